@@ -1,10 +1,10 @@
-// Package contracts holds the words of the domain: observations and their
+// Package contracts defines the vocabulary of the domain: observations and their
 // offers, money, pairs, windows, catalogue records and identifiers, with the
 // rules that make each of them valid.
 //
-// Every other package speaks these words; this one knows no stream, no table
+// Every other package uses this vocabulary; this one knows no stream, no table
 // and no HTTP, and imports the standard library only. A value that passed its
-// Validate can be published, stored and shown without another look.
+// Validate can be published, stored and shown without further checks.
 package contracts
 
 import (
@@ -13,16 +13,16 @@ import (
 	"unicode/utf8"
 )
 
-// Faults collects every fault of a value, so that a caller mends them all at
-// once instead of one an attempt.
+// Faults collects every fault of a value, so that a caller can fix them all at
+// once instead of one per attempt.
 type Faults struct{ errs []error }
 
-// Addf adds one fault; the text starts with the path of the field.
+// Addf adds one fault; the text begins with the path of the field.
 func (f *Faults) Addf(format string, args ...any) {
 	f.errs = append(f.errs, fmt.Errorf(format, args...))
 }
 
-// Check adds the fault when ok is false.
+// Check adds the fault if ok is false.
 func (f *Faults) Check(ok bool, format string, args ...any) {
 	if !ok {
 		f.Addf(format, args...)
@@ -36,7 +36,7 @@ func (f *Faults) Under(path string, err error) {
 	}
 }
 
-// Err is nil without faults, else one error that names them all.
+// Err returns nil if there are no faults, otherwise one error that names them all.
 func (f *Faults) Err() error { return errors.Join(f.errs...) }
 
 // text checks a string taken from outside: valid UTF-8, at most limit bytes,

@@ -5,14 +5,14 @@ import "strings"
 // Currency is an ISO 4217 alphabetic code in upper case.
 type Currency string
 
-// Valid tells whether the code is an active ISO 4217 currency.
+// Valid reports whether the code is an active ISO 4217 currency.
 func (c Currency) Valid() bool {
 	_, ok := currencyDigits[c]
 	return ok
 }
 
-// Digits is the number of decimal digits of the minor unit (ISO 4217, list
-// one): 2 for EUR, 0 for JPY, 3 for KWD. It is 2 for an unknown code.
+// Digits returns the number of decimal digits of the minor unit (ISO 4217, list
+// one): 2 for EUR, 0 for JPY, 3 for KWD, and 2 for an unknown code.
 func (c Currency) Digits() int {
 	if d, ok := currencyDigits[c]; ok {
 		return int(d)
@@ -20,7 +20,7 @@ func (c Currency) Digits() int {
 	return 2
 }
 
-// Currencies gives every active code with its digits, for tests and tables.
+// Currencies returns every active code with its digits, for tests and tables.
 func Currencies() map[Currency]int {
 	all := make(map[Currency]int, len(currencyDigits))
 	for c, d := range currencyDigits {
@@ -29,8 +29,9 @@ func Currencies() map[Currency]int {
 	return all
 }
 
-// ISO 4217 list one of active codes, by digits of the minor unit. Codes
-// without a minor unit (metals, funds units, testing) are no prices.
+// currencyDigits holds the active codes of ISO 4217 list one with the digits of
+// their minor unit. Codes without a minor unit (metals, funds units, testing)
+// are left out: no price has them.
 var currencyDigits = func() map[Currency]uint8 {
 	digits := make(map[Currency]uint8, 170)
 	for d, codes := range []string{

@@ -15,14 +15,14 @@ type ReferencePrice struct {
 	AmountMinor       int64    `json:"amountMinor"`
 	CurrencyCode      Currency `json:"currencyCode"`
 	AppliesToSite     SiteKey  `json:"appliesToSite,omitempty"`
-	ReferenceQuantity string   `json:"referenceQuantity,omitempty"` // packaging or quantity of the price; no minimum order
+	ReferenceQuantity string   `json:"referenceQuantity,omitempty"` // packaging or quantity that the price is for; not a minimum order
 	PriceType         string   `json:"priceType,omitempty"`
 }
 
 // MaxReferencePrices bounds the entries of one item.
 const MaxReferencePrices = 1_000
 
-// Validate names every fault of the record.
+// Validate returns every fault of the record.
 func (r ReferencePrices) Validate() error {
 	var f Faults
 	f.id("mandateId", uint64(r.MandateID))
@@ -39,8 +39,8 @@ func (r ReferencePrices) Validate() error {
 	return f.Err()
 }
 
-// CustomerData are a mandate's own words about one of its items. They are
-// shown to that mandate and never read as prices (FLD-08).
+// CustomerData is a mandate's own text about one of its items. It is shown to
+// that mandate and never interpreted as prices (FLD-08).
 type CustomerData struct {
 	MandateID MandateID         `json:"mandateId"`
 	ItemID    ItemID            `json:"itemId"`
@@ -51,7 +51,7 @@ type CustomerData struct {
 // MaxCustomerFields bounds the fields of one item.
 const MaxCustomerFields = 100
 
-// Validate names every fault of the record.
+// Validate returns every fault of the record.
 func (c CustomerData) Validate() error {
 	var f Faults
 	f.id("mandateId", uint64(c.MandateID))

@@ -16,7 +16,7 @@ type FileJob struct {
 	CreatedAt time.Time `json:"createdAt"`
 }
 
-// Validate names every fault of the record.
+// Validate returns every fault of the record.
 func (j FileJob) Validate() error {
 	var f Faults
 	f.id("fileJobId", uint64(j.FileJobID))
@@ -37,8 +37,8 @@ type FileArchive struct {
 	Files      []ArchivedFile `json:"files"`
 }
 
-// ArchivedFile is one file of an archive document. Its content lies in the
-// artifact store under the ids of the document and the file's place in it.
+// ArchivedFile is one file of an archive document. Its content is in the
+// artifact store, under the ids of the document and the file's index in it.
 type ArchivedFile struct {
 	Name      string `json:"name"`
 	Filename  string `json:"filename"`
@@ -51,7 +51,7 @@ var sha256Form = regexp.MustCompile(`^[0-9a-f]{64}$`)
 // MaxFilesPerArchive bounds the files of one archive document.
 const MaxFilesPerArchive = 10_000
 
-// Validate names every fault of the record.
+// Validate returns every fault of the record.
 func (a FileArchive) Validate() error {
 	var f Faults
 	f.id("archiveId", uint64(a.ArchiveID))

@@ -8,12 +8,12 @@ import (
 )
 
 // ID is the number of a record of kind K: unsigned 64 bit, never 0. Its text
-// form, in JSON, URLs and tables alike, is decimal; in JSON it is a string,
+// form is decimal everywhere, in JSON, URLs and tables; in JSON it is a string,
 // because numbers above 2^53 do not survive every JSON reader.
 type ID[K any] uint64
 
-// The kinds of records that have an ID. They exist as types so that an item
-// cannot be passed where a mandate is meant.
+// The kinds of records that have an ID. They are types so that an item cannot be
+// passed where a mandate is expected.
 type (
 	itemKind    struct{}
 	mandateKind struct{}
@@ -39,9 +39,9 @@ func ParseID[T ~uint64](s string) (T, error) {
 	return T(n), nil
 }
 
-// DeriveID makes a stable ID from the parts that identify a record at its
-// source, so that the same input gives the same record in every run: the
-// first 63 bits of SHA-256 over the length-prefixed parts.
+// DeriveID derives a stable ID from the parts that identify a record at its
+// source, so that the same input yields the same record in every run: the first
+// 63 bits of SHA-256 over the length-prefixed parts.
 func DeriveID[T ~uint64](parts ...string) T {
 	h := sha256.New()
 	var size [8]byte

@@ -9,8 +9,8 @@ import (
 // their issuers; ItemID is ours.
 type Item struct {
 	ItemID       ItemID `json:"itemId"`
-	EAN          string `json:"ean,omitempty"`        // GTIN of 8, 12, 13 or 14 digits with a right check digit
-	PZN          string `json:"pzn,omitempty"`        // 8 digits with a right check digit
+	EAN          string `json:"ean,omitempty"`        // GTIN of 8, 12, 13 or 14 digits with a correct check digit
+	PZN          string `json:"pzn,omitempty"`        // 8 digits with a correct check digit
 	ASIN         string `json:"asin,omitempty"`       // 10 capital letters or digits
 	ASINLocale   string `json:"asinLocale,omitempty"` // marketplace locale key of the ASIN, lower case
 	Name         string `json:"name,omitempty"`
@@ -23,7 +23,7 @@ var (
 	localeForm = regexp.MustCompile(`^[a-z]{2}([-_.][a-z]{2,3})?$`)
 )
 
-// Validate names every fault of the record.
+// Validate returns every fault of the record.
 func (i Item) Validate() error {
 	var f Faults
 	f.id("itemId", uint64(i.ItemID))
@@ -38,8 +38,8 @@ func (i Item) Validate() error {
 	return f.Err()
 }
 
-// ValidEAN tells whether s is a GTIN-8, -12, -13 or -14 whose check digit is
-// right (GS1 General Specifications, 7.9: weights 3 and 1 from the right).
+// ValidEAN reports whether s is a GTIN-8, -12, -13 or -14 with a correct check
+// digit (GS1 General Specifications, 7.9: weights 3 and 1 from the right).
 func ValidEAN(s string) bool {
 	switch len(s) {
 	case 8, 12, 13, 14:
@@ -60,8 +60,8 @@ func ValidEAN(s string) bool {
 	return sum%10 == 0
 }
 
-// ValidPZN tells whether s is a PZN8: 8 digits, the last of which is the sum
-// of the others times their place, modulo 11; 10 is never issued (IFA GmbH).
+// ValidPZN reports whether s is a PZN8: 8 digits, the last of which is the sum
+// of the others times their position, modulo 11; 10 is never issued (IFA GmbH).
 func ValidPZN(s string) bool {
 	if len(s) != 8 || !allDigits(s) {
 		return false
@@ -73,15 +73,15 @@ func ValidPZN(s string) bool {
 	return sum%11 == int(s[7]-'0')
 }
 
-// ValidASIN tells whether s has the form of an ASIN; it has no check digit.
+// ValidASIN reports whether s has the form of an ASIN; it has no check digit.
 func ValidASIN(s string) bool { return asinForm.MatchString(s) }
 
-// ValidASINLocale tells whether s has the form of a marketplace locale key.
+// ValidASINLocale reports whether s has the form of a marketplace locale key.
 func ValidASINLocale(s string) bool { return localeForm.MatchString(s) }
 
-// EANForms gives the forms under which the same GTIN may be stored: shorter
-// forms are longer ones without leading zeros (GS1 General Specifications,
-// 2.1). It is empty for the empty string.
+// EANForms returns the forms under which the same GTIN may be stored: shorter
+// forms are longer ones without leading zeros (GS1 General Specifications, 2.1).
+// It returns nil for the empty string.
 func EANForms(ean string) []string {
 	if ean == "" {
 		return nil

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Mandate is a customer. Its package caps how many items its orders make
+// Mandate is a customer. Its package limits how many items its orders make
 // visible (VIS-01b).
 type Mandate struct {
 	MandateID MandateID `json:"mandateId"`
@@ -14,13 +14,13 @@ type Mandate struct {
 	Package   Package   `json:"package"`
 }
 
-// Package is what a mandate booked.
+// Package is what a mandate has booked.
 type Package struct {
 	Name     string `json:"name"`
 	MaxItems int    `json:"maxItems"` // distinct items over all active orders, the oldest orders first
 }
 
-// Validate names every fault of the record.
+// Validate returns every fault of the record.
 func (m Mandate) Validate() error {
 	var f Faults
 	f.id("mandateId", uint64(m.MandateID))
@@ -41,7 +41,7 @@ const (
 	ReadFiles   Permission = "files" // exports, imports and their archived files
 )
 
-// Permissions gives every permission.
+// Permissions returns every permission.
 func Permissions() []Permission {
 	return []Permission{ReadSites, ReadItems, ReadOrders, ReadResults, ReadFiles}
 }
@@ -60,7 +60,7 @@ type Account struct {
 }
 
 // AccountScope narrows an account within its mandate. Both parts must allow a
-// pair. An empty list allows nothing: whoever means everything says so.
+// pair. An empty list allows nothing: access to everything must be explicit.
 type AccountScope struct {
 	AllOrders bool      `json:"allOrders,omitempty"`
 	Orders    []OrderID `json:"orders,omitempty"`
@@ -68,12 +68,12 @@ type AccountScope struct {
 	Sites     []SiteKey `json:"sites,omitempty"`
 }
 
-// WholeMandate tells whether the scope leaves the mandate's whole scope.
+// WholeMandate reports whether the scope is the mandate's whole scope.
 func (s AccountScope) WholeMandate() bool { return s.AllOrders && s.AllSites }
 
 var argon2idForm = regexp.MustCompile(`^\$argon2id\$v=19\$m=\d+,t=\d+,p=\d+\$[A-Za-z0-9+/]+\$[A-Za-z0-9+/]+$`)
 
-// Validate names every fault of the record.
+// Validate returns every fault of the record.
 func (a Account) Validate() error {
 	var f Faults
 	f.id("accountId", uint64(a.AccountID))

@@ -13,7 +13,7 @@ type Money struct {
 	CurrencyCode Currency
 }
 
-// MaxAmountMinor bounds every amount: what a JSON number still holds exactly.
+// MaxAmountMinor bounds every amount: the largest that a JSON number holds exactly.
 const MaxAmountMinor = 1<<53 - 1
 
 // AppendDecimal appends the amount in the currency's main unit with all of
@@ -48,9 +48,9 @@ func (m Money) String() string {
 	return string(m.AppendDecimal(nil)) + " " + string(m.CurrencyCode)
 }
 
-// ParseMoney reads a decimal text in the main unit ("12.34", "500") exactly.
-// Digits beyond the minor unit are accepted only when they are zeros: nothing
-// is rounded. Negative amounts and other notations are errors.
+// ParseMoney parses a decimal text in the main unit ("12.34", "500") exactly.
+// Digits beyond the minor unit are accepted only if they are zeros: nothing is
+// rounded. Negative amounts and other notations are errors.
 func ParseMoney(s string, c Currency) (Money, error) {
 	if !c.Valid() {
 		return Money{}, fmt.Errorf("%q is not an ISO 4217 currency code", string(c))
@@ -82,8 +82,8 @@ func allDigits(s string) bool {
 	return true
 }
 
-// Add sums two amounts of one currency; ok is false when they differ in
-// currency or the sum leaves the range.
+// Add sums two amounts of one currency; ok is false if they differ in currency,
+// or an amount or the sum is out of range.
 func (m Money) Add(o Money) (sum Money, ok bool) {
 	// Two amounts within the range cannot overflow.
 	total := m.AmountMinor + o.AmountMinor

@@ -16,16 +16,16 @@ const (
 	MaxOffersPerObservation = 500
 )
 
-// Outcome says what a capture found. Its number is what tables store; a
-// number, once given, is never reused.
+// Outcome is what a capture found. Tables store its number; a number, once
+// assigned, is never reused.
 type Outcome uint8
 
 const (
-	OutcomeUnknown   Outcome = iota // the source did not tell
+	OutcomeUnknown   Outcome = iota // the source did not say
 	PriceObserved                   // offered, with a price
-	Unavailable                     // known to the site, not offered now
+	Unavailable                     // known to the site, not offered at the moment
 	ProductNotFound                 // the site does not have the product
-	AccessRestricted                // the site refused access for now
+	AccessRestricted                // the site refused access for the moment
 	SiteUnavailable                 // the site did not answer
 	outcomeEnd
 )
@@ -41,7 +41,7 @@ func (o Outcome) String() string {
 	return "Outcome(" + strconv.Itoa(int(o)) + ")"
 }
 
-// Outcomes gives every outcome in the order of its number.
+// Outcomes returns every outcome in the order of its number.
 func Outcomes() []Outcome {
 	all := make([]Outcome, outcomeEnd)
 	for i := range all {
@@ -64,8 +64,8 @@ func (o *Outcome) UnmarshalText(text []byte) error {
 	return fmt.Errorf("outcome: %q is none of %s", text, strings.Join(outcomeNames[:], ", "))
 }
 
-// Flag is an observed yes or no that a source may leave out. Anything but a
-// JSON Boolean reads as FlagUnknown (FLD-02d).
+// Flag is an observed yes or no that a source may leave out. Anything other than
+// a JSON Boolean reads as FlagUnknown (FLD-02d).
 type Flag uint8
 
 const (
@@ -106,17 +106,17 @@ func (f *Flag) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// Rating is a product rating as the source had it: a JSON number or any
-// text. Tenths reads it; what is malformed or out of range is no rating.
+// Rating is a product rating as the source had it: a JSON number or any text.
+// Tenths parses it; a malformed or out-of-range text is no rating.
 type Rating string
 
-// NoRating stands where Tenths finds no rating.
+// NoRating is what Tenths returns if there is no rating.
 const NoRating = 255
 
-// Tenths is the rating rounded to tenths, 0 to 50, or NoRating (FLD-04a,
+// Tenths returns the rating in tenths, rounded, 0 to 50, or NoRating (FLD-04a,
 // FLD-04c).
 func (r Rating) Tenths() uint8 {
-	// ParseFloat also reads hexadecimal, infinities and underscores.
+	// ParseFloat also accepts hexadecimal, infinities and underscores.
 	if r == "" || strings.Trim(string(r), "0123456789.eE+-") != "" {
 		return NoRating
 	}
@@ -130,8 +130,8 @@ func (r Rating) Tenths() uint8 {
 // MarshalJSON writes the rating as text.
 func (r Rating) MarshalJSON() ([]byte, error) { return json.Marshal(string(r)) }
 
-// UnmarshalJSON takes a text as it stands and a number in its digits; any
-// other value is no rating.
+// UnmarshalJSON keeps a text unchanged and a number as its digits; any other
+// value is no rating.
 func (r *Rating) UnmarshalJSON(b []byte) error {
 	b = bytes.TrimSpace(b)
 	switch {
@@ -149,8 +149,8 @@ func (r *Rating) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// Offer is what one merchant asked for an item at a site at a capture.
-// Amounts are in the minor unit of CurrencyCode.
+// Offer is one merchant's offer for an item at a site at a capture. Amounts are
+// in the minor unit of CurrencyCode.
 type Offer struct {
 	Merchant     string   `json:"merchant,omitempty"`
 	Price        *int64   `json:"price,omitempty"`
@@ -173,8 +173,8 @@ type Observation struct {
 	Offers     []Offer   `json:"offers,omitempty"`
 }
 
-// Rows is the number of result rows of the observation: one an offer, or one
-// that shows the outcome alone.
+// Rows returns the number of result rows of the observation: one per offer, or
+// one that shows only the outcome.
 func (o Observation) Rows() int { return max(1, len(o.Offers)) }
 
 // Observations is a batch: captures of one site from one crawl run.
@@ -184,14 +184,14 @@ type Observations struct {
 	Observations []Observation `json:"observations"`
 }
 
-// Captures before this instant are mistakes of a clock, not history.
+// Captures before this instant come from wrong clocks; they are not history.
 var earliestCapture = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
 
-// LatestCapture bounds capture times for ever; see event.Validate for the
+// latestCapture is the fixed bound of capture times; see event.Validate for the
 // bound that depends on when a batch was produced.
 var latestCapture = time.Date(2100, 1, 1, 0, 0, 0, 0, time.UTC)
 
-// Validate names every fault of the batch.
+// Validate returns every fault of the batch.
 func (b Observations) Validate() error {
 	var f Faults
 	f.Check(b.Site.Valid(), "site: %q is not a site key", b.Site)
@@ -206,12 +206,12 @@ func (b Observations) Validate() error {
 	return f.Err()
 }
 
-// Validate names every fault of the observation.
+// Validate returns every fault of the observation.
 func (o *Observation) Validate() error {
 	var f Faults
 	f.id("itemId", uint64(o.ItemID))
-	// Check makes its arguments even when all is well, and this runs for every
-	// observation on its way in.
+	// Check evaluates its arguments even when there is no fault, and this runs
+	// for every incoming observation.
 	if o.CapturedAt.Before(earliestCapture) || !o.CapturedAt.Before(latestCapture) {
 		f.Addf("capturedAt: %s lies outside 2000 to 2099", o.CapturedAt.Format(time.RFC3339))
 	}

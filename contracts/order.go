@@ -19,21 +19,21 @@ type Order struct {
 	Sites     []SiteKey      `json:"sites"`
 	Schedule  *Schedule      `json:"schedule,omitempty"`
 	Counters  []SiteCounters `json:"counters,omitempty"`
-	// Legacy marks an order that was taken over from an older system, which
-	// keeps its own word on where each item is a member of the order.
+	// Legacy marks an order taken over from an older system, which keeps its own
+	// record of where each item belongs to the order.
 	Legacy      bool         `json:"legacy,omitempty"`
-	Memberships []Membership `json:"memberships,omitempty"` // mean something of a legacy order; an item without one is missing there
+	Memberships []Membership `json:"memberships,omitempty"` // only meaningful for a legacy order; an item without one is missing there
 }
 
-// Membership is where an item of a legacy order is a member, as the older
-// system has it: site keys with commas between. Any text is taken; Holds
-// reads it, and what is malformed holds nothing (QUAL-04).
+// Membership is where an item of a legacy order is a member, as the older system
+// has it: site keys separated by commas. Any text is accepted; Holds parses it,
+// and a malformed text holds nothing (QUAL-04).
 type Membership struct {
 	ItemID ItemID `json:"itemId"`
 	Sites  string `json:"sites,omitempty"`
 }
 
-// Holds tells whether the text is well formed and names the site.
+// Holds reports whether the text is well formed and names the site.
 func (m Membership) Holds(site SiteKey) bool {
 	found := false
 	for key := range strings.SplitSeq(m.Sites, ",") {
@@ -46,16 +46,16 @@ func (m Membership) Holds(site SiteKey) bool {
 	return found
 }
 
-// Schedule says how often the order's pairs are captured.
+// Schedule is how often the order's pairs are captured.
 type Schedule struct {
 	IntervalMinutes int        `json:"intervalMinutes"`
 	LastRunAt       *time.Time `json:"lastRunAt,omitempty"`
 	NextRunAt       *time.Time `json:"nextRunAt,omitempty"`
 }
 
-// SiteCounters counts, for each item of the order at one site and since the
-// current day of the schedule began, what the source says about its captures.
-// Technical retries of a crawler are not counted.
+// SiteCounters is what the source counts about captures of the order's items at
+// one site since the current day of the schedule began. Technical retries of a
+// crawler are not counted.
 type SiteCounters struct {
 	Site                   SiteKey `json:"site"`
 	ConfiguredObservations int     `json:"configuredObservations"`
@@ -63,13 +63,13 @@ type SiteCounters struct {
 	ProcessedObservations  int     `json:"processedObservations"`
 }
 
-// Consistent tells whether the counts agree with one another: of what is
-// configured some is due by now, and of what is due some is done (QUAL-03).
+// Consistent reports whether the counts agree with each other: no more is
+// processed than is due by now, and no more is due than is configured (QUAL-03).
 func (c SiteCounters) Consistent() bool {
 	return c.ProcessedObservations <= c.ExpectedProcessedByNow && c.ExpectedProcessedByNow <= c.ConfiguredObservations
 }
 
-// Limits of one order. A larger assortment is several orders.
+// Limits of one order. A larger assortment needs several orders.
 const (
 	MaxItemsPerOrder = 50_000
 	MaxSitesPerOrder = 1_000
@@ -77,7 +77,7 @@ const (
 	maxMembershipBytes = 65_536
 )
 
-// Validate names every fault of the record.
+// Validate returns every fault of the record.
 func (o Order) Validate() error {
 	var f Faults
 	f.id("orderId", uint64(o.OrderID))

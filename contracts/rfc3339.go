@@ -1,8 +1,8 @@
 package contracts
 
-// IsRFC3339 tells whether s has the form of an instant in RFC 3339, in upper
-// case; whether there is such a day is for the time package to say. That one
-// lets some other forms pass (T4:05:06, a decimal comma, offsets of 24 hours:
+// IsRFC3339 reports whether s has the form of an instant in RFC 3339, in upper
+// case; whether the date exists is left to the time package. That package
+// accepts some other forms too (T4:05:06, a decimal comma, offsets of 24 hours:
 // https://go.dev/issue/54580).
 func IsRFC3339(s string) bool {
 	like := func(s, form string) bool {

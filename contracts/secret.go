@@ -3,12 +3,12 @@ package contracts
 import "log/slog"
 
 // Secret is a text that must never be shown: it prints, logs and marshals as
-// "***". Reveal gives the text to the one place that needs it.
+// "***". Reveal returns the text for the one place that needs it.
 type Secret string
 
 const hidden = "***"
 
-// Reveal gives the secret itself.
+// Reveal returns the secret itself.
 func (s Secret) Reveal() string { return string(s) }
 
 func (s Secret) String() string               { return s.mask() }
@@ -16,7 +16,7 @@ func (s Secret) GoString() string             { return s.mask() }
 func (s Secret) LogValue() slog.Value         { return slog.StringValue(s.mask()) }
 func (s Secret) MarshalText() ([]byte, error) { return []byte(s.mask()), nil }
 
-// UnmarshalText takes the text as it stands.
+// UnmarshalText takes the text unchanged.
 func (s *Secret) UnmarshalText(text []byte) error {
 	*s = Secret(text)
 	return nil

@@ -8,10 +8,10 @@ type SiteKey string
 
 var siteKeyForm = regexp.MustCompile(`^[a-z0-9][a-z0-9._-]{0,63}$`)
 
-// Valid tells whether the key has the form of a site key.
+// Valid reports whether the key has the form of a site key.
 func (k SiteKey) Valid() bool { return siteKeyForm.MatchString(string(k)) }
 
-// SiteType says what kind of place a site is.
+// SiteType is the kind of place a site is.
 type SiteType string
 
 const (
@@ -21,17 +21,18 @@ const (
 )
 
 // Site is a monitored shop, marketplace or platform. The facts below decide
-// which fields its observations may show; no code knows a site by name.
+// which fields its observations may show; no code treats a site specially by
+// name.
 type Site struct {
 	Site         SiteKey  `json:"site"`
 	Name         string   `json:"name"`
 	SiteType     SiteType `json:"siteType"`
 	CountryCode  string   `json:"countryCode"`  // ISO 3166-1 alpha-2, upper case
 	CurrencyCode Currency `json:"currencyCode"` // usual currency of its prices
-	// Operator names the company behind several sites; empty when it has one.
+	// Operator names the company behind several sites; empty if it runs only one.
 	Operator string `json:"operator,omitempty"`
 	// CanonicalCountryMarket marks a country market of the large marketplace
-	// operator: only there do prime and buy box mean something (FLD-02b).
+	// operator: only there are prime and buy box meaningful (FLD-02b).
 	CanonicalCountryMarket bool `json:"canonicalCountryMarket,omitempty"`
 	// PriceComparisonMarket marks the price comparison platform market whose
 	// product ratings are shown (FLD-04b).
@@ -40,10 +41,10 @@ type Site struct {
 
 var countryForm = regexp.MustCompile(`^[A-Z]{2}$`)
 
-// ValidCountry tells whether s has the form of an ISO 3166-1 alpha-2 code.
+// ValidCountry reports whether s has the form of an ISO 3166-1 alpha-2 code.
 func ValidCountry(s string) bool { return countryForm.MatchString(s) }
 
-// Validate names every fault of the record.
+// Validate returns every fault of the record.
 func (s Site) Validate() error {
 	var f Faults
 	f.Check(s.Site.Valid(), "site: %q is not a site key (a-z 0-9 . _ -, at most 64)", s.Site)

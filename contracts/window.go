@@ -7,18 +7,18 @@ import (
 )
 
 // Window is a span of capture times, both ends included, in milliseconds: the
-// precision captures are kept in. A zero end is open.
+// precision in which captures are kept. A zero end is open.
 type Window struct{ From, To time.Time }
 
 // Resolution is the precision of capture times and windows.
 const Resolution = time.Millisecond
 
-// Length is the time from the first to the last instant of a window that is
+// Length returns the time from the first to the last instant of a window that is
 // closed on both sides.
 func (w Window) Length() time.Duration { return w.To.Sub(w.From) }
 
-// Whole is the window of the whole milliseconds within w: captures have no
-// others. A window between two of them has none, and is then Empty.
+// Whole returns the window of the whole milliseconds within w: captures have no
+// others. If w lies between two of them, the result is Empty.
 func (w Window) Whole() Window {
 	if floor := w.From.Truncate(Resolution); !floor.Equal(w.From) {
 		w.From = floor.Add(Resolution)
@@ -27,12 +27,12 @@ func (w Window) Whole() Window {
 	return w
 }
 
-// Empty tells whether no instant lies in the window.
+// Empty reports whether the window contains no instant.
 func (w Window) Empty() bool { return !w.From.IsZero() && !w.To.IsZero() && w.From.After(w.To) }
 
-// ParseLower reads the lower bound of a window, as exactly as it is written:
-// RFC 3339 with an offset, or a date, which begins with the first instant of
-// that day in the zone.
+// ParseLower parses the lower bound of a window, as exactly as it is written:
+// RFC 3339 with an offset, or a date, which means the first instant of that day
+// in the zone.
 func ParseLower(s string, loc *time.Location) (time.Time, error) {
 	if day, ok := parseDate(s); ok {
 		return startOfDay(day, loc), nil
@@ -40,9 +40,9 @@ func ParseLower(s string, loc *time.Location) (time.Time, error) {
 	return parseInstant(s)
 }
 
-// ParseUpper reads the upper bound of a window, as exactly as it is written:
-// RFC 3339 with an offset, or a date, which ends with the last instant of that
-// day in the zone (RES-02).
+// ParseUpper parses the upper bound of a window, as exactly as it is written:
+// RFC 3339 with an offset, or a date, which means the last instant of that day
+// in the zone (RES-02).
 func ParseUpper(s string, loc *time.Location) (time.Time, error) {
 	if day, ok := parseDate(s); ok {
 		return endOfDay(day, loc).Add(-1), nil
@@ -50,15 +50,15 @@ func ParseUpper(s string, loc *time.Location) (time.Time, error) {
 	return parseInstant(s)
 }
 
-// HasDay tells whether a zone ever had a day: a change of the date line skips
-// one. What is no date counts as had.
+// HasDay reports whether a day ever existed in a zone: a change of the date line
+// skips one. It returns true for a text that is not a date.
 func HasDay(s string, loc *time.Location) bool {
 	day, ok := parseDate(s)
 	return !ok || startOfDay(day, loc).Before(endOfDay(day, loc))
 }
 
-// firstYear keeps bounds away from the zero time, which is an open end: no
-// zone is a year behind.
+// firstYear keeps bounds away from the zero time, which means an open end: no
+// zone is off by as much as a year.
 const firstYear = 2
 
 func parseDate(s string) (time.Time, bool) {
@@ -78,15 +78,16 @@ func parseInstant(s string) (time.Time, error) {
 	return t, nil
 }
 
-// beyondAnyOffset is more than the clocks of any zone differ from UTC.
+// beyondAnyOffset is more than any zone's clock differs from UTC.
 const beyondAnyOffset = 18 * time.Hour
 
-// startOfDay is the first instant of the day in the zone: where the clocks
-// skip midnight, the instant of the skip; where midnight comes twice, the
-// first of them; where the whole day is skipped, the first instant after it.
+// startOfDay returns the first instant of the day in the zone: where the clocks
+// skip midnight, the instant of the skip; where midnight comes twice, the first
+// one; where the whole day is skipped, the first instant after it.
 func startOfDay(day time.Time, loc *time.Location) time.Time {
-	// Walk the zone's offsets in order of time, from before any offset could
-	// have begun the day: the day begins in the first one that reaches it.
+	// Walk the zone's offsets in order of time, beginning before the day can
+	// have begun in any of them: the day begins in the first one that reaches
+	// it.
 	for t := day.Add(-beyondAnyOffset); ; {
 		offset, end := OffsetAt(t, loc)
 		start := day.Add(-time.Duration(offset) * time.Second)
@@ -100,9 +101,9 @@ func startOfDay(day time.Time, loc *time.Location) time.Time {
 	}
 }
 
-// endOfDay is the first instant after the last one of the day in the zone:
-// where the last hour comes twice, the end of the second. Where the whole day
-// is skipped, it is the instant of the skip.
+// endOfDay returns the first instant after the day in the zone: where the last
+// hour comes twice, the end of the second. Where the whole day is skipped, it is
+// the instant of the skip.
 func endOfDay(day time.Time, loc *time.Location) (last time.Time) {
 	next := day.AddDate(0, 0, 1)
 	// The day ends in the last of the zone's offsets that does not begin after it.

@@ -1,14 +1,14 @@
 // Package bench is `preismon bench`: it measures what the system exists for
-// against what one would run instead, in one run on one machine, and gives
+// against what one would run instead, in one run on one machine, and reports
 // ratios. Contestants take turns, after a warm-up and for several rounds; a
-// result is the median with the least and the greatest of its rounds.
+// result is the median with the minimum and the maximum of its rounds.
 //
 // The command is its only caller. The roles it measures are the program's own
 // (`preismon query` and `preismon up` as children; the consumer loop and the
-// projector in this process). The data set is made inside ClickHouse by
+// projector in this process). The data set is generated inside ClickHouse by
 // INSERT SELECT, not by the projector, and is the same for the same seed and
-// size. It promises honest opponents, not small numbers: where the opponent
-// does less than we do, its note says so.
+// size. It promises fair opponents, not small numbers: where the opponent does
+// less than we do, its note says so.
 package bench
 
 import (
@@ -26,31 +26,31 @@ import (
 	"preismon/contracts"
 )
 
-// Config of a run.
+// Config is the configuration of a run.
 type Config struct {
 	Observations int    // rows of the table observations
 	Seed         uint64 // which data set
 	Quick        bool   // fewer rounds and smaller parts
-	Rounds       int    // of every comparison; 0: 7, or 3 with Quick
+	Rounds       int    // of every comparison except hot reads; 0: as in size, fewer with Quick
 	DataDir      string // kept; empty: a temporary folder that is removed
 	Only         []string
 	Profiles     string // folder for CPU profiles of what is measured; empty: none
 	Program      string // this program, for the roles that run as children
-	// Given servers instead of embedded ones; all or none.
+	// Existing servers instead of embedded ones; all or none.
 	ClickHouse     contracts.Secret // DSN of a user that may create databases
 	ClickHouseHTTP string           // URL of its HTTP interface
 	NATS           contracts.Secret
 
-	Progress io.Writer // what a person reads meanwhile
+	Progress io.Writer // progress messages for people
 	Logger   *slog.Logger
 }
 
-// Parts names the parts of a run, in order.
+// Parts returns the names of the parts of a run, in order.
 func Parts() []string {
 	return []string{"size", "stream", "tables", "page", "beside", "hot", "reads", "mcp", "statistics", "growth", "dashboards", "memory", "publish", "drain", "visible", "tails", "ready"}
 }
 
-// Validate names every fault of the configuration.
+// Validate returns every fault of the configuration.
 func (c Config) Validate() error {
 	var f contracts.Faults
 	f.Check(c.Observations >= 10_000, "observations: %d, at least 10000", c.Observations)
@@ -107,7 +107,7 @@ func (c Config) size() size {
 	return s
 }
 
-// Run measures. What was measured before an error is in the result too.
+// Run runs the measurements. The result also has what was measured before an error.
 func Run(ctx context.Context, c Config) (*Result, error) {
 	if err := c.Validate(); err != nil {
 		return nil, err
@@ -195,7 +195,7 @@ func (r *run) run(ctx context.Context) (err error) {
 	return nil
 }
 
-// machine describes where the numbers come from.
+// machine describes the machine that the numbers come from.
 func machine() string {
 	model := "unknown processor"
 	if text, err := os.ReadFile("/proc/cpuinfo"); err == nil {

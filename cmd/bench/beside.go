@@ -8,8 +8,8 @@ import (
 
 const aloneDatabase = extraPrefix + "alone"
 
-// measureBeside reads the page of a small mandate beside the rows of all
-// others, and in a database that has its own rows only.
+// measureBeside reads the page of a small mandate alongside the rows of all
+// others, and in a database that only has its own rows.
 func (r *run) measureBeside(ctx context.Context) error {
 	m := r.data.alone
 	if m == 0 {
@@ -63,9 +63,9 @@ func (r *run) measureBeside(ctx context.Context) error {
 	return nil
 }
 
-// cut makes a database with some mandates and some of their rows, and a query
+// cut creates a database with some mandates and some of their rows, and a query
 // service on it. It has as many parts as the main one: rows are copied part by
-// part and never merged, for a page looks into every part, and that is not
+// part and never merged, because a page looks into every part, and that is not
 // what is compared.
 func (r *run) cut(ctx context.Context, database, mandates, rows string) (parts int, err error) {
 	w := r.world
@@ -100,7 +100,7 @@ func (r *run) cut(ctx context.Context, database, mandates, rows string) (parts i
 	return len(names), w.serve(ctx, database)
 }
 
-// copyTable copies rows of the main database, columns by name.
+// copyTable copies rows of the main database, matching columns by name.
 func (r *run) copyTable(ctx context.Context, to, table, where string) error {
 	rows, err := r.world.rows(ctx, r.world.database, "SELECT name FROM system.columns WHERE database = '"+to+"' AND table = '"+table+"' AND default_kind IN ('', 'DEFAULT') ORDER BY position")
 	if err != nil {

@@ -15,7 +15,7 @@ import (
 	"preismon/projector"
 )
 
-// raw is a ready-made column: its bytes as they travel.
+// raw is a ready-made column: its bytes as they are sent.
 type raw struct {
 	typ   proto.ColumnType
 	rows  int
@@ -51,7 +51,7 @@ type insert struct {
 	settings []ch.Setting
 }
 
-// recorder notes the blocks that a projector sends, and passes them on.
+// recorder records the blocks that a projector sends, and passes them on.
 type recorder struct {
 	projector.Conn
 	mu      sync.Mutex
@@ -86,9 +86,9 @@ func insertTable(body string) (string, bool) {
 
 const outcomeType = "Enum8('unknown' = 0, 'priceObserved' = 1, 'unavailable' = 2, 'productNotFound' = 3, 'accessRestricted' = 4, 'siteUnavailable' = 5)"
 
-// ready makes the block of a plain INSERT of the projector's columns: names
-// and types as the table has them, and the rows of observations_by_mandate
-// unfolded, each once for each of its mandates.
+// ready turns the projector's columns into the block of a plain INSERT: names
+// and types as in the table, and the rows of observations_by_mandate unfolded,
+// one for each of their mandates.
 func ready(table string, in proto.Input) (insert, error) {
 	if table == "observations_by_mandate" {
 		var err error

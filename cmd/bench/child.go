@@ -7,9 +7,9 @@ import (
 	"syscall"
 )
 
-// startTied starts a child that gets a signal when this process ends, however
-// it ends. The kernel ties it to the thread that started it, so that thread is
-// kept until release is called, after the child has ended.
+// startTied starts a child that gets a signal when this process ends, for
+// whatever reason. The kernel ties it to the thread that started it, so the
+// thread is kept until release is called, after the child has ended.
 func startTied(cmd *exec.Cmd, signal syscall.Signal) (release func(), err error) {
 	cmd.SysProcAttr = withParent(signal)
 	started, over := make(chan error), make(chan struct{})

@@ -20,7 +20,7 @@ import (
 var readBuffers = sync.Pool{New: func() any { return new([256 << 10]byte) }}
 
 // swallow reads an answer and counts its lines, which are the rows of a text:
-// the least a client can do.
+// the minimum that a client can do.
 func swallow(body io.Reader, began time.Time) (d done, err error) {
 	buf := readBuffers.Get().(*[256 << 10]byte)
 	defer readBuffers.Put(buf)
@@ -46,7 +46,7 @@ func (r *run) get(ctx context.Context, database string, mandate uint64, path str
 	return r.getAs(ctx, database, mandate, path, query, "")
 }
 
-// getAs is get in a form; none: the usual one.
+// getAs is get with an Accept header; empty: the default form.
 func (r *run) getAs(ctx context.Context, database string, mandate uint64, path string, query url.Values, accept string) (*http.Response, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, r.world.nodes[database].url+path+"?"+query.Encode(), nil)
 	if err != nil {
@@ -72,12 +72,12 @@ func (r *run) getAs(ctx context.Context, database string, mandate uint64, path s
 	return resp, nil
 }
 
-// stream reads a stream of ours to its proven end.
+// stream reads one of our streams to its proven end.
 func (r *run) stream(ctx context.Context, mandate uint64, query url.Values) (done, error) {
 	return r.streamAs(ctx, mandate, query, "")
 }
 
-// streamAs is stream in a form; none: the usual one.
+// streamAs is stream with an Accept header; empty: the default form.
 func (r *run) streamAs(ctx context.Context, mandate uint64, query url.Values, accept string) (done, error) {
 	began := time.Now()
 	resp, err := r.getAs(ctx, r.world.database, mandate, "/v1/results/stream", query, accept)
@@ -98,7 +98,7 @@ func (r *run) streamAs(ctx context.Context, mandate uint64, query url.Values, ac
 	return d, nil
 }
 
-// page reads one page of ours; the rows are counted after the clock stopped.
+// page reads one of our pages; the rows are counted after the clock was stopped.
 func (r *run) page(ctx context.Context, database string, mandate uint64, query url.Values) (d done, next string, err error) {
 	began := time.Now()
 	resp, err := r.get(ctx, database, mandate, "/v1/results", query)
@@ -134,7 +134,7 @@ func (r *run) clickhouse(ctx context.Context, database, statement string) (done,
 	return r.clickhouseAs(ctx, database, statement, "FORMAT JSONEachRow")
 }
 
-// clickhouseAs is clickhouse in a format.
+// clickhouseAs is clickhouse in another format.
 func (r *run) clickhouseAs(ctx context.Context, database, statement, format string) (done, error) {
 	began := time.Now()
 	body, err := r.world.ask(ctx, embedded.QueryUser, database, statement+"\n"+format, nil)
@@ -145,9 +145,9 @@ func (r *run) clickhouseAs(ctx context.Context, database, statement, format stri
 	return swallow(body, began)
 }
 
-// work reads from the query log what statements on tables of observations
-// cost that a user sent since a moment, but for those of sameFields. Names are given
-// by clients.
+// work reads from the query log what a user's statements on tables of
+// observations have cost since a moment, except those of sameFields. Each Work
+// is named after the client.
 func (r *run) work(ctx context.Context, database string, since time.Time, like string) ([]Work, error) {
 	if err := r.world.exec(ctx, "SYSTEM FLUSH LOGS query_log"); err != nil {
 		return nil, err
@@ -201,8 +201,8 @@ type selection struct {
 	seq      int64
 }
 
-// sameFields is the statement of all rows of a window with the fields that results
-// have, each made as SQL can make it.
+// sameFields returns the statement for all rows of a window with the same fields
+// as results, each produced as SQL can produce it.
 func (r *run) sameFields(s selection) string {
 	rows := fmt.Sprintf("SELECT * FROM observations_by_mandate WHERE mandate = %d AND captured_desc <= %d AND captured_desc >= %d AND (epoch, seq) <= (%d, %d)",
 		s.mandate, -s.from.UnixMilli(), -s.to.UnixMilli(), epoch, s.seq)

@@ -15,10 +15,10 @@ import (
 	"preismon/deploy/embedded"
 )
 
-// The shape of the market. Items fall into groups; the items of a group are
-// captured at its own shops and at one marketplace, so a pair is an item at a
-// site of its group. A mandate watches a share of the items, with one order a
-// group.
+// The shape of the market. Items are divided into groups; the items of a group
+// are captured at its own shops and at one marketplace, so a pair is an item at
+// a site of its group. A mandate watches a share of the items, with one order
+// per group.
 const (
 	groups       = 10
 	shops        = 4 // of a group
@@ -38,10 +38,10 @@ const (
 	latePercent  = 5
 )
 
-// dataEnd is where the data ends: the same for the same seed, on any day.
+// dataEnd is where the data ends: the same for every run, on any day.
 var dataEnd = time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)
 
-// dataSet is what the measurements must know of it.
+// dataSet is what the measurements must know about the data.
 type dataSet struct {
 	from, to     time.Time // of the window of 168 h
 	rows         int64     // of observations
@@ -50,12 +50,12 @@ type dataSet struct {
 	items        []item
 	inWindow     [mandates + 1]int64 // rows of a mandate in the last 168 h
 	pairs        [mandates + 1]int64
-	alone        uint64 // the mandate that is also there alone
+	alone        uint64 // the mandate that also has a database of its own
 	latestOf     uint64 // the one with the most pairs up to 1,000
 	watermarkSeq int64
 }
 
-// item is one product with who watches it.
+// item is one product, with the mandates that watch it.
 type item struct {
 	id                 uint64
 	name, brand, maker string
@@ -136,7 +136,7 @@ type chunk struct {
 
 const chunkCaptures = 500_000
 
-// makeData fills the database, or takes what the folder has.
+// makeData fills the database, or uses what the folder has.
 func makeData(ctx context.Context, r *run) (*dataSet, error) {
 	d := &dataSet{items: makeItems(r.Seed), from: dataEnd.Add(-168 * time.Hour), to: dataEnd}
 	w := r.world
@@ -194,7 +194,7 @@ func (d *dataSet) fill(ctx context.Context, r *run, captures int64) error {
 	return nil
 }
 
-// split gives the statements of a file.
+// split returns the statements of a file.
 func split(text string) (all []string) {
 	for s := range strings.SplitSeq(text, ";\n") {
 		if s = strings.TrimSpace(s); s != "" {
@@ -297,8 +297,8 @@ func (d *dataSet) look(ctx context.Context, r *run) error {
 	return nil
 }
 
-// windowOf gives the lower end of a window up to the end of the data that
-// holds about so many rows of the mandate, at most 168 h.
+// windowOf returns the lower end of a window up to the end of the data that
+// holds about that many rows of the mandate, at most 168 h.
 func (r *run) windowOf(ctx context.Context, mandate uint64, rows int) (time.Time, error) {
 	got, err := r.world.rows(ctx, r.world.database, fmt.Sprintf(
 		"SELECT captured_desc FROM observations_by_mandate WHERE mandate = %d AND captured_desc BETWEEN %d AND %d ORDER BY captured_desc LIMIT 1 OFFSET %d",

@@ -19,7 +19,7 @@ import (
 
 const drainDatabase = extraPrefix + "drain"
 
-// pool opens connections as the projector's.
+// pool opens connections as the projector does.
 func (r *run) pool(database string) (*clickhouse.Pool, error) {
 	cfg, err := clickhouse.ParseDSN(r.world.dsn(embedded.ProjectorUser, database))
 	if err != nil {
@@ -28,7 +28,7 @@ func (r *run) pool(database string) (*clickhouse.Pool, error) {
 	return clickhouse.Open(cfg, 8), nil
 }
 
-// emptyCopy makes a database with the catalogue and the scopes, and no rows.
+// emptyCopy creates a database with the catalogue and the scopes, and no rows.
 func (r *run) emptyCopy(ctx context.Context, database string) error {
 	if err := r.world.makeDatabase(ctx, database); err != nil {
 		return err
@@ -141,7 +141,7 @@ func (r *run) drain(ctx context.Context, b *broker, end uint64, rec *recorder) (
 	if err != nil {
 		return done{}, err
 	}
-	// The scopes are loaded before the clock starts: it is the backlog that is measured.
+	// The scopes are loaded before the clock starts: what is measured is the backlog.
 	stream, err := b.js.Stream(ctx, event.StreamObservations)
 	if err != nil {
 		return done{}, err
@@ -171,8 +171,8 @@ func (r *run) drain(ctx context.Context, b *broker, end uint64, rec *recorder) (
 	return done{took: took}, nil
 }
 
-// insertReady inserts the blocks into an empty database, a connection for
-// each table.
+// insertReady inserts the blocks into an empty database, with one connection per
+// table.
 func (r *run) insertReady(ctx context.Context, inserts []insert) (done, error) {
 	if err := r.emptyCopy(ctx, drainDatabase); err != nil {
 		return done{}, err
@@ -205,7 +205,7 @@ func (r *run) insertReady(ctx context.Context, inserts []insert) (done, error) {
 	return done{took: time.Since(began)}, err
 }
 
-// fetch reads the stream and acknowledges, and does nothing else.
+// fetch reads the stream and acknowledges its messages, and does nothing else.
 func (b *broker) fetch(ctx context.Context, end uint64) (done, error) {
 	const name = "bench-fetch"
 	if err := b.js.DeleteConsumer(ctx, event.StreamObservations, name); err != nil && !errors.Is(err, jetstream.ErrConsumerNotFound) {
@@ -233,8 +233,8 @@ func (b *broker) fetch(ctx context.Context, end uint64) (done, error) {
 	return done{took: time.Since(began)}, nil
 }
 
-// writeWork reads from the query log what the statements of a drain cost, by
-// what they wrote.
+// writeWork reads from the query log what the statements of a drain have cost,
+// by what they wrote.
 func (r *run) writeWork(ctx context.Context, since time.Time) ([]Work, error) {
 	if err := r.world.exec(ctx, "SYSTEM FLUSH LOGS query_log"); err != nil {
 		return nil, err

@@ -12,7 +12,7 @@ import (
 	"preismon/contracts/event"
 )
 
-// producer makes events of the same market in Go, for what goes through
+// producer produces events of the same market in Go, for what goes through
 // JetStream.
 type producer struct {
 	rnd   *rand.Rand
@@ -26,7 +26,7 @@ func (d *dataSet) producer(seed uint64, at time.Time) *producer {
 
 var deliveryTexts = []string{"sofort lieferbar", "Auf Lager", "1-3 Werktage", "Lieferung morgen", "versandfertig in 24 Stunden", "Lieferzeit 5-7 Tage"}
 
-// event gives a batch of captures of one site.
+// event returns a batch of captures of one site.
 func (p *producer) event(captures int) *event.Event {
 	group, place := p.rnd.IntN(groups), p.rnd.IntN(sitesOfItem)
 	number := sitesOf(group)[place]

@@ -18,11 +18,11 @@ type flow struct {
 	js        jetstream.JetStream
 	publisher *ingest.Publisher
 	proj      *projector.Projector
-	first     uint64 // the last event of before
+	first     uint64 // sequence of the last event before this flow
 	stop      func()
 }
 
-// flow starts one that has caught up.
+// flow starts a flow, which has caught up.
 func (r *run) flow(ctx context.Context) (*flow, error) {
 	b, err := r.broker(ctx, r.world.natsURL)
 	if err != nil {
@@ -61,8 +61,8 @@ func (r *run) flow(ctx context.Context) (*flow, error) {
 	return f, nil
 }
 
-// publish sends so many events of one capture each, which is of the moment, at
-// the steady rate, and tells of each before it is sent.
+// publish sends total events of one capture each, captured at this moment, at
+// the steady rate, and calls each with every event before it is sent.
 func (f *flow) publish(ctx context.Context, p *producer, total int, each func(*event.Event)) (took time.Duration, err error) {
 	tick := time.NewTicker(2 * time.Millisecond)
 	defer tick.Stop()

@@ -7,9 +7,9 @@ import (
 	"time"
 )
 
-// measureGrowth asks the same question of more and more data: a page beside
-// more rows of its own mandate, a page beside more mandates, pages of mandates
-// of all sizes, and streams of growing length.
+// measureGrowth asks the same of more and more data: a page alongside more rows
+// of its own mandate, a page alongside more mandates, pages of mandates of all
+// sizes, and streams of growing length.
 func (r *run) measureGrowth(ctx context.Context) error {
 	for _, part := range []func(context.Context) error{r.growRows, r.growMandates, r.growMandate, r.growStream} {
 		if err := part(ctx); err != nil {
@@ -25,8 +25,8 @@ type grown struct {
 	x        float64
 }
 
-// growPages reads the page of a mandate at each size and draws it. It gives
-// the series in the order of the sizes.
+// growPages reads the page of a mandate at each size and draws the curve. It
+// returns the series in the order of the sizes.
 func (r *run) growPages(ctx context.Context, curve Curve, mandate uint64, sizes []grown) ([]Series, error) {
 	query := window(r.data.from, r.data.to, "globalScope", "true", "limit", "10000")
 	var contestants []contestant
@@ -83,8 +83,8 @@ func (r *run) growRows(ctx context.Context) error {
 	return nil
 }
 
-// growMandates reads the page of one mandate alone, beside nine smaller ones,
-// and beside all.
+// growMandates reads the page of one mandate alone, alongside nine smaller ones,
+// and alongside all.
 func (r *run) growMandates(ctx context.Context) error {
 	m := r.data.alone
 	if m == 0 || m+9 > mandates {

@@ -16,27 +16,27 @@ import (
 	"preismon/deploy/embedded"
 )
 
-// hotConnections are how many clients ask at once. Each asks again as soon as
-// it has its answer.
+// hotConnections are the numbers of concurrent clients. Each sends its next
+// request as soon as it has an answer.
 var hotConnections = []int{1, 8, 64}
 
-// hotProducts are the products that are asked for in turn.
+// hotProducts is the number of products that are requested in turn.
 const hotProducts = 100
 
-// hotRead is a read that people make often, and what one would ask instead.
+// hotRead is a frequent read, with its alternative.
 type hotRead struct {
 	key, title string
 	target     float64
 	path       string
-	ask        func(n int) url.Values // the n-th request
+	ask        func(n int) url.Values // parameters of the n-th request
 	statement  func(n int) string     // of ClickHouse; nil: the opponent is /healthz
 }
 
-// measureHot counts how often a second small reads are answered, by one client
-// and by many at once, while no row arrives: what a node remembers of the rows
-// stays true. Their opponents are the same rows by hand-written SQL over
-// ClickHouse's HTTP interface, and for lists, which it remembers as well, the
-// fastest answer that this server has.
+// measureHot measures how many small reads per second are answered, for one
+// client and for many at once, while no rows arrive, so that what a node
+// remembers of the rows stays valid. Their opponents are the same rows by
+// hand-written SQL over ClickHouse's HTTP interface and, for lists, which a node
+// remembers as well, the fastest answer that this server has.
 func (r *run) measureHot(ctx context.Context) error {
 	stop, err := r.profileNode(ctx, "hot")
 	if err != nil {
@@ -48,7 +48,7 @@ func (r *run) measureHot(ctx context.Context) error {
 		return err
 	}
 	for _, q := range reads {
-		for n := range hotProducts { // what is measured is what is asked again
+		for n := range hotProducts { // repeated requests are measured, so each is sent once before
 			if err := r.hotAnswer(ctx, q.path, q.ask(n)); err != nil {
 				return fmt.Errorf("%s: %w", q.title, err)
 			}
@@ -142,7 +142,7 @@ func (r *run) hotReads(ctx context.Context) ([]hotRead, error) {
 // hotMandate has some hundreds of pairs at a site.
 const hotMandate = 2
 
-// atOnce lets clients ask for a while. Its rows are answers.
+// atOnce lets clients send requests for a while. Its rows are answers.
 func (r *run) atOnce(clients int, ask func(ctx context.Context, n int) error) func(ctx context.Context) (done, error) {
 	return func(ctx context.Context) (done, error) {
 		var answers atomic.Int64
@@ -160,7 +160,7 @@ func (r *run) atOnce(clients int, ask func(ctx context.Context, n int) error) fu
 			})
 		}
 		err := g.Wait()
-		// Seconds are compared, so they are those of a fixed number of answers.
+		// Times are compared, so the result is the time for a fixed number of answers.
 		const of = 1000
 		took := time.Since(began)
 		return done{rows: of, took: time.Duration(float64(took) * of / float64(max(1, answers.Load())))}, err

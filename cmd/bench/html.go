@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// HTML is a page with plots, on its own: no scripts, nothing to fetch.
+// HTML returns a self-contained page with plots: no scripts, nothing to fetch.
 func (r *Result) HTML() []byte {
 	var b bytes.Buffer
 	if err := page.Execute(&b, r); err != nil {

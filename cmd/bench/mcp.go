@@ -14,9 +14,9 @@ import (
 	"preismon/query/auth"
 )
 
-// measureMCP compares the tool list_results with the page of REST that it
-// stands for. Its answer holds each row twice: as structured content and as
-// text, which is escaped once more.
+// measureMCP compares the tool list_results with the REST page that it
+// corresponds to. Its answer contains each row twice: as structured content and
+// as text, which is escaped once more.
 func (r *run) measureMCP(ctx context.Context) error {
 	const mandate, limit = 1, 10_000
 	query := window(r.data.from, r.data.to, "globalScope", "true", "limit", fmt.Sprint(limit))
@@ -44,7 +44,7 @@ func (r *run) measureMCP(ctx context.Context) error {
 	return nil
 }
 
-// callTool calls a tool, as a client of the legacy era does without a session.
+// callTool calls a tool, as a client of the legacy protocol does without a session.
 func (r *run) callTool(ctx context.Context, mandate uint64, name string, arguments map[string]any) (done, error) {
 	body, err := json.Marshal(map[string]any{
 		"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": map[string]any{"name": name, "arguments": arguments},

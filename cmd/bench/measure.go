@@ -13,14 +13,14 @@ import (
 	"time"
 )
 
-// contestant does one thing once, and tells how much it did.
+// contestant does one thing once, and reports how much it did.
 type contestant struct {
 	name string
 	do   func(ctx context.Context) (done, error)
 }
 
-// done is what a contestant did in one go. Took is measured around the call
-// when it is left out.
+// done is what a contestant did in one go. If took is zero, it is measured
+// around the call.
 type done struct {
 	rows  int64
 	bytes int64
@@ -39,9 +39,9 @@ type Series struct {
 	Note    string    `json:"note,omitempty"`
 }
 
-// CPU are the processor seconds that a round took, at the mean: in
-// ClickHouse, in the query services, and in this process, which is the client
-// and whatever contestant runs in it.
+// CPU is the processor time of a round in seconds, on average: in ClickHouse, in
+// the query services, and in this process, which is the client and any
+// contestant that runs in it.
 type CPU struct {
 	ClickHouse float64 `json:"clickHouse"`
 	Query      float64 `json:"query"`
@@ -63,8 +63,8 @@ func (c CPU) String() string {
 	return fmt.Sprintf("CPU: ClickHouse %.2f s, query service %.2f s, here %.2f s", c.ClickHouse, c.Query, c.Self)
 }
 
-// cpu reads the processor time of the processes so far; 0 where this system
-// does not tell.
+// cpu returns the processor time of the processes so far; 0 where the system
+// does not report it.
 func (w *world) cpu() (c CPU) {
 	if w.ch != nil {
 		c.ClickHouse = processorTime(w.ch.PID())
@@ -76,25 +76,25 @@ func (w *world) cpu() (c CPU) {
 	return c
 }
 
-// processorTime is the user and system time of a process in seconds.
+// processorTime returns the user and system time of a process in seconds.
 func processorTime(pid int) float64 {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {
 		return 0
 	}
-	_, rest, ok := strings.Cut(string(text), ") ") // the name may hold anything
+	_, rest, ok := strings.Cut(string(text), ") ") // the name may contain anything
 	fields := strings.Fields(rest)
 	if !ok || len(fields) < 13 {
 		return 0
 	}
 	user, _ := strconv.ParseFloat(fields[11], 64)
 	system, _ := strconv.ParseFloat(fields[12], 64)
-	const ticks = 100 // a second, on every Linux
+	const ticks = 100 // per second, on every Linux
 	return (user + system) / ticks
 }
 
-// interleave lets the contestants take turns. Who begins changes with each
-// round, so that no one always follows the same other.
+// interleave lets the contestants take turns. The first one changes with each
+// round, so that none always follows the same other.
 func (r *run) interleave(ctx context.Context, warm, rounds int, all ...contestant) ([]Series, error) {
 	series := make([]Series, len(all))
 	for i, c := range all {
@@ -103,7 +103,7 @@ func (r *run) interleave(ctx context.Context, warm, rounds int, all ...contestan
 	for round := range warm + rounds {
 		for n := range all {
 			i := (n + round) % len(all)
-			runtime.GC() // garbage of one contestant is not another's
+			runtime.GC() // so that no contestant collects another's garbage
 			before, began := r.world.cpu(), time.Now()
 			d, err := all[i].do(ctx)
 			if err != nil {
@@ -129,14 +129,14 @@ func (r *run) interleave(ctx context.Context, warm, rounds int, all ...contestan
 	return series, nil
 }
 
-// Median of the rounds.
+// Median returns the median of the rounds.
 func (s Series) Median() float64 { return quantile(s.Seconds, 0.5) }
 
-// Least and Greatest of the rounds.
+// Least and Greatest return the shortest and the longest of the rounds.
 func (s Series) Least() float64    { return quantile(s.Seconds, 0) }
 func (s Series) Greatest() float64 { return quantile(s.Seconds, 1) }
 
-// Rate is rows a second.
+// Rate returns rows per second.
 func (s Series) Rate() float64 { return float64(s.Rows) / s.Median() }
 
 func quantile[T cmp.Ordered](values []T, q float64) (zero T) {
@@ -147,11 +147,11 @@ func quantile[T cmp.Ordered](values []T, q float64) (zero T) {
 	return sorted[int(math.Round(q*float64(len(sorted)-1)))]
 }
 
-// spread is a value with its least and greatest.
+// spread is a value with its minimum and maximum.
 type spread struct{ value, low, high float64 }
 
-// slower tells how many times as long a takes as b: the ratio of the medians,
-// and the least and the greatest ratio of one round.
+// slower returns how many times as long a takes as b: the ratio of the medians,
+// and the minimum and the maximum ratio of one round.
 func slower(a, b Series) spread {
 	s := spread{value: a.Median() / b.Median(), low: math.Inf(1), high: math.Inf(-1)}
 	for i := range min(len(a.Seconds), len(b.Seconds)) {
@@ -161,7 +161,7 @@ func slower(a, b Series) spread {
 	return s
 }
 
-// faster tells how many times the rows a second of b a gives.
+// faster returns a's rows per second as a multiple of b's.
 func faster(a, b Series) spread {
 	share := 1.0
 	if a.Rows > 0 && b.Rows > 0 {

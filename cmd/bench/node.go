@@ -16,7 +16,7 @@ import (
 	"preismon/deploy/embedded"
 )
 
-// nodeURL is the issuer of the tokens; nobody connects to it.
+// nodeURL is the issuer of the tokens; nothing connects to it.
 const (
 	nodeHost = "bench.invalid"
 	nodeURL  = "http://" + nodeHost

@@ -15,7 +15,7 @@ import (
 )
 
 // plain is the handler one would write first: clickhouse-go, rows.Scan into a
-// struct, encoding/json. It gets its statement with the request.
+// struct, encoding/json. It receives its statement with the request.
 type plain struct {
 	conn   driver.Conn
 	server *http.Server

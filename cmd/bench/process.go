@@ -17,8 +17,8 @@ import (
 	"time"
 )
 
-// measureMemory streams many rows from a query service that did nothing before,
-// and watches its resident memory.
+// measureMemory streams many rows from a fresh query service, and watches its
+// resident memory.
 func (r *run) measureMemory(ctx context.Context) error {
 	used := r.world.nodes[r.world.database]
 	if _, peak, err := resident(used.cmd.Process.Pid); err == nil {
@@ -71,7 +71,7 @@ func (r *run) measureMemory(ctx context.Context) error {
 	return nil
 }
 
-// resident reads the memory of a process in MiB, now and at its peak.
+// resident returns the resident memory of a process in MiB, now and at its peak.
 func resident(pid int) (now, peak float64, err error) {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	if err != nil {
@@ -91,7 +91,7 @@ func resident(pid int) (now, peak float64, err error) {
 	return now, peak, nil
 }
 
-// measureReady starts `preismon up` on the filled folder, several times.
+// measureReady starts `preismon up` on the filled folder several times.
 func (r *run) measureReady(ctx context.Context) error {
 	if r.ClickHouse != "" {
 		r.result.Missing = append(r.result.Missing, "time to ready: the servers were given")
@@ -155,7 +155,7 @@ func (r *run) up(ctx context.Context, folder string) (took time.Duration, err er
 	return took, nil
 }
 
-// lastLine keeps the end of what is written.
+// lastLine keeps the last piece that was written.
 type lastLine struct{ text string }
 
 func (l *lastLine) Write(p []byte) (int, error) {
@@ -163,12 +163,13 @@ func (l *lastLine) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// profileNode takes a CPU profile of the query service until it is stopped.
+// profileNode records 20 s of CPU profile of the query service; stop waits for
+// its end.
 func (r *run) profileNode(ctx context.Context, name string) (stop func(), err error) {
 	if r.Profiles == "" {
 		return func() {}, nil
 	}
-	// The admin surface profiles for a given time: a generous one, cut short.
+	// The admin surface profiles for a fixed time, given in the request.
 	resp := make(chan error, 1)
 	go func() {
 		resp <- func() error {
@@ -192,7 +193,7 @@ func (r *run) profileNode(ctx context.Context, name string) (stop func(), err er
 	return func() { <-resp }, nil
 }
 
-// profileSelf takes a CPU profile of this process until it is stopped.
+// profileSelf records a CPU profile of this process until it is stopped.
 func (r *run) profileSelf(name string) (stop func(), err error) {
 	if r.Profiles == "" {
 		return func() {}, nil

@@ -36,12 +36,13 @@ func (r *run) broker(ctx context.Context, natsURL string) (*broker, error) {
 	return &broker{conn, js}, nil
 }
 
-// readers are told of the checkpoints that a projector writes here.
+// readers returns the readers that are notified of the checkpoints a projector
+// writes here.
 func (r *run) readers(b *broker) (projector.Readers, error) {
 	return seqlock.NewWriter(seqlock.Config{Partitions: 1}, b.js, 0, r.Logger)
 }
 
-// scratchBroker is a NATS server that lives for one measurement.
+// scratchBroker returns a NATS server that lives for one measurement.
 func (r *run) scratchBroker(ctx context.Context) (_ *broker, stop func(), err error) {
 	natsURL, stopServer, err := r.world.scratchNATS(ctx)
 	if err != nil {

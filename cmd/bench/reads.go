@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// measureSize looks at the disk.
+// measureSize measures the size on disk.
 func (r *run) measureSize(ctx context.Context) error {
 	rows, err := r.world.rows(ctx, r.world.database, "SELECT table, sum(rows), sum(bytes_on_disk), count() FROM system.parts WHERE active AND database = '"+r.world.database+"' AND rows > 0 GROUP BY table ORDER BY table")
 	if err != nil {
@@ -97,7 +97,7 @@ func (r *run) measureStream(ctx context.Context) error {
 	return nil
 }
 
-// firstShare is which part of its time an answer took until its first byte.
+// firstShare returns the share of its time that an answer took until its first byte.
 func firstShare(s Series) spread {
 	return slower(Series{Seconds: s.First}, s)
 }
@@ -179,7 +179,7 @@ func with(v url.Values, name, value string) url.Values {
 	return c
 }
 
-// lastOf gives the condition for rows after the first n of a selection.
+// lastOf returns the condition for rows after the first n of a selection.
 func (r *run) lastOf(ctx context.Context, s selection, n int) (string, error) {
 	if n == 0 {
 		return "", nil
@@ -198,7 +198,7 @@ func (r *run) lastOf(ctx context.Context, s selection, n int) (string, error) {
 		v[0], v[0], v[1], v[2], v[3], v[4], v[5], v[6]), nil
 }
 
-// measureReads times the other questions, ours alone.
+// measureReads times the other reads, only ours.
 func (r *run) measureReads(ctx context.Context) error {
 	d := r.data
 	rows, err := r.world.rows(ctx, r.world.database, "SELECT item, count() AS n FROM observations WHERE item IN (SELECT item FROM scope_pairs WHERE mandate = 1) GROUP BY item ORDER BY n DESC LIMIT 1")

@@ -16,7 +16,7 @@ type Result struct {
 	Seconds float64
 	Quick   bool
 	Seed    uint64
-	Values  map[string]float64 // by the public key
+	Values  map[string]float64 // by their public key
 	Ratios  []Ratio
 	Tables  []Table
 	Growth  []Curve
@@ -49,17 +49,17 @@ type Table struct {
 type Work struct {
 	Name      string  `json:"name"`
 	Queries   int     `json:"queries"`
-	ReadRows  float64 `json:"readRows"` // of one statement, at the median
+	ReadRows  float64 `json:"readRows"` // of one statement, the median
 	ReadBytes float64 `json:"readBytes"`
 	Marks     float64 `json:"marks"`
 	Written   float64 `json:"written,omitempty"` // rows of all of them
 	Memory    float64 `json:"memory"`
-	Failed    int     `json:"failed"` // statements that ended early or failed
+	Failed    int     `json:"failed"` // statements that were ended early or failed
 	CPU       float64 `json:"cpu"`    // seconds of all of them
 	Seconds   float64 `json:"seconds"`
 }
 
-// Curve is how something grows.
+// Curve shows how something grows.
 type Curve struct {
 	Title string  `json:"title"`
 	X     string  `json:"x"`
@@ -75,7 +75,7 @@ type Line struct {
 	Points []Point `json:"points"`
 }
 
-// Point of a line, with its spread.
+// Point is a point of a line, with its spread.
 type Point struct {
 	X    float64 `json:"x"`
 	Y    float64 `json:"y"`
@@ -92,7 +92,8 @@ func (r *Result) put(key, what, unit string, s spread, target float64, atMost bo
 	})
 }
 
-// cpuNote is empty where a round took too little to be measured in ticks.
+// cpuNote returns the processor times, or "" if a round took too little to be
+// measured in ticks.
 func cpuNote(c CPU) string {
 	if c.ClickHouse+c.Query+c.Self < 0.1 {
 		return ""

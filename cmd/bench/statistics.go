@@ -12,13 +12,13 @@ import (
 	"preismon/deploy/embedded"
 )
 
-// statisticsMandate is the largest.
+// statisticsMandate is the largest one.
 const statisticsMandate = 1
 
-// measureStatistics asks what a week of all products comes to, as a whole and by
-// day, of the service and by the SQL that one would write: GROUP BY for what can
-// be told of the rows alone, and the same over a window function for how long
-// each price held.
+// measureStatistics computes the statistics of a week of all products, as a
+// whole and by day, by the service and by the SQL that one would write: GROUP BY
+// for what follows from the rows alone, and the same over a window function for
+// how long each price held.
 func (r *run) measureStatistics(ctx context.Context) error {
 	for _, bucket := range []string{"whole", "day"} {
 		query := window(r.data.from, r.data.to, "globalScope", "true", "by", "product", "bucket", bucket, "limit", "10000")
@@ -57,7 +57,7 @@ func (r *run) measureStatistics(ctx context.Context) error {
 	return nil
 }
 
-// plainStatistics are the statements that one would write.
+// plainStatistics returns the statements that one would write.
 func (r *run) plainStatistics(bucket string) (sums, held string) {
 	by := "item, currency"
 	if bucket == "day" {
@@ -90,7 +90,7 @@ func (r *run) sqlRecords(sql string) func(context.Context) (done, error) {
 	}
 }
 
-// records reads an answer of JSON with its records in data.
+// records reads a JSON answer with its records in data.
 func records(body io.Reader) (done, error) {
 	text, err := io.ReadAll(body)
 	if err != nil {

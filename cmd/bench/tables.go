@@ -6,14 +6,14 @@ import (
 	"math"
 )
 
-// tableForm is a form of ours and ClickHouse's own, which is nearest to it.
+// tableForm is one of our forms, and the closest one of ClickHouse's own.
 type tableForm struct {
 	key, name string
 	accept    string
 	format    string // with settings
 }
 
-// The tables that are compared. Ours of one key are compared by the slower.
+// The forms that are compared. For forms with the same key the slower counts.
 var tableForms = []tableForm{
 	{"csv", "CSV", "text/csv", "SETTINGS output_format_csv_crlf_end_of_line = 1 FORMAT CSVWithNames"},
 	{"arrow", "Arrow, plain", "application/vnd.apache.arrow.stream", "SETTINGS output_format_arrow_compression_method = 'none' FORMAT ArrowStream"},

@@ -15,8 +15,8 @@ import (
 	"preismon/contracts/event"
 )
 
-// Tails are of accounts of some small mandates, each with as many as an account
-// may have: those of a mandate are equal, and share their reads.
+// Tails belong to accounts of some small mandates, each with as many as an
+// account may have. Those of a mandate are equal, and share their reads.
 const (
 	tailsOfAccount = 4
 	tailMandates   = 25
@@ -27,26 +27,26 @@ const (
 
 var tailCounts = []int{1, 100, 1_000}
 
-// tailing are tails that are open, and what came on them.
+// tailing are open tails, and what arrived on them.
 type tailing struct {
 	counts atomic.Bool // rows are measured
 	mu     sync.Mutex
-	waits  []float64 // seconds from capture, which is when it was published, to the client
+	waits  []float64 // seconds from capture, which is the time of publishing, to the client
 	rows   int64
 	bytes  int64
 	broken error
 }
 
 // measureTails follows the changes of many accounts on one node, while events
-// come at a steady rate: how long a row takes from its publisher to the client,
-// and what the node takes for it.
+// arrive at a steady rate: how long a row takes from its publisher to the
+// client, and what it costs the node.
 func (r *run) measureTails(ctx context.Context) error {
 	f, err := r.flow(ctx)
 	if err != nil {
 		return err
 	}
 	defer f.stop()
-	most := 0 // accounts: those of the tails of before may not have left yet
+	most := 0 // accounts: the tails of the previous count may not have ended yet
 	for _, n := range tailCounts {
 		most += (n + tailsOfAccount - 1) / tailsOfAccount
 	}
@@ -161,7 +161,7 @@ func (r *run) follow(ctx context.Context, client *http.Client, account uint64) (
 	return resp.Body, nil
 }
 
-// read takes the lines of a tail.
+// read reads the lines of a tail.
 func (t *tailing) read(body io.Reader) error {
 	lines := bufio.NewReaderSize(body, 16<<10)
 	for {

@@ -56,8 +56,8 @@ func (r *Result) WriteText(w io.Writer) error {
 	return nil
 }
 
-// WriteMarkdown writes the values that have a target, or a key that others
-// ask for, as the table of deploy/docs/reference/figures.md.
+// WriteMarkdown writes the values that have a target, or a key in published, as
+// the table of deploy/docs/reference/figures.md.
 func (r *Result) WriteMarkdown(w io.Writer) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s, %s", r.Began.Format("2006-01-02"), r.Machine)

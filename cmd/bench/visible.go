@@ -17,15 +17,16 @@ import (
 
 const (
 	visibleRate = 5_000
-	// unheard is how long to wait for a message about the checkpoint before looking:
-	// as long as a node to which none comes.
+	// unheard is how long to wait for a message about the checkpoint before
+	// looking: as long as a node that receives none.
 	unheard = 50 * time.Millisecond
 )
 
-// measureVisible publishes single captures at a steady rate beside a running
-// projector on the full tables. An event is visible once the checkpoint has passed it.
-// That is learned as a query node learns it: by a message, or from the table while no
-// messages come. Afterwards the last event is looked up through the API.
+// measureVisible publishes single captures at a steady rate alongside a running
+// projector on the full tables. An event is visible when the checkpoint has
+// passed it. That is learned the way a query node learns it: by a message, or
+// from the table while no messages arrive. Afterwards the last event is read
+// through the API.
 func (r *run) measureVisible(ctx context.Context) error {
 	f, err := r.flow(ctx)
 	if err != nil {
@@ -99,8 +100,8 @@ func (r *run) measureVisible(ctx context.Context) error {
 	return nil
 }
 
-// lead runs the projector role on the main database, with a lease as
-// `preismon up` takes it: its fence must not stand in the way of the next.
+// lead runs the projector role on the main database, with a lease as taken by
+// `preismon up`: its fence must not block the next leader.
 func (r *run) lead(ctx context.Context, b *broker, pool projector.Conn) (*ingest.Consumer, *projector.Projector, func(), error) {
 	lease, err := ingest.NewLease(ingest.LeaseConfig{Key: ingest.ProjectorLease(0, 1), Alone: true}, b.js, r.Logger)
 	if err != nil {
@@ -148,7 +149,7 @@ func (r *run) lead(ctx context.Context, b *broker, pool projector.Conn) (*ingest
 	}
 }
 
-// watch notes when the checkpoint passes each sequence after first.
+// watch records when the checkpoint passes each sequence after first.
 func (r *run) watch(ctx context.Context, reached func() (uint64, <-chan struct{}, error), first uint64, seen []time.Time) error {
 	deadline := time.Now().Add(r.size.visible + 2*time.Minute)
 	for n := 0; ; {
@@ -177,7 +178,7 @@ func (r *run) watch(ctx context.Context, reached func() (uint64, <-chan struct{}
 	}
 }
 
-// shown proves that the API gives the rows of an event, to a mandate that
+// shown verifies that the API returns the rows of an event to a mandate that
 // watches its item.
 func (r *run) shown(ctx context.Context, e *event.Event) error {
 	batch := e.Data.(*contracts.Observations)

@@ -26,10 +26,10 @@ import (
 	"preismon/query/auth"
 )
 
-// Databases beside the main one begin with extraPrefix.
+// extraPrefix begins the names of all databases besides the main one.
 const extraPrefix = "preismon_bench_"
 
-// world are the servers and the roles that are measured.
+// world holds the servers and the roles that are measured.
 type world struct {
 	cfg      Config
 	temp     string // removed at the end
@@ -101,9 +101,9 @@ func (w *world) embed(ctx context.Context, folder string) (err error) {
 	return w.announce(ctx)
 }
 
-// announce tells the query nodes what a projector that has nothing to do has told
-// them: the tables are filled by statements here. On servers that others use, it
-// is not done.
+// announce notifies the query nodes of what an idle projector has notified them
+// of: here the tables are filled by statements. On servers that others use, it
+// does nothing.
 func (w *world) announce(ctx context.Context) error {
 	conn, err := ingest.Connect(ingest.Config{URL: w.natsURL, Name: "preismon bench", Logger: w.cfg.Logger})
 	if err != nil {
@@ -141,8 +141,8 @@ func (w *world) scratchNATS(ctx context.Context) (natsURL string, stop func(), e
 	}, nil
 }
 
-// openTokens makes tokens of the query services: they are signed with the
-// same key.
+// openTokens prepares the tokens for the query services: they are signed with
+// the same key.
 func (w *world) openTokens() error {
 	if err := auth.EnsureKey(w.keyFile); err != nil {
 		return err
@@ -161,7 +161,8 @@ func (w *world) openTokens() error {
 	return err
 }
 
-// nobody logs in and nothing is revoked: tokens are only issued.
+// nobody is the account store of a service where no one logs in and nothing is
+// revoked: tokens are only issued.
 type nobody struct{}
 
 func (nobody) ByLogin(context.Context, string) (auth.Credentials, error) {
@@ -174,8 +175,9 @@ func (nobody) Active(context.Context, []contracts.AccountID) ([]contracts.Accoun
 func (nobody) Revoke(context.Context, string, time.Time) error { return errors.New("not here") }
 func (nobody) Revoked(string) (bool, error)                    { return false, nil }
 
-// token is the account's, the same for half of its lifetime: a client keeps its
-// token, and a node verifies the signature of each one once.
+// token returns the account's token, the same one for half of its lifetime: a
+// client keeps its token, and a node verifies the signature of each one only
+// once.
 func (w *world) token(account uint64) (string, error) {
 	w.issuing.Lock()
 	defer w.issuing.Unlock()
@@ -191,13 +193,13 @@ func (w *world) token(account uint64) (string, error) {
 	return t.token, nil
 }
 
-// kept is a token that is used again until then.
+// kept is a token that is reused until then.
 type kept struct {
 	token string
 	until time.Time
 }
 
-// close ends everything, and removes what is not to be kept.
+// close stops everything, and removes what should not be kept.
 func (w *world) close() error {
 	var errs []error
 	for _, n := range w.nodes {
@@ -237,7 +239,7 @@ func (w *world) stopServers() error {
 	return errors.Join(errs...)
 }
 
-// dsn is the data source name of a user at a database.
+// dsn returns the data source name of a user for a database.
 func (w *world) dsn(user, database string) string {
 	if w.ch != nil {
 		return w.ch.DSN(user, database)
@@ -250,7 +252,7 @@ func (w *world) dsn(user, database string) string {
 	return u.String()
 }
 
-// httpAccess is how the HTTP interface of ClickHouse is reached.
+// httpAccess returns how the HTTP interface of ClickHouse is reached.
 func (w *world) httpAccess(user string) (base, name, password string) {
 	if w.ch != nil {
 		return w.ch.HTTPURL(), user, w.ch.Password(user)
@@ -263,7 +265,7 @@ func (w *world) httpAccess(user string) (base, name, password string) {
 	return w.cfg.ClickHouseHTTP, u.User.Username(), password
 }
 
-// ask sends a statement over HTTP and gives the answer's body.
+// ask sends a statement over HTTP and returns the answer's body.
 func (w *world) ask(ctx context.Context, user, database, statement string, data io.Reader) (io.ReadCloser, error) {
 	base, name, password := w.httpAccess(user)
 	target := base + "?database=" + url.QueryEscape(database)
@@ -307,7 +309,7 @@ func clip(s string) string {
 	return s
 }
 
-// rows gives the rows of an answer, each an array of JSON values.
+// rows returns the rows of an answer, each an array of JSON values.
 func (w *world) rows(ctx context.Context, database, statement string) (all [][]any, err error) {
 	body, err := w.ask(ctx, embedded.AdminUser, database, statement+" FORMAT JSONCompactEachRow SETTINGS output_format_json_quote_64bit_integers=0", nil)
 	if err != nil {
@@ -325,7 +327,7 @@ func (w *world) rows(ctx context.Context, database, statement string) (all [][]a
 	}
 }
 
-// number asks for one number.
+// number returns the one number of an answer.
 func (w *world) number(ctx context.Context, database, statement string) (float64, error) {
 	rows, err := w.rows(ctx, database, statement)
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 	"github.com/alecthomas/kong"
 )
 
-// accountsCmd looks at accounts and changes them.
+// accountsCmd shows and changes accounts.
 type accountsCmd struct {
 	List        accountsListCmd     `cmd:"" help:"List accounts by login."`
 	Show        accountsShowCmd     `cmd:"" help:"Show an account: its mandate, what it may read and what it sees."`
@@ -69,7 +69,7 @@ func (c *accountsPasswordCmd) Run(ctx context.Context, k *kong.Context, std stre
 	})
 }
 
-// accountOf finds the account of a login; nil: there is none.
+// accountOf returns the account of a login; nil: there is none.
 func accountOf(ctx context.Context, b *bus, login string) (*contracts.Account, error) {
 	all, err := ingest.Accounts(ctx, b.js)
 	if err != nil {
@@ -90,8 +90,8 @@ func accountOf(ctx context.Context, b *bus, login string) (*contracts.Account, e
 	return found, nil
 }
 
-// newPassword gives what is published of a new password, which is asked for
-// where it is not given.
+// newPassword returns the hash to publish for a new password, which it prompts
+// for if it is not given.
 func newPassword(std streams, password contracts.Secret, login string) (string, error) {
 	if password == "" {
 		var err error

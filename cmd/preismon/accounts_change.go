@@ -17,14 +17,15 @@ import (
 	"github.com/alecthomas/kong"
 )
 
-// seesFlags say what an account may read, and of what. What is not said stays.
+// seesFlags are what an account may read, and of which sites and orders. What is
+// not given stays.
 type seesFlags struct {
 	Permissions []string `help:"What it may read: ${enum}." enum:"sites,items,orders,results,files" env:"-" placeholder:"AREA,..."`
 	Sites       []string `help:"The sites that it sees; all: all of its mandate." env:"-" placeholder:"SITE,..."`
 	Orders      []string `help:"The orders that it sees, by id; all: all of its mandate." env:"-" placeholder:"ID,..."`
 }
 
-// apply changes the account as the flags say.
+// apply changes the account according to the flags.
 func (f seesFlags) apply(a *contracts.Account) error {
 	if len(f.Permissions) > 0 {
 		a.Permissions = nil
@@ -59,14 +60,14 @@ func (f seesFlags) apply(a *contracts.Account) error {
 	return nil
 }
 
-// accountChange is what the commands that change an account have in common.
+// accountChange is what the commands that change an account share.
 type accountChange struct {
 	catalogueChange `embed:""`
 	Login           string `arg:"" help:"Login of the account."`
 }
 
-// newPassword is newPassword, but where nothing is published nobody is asked:
-// then it is of a password that nobody has.
+// newPassword is like the function of that name, except that a dry run does not
+// prompt: it uses a random password that no one knows.
 func (c *accountChange) newPassword(std streams, password secret, login string) (string, error) {
 	if c.Plan.DryRun && password.Secret == "" {
 		password.Secret = contracts.Secret(rand.Text())
@@ -74,8 +75,8 @@ func (c *accountChange) newPassword(std streams, password secret, login string) 
 	return newPassword(std, password.Secret, login)
 }
 
-// change shows what an account becomes, and publishes it where that is agreed
-// to. The account before is nil where it is new; next may ask for a password.
+// change shows what an account becomes, and publishes it if the user agrees. The
+// account before is nil if it is new; next may prompt for a password.
 func (c *accountChange) change(ctx context.Context, k *kong.Context, std streams, log *slog.Logger, next func(b *bus) (before, after *contracts.Account, err error)) error {
 	return c.catalogueChange.change(ctx, k, std, log, func(b *bus) (*changePlan, error) {
 		before, after, err := next(b)
@@ -179,8 +180,8 @@ func (c *accountsShowCmd) Run(ctx context.Context, k *kong.Context, std streams,
 	})
 }
 
-// printAccount shows an account, with what it was before where that differs.
-// The hash of its password is not shown.
+// printAccount shows an account, with earlier values where they differ. The hash
+// of its password is not shown.
 func printAccount(w io.Writer, before, after *contracts.Account) error {
 	t, line := beforeAndAfter(w, before, after)
 	line("login", func(a *contracts.Account) string { return printable(a.LoginIdentifier, "") })
@@ -220,7 +221,7 @@ func namesOf[T any](names []T, all bool) string {
 	return strings.Join(texts, ", ")
 }
 
-// anAccount finds the account of a login that has to be there.
+// anAccount returns the account of a login, which must exist.
 func anAccount(ctx context.Context, b *bus, login string) (*contracts.Account, error) {
 	account, err := accountOf(ctx, b, login)
 	if err == nil && account == nil {
@@ -229,7 +230,7 @@ func anAccount(ctx context.Context, b *bus, login string) (*contracts.Account, e
 	return account, err
 }
 
-// mandateOf finds a mandate by its name or id.
+// mandateOf returns a mandate by its name or id.
 func mandateOf(ctx context.Context, b *bus, name string) (*contracts.Mandate, error) {
 	all, err := ingest.Mandates(ctx, b.js)
 	if err != nil {

@@ -15,25 +15,25 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 )
 
-// admin is the operators' surface: live, ready, metrics and profiles. It
-// knows no users and belongs on a loopback or private address.
+// admin is the operators' surface: liveness, readiness, metrics and profiles. It
+// has no notion of users and belongs on a loopback or private address.
 type admin struct {
 	registry *prometheus.Registry
 
 	mu     sync.Mutex
-	checks []check // all have to hold, but those that are optional
+	checks []check // all must hold, except the optional ones
 	abouts map[string]func() any
 }
 
-// check is one condition of being ready, or, if it is optional, something that
-// /readyz tells of beside.
+// check is one condition of readiness, or, if it is optional, a dependency that
+// /readyz only reports.
 type check struct {
 	name     string
 	ok       func(ctx context.Context) error
 	optional bool
 }
 
-// readyTimeout bounds one look at all conditions.
+// readyTimeout bounds one check of all conditions.
 const readyTimeout = 3 * time.Second
 
 func newAdmin() *admin {
@@ -45,29 +45,29 @@ func newAdmin() *admin {
 	return a
 }
 
-// ready adds a condition.
+// ready adds a condition of readiness.
 func (a *admin) ready(name string, ok func(ctx context.Context) error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.checks = append(a.checks, check{name: name, ok: ok})
 }
 
-// optional adds a dependency whose state /readyz tells; without it the role is
-// ready all the same.
+// optional adds a dependency whose state /readyz reports; the role is ready
+// without it too.
 func (a *admin) optional(name string, ok func(ctx context.Context) error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.checks = append(a.checks, check{name: name, ok: ok, optional: true})
 }
 
-// about adds what /readyz tells of a part, ready or not.
+// about adds what /readyz reports about a part, ready or not.
 func (a *admin) about(name string, tell func() any) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.abouts[name] = tell
 }
 
-// told asks all parts.
+// told collects the reports of all parts.
 func (a *admin) told() map[string]any {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -78,13 +78,13 @@ func (a *admin) told() map[string]any {
 	return all
 }
 
-// gauge publishes a value that is read when it is asked for. labels are names
-// and values in turn.
+// gauge publishes a value that is read when it is scraped. labels are names and
+// values in turn.
 func (a *admin) gauge(name, help string, value func() float64, labels ...string) {
 	a.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help, ConstLabels: labelsOf(labels)}, value))
 }
 
-// sometimes publishes a value while it is known; else there is no such metric.
+// sometimes publishes a value while it is known; otherwise the metric is absent.
 func (a *admin) sometimes(name, help string, value func() (v float64, known bool)) {
 	a.registry.MustRegister(someGauge{prometheus.NewDesc(name, help, nil, nil), value})
 }
@@ -102,7 +102,7 @@ func (g someGauge) Collect(to chan<- prometheus.Metric) {
 	}
 }
 
-// counter publishes a count that is read when it is asked for.
+// counter publishes a count that is read when it is scraped.
 func (a *admin) counter(name, help string, value func() uint64, labels ...string) {
 	a.registry.MustRegister(prometheus.NewCounterFunc(prometheus.CounterOpts{Name: name, Help: help, ConstLabels: labelsOf(labels)},
 		func() float64 { return float64(value()) }))
@@ -116,7 +116,7 @@ func labelsOf(pairs []string) prometheus.Labels {
 	return labels
 }
 
-// status looks at all conditions at once; each has its error, or "ok".
+// status checks all conditions concurrently; each has its error, or "ok".
 func (a *admin) status(ctx context.Context) (ready bool, byName map[string]string) {
 	a.mu.Lock()
 	checks := a.checks
@@ -164,7 +164,7 @@ func (a *admin) serve(l *lifecycle, listener net.Listener) {
 	serveHTTP(l, "admin", srv, listener, func(context.Context) error { return nil })
 }
 
-// serveHTTP runs a server on a listener until it is stopped: drain goes before
+// serveHTTP runs a server on a listener until it is stopped: drain runs before
 // the listener closes, and requests in flight may finish within the grace time.
 func serveHTTP(l *lifecycle, name string, srv *http.Server, listener net.Listener, drain func(ctx context.Context) error) {
 	served := make(chan error, 1)
@@ -179,15 +179,15 @@ func serveHTTP(l *lifecycle, name string, srv *http.Server, listener net.Listene
 		served <- nil
 	}()
 	l.defers(name, func(ctx context.Context) error {
-		_ = drain(ctx) // what does not end in time does not for Shutdown either
+		_ = drain(ctx) // what does not end in time is cut by Shutdown below
 		if err := srv.Shutdown(ctx); err != nil {
-			return srv.Close() // a stream that does not end is cut, and its client sees that
+			return srv.Close() // a stream that does not end is cut, and its client notices
 		}
 		return <-served
 	})
 }
 
-// listen takes an address, with an error that says what to do about a taken one.
+// listen opens an address, with an error that suggests what to do if it cannot.
 func listen(flag, address string) (net.Listener, error) {
 	l, err := net.Listen("tcp", address)
 	if err != nil {
@@ -196,7 +196,7 @@ func listen(flag, address string) (net.Listener, error) {
 	return l, nil
 }
 
-// reachable is an address that a client on this machine can use for a
+// reachable returns an address that a client on this machine can use for a
 // listener on all addresses.
 func reachable(address string) string {
 	host, port, err := net.SplitHostPort(address)

@@ -2,7 +2,7 @@ package main
 
 import "preismon/query/admission"
 
-// observeAdmission publishes what reads spend.
+// observeAdmission publishes what reads consume.
 func observeAdmission(a *admin, stats func() admission.Stats) {
 	gauge := func(name, help string, of func(admission.Stats) int64, labels ...string) {
 		a.gauge(name, help, func() float64 { return float64(of(stats())) }, labels...)

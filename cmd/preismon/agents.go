@@ -12,8 +12,8 @@ import (
 	"preismon/query/rest"
 )
 
-// agentSurfaces are POST /mcp and the authorization server that lets its
-// clients in.
+// agentSurfaces returns POST /mcp and the authorization server that its clients
+// log in to.
 func agentSurfaces(s serving, service *query.Service, authority *auth.Authority, accounts oauth.Accounts, metrics *queryMetrics) ([]rest.Mounted, error) {
 	cfg := mcp.Defaults()
 	cfg.BaseURL, cfg.Build, cfg.AllowedOrigins, cfg.TrustedProxies = s.rest.BaseURL, s.rest.Build, s.rest.AllowedOrigins, s.rest.TrustedProxies

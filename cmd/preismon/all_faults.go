@@ -14,17 +14,17 @@ import (
 	"github.com/alecthomas/kong"
 )
 
-// commandFaults are what is wrong with a command line, the environment and the
-// config file, a line each.
+// commandFaults are the faults of a command line, the environment and the config
+// file, one per line.
 type commandFaults struct {
 	lines  []string
 	broken map[string]bool // flags whose value cannot be read, by name
 	rest   []string        // the command line without what cannot be read
 }
 
-// allFaults names all faults. The parser stops at the first that it cannot read;
-// the others are looked for here, and what can be read is then checked as the
-// command itself would.
+// allFaults returns all faults. The parser stops at the first that it cannot
+// parse; the others are found here, and what can be parsed is then checked as
+// the command itself would check it.
 func allFaults(ctx context.Context, first error, args []string) []string {
 	f := &commandFaults{lines: strings.Split(first.Error(), "\n"), broken: map[string]bool{}, rest: args}
 	wrong, ok := errors.AsType[*kong.ParseError](first)
@@ -37,7 +37,8 @@ func allFaults(ctx context.Context, first error, args []string) []string {
 	return f.lines
 }
 
-// noValue is how the parser says that a flag ends the command line.
+// noValue matches the parser's message for a flag without a value at the end of
+// the command line.
 var noValue = regexp.MustCompile(`expected .* but got "EOL" \(<EOL>\)`)
 
 func (f *commandFaults) add(text string) {
@@ -46,7 +47,7 @@ func (f *commandFaults) add(text string) {
 	}
 }
 
-// read finds everything that cannot be read; false: the rest is for another
+// read finds everything that cannot be parsed; false: the rest is for another
 // command.
 func (f *commandFaults) read(of *kong.Context, args []string) bool {
 	node, commands := of.Model.Node, 0
@@ -89,7 +90,7 @@ func (f *commandFaults) read(of *kong.Context, args []string) bool {
 	return true
 }
 
-// value checks that the value of a flag can be read.
+// value reports whether the value of a flag can be parsed, and records the fault if not.
 func (f *commandFaults) value(flag *kong.Flag, value, where string) bool {
 	fault := valueFault(flag, value, where)
 	f.add(fault)
@@ -99,7 +100,7 @@ func (f *commandFaults) value(flag *kong.Flag, value, where string) bool {
 	return fault == ""
 }
 
-// flagsOf gives the flags of a command by all their names, with the dashes.
+// flagsOf returns the flags of a command by all their names, with the dashes.
 func flagsOf(node *kong.Node) map[string]*kong.Flag {
 	known := map[string]*kong.Flag{}
 	for _, group := range node.AllFlags(false) {
@@ -116,8 +117,8 @@ func flagsOf(node *kong.Node) map[string]*kong.Flag {
 	return known
 }
 
-// configFile reads the file that --config names, here or in the environment. The
-// parser says why one cannot be read.
+// configFile reads the file that --config names, on the command line or in the
+// environment. The parser reports why one cannot be read.
 func configFile(flag *kong.Flag, args []string) (fileResolver, error) {
 	name := ""
 	if flag != nil && len(flag.Envs) > 0 {
@@ -145,8 +146,8 @@ func configFile(flag *kong.Flag, args []string) (fileResolver, error) {
 	return values.(fileResolver), nil
 }
 
-// sameFault tells two sentences about one fault: the parser writes more than is
-// found here.
+// sameFault reports whether two sentences describe one fault: the parser's text
+// is longer than ours.
 func sameFault(a, b string) bool {
 	if len(a) < len(b) {
 		a, b = b, a
@@ -154,12 +155,12 @@ func sameFault(a, b string) bool {
 	return a == b || strings.HasPrefix(a, b+",") || strings.HasPrefix(a, b+" ")
 }
 
-// commandLine finds unknown flags, values that cannot be read and, behind so many
-// words, those that mean nothing. It gives the flags that are there.
+// commandLine finds unknown flags, values that cannot be parsed and, after the
+// given number of words, unexpected ones. It returns the flags that are present.
 func (f *commandFaults) commandLine(known map[string]*kong.Flag, args []string, words int) map[*kong.Flag]bool {
 	given := map[*kong.Flag]bool{}
 	f.rest = nil
-	unknown := false // the word before: the next may be its value
+	unknown := false // the previous word was an unknown flag: this one may be its value
 	for i := 0; i < len(args); i++ {
 		if args[i] == "--" {
 			f.rest = append(f.rest, args[i:]...)
@@ -205,8 +206,8 @@ func (f *commandFaults) commandLine(known map[string]*kong.Flag, args []string, 
 	return given
 }
 
-// valueFault says what is wrong with the value of a flag, and where it is from;
-// empty: nothing is.
+// valueFault returns what is wrong with the value of a flag, and where it comes
+// from; empty: nothing is.
 func valueFault(f *kong.Flag, value, where string) string {
 	into := reflect.New(f.Target.Type()).Elem()
 	err := f.Parse(kong.ScanFromTokens(kong.Token{Type: kong.FlagValueToken, Value: value}), into)

@@ -12,15 +12,16 @@ import (
 	"github.com/alecthomas/kong"
 )
 
-// readFile is the config file without what cannot be read.
+// readFile is the config file without what cannot be parsed.
 type readFile struct{ fileResolver }
 
-// Validate implements kong.Resolver: what the file has wrong is known by now.
+// Validate implements kong.Resolver. It finds nothing: the faults of the file
+// are already known.
 func (readFile) Validate(*kong.Application) error { return nil }
 
-// check has the command validate what could be read, as --check does, and adds
-// what it finds wrong. What follows only from a value that could not be read is
-// left out.
+// check has the command validate what could be parsed, as --check does, and adds
+// the faults it finds. Faults that only follow from a value that could not be
+// parsed are left out.
 func (f *commandFaults) check(ctx context.Context) {
 	var c cli
 	exited := false
@@ -28,7 +29,7 @@ func (f *commandFaults) check(ctx context.Context) {
 	if err := kong.Configuration(f.loadRest).Apply(parser); err != nil {
 		return
 	}
-	_ = kong.Visit(parser.Model, func(node kong.Visitable, next kong.Next) error { // the visitor makes no errors
+	_ = kong.Visit(parser.Model, func(node kong.Visitable, next kong.Next) error { // the visitor returns no errors
 		if flag, ok := node.(*kong.Flag); ok && f.broken[flag.Name] {
 			flag.Envs, flag.Tag.Envs = nil, nil
 		}
@@ -39,7 +40,7 @@ func (f *commandFaults) check(ctx context.Context) {
 		return
 	}
 	check := slices.IndexFunc(k.Flags(), func(flag *kong.Flag) bool { return flag.Name == "check" })
-	if check < 0 { // a command that asks a server
+	if check < 0 { // a command that queries a server
 		return
 	}
 	k.Flags()[check].Target.SetBool(true)
@@ -68,8 +69,8 @@ func (f *commandFaults) loadRest(r io.Reader) (kong.Resolver, error) {
 
 var wordsOfFault = regexp.MustCompile(`[a-z][a-z0-9-]*`)
 
-// follows tells whether a fault may come from a value that could not be read: it
-// names the flag, or something is missing that may be in the file.
+// follows reports whether a fault may result from a value that could not be
+// parsed: it names the flag, or something is missing that may be in the file.
 func (f *commandFaults) follows(line string) bool {
 	if f.broken["config"] && (strings.Contains(line, "missing") || strings.Contains(line, "needed")) {
 		return true
@@ -77,7 +78,7 @@ func (f *commandFaults) follows(line string) bool {
 	return slices.ContainsFunc(wordsOfFault.FindAllString(line, -1), func(name string) bool { return f.broken[name] })
 }
 
-// asFlags writes the names of flags before the colon of a fault with their dashes.
+// asFlags adds the dashes to the names of flags before the colon of a fault.
 func asFlags(flags []*kong.Flag, line string) string {
 	names, rest, ok := strings.Cut(line, ": ")
 	all := strings.Split(names, ", ")

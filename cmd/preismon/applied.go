@@ -8,8 +8,8 @@ import (
 	"preismon/ingest"
 )
 
-// appliedFlags say whether a command that publishes waits for the tables, and
-// for whose.
+// appliedFlags select whether a command that publishes waits for the tables,
+// and for which.
 type appliedFlags struct {
 	Wait       bool `help:"Wait until the projectors have written everything." default:"true" negatable:""`
 	Partitions int  `help:"Of how many partitions the projectors are that to wait for. Needed only while projectors of several numbers of partitions read the streams." default:"0" placeholder:"N"`
@@ -22,7 +22,7 @@ func (f appliedFlags) faults() error {
 	return event.CheckPartition(0, f.Partitions)
 }
 
-// wait waits, unless it shall not.
+// wait waits for the tables, unless waiting is switched off.
 func (f appliedFlags) wait(ctx context.Context, b *bus) error {
 	if !f.Wait {
 		return nil

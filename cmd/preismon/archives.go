@@ -17,14 +17,14 @@ import (
 	"preismon/query"
 )
 
-// archiveFlags say where the content of archived files is, and how much of it
-// one download may be. The name of the limit is the specification's.
+// archiveFlags configure where the content of archived files is, and how large a
+// download may be. The name of the limit is the specification's.
 type archiveFlags struct {
 	Archives         []secret `name:"archive" help:"Where the files of exports and imports are: a folder, or s3://KEY:SECRET@HOST:PORT/BUCKET with ?region=NAME and, without TLS, &tls=false. Several are asked in their order. In KEY and SECRET write / as %2F and , as %2C." placeholder:"PLACE"`
 	MaxDownloadBytes int64    `name:"archive-download-max-bytes" env:"RUST_API_ARCHIVE_DOWNLOAD_MAX_BYTES" help:"Refuse downloads of larger files." default:"${archive_download_max_bytes}"`
 }
 
-// faults names what is wrong with the places, without what is secret in them.
+// faults returns what is wrong with the places, without their secrets.
 func (f archiveFlags) faults() error {
 	var errs []error
 	for i, place := range f.Archives {
@@ -35,13 +35,13 @@ func (f archiveFlags) faults() error {
 	return errors.Join(errs...)
 }
 
-// archivePlace is a folder, or else a bucket.
+// archivePlace is a folder or a bucket.
 type archivePlace struct {
 	dir string
 	s3  archive.S3Config
 }
 
-// String names it without what is secret in it.
+// String names the place without its secrets.
 func (p archivePlace) String() string {
 	if p.dir != "" {
 		return "folder " + p.dir
@@ -88,8 +88,8 @@ func parseArchive(place contracts.Secret) (archivePlace, error) {
 	return archivePlace{s3: cfg}, cfg.Validate()
 }
 
-// openArchives opens the places for reading, as parts of the lifecycle. A
-// place that is away is told by /readyz; the role stays ready without it.
+// openArchives opens the places for reading, as parts of the lifecycle. If a
+// place is down, /readyz reports it; the role stays ready without it.
 func openArchives(l *lifecycle, a *admin, places []secret) ([]query.Archive, error) {
 	var all []query.Archive
 	for i, place := range places {
@@ -108,8 +108,8 @@ func openArchives(l *lifecycle, a *admin, places []secret) ([]query.Archive, err
 	return all, nil
 }
 
-// readable tells whether a store can be asked, by a key that it has not. It
-// writes nothing: a node may have no right to.
+// readable returns an error if a store cannot be read. It looks up a key that
+// does not exist, and writes nothing: a node may not have the right to.
 func readable(ctx context.Context, store archive.Store) error {
 	_, err := store.Stat(ctx, archive.Key{Folder: archive.Exports, Mandate: 1, Order: 1, Archive: 1, File: 1})
 	if fault.KindOf(err) == fault.NotFound {
@@ -127,13 +127,13 @@ func (p archivePlace) open() (closingStore, error) {
 	if p.dir == "" {
 		return archive.NewS3(p.s3)
 	}
-	if info, err := os.Stat(p.dir); err != nil || !info.IsDir() { // or a misspelt name would be an empty archive
+	if info, err := os.Stat(p.dir); err != nil || !info.IsDir() { // otherwise a misspelt name would be an empty archive
 		return nil, fmt.Errorf("%s is no folder", p.dir)
 	}
 	return archive.NewDir(p.dir)
 }
 
-// artifacts gives the files of a store to the query service.
+// artifacts provides the files of a store to the query service.
 type artifacts struct{ store archive.Store }
 
 func (a artifacts) Open(ctx context.Context, f query.Artifact, offset int64) (io.ReadCloser, error) {

@@ -18,15 +18,15 @@ import (
 	"github.com/alecthomas/kong"
 )
 
-// siteFlags say where both servers are: by their addresses, or by the folder
-// of a running `up`.
+// siteFlags configure where both servers are: by their addresses, or by the
+// folder of a running `up`.
 type siteFlags struct {
 	NATS       natsFlags `embed:""`
 	ClickHouse secret    `name:"clickhouse-dsn" help:"clickhouse://user:password@host:9000/database of a user that may read the tables." placeholder:"DSN"`
 	DataDir    string    `help:"Folder of a running \"preismon up\", instead of --nats-url and --clickhouse-dsn." type:"path" placeholder:"DIR"`
 }
 
-// config finds the servers.
+// config returns the configuration of both servers.
 func (f siteFlags) config(name string, log *slog.Logger) (ingest.Config, clickhouse.Config, error) {
 	cfg := f.NATS.config(name, log)
 	if f.DataDir == "" {
@@ -108,7 +108,7 @@ func (c *auditCmd) faults() error {
 	return nil
 }
 
-// auditAloud audits and shows how far it is.
+// auditAloud audits and shows its progress.
 func auditAloud(ctx context.Context, cfg projector.AuditConfig, std streams, log *slog.Logger) (*projector.Audit, error) {
 	show := auditProgress{std: std, log: log}
 	defer show.end()
@@ -120,7 +120,7 @@ func auditAloud(ctx context.Context, cfg projector.AuditConfig, std streams, log
 	return auditor.Run(ctx)
 }
 
-// auditProgress shows one step after the other.
+// auditProgress shows one step after another.
 type auditProgress struct {
 	std  streams
 	log  *slog.Logger
@@ -142,7 +142,7 @@ func (p *auditProgress) end() {
 	}
 }
 
-// writeAudit says it to people.
+// writeAudit prints the audit for people.
 func writeAudit(w io.Writer, a *projector.Audit) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "Compared in %.1f s, up to sequence %d of epoch %d: %s, %s, %s by mandate, %s, %s of the catalogue.\n",

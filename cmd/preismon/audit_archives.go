@@ -22,17 +22,17 @@ import (
 // artifactsFolder is the archive that every data directory has.
 const artifactsFolder = "artifacts"
 
-// archivesAudit says how the archives compare with the catalogue.
+// archivesAudit is how the archives compare with the catalogue.
 type archivesAudit struct {
 	At       time.Time        `json:"at"`
 	Seconds  float64          `json:"seconds"`
 	Archives []string         `json:"archives"`
 	Files    uint64           `json:"files"` // of the catalogue
-	Bytes    uint64           `json:"bytes"` // of these, each counted once
+	Bytes    uint64           `json:"bytes"` // of these files, each counted once
 	Findings []archiveFinding `json:"findings"`
 }
 
-// archiveFinding is a copy that is not as the catalogue says.
+// archiveFinding is a copy that differs from the catalogue.
 type archiveFinding struct {
 	What     string `json:"what"`    // missing, damaged or unreadable
 	Archive  string `json:"archive"` // as in archivesAudit.Archives
@@ -45,7 +45,7 @@ type archiveFinding struct {
 	Text     string `json:"text"` // the same in words
 }
 
-// files finds the tables and the archives.
+// files returns where the tables and the archives are.
 func (c *auditCmd) files() (ch clickhouse.Config, places []archivePlace, err error) {
 	var errs []error
 	if c.Content {
@@ -106,7 +106,7 @@ func (c *auditCmd) runArchives(ctx context.Context, ch clickhouse.Config, places
 		return err
 	}
 	show := newProgress(std.err, log, "hashing bytes of archived files", int64(a.Bytes)*int64(len(stores)))
-	names := map[archive.Key]string{} // of the files that are being read
+	names := map[archive.Key]string{} // of the files being read
 	err = archive.Audit(ctx, archive.AuditRequest{
 		Places: stores, Refs: refsOf(catalogue.All(ctx), names), Repair: c.Repair,
 		Read: func(n int64) { clear(names); show.at(n) },
@@ -133,7 +133,7 @@ func (c *auditCmd) runArchives(ctx context.Context, ch clickhouse.Config, places
 	return err
 }
 
-// refsOf gives the files as the archives know them, and keeps their names.
+// refsOf returns the files as the archives know them, and records their names.
 func refsOf(files iter.Seq2[projector.ArchivedFile, error], names map[archive.Key]string) iter.Seq2[archive.Ref, error] {
 	return func(yield func(archive.Ref, error) bool) {
 		for f, err := range files {
@@ -152,7 +152,7 @@ func refsOf(files iter.Seq2[projector.ArchivedFile, error], names map[archive.Ke
 	}
 }
 
-// words says it as an operator would.
+// words describes the finding for an operator.
 func (f archiveFinding) words(of archive.Finding) string {
 	where := fmt.Sprintf("%s (%q) of mandate %s, order %s", f.Key, f.Filename, f.Mandate, f.Order)
 	text := map[string]string{
@@ -171,7 +171,7 @@ func (f archiveFinding) words(of archive.Finding) string {
 	return text
 }
 
-// write says it to people.
+// write prints the audit for people.
 func (a *archivesAudit) write(w io.Writer, repair, whole bool) error {
 	var b strings.Builder
 	repaired := 0

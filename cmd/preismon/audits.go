@@ -10,12 +10,12 @@ import (
 	"preismon/projector"
 )
 
-// audited is the result of the last audit beside the projector.
+// audited is the result of the last periodic audit of the projector.
 type audited struct {
 	result string
 	at     time.Time
 	err    error
-	audit  *projector.Audit // the last one that could be done; nil: none
+	audit  *projector.Audit // the last one that could be completed; nil: none
 }
 
 // Results of an audit.
@@ -32,7 +32,7 @@ func auditEvery(d time.Duration) error {
 	return nil
 }
 
-// lastAudit is the last audit that could be done; an empty one: none yet.
+// lastAudit returns the last audit that could be completed; an empty one: none yet.
 func (p *projection) lastAudit() *projector.Audit {
 	if last := p.audited.Load(); last != nil && last.audit != nil {
 		return last.audit
@@ -40,8 +40,7 @@ func (p *projection) lastAudit() *projector.Audit {
 	return &projector.Audit{}
 }
 
-// audits compares streams and tables from time to time while this process
-// leads.
+// audits compares streams and tables periodically while this process leads.
 func (p *projection) audits(ctx context.Context) {
 	if p.auditEvery == 0 {
 		return
@@ -64,7 +63,7 @@ func (p *projection) auditOnce(ctx context.Context) {
 		next.audit = last.audit
 	}
 	audit, err := p.compare(ctx)
-	if errors.Is(err, projector.ErrFloorRaised) { // it rises once a quarter
+	if errors.Is(err, projector.ErrFloorRaised) { // the floor rises once a quarter
 		audit, err = p.compare(ctx)
 	}
 	switch {
@@ -97,8 +96,8 @@ func (p *projection) compare(ctx context.Context) (*projector.Audit, error) {
 	return auditor.Run(ctx)
 }
 
-// prove compares the tables with the proof of the checkpoint, once this process
-// leads.
+// prove compares the tables with the proof of the checkpoint when this process
+// begins to lead.
 func (p *projection) prove(ctx context.Context, proj *projector.Projector) {
 	for {
 		is, err := proj.Prove(ctx)
@@ -121,7 +120,7 @@ func (p *projection) prove(ctx context.Context, proj *projector.Projector) {
 	}
 }
 
-// lastProof is the comparison at the start of the last term; an empty one: none yet.
+// lastProof returns the comparison at the start of the last term; an empty one: none yet.
 func (p *projection) lastProof() projector.Proof {
 	if last := p.proved.Load(); last != nil {
 		return *last

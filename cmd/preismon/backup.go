@@ -15,7 +15,7 @@ import (
 	"github.com/alecthomas/kong"
 )
 
-// backupCmd saves tables, and looks at what was saved.
+// backupCmd makes backups of the tables, lists them and tests them.
 type backupCmd struct {
 	Take  backupTakeCmd  `cmd:"" default:"withargs" help:"Save the tables of ClickHouse; \"preismon backup\" alone does it."`
 	List  backupListCmd  `cmd:"" help:"List backups: when, how much, how far, and whether one was ever restored."`

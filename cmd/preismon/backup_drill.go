@@ -43,7 +43,7 @@ func (c *backupDrillCmd) Run(ctx context.Context, k *kong.Context, std streams, 
 	defer b.conn.Close()
 	drill := backup.Drill{Place: place.String(), At: time.Now().UTC()}
 	audit, err := c.try(ctx, place, b, std, log)
-	if ctx.Err() != nil { // broken off: it says nothing about the backup
+	if ctx.Err() != nil { // interrupted: this says nothing about the backup
 		return err
 	}
 	if err != nil {
@@ -61,7 +61,7 @@ func (c *backupDrillCmd) Run(ctx context.Context, k *kong.Context, std streams, 
 	return err
 }
 
-// from is the backup that is meant, by its folder or bucket.
+// from returns the requested backup, by its folder or bucket.
 func (c *backupDrillCmd) from() (p backupPlace, err error) {
 	if c.From.Secret == "" {
 		return newestBackup(c.DataDir)

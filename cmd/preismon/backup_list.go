@@ -19,7 +19,7 @@ type backupListCmd struct {
 	JSON    bool     `name:"json" help:"Print one JSON object a line."`
 }
 
-// listedBackup is a backup, and the last drill of it.
+// listedBackup is a backup and its last drill.
 type listedBackup struct {
 	backup.Folder
 	Drill *backup.Drill `json:"drill,omitempty"`

@@ -21,8 +21,8 @@ import (
 	"github.com/alecthomas/kong"
 )
 
-// backupPlace is where a backup is: a name, which a data folder or a server
-// gives a folder; a folder of this machine; or a bucket with a prefix.
+// backupPlace is where a backup is: a name, for which a data folder or a server
+// has a folder; a folder of this machine; or a bucket with a prefix.
 type backupPlace struct {
 	name   string
 	folder string
@@ -65,7 +65,7 @@ func (p backupPlace) String() string {
 	return p.folder + p.name
 }
 
-// remote is the place for a server that reads and writes it itself.
+// remote returns the place for a server that reads and writes it itself.
 func (p backupPlace) remote() (backup.Place, error) {
 	switch {
 	case p.folder != "":
@@ -76,18 +76,18 @@ func (p backupPlace) remote() (backup.Place, error) {
 	return backup.Place{URL: p.bucket.Endpoint + "/" + p.bucket.Bucket + "/" + p.prefix, Key: p.bucket.AccessKey, Secret: p.bucket.SecretKey}, nil
 }
 
-// backupsFor is where the backups of a data folder are: outside of it, so that
+// backupsFor returns where the backups of a data folder are: outside it, so that
 // they outlive it.
 func backupsFor(dataDir string) string { return filepath.Clean(dataDir) + "-backups" }
 
-// serverBackups is the folder that the embedded ClickHouse of a data folder
-// writes to. Backups pass through it; those of older versions are in it.
+// serverBackups returns the folder that the embedded ClickHouse of a data folder
+// writes to. Backups pass through it; those of older versions are still in it.
 func serverBackups(dataDir string) string { return filepath.Join(dataDir, "clickhouse", "backups") }
 
-// drillsOf is the file of a data folder with the backups that were tried.
+// drillsOf returns the file of a data folder that records the drills of backups.
 func drillsOf(dataDir string) string { return filepath.Join(dataDir, "drills.ndjson") }
 
-// beside gives a name the folder that a new backup of a data folder has.
+// beside turns a name into the folder of a new backup, next to the data folder.
 func (p backupPlace) beside(dataDir string) backupPlace {
 	if p.name != "" {
 		return backupPlace{folder: filepath.Join(backupsFor(dataDir), p.name)}
@@ -95,7 +95,7 @@ func (p backupPlace) beside(dataDir string) backupPlace {
 	return p
 }
 
-// taken is the folder of a backup that is to be there; name and folder alone.
+// taken returns the folder of a backup that must exist; only for names and folders.
 func (p backupPlace) taken(dataDir string) (string, error) {
 	in := []string{p.folder}
 	if p.name != "" {
@@ -116,8 +116,9 @@ func (p backupPlace) taken(dataDir string) (string, error) {
 	return "", fmt.Errorf("%w in %s; `preismon backup list --data-dir %s` says which there are", backup.ErrNone, strings.Join(in, " or "), quoteShell(dataDir))
 }
 
-// take has a running `up` save its tables into its own folder, and brings them
-// to their folder or bucket from there: its library reaches no bucket.
+// take has a running `up` save its tables into its own folder, and moves them
+// from there to their folder or bucket, because the embedded library cannot
+// reach buckets.
 func (p backupPlace) take(ctx context.Context, dataDir string, save func(backup.Place) (backup.Note, error)) error {
 	if p.folder != "" {
 		if _, err := os.Lstat(p.folder); err == nil {
@@ -126,7 +127,7 @@ func (p backupPlace) take(ctx context.Context, dataDir string, save func(backup.
 	}
 	name := backup.Passing + strings.ToLower(rand.Text())
 	passing := filepath.Join(serverBackups(dataDir), name)
-	defer os.RemoveAll(passing) //nolint:errcheck // gone, or what a failure left
+	defer os.RemoveAll(passing) //nolint:errcheck // already gone, or the remains of a failure
 	note, err := save(backup.Place{Name: name})
 	if err != nil {
 		return err
@@ -144,8 +145,8 @@ func (p backupPlace) take(ctx context.Context, dataDir string, save func(backup.
 	return errors.Join(s.UploadFolder(ctx, passing, p.prefix, backup.Mark), s.Close())
 }
 
-// moveFolder moves a folder to a new one, whole or not at all, for its owner
-// alone.
+// moveFolder moves a folder to a new one, completely or not at all, readable
+// only by its owner.
 func moveFolder(from, to string) error {
 	if err := os.MkdirAll(filepath.Dir(to), 0o700); err != nil {
 		return err
@@ -157,14 +158,14 @@ func moveFolder(from, to string) error {
 	if errors.Is(err, syscall.EXDEV) {
 		err = copyFolder(from, to)
 	}
-	if errors.Is(err, fs.ErrExist) { // another backup came first
+	if errors.Is(err, fs.ErrExist) { // another backup was there first
 		return fmt.Errorf("%s: %w", to, backup.ErrExists)
 	}
 	return err
 }
 
-// copyFolder copies a folder to a new one, whole or not at all, for its owner
-// alone.
+// copyFolder copies a folder to a new one, completely or not at all, readable
+// only by its owner.
 func copyFolder(from, to string) error {
 	copied, err := os.MkdirTemp(filepath.Dir(to), ".backup-*")
 	if err != nil {
@@ -177,8 +178,8 @@ func copyFolder(from, to string) error {
 	return os.Rename(copied, to)
 }
 
-// opened runs a ClickHouse on its folder for as long as it takes, which finds
-// the backup under the name that it gives.
+// opened runs a ClickHouse on the folder dir while do runs, and passes do the
+// place under which that server finds the backup.
 func (p backupPlace) opened(ctx context.Context, dir, dataDir string, log *slog.Logger, do func(c *embedded.ClickHouse, from backup.Place) error) (err error) {
 	path := ""
 	if p.prefix == "" {

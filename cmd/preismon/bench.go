@@ -36,7 +36,7 @@ func (c *benchCmd) Run(ctx context.Context, std streams, log *slog.Logger) error
 		Observations: c.Observations, Seed: c.Seed, Quick: c.Quick, Rounds: c.Rounds, DataDir: c.DataDir, Only: c.Only, Profiles: c.Profiles,
 		Program: program, ClickHouse: c.ClickHouse.Secret, ClickHouseHTTP: c.ClickHouseHTTP, NATS: c.NATS.Secret, Progress: std.err,
 	}
-	if log.Enabled(ctx, slog.LevelDebug) { // logs between the numbers help nobody
+	if log.Enabled(ctx, slog.LevelDebug) { // logs between the numbers do not help
 		cfg.Logger = log
 	}
 	switch {

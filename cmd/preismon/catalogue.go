@@ -12,13 +12,13 @@ import (
 	"preismon/cmd/preismon/records"
 )
 
-// siteFields and orderFields are the columns of their CSV.
+// siteFields and orderFields are the columns of their CSV files.
 var (
 	siteFields  = []string{"site", "name", "siteType", "countryCode", "currencyCode", "canonicalCountryMarket"}
 	orderFields = []string{"orderId", "alias", "name", "active", "createdAt"}
-	// coverageFields are there with --coverage.
+	// coverageFields are added with --coverage.
 	coverageFields = []string{"coverage.configuredPairs", "coverage.observedPairs", "coverage.ratio", "health"}
-	// monitoringFields are there with --monitoring, and of one order.
+	// monitoringFields are added with --monitoring, and for a single order.
 	monitoringFields = []string{"monitoring.sites", "monitoring.intervalMinutes", "monitoring.lastRunAt", "monitoring.nextRunAt"}
 	fileFields       = map[string][]string{
 		"exports": {"name", "exportName", "filename", "contentType", "sizeBytes", "archivedAt"},
@@ -63,7 +63,7 @@ func (c *ordersCmd) Run(ctx context.Context, std streams) error {
 	return list(ctx, std, c.Remote, c.listFlags, "/v1/orders", params, fields)
 }
 
-// one writes one order, with all that is known of it.
+// one writes one order, with everything that is known about it.
 func (c *ordersCmd) one(ctx context.Context, std streams) error {
 	r, err := c.Remote.connect(std)
 	if err != nil {
@@ -73,13 +73,13 @@ func (c *ordersCmd) one(ctx context.Context, std streams) error {
 	return r.writeList(func(yield func(json.RawMessage, error) bool) { yield(order, err) }, c.writer(std, slices.Concat(orderFields, coverageFields, monitoringFields)))
 }
 
-// listFlags say how much of a list is written, and how.
+// listFlags select how much of a list is written, and in which form.
 type listFlags struct {
 	formatFlag
 	Limit int `help:"Stop after so many records; 0: all." env:"-" default:"0" placeholder:"N"`
 }
 
-// list writes a list of any kind, over all of its pages.
+// list writes a list of any kind, across all of its pages.
 func list(ctx context.Context, std streams, from remoteFlags, as listFlags, path string, params url.Values, fields []string) error {
 	return listTo(ctx, std, from, as.Limit, path, params, as.writer(std, fields))
 }
@@ -96,7 +96,7 @@ func listTo(ctx context.Context, std streams, from remoteFlags, limit int, path 
 	return r.writeList(firstOf(r.List(ctx, path, params), limit), out)
 }
 
-// firstOf gives the first n records; 0: all.
+// firstOf returns the first n records; 0: all.
 func firstOf(rows iter.Seq2[json.RawMessage, error], n int) iter.Seq2[json.RawMessage, error] {
 	if n <= 0 {
 		return rows
@@ -111,7 +111,8 @@ func firstOf(rows iter.Seq2[json.RawMessage, error], n int) iter.Seq2[json.RawMe
 	}
 }
 
-// writeList writes what a list gives; a part of it is not taken for all.
+// writeList writes the rows of a list. If it breaks off, the error marks it as
+// incomplete.
 func (r *remote) writeList(rows iter.Seq2[json.RawMessage, error], out records.Writer) error {
 	written := 0
 	for row, err := range rows {

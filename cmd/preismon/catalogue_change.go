@@ -16,26 +16,26 @@ import (
 	"github.com/google/uuid"
 )
 
-// catalogueCmd looks at orders and sites, and changes them.
+// catalogueCmd shows and changes orders and sites.
 type catalogueCmd struct {
 	Orders catalogueOrdersCmd `cmd:"" help:"List, add, change and pause orders."`
 	Sites  catalogueSitesCmd  `cmd:"" help:"List, add and change sites."`
 }
 
-// catalogueBus is what the commands on the catalogue of the streams have in
-// common, and those on dead letters.
+// catalogueBus is what the commands on the catalogue of the streams, and those
+// on dead letters, share.
 type catalogueBus struct {
 	roleFlags
 	Bus busFlags `embed:""`
 }
 
-// connected does something with a connection to the streams. Faults are those
-// of flags.
+// connected calls do with a connection to the streams. faults are those of the
+// flags.
 func (c *catalogueBus) connected(k *kong.Context, std streams, log *slog.Logger, faults error, do func(b *bus) error) error {
 	return c.connectedAs("catalogue", k, std, log, faults, do)
 }
 
-// connectedAs is connected under another name.
+// connectedAs is like connected, under another connection name.
 func (c *catalogueBus) connectedAs(name string, k *kong.Context, std streams, log *slog.Logger, faults error, do func(b *bus) error) error {
 	cfg, err := c.Bus.config(name, log)
 	if done, err := c.only(k, std.out, faulty(err, faults)); done {
@@ -49,13 +49,13 @@ func (c *catalogueBus) connectedAs(name string, k *kong.Context, std streams, lo
 	return do(b)
 }
 
-// planFlags say whether a change is made, or only shown.
+// planFlags select whether a change is made without asking, or only shown.
 type planFlags struct {
 	Yes    bool `help:"Make the change without asking." env:"-"`
 	DryRun bool `help:"Show the change, and make none." env:"-"`
 }
 
-// agreed shows a change and asks for it; false: it is not to be made.
+// agreed asks for agreement to a change that has been shown; false: it must not be made.
 func (f planFlags) agreed(std streams) (bool, error) {
 	switch {
 	case f.DryRun:
@@ -74,20 +74,20 @@ func (f planFlags) agreed(std streams) (bool, error) {
 
 // changePlan is a change of one record of the catalogue.
 type changePlan struct {
-	show   func(io.Writer) error // what the record becomes, beside what it is
+	show   func(io.Writer) error // what the record becomes, next to what it is
 	kind   event.Kind
 	record event.Payload
-	done   string // what is said once it is published
+	done   string // what is printed after it is published
 }
 
-// catalogueChange is what the commands that change a record have in common.
+// catalogueChange is what the commands that change a record share.
 type catalogueChange struct {
 	catalogueBus `embed:""`
 	Plan         planFlags    `embed:""`
 	Applied      appliedFlags `embed:""`
 }
 
-// change shows what a record becomes, asks, publishes it, and says so.
+// change shows what a record becomes, asks for agreement, publishes it, and reports that.
 func (c *catalogueChange) change(ctx context.Context, k *kong.Context, std streams, log *slog.Logger, next func(b *bus) (*changePlan, error)) error {
 	return c.connected(k, std, log, c.Applied.faults(), func(b *bus) error {
 		plan, err := next(b)
@@ -109,7 +109,7 @@ func (c *catalogueChange) change(ctx context.Context, k *kong.Context, std strea
 	})
 }
 
-// publishRecord publishes a record as it shall be, and gives the event's id.
+// publishRecord publishes the new state of a record, and returns the event's id.
 func publishRecord(ctx context.Context, b *bus, kind event.Kind, record event.Payload, applied appliedFlags, log *slog.Logger) (string, error) {
 	pub, err := ingest.NewPublisher(b.conn, ingest.DefaultPublisherConfig(), log)
 	if err != nil {
@@ -126,8 +126,9 @@ func publishRecord(ctx context.Context, b *bus, kind event.Kind, record event.Pa
 	return e.ID, applied.wait(ctx, b)
 }
 
-// beforeAndAfter gives what writes lines about a record, each with what it said
-// before where that differs; before may be nil. The table has to be flushed.
+// beforeAndAfter returns a function that writes lines about a record, each with
+// its earlier value if that differs; before may be nil. The caller must flush
+// the table.
 func beforeAndAfter[T any](w io.Writer, before, after *T) (*tabwriter.Writer, func(name string, of func(*T) string)) {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	return t, func(name string, of func(*T) string) {

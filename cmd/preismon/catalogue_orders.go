@@ -71,7 +71,7 @@ func (c *catalogueOrdersShowCmd) Run(ctx context.Context, k *kong.Context, std s
 	})
 }
 
-// orderFlags say what an order monitors, and how often. What is not said stays.
+// orderFlags are what an order monitors, and how often. Fields that are not given stay.
 type orderFlags struct {
 	Alias       string   `help:"A short name of the order, for programs." env:"-" placeholder:"TEXT"`
 	Every       int      `help:"Minutes from one capture of a pair to the next." env:"-" placeholder:"MINUTES"`
@@ -81,7 +81,7 @@ type orderFlags struct {
 	RemoveSites []string `help:"Sites to monitor them at no longer." env:"-" placeholder:"SITE,..."`
 }
 
-// apply changes the order as the flags say. Items and sites have to be in the
+// apply changes the order according to the flags. Items and sites must be in the
 // catalogue.
 func (f *orderFlags) apply(ctx context.Context, b *bus, o *contracts.Order) error {
 	if f.Alias != "" {
@@ -183,7 +183,7 @@ func (c *catalogueOrdersPauseCmd) Run(ctx context.Context, k *kong.Context, std 
 	})
 }
 
-// orderPlan is the change of an order; before is nil where it is new.
+// orderPlan returns the change of an order; before is nil if it is new.
 func orderPlan(before, after *contracts.Order) *changePlan {
 	return &changePlan{
 		show: func(w io.Writer) error { return printOrder(w, before, after) },
@@ -218,7 +218,7 @@ func orderState(o *contracts.Order) string {
 	return "paused"
 }
 
-// orderOf finds an order by its id.
+// orderOf returns an order by its id.
 func orderOf(ctx context.Context, b *bus, text string) (*contracts.Order, error) {
 	id, err := contracts.ParseID[contracts.OrderID](text)
 	if err != nil {

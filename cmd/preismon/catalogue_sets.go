@@ -11,8 +11,8 @@ import (
 	"preismon/ingest"
 )
 
-// listed gives the values of a flag; where one is @FILE, the lines of that file
-// stand in its place.
+// listed returns the values of a flag; a value @FILE is replaced by the words of
+// that file.
 func listed(flag string, values []string) (all []string, err error) {
 	for _, v := range values {
 		name, isFile := strings.CutPrefix(v, "@")
@@ -29,8 +29,8 @@ func listed(flag string, values []string) (all []string, err error) {
 	return all, nil
 }
 
-// itemsOf finds items of the catalogue by their EANs or ids. What is not there
-// is a fault that names it.
+// itemsOf returns items of the catalogue by their EANs or ids. Its error names
+// those that do not exist.
 func itemsOf(ctx context.Context, b *bus, flag string, values []string) (found []contracts.ItemID, err error) {
 	wanted, err := listed(flag, values)
 	if err != nil || len(wanted) == 0 {
@@ -52,12 +52,12 @@ func itemsOf(ctx context.Context, b *bus, flag string, values []string) (found [
 		if byText[text] == nil {
 			unknown = append(unknown, text)
 		}
-		found = append(found, byText[text]...) // of an EAN all that have it
+		found = append(found, byText[text]...) // for an EAN, all items that have it
 	}
 	return found, missing(flag, "item of the catalogue", unknown)
 }
 
-// sitesOf finds sites of the catalogue.
+// sitesOf returns sites of the catalogue.
 func sitesOf(known []*contracts.Site, flag string, values []string) (found []contracts.SiteKey, err error) {
 	var unknown []string
 	for _, text := range values {
@@ -69,7 +69,7 @@ func sitesOf(known []*contracts.Site, flag string, values []string) (found []con
 	return found, missing(flag, "site of the catalogue; `preismon catalogue sites list` lists them", unknown)
 }
 
-// missing is the fault of values that are not there; nil: there are none.
+// missing returns the fault of values that do not exist; nil: there are none.
 func missing(flag, what string, values []string) error {
 	const shown = 5
 	if len(values) == 0 {
@@ -83,8 +83,8 @@ func missing(flag, what string, values []string) error {
 	return faulty(fmt.Errorf("%s: %s%s: no %s", flag, strings.Join(values, ", "), more, what))
 }
 
-// changedSet is a set with some more and some less, in its order; what is in
-// both is taken away.
+// changedSet returns a set with some values added and some removed, in its
+// order; a value in both is removed.
 func changedSet[T comparable](set, add, remove []T) []T {
 	gone := make(map[T]bool, len(remove)+len(set)+len(add))
 	for _, v := range remove {
@@ -93,7 +93,7 @@ func changedSet[T comparable](set, add, remove []T) []T {
 	var changed []T
 	for _, v := range slices.Concat(set, add) {
 		if !gone[v] {
-			gone[v] = true // once
+			gone[v] = true // each value only once
 			changed = append(changed, v)
 		}
 	}

@@ -67,7 +67,7 @@ func (c *catalogueSitesShowCmd) Run(ctx context.Context, k *kong.Context, std st
 	})
 }
 
-// siteRecordFlags say what a site is. What is not said stays.
+// siteRecordFlags are the fields of a site. Fields that are not given stay.
 type siteRecordFlags struct {
 	Name     string `help:"Its name, as people read it; of a new site its key when missing." env:"-" placeholder:"TEXT"`
 	Type     string `help:"What it is: shop, marketplace or platform; a new one is a shop when missing." env:"-" placeholder:"TYPE"`
@@ -76,7 +76,7 @@ type siteRecordFlags struct {
 	Operator string `help:"The company behind it and other sites." env:"-" placeholder:"TEXT"`
 }
 
-// apply changes the site as the flags say.
+// apply changes the site according to the flags.
 func (f siteRecordFlags) apply(s *contracts.Site) error {
 	set := func(to *string, value string) {
 		if value != "" {
@@ -137,7 +137,7 @@ func (c *catalogueSitesChangeCmd) Run(ctx context.Context, k *kong.Context, std 
 	})
 }
 
-// sitePlan is the change of a site; before is nil where it is new.
+// sitePlan returns the change of a site; before is nil if it is new.
 func sitePlan(before, after *contracts.Site) *changePlan {
 	return &changePlan{
 		show: func(w io.Writer) error { return printSite(w, before, after) },
@@ -157,7 +157,7 @@ func printSite(w io.Writer, before, after *contracts.Site) error {
 	return t.Flush()
 }
 
-// orNone is a text for people, which may be missing.
+// orNone returns an optional text for people.
 func orNone(text string) string {
 	if text == "" {
 		return "none"
@@ -165,7 +165,7 @@ func orNone(text string) string {
 	return printable(text, "")
 }
 
-// knownSite finds a site by its key.
+// knownSite returns a site by its key.
 func knownSite(ctx context.Context, b *bus, key string) (*contracts.Site, error) {
 	all, err := ingest.Sites(ctx, b.js)
 	if err != nil {

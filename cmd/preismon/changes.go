@@ -22,7 +22,7 @@ type changesCmd struct {
 	followFlags
 }
 
-// followFlags are those of commands that go on from a token.
+// followFlags are those of commands that continue from a token.
 type followFlags struct {
 	Follow bool   `help:"Go on with what comes, until it is interrupted." env:"-"`
 	Since  string `help:"Token to go on from. It holds what it is of, so it goes with no selector." env:"-" placeholder:"TOKEN"`
@@ -36,7 +36,7 @@ func (c *changesCmd) Run(ctx context.Context, std streams) error {
 	return c.run(ctx, std, c.Remote, "changes", c.params(nil), (*client.Client).Changes)
 }
 
-// run writes what comes behind the token.
+// run writes what follows the token.
 func (c *followFlags) run(ctx context.Context, std streams, at remoteFlags, command string, params url.Values,
 	read func(*client.Client, context.Context, string, url.Values, time.Duration) (*client.Changes, error),
 ) error {
@@ -55,7 +55,7 @@ func (c *followFlags) run(ctx context.Context, std streams, at remoteFlags, comm
 	for began := since == ""; ; began = false {
 		found, err := read(r.Client, ctx, since, params, c.wait(began))
 		if err != nil {
-			if ctx.Err() != nil && c.Follow { // interrupted, as is meant
+			if ctx.Err() != nil && c.Follow { // interrupted, as intended
 				return c.goOn(std.err, command, since)
 			}
 			return c.explain(r, err)
@@ -75,7 +75,7 @@ func (c *followFlags) run(ctx context.Context, std streams, at remoteFlags, comm
 	}
 }
 
-// wait is how long a request waits: one that begins has nothing to wait for.
+// wait returns how long a request waits: the first one has nothing to wait for.
 func (c *followFlags) wait(begins bool) time.Duration {
 	if begins || !c.Follow {
 		return 0
@@ -83,7 +83,7 @@ func (c *followFlags) wait(begins bool) time.Duration {
 	return changesWait
 }
 
-// token is the one to go on from; empty: it begins now.
+// token returns the one to continue from; empty: start now.
 func (c *followFlags) token() (string, error) {
 	if c.Since != "" || c.State == "" {
 		return c.Since, nil
@@ -95,7 +95,7 @@ func (c *followFlags) token() (string, error) {
 	return string(bytes.TrimSpace(text)), err
 }
 
-// keep writes the token into its file, whole or not at all.
+// keep writes the token into its file, completely or not at all.
 func (c *followFlags) keep(token string) error {
 	if c.State == "" {
 		return nil
@@ -114,7 +114,7 @@ func (c *followFlags) keep(token string) error {
 	return nil
 }
 
-// goOn says how to go on, where no file keeps it.
+// goOn prints how to continue, unless a file keeps the token.
 func (c *followFlags) goOn(w io.Writer, command, token string) error {
 	if c.State != "" || token == "" {
 		return nil

@@ -12,8 +12,8 @@ type completionCmd struct {
 	Shell string `arg:"" help:"${enum}." enum:"bash,zsh,fish"`
 }
 
-// completions ask the program itself, so that they never lag behind it. Where
-// it knows nothing the shell offers files.
+// completions query the program itself, so that they are never out of date.
+// Where it has no suggestion, the shell offers files.
 var completions = map[string]string{
 	"bash": `_preismon() {
 	local IFS=$'\n'
@@ -38,8 +38,8 @@ func (c *completionCmd) Run(std streams) error {
 	return err
 }
 
-// completeCmd is what the shells call: the words after the program's name, the
-// last of which is to be completed.
+// completeCmd is what the shells call, with the words after the program's name;
+// the last one is the one to complete.
 type completeCmd struct {
 	Words []string `arg:"" optional:"" help:"Words of the command line so far."`
 }
@@ -51,7 +51,7 @@ func (c *completeCmd) Run(k *kong.Context, std streams) error {
 	return nil
 }
 
-// complete gives what the last word may become.
+// complete returns what the last word may become.
 func complete(node *kong.Node, words []string) (all []string) {
 	if len(words) == 0 {
 		words = []string{""}
@@ -67,7 +67,7 @@ func complete(node *kong.Node, words []string) (all []string) {
 		}
 	}
 	know(node)
-	var open *kong.Flag // waits for its value
+	var open *kong.Flag // the flag that waits for its value
 	given := 0          // positional arguments
 	for _, word := range words[:len(words)-1] {
 		switch f := flags[word]; {
@@ -117,7 +117,7 @@ func childOf(node *kong.Node, name string) *kong.Node {
 	return nil
 }
 
-// values are what a flag or an argument can be, where that is known.
+// values returns the possible values of a flag or an argument, if they are known.
 func values(v *kong.Value) []string {
 	if v.Enum == "" {
 		return nil

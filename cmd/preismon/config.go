@@ -18,17 +18,17 @@ import (
 )
 
 // configError is one or more faults of the command line, the environment and the
-// config file, a line each.
+// config file, one per line.
 type configError struct{ err error }
 
 func (e *configError) Error() string { return e.err.Error() }
 
 func (e *configError) Unwrap() error { return e.err }
 
-// faultLines are the faults of an error, which may be several joined ones.
+// faultLines returns the faults of an error, which may be several joined ones.
 func faultLines(err error) []string { return strings.Split(err.Error(), "\n") }
 
-// faulty joins the faults of all parts; nil when there are none.
+// faulty joins the faults of all parts; nil if there are none.
 func faulty(errs ...error) error {
 	if err := errors.Join(errs...); err != nil {
 		return &configError{err}
@@ -36,7 +36,7 @@ func faulty(errs ...error) error {
 	return nil
 }
 
-// address finds what is wrong with an address to listen on.
+// address returns what is wrong with an address to listen on.
 func address(flag, value string) error {
 	_, port, err := net.SplitHostPort(value)
 	if err == nil {
@@ -64,14 +64,14 @@ func (s *secret) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// roleFlags are what every long-running role understands.
+// roleFlags are what every long-running role accepts.
 type roleFlags struct {
 	Check       bool `help:"Validate the configuration, and do nothing." env:"-"`
 	PrintConfig bool `help:"Print the configuration that is in force, secrets hidden, and do nothing." env:"-"`
 }
 
-// only handles --check and --print-config: done tells that nothing else is
-// to be done. All faults of the configuration are named at once.
+// only handles --check and --print-config: done means that there is nothing else
+// to do. All faults of the configuration are reported at once.
 func (r roleFlags) only(k *kong.Context, out io.Writer, faults error) (done bool, err error) {
 	if r.PrintConfig {
 		printConfig(k, out)
@@ -98,7 +98,7 @@ func printConfig(k *kong.Context, out io.Writer) {
 	}
 }
 
-// loadConfigFile reads "flag-name: value" lines. A key that is no flag of any
+// loadConfigFile reads "flag-name: value" lines. A key that is not a flag of any
 // command is refused.
 func loadConfigFile(r io.Reader) (kong.Resolver, error) {
 	values := map[string]any{}
@@ -132,8 +132,8 @@ func (v fileResolver) Validate(app *kong.Application) error {
 	return errors.Join(errs...)
 }
 
-// Resolve gives the file's value, unless the environment has one: what a
-// resolver gives would replace it.
+// Resolve returns the file's value, unless the environment has one: a resolver's
+// value would replace it.
 func (v fileResolver) Resolve(_ *kong.Context, _ *kong.Path, flag *kong.Flag) (any, error) {
 	for _, name := range flag.Envs {
 		if _, ok := os.LookupEnv(name); ok {
@@ -154,7 +154,7 @@ func (v fileResolver) Resolve(_ *kong.Context, _ *kong.Path, flag *kong.Flag) (a
 	}
 }
 
-// logFlags say how to log.
+// logFlags configure logging.
 type logFlags struct {
 	Format string `help:"Form of log lines: ${enum}. auto: text on a terminal, else json." enum:"auto,text,json" default:"auto"`
 	Level  string `help:"Least level that is logged: ${enum}." enum:"debug,info,warn,error" default:"info"`

@@ -15,14 +15,14 @@ import (
 	"github.com/alecthomas/kong"
 )
 
-// deadLettersCmd looks at what could not be read.
+// deadLettersCmd shows and replays messages that could not be read.
 type deadLettersCmd struct {
 	List   lettersListCmd   `cmd:"" help:"List dead letters, newest first."`
 	Show   lettersShowCmd   `cmd:"" help:"Show a dead letter with its message."`
 	Replay lettersReplayCmd `cmd:"" help:"Publish the messages of dead letters again."`
 }
 
-// letterFlags choose letters.
+// letterFlags select letters.
 type letterFlags struct {
 	Reason string `help:"Only those whose reason holds this text." placeholder:"TEXT"`
 	Since  string `help:"Only those since then: 24h, or 2026-11-21T08:00:00Z." placeholder:"TIME"`
@@ -99,7 +99,7 @@ type listedLetter struct {
 	Stream   string `json:"stream"`
 	Sequence string `json:"sequence"`
 	Bytes    int    `json:"bytes"`
-	Replayed string `json:"replayed"` // when, or no
+	Replayed string `json:"replayed"` // when, or "no"
 	Subject  string `json:"subject"`
 	Reason   string `json:"reason"`
 }
@@ -136,7 +136,7 @@ func (c *lettersReplayCmd) replay(ctx context.Context, std streams, log *slog.Lo
 		if err != nil {
 			return err
 		}
-		for i := range list { // oldest first: the last state of a record stays the last
+		for i := range list { // oldest first, so that the last state of a record stays the last
 			numbers = append(numbers, list[len(list)-1-i].Letter)
 		}
 	}

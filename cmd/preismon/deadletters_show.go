@@ -62,7 +62,7 @@ func (c *lettersShowCmd) show(ctx context.Context, std streams, b *bus) error {
 	return err
 }
 
-// writeLetter shows it to people.
+// writeLetter prints a letter for people.
 func writeLetter(w io.Writer, l ingest.DeadLetter, most int) error {
 	var b strings.Builder
 	row := func(name, value string) { fmt.Fprintf(&b, "%-9s %s\n", name, printable(value, "")) }

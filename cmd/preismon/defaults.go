@@ -8,7 +8,7 @@ import (
 	"github.com/alecthomas/kong"
 )
 
-// defaults gives the packages' own defaults to the flags' definitions.
+// defaults provides the packages' own defaults to the flags' definitions.
 func defaults() kong.Vars {
 	q := query.Defaults()
 	return kong.Vars{

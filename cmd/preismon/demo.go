@@ -20,22 +20,22 @@ import (
 )
 
 // demoFlags shape the simulated market of a new folder. A folder keeps the
-// market it began with.
+// market it started with.
 type demoFlags struct {
 	Seed  uint64  `name:"demo-seed" aliases:"seed" help:"Which market; the logins depend on it." default:"1"`
 	Scale float64 `name:"demo-scale" help:"How large: 1 gives about one million rows in 14 days." default:"1"`
 	Speed int     `name:"demo-speed" aliases:"speed" help:"Captures a second that go on beside the crawl runs." default:"2"`
 }
 
-// faults is not called Validate, or kong would call it and name its faults alone.
+// faults is not called Validate, otherwise kong would call it and report only its faults.
 func (f demoFlags) faults() error {
-	if f.Scale == 0 { // the market's default
+	if f.Scale == 0 { // 0 would mean the market's default
 		return errors.New("demo-scale: not positive")
 	}
 	return market.Config{Seed: f.Seed, Scale: f.Scale, LiveRate: f.rate(), Now: time.Now()}.Validate()
 }
 
-// rate is the speed as the market counts it, which takes 0 for its default.
+// rate is the speed in the market's terms, where 0 means the default and -1 none.
 func (f demoFlags) rate() int {
 	if f.Speed == 0 {
 		return -1
@@ -43,7 +43,7 @@ func (f demoFlags) rate() int {
 	return f.Speed
 }
 
-// demoState is what a folder remembers of its market.
+// demoState is what a folder remembers about its market.
 type demoState struct {
 	Seed  uint64    `json:"seed"`
 	Scale float64   `json:"scale"`
@@ -59,8 +59,8 @@ const (
 	saveEvery        = 5 * time.Second
 )
 
-// demo fills the folder up to now, shows the welcome page, and keeps the
-// market going as a part of the lifecycle.
+// demo fills the folder up to now, shows the welcome page, and keeps the market
+// running as a part of the lifecycle.
 func (c *upCmd) demo(ctx context.Context, l *lifecycle, dir *embedded.DataDir, proj *projection, artifacts archive.Store, p upParts, adminURL string) error {
 	now := time.Now().UTC().Truncate(time.Millisecond)
 	d, err := openDemo(c.Demo, dir, now, p.log)
@@ -87,7 +87,7 @@ func (c *upCmd) demo(ctx context.Context, l *lifecycle, dir *embedded.DataDir, p
 	return nil
 }
 
-// openDemo begins the market of a folder, or goes on with it.
+// openDemo starts the market of a folder, or continues it.
 func openDemo(f demoFlags, dir *embedded.DataDir, now time.Time, log *slog.Logger) (*demo, error) {
 	state, err := f.open(dir, now)
 	if err != nil {
@@ -98,11 +98,11 @@ func openDemo(f demoFlags, dir *embedded.DataDir, now time.Time, log *slog.Logge
 		return nil, err
 	}
 	d := &demo{market: m, state: state, dir: dir, log: log}
-	return d, d.keep() // a fill that is killed goes on with the market it began
+	return d, d.keep() // a fill that is killed continues with the market it started
 }
 
-// begin stores the market's files, unless there is no place for them, and
-// publishes everything up to now. Its publisher is there.
+// begin stores the market's files, unless artifacts is nil, and publishes
+// everything up to now. The publisher must be set.
 func (d *demo) begin(ctx context.Context, l *lifecycle, artifacts archive.Store, std streams, now time.Time) error {
 	l.defers("demo publisher", func(context.Context) error { d.publisher.Close(); return nil })
 	if artifacts != nil {
@@ -122,8 +122,8 @@ func (d *demo) keepAccounts() error {
 	return writeFile(d.dir.Join(demoAccountsFile), append(accounts, '\n'))
 }
 
-// demoAccounts names the logins of the folder's market, if it holds one that
-// was filled.
+// demoAccounts returns the file with the logins of the folder's market, empty if
+// there is none or it has not been filled.
 func demoAccounts(dir *embedded.DataDir) string {
 	for _, name := range []string{demoStateFile, demoAccountsFile} {
 		if _, err := os.Stat(dir.Join(name)); err != nil {
@@ -133,7 +133,7 @@ func demoAccounts(dir *embedded.DataDir) string {
 	return dir.Join(demoAccountsFile)
 }
 
-// open reads the folder's state, or begins a new one.
+// open reads the folder's state, or starts a new one.
 func (f demoFlags) open(dir *embedded.DataDir, now time.Time) (demoState, error) {
 	text, err := os.ReadFile(dir.Join(demoStateFile))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -177,9 +177,9 @@ func (d *demo) artifacts(ctx context.Context, to archive.Store) error {
 	return nil
 }
 
-// fill publishes the catalogue, and everything from where the folder stands
-// up to now. What an interrupted run published comes again with the ids it
-// had, and is dropped by them.
+// fill publishes the catalogue, and everything from the folder's position up to
+// now. What an interrupted run published is published again with the same ids,
+// and so dropped as duplicates.
 func (d *demo) fill(ctx context.Context, std streams, now time.Time) error {
 	for e := range d.market.Catalog() {
 		if err := d.publisher.Publish(ctx, e); err != nil {
@@ -209,7 +209,7 @@ func rowsOf(e *event.Event) (n int64) {
 	return n
 }
 
-// save remembers that everything before t is in the streams.
+// save records that everything before t is in the streams.
 func (d *demo) save(ctx context.Context, t time.Time) error {
 	if _, err := d.publisher.Flush(ctx); err != nil {
 		return err
@@ -227,9 +227,9 @@ func (d *demo) keep() error {
 	return writeFile(d.dir.Join(demoStateFile), append(text, '\n'))
 }
 
-// live publishes new captures as time goes on, until ctx ends.
+// live publishes new captures as time passes, until ctx ends.
 func (d *demo) live(ctx context.Context, from time.Time) error {
-	var last time.Time // ProducedAt of the newest event handed over
+	var last time.Time // ProducedAt of the newest event published
 	saved := time.Now()
 	for e := range d.market.Live(ctx, from) {
 		if err := d.publisher.Publish(ctx, e); err != nil {
@@ -238,7 +238,7 @@ func (d *demo) live(ctx context.Context, from time.Time) error {
 			}
 			return err
 		}
-		if e.Kind != event.KindObservations { // an order comes before the second it was produced at
+		if e.Kind != event.KindObservations { // an order may be published before the second that it was produced at
 			continue
 		}
 		last = e.ProducedAt

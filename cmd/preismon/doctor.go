@@ -81,8 +81,8 @@ func printFinding(w io.Writer, f doctor.Finding) error {
 	return err
 }
 
-// named are the flags for another command on the same servers. Addresses hold
-// passwords, so they are only named.
+// named returns the flags for another command on the same servers. Addresses
+// contain passwords, so they appear only as placeholders.
 func (f siteFlags) named() string {
 	if f.DataDir != "" {
 		return "--data-dir " + quoteShell(f.DataDir)

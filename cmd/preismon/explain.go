@@ -47,7 +47,7 @@ func (c *explainCmd) Run(ctx context.Context, std streams) error {
 	return c.write(std.out, &found)
 }
 
-// refusal is the error that the read would have, and what would fit.
+// refusal returns the error that the read would have, with suggestions of what would fit.
 func refusal(e *client.Explanation) error {
 	err := byFlags(e.Problem)
 	if len(e.Narrower) > 0 {

@@ -14,10 +14,10 @@ import (
 	"preismon/query/explorer"
 )
 
-// explorerLibraries are what the explorer needs beside its own script.
+// explorerLibraries are what the explorer needs in addition to its own script.
 var explorerLibraries = []struct {
 	embedded.Package
-	without string // what the explorer does then
+	without string // what the explorer does without it
 }{
 	{embedded.Package{
 		Name: "preact", Version: preactVersion,
@@ -40,7 +40,7 @@ const (
 	uplotVersion  = "1.6.32"
 )
 
-// fetchedAssets are the files of libraries from the moment they are in the cache.
+// fetchedAssets are the files of libraries, available as soon as they are in the cache.
 type fetchedAssets struct{ folders sync.Map } // fs.FS by the name of a file
 
 // Open implements fs.FS.
@@ -51,9 +51,9 @@ func (f *fetchedAssets) Open(name string) (fs.File, error) {
 	return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrNotExist}
 }
 
-// fetchAssets gets the libraries of the explorer from the cache, or into it,
-// beside all else: nothing of the service waits for them. A page that is opened
-// before waits by itself.
+// fetchAssets finds the libraries of the explorer in the cache, or fetches them
+// there, in the background: no part of the service waits for them. A page that
+// is opened earlier waits by itself.
 func fetchAssets(l *lifecycle, log *slog.Logger) fs.FS {
 	assets := &fetchedAssets{}
 	l.run("explorer assets", func(ctx context.Context) error {
@@ -75,7 +75,7 @@ func fetchAssets(l *lifecycle, log *slog.Logger) fs.FS {
 	return assets
 }
 
-// assetsCmd puts the files where a query node without npm finds them.
+// assetsCmd puts the files where a query node without npm can find them.
 type assetsCmd struct {
 	Folder string `arg:"" help:"Folder for the files; made when missing." type:"path"`
 }

@@ -63,14 +63,14 @@ func (c *exportCmd) Run(ctx context.Context, std streams, log *slog.Logger) erro
 	return err
 }
 
-// toFile writes the rows of a read to a file, which has its name when it is
-// whole, and counts them.
+// toFile writes the rows of a read to a file, which gets its name only when it
+// is complete, and returns their number.
 func (c *exportCmd) toFile(ctx context.Context, std streams, log *slog.Logger, r *remote, params url.Values, fields []string, name string) (int64, error) {
 	part, err := os.Create(name + ".part")
 	if err != nil {
 		return 0, err
 	}
-	defer part.Close() //nolint:errcheck // closed before where it counts
+	defer part.Close() //nolint:errcheck // closed before, where its error matters
 	n, err := c.writeTo(ctx, std, log, r, params, fields, part)
 	if err != nil {
 		if info, statErr := part.Stat(); statErr == nil && info.Size() == 0 {
@@ -84,7 +84,7 @@ func (c *exportCmd) toFile(ctx context.Context, std streams, log *slog.Logger, r
 	return n, os.Rename(part.Name(), name)
 }
 
-// writeTo writes the rows of a read and counts them.
+// writeTo writes the rows of a read and returns their number.
 func (c *exportCmd) writeTo(ctx context.Context, std streams, log *slog.Logger, r *remote, params url.Values, fields []string, to io.Writer) (int64, error) {
 	count := counted{Writer: c.writer(to, fields)}
 	if isTerminal(std.err) && !isTerminal(to) {
@@ -97,7 +97,7 @@ func (c *exportCmd) writeTo(ctx context.Context, std streams, log *slog.Logger, 
 	return count.n, err
 }
 
-// formOf gives the form of a file by its format and the ending of its name,
+// formOf returns the form of a file by its format and the extension of its name,
 // which must not contradict each other.
 func formOf(format, name string) (string, error) {
 	extension := strings.ToLower(filepath.Ext(name))
@@ -129,7 +129,7 @@ func (c *exportCmd) writer(to io.Writer, fields []string) records.Writer {
 	return records.NDJSON(to)
 }
 
-// counted shows how many rows are written.
+// counted counts the rows written, and shows their number.
 type counted struct {
 	records.Writer
 	n    int64

@@ -16,11 +16,11 @@ import (
 	"preismon/cmd/preismon/client"
 )
 
-// splitState is what a folder of an export by days knows of itself. It is the
-// last thing that is written of a day.
+// splitState is what the folder of an export by days records about itself. It is
+// written last for each day.
 type splitState struct {
 	Query  string              `json:"query"`           // what the folder holds
-	Token  string              `json:"token,omitempty"` // of the last run that came to its end
+	Token  string              `json:"token,omitempty"` // of the last run that completed
 	Days   map[string]splitDay `json:"days"`            // by the date of the day
 	folder string
 }
@@ -32,8 +32,8 @@ type splitDay struct {
 
 const splitStateName = ".preismon-export.json"
 
-// split writes a folder with a file for each day, and the next time only the
-// days that have other rows by then.
+// split writes a folder with a file for each day; a later run only reads the
+// days whose rows have changed since.
 func (c *exportCmd) split(ctx context.Context, std streams, log *slog.Logger, r *remote) error {
 	state, err := c.openSplit()
 	if err != nil {
@@ -95,8 +95,8 @@ func (c *exportCmd) day(ctx context.Context, std streams, log *slog.Logger, r *r
 	return c.toFile(ctx, std, log, r, params, fields, name)
 }
 
-// windows are the parameters that say what the days are of. Field groups and
-// order do not change which rows there are.
+// windows returns the parameters that determine the rows of the days. Field
+// groups and order do not affect which rows there are.
 func (c *exportCmd) windows() url.Values {
 	p := c.params()
 	for _, name := range slices.Concat([]string{"globalScope", "sort"}, slices.Collect(maps.Values(includes))) {
@@ -106,7 +106,7 @@ func (c *exportCmd) windows() url.Values {
 	return p
 }
 
-// openSplit gives what is known of the folder, which is of this very export.
+// openSplit returns the state of the folder, which must hold this very export.
 func (c *exportCmd) openSplit() (*splitState, error) {
 	if c.Output == "-" {
 		return nil, faulty(errors.New("split: name a folder with --output"))
@@ -139,8 +139,8 @@ func (c *exportCmd) openSplit() (*splitState, error) {
 	return &kept, nil
 }
 
-// file is the file of a day. Readers of partitioned folders take the day from
-// the name of its folder.
+// file returns the file of a day. Readers of partitioned folders take the day
+// from the name of its folder.
 func (s *splitState) file(day, format string) string {
 	return filepath.Join(s.folder, "day="+day, "rows."+format)
 }
@@ -152,7 +152,7 @@ func (s *splitState) rows() (n int64) {
 	return n
 }
 
-// keep writes the state, whole or not at all.
+// keep writes the state, completely or not at all.
 func (s *splitState) keep() error {
 	text, err := json.MarshalIndent(s, "", "  ")
 	if err != nil {

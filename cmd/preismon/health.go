@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// healthCmd is for images, which hold no other program that could ask.
+// healthCmd is for images, which contain no other program that could send the request.
 type healthCmd struct {
 	AdminListen string        `help:"The --admin-listen of the role that is asked. Default: ${default}." default:"127.0.0.1:8081" placeholder:"HOST:PORT"`
 	URL         string        `name:"health-url" help:"Ask there instead of at /readyz of the role." placeholder:"URL"`

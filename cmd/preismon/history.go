@@ -18,7 +18,7 @@ type historyCmd struct {
 	Download historyDownloadCmd `cmd:"" help:"Download an archived file of an order."`
 }
 
-// historyFlags say which files.
+// historyFlags select files.
 type historyFlags struct {
 	Remote     remoteFlags `embed:""`
 	Order      string      `arg:"" help:"Id of the order."`
@@ -58,7 +58,7 @@ func (c *historyDownloadCmd) Run(ctx context.Context, std streams, log *slog.Log
 		params.Set("latest", "true")
 	}
 	file, err := r.Download(ctx, c.Kind, c.Order, params)
-	if client.Invalid(err) { // it speaks of the API's parameters
+	if client.Invalid(err) { // the error names the API's parameters
 		return fmt.Errorf("%w Here: %s", err, strings.Join(c.narrowing(), ", "))
 	}
 	if err != nil {
@@ -92,7 +92,7 @@ func (c *historyDownloadCmd) Run(ctx context.Context, std streams, log *slog.Log
 	return nil
 }
 
-// narrowing are the flags that choose one of several files.
+// narrowing returns the flags that select one of several files.
 func (c *historyDownloadCmd) narrowing() []string {
 	if c.Kind == "imports" {
 		return []string{"--name", "--from", "--to", "--latest"}
@@ -100,7 +100,7 @@ func (c *historyDownloadCmd) narrowing() []string {
 	return []string{"--name", "--export-name", "--from", "--to", "--latest"}
 }
 
-// save writes a file that has its name only when it is whole.
+// save writes a file that gets its name only when it is complete.
 func save(from io.Reader, name string) (size int64, err error) {
 	part, err := os.Create(name + ".part")
 	if err != nil {

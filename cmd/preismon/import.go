@@ -82,7 +82,7 @@ func (c *importCmd) Run(ctx context.Context, k *kong.Context, std streams, log *
 	return run.all(ctx, files, cfg)
 }
 
-// faults names what is missing.
+// faults returns what is missing.
 func (c *importCmd) faults() error {
 	var f contracts.Faults
 	f.Check(len(c.Files) > 0 || c.Folder != "", "file: missing; name the CSV to import")
@@ -96,8 +96,8 @@ func (c *importCmd) faults() error {
 	return f.Err()
 }
 
-// account finds the account of the login, or the password of a new one. One that
-// is there stays as it is.
+// account finds the account of the login, or the password of a new one, for
+// which it may prompt. An existing account is not changed.
 func (c *importCmd) account(ctx context.Context, b *bus, std streams, req *maps.Request) error {
 	known, err := accountOf(ctx, b, c.Login)
 	if err != nil {
@@ -124,8 +124,8 @@ func (c *importCmd) account(ctx context.Context, b *bus, std streams, req *maps.
 	return nil
 }
 
-// mapping reads the mapping file, or a built-in one where no such file is;
-// nil where none is named.
+// mapping reads the mapping file, or a built-in mapping if there is no such
+// file; nil if none is named.
 func (c *importCmd) mapping() (*maps.Mapping, error) {
 	if c.Map == "" {
 		return nil, nil
@@ -161,8 +161,9 @@ func (c *importCmd) progress(std streams, log *slog.Logger) func(maps.Progress) 
 	}
 }
 
-// warnOfDropped says, once, that the stream no longer has what may have been imported
-// since a time: what is not known is published again.
+// warnOfDropped warns, once, that the stream no longer has all that may have
+// been imported since a time: rows that cannot be found there are published
+// again.
 func (r *importRun) warnOfDropped(ctx context.Context, since time.Time) error {
 	stream, err := r.bus.js.Stream(ctx, event.StreamObservations)
 	if errors.Is(err, jetstream.ErrStreamNotFound) {
@@ -184,8 +185,8 @@ func (r *importRun) warnOfDropped(ctx context.Context, since time.Time) error {
 	return nil
 }
 
-// imported gives what imports published of a site since a time, this run among them;
-// zero: all of it.
+// imported yields what imports have published for a site since a time, this run
+// included; zero: all of it.
 func (r *importRun) imported(ctx context.Context, site contracts.SiteKey, since time.Time) iter.Seq2[*contracts.Observations, error] {
 	return func(yield func(*contracts.Observations, error) bool) {
 		if _, err := r.pub.Flush(ctx); err != nil {
@@ -207,7 +208,7 @@ func (r *importRun) imported(ctx context.Context, site contracts.SiteKey, since 
 			}
 			e, err := event.Decode(m.Data)
 			if err != nil || e.Producer != maps.Producer {
-				continue // poison is in the dead letters; others publish what they saw
+				continue // poison is in the dead letters; other producers publish their own observations
 			}
 			if batch, ok := e.Data.(*contracts.Observations); ok && !yield(batch, nil) {
 				return
@@ -216,7 +217,7 @@ func (r *importRun) imported(ctx context.Context, site contracts.SiteKey, since 
 	}
 }
 
-// askPassword asks on the terminal, without showing what is typed.
+// askPassword prompts on the terminal, without showing what is typed.
 func askPassword(std streams, login string) (contracts.Secret, error) {
 	f, ok := std.in.(*os.File)
 	if !ok || !term.IsTerminal(int(f.Fd())) {

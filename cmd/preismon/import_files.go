@@ -13,17 +13,17 @@ import (
 	"preismon/ingest/maps"
 )
 
-// importFile is a CSV to import, and what tells its rejected rows and its orders
-// from those of the others. Files of one kind, whose names differ by a day or a
-// month only, share their orders.
+// importFile is a CSV to import, with the labels that distinguish its rejected
+// rows and its orders from those of other files. Files of one kind, whose names
+// differ only by a day or a month, share their orders.
 type importFile struct {
 	maps.Source
 	label  string // its own
-	orders string // of its orders
+	orders string // that of its orders
 }
 
-// sources gives the CSV files of all that is named: of patterns, of standard
-// input, and of what is in workbooks and archives.
+// sources returns the CSV files of everything that is named: of patterns, of
+// standard input, and of the contents of workbooks and archives.
 func (r *importRun) sources(ctx context.Context) ([]importFile, error) {
 	var all []importFile
 	seen := map[string]bool{}
@@ -58,7 +58,7 @@ func (r *importRun) sources(ctx context.Context) ([]importFile, error) {
 	return labelled(all, r.Label, false), nil
 }
 
-// filesOf gives the CSV files of one file.
+// filesOf returns the CSV files of one file.
 func (r *importRun) filesOf(name string) ([]importFile, error) {
 	sources, err := maps.Sources(name, r.dir)
 	if err != nil {
@@ -78,9 +78,9 @@ func (r *importRun) filesOf(name string) ([]importFile, error) {
 	return files, nil
 }
 
-// labelled completes the labels of files by that of the flag, which is that of a
-// file's orders where it is the only one, and stands before those of several. Two
-// files of one name in two folders are told apart by their paths.
+// labelled adds the label of the flag to the labels of files: it replaces those
+// of a single file, unless several is set, and is otherwise put before them. Two
+// files with the same name in two folders are distinguished by their paths.
 func labelled(files []importFile, label string, several bool) []importFile {
 	if label != "" && len(files) == 1 && !several {
 		files[0].label, files[0].orders = label, label
@@ -101,8 +101,8 @@ func labelled(files []importFile, label string, several bool) []importFile {
 	return files
 }
 
-// stdin saves standard input, which can be read once only. It has no time of
-// its own.
+// stdin saves standard input, which can be read only one time. The file has the
+// time 1970-01-01, because standard input has none of its own.
 func (r *importRun) stdin(ctx context.Context) (string, error) {
 	if isTerminal(r.std.in) {
 		return "", errors.New("standard input is a terminal; pipe a file into it")
@@ -118,7 +118,7 @@ func (r *importRun) stdin(ctx context.Context) (string, error) {
 	return f.Name(), os.Chtimes(f.Name(), time.Unix(0, 0), time.Unix(0, 0))
 }
 
-// rejectsOf is where the rejected rows of a file go.
+// rejectsOf returns the file for the rejected rows of a file.
 func rejectsOf(name, label string, several bool) *lazyFile {
 	if several {
 		ext := filepath.Ext(name)

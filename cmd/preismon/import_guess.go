@@ -12,10 +12,10 @@ import (
 	"preismon/ingest/maps"
 )
 
-// guessed gives the mapping of files that came without one: what the first looks
-// like, written to the working directory for the next time, or what was written
-// then. It shows how the first rows are understood. The others have to have the
-// same columns.
+// guessed returns the mapping of files that came without one: a guess from the
+// first file, written to the working directory for the next time, or the mapping
+// written by an earlier run. It shows how the first rows are understood. The
+// other files must have the same columns.
 func guessed(files []importFile, mandate string, std streams) (*maps.Mapping, error) {
 	file := files[0]
 	name := maps.Series(file.Path) + ".yaml"
@@ -46,7 +46,7 @@ func guessed(files []importFile, mandate string, std streams) (*maps.Mapping, er
 	return m, nil
 }
 
-// rememberedMapping gives the mapping that an earlier run wrote; nil: none did.
+// rememberedMapping returns the mapping that an earlier run wrote; nil: there is none.
 func rememberedMapping(name string, file importFile, mandate string, std streams) (*maps.Mapping, error) {
 	text, err := os.ReadFile(name)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -68,7 +68,7 @@ func rememberedMapping(name string, file importFile, mandate string, std streams
 	return m, nil
 }
 
-// printShown shows rows as they are understood.
+// printShown prints rows as they are understood.
 func printShown(std streams, rows []maps.Shown) {
 	w := tabwriter.NewWriter(std.err, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "line\tsite\tproduct\tcaptured\tprice\toutcome\tmerchant")
@@ -83,7 +83,7 @@ func printShown(std streams, rows []maps.Shown) {
 	fmt.Fprintln(std.err)
 }
 
-// short cuts a text to so many characters.
+// short cuts a text to at most limit characters.
 func short(s string, limit int) string {
 	if r := []rune(printable(s, "")); len(r) > limit {
 		return string(r[:limit-1]) + "…"
@@ -91,8 +91,8 @@ func short(s string, limit int) string {
 	return printable(s, "")
 }
 
-// agreed asks whether a guessed mapping is right. Where nobody can be asked,
-// --yes has to say so.
+// agreed asks whether a guessed mapping is right. Without a terminal, --yes is
+// required.
 func (c *importCmd) agreed(std streams) error {
 	if c.Yes {
 		return nil

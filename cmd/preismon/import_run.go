@@ -29,21 +29,21 @@ type importRun struct {
 
 	bus     *bus // nil: nothing is published
 	pub     *publishing
-	account maps.Request // whose login it is
+	account maps.Request // for the account of the login
 	ordered map[contracts.OrderID]*contracts.Order
-	others  map[contracts.ItemID]bool // items that orders of other mandates have
-	catalog jetstream.Stream          // nil: there are none
-	warned  bool                      // of what the stream has no more
+	others  map[contracts.ItemID]bool // items in orders of other mandates
+	catalog jetstream.Stream          // nil: there is no such stream
+	warned  bool                      // of what the stream no longer has
 }
 
-// importedFile is what came of a file.
+// importedFile is the result of importing a file.
 type importedFile struct {
 	importFile
 	*maps.Summary
-	rejects string // where its rejected rows are; empty: there are none
+	rejects string // file of its rejected rows; empty: there are none
 }
 
-// all imports files as one: they are judged by one mapping, and reported together.
+// all imports files as one: they are read by one mapping, and reported together.
 func (r *importRun) all(ctx context.Context, files []importFile, cfg ingest.Config) error {
 	if !r.DryRun {
 		if err := r.open(ctx, cfg); err != nil && ctx.Err() != nil {
@@ -59,7 +59,7 @@ func (r *importRun) all(ctx context.Context, files []importFile, cfg ingest.Conf
 	var failed error
 	for _, f := range files {
 		one, err := r.one(ctx, f, len(files) > 1)
-		if one != nil && one.Rows > 0 { // of a file that cannot be read there is nothing to say
+		if one != nil && one.Rows > 0 { // there is nothing to report about a file that cannot be read
 			done = append(done, *one)
 			accepted, rejected = accepted+one.Accepted, rejected+one.Rejected
 		}
@@ -85,12 +85,12 @@ func (r *importRun) all(ctx context.Context, files []importFile, cfg ingest.Conf
 	return r.end(done, accepted, rejected)
 }
 
-// interrupted says how to go on.
+// interrupted says how to continue.
 func interrupted(ctx context.Context) error {
 	return fmt.Errorf("%w; run it again to continue; nothing is duplicated", context.Cause(ctx))
 }
 
-// one imports a file, or judges it.
+// one imports a file, or only checks it.
 func (r *importRun) one(ctx context.Context, f importFile, several bool) (*importedFile, error) {
 	rejects := rejectsOf(r.Rejects, f.label, several)
 	defer rejects.Close()
@@ -128,7 +128,7 @@ func (r *importRun) one(ctx context.Context, f importFile, several bool) (*impor
 	return one, errors.Join(err, rejects.Close())
 }
 
-// open connects, and finds whose login it is before anything is published.
+// open connects, and finds the account of the login before anything is published.
 func (r *importRun) open(ctx context.Context, cfg ingest.Config) (err error) {
 	if r.bus, err = connect(cfg); err != nil {
 		return err
@@ -145,7 +145,7 @@ func (r *importRun) open(ctx context.Context, cfg ingest.Config) (err error) {
 	return err
 }
 
-// orders reads the orders of the mandate, and what those of others have.
+// orders reads the orders of the mandate, and the items in those of others.
 func (r *importRun) orders(ctx context.Context) error {
 	all, err := ingest.Orders(ctx, r.bus.js)
 	if err != nil {
@@ -168,7 +168,7 @@ func (r *importRun) orders(ctx context.Context) error {
 	return err
 }
 
-// named tells whether other mandates see an item that the catalogue has.
+// named reports whether other mandates see an item that is in the catalogue.
 func (r *importRun) named(ctx context.Context, item contracts.ItemID) (bool, error) {
 	if !r.others[item] {
 		return false, nil
@@ -185,7 +185,7 @@ func (r *importRun) close() {
 	r.bus.conn.Close()
 }
 
-// flush waits until everything is published, and in the tables.
+// flush waits until everything is published and in the tables.
 func (r *importRun) flush(ctx context.Context, start time.Time, accepted int) error {
 	stats, err := r.pub.Flush(ctx)
 	if err != nil {
@@ -200,8 +200,8 @@ func (r *importRun) flush(ctx context.Context, start time.Time, accepted int) er
 	return nil
 }
 
-// report writes what came of the files: of one all that is known, of several a
-// line each.
+// report prints the results of the files: in full for a single one, a line each
+// for several.
 func (r *importRun) report(done []importedFile) error {
 	if len(done) == 1 {
 		_, err := done[0].WriteTo(r.std.out)
@@ -225,7 +225,7 @@ func (r *importRun) report(done []importedFile) error {
 	return t.Flush()
 }
 
-// end says what to do next.
+// end prints what to do next.
 func (r *importRun) end(done []importedFile, accepted, rejected int) error {
 	if !r.DryRun && accepted > 0 {
 		newest := done[0].Summary

@@ -13,14 +13,14 @@ import (
 	"preismon/ingest/maps"
 )
 
-// How a watched folder is looked at: a file is complete when it did not change
-// from one look to the next, and not for settledAfter.
+// How a watched folder is checked: a file is complete if it has not changed from
+// one check to the next, and not for settledAfter.
 const (
 	lookEvery    = 2 * time.Second
 	settledAfter = 5 * time.Second
 )
 
-// seenFile is how a file was at the last look.
+// seenFile is the state of a file at the last check.
 type seenFile struct {
 	size     int64
 	modified time.Time
@@ -28,8 +28,9 @@ type seenFile struct {
 }
 
 // watch imports what is in the folder and what arrives there, until ctx ends. It
-// remembers nothing from run to run: what was imported is known by what it says.
-// A file that cannot be read is told, and tried again when it has changed.
+// keeps no state between runs: what has been imported is recognised by its
+// content. A file that cannot be read is reported, and tried again after it has
+// changed.
 func (r *importRun) watch(ctx context.Context, cfg ingest.Config) error {
 	if err := r.open(ctx, cfg); err != nil {
 		return err
@@ -67,9 +68,9 @@ func (r *importRun) watch(ctx context.Context, cfg ingest.Config) error {
 	}
 }
 
-// settledFiles gives the files of a folder that are complete and were not given
-// before as they are, and remembers how all of them are. Hidden files, and those
-// whose names say that they hold no prices, are left alone.
+// settledFiles returns the files of a folder that are complete and not yet
+// returned in their current state, and records the state of all. Hidden files,
+// and those whose names show that they hold no prices, are ignored.
 func settledFiles(folder string, files map[string]*seenFile, now time.Time) (arrived []string, err error) {
 	entries, err := os.ReadDir(folder)
 	if err != nil {
@@ -100,18 +101,18 @@ func settledFiles(folder string, files map[string]*seenFile, now time.Time) (arr
 	return arrived, nil
 }
 
-// arrived imports a file of the folder, and says what changed.
+// arrived imports a file of the folder, and prints what changed.
 func (r *importRun) arrived(ctx context.Context, name string) error {
 	files, err := r.filesOf(filepath.Join(r.Folder, name))
 	if err != nil {
 		return err
 	}
 	for _, f := range labelled(files, r.Label, true) {
-		if err := r.orders(ctx); err != nil { // somebody may have changed them
+		if err := r.orders(ctx); err != nil { // they may have changed in the meantime
 			return err
 		}
 		one, failed := r.one(ctx, f, true)
-		if _, err := r.pub.Flush(ctx); err != nil { // also of what failed: its rows are known then
+		if _, err := r.pub.Flush(ctx); err != nil { // also after a failure: its rows are known then
 			return err
 		}
 		if failed != nil {
@@ -126,9 +127,9 @@ func (r *importRun) arrived(ctx context.Context, name string) error {
 		}
 		r.printChanges(one.Changes)
 		if f.Path != filepath.Join(r.Folder, name) {
-			_ = os.RemoveAll(filepath.Dir(f.Path)) // the folder of all is removed at the end
+			_ = os.RemoveAll(filepath.Dir(f.Path)) // the parent folder is removed at the end
 		}
-		if r.account.Known == nil { // it is there now, and from now on stays as it is
+		if r.account.Known == nil { // it exists now, and stays unchanged from now on
 			if r.account.Known, err = accountOf(ctx, r.bus, r.Login); err != nil {
 				return err
 			}
@@ -137,7 +138,7 @@ func (r *importRun) arrived(ctx context.Context, name string) error {
 	return nil
 }
 
-// printChanges names the greatest changes of prices that came with a file.
+// printChanges prints the largest price changes in a file.
 func (r *importRun) printChanges(changes []maps.PriceChange) {
 	const shown = 10
 	if len(changes) == 0 {

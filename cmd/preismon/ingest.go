@@ -20,13 +20,13 @@ import (
 	"github.com/alecthomas/kong"
 )
 
-// busFlags say where to publish: to external servers, or to a running `up`.
+// busFlags configure where to publish: to external servers, or to a running `up`.
 type busFlags struct {
 	NATS    natsFlags `embed:""`
 	DataDir string    `help:"Folder of a running \"preismon up\", instead of --nats-url." type:"path" placeholder:"DIR"`
 }
 
-// config finds the servers.
+// config returns the configuration of the servers.
 func (f busFlags) config(name string, log *slog.Logger) (ingest.Config, error) {
 	cfg := f.NATS.config(name, log)
 	var where error
@@ -100,8 +100,8 @@ func (c *ingestCmd) Run(ctx context.Context, k *kong.Context, std streams, log *
 	return nil
 }
 
-// interruptible reads until ctx ends, also where the reader waits for input
-// that does not come. What was read and not taken is lost then.
+// interruptible reads until ctx ends, even while the reader waits for input.
+// Input that was read but not yet consumed is lost then.
 func interruptible(ctx context.Context, r io.Reader) io.Reader {
 	out, in := io.Pipe()
 	go func() {
@@ -112,10 +112,10 @@ func interruptible(ctx context.Context, r io.Reader) io.Reader {
 	return out
 }
 
-// lazyFile is created with the first byte that is written to it. What an
-// earlier run wrote stays: then the name gets a number.
+// lazyFile is created when the first byte is written to it. A file of an earlier
+// run is kept: the new name then gets a number.
 type lazyFile struct {
-	name string // in the end that of the file
+	name string // in the end, the name of the file
 	f    *os.File
 }
 

@@ -31,7 +31,7 @@ func (c *itemsCmd) Run(ctx context.Context, std streams) error {
 	return r.writeList(firstOf(withWords(r.List(ctx, "/v1/items", params), c.Words), c.Limit), c.writer(std, itemFields))
 }
 
-// withWords gives the items in which each of the words occurs.
+// withWords yields the items in which each of the words occurs.
 func withWords(items iter.Seq2[json.RawMessage, error], words []string) iter.Seq2[json.RawMessage, error] {
 	if len(words) == 0 {
 		return items

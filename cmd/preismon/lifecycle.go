@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// lifecycle starts parts in order and stops them in reverse. When a part ends
-// by itself with an error, everything stops with that error.
+// lifecycle starts parts in order and stops them in reverse order. If a part
+// ends by itself with an error, everything stops with that error.
 type lifecycle struct {
 	log    *slog.Logger
 	stops  []stopper
@@ -26,7 +26,7 @@ func newLifecycle(log *slog.Logger) *lifecycle {
 	return &lifecycle{log: log, failed: make(chan error, 1)}
 }
 
-// defers registers what stops a part that runs by now.
+// defers registers how to stop a part that is already running.
 func (l *lifecycle) defers(name string, stop func(ctx context.Context) error) {
 	l.stops = append(l.stops, stopper{name, stop})
 }
@@ -42,7 +42,7 @@ func (l *lifecycle) run(name string, part func(ctx context.Context) error) {
 			case l.failed <- fmt.Errorf("%s: %w", name, err):
 			default:
 			}
-			err = nil // it is reported by then
+			err = nil // it has been reported already
 		}
 		done <- err
 	}()

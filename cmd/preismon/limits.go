@@ -6,7 +6,7 @@ import (
 	"preismon/projector"
 )
 
-// pairFlags bound what one record of the catalogue may ask of the projectors.
+// pairFlags bound what one record of the catalogue may cost the projectors.
 type pairFlags struct {
 	Order   int `name:"max-order-pairs" help:"Items times sites of one active order, at most. What has more goes into the dead letters. The same for all projectors." default:"5000000"`
 	Mandate int `name:"max-mandate-pairs" help:"The same of all active orders of a mandate together, within its package." default:"10000000"`

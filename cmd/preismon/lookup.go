@@ -70,7 +70,7 @@ func (c *lookupCmd) Run(ctx context.Context, std streams) error {
 	return out.Close()
 }
 
-// identifiers are those of the flags and of the file.
+// identifiers returns those of the flags and of the file.
 func (c *lookupCmd) identifiers(in io.Reader) (all []identifier, err error) {
 	for _, given := range []struct {
 		kind   string
@@ -104,7 +104,7 @@ func (c *lookupCmd) identifiers(in io.Reader) (all []identifier, err error) {
 	return all, nil
 }
 
-// lookupBody is the body of a request, its kinds in their order.
+// lookupBody returns the body of a request, with the identifiers grouped by kind.
 func lookupBody(part []identifier) any {
 	type asin struct {
 		ASIN       string `json:"asin"`

@@ -81,7 +81,7 @@ type cli struct {
 	Complete    completeCmd    `cmd:"" hidden:"" name:"__complete"`
 }
 
-// streams are the standard streams, so that tests can take their place.
+// streams are the standard streams, so that tests can replace them.
 type streams struct {
 	in       io.Reader
 	out, err io.Writer
@@ -91,25 +91,25 @@ type streams struct {
 const (
 	exitFailed   = 1 // the command failed
 	exitUsage    = 2 // flags or configuration are wrong
-	exitRejected = 3 // the run ended well, but lines were rejected
+	exitRejected = 3 // the run completed, but lines were rejected
 
-	exitIncomplete = 4 // a part of the answer was written, and is not all
+	exitIncomplete = 4 // a part of the answer was written, but not all
 	exitFound      = 5 // an audit found something
 )
 
-// errRejected ends a run that did all it could, but not everything.
+// errRejected ends a run that did what it could, but not everything.
 var errRejected = errors.New("some lines were rejected")
 
-// errFound ends an audit of what is not as it should be.
+// errFound ends an audit that found something wrong.
 var errFound = errors.New("something is missing, doubled or different")
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	context.AfterFunc(ctx, stop) // a second Ctrl-C does not wait
+	context.AfterFunc(ctx, stop) // a second Ctrl-C ends the program at once
 	os.Exit(run(ctx, os.Args[1:], streams{os.Stdin, os.Stdout, os.Stderr}))
 }
 
-// newParser makes what reads the command line.
+// newParser returns the parser of the command line.
 func newParser(ctx context.Context, into *cli, std streams, exit func(int)) *kong.Kong {
 	parser, err := kong.New(into,
 		kong.Name("preismon"), kong.Description(description),
@@ -137,7 +137,7 @@ func run(ctx context.Context, args []string, std streams) int {
 		args = []string{"--help"}
 	}
 	kctx, err := parser.Parse(args)
-	if exit >= 0 { // --help did its work
+	if exit >= 0 { // --help has been printed
 		return exit
 	}
 	if err != nil {
@@ -165,14 +165,14 @@ func run(ctx context.Context, args []string, std streams) int {
 	}
 }
 
-// refuse says what is wrong with a command.
+// refuse prints what is wrong with a command.
 func refuse(std streams, faults []string, command string) int {
 	fmt.Fprintf(std.err, "preismon: %s\nSee `%s --help`.\n", strings.Join(faults, "\npreismon: "), command)
 	return exitUsage
 }
 
-// whoIsAway says what may be wrong where a server did not answer and the error does
-// not say so.
+// whoIsAway returns a hint for a server that did not answer, if the error does
+// not give one itself.
 func whoIsAway(err error) string {
 	dial, ok := errors.AsType[*net.OpError](err)
 	if !ok || dial.Op != "dial" || dial.Addr == nil || strings.Contains(err.Error(), "nothing answers") {
@@ -181,7 +181,7 @@ func whoIsAway(err error) string {
 	return fmt.Sprintf("Nothing answers at %s: is it running, and is this its address?\n", dial.Addr)
 }
 
-// meant is the command that wrong flags were given to, as far as it is known.
+// meant returns the command that wrong flags were given to, as far as it is known.
 func meant(err error) string {
 	var wrong *kong.ParseError
 	if errors.As(err, &wrong) {
@@ -190,7 +190,7 @@ func meant(err error) string {
 	return "preismon"
 }
 
-// named is the command of a path.
+// named returns the command of a path.
 func named(path []*kong.Path) string {
 	name := "preismon"
 	for _, part := range path {

@@ -15,7 +15,7 @@ import (
 	"github.com/alecthomas/kong"
 )
 
-// marketCmd is the demo for roles that run on their own.
+// marketCmd is the demo for roles that run separately.
 type marketCmd struct {
 	roleFlags
 	NATS        natsFlags     `embed:""`
@@ -100,7 +100,7 @@ func (c *marketCmd) Run(ctx context.Context, k *kong.Context, std streams, log *
 	return l.wait(ctx)
 }
 
-// given is a list of the secret, or an empty one.
+// given returns a list of the secret, or an empty one.
 func given(s secret) []secret {
 	if s.Secret == "" {
 		return nil

@@ -38,7 +38,7 @@ func (c *migrateCmd) Run(ctx context.Context, k *kong.Context, std streams, log 
 	return c.buckets(ctx)
 }
 
-// buckets makes those that are missing.
+// buckets creates those that are missing.
 func (c *migrateCmd) buckets(ctx context.Context) error {
 	for _, place := range c.Archives {
 		p, err := parseArchive(place.Secret)

@@ -32,7 +32,7 @@ func (c *moversCmd) Run(ctx context.Context, std streams) error {
 	return c.listForPeople(ctx, std, c.Remote, "/ext/v1/movers", p, moverFields, query.RecordColumns[query.Mover](), moverCells)
 }
 
-// moverCells are what people see of a mover: what was and what is.
+// moverCells returns what people see of a mover: the state before and after.
 func moverCells(record json.RawMessage, product func(string) string) ([]cell, error) {
 	type side struct {
 		CapturedAt, CoverageState, CurrencyCode string

@@ -55,7 +55,8 @@ func (c *notifyCmd) Run(ctx context.Context, std streams, log *slog.Logger) erro
 	return errors.Join(err, end())
 }
 
-// observed serves what the run does, where that is asked for, until end.
+// observed serves what the run does on the admin surface, if one is requested,
+// until end is called.
 func (c *notifyCmd) observed(file *notify.File, stats *notify.Stats, log *slog.Logger) (end func() error, err error) {
 	if c.AdminListen == "" {
 		return func() error { return nil }, nil
@@ -86,5 +87,5 @@ func (c *notifyCmd) observed(file *notify.File, stats *notify.Stats, log *slog.L
 	return func() error { return l.stop(notifyGrace) }, nil
 }
 
-// notifyGrace is for answers that are being sent when a run ends.
+// notifyGrace is for answers still being sent when a run ends.
 const notifyGrace = time.Second

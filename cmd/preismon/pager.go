@@ -10,12 +10,12 @@ import (
 	"preismon/cmd/preismon/records"
 )
 
-// errPagerLeft: the person left the pager before the end, and wants no more.
+// errPagerLeft means that the user left the pager before the end, and wants no more.
 var errPagerLeft = errors.New("the pager was left")
 
-// pager is the program that shows long tables, and its arguments: that of PAGER,
-// else less, which ends by itself where all fits. None where it is set to
-// nothing or to cat, or is not there.
+// pager returns the program that shows long tables, with its arguments: that of
+// PAGER, otherwise less, which exits by itself if everything fits. None if PAGER
+// is set to nothing or to cat, or the program does not exist.
 func pager() []string {
 	command, set := os.LookupEnv("PAGER")
 	if !set {
@@ -31,7 +31,7 @@ func pager() []string {
 	return words
 }
 
-// paged writes a table for people through a pager, which is started at the
+// paged writes a table for people through a pager, which is started with the
 // first row.
 type paged struct {
 	table   func(io.Writer) records.Writer
@@ -52,7 +52,7 @@ func (p *paged) Write(record []byte) error {
 	return p.left(p.Writer.Write(record))
 }
 
-// start starts the pager; where that fails the table goes to the terminal.
+// start starts the pager; if that fails, the table goes to the terminal.
 func (p *paged) start() error {
 	cmd := exec.Command(p.command[0], p.command[1:]...)
 	cmd.Stdout, cmd.Stderr = p.std.out, p.std.err
@@ -60,7 +60,7 @@ func (p *paged) start() error {
 		cmd.Stderr = c.to
 	}
 	if _, set := os.LookupEnv("LESS"); !set {
-		cmd.Env = append(os.Environ(), "LESS=FRX") // where PAGER is less alone
+		cmd.Env = append(os.Environ(), "LESS=FRX") // for a PAGER that is just less
 	}
 	in, err := cmd.StdinPipe()
 	if err != nil {
@@ -78,7 +78,7 @@ func (p *paged) Flush() error { return p.end(records.Writer.Flush) }
 
 func (p *paged) Close() error { return p.end(records.Writer.Close) }
 
-// end writes the rest and waits until the person has seen it.
+// end writes the rest and waits until the user has left the pager.
 func (p *paged) end(rest func(records.Writer) error) error {
 	if p.Writer == nil {
 		return nil
@@ -88,7 +88,7 @@ func (p *paged) end(rest func(records.Writer) error) error {
 		return err
 	}
 	_ = p.in.Close()         // it may be gone
-	_ = p.cmd.Wait()         // how a pager ends says nothing of the table
+	_ = p.cmd.Wait()         // how a pager exits says nothing about the table
 	p.cmd = nil              // a second end waits for nothing
 	if err == errPagerLeft { //nolint:errorlint // it is ours, unwrapped
 		return nil
@@ -96,7 +96,7 @@ func (p *paged) end(rest func(records.Writer) error) error {
 	return err
 }
 
-// left says of an error in writing to the pager that it was left.
+// left turns an error of writing to a pager that has exited into errPagerLeft.
 func (p *paged) left(err error) error {
 	if err != nil && p.cmd != nil && pipeBroken(err) {
 		return errPagerLeft
@@ -104,7 +104,7 @@ func (p *paged) left(err error) error {
 	return err
 }
 
-// pipeBroken tells an error of writing to a program that ended.
+// pipeBroken reports whether an error comes from writing to a program that has exited.
 func pipeBroken(err error) bool {
 	return errors.Is(err, io.ErrClosedPipe) || errors.Is(err, os.ErrClosed) || errors.Is(err, brokenPipe)
 }

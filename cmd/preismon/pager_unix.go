@@ -4,5 +4,5 @@ package main
 
 import "syscall"
 
-// brokenPipe is the error of writing to a pipe that nobody reads.
+// brokenPipe is the error of writing to a pipe without a reader.
 const brokenPipe = syscall.EPIPE

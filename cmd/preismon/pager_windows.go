@@ -2,5 +2,5 @@ package main
 
 import "golang.org/x/sys/windows"
 
-// brokenPipe is the error of writing to a pipe that nobody reads.
+// brokenPipe is the error of writing to a pipe without a reader.
 const brokenPipe = windows.ERROR_NO_DATA

@@ -8,7 +8,7 @@ import (
 	"preismon/projector"
 )
 
-// partitionFlags say which share of the observations the tables have.
+// partitionFlags select which share of the observations the tables have.
 type partitionFlags struct {
 	Partition  int `help:"Which partition of OBSERVATIONS the tables are of, counted from 0. Each partition has a ClickHouse of its own." default:"0" placeholder:"P"`
 	Partitions int `help:"How many partitions there are. It cannot be changed for tables that were written." default:"1" placeholder:"N"`
@@ -16,8 +16,8 @@ type partitionFlags struct {
 
 func (f partitionFlags) faults() error { return event.CheckPartition(f.Partition, f.Partitions) }
 
-// readers are those of the partition's tables, who are told of its checkpoints for
-// one term of a leader.
+// readers returns the readers of the partition's tables, which are notified of
+// its checkpoints during one term of a leader.
 func (f partitionFlags) readers(b *bus, replicas int, log *slog.Logger) (projector.Readers, error) {
 	return seqlock.NewWriter(seqlock.Config{Partitions: f.Partitions, Replicas: replicas}, b.js, f.Partition, log)
 }

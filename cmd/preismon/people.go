@@ -11,14 +11,15 @@ import (
 	"preismon/query/frame"
 )
 
-// cell is a column of a table for people, and what stands in it.
+// cell is a column of a table for people, with its text.
 type cell struct{ name, text string }
 
-// shape makes the cells of a record, whose columns the most important comes first:
-// a narrow terminal leaves out the last.
+// shape returns the cells of a record, the most important column first: a narrow
+// terminal leaves out the last ones.
 type shape func(record json.RawMessage, product func(itemID string) string) ([]cell, error)
 
-// listForPeople is list, with tables of a shape of their own that name products.
+// listForPeople is like list, but its tables have a shape of their own that
+// names products.
 func (f recordFlags) listForPeople(ctx context.Context, std streams, from remoteFlags, path string, params url.Values, fields []string, columns []frame.Column, of shape) error {
 	if f.Format != "table" && (f.Format != "auto" || !isTerminal(std.out)) {
 		return f.list(ctx, std, from, path, params, fields, columns)
@@ -42,7 +43,7 @@ func (f recordFlags) listForPeople(ctx context.Context, std streams, from remote
 	return r.writeList(shaped, &saysNone{Writer: forPeople(std, records.Table), says: std.err})
 }
 
-// products gives the names of products, which are read as far as they are asked for.
+// products provides the names of products, which are read only as far as they are needed.
 type products struct {
 	next  func() (json.RawMessage, error, bool)
 	stop  func()
@@ -55,7 +56,7 @@ func (r *remote) products(ctx context.Context) *products {
 	return &products{next: next, stop: stop, known: map[string]string{}}
 }
 
-// of is the name of a product, or else its code; empty: it has none.
+// of returns the name of a product, otherwise its code; empty: it has neither.
 func (p *products) of(id string) string {
 	for {
 		if name, ok := p.known[id]; ok || id == "" || p.err != nil {
@@ -104,7 +105,7 @@ func (p *products) shaped(of shape, record json.RawMessage) (json.RawMessage, er
 	return json.RawMessage(b.String() + "}"), nil
 }
 
-// money is an amount with its currency; empty: none.
+// money returns an amount with its currency; empty: none.
 func money(amount *json.Number, currency string) string {
 	if amount == nil {
 		return ""
@@ -112,7 +113,7 @@ func money(amount *json.Number, currency string) string {
 	return strings.TrimSpace(amount.String() + " " + currency)
 }
 
-// percent is a share of a hundred, with its sign where it is a change.
+// percent returns a percentage, with its sign if it is a change.
 func percent(n *json.Number, change bool) string {
 	switch {
 	case n == nil:

@@ -28,7 +28,7 @@ func (c *positionCmd) Run(ctx context.Context, std streams) error {
 	return c.listForPeople(ctx, std, c.Remote, "/ext/v1/position", p, positionFields, query.RecordColumns[query.OwnPosition](), positionCells)
 }
 
-// positionCells are what people see of a position: their price and the cheapest.
+// positionCells returns what people see of a position: their own price and the cheapest.
 func positionCells(record json.RawMessage, product func(string) string) ([]cell, error) {
 	var p struct {
 		ItemID, CurrencyCode                    string

@@ -6,9 +6,9 @@ import (
 	"unicode"
 )
 
-// printable is a text that does nothing to a terminal: controls, marks that
-// turn the direction of text, and what has no width or no meaning stand as
-// their code. Characters of keep stay as they are.
+// printable returns a text that does nothing to a terminal: controls, marks that
+// change the direction of text, and characters without a width or a meaning are
+// replaced by their code. Characters in keep are left unchanged.
 func printable(s, keep string) string {
 	var b strings.Builder
 	for _, r := range strings.ToValidUTF8(s, "�") {

@@ -10,8 +10,8 @@ import (
 	"github.com/schollz/progressbar/v3"
 )
 
-// progress shows how far a long run is: a bar on a terminal, a log line now
-// and then elsewhere.
+// progress shows the progress of a long run: a bar on a terminal, otherwise a
+// log line from time to time.
 type progress struct {
 	what string
 	bar  *progressbar.ProgressBar
@@ -22,7 +22,7 @@ type progress struct {
 
 const progressLogEvery = 10 * time.Second
 
-// newProgress begins to show; max 0 means that the end is not known.
+// newProgress starts the display; max 0 means that the end is unknown.
 func newProgress(w io.Writer, log *slog.Logger, what string, max int64) *progress {
 	p := &progress{what: what, log: log, last: time.Now(), max: max}
 	if isTerminal(w) {
@@ -38,7 +38,7 @@ func newProgress(w io.Writer, log *slog.Logger, what string, max int64) *progres
 	return p
 }
 
-// at tells how far the run is.
+// at reports how far the run is.
 func (p *progress) at(n int64) {
 	if p.bar != nil {
 		_ = p.bar.Set64(n) // a bar that cannot be drawn is no reason to stop
@@ -56,12 +56,12 @@ func (p *progress) end() {
 	}
 }
 
-// plural writes a number of things: 1 row, 1,034 rows.
+// plural formats a number of things: 1 row, 1,034 rows.
 func plural[T ~int | ~int64 | ~uint32 | ~uint64](n T, thing string) string {
 	return thousands(n) + " " + english.PluralWord(int(n), thing, "")
 }
 
-// thousands writes a count as people read it: 1,034,567.
+// thousands formats a count for people: 1,034,567.
 func thousands[T ~int | ~int64 | ~uint32 | ~uint64](n T) string {
 	s := fmt.Sprint(n)
 	for i := len(s) - 3; i > 0; i -= 3 {

@@ -76,8 +76,9 @@ func (c *projectorCmd) Run(ctx context.Context, k *kong.Context, std streams, lo
 	return errors.Join(l.wait(ctx), l.stop(c.StopGrace))
 }
 
-// projectorMemory is from where on memory is collected more often, instead of
-// growing to twice what is in use. GOMEMLIMIT replaces it.
+// projectorMemory is the memory use from which on garbage is collected more
+// often, instead of letting the heap grow to twice what is in use. GOMEMLIMIT
+// replaces it.
 const projectorMemory = 320 << 20
 
 func parseDSN(dsn contracts.Secret) (clickhouse.Config, error) {
@@ -90,23 +91,23 @@ func parseDSN(dsn contracts.Secret) (clickhouse.Config, error) {
 	return clickhouse.ParseDSN(dsn.Reveal())
 }
 
-// projectorConnections: the tables are written side by side.
+// projectorConnections is more than one because tables are written in parallel.
 const projectorConnections = 8
 
-// projection is the projector role: a lease, and while it is held, the
-// consumer loop with a projector as its sink.
+// projection is the projector role: a lease and, while it is held, the consumer
+// loop with a projector as its sink.
 type projection struct {
 	conn  *clickhouse.Pool
-	probe *clickhouse.Pool // for /readyz, which waits for no statement of the others
+	probe *clickhouse.Pool // for /readyz, which does not wait for other statements
 	bus   *bus
 	lease *ingest.Lease
 	log   *slog.Logger
 	share partitionFlags
 	pairs pairFlags
 
-	replicas  int // of the stream that tells readers of checkpoints; 0: one
+	replicas  int // of the stream that notifies readers of checkpoints; 0: one
 	retention ingest.Retention
-	keepRows  keptRows // 0: for ever
+	keepRows  keptRows // zero: for ever
 
 	metrics    *projectorMetrics
 	traces     *tracing
@@ -139,8 +140,8 @@ func newProjection(cfg clickhouse.Config, b *bus, leaseCfg ingest.LeaseConfig, a
 
 func (p *projection) close() error { return errors.Join(p.conn.Close(), p.probe.Close()) }
 
-// run leads whenever the lease is held, until ctx ends or the tables are found
-// to be none that this program may write.
+// run leads whenever the lease is held, until ctx ends or the tables turn out to
+// be ones that this program must not write.
 func (p *projection) run(ctx context.Context) error {
 	for {
 		if err := p.awaitTables(ctx); err != nil || ctx.Err() != nil {
@@ -154,8 +155,8 @@ func (p *projection) run(ctx context.Context) error {
 	}
 }
 
-// lead is one term. It looks at the tables once more before anything else:
-// since they were waited for, much time may have passed in standing by.
+// lead is one term. It checks the tables again before anything else: since they
+// were awaited, much time may have passed in standby.
 func (p *projection) lead(ctx context.Context, fence uint64) error {
 	if err := p.checkTables(ctx); err != nil {
 		return err
@@ -189,13 +190,13 @@ func (p *projection) lead(ctx context.Context, fence uint64) error {
 	beside.Go(func() { p.audits(maintain) })
 	beside.Go(func() { p.retain(maintain) })
 	beside.Go(func() { p.expire(maintain, proj) })
-	err = consumer.Run(maintain) // also says why maintain was stopped
+	err = consumer.Run(maintain) // also returns why maintain was stopped
 	stop(nil)
 	beside.Wait()
 	return err
 }
 
-// How often what the projector left for later is done; soon, while somebody
+// How often the work that the projector has deferred is done; soon while a grant
 // waits for it.
 const (
 	maintainEvery = 5 * time.Second

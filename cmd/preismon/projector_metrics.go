@@ -12,8 +12,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// projectorMetrics are those that are counted as things happen; the others
-// are read when they are asked for. deploy/metrics.md explains all of them.
+// projectorMetrics are those that are counted as things happen; the others are
+// read when they are scraped. deploy/metrics.md explains all of them.
 type projectorMetrics struct {
 	seconds, rows *prometheus.HistogramVec
 	failures      *prometheus.CounterVec
@@ -92,7 +92,7 @@ func (p *projection) observe(a *admin) {
 	} {
 		a.sometimes(name, of.help, func() (float64, bool) {
 			l := p.led.Load()
-			if l == nil { // whether something waits, the leader knows; and there may be none
+			if l == nil { // only the leader knows whether something waits, and there may be none
 				return 0, false
 			}
 			return of.value(l), true
@@ -156,15 +156,15 @@ func (p *projection) observe(a *admin) {
 		}
 		return nil
 	})
-	// Also while it stands by: a wrong password or partition is known before it leads.
+	// Also while standing by: a wrong password or partition is noticed before it leads.
 	a.ready("tables", func(ctx context.Context) error {
 		return projector.CheckTables(ctx, p.probe, p.share.Partition, p.share.Partitions)
 	})
 	a.about("projector", p.about)
 }
 
-// behind is the lag in seconds. Who has applied nothing yet is behind since it
-// leads, at least.
+// behind returns the lag in seconds. A leader that has not applied anything yet
+// is behind at least since it began to lead.
 func behind(l *led) float64 {
 	at := l.consumer.Progress().Observations
 	if lag(at) == 0 {
@@ -172,7 +172,7 @@ func behind(l *led) float64 {
 	}
 	since := at.Stored
 	switch {
-	case at.Last <= at.Applied && !at.Heard.IsZero(): // nobody tells whether there is more
+	case at.Last <= at.Applied && !at.Heard.IsZero(): // no leader of the stream reports whether there is more
 		since = at.Heard
 	case since.IsZero():
 		since = l.since
@@ -187,11 +187,11 @@ func truth(b bool) float64 {
 	return 0
 }
 
-// unheard is how long the end of a stream stays known without being told again.
+// unheard is how long the end of a stream counts as known without a new report.
 const unheard = 5 * time.Second
 
-// lag is how many messages are not applied yet, as far as is known to who leads:
-// at least one while no leader of the stream tells that there is none.
+// lag returns how many messages are not applied yet, as far as the leader knows:
+// at least one while no leader of the stream reports that there are none.
 func lag(s ingest.StreamProgress) uint64 {
 	if s.Last <= s.Applied && time.Since(s.Heard) > unheard {
 		return 1
@@ -199,8 +199,8 @@ func lag(s ingest.StreamProgress) uint64 {
 	return s.Last - min(s.Last, s.Applied)
 }
 
-// about is what /readyz says of the role beside being ready: none of it makes
-// a process unready, for no other process would do better.
+// about is what /readyz reports about the role in addition to readiness: none of
+// it makes a process unready, because no other process would do better.
 func (p *projection) about() any {
 	pr, st := p.progress(), p.stats()
 	out := map[string]any{

@@ -7,7 +7,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// publisherMetrics are those of whoever publishes. deploy/metrics.md explains
+// publisherMetrics are those of every publisher. deploy/metrics.md explains
 // them.
 type publisherMetrics struct {
 	events  *prometheus.CounterVec
@@ -39,7 +39,7 @@ func (m *publisherMetrics) settled(s ingest.Settled) {
 	}
 }
 
-// observe publishes what the publisher does; stats are its own.
+// observe publishes what the publisher does; stats are the publisher's own.
 func (m *publisherMetrics) observe(a *admin, stats func() ingest.Stats) {
 	a.registry.MustRegister(m.events, m.seconds)
 	for _, stream := range []string{event.StreamCatalog, event.StreamObservations} {

@@ -8,7 +8,7 @@ import (
 	"preismon/ingest"
 )
 
-// watchFlags say how publishing can be watched.
+// watchFlags configure how publishing can be watched.
 type watchFlags struct {
 	AdminListen string     `help:"Address of live, ready and metrics; without one there is none." placeholder:"HOST:PORT"`
 	Traces      traceFlags `embed:""`
@@ -21,14 +21,14 @@ func (f watchFlags) faults() error {
 	return errors.Join(address("admin-listen", f.AdminListen), f.Traces.faults())
 }
 
-// publishing is a publisher that can be watched.
+// publishing is a publisher with an admin surface.
 type publishing struct {
 	*ingest.Publisher
 	life *lifecycle
 	log  *slog.Logger
 }
 
-// open makes a publisher on the bus, and its admin surface.
+// open creates a publisher on the bus, and its admin surface.
 func (f watchFlags) open(b *bus, log *slog.Logger) (*publishing, error) {
 	l, a := newLifecycle(log), newAdmin()
 	traces, err := f.Traces.start(l, a, "ingest", log)
@@ -53,7 +53,7 @@ func (f watchFlags) open(b *bus, log *slog.Logger) (*publishing, error) {
 	return p, nil
 }
 
-// close ends the publisher and what watches it.
+// close closes the publisher and its admin surface.
 func (p *publishing) close() {
 	p.Close()
 	if err := p.life.stop(5 * time.Second); err != nil {
@@ -61,7 +61,7 @@ func (p *publishing) close() {
 	}
 }
 
-// watchedPublisher makes a publisher that is traced, and counted on the admin
+// watchedPublisher returns a publisher that is traced, and counted on the admin
 // surface.
 func watchedPublisher(b *bus, a *admin, traces *tracing, log *slog.Logger) (*ingest.Publisher, error) {
 	metrics := newPublisherMetrics()

@@ -82,7 +82,7 @@ func (f budgetFlags) auth(issuer string) auth.Config {
 	return cfg
 }
 
-// edgeFlags say how clients reach the service.
+// edgeFlags configure how clients reach the service.
 type edgeFlags struct {
 	BaseURL        string         `help:"Where clients reach the service, without a slash at its end. Default: http:// and the address listened on." placeholder:"URL"`
 	TrustedProxies []netip.Prefix `help:"Proxies whose X-Forwarded-For names the client." placeholder:"CIDR"`
@@ -135,7 +135,7 @@ func (c *queryCmd) Run(ctx context.Context, k *kong.Context, std streams, log *s
 	}
 	dsnErr := checkDSN(c.ClickHouse.Secret)
 	if c.ClickHouse.Secret == "" {
-		dsnErr = nil // the store names that
+		dsnErr = nil // the store reports that
 	}
 	faults := faulty(address("listen", c.Listen), address("admin-listen", c.AdminListen), natsCfg.Validate(), dsnErr, storeCfg.Validate(), restCfg.Validate(), keyErr,
 		c.Archives.faults(), c.query().Validate(), c.Budgets.throttle().Validate(), c.Budgets.admission().Validate(), c.Budgets.auth(restCfg.BaseURL).Validate(), c.Traces.faults())
@@ -154,7 +154,7 @@ func (c *queryCmd) Run(ctx context.Context, k *kong.Context, std streams, log *s
 	if err != nil {
 		return err
 	}
-	if c.Edge.BaseURL == "" { // the port may have been ours to choose
+	if c.Edge.BaseURL == "" { // the port may have been chosen by the system
 		restCfg.BaseURL = "http://" + reachable(public.Addr().String())
 		log.Warn("no --base-url: tokens of nodes that are reached at other addresses are refused here, and those of this node there", "base_url", restCfg.BaseURL)
 	}
@@ -197,27 +197,28 @@ func (c *queryCmd) Run(ctx context.Context, k *kong.Context, std streams, log *s
 	return errors.Join(l.wait(ctx), l.stop(c.StopGrace))
 }
 
-// serving is all that the query role needs.
+// serving is everything that the query role needs.
 type serving struct {
 	listener net.Listener
-	// memoryGoal is how much garbage, and else, the heap may have beside what reads
-	// hold, before it is collected at once: a burst of reads leaves as much as all
-	// it held, and a stream makes too little to have it collected soon. 0: any.
+	// memoryGoal is how much the heap may hold on top of what reads hold, garbage
+	// included, before it is collected at once. Otherwise a burst of reads leaves
+	// as much garbage as all that it held, and a stream produces too little to
+	// trigger a collection soon. 0: no limit.
 	memoryGoal int64
 	store      store.Config
-	archives   []query.Archive // asked in their order
+	archives   []query.Archive // tried in their order
 	query      query.Config
 	rest       rest.Config
 	auth       auth.Config
 	throttle   auth.ThrottleConfig
-	// admission is what reads may spend.
+	// admission bounds what reads may spend.
 	admission admission.Config
 	keys      *auth.Keyring
 	bus       *bus
 	schemes   []string // of redirect URIs
 	assets    fs.FS    // of the explorer; nil: none
 	log       *slog.Logger
-	// stopDelay is how long a stop goes on serving, but not ready any more.
+	// stopDelay is how long a stop continues to serve while no longer ready.
 	stopDelay time.Duration
 	traces    *tracing
 	replicas  int // of the buckets; 0: one
@@ -320,7 +321,7 @@ func serveQueries(ctx context.Context, l *lifecycle, a *admin, s serving) error 
 	return nil
 }
 
-// accounts gives the store's accounts to the login.
+// accounts provides the store's accounts to the login.
 type accounts struct{ store *store.Store }
 
 func (a accounts) ByLogin(ctx context.Context, login string) (auth.Credentials, error) {

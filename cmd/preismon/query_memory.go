@@ -7,13 +7,13 @@ import (
 
 const (
 	memoryLook = 250 * time.Millisecond
-	memoryStep = 16 << 20 // a change below it is not worth stopping the program for
+	memoryStep = 16 << 20 // a smaller change is not worth the pause
 )
 
-// followReads keeps the limit from which garbage is collected at once above what
-// reads hold, by the goal: a limit that what is in use exceeds has it collected
-// all the time, and one for the most that reads may hold lets garbage grow to
-// that when they hold nothing.
+// followReads keeps the memory limit, from which on garbage is collected at
+// once, above what reads hold, by the goal. A limit below what is in use would
+// cause constant collection, and one sized for the most that reads may hold
+// would let garbage grow to that when they hold nothing.
 func followReads(ctx context.Context, goal int64, held func() int64, limit func(int64)) error {
 	tick := time.NewTicker(memoryLook)
 	defer tick.Stop()

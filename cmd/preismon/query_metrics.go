@@ -19,8 +19,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// queryMetrics are those that are counted as things happen; the others are
-// read when they are asked for. deploy/metrics.md explains all of them.
+// queryMetrics are those that are counted as things happen; the others are read
+// when they are scraped. deploy/metrics.md explains all of them.
 type queryMetrics struct {
 	inFlight                         prometheus.Gauge
 	requests, bytes, broken, refused *prometheus.CounterVec
@@ -62,7 +62,7 @@ func newQueryMetrics() *queryMetrics {
 	}
 }
 
-// serving is told of requests.
+// serving is called when a request begins; its result is called when it ends.
 func (m *queryMetrics) serving() func(rest.Served) {
 	m.inFlight.Inc()
 	return func(s rest.Served) {
@@ -92,7 +92,7 @@ func (m *queryMetrics) granted(grant, failure string) {
 	m.grants.WithLabelValues(grant, okOr(failure)).Inc()
 }
 
-// resultOK is the label of what went well.
+// resultOK is the label of a success.
 const resultOK = "ok"
 
 func okOr(code string) string {

@@ -32,7 +32,7 @@ type rebuildCmd struct {
 	KeepOld    bool           `help:"Keep the old tables, in the database with _rebuild behind its name."`
 }
 
-// addresses finds the servers.
+// addresses returns where the servers are.
 func (c *rebuildCmd) addresses(log *slog.Logger) (ingest.Config, contracts.Secret, error) {
 	nats, dsn := c.NATS.config("rebuild", log), c.ClickHouse.Secret
 	if c.DataDir == "" {
@@ -84,13 +84,13 @@ type rebuilding struct {
 	std      streams
 	log      *slog.Logger
 	database string
-	table    string // the only one to make; empty: all
+	table    string // the only one to build; empty: all
 	share    partitionFlags
 	pairs    pairFlags
-	beside   contracts.Secret // DSN of the database beside
+	beside   contracts.Secret // DSN of the database for the new tables
 	admin    *clickhouse.Pool
 	old, new *clickhouse.Pool
-	still    time.Duration // nobody wrote to the old tables for so long
+	still    time.Duration // for how long the old tables were not written to
 }
 
 func newRebuilding(dsn contracts.Secret, b *bus, std streams, log *slog.Logger) (*rebuilding, error) {
@@ -117,7 +117,7 @@ func (r *rebuilding) close() {
 	}
 }
 
-// besideConsumer is the name of the durable consumers of the new tables.
+// besideConsumer returns the name of the durable consumers of the new tables.
 func (r *rebuilding) besideConsumer() string {
 	return ingest.RebuildConsumer(r.share.Partition, r.share.Partitions)
 }
@@ -178,8 +178,8 @@ func (r *rebuilding) run(ctx context.Context, content, keepOld bool) error {
 	return rebuild.Drop(ctx, r.admin, r.database)
 }
 
-// asLeader takes the lease and calls lead, once: who lost the lease must not
-// wait for it as a standby does.
+// asLeader takes the lease and calls lead, once: after losing the lease it must
+// not wait for it again as a standby does.
 func (r *rebuilding) asLeader(ctx context.Context, lead func(ctx context.Context, fence uint64) error) error {
 	lease, err := ingest.NewLease(ingest.LeaseConfig{Key: ingest.ProjectorLease(r.share.Partition, r.share.Partitions), Force: true}, r.bus.js, r.log)
 	if err != nil {
@@ -196,8 +196,8 @@ func (r *rebuilding) asLeader(ctx context.Context, lead func(ctx context.Context
 	return errors.Join(err, result, ctx.Err())
 }
 
-// clone gives the tables beside what the others hold, but for the one to make,
-// and fills that as far as no projector does.
+// clone copies the existing tables into the new database, except the one to
+// rebuild, and fills that one as far as no projector does.
 func (r *rebuilding) clone(ctx context.Context) error {
 	if err := rebuild.Clone(ctx, r.admin, r.database, r.table); err != nil {
 		return err
@@ -211,7 +211,7 @@ func (r *rebuilding) clone(ctx context.Context) error {
 	return rebuild.FillLatest(ctx, r.admin, r.database, func(done float64) { show.at(int64(done * all)) })
 }
 
-// follow shows how far the new tables are, until they are complete.
+// follow shows the progress of the new tables until they are complete.
 func (r *rebuilding) follow(ctx context.Context, d *driven, end uint64) error {
 	show := newProgress(r.std.err, r.log, "rebuilding the tables", int64(end))
 	defer show.end()
@@ -225,7 +225,7 @@ func (r *rebuilding) follow(ctx context.Context, d *driven, end uint64) error {
 			if err != nil {
 				return err
 			}
-			return d.projector.Maintain(ctx) // scopes, also when nothing came
+			return d.projector.Maintain(ctx) // scopes, even if no message came
 		case <-tick.C:
 			show.at(int64(min(d.consumer.Progress().Observations.Applied, end)))
 		}
@@ -254,8 +254,8 @@ func (r *rebuilding) audit(ctx context.Context, content bool) error {
 	return err
 }
 
-// switchTries bounds how often both are brought to one place; each try takes
-// what came in meanwhile.
+// switchTries bounds how often both are brought to the same position; each try
+// covers what has arrived in the meantime.
 const switchTries = 20
 
 // switchOver leads the old tables until both have the same scopes and the new
@@ -269,7 +269,7 @@ func (r *rebuilding) switchOver(ctx context.Context, fence uint64, fresh **drive
 		}
 		err = r.caughtUp(ctx, old)
 		began := time.Now()
-		err = errors.Join(err, old.stop()) // first, so that the new ones come to reach as far
+		err = errors.Join(err, old.stop()) // first, so that the new ones can reach as far
 		if err == nil {
 			err = r.caughtUp(ctx, *fresh)
 			if err == nil {
@@ -298,7 +298,7 @@ func (r *rebuilding) switchOver(ctx context.Context, fence uint64, fresh **drive
 }
 
 // raise brings the new tables to the floor of the old ones, which may have been
-// raised since they were begun. Nobody raises it meanwhile.
+// raised since they were started. Nothing else raises it meanwhile.
 func (r *rebuilding) raise(ctx context.Context, fresh *projector.Projector) error {
 	at, err := projector.FloorOf(ctx, r.old, r.share.Partition)
 	if err != nil || at.IsZero() {
@@ -311,8 +311,8 @@ func (r *rebuilding) raise(ctx context.Context, fresh *projector.Projector) erro
 	return fresh.Expire(ctx, at)
 }
 
-// exchange puts the new tables in place. Readers ask for the checkpoints meanwhile,
-// and after a failure until a projector leads again.
+// exchange puts the new tables in place. Meanwhile, and after a failure until a
+// projector leads again, readers query the table of checkpoints.
 func (r *rebuilding) exchange(ctx context.Context, fence uint64) error {
 	readers, err := r.share.readers(r.bus, 0, r.log)
 	if err != nil {
@@ -321,8 +321,8 @@ func (r *rebuilding) exchange(ctx context.Context, fence uint64) error {
 	if err := readers.Begin(ctx); err != nil {
 		return err
 	}
-	// Before, so that nobody goes on into the new rows, and after, so that
-	// nobody goes on from the old ones.
+	// Before the exchange, so that no reader of changes continues into the new
+	// rows, and after it, so that none continues from the old ones.
 	if err := rebuild.NextGeneration(ctx, r.admin, r.database); err != nil {
 		return err
 	}
@@ -339,7 +339,7 @@ func (r *rebuilding) exchange(ctx context.Context, fence uint64) error {
 	return nil
 }
 
-// exchanged are the tables that are put in place.
+// exchanged returns the tables that are put in place.
 func (r *rebuilding) exchanged() []string {
 	if r.table != "" {
 		return []string{r.table}
@@ -364,7 +364,7 @@ func (r *rebuilding) caughtUp(ctx context.Context, d *driven) error {
 	return nil
 }
 
-// driven is a projector with its consumer loop at work.
+// driven is a projector with its running consumer loop.
 type driven struct {
 	consumer  *ingest.Consumer
 	projector *projector.Projector
@@ -372,13 +372,13 @@ type driven struct {
 	stop      func() error
 }
 
-// drive begins to apply the streams to the tables of a pool.
+// drive starts to apply the streams to the tables of a pool.
 func (r *rebuilding) drive(ctx context.Context, pool *clickhouse.Pool, fence uint64, c ingest.ConsumerConfig) (*driven, error) {
 	cfg := projector.DefaultConfig()
 	cfg.Partition, cfg.Partitions = r.share.Partition, r.share.Partitions
 	cfg.Fence, cfg.Logger = fence, r.log
 	r.pairs.set(&cfg)
-	if pool == r.old { // whose readers are those of the service
+	if pool == r.old { // its readers are those of the service
 		var err error
 		if cfg.Readers, err = r.share.readers(r.bus, 0, r.log); err != nil {
 			return nil, err

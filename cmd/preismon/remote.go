@@ -20,7 +20,7 @@ import (
 	"github.com/alecthomas/kong"
 )
 
-// remoteFlags say which server a client command asks, and as whom.
+// remoteFlags select which server a client command queries, and as which user.
 type remoteFlags struct {
 	URL   string `help:"Address of the server. Default: the one you are logged in at, else ${local_server}." placeholder:"URL"`
 	Token secret `help:"Access token, instead of the one that login keeps." placeholder:"TOKEN"`
@@ -28,7 +28,7 @@ type remoteFlags struct {
 
 const localServer = "http://127.0.0.1:8080"
 
-// tokens are those of the person, in the user's config folder.
+// tokens returns those of the user, in the user's config folder.
 func tokens() (client.Tokens, error) {
 	dir, err := os.UserConfigDir()
 	if err != nil {
@@ -37,7 +37,7 @@ func tokens() (client.Tokens, error) {
 	return client.Tokens{Dir: filepath.Join(dir, "preismon", "tokens")}, nil
 }
 
-// server is the address to ask.
+// server returns the address of the server to query.
 func (f remoteFlags) server() (string, error) {
 	if f.URL != "" {
 		u, err := client.ParseURL(f.URL)
@@ -65,7 +65,7 @@ type remote struct {
 	url, login string
 }
 
-// connect finds address and token. It asks the server nothing.
+// connect determines address and token. It sends nothing to the server.
 func (f remoteFlags) connect(std streams) (*remote, error) {
 	r := &remote{login: "YOU"}
 	var err error
@@ -107,7 +107,7 @@ func (r *remote) explain(err error) error {
 	return byFlags(unanswered(r.url, err))
 }
 
-// unanswered says of a connection that could not be made what may be wrong.
+// unanswered adds to a failed connection what may be wrong.
 func unanswered(url string, err error) error {
 	if dial, ok := errors.AsType[*net.OpError](err); ok && dial.Op == "dial" {
 		return fmt.Errorf("nothing answers at %s: is it running, and is this its address? (%w)", url, err)
@@ -115,7 +115,7 @@ func unanswered(url string, err error) error {
 	return err
 }
 
-// flagOf gives the flags of parameters: those of all client commands, as they
+// flagOf returns the flags by parameter: those of all client commands, as they
 // declare them.
 var flagOf = sync.OnceValue(func() map[string]string {
 	parser, err := kong.New(&cli{}, kong.Vars(defaults()))
@@ -124,7 +124,7 @@ var flagOf = sync.OnceValue(func() map[string]string {
 	}
 	all := map[string]string{}
 	for _, command := range parser.Model.Leaves(false) {
-		if command.ClosestGroup() == nil { // no client
+		if command.ClosestGroup() == nil { // not a client command
 			continue
 		}
 		for _, f := range command.Flags {
@@ -140,18 +140,18 @@ var flagOf = sync.OnceValue(func() map[string]string {
 })
 
 var (
-	// parameterName matches a word that can be nothing else than a parameter, with the
-	// value of one that is a switch.
+	// parameterName matches a word that can only be a parameter, with the value
+	// if it is a switch.
 	parameterName = regexp.MustCompile(`\b[a-z]+[A-Z]\w*(=true\b)?`)
-	// plainParameter matches the parameter that a fault is about, which may be a word
-	// like any other: "site: ...".
+	// plainParameter matches the parameter that a fault is about, which may be
+	// an ordinary word: "site: ...".
 	plainParameter = regexp.MustCompile(`(?m)(^|[;.] )[a-z]+:`)
 	// parameterList matches what may be a list of parameters, and plainWord one of them.
 	parameterList = regexp.MustCompile(`\([^()]*\)`)
 	plainWord     = regexp.MustCompile(`(^|[( ])[a-z]+\b`)
 )
 
-// flagFor is a word of a refusal, with what is around it, as the flag that it names.
+// flagFor replaces the parameter in a piece of a refusal by its flag.
 func flagFor(said string) string {
 	word := strings.TrimSuffix(strings.Trim(said, " (;.:"), "=true")
 	flag := flagOf()[word]
@@ -166,7 +166,7 @@ func flagFor(said string) string {
 	return strings.Replace(strings.TrimSuffix(said, "=true"), word, flag, 1)
 }
 
-// flagged is a refusal that names flags where the server's words name parameters.
+// flagged is a refusal that names flags where the server's text names parameters.
 type flagged struct {
 	error
 	text string
@@ -175,7 +175,7 @@ type flagged struct {
 func (f flagged) Error() string { return f.text }
 func (f flagged) Unwrap() error { return f.error }
 
-// byFlags has a refusal name the flags of the parameters that it is about.
+// byFlags makes a refusal name the flags of the parameters that it is about.
 func byFlags(err error) error {
 	refusal, ok := errors.AsType[*client.Problem](err)
 	if !ok {
@@ -192,13 +192,14 @@ func byFlags(err error) error {
 	return flagged{err, strings.Replace(err.Error(), refusal.Detail, detail, 1)}
 }
 
-// formatFlag says how records are written.
+// formatFlag selects the form in which records are written.
 type formatFlag struct {
 	Format string `help:"Form of the answer: ${enum}. auto: a table on a terminal, else NDJSON." enum:"auto,table,ndjson,csv" default:"auto" env:"-"`
 }
 
-// writer gives what writes records to standard output; fields are the columns
-// of CSV, and those with a dot tell which objects a table takes apart, too.
+// writer returns the writer of records to standard output; fields are the
+// columns of CSV, and those with a dot also determine which objects a table
+// expands.
 func (f formatFlag) writer(std streams, fields []string) records.Writer {
 	switch {
 	case f.Format == "csv":
@@ -209,8 +210,8 @@ func (f formatFlag) writer(std streams, fields []string) records.Writer {
 	return records.NDJSON(std.out)
 }
 
-// forPeople shows records as a table: on a terminal as wide as it is, and through a
-// pager where there is one.
+// forPeople shows records as a table: no wider than the terminal and, if there
+// is one, through a pager.
 func forPeople(std streams, table func(w io.Writer, colours bool, width int) records.Writer) records.Writer {
 	to := func(w io.Writer) records.Writer { return table(w, coloured(std), terminalWidth(std.out)) }
 	if command := pager(); len(command) > 0 && isTerminal(std.out) {
@@ -219,8 +220,7 @@ func forPeople(std streams, table func(w io.Writer, colours bool, width int) rec
 	return to(std.out)
 }
 
-// printList shows records to an operator; none is what it says where there are
-// none.
+// printList shows records to an operator; none is printed if there are none.
 func printList[T any](std streams, all []T, none string) error {
 	if len(all) == 0 {
 		_, err := fmt.Fprintln(std.out, none)
@@ -239,7 +239,7 @@ func printList[T any](std streams, all []T, none string) error {
 	return out.Close()
 }
 
-// saysNone says so when nothing was written: a table of nothing shows nothing.
+// saysNone says when nothing was written: an empty table would show nothing.
 type saysNone struct {
 	records.Writer
 	says io.Writer
@@ -258,7 +258,7 @@ func (c *saysNone) Close() error {
 	return c.Writer.Close()
 }
 
-// coloured tells whether to use colours (no-color.org).
+// coloured reports whether to use colours (no-color.org).
 func coloured(std streams) bool {
 	return isTerminal(std.out) && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
 }

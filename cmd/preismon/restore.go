@@ -57,15 +57,15 @@ func (c *restoreCmd) Run(ctx context.Context, k *kong.Context, std streams, log 
 	return err
 }
 
-// restoreTables brings them back in the database of an administrator's DSN, in
-// this version's schema.
+// restoreTables restores the tables into the database of an administrator's DSN,
+// in this version's schema.
 func restoreTables(ctx context.Context, dsn contracts.Secret, from backup.Place, replace bool) error {
 	cfg, err := parseDSN(dsn)
 	if err != nil {
 		return err
 	}
 	database := cfg.Database
-	cfg.Database = "default" // its own is dropped and made
+	cfg.Database = "default" // its own database is dropped and recreated
 	pool := clickhouse.Open(cfg, 1)
 	defer pool.Close() //nolint:errcheck // nothing is left to say
 	if err := backup.Restore(ctx, pool, database, from, replace); err != nil {
@@ -74,10 +74,10 @@ func restoreTables(ctx context.Context, dsn contracts.Secret, from backup.Place,
 	return schema.Migrate(ctx, dsn.Reveal(), schema.Options{})
 }
 
-// restoreEmbedded runs the folder's ClickHouse for as long as it takes; the
-// folder's lock sees to it that nothing else does.
+// restoreEmbedded runs the folder's ClickHouse for the duration of the restore;
+// the folder's lock ensures that nothing else does.
 func (c *restoreCmd) restoreEmbedded(ctx context.Context, place backupPlace, log *slog.Logger) (err error) {
-	if place.prefix == "" { // before a folder is made for nothing
+	if place.prefix == "" { // before a folder is created for nothing
 		if _, err := place.taken(c.DataDir); err != nil {
 			return err
 		}

@@ -40,13 +40,13 @@ type resultFlags struct {
 	Include                  []string `help:"Further fields: ${enum}." enum:"coverage,order-ids,customer-data,export-fields,identity" env:"-" placeholder:"GROUP"`
 }
 
-// includes are the parameters of the groups of fields.
+// includes are the parameters of the field groups.
 var includes = map[string]string{
 	"coverage": "includeCoverage", "order-ids": "includeOrderIds", "customer-data": "includeCustomerData",
 	"export-fields": "includeExportFields", "identity": "includeIdentity",
 }
 
-// params are the flags that are given.
+// params returns the parameters for the flags that are given.
 func (f *resultFlags) params() url.Values {
 	p := parametersOf(*f)
 	for _, group := range f.Include {
@@ -55,8 +55,8 @@ func (f *resultFlags) params() url.Values {
 	return p
 }
 
-// parametersOf are the flags that are given, by the names of their fields, without
-// lists.
+// parametersOf returns the flags that are given, by the names of their fields,
+// without lists.
 func parametersOf(flags any) url.Values {
 	p := url.Values{}
 	for field, value := range reflect.ValueOf(flags).Fields() {
@@ -67,16 +67,16 @@ func parametersOf(flags any) url.Values {
 	return p
 }
 
-// parameterOf is the name of a parameter, as itemId is that of the field ItemID.
+// parameterOf returns the name of a parameter: itemId for the field ItemID.
 func parameterOf(field string) string {
 	return strings.ReplaceAll(strings.ToLower(field[:1])+field[1:], "ID", "Id")
 }
 
-// inOrder are the groups of fields as the service has them in its tables: what
-// it writes and what is written here are the same bytes.
+// inOrder are the field groups in the order of the service's tables, so that its
+// tables and those written here are the same bytes.
 var inOrder = []string{"identity", "order-ids", "customer-data", "coverage", "export-fields"}
 
-// fields are the columns of a table: what the server says that the read has.
+// fields returns the columns of a table: those that the server reports for the read.
 func (f *resultFlags) fields(ctx context.Context, r *remote) ([]string, error) {
 	can, err := r.Capabilities(ctx)
 	if err != nil {
@@ -122,8 +122,8 @@ func (c *resultsCmd) Run(ctx context.Context, std streams) error {
 	return nil
 }
 
-// sayWhere tells somebody who got no rows what was asked, and where rows are.
-// What cannot be found out is left out: the answer was given.
+// sayWhere tells a user who got no rows which window was read, and where rows
+// are. What cannot be found out is left out: the answer has been given.
 func (r *remote) sayWhere(ctx context.Context, std streams, params url.Values) {
 	asked, err := r.Covered(ctx, params)
 	if err != nil {
@@ -142,9 +142,10 @@ func (r *remote) sayWhere(ctx context.Context, std streams, params url.Values) {
 	}
 }
 
-// newest gives the capture time of the newest row of the same question in any
-// window. Where it names nothing, all that the caller sees is too much to look
-// through: then it is the newest capture at any site, and that site.
+// newest returns the capture time of the newest row for the same parameters in
+// any window. If they select neither a site, a product nor an order, everything
+// the caller sees would be too much to search: then it returns the newest
+// capture at any site, and that site.
 func (r *remote) newest(ctx context.Context, params url.Values) (site, newest string, err error) {
 	for _, name := range []string{"site", "itemId", "ean", "pzn", "asin", "orderId"} {
 		if params.Has(name) {
@@ -186,20 +187,20 @@ func (c *streamCmd) Run(ctx context.Context, std streams) error {
 func (r *remote) write(ctx context.Context, read client.Results, out records.Writer) error {
 	read.Row = out.Write
 	if err := r.Results(ctx, read); err != nil {
-		return errors.Join(r.explain(err), out.Flush()) // no table of a part looks whole
+		return errors.Join(r.explain(err), out.Flush()) // no incomplete table looks complete
 	}
 	return out.Close()
 }
 
-// errIncomplete marks an answer that is not all there is.
+// errIncomplete marks an incomplete answer.
 var errIncomplete = errors.New("the answer is incomplete")
 
-// incomplete tells whether an error leaves a part of an answer behind.
+// incomplete reports whether an error left part of an answer behind.
 func incomplete(err error) bool {
 	return errors.Is(err, errIncomplete) || errors.As(err, new(*client.Incomplete))
 }
 
-// rowsWritten is how an export ends.
+// rowsWritten returns the message at the end of an export.
 func rowsWritten(n int64, to string) string {
 	return fmt.Sprintf("%s in %s.", plural(n, "row"), to)
 }

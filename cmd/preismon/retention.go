@@ -11,8 +11,8 @@ import (
 	"preismon/projector"
 )
 
-// retentionFlags say for how long the streams keep what the tables have, and the
-// tables what was captured.
+// retentionFlags configure how long the streams keep what is in the tables, and
+// how long the tables keep what was captured.
 type retentionFlags struct {
 	Observations time.Duration `name:"keep-observations" help:"How long the stream OBSERVATIONS keeps a message, from 24h on; the tables keep its rows. 0: as it is, for ever unless somebody set it. What the stream has dropped is in no rebuild: have backups." default:"0" placeholder:"AGE"`
 	Size         int64         `name:"keep-observations-size" help:"MiB that the stream OBSERVATIONS may fill, on each NATS server: beyond it the oldest messages go, as by --keep-observations, but none of the last 24 hours and none that is in no table yet. 0: no bound; with one, an age of 0 is for ever." default:"0" placeholder:"MIB"`
@@ -21,7 +21,7 @@ type retentionFlags struct {
 	RowsSize     int64         `name:"keep-rows-size" help:"MiB of disk that observations and observations_by_mandate may fill together, on each ClickHouse server: beyond it the oldest quarters are removed, as by --keep-rows, but none of the last 31 days. 0: no bound." default:"0" placeholder:"MIB"`
 }
 
-// minKeptRows is more than what reads look back by themselves: a week.
+// minKeptRows is more than the default windows of reads look back: a week.
 const minKeptRows = 31 * 24 * time.Hour
 
 // maxMiB is a pebibyte.
@@ -42,14 +42,14 @@ func (f retentionFlags) faults() error {
 	return errors.Join(err, sizeFault("keep-observations-size", f.Size), sizeFault("keep-rows-size", f.RowsSize))
 }
 
-// rows says which rows the tables keep.
+// rows returns which rows the tables keep.
 func (f retentionFlags) rows() keptRows {
 	return keptRows{age: f.Rows, bytes: uint64(f.RowsSize) << 20}
 }
 
-// keptRows are those that the tables keep: by age, by size, or by both; 0: all.
+// keptRows are which rows the tables keep: by age, by size, or by both; 0: all.
 type keptRows struct {
-	age   time.Duration // from 31 days on
+	age   time.Duration // at least 31 days
 	bytes uint64        // of both large tables
 }
 
@@ -57,12 +57,12 @@ func (f retentionFlags) retention() ingest.Retention {
 	return ingest.Retention{Observations: f.Observations, DeadLetters: f.DeadLetters, ObservationsBytes: uint64(f.Size) << 20}
 }
 
-// retainEvery is how often a leader looks at the retention of the streams: until it
-// is set, which waits until everything is applied that it removes, and from then on
-// where their size is bounded.
+// retainEvery is how often a leader checks the retention of the streams: until
+// it is set, which waits until everything that it removes is applied, and after
+// that if their size is bounded.
 const retainEvery = time.Minute
 
-// retain sets the retention of the streams, and keeps their size.
+// retain sets the retention of the streams, and keeps their size within the bound.
 func (p *projection) retain(ctx context.Context) {
 	tick := time.NewTicker(retainEvery)
 	defer tick.Stop()
@@ -85,12 +85,12 @@ func (p *projection) retain(ctx context.Context) {
 	}
 }
 
-// expireEvery is how often it is looked whether rows are older than they are kept.
+// expireEvery is how often a leader checks whether rows are older than they are kept.
 const expireEvery = time.Minute
 
-// expire has the projector remove rows by age and by size. What is too old is too
-// old by both clocks, this process's and that of ClickHouse: one that is ahead
-// removes nothing.
+// expire has the projector remove rows by age and by size. A row is removed by
+// age only if it is too old by both clocks, this process's and that of
+// ClickHouse: one that is ahead removes nothing.
 func (p *projection) expire(ctx context.Context, proj *projector.Projector) {
 	if p.keepRows == (keptRows{}) {
 		return
@@ -113,7 +113,7 @@ func (p *projection) expire(ctx context.Context, proj *projector.Projector) {
 	}
 }
 
-// before is the time before whose quarter no rows are kept; zero: all are.
+// before returns the time before whose quarter no rows are kept; zero: all are.
 func (k keptRows) before(ctx context.Context, conn projector.Conn) (before time.Time, err error) {
 	_, now, err := projector.Server(ctx, conn)
 	if err != nil {
@@ -129,7 +129,7 @@ func (k keptRows) before(ctx context.Context, conn projector.Conn) (before time.
 	return k.floor(now, fits), err
 }
 
-// floor is before, where what fits begins at a time; zero: all of it fits.
+// floor is before, given the time from which on rows fit; zero: all of them fit.
 func (k keptRows) floor(now, fits time.Time) (before time.Time) {
 	if k.age > 0 {
 		before = now.Add(-k.age)

@@ -17,12 +17,12 @@ import (
 	"golang.org/x/crypto/bcrypt"
 )
 
-// secretsCmd makes what docker-compose.yml names under secrets.
+// secretsCmd creates what docker-compose.yml names under secrets.
 type secretsCmd struct {
 	Folder string `arg:"" help:"Folder for the files; made when missing." type:"path"`
 }
 
-// The names of the services and of what they hold, as in docker-compose.yml.
+// The names of the services and what they hold, as in docker-compose.yml.
 const (
 	composeClickHouse = "clickhouse:9000"
 	composeNATS       = "nats:4222"
@@ -74,7 +74,7 @@ func (c *secretsCmd) Run(_ context.Context, std streams) error {
 	return nil
 }
 
-// composeSecrets makes new ones, by the names of their files.
+// composeSecrets creates new ones, by the names of their files.
 func composeSecrets() (map[string][]byte, error) {
 	passwords := map[string]string{}
 	for _, user := range []string{embedded.AdminUser, embedded.ProjectorUser, embedded.QueryUser} {

@@ -14,7 +14,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// natsFlags say how to reach NATS.
+// natsFlags configure the connection to NATS.
 type natsFlags struct {
 	URL   secret `name:"nats-url" aliases:"nats" help:"NATS servers, with credentials if they need any: nats://user:password@host:4222." placeholder:"URL"`
 	Token secret `name:"nats-token" help:"Token for NATS, instead of credentials in the URL." placeholder:"TOKEN"`
@@ -25,8 +25,8 @@ func (f natsFlags) config(name string, log *slog.Logger) ingest.Config {
 	return ingest.Config{URL: f.URL.Reveal(), Token: f.Token.Secret, CAFile: f.CA, Name: "preismon " + name, Logger: log}
 }
 
-// checkDSN refuses the address of another server, which the driver would take
-// for one of ClickHouse.
+// checkDSN refuses the address of another kind of server, which the driver would
+// treat as one of ClickHouse.
 func checkDSN(dsn contracts.Secret) error {
 	if u, err := url.Parse(dsn.Reveal()); err != nil || u.Scheme != "clickhouse" && u.Scheme != "tcp" || u.Host == "" {
 		return errors.New("clickhouse-dsn: not of the form clickhouse://user:password@host:9000/database")
@@ -35,8 +35,8 @@ func checkDSN(dsn contracts.Secret) error {
 }
 
 // checkOneServer refuses the DSN of a writer that names several servers: the
-// fence, and what is read back after a doubt, must be asked of the server that
-// is written to.
+// fence, and what is read back after an unknown outcome, must come from the
+// server that is written to.
 func checkOneServer(cfg clickhouse.Config) error {
 	if len(cfg.Addrs) > 1 {
 		return fmt.Errorf("clickhouse-dsn: names %d servers, and a projector writes to one: what it asks back of another replica may not be there yet", len(cfg.Addrs))
@@ -50,7 +50,7 @@ type bus struct {
 	js   jetstream.JetStream
 }
 
-// observe publishes what the connection does.
+// observe publishes the state of the connection.
 func (b *bus) observe(a *admin) {
 	a.gauge("preismon_nats_connected", "1 while this process is connected to NATS.", func() float64 { return truth(b.conn.IsConnected()) })
 	a.counter("preismon_nats_reconnects_total", "Reconnects to NATS after a lost connection.", func() uint64 { return b.conn.Stats().Reconnects })
@@ -69,7 +69,7 @@ func connect(cfg ingest.Config, options ...nats.Option) (*bus, error) {
 	return &bus{conn, js}, nil
 }
 
-// streamFlags bound the streams where they are created, and the buckets.
+// streamFlags configure the streams when they are created, and the buckets.
 type streamFlags struct {
 	Replicas int `name:"stream-replicas" help:"Replicas of the streams and key-value buckets in NATS: 3 in a cluster, the same for every role." default:"1"`
 }

@@ -40,7 +40,7 @@ func (c *sqlCmd) faults() error {
 	return faulty(f...)
 }
 
-// Run starts the engine, fills its table, and asks.
+// Run starts the engine, fills its table, and runs the statements.
 func (c *sqlCmd) Run(ctx context.Context, std streams, log *slog.Logger) (err error) {
 	if err := c.faults(); err != nil {
 		return err
@@ -51,10 +51,10 @@ func (c *sqlCmd) Run(ctx context.Context, std streams, log *slog.Logger) (err er
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
 	source := c.In
-	if source == "" { // before anything is started: it is refused, it may be
+	if source == "" { // before anything is started: it may be refused
 		source = filepath.Join(dir, "results.parquet")
 		err := c.read(ctx, std, log, source)
-		if part, ok := errors.AsType[*client.Incomplete](err); ok { // nobody sees a part of it
+		if part, ok := errors.AsType[*client.Incomplete](err); ok { // an incomplete answer is not used
 			return fmt.Errorf("not all rows could be read, so nothing was asked; run it again: %w", errors.Join(part.Unwrap()...))
 		}
 		if err != nil {

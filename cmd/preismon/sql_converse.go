@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// converse asks what is read from standard input, statement by statement. On a
-// terminal it goes on after one that failed.
+// converse runs the statements read from standard input. On a terminal it
+// continues after one that failed.
 func (e *sqlEngine) converse(ctx context.Context, std streams) error {
 	person := isTerminal(std.in)
 	prompt := func(text string) {

@@ -17,14 +17,14 @@ import (
 	"preismon/deploy/embedded"
 )
 
-// sqlEngine is a ClickHouse of this process alone, with one table.
+// sqlEngine is a ClickHouse for this process only, with one table.
 type sqlEngine struct {
 	server *embedded.ClickHouse
 	files  string // the folder whose files its statements may name
 	limits sqlLimits
 }
 
-// sqlLimits are those of one statement, and the form of its answer.
+// sqlLimits are the limits of one statement, and the format of its answer.
 type sqlLimits struct {
 	Time         time.Duration
 	Memory, Rows int64 // bytes; zero rows: any number
@@ -40,7 +40,7 @@ func (l sqlLimits) values() url.Values {
 		"max_bytes_before_external_group_by": {strconv.FormatInt(l.Memory/2, 10)},
 		"max_bytes_before_external_sort":     {strconv.FormatInt(l.Memory/2, 10)},
 		"max_result_rows":                    {strconv.FormatInt(l.Rows, 10)},
-		"wait_end_of_query":                  {"1"}, // else a failure comes in the midst of an answer of status 200
+		"wait_end_of_query":                  {"1"}, // otherwise a failure comes in the middle of an answer with status 200
 	}
 }
 
@@ -57,8 +57,8 @@ func startSQL(ctx context.Context, dir string, log *slog.Logger) (*sqlEngine, er
 
 func (e *sqlEngine) stop(ctx context.Context) error { return e.server.Stop(ctx) }
 
-// fill makes the table of a file, or of the files of a folder of days, and
-// counts its rows.
+// fill creates the table from a file, or from the files of a folder of days, and
+// returns the number of its rows.
 func (e *sqlEngine) fill(ctx context.Context, source string) (int64, error) {
 	source, err := filepath.Abs(source)
 	if err != nil {
@@ -68,7 +68,8 @@ func (e *sqlEngine) fill(ctx context.Context, source string) (int64, error) {
 	if err != nil {
 		return 0, err
 	}
-	// By a name of ours: theirs may have signs that stand for others in a pattern.
+	// By a name of our own: theirs may contain characters that have a meaning in
+	// a pattern.
 	name := "results" + filepath.Ext(source)
 	if info.IsDir() {
 		days, err := filepath.Glob(filepath.Join(source, "day=*", "rows.*"))
@@ -104,8 +105,8 @@ var (
 	serverVersion = regexp.MustCompile(` \(version [^()]*( \([^()]*\))?\)\s*$`)
 )
 
-// plainly is what ClickHouse says of a statement, without what says nothing to
-// whoever wrote it.
+// plainly returns what ClickHouse says about a statement, without the parts that
+// mean nothing to its author.
 func plainly(err error) error {
 	if err == nil {
 		return nil

@@ -9,7 +9,7 @@ import (
 	"preismon/query"
 )
 
-// scopeFlags say what a question of /ext/v1 is about.
+// scopeFlags select what a query of /ext/v1 covers.
 type scopeFlags struct {
 	Site       string `help:"One site, by its key." env:"-" placeholder:"KEY"`
 	ItemID     string `name:"item-id" help:"One item, by its id." env:"-" placeholder:"ID"`
@@ -21,7 +21,7 @@ type scopeFlags struct {
 	Timezone   string `help:"IANA zone of dates and of the times in the answer." env:"-" placeholder:"ZONE"`
 }
 
-// params are the flags that are given, and more.
+// params returns the parameters for the flags that are given, and more.
 func (f *scopeFlags) params(more map[string]string) url.Values {
 	p := parametersOf(*f)
 	for name, value := range more {
@@ -62,8 +62,8 @@ func (c *statsCmd) Run(ctx context.Context, std streams) error {
 	return c.listForPeople(ctx, std, c.Remote, "/ext/v1/statistics", p, statsFields, query.RecordColumns[query.StatisticRecord](), c.cells)
 }
 
-// cells are what people see of a record: what it is of, and its prices in each
-// currency.
+// cells returns what people see of a record: what it covers, and its prices in
+// each currency.
 func (c *statsCmd) cells(record json.RawMessage, product func(string) string) ([]cell, error) {
 	var s struct {
 		ItemID, Site, Merchant, Brand *string

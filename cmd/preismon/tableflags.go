@@ -9,18 +9,18 @@ import (
 	"preismon/query/frame"
 )
 
-// tableFlag says how records of /ext/v1 are written.
+// tableFlag selects the form in which records of /ext/v1 are written.
 type tableFlag struct {
 	Format string `help:"Form of the answer: ${enum}. auto: a table on a terminal, else NDJSON." enum:"auto,table,ndjson,csv,arrow,parquet" default:"auto" env:"-"`
 }
 
-// recordFlags say how much of a list of /ext/v1 is written, and how.
+// recordFlags select how much of a list of /ext/v1 is written, and in which form.
 type recordFlags struct {
 	tableFlag
 	Limit int `help:"Stop after so many records; 0: all." env:"-" default:"0" placeholder:"N"`
 }
 
-// writer gives what writes records to standard output: fields are as of
+// writer returns the writer of records to standard output: fields are those of
 // formatFlag, columns are those of Arrow and Parquet, which have the nesting of
 // NDJSON.
 func (f tableFlag) writer(std streams, fields []string, columns []frame.Column) (records.Writer, error) {
@@ -36,7 +36,7 @@ func (f tableFlag) writer(std streams, fields []string, columns []frame.Column) 
 	return records.KnownParquet(std.out, columns), nil
 }
 
-// list writes a list of /ext/v1, over all of its pages.
+// list writes a list of /ext/v1, across all of its pages.
 func (f recordFlags) list(ctx context.Context, std streams, from remoteFlags, path string, params url.Values, fields []string, columns []frame.Column) error {
 	out, err := f.writer(std, fields, columns)
 	if err != nil {

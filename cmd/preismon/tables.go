@@ -13,23 +13,23 @@ import (
 	"preismon/query/store"
 )
 
-// awaitEvery is how often a projector looks whether it may write the tables,
-// and tableTimeout bounds one look: a server may be silent, and a leader holds
-// the lease meanwhile.
+// awaitEvery is how often a projector checks whether it may write the tables,
+// and tableTimeout bounds one check: a server may not respond, and a leader
+// holds the lease meanwhile.
 const (
 	awaitEvery   = time.Second
 	tableTimeout = 10 * time.Second
 )
 
-// errTablesAway: whether the tables are those of this program and partition
-// could not be asked.
+// errTablesAway means that it could not be determined whether the tables are
+// those of this program and partition.
 var errTablesAway = errors.New("the tables cannot be looked at")
 
-// awaitTables waits until the tables can be asked and are those of this program
-// and partition, and asks for no lease meanwhile: who cannot see them keeps
-// nobody from leading that can, and a projector of the older version may lead
-// as long as the tables are its own. Tables that this program must not write
-// are its error; nil also when ctx ends.
+// awaitTables waits until the tables can be reached and are those of this
+// program and partition. It does not request the lease meanwhile: a program that
+// cannot reach them keeps no other from leading, and a projector of the older
+// version may lead as long as the tables are its own. It returns an error for
+// tables that this program must not write, and nil also when ctx ends.
 func (p *projection) awaitTables(ctx context.Context) error {
 	const sayEvery = 60
 	migrated := true
@@ -54,7 +54,7 @@ func (p *projection) awaitTables(ctx context.Context) error {
 	}
 }
 
-// checkTables gives errTablesAway, or a reason not to write the tables that is
+// checkTables returns errTablesAway, or a reason not to write the tables that is
 // an event.ErrRefused.
 func (p *projection) checkTables(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, tableTimeout)
@@ -66,12 +66,12 @@ func (p *projection) checkTables(ctx context.Context) error {
 	return err
 }
 
-// tableChecks are the connections that look at the version of the tables.
+// tableChecks is the number of connections that check the version of the tables.
 const tableChecks = 4
 
-// requireTables has the store refuse reads, and the node be not ready, until the
-// tables are those of this program, and those over the shards are there where
-// it reads several.
+// requireTables makes the store refuse reads, and the node not ready, until the
+// tables are those of this program and, if it reads several shards, those across
+// the shards exist.
 func requireTables(l *lifecycle, a *admin, cfg *store.Config) error {
 	ch, err := clickhouse.ParseDSN(cfg.DSN.Reveal())
 	if err != nil {

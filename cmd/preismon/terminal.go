@@ -12,16 +12,16 @@ import (
 	"golang.org/x/term"
 )
 
-// console is standard error on a terminal, which log lines and a bar of
-// progress share: a line takes the bar away first, and the bar follows it.
+// console is standard error on a terminal, which log lines and a progress bar
+// share: a line removes the bar first, and the bar is drawn again after it.
 type console struct {
 	to *os.File
 	mu sync.Mutex
-	// bar is how the bar stands on the terminal's last line; empty: it does not.
+	// bar is the bar as drawn on the terminal's last line; empty: there is none.
 	bar []byte
 }
 
-// sharing gives streams whose errors can share the terminal with a bar.
+// sharing returns streams whose error stream can share the terminal with a bar.
 func sharing(std streams) streams {
 	if f, ok := std.err.(*os.File); ok && isTerminal(f) {
 		std.err = &console{to: f}
@@ -29,7 +29,7 @@ func sharing(std streams) streams {
 	return std
 }
 
-// clearLine takes the last line of the terminal away.
+// clearLine clears the last line of the terminal.
 const clearLine = "\r\x1b[2K"
 
 // Write writes lines above the bar.
@@ -43,7 +43,7 @@ func (c *console) Write(p []byte) (int, error) {
 	if bytes.HasSuffix(p, []byte("\n")) {
 		text = append(text, c.bar...)
 	} else {
-		c.bar = nil // it comes back when it is drawn next
+		c.bar = nil // it returns when it is drawn next
 	}
 	if _, err := c.to.Write(text); err != nil {
 		return 0, err
@@ -51,13 +51,13 @@ func (c *console) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// Fd is the descriptor of the terminal.
+// Fd returns the descriptor of the terminal.
 func (c *console) Fd() uintptr { return c.to.Fd() }
 
-// barWriter is what draws the bar of a console.
+// barWriter draws the bar of a console.
 type barWriter struct{ *console }
 
-// Write draws the bar, or what takes it away.
+// Write draws the bar, or removes it.
 func (b barWriter) Write(p []byte) (int, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -68,7 +68,7 @@ func (b barWriter) Write(p []byte) (int, error) {
 	return b.to.Write(p)
 }
 
-// drawing gives what a bar is drawn with on w.
+// drawing returns the writer that a bar is drawn with on w.
 func drawing(w io.Writer) io.Writer {
 	if c, ok := w.(*console); ok {
 		return barWriter{c}
@@ -76,13 +76,13 @@ func drawing(w io.Writer) io.Writer {
 	return w
 }
 
-// isTerminal tells whether what is written to, or read from, is a terminal.
+// isTerminal reports whether w, a stream to write to or read from, is a terminal.
 func isTerminal(w any) bool {
 	f, ok := w.(interface{ Fd() uintptr })
 	return ok && term.IsTerminal(int(f.Fd()))
 }
 
-// agrees asks a person on a terminal; only y and yes are yes.
+// agrees asks the user on a terminal; only y and yes mean yes.
 func agrees(std streams, question string) bool {
 	fmt.Fprint(std.err, question+" [y/N] ")
 	answer, _ := bufio.NewReader(std.in).ReadString('\n')
@@ -90,8 +90,8 @@ func agrees(std streams, question string) bool {
 	return answer == "y" || answer == "yes"
 }
 
-// terminalWidth is how many cells a line of a terminal has; 0: it is none, or
-// does not say.
+// terminalWidth returns how many cells a line of a terminal has; 0: it is not a
+// terminal, or its width is unknown.
 func terminalWidth(w any) int {
 	if !isTerminal(w) {
 		return 0

@@ -16,14 +16,14 @@ import (
 	"go.opentelemetry.io/otel/trace"
 )
 
-// traceFlags say where traces go. These flags are the one way to say it: the
-// variables OTEL_EXPORTER_... and OTEL_TRACES_... are not looked at.
+// traceFlags configure where traces go. There is no other way to configure it:
+// the variables OTEL_EXPORTER_... and OTEL_TRACES_... are ignored.
 type traceFlags struct {
 	Endpoint string  `name:"trace-endpoint" help:"OTLP/HTTP receiver of traces, like http://collector:4318; without one there are none." placeholder:"URL"`
 	Sample   float64 `name:"trace-sample" help:"Share of the traces begun here that is kept, from 0 to 1." default:"0.05"`
 }
 
-// faults is not called Validate, or kong would call it and name its faults alone.
+// faults is not called Validate, otherwise kong would call it and report only its faults.
 func (f traceFlags) faults() error {
 	var errs []error
 	if f.Endpoint != "" {
@@ -37,7 +37,7 @@ func (f traceFlags) faults() error {
 	return errors.Join(errs...)
 }
 
-// tracing makes spans and sends them; nil where there are none.
+// tracing creates spans and sends them; nil: tracing is off.
 type tracing struct {
 	provider *sdktrace.TracerProvider
 	exporter *otlp.Exporter
@@ -45,8 +45,8 @@ type tracing struct {
 	log      *slog.Logger
 }
 
-// start begins tracing as the first part of the lifecycle, so that it stops
-// last, and tells of it on the admin surface.
+// start starts tracing as the first part of the lifecycle, so that it stops
+// last, and publishes its state on the admin surface.
 func (f traceFlags) start(l *lifecycle, a *admin, role string, log *slog.Logger) (*tracing, error) {
 	var t *tracing
 	if f.Endpoint != "" {
@@ -67,7 +67,7 @@ func (f traceFlags) start(l *lifecycle, a *admin, role string, log *slog.Logger)
 	return t, nil
 }
 
-// tracer gives the tracer of a package; nil without tracing.
+// tracer returns the tracer of a package; nil without tracing.
 func (t *tracing) tracer(name string) trace.Tracer {
 	if t == nil {
 		return nil
@@ -78,8 +78,8 @@ func (t *tracing) tracer(name string) trace.Tracer {
 // flushLimit bounds how long a stop waits for a collector.
 const flushLimit = 3 * time.Second
 
-// flush sends what is left. What the collector does not take is lost, and no
-// reason to end with an error.
+// flush sends what is left. What the collector does not accept is dropped, and
+// is no reason to end with an error.
 func (t *tracing) flush(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, flushLimit)
 	defer cancel()
@@ -103,8 +103,8 @@ func (t *tracing) observe(a *admin) {
 	a.counter("preismon_trace_export_failures_total", "Batches of spans that the collector did not accept.", count(func() uint64 { return t.exporter.Failed() }))
 }
 
-// counting counts spans on their way to the exporter, whose queue drops
-// silently when it is full.
+// counting counts spans on their way to the exporter, whose queue silently drops
+// them when it is full.
 type counting struct{ ended *atomic.Uint64 }
 
 func (counting) OnStart(context.Context, sdktrace.ReadWriteSpan) {}
@@ -112,9 +112,9 @@ func (c counting) OnEnd(sdktrace.ReadOnlySpan)                   { c.ended.Add(1
 func (counting) Shutdown(context.Context) error                  { return nil }
 func (counting) ForceFlush(context.Context) error                { return nil }
 
-// linkedSampler keeps a consumer's trace when one of the messages it is about
-// belongs to a trace that is kept, and else leaves it to the other. Only who
-// may publish can have that; links of requests do not count.
+// linkedSampler keeps a consumer's trace if one of its messages belongs to a
+// trace that is kept, and otherwise leaves the decision to the embedded sampler.
+// Only publishers can cause that; links of requests do not count.
 type linkedSampler struct{ sdktrace.Sampler }
 
 func (s linkedSampler) ShouldSample(p sdktrace.SamplingParameters) sdktrace.SamplingResult {

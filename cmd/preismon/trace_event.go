@@ -55,10 +55,10 @@ func (c *traceCmd) Run(ctx context.Context, k *kong.Context, std streams, log *s
 // whereabouts is where an event is.
 type whereabouts struct {
 	id      uuid.UUID
-	message *event.Stored      // nil: the stream has it no more
-	letter  *ingest.DeadLetter // nil: it is none
+	message *event.Stored      // nil: the stream no longer has it
+	letter  *ingest.DeadLetter // nil: it is not a dead letter
 	written *projector.Written // of OBSERVATIONS; nil: not in the tables
-	epoch   uint32             // where it is written
+	epoch   uint32             // where it was written
 	seq     uint64
 	mark    struct { // the checkpoint of its stream
 		epoch uint32
@@ -66,7 +66,7 @@ type whereabouts struct {
 	}
 }
 
-// findEvent looks in the tables, then in the streams; nil: it is nowhere.
+// findEvent searches the tables, then the streams; nil: it is nowhere.
 func findEvent(ctx context.Context, b *bus, tables projector.Conn, id uuid.UUID, partition int) (at *whereabouts, err error) {
 	at = &whereabouts{id: id}
 	stream := event.StreamObservations
@@ -103,7 +103,7 @@ func findEvent(ctx context.Context, b *bus, tables projector.Conn, id uuid.UUID,
 	return at, err
 }
 
-// inStreams searches the streams for a message of the id.
+// inStreams searches the streams for a message with the id.
 func inStreams(ctx context.Context, history ingest.History, id uuid.UUID) (*event.Stored, error) {
 	for _, stream := range []string{event.StreamCatalog, event.StreamObservations} {
 		for m, err := range history.Read(ctx, event.ReadRequest{Stream: stream}) {
@@ -118,7 +118,7 @@ func inStreams(ctx context.Context, history ingest.History, id uuid.UUID) (*even
 	return nil, nil
 }
 
-// passed tells whether the checkpoint is at or behind the event.
+// passed reports whether the checkpoint has reached the event.
 func (w *whereabouts) passed() bool {
 	return w.epoch < w.mark.epoch || w.mark.seq >= w.seq
 }

@@ -74,7 +74,7 @@ func (c *upCmd) Run(ctx context.Context, k *kong.Context, std streams, log *slog
 		err = errors.Join(err, l.stop(c.StopGrace), dir.Close())
 		log.Info("stopped", "seconds", time.Since(began).Seconds())
 	}()
-	if c.Edge.BaseURL == "" { // the port may have been ours to choose
+	if c.Edge.BaseURL == "" { // the port may have been chosen by the system
 		restCfg.BaseURL = "http://" + reachable(public.Addr().String())
 	}
 	err = c.up(ctx, l, dir, upParts{public: public, private: private, std: std, log: log, start: start, url: restCfg.BaseURL})
@@ -85,7 +85,7 @@ func (c *upCmd) Run(ctx context.Context, k *kong.Context, std streams, log *slog
 	return err
 }
 
-// upParts are what the pieces of up share.
+// upParts are what the steps of up share.
 type upParts struct {
 	public, private net.Listener
 	std             streams
@@ -107,7 +107,7 @@ func (c *upCmd) up(ctx context.Context, l *lifecycle, dir *embedded.DataDir, p u
 	if err != nil {
 		return err
 	}
-	assets := fetchAssets(l, p.log) // until somebody opens the explorer
+	assets := fetchAssets(l, p.log) // in the background
 	b, err := connect(ingest.Config{URL: servers.nats.URL(), Name: "preismon up", Logger: p.log}, nats.InProcessServer(servers.nats))
 	if err != nil {
 		return err
@@ -154,7 +154,7 @@ func (c *upCmd) up(ctx context.Context, l *lifecycle, dir *embedded.DataDir, p u
 	storeCfg, restCfg := store.Defaults(), c.Edge.rest(p.public.Addr().String())
 	storeCfg.DSN = contracts.Secret(servers.clickhouse.DSN(embedded.QueryUser, ""))
 	restCfg.BaseURL, restCfg.MinRate = p.url, c.Budgets.MinReadRate
-	if isTerminal(p.std.err) { // somebody looks: at what is wrong, not at each request
+	if isTerminal(p.std.err) { // a user is watching: show problems, not every request
 		restCfg.AccessLevel = slog.LevelDebug
 	}
 	err = serveQueries(ctx, l, a, serving{
@@ -187,7 +187,7 @@ func (c *upCmd) up(ctx context.Context, l *lifecycle, dir *embedded.DataDir, p u
 
 	work, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	go func() { // a part that fails ends what waits for it
+	go func() { // a part that fails ends the work that waits for it
 		select {
 		case err := <-l.failed:
 			cancel(err)
@@ -211,13 +211,13 @@ func (c *upCmd) up(ctx context.Context, l *lifecycle, dir *embedded.DataDir, p u
 	return nil
 }
 
-// servers are the two that run beside our roles.
+// servers are the two that run alongside our roles.
 type servers struct {
 	clickhouse *embedded.ClickHouse
 	nats       *embedded.NATS
 }
 
-// startServers starts both side by side.
+// startServers starts both in parallel.
 func startServers(ctx context.Context, l *lifecycle, dir *embedded.DataDir, syncAlways bool, p upParts) (servers, error) {
 	var s servers
 	lib := embedded.Library{Logger: p.log}
@@ -246,8 +246,8 @@ func startServers(ctx context.Context, l *lifecycle, dir *embedded.DataDir, sync
 	return s, nil
 }
 
-// keys are the secrets that tokens and cursors live on; they stay in the
-// folder, so that a restart ends no session.
+// keys are the secrets behind tokens and cursors; they stay in the folder, so
+// that a restart ends no session.
 type keys struct {
 	tokens  *auth.Keyring
 	cursors contracts.Secret
@@ -271,7 +271,7 @@ func openKeys(dir *embedded.DataDir) (keys, error) {
 	return keys{ring, contracts.Secret(text)}, err
 }
 
-// writeFile writes a private file whole or not at all.
+// writeFile writes a private file, completely or not at all.
 func writeFile(name string, content []byte) error {
 	f, err := os.OpenFile(name+".new", os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
 	if err != nil {

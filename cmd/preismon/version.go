@@ -8,7 +8,7 @@ import (
 // release is set by the linker for released builds.
 var release string
 
-// build names the build that runs: its release, else its commit.
+// build returns the name of the running build: its release, otherwise its commit.
 func build() string {
 	if release != "" {
 		return release

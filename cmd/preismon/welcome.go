@@ -9,10 +9,10 @@ import (
 	"preismon/ingest/market"
 )
 
-// page is what the start of `up` tells a person.
+// page is what the start of `up` shows the user.
 type page struct {
 	url, admin, dir, market, accountsFile string
-	accounts                              []market.DemoAccount // of a market that goes on; without them accountsFile may be that of one that stands still
+	accounts                              []market.DemoAccount // of a running market; without them accountsFile may be that of one that stands still
 }
 
 func welcome(w io.Writer, p page) {
@@ -39,7 +39,7 @@ Try it
 `, p.url, first.LoginIdentifier, first.Password)
 }
 
-// showMarket says what there is to see, and by which logins.
+// showMarket prints what there is to see, and the logins for it.
 func showMarket(w io.Writer, p page) {
 	fmt.Fprintf(w, "\n%s\n", indent(p.market))
 	fmt.Fprintf(w, "\nLogins (also in %s)\n\n", p.accountsFile)
@@ -47,7 +47,7 @@ func showMarket(w io.Writer, p page) {
 	for _, a := range p.accounts {
 		fmt.Fprintf(t, "  %s\t%s\t%s\t%s\n", a.LoginIdentifier, a.Password, a.Mandate, a.Sees)
 	}
-	_ = t.Flush() // a terminal that went away is no reason to stop
+	_ = t.Flush() // a terminal that has gone is no reason to stop
 }
 
 func indent(text string) string {

@@ -9,15 +9,15 @@ import (
 	"preismon/contracts"
 )
 
-// Decode reads and validates an event. The error is fit to be the reason of a
-// dead letter: it names the fault with its path, and holds no more of the
-// input than short quotations.
+// Decode reads and validates an event. The error can serve as the reason of a
+// dead letter: it names the fault with its path, and quotes only short pieces of
+// the input.
 //
-// What the format leaves open is settled thus. Unknown fields are skipped;
-// null is the same as absent; times are given in UTC. Refused are bytes that
-// are not UTF-8, a known field given twice, names in another case (they are
-// unknown, so what is required is missing), numbers that do not fit, nesting
-// deeper than 64, anything behind the event, and more than MaxBytes.
+// Where JSON leaves a choice, Decode decides it: unknown fields are skipped,
+// null is the same as absent, and times are converted to UTC. It refuses bytes
+// that are not UTF-8, a known field given twice, names in another case (they are
+// unknown, so required fields are missing), numbers that do not fit, nesting
+// deeper than 64, anything after the event, and more than MaxBytes.
 func Decode(b []byte) (*Event, error) {
 	switch {
 	case len(b) > MaxBytes:
@@ -36,20 +36,20 @@ func Decode(b []byte) (*Event, error) {
 	return e, nil
 }
 
-// decoder reads the contracts' records, field by field. Offers and amounts
-// lie in slabs, so that a batch costs a number of allocations that does not
-// grow with its captures.
+// decoder reads the contracts' records, field by field. Offers and amounts are
+// allocated in slabs, so that the number of allocations per batch does not grow
+// with its captures.
 type decoder struct {
 	scanner
 	offers  []contracts.Offer
 	amounts []int64
 }
 
-// slab is the capacity of a new slab: as much as the rest of the text may
+// slab returns the capacity of a new slab: as many as the rest of the text may
 // hold at the usual size of an offer, within bounds.
 func (p *decoder) slab() int { return min(max((len(p.s)-p.i)/256, 4), 2048) }
 
-// amount reads an integer and gives where it lies.
+// amount reads an integer and returns a pointer to it in its slab.
 func (p *decoder) amount() *int64 {
 	if len(p.amounts) == cap(p.amounts) {
 		p.amounts = make([]int64, 0, 2*p.slab())
@@ -62,7 +62,7 @@ func (p *decoder) amount() *int64 {
 func (p *decoder) offerList() []contracts.Offer {
 	from := len(p.offers)
 	p.array(func() {
-		if len(p.offers) == cap(p.offers) { // those of this capture go along
+		if len(p.offers) == cap(p.offers) { // move those of this capture along
 			mine := p.offers[from:]
 			p.offers = append(make([]contracts.Offer, 0, 2*len(mine)+p.slab()), mine...)
 			from = 0
@@ -88,7 +88,7 @@ func (p *decoder) event() (*Event, error) {
 		e       Event
 		version int64
 		missing = true
-		data    = -1 // where the payload begins, while it is unread
+		data    = -1 // where the payload begins if it was skipped; -1: it was not
 	)
 	p.object(envelopeFields, func(name string) {
 		switch name {
@@ -107,7 +107,7 @@ func (p *decoder) event() (*Event, error) {
 				e.Data = p.payload(e.Kind)
 				return
 			}
-			// Its form is not known yet.
+			// The kind or version is not known yet, so neither is the payload's type.
 			p.next()
 			data = p.i
 			p.skip()

@@ -10,7 +10,8 @@ import (
 	"preismon/contracts"
 )
 
-// fieldNames are the JSON names of the fields of all records, and of what is in them.
+// fieldNames are the JSON names of the fields of all records, and of the types
+// within them.
 var fieldNames = func() map[reflect.Type][]string {
 	all := map[reflect.Type][]string{}
 	var learn func(reflect.Type)
@@ -33,7 +34,7 @@ var fieldNames = func() map[reflect.Type][]string {
 	return all
 }()
 
-// value reads a record of the catalogue, or a part of one, as its type says.
+// value reads a record of the catalogue, or a part of one, as its type requires.
 func (p *decoder) value(v reflect.Value) {
 	switch to := v.Addr().Interface().(type) {
 	case *time.Time:
@@ -82,7 +83,7 @@ func (p *decoder) fields(v reflect.Value) {
 	}
 }
 
-// texts reads an object of texts. Its names are the customer's.
+// texts reads an object of texts. Its names are chosen by the customer.
 func (p *decoder) texts() map[string]string {
 	if p.next() != '{' {
 		p.failf("not an object")

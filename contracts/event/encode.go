@@ -20,8 +20,8 @@ type envelope struct {
 	Data       Payload   `json:"data"`
 }
 
-// Encode validates the event and gives its JSON form, on one line. The bytes
-// are those of encoding/json without its escapes for HTML.
+// Encode validates the event and returns its JSON form, on one line. The bytes
+// are those of encoding/json without HTML escaping.
 func Encode(e *Event) ([]byte, error) {
 	if err := e.Validate(); err != nil {
 		return nil, err
@@ -83,8 +83,8 @@ func encodeObservations(e *Event) ([]byte, error) {
 	return append(b, "]}}"...), nil
 }
 
-// sizeOf guesses the bytes of the JSON form: exact but for escapes, times and
-// the lengths of numbers, which it takes as they mostly are.
+// sizeOf estimates the bytes of the JSON form: exact except for escapes, times
+// and the lengths of numbers, for which it assumes typical sizes.
 func sizeOf(d *contracts.Observations) int {
 	n := len(d.Site) + len(d.Run)
 	for i := range d.Observations {
@@ -160,12 +160,12 @@ func appendOffer(b []byte, o *contracts.Offer) []byte {
 	if len(b) == open {
 		return append(b, "{}"...)
 	}
-	b[open] = '{' // where the first field put its comma
+	b[open] = '{' // overwrites the comma of the first field
 	return append(b, '}')
 }
 
-// appendRating writes the text of a rating. Its own MarshalJSON escapes for
-// HTML, so what is not plain is left to it.
+// appendRating writes the text of a rating. Rating's own MarshalJSON escapes for
+// HTML, so any text that is not plain is left to it.
 func appendRating(b []byte, s string) []byte {
 	for i := range len(s) {
 		switch c := s[i]; {
@@ -180,16 +180,16 @@ func appendRating(b []byte, s string) []byte {
 	return append(b, '"')
 }
 
-// appendTime writes an instant in RFC 3339; an error when its zone's offset is
-// a day or more.
+// appendTime writes an instant in RFC 3339. It returns an error if the zone's
+// offset is a day or more.
 func appendTime(b []byte, name string, t time.Time) ([]byte, error) {
 	b = append(append(b, name...), '"')
 	b, err := t.AppendText(b)
 	return append(b, '"'), err
 }
 
-// appendText writes a text, which is UTF-8, behind its name, which is written
-// as it stands.
+// appendText writes a text, which must be UTF-8, after its name, which is
+// written verbatim.
 func appendText(b []byte, name, s string) []byte {
 	b = append(append(b, name...), '"')
 	from := 0
@@ -225,16 +225,17 @@ func appendText(b []byte, name, s string) []byte {
 
 const hex = "0123456789abcdef"
 
-// special gives the place of the first byte from i on that may need an
-// escape: below blank, a quote, a backslash, or the first of U+2028.
+// special returns the index of the first byte from i on that may need an
+// escape: a control character, a quote, a backslash, or the first byte of
+// U+2028. Without one it returns len(s).
 func special(s string, i int) int {
 	const ones, high = 0x0101010101010101, 0x8080808080808080
 	for ; i+8 <= len(s); i += 8 {
 		w := uint64(s[i]) | uint64(s[i+1])<<8 | uint64(s[i+2])<<16 | uint64(s[i+3])<<24 |
 			uint64(s[i+4])<<32 | uint64(s[i+5])<<40 | uint64(s[i+6])<<48 | uint64(s[i+7])<<56
 		quote, slash, line := w^ones*'"', w^ones*'\\', w^ones*0xe2
-		// A byte of x is 0 where (x-ones)&^x has its highest bit; no byte is
-		// missed, and one too many is looked at below.
+		// A byte of x is 0 where (x-ones)&^x has its highest bit set. No such
+		// byte is missed, and the loop below sorts out false positives.
 		if ((w-ones*' ')&^w|(quote-ones)&^quote|(slash-ones)&^slash|(line-ones)&^line)&high != 0 {
 			break
 		}

@@ -1,12 +1,12 @@
 // Package event is the contract between producers and the read model: the
 // envelope of version 1, its kinds, its JSON form, and the subjects and
-// streams it travels on. event.schema.json says the same for other languages.
+// streams it travels on. event.schema.json defines the same for other languages.
 //
 // Producers build an Event with New and publish Encode's bytes under Subject
 // with the event's ID as message id. Consumers call Decode, which validates:
-// what it returns can be stored without another look, and what it refuses
-// belongs to the dead letters, with the error as the reason. Unknown fields
-// are tolerated, unknown versions and kinds are not.
+// what it returns can be stored without further checks, and what it refuses
+// belongs in the dead letters, with the error as the reason. Unknown fields are
+// tolerated, unknown versions and kinds are not.
 package event
 
 import (
@@ -18,8 +18,8 @@ import (
 	"preismon/contracts"
 )
 
-// Schema is event.schema.json: the contract in JSON Schema 2020-12, to be
-// published. What it cannot say, its descriptions do.
+// Schema is event.schema.json, for publication: the contract in JSON Schema
+// 2020-12. Rules that the schema cannot express are in its descriptions.
 //
 //go:embed event.schema.json
 var Schema []byte
@@ -31,8 +31,8 @@ const Version = 1
 // server, less room for headers.
 const MaxBytes = 1_000_000
 
-// MaxClockLead is how far a capture may lie after the time its batch was
-// produced; more is a wrong clock.
+// MaxClockLead is how much later than the production of its batch a capture may
+// be; more means a wrong clock.
 const MaxClockLead = 24 * time.Hour
 
 // Kind names what an event carries.
@@ -54,7 +54,7 @@ const (
 )
 
 // Payload is what an event carries: one of the contracts' records. Export and
-// import records share their types, so the kind stands beside the payload.
+// import records share their types, so the kind is kept separately.
 type Payload interface{ Validate() error }
 
 // Event is one message. Data holds a pointer to the type that belongs to
@@ -62,12 +62,12 @@ type Payload interface{ Validate() error }
 type Event struct {
 	ID         string // UUID in canonical lower-case form; the message id
 	Kind       Kind
-	Producer   string // who made it, as it names itself
+	Producer   string // the program that made it, as it names itself
 	ProducedAt time.Time
 	Data       Payload
 }
 
-// Kinds gives every kind: observations first, then the catalogue's.
+// Kinds returns every kind: observations first, then the catalogue's.
 func Kinds() []Kind {
 	return []Kind{
 		KindObservations, KindSite, KindItem, KindMandate, KindAccount, KindOrder, KindReferencePrices,
@@ -75,7 +75,7 @@ func Kinds() []Kind {
 	}
 }
 
-// payloads are the types of what events of each kind carry.
+// payloads are the types that events of each kind carry.
 var payloads = map[Kind]reflect.Type{
 	KindObservations:    reflect.TypeFor[contracts.Observations](),
 	KindSite:            reflect.TypeFor[contracts.Site](),
@@ -93,13 +93,13 @@ var payloads = map[Kind]reflect.Type{
 
 func (k Kind) known() bool { return payloads[k] != nil }
 
-// fits tells whether the payload is of the type that belongs to the kind.
+// fits reports whether the payload has the type that belongs to the kind.
 func (k Kind) fits(d Payload) bool {
 	v := reflect.ValueOf(d)
 	return v.Kind() == reflect.Pointer && !v.IsNil() && v.Type().Elem() == payloads[k]
 }
 
-// isUUID tells whether s is a UUID in canonical lower-case form.
+// isUUID reports whether s is a UUID in canonical lower-case form.
 func isUUID(s string) bool {
 	if len(s) != 36 {
 		return false
@@ -119,7 +119,7 @@ func isUUID(s string) bool {
 	return true
 }
 
-// Validate names every fault of the event and its payload.
+// Validate returns every fault of the event and its payload.
 func (e *Event) Validate() error {
 	var f contracts.Faults
 	f.Check(isUUID(e.ID), "eventId: %q is not a UUID in lower case", clip(e.ID))

@@ -5,18 +5,18 @@ import (
 	"strings"
 )
 
-// maxPartitions bounds their number: tables keep it in 16 bits.
+// maxPartitions bounds the number of partitions: tables store it in 16 bits.
 const maxPartitions = 1 << 16
 
-// Partition gives the partition of a message by its subject, from 0 to
-// partitions-1. Of OBSERVATIONS it is
+// Partition returns the partition of a message by its subject, from 0 to
+// partitions-1. For OBSERVATIONS it is
 //
 //	FNV-1a, 32 bits, of the site as the subject has it, modulo partitions
 //
 // with the offset basis 2166136261 and the prime 16777619 of its authors
-// (Fowler, Noll and Vo; draft-eastlake-fnv), over the bytes behind
-// "observations.". Every other subject is of partition 0. Tables lie by it, so
-// it must never change.
+// (Fowler, Noll and Vo; draft-eastlake-fnv), over the bytes after
+// "observations.". Every other subject belongs to partition 0. Tables are laid
+// out by it, so it must never change.
 func Partition(subject string, partitions int) int {
 	site, ok := strings.CutPrefix(subject, "observations.")
 	if !ok || partitions <= 1 {
@@ -29,7 +29,7 @@ func Partition(subject string, partitions int) int {
 	return int(h % uint32(partitions))
 }
 
-// CheckPartition tells what is wrong with the words "partition of partitions".
+// CheckPartition returns what is wrong with "partition of partitions", or nil.
 func CheckPartition(partition, partitions int) error {
 	switch {
 	case partitions < 1 || partitions > maxPartitions:

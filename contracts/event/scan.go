@@ -11,12 +11,12 @@ import (
 // maxDepth bounds nesting, unknown fields included.
 const maxDepth = 64
 
-// scanner reads one JSON text in one pass. It exists beside encoding/json for
+// scanner reads one JSON text in one pass. It exists alongside encoding/json for
 // speed, and for what a contract must settle and encoding/json leaves open:
-// names are matched exactly, a known name given twice is an error, null is
-// the same as absent, and faults are named with their path.
+// names are matched exactly, a known name given twice is an error, null is the
+// same as absent, and faults are named with their path.
 //
-// The first fault stays in err; every method after it returns a zero value.
+// The first fault stays in err; every method called after it returns a zero value.
 type scanner struct {
 	s      string
 	i      int
@@ -24,19 +24,19 @@ type scanner struct {
 	clone  bool // copy strings, so that a long-lived one does not hold the text
 	err    error
 	path   string // of the fault
-	broken bool   // the fault is that the text is no JSON
+	broken bool   // the fault is that the text is not JSON
 
 	unescaped strings.Builder // of all strings with escapes, one after the other
 }
 
-// failf notes a fault of the value that is being read.
+// failf records a fault of the value that is being read.
 func (p *scanner) failf(format string, args ...any) {
 	if p.err == nil {
 		p.err = fmt.Errorf(format, args...)
 	}
 }
 
-// syntax notes that the text is no JSON here.
+// syntax records that the text is not JSON at this point.
 func (p *scanner) syntax() {
 	if p.err != nil {
 		return
@@ -50,7 +50,7 @@ func (p *scanner) syntax() {
 	p.err = fmt.Errorf("unexpected %q at byte %d", r, p.i)
 }
 
-// fault gives the first fault, nil without one.
+// fault returns the first fault, nil if there is none.
 func (p *scanner) fault() error {
 	switch {
 	case p.err == nil:
@@ -63,7 +63,7 @@ func (p *scanner) fault() error {
 	return fmt.Errorf("%s: %w", strings.TrimPrefix(p.path, "."), p.err)
 }
 
-// space skips blanks.
+// space skips white space.
 func (p *scanner) space() {
 	for p.i < len(p.s) {
 		switch p.s[p.i] {
@@ -75,7 +75,7 @@ func (p *scanner) space() {
 	}
 }
 
-// next gives the first byte of the next token, 0 at the end.
+// next returns the first byte of the next token, 0 at the end.
 func (p *scanner) next() byte {
 	p.space()
 	if p.i < len(p.s) {
@@ -84,7 +84,7 @@ func (p *scanner) next() byte {
 	return 0
 }
 
-// literal takes the word when it stands here.
+// literal consumes the word if it comes next.
 func (p *scanner) literal(word string) bool {
 	if p.next(); p.err == nil && strings.HasPrefix(p.s[p.i:], word) {
 		p.i += len(word)

@@ -23,7 +23,7 @@ func (p *scanner) text() string {
 	return s
 }
 
-// quoted reads a string, whose quote is next.
+// quoted reads a string whose opening quote is next.
 func (p *scanner) quoted() string {
 	s, from := p.s, p.i+1
 	for i := special(s, from); i < len(s); i = special(s, i+1) {
@@ -78,13 +78,13 @@ func (p *scanner) escaped(from, at int) string {
 				before := p.i
 				p.i++
 				if r = utf16.DecodeRune(r, p.unicode()); r == utf8.RuneError {
-					p.i = before // the second stands for itself
+					p.i = before // the second escape stands for itself
 				}
 			}
 			if p.err != nil {
 				return ""
 			}
-			b.WriteRune(r) // half a pair becomes U+FFFD
+			b.WriteRune(r) // half a surrogate pair becomes U+FFFD
 			continue
 		}
 		n := strings.IndexByte(names, p.s[p.i])
@@ -115,7 +115,7 @@ func (p *scanner) unicode() rune {
 	return rune(n)
 }
 
-// number gives the digits of a number as they stand; empty: there is none.
+// number returns the text of a number as written; empty: there is none.
 func (p *scanner) number() string {
 	p.next()
 	from, i, s := p.i, p.i, p.s
@@ -151,7 +151,7 @@ func (p *scanner) number() string {
 	return s[from:i]
 }
 
-// integer reads a number without fraction and exponent.
+// integer reads a number without a fraction or an exponent.
 func (p *scanner) integer() int64 {
 	n, err := strconv.ParseInt(p.number(), 10, 64)
 	if err != nil {
@@ -170,7 +170,7 @@ func (p *scanner) boolean() bool {
 	return false
 }
 
-// time reads an instant in RFC 3339, and gives it in UTC.
+// time reads an instant in RFC 3339, and returns it in UTC.
 func (p *scanner) time() (t time.Time) {
 	s := p.text()
 	if p.err == nil && (!contracts.IsRFC3339(s) || t.UnmarshalText([]byte(s)) != nil) {
@@ -179,7 +179,7 @@ func (p *scanner) time() (t time.Time) {
 	return t.UTC()
 }
 
-// clip shortens what is quoted in a fault.
+// clip shortens what a fault quotes.
 func clip(s string) string {
 	const most = 64
 	if len(s) <= most {

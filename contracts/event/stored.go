@@ -9,26 +9,26 @@ import (
 type StreamState struct {
 	Stream string
 	Incarnation
-	First  uint64        // sequence of the oldest message that is kept
-	Last   uint64        // sequence given last
+	First  uint64        // sequence of the oldest message kept
+	Last   uint64        // sequence assigned last
 	MaxAge time.Duration // of messages; 0: kept for ever
 }
 
-// Incarnation is which of all the messages that ever had a sequence in a
-// stream has it now. A stream that loses its tail gives sequences again.
+// Incarnation identifies which messages a stream has under its sequences. A
+// stream that loses its tail assigns those sequences again.
 type Incarnation struct {
 	Epoch   uint32 // of what is published now: that of the last fork, or Created
 	Created uint32 // when the stream was made, Unix seconds
-	Forks   []Fork // where it lost its tail, in the order of time
+	Forks   []Fork // where it lost its tail, oldest first
 }
 
-// Fork is where a stream lost its tail: what follows After is of a new epoch.
+// Fork is a point where a stream lost its tail: what follows After has a new epoch.
 type Fork struct {
-	Epoch uint32 // Unix seconds
+	Epoch uint32 // Unix seconds; always greater than the epoch before
 	After uint64
 }
 
-// After is the last sequence that belongs to an epoch before Epoch; 0 where
+// After returns the last sequence that belongs to an epoch before Epoch; 0 if
 // none does.
 func (i Incarnation) After() uint64 {
 	if n := len(i.Forks); n > 0 {
@@ -37,8 +37,8 @@ func (i Incarnation) After() uint64 {
 	return 0
 }
 
-// Same tells up to which sequence the stream still has what it had when it
-// was applied up to seq, in epoch; 0: nothing, or nothing that is known.
+// Same returns the sequence up to which the stream still has the messages that
+// were applied up to seq in epoch; 0: none, or none known to be the same.
 func (i Incarnation) Same(epoch uint32, seq uint64) uint64 {
 	if epoch < i.Created {
 		return 0
@@ -51,29 +51,29 @@ func (i Incarnation) Same(epoch uint32, seq uint64) uint64 {
 	return seq
 }
 
-// Stored is a message as a stream holds it, read or not.
+// Stored is a message as a stream holds it, whether or not it is a valid event.
 type Stored struct {
 	Stream  string
 	Subject string
 	Seq     uint64
-	At      time.Time // when the stream took it
-	ID      string    // its message id: the event's, unless somebody else published it
+	At      time.Time // when the stream stored it
+	ID      string    // its message id: the event's, unless another program published it
 	Size    int       // bytes of the body
 	Header  map[string][]string
-	Data    []byte // nil when bodies were not asked for
+	Data    []byte // nil if bodies were not requested
 }
 
 // ReadRequest says which messages of a stream to read.
 type ReadRequest struct {
 	Stream      string
-	First, Last uint64    // sequences, both included; Last 0: to the end of this moment
-	Since       time.Time // or those that were stored since, when First is 0
+	First, Last uint64    // sequences, both included; Last 0: up to the end at this moment
+	Since       time.Time // or messages stored since then, if First is 0
 	Subject     string    // filter; empty: all
-	Bodies      bool      // else headers alone are fetched
+	Bodies      bool      // false: only headers are fetched
 }
 
-// Origin tells of a dead letter where its message stood; not ok: the message
-// is no dead letter.
+// Origin returns where the message of a dead letter was; not ok: the message is
+// not a dead letter.
 func (m *Stored) Origin() (stream string, epoch uint32, seq uint64, ok bool) {
 	get := func(name string) string {
 		if v := m.Header[name]; len(v) > 0 {

@@ -21,7 +21,7 @@ const (
 	SubjectsDeadLetters  = "deadletters.>"
 )
 
-// Stream is where events of the kind live; empty for an unknown kind.
+// Stream returns the stream that holds events of the kind; empty for an unknown kind.
 func (k Kind) Stream() string {
 	switch {
 	case !k.known():
@@ -32,9 +32,9 @@ func (k Kind) Stream() string {
 	return StreamCatalog
 }
 
-// Subject is where the event is published. Observations go by site, so that
-// they can be split into partitions, each with whole pairs; a catalogue record
-// has a subject of its own, so that its last state stays.
+// Subject returns the subject the event is published under. Observations go by
+// site, so that they can be split into partitions that each hold whole pairs; a
+// catalogue record has a subject of its own, so that its last state is kept.
 func (e *Event) Subject() string {
 	switch d := e.Data.(type) {
 	case *contracts.Observations:
@@ -61,26 +61,27 @@ func (e *Event) Subject() string {
 	panic(fmt.Sprintf("event: no subject for %T", e.Data))
 }
 
-// SiteToken is the site key as one token of a subject: its dots, which would
-// split it, stand as '=', which no key holds.
+// SiteToken returns the site key as one token of a subject: its dots, which
+// would split it, become '=', which no key contains.
 func SiteToken(k contracts.SiteKey) string { return strings.ReplaceAll(string(k), ".", "=") }
 
-// DeadLetterSubject is where a message of the stream goes that cannot be read.
+// DeadLetterSubject returns the subject for unreadable messages of the stream.
 func DeadLetterSubject(stream string) string { return "deadletters." + stream }
 
-// ReplayedSubject is where it is noted that a dead letter was published again,
-// by the letter's own sequence. Letters of the stream have another subject.
+// ReplayedSubject returns the subject of the note that a dead letter, known by
+// its own sequence, was published again. The letters themselves have another
+// subject.
 func ReplayedSubject(stream string, letter uint64) string {
 	return fmt.Sprintf("%s.replayed.%d", DeadLetterSubject(stream), letter)
 }
 
-// HeaderReplayOf names the dead letter of a message that was published again,
-// and of the note that it was. The note also has HeaderStream and HeaderSeq:
-// where the message stands now.
+// HeaderReplayOf names the dead letter that a message was published again from.
+// The note about it has this header too, and HeaderStream and HeaderSeq, which
+// say where the message is now.
 const HeaderReplayOf = "Preismon-Replay-Of"
 
-// Headers of a dead letter; its body is the message as it came, unless
-// HeaderCut tells that it was cut to what the server takes.
+// Headers of a dead letter; its body is the original message, unless HeaderCut
+// says that it was cut to what the server accepts.
 const (
 	HeaderCut     = "Preismon-Cut" // bytes of the whole message
 	HeaderReason  = "Preismon-Reason"

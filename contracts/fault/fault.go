@@ -1,7 +1,7 @@
-// Package fault says what kind of failure an error is, so that one table can
-// turn it into a status and one place can render it. It knows no HTTP and no
-// server. Msg is written for the caller and safe to send; Err is for us and
-// is never sent.
+// Package fault classifies errors by kind of failure, so that one table can turn
+// them into a status and one place can render them. It knows no HTTP and no
+// server. Msg is written for the caller and safe to send; Err is internal and is
+// never sent.
 package fault
 
 import (
@@ -11,21 +11,21 @@ import (
 	"time"
 )
 
-// Kind is the sort of failure. An error without one is Internal.
+// Kind is the kind of a failure. An error without one is Internal.
 type Kind uint8
 
 const (
-	Internal        Kind = iota // a fault of ours
+	Internal        Kind = iota // our own fault
 	Invalid                     // the request is wrong; sending it again does not help
-	Unauthenticated             // no, bad or ended credentials
+	Unauthenticated             // missing, wrong or expired credentials
 	Forbidden                   // known, but not allowed
 	NotFound                    // no such thing, or none the caller may see
-	Conflict                    // the thing is there, but not in a state that allows it
+	Conflict                    // it exists, but not in a state that allows the request
 	TooLarge                    // over a limit of bytes
 	RateLimited                 // too often; see RetryAfter
 	Timeout                     // the time budget is used up
-	Unavailable                 // a server behind us is away; see RetryAfter
-	Gone                        // what was there is not any more; the caller begins again
+	Unavailable                 // a server that we depend on is down; see RetryAfter
+	Gone                        // what was there no longer is; the caller starts over
 )
 
 var kindNames = [...]string{
@@ -43,7 +43,7 @@ type Error struct {
 	Msg  string // safe to show to the caller
 	Err  error  // never shown
 
-	// ActualBytes and MaxBytes belong to TooLarge; -1: not known.
+	// ActualBytes and MaxBytes belong to TooLarge; -1: unknown.
 	ActualBytes, MaxBytes int64
 	// RetryAfter belongs to RateLimited and Unavailable.
 	RetryAfter time.Duration
@@ -61,12 +61,12 @@ func (e *Error) Error() string {
 
 func (e *Error) Unwrap() error { return e.Err }
 
-// New makes an error for the caller.
+// New returns an error for the caller.
 func New(kind Kind, code, format string, args ...any) *Error {
 	return &Error{Kind: kind, Code: code, Msg: fmt.Sprintf(format, args...)}
 }
 
-// Wrap gives err a kind and a sentence for the caller. A nil err stays nil.
+// Wrap adds a kind and a sentence for the caller to err. A nil err stays nil.
 func Wrap(err error, kind Kind, msg string) error {
 	if err == nil {
 		return nil
@@ -74,8 +74,8 @@ func Wrap(err error, kind Kind, msg string) error {
 	return &Error{Kind: kind, Msg: msg, Err: err}
 }
 
-// KindOf finds the kind of an error: that of the first Error in its chain,
-// Timeout for a deadline, else Internal.
+// KindOf returns the kind of an error: that of the first Error in its chain,
+// Timeout for a deadline, otherwise Internal.
 func KindOf(err error) Kind {
 	var e *Error
 	switch {

@@ -26,11 +26,11 @@ var extension []byte
 //go:embed EXT-CHANGELOG.md
 var extChangelog string
 
-// shared begins a reference of ext.yaml to what /v1 declares.
+// shared is the beginning of references in ext.yaml to what /v1 declares.
 const shared = "openapi.yaml#"
 
-// ExtYAML gives the document of /ext/v1 with {base_url} in it, and with all that
-// it shares with /v1; it must not be changed.
+// ExtYAML returns the document of /ext/v1, including what it shares with /v1,
+// with {base_url} not filled in.
 func ExtYAML() ([]byte, error) {
 	c, err := extended()
 	if err != nil {
@@ -39,8 +39,8 @@ func ExtYAML() ([]byte, error) {
 	return yaml.MarshalWithOptions(c.root.value, yaml.UseLiteralStyleIfMultiline(true))
 }
 
-// extended is the document of /ext/v1 as a tree, whole by itself: what it
-// shares with /v1 is declared there once and copied here.
+// extended is the document of /ext/v1 as a self-contained tree: what it shares
+// with /v1 is declared only there and copied here.
 var extended = sync.OnceValues(func() (*contract, error) {
 	base, err := parsed()
 	if err != nil {
@@ -69,10 +69,10 @@ type bundle struct {
 	from    *contract
 	root    yaml.MapSlice
 	seen    map[string]bool
-	missing [][]string // components that are to be copied
+	missing [][]string // components still to be copied
 }
 
-// need asks for a component once.
+// need requests a component, if it has not been requested yet.
 func (b *bundle) need(pointer string) {
 	if !b.seen[pointer] {
 		b.seen[pointer] = true
@@ -80,10 +80,10 @@ func (b *bundle) need(pointer string) {
 	}
 }
 
-// rewritten is a part of the document with its references turned inside.
+// rewritten returns a part of the document with its references made internal.
 func (b *bundle) rewritten(v any) any { return b.walk(v, shared) }
 
-// copied is a part of the other document, whose references are its own.
+// copied returns a part of the other document, whose references are internal to that one.
 func (b *bundle) copied(v any) any { return b.walk(v, "#") }
 
 func (b *bundle) walk(v any, prefix string) any {
@@ -109,7 +109,7 @@ func (b *bundle) walk(v any, prefix string) any {
 	return v
 }
 
-// put sets a value at a path; what is on the way is made.
+// put sets a value at a path, and creates what is missing on the way.
 func put(m yaml.MapSlice, path []string, value any) yaml.MapSlice {
 	i := slices.IndexFunc(m, func(item yaml.MapItem) bool { return item.Key == path[0] })
 	if i < 0 {

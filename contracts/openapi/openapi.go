@@ -5,8 +5,8 @@
 // the program first needs them. The tests of the REST surface check each of their requests and
 // responses against the source.
 //
-// In the sources {base_url} stands for where clients reach the service: no
-// host is part of the contract.
+// In the sources {base_url} stands for the address where clients reach the
+// service: no host is part of the contract.
 package openapi
 
 import (
@@ -42,7 +42,7 @@ var orientation string
 //go:embed llms-full.md
 var referenceText string
 
-// YAML gives the document with {base_url} in it; it must not be changed.
+// YAML returns the document with {base_url} not filled in; callers must not modify it.
 func YAML() []byte { return document }
 
 // Document is a public document as it is served.
@@ -51,7 +51,7 @@ type Document struct {
 	Body            []byte
 }
 
-// Documents gives the public documents of a service that clients reach at
+// Documents returns the public documents of a service that clients reach at
 // base, a URL that Config of the surface accepts.
 func Documents(base string) ([]Document, error) {
 	sources, err := derived()

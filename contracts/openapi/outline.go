@@ -8,10 +8,10 @@ import (
 	"strings"
 )
 
-// Outline is the contract for a page that people read, everything in the
-// order of the document. Texts called About, and types, are Markdown
-// (CommonMark, with tables), in which schemas, codes and operations stand as code.
-// {base_url} stands in About and in examples.
+// Outline is the contract for a page that people read, everything in the order
+// of the document. Texts called About, and types, are Markdown (CommonMark, with
+// tables), in which schemas, codes and operations are marked as code. About and
+// examples contain {base_url}.
 type Outline struct {
 	Title, Summary, About string
 	Tags                  []Tag
@@ -30,7 +30,7 @@ type Tag struct {
 type Operation struct {
 	ID, Method, Path, Summary, About string
 
-	Security   string // scheme of its token: bearer or oauth; empty: it takes none
+	Security   string // scheme of its token: bearer or oauth; empty: it accepts none
 	Parameters []Field
 	Body       *Content
 	Responses  []Response
@@ -41,7 +41,7 @@ type Operation struct {
 // Field is a parameter, or a member of a record with the path to it.
 type Field struct {
 	Name, In, Type, About, Example string
-	Always                         bool // required, or always there
+	Always                         bool // required, or always present
 }
 
 // Response is one status that an operation answers with.
@@ -55,7 +55,7 @@ type Response struct {
 // Content is a body in one media type.
 type Content struct{ Media, Type, Example string }
 
-// Record is a schema with a name: fields, or a text that is one of Values.
+// Record is a named schema: fields, or a text that is one of Values.
 type Record struct {
 	Name, About string
 	Fields      []Field
@@ -65,7 +65,7 @@ type Record struct {
 // Header is a header of answers.
 type Header struct{ Name, Type, About string }
 
-// Outlined gives the contract as a page needs it.
+// Outlined returns the contract in the form a page needs.
 func Outlined() (*Outline, error) {
 	c, err := parsed()
 	if err != nil {
@@ -150,7 +150,7 @@ func (c *contract) outline(op operation) (o Operation, err error) {
 	return o, nil
 }
 
-// scheme is what an operation is guarded by.
+// scheme returns the security scheme of an operation; empty: none.
 func (c *contract) scheme(op operation) string {
 	schemes := op.get("security")
 	if !schemes.exists() {
@@ -180,7 +180,7 @@ func (c *contract) contents(of node) (all []Content, err error) {
 // sampled are the ids of the examples, for the requests that need one.
 var sampled = map[string]string{"{{itemId}}": "4711", "{{site}}": "shop-one"}
 
-// sample writes a request as the Postman collection sends it.
+// sample returns the path and query of a request as the Postman collection sends it.
 func (c *contract) sample(op operation) string {
 	path, query := op.path, url.Values{}
 	for _, p := range c.parameters(op) {
@@ -197,7 +197,7 @@ func (c *contract) sample(op operation) string {
 	return path
 }
 
-// records gives the schemas that have a section of their own.
+// records returns the schemas that have a section of their own.
 func (c *contract) records() (all []Record) {
 	for name, s := range c.root.get("components", "schemas").members() {
 		if !s.get("properties").exists() && !s.get("enum").exists() {

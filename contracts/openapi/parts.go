@@ -8,8 +8,8 @@ import (
 	"github.com/goccy/go-yaml"
 )
 
-// part is the contract for one use of it: the operations of some groups with
-// what they refer to, and nothing else. Each is valid by itself.
+// part is the contract for one use: the operations of some groups with what they
+// refer to, and nothing else. Each part is valid by itself.
 type part struct {
 	name, title, about string
 	tags               []string
@@ -32,7 +32,7 @@ var parts = []part{
 
 func (p part) path() string { return "/openapi/" + p.name + ".yaml" }
 
-// part gives the document of p.
+// part returns the document of p.
 func (c *contract) part(p part) node {
 	components := map[string]map[string]bool{}
 	var paths yaml.MapSlice
@@ -56,7 +56,7 @@ func (c *contract) part(p part) node {
 		switch name {
 		case "info":
 			member = info(member, p)
-		case "security": // what holds where an operation says nothing of its own
+		case "security": // what applies where an operation does not specify its own
 			member = node{slices.DeleteFunc(slices.Clone(member.value.([]any)), func(requirement any) bool {
 				for scheme := range (node{requirement}).members() {
 					return !components["securitySchemes"][scheme]
@@ -77,7 +77,7 @@ func (c *contract) part(p part) node {
 	return node{out}
 }
 
-// info says which part of the contract this is, and where the whole is.
+// info says which part of the contract this is, and where the whole contract is.
 func info(whole node, p part) node {
 	var out yaml.MapSlice
 	for name, member := range whole.members() {
@@ -92,7 +92,7 @@ func info(whole node, p part) node {
 	return node{out}
 }
 
-// reach notes the components that n refers to, and what those refer to.
+// reach records the components that n refers to, and those that they refer to.
 func (c *contract) reach(n node, components map[string]map[string]bool) {
 	if ref := n.get("$ref").text(); ref != "" {
 		kind, name, _ := strings.Cut(strings.TrimPrefix(ref, "#/components/"), "/")
@@ -109,7 +109,7 @@ func (c *contract) reach(n node, components map[string]map[string]bool) {
 	}
 }
 
-// reached tells whether the component was not noted before.
+// reached records the component, and reports whether it is new.
 func reached(components map[string]map[string]bool, kind, name string) bool {
 	if components[kind] == nil {
 		components[kind] = map[string]bool{}
@@ -119,7 +119,7 @@ func reached(components map[string]map[string]bool, kind, name string) bool {
 	return !before
 }
 
-// only gives the components that are wanted, in the order of the source.
+// only returns the wanted components, in the order of the source.
 func only(all node, wanted map[string]map[string]bool) (out yaml.MapSlice) {
 	for kind, members := range all.members() {
 		var kept yaml.MapSlice
@@ -135,7 +135,7 @@ func only(all node, wanted map[string]map[string]bool) (out yaml.MapSlice) {
 	return out
 }
 
-// partDocuments gives the parts as YAML.
+// partDocuments returns the parts as YAML.
 func (c *contract) partDocuments() (all []source, err error) {
 	for _, p := range parts {
 		text, err := yaml.MarshalWithOptions(c.part(p).value, yaml.UseLiteralStyleIfMultiline(true))

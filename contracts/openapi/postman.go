@@ -70,12 +70,12 @@ type (
 // pmSchema names the format; Postman knows it by this address.
 const pmSchema = "https://schema.getpostman.com/json/collection/v2.1.0/collection.json"
 
-// learnt are the variables that answers fill for the requests after them,
-// where the person who runs the collection did not.
+// learnt are the variables that answers fill in for later requests, unless the
+// person running the collection has set them.
 var learnt = []string{"site", "itemId", "orderId", "exportName"}
 
-// enabled are the query parameters that a request of the collection sends;
-// the others are there to be switched on.
+// enabled are the query parameters that a request of the collection sends; the
+// others are included switched off.
 var enabled = map[string]map[string]string{
 	"listSites":              {"limit": "10"},
 	"listItems":              {"limit": "10"},
@@ -100,8 +100,8 @@ var enabled = map[string]map[string]string{
 
 var pathParameter = regexp.MustCompile(`\{(\w+)\}`)
 
-// postman writes the collection of all reads that take no body, and of the
-// login before them.
+// postman writes the collection of all reads that have no body, and of the login
+// before them.
 func postman(c, ext *contract) (string, error) {
 	collection := pmCollection{
 		Info: pmInfo{
@@ -111,7 +111,7 @@ func postman(c, ext *contract) (string, error) {
 		},
 		Auth: &pmAuth{Type: "bearer", Bearer: []pmValue{{Key: "token", Value: "{{accessToken}}", Type: "string"}}},
 	}
-	// A variable named like the placeholder would be filled itself.
+	// A variable named like the placeholder would be replaced itself.
 	for _, v := range append([]string{"baseUrl", "loginIdentifier", "password", "accessToken"}, learnt...) {
 		value := pmValue{Key: v, Type: "string"}
 		if v == "baseUrl" {
@@ -193,8 +193,8 @@ func (c *contract) pmRequest(op operation) (*pmItem, error) {
 	return &pmItem{Name: op.get("summary").text(), Event: []pmEvent{test}, Request: r}, nil
 }
 
-// pmTest is the script after an answer: it checks what every good answer of
-// the operation has, and keeps what later requests need.
+// pmTest returns the script that runs after an answer: it checks what every
+// successful answer of the operation has, and keeps what later requests need.
 func (c *contract) pmTest(op operation) []string {
 	var media []string
 	for m := range op.get("responses", "200", "content").members() {

@@ -66,7 +66,7 @@ func (c *contract) describeParameters(b *strings.Builder, op operation) {
 }
 
 // describeResponses lists statuses with their codes, and shows the example of
-// the good answer.
+// the successful answer.
 func (c *contract) describeResponses(b *strings.Builder, op operation) error {
 	b.WriteString("| Status | Answer |\n| --- | --- |\n")
 	for status, r := range op.get("responses").members() {
@@ -105,8 +105,8 @@ func (c *contract) codesOf(schema node) (codes []string) {
 	return codes
 }
 
-// describeSchemas writes a section for each schema that is an object or has
-// words of its own; simple forms stand where they are used.
+// describeSchemas writes a section for each schema that is an object or an enum;
+// simple types are described where they are used.
 func (c *contract) describeSchemas() string { return c.describeSchemasBut(&contract{}) }
 
 // describeSchemasBut leaves out what another document has.
@@ -146,8 +146,8 @@ func (c *contract) describeFields(b *strings.Builder, s node) {
 	}
 }
 
-// fields of a record; those of objects that have no name follow, under the
-// path to them.
+// fields returns the fields of a record. Those of unnamed objects follow their
+// field, prefixed with its path.
 func (c *contract) fields(path string, s node) (all []Field) {
 	required := s.get("required").texts()
 	for name, field := range s.get("properties").members() {
@@ -165,7 +165,7 @@ func (c *contract) fields(path string, s node) (all []Field) {
 	return all
 }
 
-// typeOf says in a few words of Markdown what values a schema allows.
+// typeOf describes in a few words of Markdown which values a schema allows.
 func (c *contract) typeOf(s node) string {
 	target, name := c.deref(s)
 	switch {

@@ -18,7 +18,7 @@ type Parameter struct {
 	Schema   Schema // references resolved, without descriptions
 }
 
-// Parameters gives the parameters of an operation in the order of the
+// Parameters returns the parameters of an operation in the order of the
 // document.
 func Parameters(operationID string) ([]Parameter, error) {
 	c, op, err := find(operationID)
@@ -33,10 +33,10 @@ func Parameters(operationID string) ([]Parameter, error) {
 	return all, nil
 }
 
-// AnswerShape gives the schema of the JSON that an operation answers with on
-// success, references resolved, and reduced to which members there are, of
-// which types, what they mean in a few words, and the values where they are
-// few. Which members are always there is said of the answer itself alone.
+// AnswerShape returns the schema of the JSON that an operation answers with on
+// success, with references resolved. It is reduced to the members, their types,
+// their meaning in a few words, and their values where they are few. Only the
+// top level lists which members are always present.
 func AnswerShape(operationID string) (Schema, error) {
 	c, op, err := find(operationID)
 	if err != nil {
@@ -55,8 +55,8 @@ func AnswerShape(operationID string) (Schema, error) {
 // extent is how much of a schema is copied.
 type extent struct {
 	without []string // keywords
-	values  bool     // the values of an enum stand without their type
-	words   bool     // descriptions stay, each in a few words
+	values  bool     // the values of an enum are given without their type
+	words   bool     // descriptions are kept, each cut to a few words
 }
 
 var (
@@ -71,7 +71,7 @@ var (
 	}
 )
 
-// find looks in the contract of /v1, then in that of /ext/v1.
+// find searches the contract of /v1, then that of /ext/v1.
 func find(operationID string) (*contract, operation, error) {
 	for _, document := range []func() (*contract, error){parsed, extended} {
 		c, err := document()
@@ -87,10 +87,10 @@ func find(operationID string) (*contract, operation, error) {
 	return nil, operation{}, fmt.Errorf("openapi: no operation %s", operationID)
 }
 
-// resolved copies a schema with its references followed. An
-// additionalProperties that is a schema itself stays: it says what is there.
+// resolved copies a schema with its references followed. An additionalProperties
+// that is itself a schema is kept: it describes the members.
 func (c *contract) resolved(schema node, e extent) Schema {
-	said := briefly(schema.get("description").text()) // of this place: what a reference leads to is a type
+	said := briefly(schema.get("description").text()) // of this place: a reference leads to a type
 	schema, _ = c.deref(schema)
 	out := Schema{}
 	if e.words && said != "" {
@@ -129,8 +129,8 @@ func (c *contract) resolved(schema node, e extent) Schema {
 	return out
 }
 
-// orNull writes "either this or null" as one schema with two types; nil where
-// the choice is another.
+// orNull writes "either this or null" as one schema with two types; it returns
+// nil for any other choice.
 func orNull(all []any) Schema {
 	if len(all) != 2 {
 		return nil
@@ -143,8 +143,8 @@ func orNull(all []any) Schema {
 	return one
 }
 
-// briefly is the first clause of a description; empty where it begins with a
-// list, whose values an enum has.
+// briefly returns the first clause of a description; empty if it begins with a
+// list, because the enum already has its values.
 func briefly(description string) string {
 	if strings.HasPrefix(description, "- ") {
 		return ""

@@ -25,7 +25,7 @@ func parse(source []byte) (*contract, error) {
 	return &contract{node{value}}, nil
 }
 
-// get goes down by names; what is not there is nothing.
+// get descends by names; the result is nothing if one does not exist.
 func (n node) get(names ...string) node {
 	for _, name := range names {
 		members, _ := n.value.(yaml.MapSlice)
@@ -61,7 +61,7 @@ func (n node) list() (all []node) {
 	return all
 }
 
-// text is a scalar as text, without the line end of a block; nothing: empty.
+// text returns a scalar as text, without the line end of a block; nothing: empty.
 func (n node) text() string {
 	if n.value == nil {
 		return ""
@@ -69,7 +69,7 @@ func (n node) text() string {
 	return strings.TrimSpace(fmt.Sprint(n.value))
 }
 
-// texts is a list of scalars.
+// texts returns the values of a list of scalars.
 func (n node) texts() (all []string) {
 	for _, v := range n.list() {
 		all = append(all, v.text())
@@ -77,8 +77,8 @@ func (n node) texts() (all []string) {
 	return all
 }
 
-// deref follows a reference to where it points; name is the last part of it,
-// or empty.
+// deref follows a reference to its target; name is the last part of the
+// reference, empty if n is not one.
 func (c *contract) deref(n node) (target node, name string) {
 	ref := n.get("$ref").text()
 	if ref == "" {
@@ -95,7 +95,7 @@ type operation struct {
 	node
 }
 
-// operations come in the order of the source.
+// operations yields the operations in the order of the source.
 func (c *contract) operations() iter.Seq[operation] {
 	return func(yield func(operation) bool) {
 		for path, item := range c.root.get("paths").members() {
@@ -108,13 +108,13 @@ func (c *contract) operations() iter.Seq[operation] {
 	}
 }
 
-// public tells whether an operation takes no token.
+// public reports whether an operation needs no token.
 func (o operation) public() bool {
 	own := o.get("security")
 	return own.exists() && len(own.list()) == 0
 }
 
-// parameters of an operation, references followed.
+// parameters returns those of an operation, with references followed.
 func (c *contract) parameters(o operation) (all []node) {
 	for _, p := range o.get("parameters").list() {
 		p, _ = c.deref(p)

@@ -1,6 +1,6 @@
-// Package plaintext makes text of strangers fit to be shown: names that
-// clients give themselves, titles read from shops. Nothing in what it gives
-// is invisible, turns the direction of other text, or steers a terminal. It
+// Package plaintext makes untrusted text fit to be shown: names that clients
+// choose for themselves, titles read from shops. Nothing in its result is
+// invisible, changes the direction of other text, or controls a terminal. It
 // does not escape: that depends on where the text goes.
 package plaintext
 
@@ -10,10 +10,10 @@ import (
 	"unicode/utf8"
 )
 
-// dropped are the characters that Clean takes out, beside controls: those
-// that format and are not seen (zero-width, bidirectional, tags), fillers
-// that look like nothing, the variation selectors that can carry hidden
-// bytes, and what is no character at all.
+// dropped are the characters that Clean removes, in addition to controls:
+// invisible format characters (zero-width, bidirectional, tags), fillers without
+// a glyph, the variation selectors that can carry hidden bytes, and
+// noncharacters.
 var dropped = []*unicode.RangeTable{
 	unicode.Cf,
 	unicode.Other_Default_Ignorable_Code_Point,
@@ -23,9 +23,9 @@ var dropped = []*unicode.RangeTable{
 
 const ellipsis = '…'
 
-// Clean gives s without controls, bidirectional and zero-width characters,
+// Clean returns s without controls, bidirectional and zero-width characters,
 // tags and invalid UTF-8, at most max runes long. Tabs and line ends become
-// blanks, blanks at both ends go, and a text that was cut ends in "…".
+// spaces, spaces at both ends are removed, and a text that was cut ends in "…".
 func Clean(s string, max int) string {
 	if max <= 0 {
 		return ""
@@ -58,7 +58,7 @@ func Clean(s string, max int) string {
 	return strings.TrimRightFunc(b.String(), unicode.IsSpace)
 }
 
-// visible gives the rune to show, or 0 for none.
+// visible returns the rune to show, or 0 for none.
 func visible(r rune) rune {
 	switch {
 	case ' ' <= r && r <= '~':

@@ -1,5 +1,5 @@
-// Package strictjson reads objects of JSON where what encoding/json forgives
-// matters: a name that is given twice, and what follows the object.
+// Package strictjson reads JSON objects where it matters what encoding/json
+// tolerates: a repeated name, and anything after the object.
 package strictjson
 
 import (
@@ -10,15 +10,16 @@ import (
 	"io"
 )
 
-// ErrNoObject: the text is not one JSON object; ErrAfter, which is one of it: something follows its object.
+// ErrNoObject means that the text is not one JSON object; ErrAfter, which wraps
+// it, that something follows the object.
 var (
 	ErrNoObject = errors.New("not one JSON object")
 	ErrAfter    = fmt.Errorf("%w: something follows it", ErrNoObject)
 )
 
-// Members hands over each member of the one object that the text is, in order,
-// also those whose names were there before. An error of each ends it; any other
-// is ErrNoObject, and says where encoding/json stumbled.
+// Members calls each for every member of the one object in text, in order,
+// repeated names included. An error of each ends it and is returned; any other
+// error is ErrNoObject, with what encoding/json reported.
 func Members(text []byte, each func(name string, value json.RawMessage) error) error {
 	d := json.NewDecoder(bytes.NewReader(text))
 	if start, err := d.Token(); err != nil || start != json.Delim('{') {
@@ -33,7 +34,7 @@ func Members(text []byte, each func(name string, value json.RawMessage) error) e
 		if err := d.Decode(&value); err != nil {
 			return errors.Join(ErrNoObject, err)
 		}
-		if err := each(name.(string), value); err != nil { // a name is a string, or Token refuses it
+		if err := each(name.(string), value); err != nil { // a name is a string; Token refuses anything else
 			return err
 		}
 	}

@@ -11,9 +11,9 @@ import (
 	"time"
 )
 
-// Exit codes of the child that its parent understands.
+// Exit codes of the child that its parent interprets.
 const (
-	exitStopped = 0  // asked to
+	exitStopped = 0  // as requested
 	exitFailed  = 70 // the server ended by itself
 	exitLibrary = 78 // the library cannot be loaded
 )
@@ -21,10 +21,11 @@ const (
 // brokenLibrary begins the child's line about a library that cannot be loaded.
 const brokenLibrary = "cannot load the ClickHouse library: "
 
-// fragileLibrary begins the child's line about a library that is another than we know.
+// fragileLibrary begins the child's line about a library whose error handler
+// cannot be replaced.
 const fragileLibrary = "clients that reset a connection will end this ClickHouse: "
 
-// init turns a process started by startChild into the server it is asked to be,
+// init turns a process started by startChild into the server it should become,
 // before anything else of the program runs, whatever the program is: preismon,
 // `go run`, or a test binary.
 func init() {
@@ -45,15 +46,16 @@ func init() {
 	}
 	orphaned := make(chan struct{})
 	go func() {
-		// Nobody writes: the read returns when the parent's end is closed,
-		// by the kernel if need be.
+		// Nothing is ever written: the read returns when the parent's end is
+		// closed, if need be by the kernel.
 		_, _ = parentPipe().Read(make([]byte, 1))
 		close(orphaned)
 	}()
 	terminated := make(chan os.Signal, 1)
 	signal.Notify(terminated, syscall.SIGTERM)
-	// SIGPIPE too: in a thread of the library, unlike in one of Go's, it would end
-	// the process whenever a client leaves while an answer is written.
+	// SIGPIPE too: in a thread of the library, unlike in one of Go's, it would
+	// end the process whenever a client disconnects while an answer is being
+	// written.
 	signal.Ignore(syscall.SIGINT, syscall.SIGHUP, syscall.SIGPIPE)
 	if spec.Library != "" {
 		runLibrary(spec, orphaned, terminated)
@@ -66,8 +68,8 @@ func fail(code int, format string, args ...any) {
 	syscall.Exit(code)
 }
 
-// runProgram starts a program and guards it: it gets our SIGTERM, and it ends
-// when we are killed or our parent is.
+// runProgram starts a program and guards it: it receives our SIGTERM, and it
+// ends when we or our parent are killed.
 func runProgram(spec childSpec, orphaned <-chan struct{}, terminated <-chan os.Signal) {
 	cmd := exec.Command(spec.Program, spec.Args...)
 	for _, v := range os.Environ() {

@@ -30,14 +30,15 @@ type ClickHouse struct {
 	library   string // its path
 	tcp, http int
 	passwords map[string]string
-	process   atomic.Pointer[Process] // the newest
+	process   atomic.Pointer[Process] // the latest
 }
 
 // serve opens the ports and then holds the library's session for three years.
 const serve = `SYSTEM START LISTEN TCP; SYSTEM START LISTEN HTTP; ` +
 	`SELECT sleepEachRow(1) FROM numbers(100000000) SETTINGS function_sleep_max_microseconds_per_block=0, max_block_size=1, max_execution_time=0 FORMAT Null`
 
-// errPort, errBusy and errLibrary are ends of a starting server that a second try may mend.
+// errPort, errBusy and errLibrary are failures of a starting server that a
+// second try may fix.
 var (
 	errPort    = errors.New("the port was taken")
 	errBusy    = errors.New("its folder is still in use by another ClickHouse")
@@ -45,9 +46,10 @@ var (
 )
 
 // StartClickHouse starts a server and returns when it answers queries and its
-// database exists. It prefers a clickhouse program on PATH and otherwise uses the
-// library, which it fetches if need be. Cancel ctx to give up; the server lives
-// on after it returned, until Stop or the end of this process.
+// database exists. It prefers a clickhouse program on PATH and otherwise uses
+// the library, which it fetches if necessary. Cancel ctx to give up; after
+// StartClickHouse has returned, the server lives until Stop or the end of this
+// process.
 func StartClickHouse(ctx context.Context, cfg ClickHouseConfig) (*ClickHouse, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
@@ -117,10 +119,10 @@ func StartClickHouse(ctx context.Context, cfg ClickHouseConfig) (*ClickHouse, er
 	}
 }
 
-// launch starts the server on its ports, as soon as one before it has left the folder.
+// launch starts the server on its ports, as soon as an earlier one has left the folder.
 func (c *ClickHouse) launch(ctx context.Context) error {
 	if c.program == "" {
-		// The library forgets the tables of the database system when it ends,
+		// When the library ends, it forgets the tables of the database system,
 		// but not their folders, and then cannot recreate the query log.
 		if err := os.RemoveAll(c.path("data/data/system")); err != nil {
 			return fmt.Errorf("remove the logs of the last run: %w", err)
@@ -131,7 +133,7 @@ func (c *ClickHouse) launch(ctx context.Context) error {
 		if !errors.Is(err, errBusy) || try == 40 {
 			return err
 		}
-		// The server of a process killed a moment ago is about to end.
+		// The server of a process that was just killed is about to end.
 		select {
 		case <-ctx.Done():
 			return err
@@ -140,7 +142,7 @@ func (c *ClickHouse) launch(ctx context.Context) error {
 	}
 }
 
-// findProgram returns a usable clickhouse program on PATH, or nothing.
+// findProgram returns a usable clickhouse program on PATH, or "".
 func findProgram(ctx context.Context, logger *slog.Logger) string {
 	path, err := exec.LookPath("clickhouse")
 	if err != nil {
@@ -164,10 +166,10 @@ func findProgram(ctx context.Context, logger *slog.Logger) string {
 	return path
 }
 
-// yields is the nice value of ClickHouse: for every thread about a third of the
-// share of those beside it. It has dozens that compute, while a query node
-// needs a processor for a moment at a time; without it a login took 18 seconds
-// under load instead of 2 (decision 012).
+// yields is the nice value of ClickHouse: each thread gets about a third of the
+// share of other threads. It has dozens that compute, while a query node needs a
+// processor for a moment at a time; without it a login took 18 seconds under
+// load instead of 2 (decision 012).
 const yields = 5
 
 func (c *ClickHouse) start(ctx context.Context) (err error) {
@@ -201,7 +203,7 @@ func (c *ClickHouse) start(ctx context.Context) (err error) {
 	return nil
 }
 
-// fragile says why the library's error handler could not be exchanged: see
+// fragile returns why the library's error handler could not be replaced: see
 // keepServing. Empty: it was, or there is no library.
 func (c *ClickHouse) fragile() string {
 	_, why, _ := strings.Cut(head(c.path(outputLog), 4096), fragileLibrary)
@@ -216,7 +218,7 @@ func (c *ClickHouse) kill() error {
 
 func (c *ClickHouse) path(name string) string { return filepath.Join(c.cfg.Dir, name) }
 
-// FreePorts gives ports that were free a moment ago.
+// FreePorts returns ports that were free a moment ago.
 func FreePorts(n int) ([]int, error) {
 	var ports []int
 	for range n {
@@ -251,16 +253,16 @@ func (c *ClickHouse) writeConfig(library bool) error {
 	return errors.Join(writeFile(c.path("config.xml"), config), writeFile(c.path("users.xml"), users))
 }
 
-// probeLimit bounds one question whether the server answers.
+// probeLimit bounds one probe of whether the server answers.
 const probeLimit = 2 * time.Second
 
-// ready waits until the server answers on both ports, or says why it does not.
+// ready waits until the server answers on both ports, or returns why it does not.
 func (c *ClickHouse) ready(ctx context.Context) error {
 	wait, cancel := context.WithTimeout(ctx, 60*time.Second)
 	defer cancel()
 	pause := 5 * time.Millisecond
 	for {
-		// A probe has a limit of its own: whoever else has the port may take
+		// Each probe has its own limit: another program on that port may accept
 		// the connection and say nothing.
 		probe, done := context.WithTimeout(wait, probeLimit)
 		err := c.exec(probe, "SELECT 1")
@@ -286,7 +288,7 @@ func (c *ClickHouse) ready(ctx context.Context) error {
 	}
 }
 
-// diagnose turns the last words of an ended child into an error.
+// diagnose turns the last output of an ended child into an error.
 func (c *ClickHouse) diagnose() error {
 	output := tail(c.path(outputLog), 4096)
 	has := func(s string) bool { return strings.Contains(output, s) }
@@ -323,14 +325,14 @@ func (c *ClickHouse) address(port int) string {
 	return net.JoinHostPort("127.0.0.1", strconv.Itoa(port))
 }
 
-// exec runs a statement as the administrator and drops its result.
+// exec runs a statement as the administrator and discards its result.
 func (c *ClickHouse) exec(ctx context.Context, statement string) error {
 	return c.Run(ctx, AdminUser, statement, nil, io.Discard)
 }
 
-// Run runs a statement over HTTP as one of the three users and writes its result.
-// values are settings, parameters (param_name) and database. What the server says
-// of a statement that it refuses is the error.
+// Run runs a statement over HTTP as one of the three users and writes its
+// result. values are settings, parameters (param_name) and database. If the
+// server refuses the statement, its message is the error.
 func (c *ClickHouse) Run(ctx context.Context, user, statement string, values url.Values, to io.Writer) error {
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, c.HTTPURL()+"?"+values.Encode(), strings.NewReader(statement))
 	if err != nil {
@@ -355,8 +357,8 @@ func (c *ClickHouse) Run(ctx context.Context, user, statement string, values url
 	return errors.New(strings.TrimSpace(string(said)))
 }
 
-// DSN is the address for clickhouse-go of one of the three users, native
-// protocol. An empty database is the one of the configuration.
+// DSN returns the address for clickhouse-go of one of the three users, native
+// protocol. An empty database means the one of the configuration.
 func (c *ClickHouse) DSN(user, database string) string {
 	if database == "" {
 		database = c.cfg.Database
@@ -365,13 +367,13 @@ func (c *ClickHouse) DSN(user, database string) string {
 	return u.String()
 }
 
-// Password is the password of one of the three users.
+// Password returns the password of one of the three users.
 func (c *ClickHouse) Password(user string) string { return c.passwords[user] }
 
-// HTTPURL is the address of the HTTP interface, without credentials.
+// HTTPURL returns the address of the HTTP interface, without credentials.
 func (c *ClickHouse) HTTPURL() string { return "http://" + c.address(c.http) + "/" }
 
-// Engine says what runs: "clickhouse program" or "clickhouse library".
+// Engine returns what is running: "clickhouse program" or "clickhouse library".
 func (c *ClickHouse) Engine() string {
 	if c.program != "" {
 		return "clickhouse program"
@@ -379,16 +381,16 @@ func (c *ClickHouse) Engine() string {
 	return "clickhouse library"
 }
 
-// PID is the process id of the server, or of the child that guards it.
+// PID returns the process id of the server, or of the child that guards it.
 func (c *ClickHouse) PID() int { return c.process.Load().PID() }
 
 // Kill ends the server with SIGKILL and does not wait.
 func (c *ClickHouse) Kill() { c.process.Load().Kill() }
 
-// Done is closed when the server that runs now has ended, for whatever reason.
+// Done is closed when the current server has ended, for whatever reason.
 func (c *ClickHouse) Done() <-chan struct{} { return c.process.Load().Done() }
 
-// Stop ends the server and returns when it is gone. Data written is safe.
+// Stop ends the server and returns when it is gone. Data already written is safe.
 func (c *ClickHouse) Stop(ctx context.Context) error {
 	if err := c.process.Load().Stop(ctx); err != nil {
 		return fmt.Errorf("stop ClickHouse: %w", err)

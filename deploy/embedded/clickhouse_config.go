@@ -18,22 +18,22 @@ const (
 )
 
 // DefaultDatabase is the database of preismon. It is not called default: in the
-// library that one is an overlay over the working folder.
+// library, the database of that name is an overlay over the working folder.
 const DefaultDatabase = "preismon"
 
-// outputLog has what the child writes to standard output and error.
+// outputLog has what the child writes to standard output and standard error.
 const outputLog = "logs/output.log"
 
-// oldestProgram is the first release of a clickhouse program on PATH that is used.
+// oldestProgram is the oldest release of a clickhouse program on PATH that is used.
 var oldestProgram = [2]int{26, 3}
 
-// ClickHouseConfig says how to run a ClickHouse server. Only Dir is needed.
+// ClickHouseConfig configures a ClickHouse server. Only Dir is required.
 type ClickHouseConfig struct {
-	Dir         string            // its folder, made when missing; holds data, logs, passwords, backups
+	Dir         string            // its folder, created if missing; holds data, logs, passwords, backups
 	Backups     string            // the folder that backups are in; empty: backups in Dir
-	Database    string            // made at start; empty: DefaultDatabase
+	Database    string            // created at start; empty: DefaultDatabase
 	GrantAlso   string            // one more database, or a prefix ending in *, that the projector and the query user may use
-	TCPPort     int               // of 127.0.0.1, where others are to find it; zero: a free one
+	TCPPort     int               // of 127.0.0.1, for other programs to find it; zero: a free one
 	NoProgram   bool              // do not look for a clickhouse program on PATH
 	Library     Library           // where the library comes from; the zero value is the user's cache
 	LogLevel    string            // of the server's log file; empty: information
@@ -45,7 +45,7 @@ type ClickHouseConfig struct {
 	Logger      *slog.Logger      // nil: slog.Default()
 }
 
-// Validate names everything wrong with the configuration at once.
+// Validate returns all faults of the configuration at once.
 func (c ClickHouseConfig) Validate() error {
 	var errs []error
 	if c.Dir == "" {

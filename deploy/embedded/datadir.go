@@ -13,23 +13,24 @@ import (
 	"github.com/gofrs/flock"
 )
 
-// ErrNotRunning is the end of ReadRuntime for a folder that no `preismon up` uses.
+// ErrNotRunning is wrapped by the error of ReadRuntime for a folder that no
+// `preismon up` uses.
 var ErrNotRunning = errors.New("no preismon runs on this folder")
 
 const (
 	lockFile    = "lock"
-	holderFile  = "holder.json" // not the lock itself: Windows lets nobody read or write what is locked
+	holderFile  = "holder.json" // not the lock itself: on Windows nothing can read or write a locked file
 	runtimeFile = "runtime.json"
 )
 
-// holder is who holds the lock, for the message to the second.
+// holder is the process that holds the lock, for the message to a second one.
 type holder struct {
 	PID       int       `json:"pid"`
 	StartedAt time.Time `json:"started_at"`
 }
 
-// Runtime is what client commands need to know of a running `preismon up`. It
-// holds credentials: the file is readable by its owner only.
+// Runtime is what client commands need to know about a running `preismon up`. It
+// holds credentials: only its owner can read the file.
 type Runtime struct {
 	PID          int       `json:"pid"`
 	StartedAt    time.Time `json:"started_at"`
@@ -43,14 +44,14 @@ type Runtime struct {
 	AdminURL     string    `json:"admin_url"`      // live, ready, metrics
 }
 
-// DataDir is a data folder that this process holds alone.
+// DataDir is a data folder that this process holds exclusively.
 type DataDir struct {
 	Path      string
 	StartedAt time.Time
 	lock      *flock.Flock
 }
 
-// OpenDataDir opens a data folder, made when missing, and locks it against a
+// OpenDataDir opens a data folder, creates it if missing, and locks it against a
 // second start. A folder that is neither empty nor ours is refused.
 func OpenDataDir(path string) (*DataDir, error) {
 	path, err := filepath.Abs(path)
@@ -75,7 +76,7 @@ func OpenDataDir(path string) (*DataDir, error) {
 		return nil, fmt.Errorf("cannot close the data folder %s to others; choose another one: %w", path, err)
 	}
 	d := &DataDir{Path: path, StartedAt: time.Now().UTC(), lock: flock.New(filepath.Join(path, lockFile), flock.SetPermissions(0o600))}
-	// A client that looks whether the folder is in use holds the lock for an instant.
+	// A client that checks whether the folder is in use holds the lock for an instant.
 	for range 20 {
 		var locked bool
 		if locked, err = d.lock.TryLock(); err != nil {
@@ -87,7 +88,7 @@ func OpenDataDir(path string) (*DataDir, error) {
 				_ = d.lock.Close()
 				return nil, fmt.Errorf("cannot write to the data folder %s: %w", path, err)
 			}
-			_ = os.Remove(filepath.Join(path, runtimeFile)) // of a process that was killed
+			_ = os.Remove(filepath.Join(path, runtimeFile)) // left by a process that was killed
 			return d, nil
 		}
 		time.Sleep(10 * time.Millisecond)
@@ -105,8 +106,8 @@ func (d *DataDir) Join(name ...string) string {
 	return filepath.Join(append([]string{d.Path}, name...)...)
 }
 
-// WriteRuntime tells client commands where everything is. It fills in the
-// process id and the time of start.
+// WriteRuntime records for client commands where everything is. It fills in the
+// process id and the start time.
 func (d *DataDir) WriteRuntime(r Runtime) error {
 	r.PID, r.StartedAt = os.Getpid(), d.StartedAt
 	if err := writeJSON(d.Join(runtimeFile), r); err != nil {
@@ -130,8 +131,8 @@ func (d *DataDir) Close() error {
 	return nil
 }
 
-// ReadRuntime says where the `preismon up` on a folder is. A folder without one,
-// also one that was killed, is ErrNotRunning.
+// ReadRuntime returns where the `preismon up` on a folder is. For a folder
+// without one, or with one that was killed, the error is ErrNotRunning.
 func ReadRuntime(path string) (Runtime, error) {
 	var r Runtime
 	lock := filepath.Join(path, lockFile)
@@ -151,8 +152,8 @@ func ReadRuntime(path string) (Runtime, error) {
 	if err == nil {
 		err = json.Unmarshal(data, &r)
 	}
-	// Whoever has the lock removes the file of one that was killed; it may have
-	// begun to a moment ago.
+	// A process that takes the lock removes the file of one that was killed; it
+	// may have just begun to.
 	if errors.Is(err, fs.ErrNotExist) || err == nil && !runs(r.PID) {
 		return Runtime{}, fmt.Errorf("the preismon on %s is still starting; try again when it is ready: %w", path, ErrNotRunning)
 	}
@@ -162,7 +163,7 @@ func ReadRuntime(path string) (Runtime, error) {
 	return r, nil
 }
 
-// runs tells whether a process is there.
+// runs reports whether a process exists.
 func runs(pid int) bool {
 	p, err := os.FindProcess(pid)
 	if err != nil { // on Windows

@@ -8,8 +8,8 @@
 // (NATSConfig.SyncAlways), replication, or service to other machines: it listens
 // on 127.0.0.1 only.
 //
-// Importing the package matters: the child process is this binary started again,
-// and init recognises it by an environment variable and never returns.
+// Importing the package matters: the child process is this binary started again;
+// init recognises it by an environment variable and never returns.
 package embedded
 
 import (
@@ -25,8 +25,8 @@ import (
 // newSecret returns a random password of 26 letters and digits, about 130 bits.
 func newSecret() string { return rand.Text() }
 
-// loadSecrets reads the named passwords kept in path, and makes those that are
-// missing. The file is readable by its owner only.
+// loadSecrets reads the named passwords in path, and creates those that are
+// missing. Only the owner can read the file.
 func loadSecrets(path string, names ...string) (map[string]string, error) {
 	secrets := map[string]string{}
 	data, err := os.ReadFile(path)
@@ -54,7 +54,7 @@ func loadSecrets(path string, names ...string) (map[string]string, error) {
 	return secrets, nil
 }
 
-// writeJSON replaces path at once, so that a reader sees the old or the new
+// writeJSON replaces path atomically, so that a reader sees the old or the new
 // content and never a part. Only the owner can read it.
 func writeJSON(path string, v any) error {
 	data, err := json.MarshalIndent(v, "", "  ")

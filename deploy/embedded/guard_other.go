@@ -4,6 +4,7 @@ package embedded
 
 import "syscall"
 
-// guardedProcess: outside Linux there is no parent-death signal. The program is
-// still ended when preismon dies, but not when its guard alone is killed.
+// guardedProcess does nothing: outside Linux there is no parent-death signal.
+// The program is still ended when preismon dies, but not if only its guard is
+// killed.
 func guardedProcess() *syscall.SysProcAttr { return &syscall.SysProcAttr{} }

@@ -8,11 +8,11 @@ import (
 )
 
 // guardedProcess puts this process into a job that the kernel ends when this
-// process does, with the programs that it has started. Where that is refused,
-// the program is not ended when its guard alone is killed.
+// process does, along with the programs that it has started. If that is refused,
+// the program is not ended if only its guard is killed.
 func guardedProcess() *syscall.SysProcAttr {
 	attributes := &syscall.SysProcAttr{}
-	job, err := windows.CreateJobObject(nil, nil) // left open: its end is ours
+	job, err := windows.CreateJobObject(nil, nil) // never closed: it ends with this process
 	if err != nil {
 		return attributes
 	}

@@ -14,23 +14,24 @@ import (
 	"unsafe"
 )
 
-// The C++ runtime's names of the two classes whose methods are exchanged.
+// The C++ runtime's names of the two classes whose methods are involved.
 const (
-	killingHandler = "19KillingErrorHandler" // of clickhouse-local: any error of a connection ends the process
-	lenientHandler = "N4Poco12ErrorHandlerE" // what it derives from: an error ends the connection
-	firstMethod    = 2                       // of the methods of both; before it are two destructors
+	killingHandler = "19KillingErrorHandler" // of clickhouse-local: any error on a connection ends the process
+	lenientHandler = "N4Poco12ErrorHandlerE" // its base class: an error ends the connection
+	firstMethod    = 2                       // index of the first of the methods in both; two destructors precede it
 	methods        = 3                       // exception(Poco), exception(std), exception()
 	word           = 8
 )
 
-// keepServing makes the loaded library outlive errors of its connections. It is
-// clickhouse-local with open ports: a client that resets an idle connection, sends
-// a wrong password or no ClickHouse protocol at all makes a connection's thread
-// throw, and clickhouse-local ends the whole process for that, where a ClickHouse
-// server logs it. There is no setting. The error handler of clickhouse-local gets
-// the methods of its base class here, in the class's table of virtual functions
-// (Itanium C++ ABI, 2.5.2 and 2.9.5), which is found by the names in its type
-// information; nothing depends on addresses of one release.
+// keepServing makes the loaded library survive errors on its connections. It is
+// clickhouse-local with open ports: a client that resets an idle connection,
+// sends a wrong password or does not speak the ClickHouse protocol makes a
+// connection's thread throw, and clickhouse-local then ends the whole process,
+// where a ClickHouse server logs the error. There is no setting for that. Here
+// the error handler of clickhouse-local gets the methods of its base class, in
+// the class's table of virtual functions (Itanium C++ ABI, 2.5.2 and 2.9.5),
+// which is found by the names in its type information; nothing depends on
+// addresses of one release.
 func keepServing(path string) error {
 	lib, err := readLibrary(path)
 	if err != nil {
@@ -47,7 +48,7 @@ func keepServing(path string) error {
 	return overwrite(killing, lenient)
 }
 
-// library is a loaded library as it lies in memory.
+// library is a loaded library in memory.
 type library struct {
 	names, pointers []byte // constants; what the loader has filled in
 	code            struct{ begin, end uintptr }
@@ -78,7 +79,7 @@ func readLibrary(path string) (*library, error) {
 	return lib, err
 }
 
-// loadedAt is where the loader put a file.
+// loadedAt returns the address at which the loader put a file.
 func loadedAt(path string) (uintptr, error) {
 	maps, err := os.ReadFile("/proc/self/maps")
 	if err != nil {
@@ -96,13 +97,14 @@ func loadedAt(path string) (uintptr, error) {
 	return 0, fmt.Errorf("%s is not loaded", path)
 }
 
-// at gives a pointer to memory that is not Go's.
+// at returns a pointer to memory that is not Go's.
 func at(address uintptr) unsafe.Pointer { return *(*unsafe.Pointer)(unsafe.Pointer(&address)) }
 
-// virtualMethods finds the methods in a class's table of virtual functions: its
-// name, the type information that points to the name, the table that points to that.
+// virtualMethods finds the methods in a class's table of virtual functions: from
+// the class name to the type information that points to it, and from there to
+// the table that points to that.
 func (l *library) virtualMethods(class string) ([]byte, error) {
-	i := bytes.Index(l.names, []byte(class+"\x00")) // nothing ends like the two names
+	i := bytes.Index(l.names, []byte(class+"\x00")) // nothing ends with either name
 	if i < 0 {
 		return nil, fmt.Errorf("the library has no class %s", class)
 	}
@@ -111,8 +113,9 @@ func (l *library) virtualMethods(class string) ([]byte, error) {
 			continue
 		}
 		for table := range l.pointersTo(&l.pointers[name-word]) {
-			// Derived classes point to the type information, too. In a table there
-			// is the distance to the top of the object before it, and code after it.
+			// Derived classes point to the type information too. In a table it
+			// is preceded by the distance to the top of the object, and followed
+			// by code.
 			from := table + (1+firstMethod)*word
 			if table < word || from+methods*word > len(l.pointers) || l.pointer(table-word) != 0 {
 				continue
@@ -135,7 +138,7 @@ func (l *library) pointer(place int) uintptr {
 	return uintptr(binary.NativeEndian.Uint64(l.pointers[place:]))
 }
 
-// pointersTo gives the places of the pointers to an address.
+// pointersTo yields the positions of the pointers to an address.
 func (l *library) pointersTo(address *byte) iter.Seq[int] {
 	want := binary.NativeEndian.AppendUint64(nil, uint64(uintptr(unsafe.Pointer(address))))
 	return func(yield func(int) bool) {
@@ -151,7 +154,7 @@ func (l *library) pointersTo(address *byte) iter.Seq[int] {
 	}
 }
 
-// overwrite writes to memory the loader has made read-only.
+// overwrite writes to memory that the loader has made read-only.
 func overwrite(to, from []byte) error {
 	page := uintptr(os.Getpagesize())
 	begin := uintptr(unsafe.Pointer(&to[0])) &^ (page - 1)

@@ -2,5 +2,5 @@
 
 package embedded
 
-// keepServing has nothing to do: the library is pinned for Linux only.
+// keepServing has nothing to do: the library is only pinned for Linux.
 func keepServing(string) error { return nil }

@@ -31,7 +31,7 @@ const CacheVariable = "PREISMON_CACHE_DIR"
 // libraryFile is the file wanted from the package.
 const libraryFile = "libchdb.so"
 
-// Package is an npm package, pinned by content.
+// Package is an npm package, pinned by its content.
 type Package struct {
 	Name      string // "@chdb/lib-linux-x64-gnu"
 	Version   string
@@ -41,7 +41,7 @@ type Package struct {
 
 	Files   []string // wanted from it, by their paths in it; empty: the ClickHouse library
 	What    string   // what it is, for sentences; empty: ClickHouse library
-	Instead string   // what else helps a person who cannot fetch it; empty: a ClickHouse program
+	Instead string   // what else helps a user who cannot fetch it; empty: a ClickHouse program
 }
 
 func (p Package) files() []string {
@@ -55,34 +55,35 @@ func (p Package) what() string { return cmp.Or(p.What, "ClickHouse library") }
 
 func (p Package) instead() string { return cmp.Or(p.Instead, getProgram(runtime.GOOS)) }
 
-// PackageFiles gives the folder with the wanted files of a package, by their
-// base names. What is not in the user's cache folder yet is fetched there as
-// the ClickHouse library is.
+// PackageFiles returns the folder with the wanted files of a package, under
+// their base names. What is not in the user's cache folder yet is fetched there
+// like the ClickHouse library.
 func PackageFiles(ctx context.Context, p Package, log *slog.Logger) (string, error) {
 	path, err := (&Library{Package: p, Logger: log}).Ensure(ctx)
 	return filepath.Dir(path), err
 }
 
 // Library finds the ClickHouse library, or the files of another package, in the
-// user's cache folder, or fetches them there once. Several processes may do so at the same time.
+// user's cache folder, or fetches them there once. Several processes may do so
+// at the same time.
 type Library struct {
-	CacheDir string       // base folder; empty: PREISMON_CACHE_DIR, else the user's cache folder
+	CacheDir string       // base folder; empty: PREISMON_CACHE_DIR, otherwise the user's cache folder
 	Package  Package      // zero: the one pinned for this platform
 	Terminal io.Writer    // a terminal to draw a progress bar on; nil: log lines instead
 	Logger   *slog.Logger // nil: slog.Default()
 }
 
-// mark is what is known of a library that was verified when it was written.
+// mark describes a library as it was verified when it was written.
 type mark struct {
 	Integrity string `json:"integrity"` // of the package it came from
 	SHA256    string `json:"sha256"`    // of its first wanted file
-	Size      int64  `json:"size"`      // of the same
+	Size      int64  `json:"size"`      // of the same file
 
 	Others map[string]int64 `json:"others,omitempty"` // sizes of the other files
 }
 
 // CacheDir returns the folder that holds fetched programs: PREISMON_CACHE_DIR,
-// else preismon in the user's cache folder.
+// otherwise preismon in the user's cache folder.
 func CacheDir() (string, error) {
 	if dir := os.Getenv(CacheVariable); dir != "" {
 		return filepath.Abs(dir)
@@ -118,9 +119,9 @@ func (l *Library) resolve() (dir string, err error) {
 	return filepath.Join(base, name), nil
 }
 
-// Ensure returns the path of the library, fetching it if it is not in the cache
-// or not whole there. With a warm cache it reads a few hundred bytes and needs
-// no network. Its errors are sentences that say what to do.
+// Ensure returns the path of the library, and fetches it if it is missing or
+// incomplete in the cache. With a warm cache it reads a few hundred bytes and
+// needs no network. Its errors are sentences that say what to do.
 func (l *Library) Ensure(ctx context.Context) (string, error) {
 	dir, err := l.resolve()
 	if err != nil {
@@ -159,7 +160,7 @@ func (l *Library) Ensure(ctx context.Context) (string, error) {
 }
 
 // Refetch checks every byte of the cached library and fetches it again if one is
-// wrong. It reports whether it did; for use when the library does not load.
+// wrong. It reports whether it did; call it when the library does not load.
 func (l *Library) Refetch(ctx context.Context) (bool, error) {
 	dir, err := l.resolve()
 	if err != nil {
@@ -189,8 +190,8 @@ func readMark(dir string) (mark, error) {
 	return m, json.Unmarshal(data, &m)
 }
 
-// whole is the cheap check at each start: the mark of the pinned package is
-// there, and the library has the size it had when it was verified.
+// whole is the cheap check at each start: the mark of the pinned package exists,
+// and the files have the sizes they had when they were verified.
 func (l *Library) whole(dir string) bool {
 	m, err := readMark(dir)
 	if err != nil || m.Integrity != l.Package.Integrity {
@@ -222,7 +223,7 @@ func sumFile(path string) (string, error) {
 	return hex.EncodeToString(h.Sum(nil)), nil
 }
 
-// fetch packs, verifies and extracts; the caller holds the lock.
+// fetch packs, verifies and extracts the package; the caller holds the lock.
 func (l *Library) fetch(ctx context.Context, dir string) error {
 	spec := l.Package.Name + "@" + l.Package.Version
 	npm, err := exec.LookPath("npm")
@@ -235,7 +236,7 @@ func (l *Library) fetch(ctx context.Context, dir string) error {
 		return fmt.Errorf("fetching the %s needs %d MB in %s and only %d MB are free; free space there, or name another folder in %s",
 			l.Package.what(), need>>20, dir, room.Free>>20, CacheVariable)
 	}
-	// What a killed process left behind is nobody's: we hold the lock.
+	// No other process uses what a killed one left behind: we hold the lock.
 	old, _ := filepath.Glob(filepath.Join(dir, "fetch-*"))
 	for _, d := range old {
 		_ = os.RemoveAll(d)
@@ -256,7 +257,8 @@ func (l *Library) fetch(ctx context.Context, dir string) error {
 	if err != nil {
 		return err
 	}
-	// The mark goes first and comes last: without it the library counts as absent.
+	// The mark is removed first and written last: without it the library counts
+	// as absent.
 	if err := os.Remove(filepath.Join(dir, markFile)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
@@ -275,10 +277,10 @@ func (l *Library) fetch(ctx context.Context, dir string) error {
 // pack runs npm and returns the packed file.
 func (l *Library) pack(ctx context.Context, npm, spec, tmp string) (string, error) {
 	cmd := exec.CommandContext(ctx, npm, "pack", spec, "--pack-destination", tmp, "--ignore-scripts", "--loglevel=error")
-	cmd.Dir = tmp // no project's .npmrc or package.json takes part
+	cmd.Dir = tmp // so that no project's .npmrc or package.json applies
 	cmd.WaitDelay = 5 * time.Second
 	cmd.Env = append(os.Environ(),
-		"npm_config_cache="+filepath.Join(tmp, "npm-cache"), // where its growth can be watched; nothing stays in the user's
+		"npm_config_cache="+filepath.Join(tmp, "npm-cache"), // where its growth can be watched; nothing stays in the user's cache
 		"npm_config_fetch_retries=2", "npm_config_fetch_retry_mintimeout=1000", "npm_config_fetch_retry_maxtimeout=5000",
 		"npm_config_update_notifier=false", "npm_config_fund=false", "npm_config_audit=false")
 	var stderr bytes.Buffer

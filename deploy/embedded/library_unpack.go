@@ -24,7 +24,8 @@ import (
 )
 
 // extract verifies the packed file against the pinned integrity while it writes
-// the wanted files out of it into a folder, in one pass. The caller drops them on error.
+// the wanted files from it into a folder, in one pass. The caller discards them
+// on error.
 func (l *Library) extract(ctx context.Context, packed, folder string) (mark, error) {
 	f, err := os.Open(packed)
 	if err != nil {
@@ -50,10 +51,10 @@ func (l *Library) extract(ctx context.Context, packed, folder string) (mark, err
 		return n, err
 	}), sum)
 	m, unpackErr := l.unpack(source, folder)
-	if _, err := io.Copy(io.Discard, source); err != nil { // what the archive's end left unread
+	if _, err := io.Copy(io.Discard, source); err != nil { // what unpacking the archive left unread
 		return mark{}, err
 	}
-	// The integrity speaks first: a wrong file may also be no archive at all.
+	// The integrity is checked first: a wrong file may not be an archive at all.
 	if got := "sha512-" + base64.StdEncoding.EncodeToString(sum.Sum(nil)); got != l.Package.Integrity {
 		return mark{}, fmt.Errorf("the fetched %s %s@%s is not the one pinned in preismon (integrity %s, expected %s) and was thrown away; try again, and if it stays so do not trust the npm registry in use",
 			l.Package.what(), l.Package.Name, l.Package.Version, got, l.Package.Integrity)
@@ -105,7 +106,7 @@ func (l *Library) unpack(source io.Reader, folder string) (mark, error) {
 	return m, nil
 }
 
-// writeSummed makes a file of what is read, and gives its size and SHA-256.
+// writeSummed writes what is read to a new file, and returns its size and SHA-256.
 func writeSummed(target string, from io.Reader) (int64, string, error) {
 	out, err := os.OpenFile(target, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o644)
 	if err != nil {
@@ -119,8 +120,8 @@ func writeSummed(target string, from io.Reader) (int64, string, error) {
 	return n, hex.EncodeToString(sum.Sum(nil)), errors.Join(err, out.Close())
 }
 
-// watch shows how far something has come: a bar on a terminal, a line every few
-// seconds otherwise. The returned function ends it.
+// watch shows the progress of something: a bar on a terminal, otherwise a line
+// every few seconds. The returned function ends it.
 func (l *Library) watch(what string, total int64, done func() int64) (stop func(ok bool)) {
 	quit, gone := make(chan bool), make(chan struct{})
 	var bar *progressbar.ProgressBar
@@ -141,7 +142,7 @@ func (l *Library) watch(what string, total int64, done func() int64) (stop func(
 				n := done()
 				if bar == nil {
 					l.Logger.Info("fetching", "what", l.Package.what(), "step", what, "megabytes", n>>20, "of", total>>20)
-				} else if n < total { // the end is drawn once
+				} else if n < total { // the end is drawn by Finish
 					_ = bar.Set64(n)
 				}
 			case ok := <-quit:
@@ -157,7 +158,8 @@ func (l *Library) watch(what string, total int64, done func() int64) (stop func(
 	return func(ok bool) { quit <- ok; <-gone }
 }
 
-// folderSize is the size of all files below dir; files that come and go are left out.
+// folderSize returns the size of all files below dir; files that disappear
+// meanwhile are left out.
 func folderSize(dir string) int64 {
 	var n int64
 	_ = filepath.WalkDir(dir, func(_ string, d fs.DirEntry, err error) error {

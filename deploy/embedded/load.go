@@ -13,17 +13,18 @@ import (
 	"github.com/ebitengine/purego"
 )
 
-// loads: this build can load the library. It then needs the C library of the
-// system at every start, whatever it is started for.
+// loads is whether this build can load the library. One that can needs the C
+// library of the system at every start, whatever it is started for.
 const loads = true
 
-// collectAfter is how long after the start the child's memory is collected.
+// collectAfter is how long after the start garbage is collected in the child.
 const collectAfter = 300 * time.Millisecond
 
-// runLibrary becomes ClickHouse. An end is immediate by exit: whoever stops the
-// server has stopped writing before, and data written is safe even against
-// kill -9, so an orderly shutdown of the engine would only take time. It is
-// syscall.Exit and not os.Exit: with the race detector that one takes a second more.
+// runLibrary becomes ClickHouse. It ends by an immediate exit: a caller that
+// stops the server has stopped writing before, and data already written is safe
+// even against kill -9, so an orderly shutdown of the engine would only take
+// time. It uses syscall.Exit and not os.Exit, which takes a second longer with
+// the race detector.
 func runLibrary(spec childSpec, orphaned <-chan struct{}, terminated <-chan os.Signal) {
 	go func() {
 		select {
@@ -32,7 +33,7 @@ func runLibrary(spec childSpec, orphaned <-chan struct{}, terminated <-chan os.S
 		case <-orphaned:
 			if spec.Remove != "" {
 				_ = os.RemoveAll(spec.Remove)
-				_ = os.RemoveAll(spec.Remove) // what the engine wrote meanwhile
+				_ = os.RemoveAll(spec.Remove) // what the engine wrote in the meantime
 			}
 			syscall.Exit(exitStopped)
 		}
@@ -46,7 +47,7 @@ func runLibrary(spec childSpec, orphaned <-chan struct{}, terminated <-chan os.S
 			fail(exitLibrary, "%s%v", brokenLibrary, err)
 		}
 	}
-	// The engine's own handlers would take SIGTERM and SIGINT from us.
+	// The engine's own handlers would take SIGTERM and SIGINT away from us.
 	if _, err := purego.Dlsym(lib, "chdb_set_signal_handlers_enabled"); err == nil {
 		var enable func(int32)
 		purego.RegisterLibFunc(&enable, lib, "chdb_set_signal_handlers_enabled")
@@ -59,7 +60,7 @@ func runLibrary(spec childSpec, orphaned <-chan struct{}, terminated <-chan os.S
 	var message func(result unsafe.Pointer) string
 	purego.RegisterLibFunc(&run, lib, "chdb_query_cmdline")
 	purego.RegisterLibFunc(&message, lib, "chdb_result_error")
-	argv := make([]*byte, len(spec.Args)+1) // ends with nil, as C wants it
+	argv := make([]*byte, len(spec.Args)+1) // ends with nil, as C expects
 	var pin runtime.Pinner
 	for i, arg := range spec.Args {
 		b := append([]byte(arg), 0)
@@ -67,11 +68,12 @@ func runLibrary(spec childSpec, orphaned <-chan struct{}, terminated <-chan os.S
 		argv[i] = &b[0]
 	}
 	pin.Pin(&argv[0])
-	// A collection while the engine runs: what the start needed is given back,
-	// and a mistake about who keeps the arguments shows now, not in two minutes.
+	// A collection while the engine runs returns the memory that the start
+	// needed, and a mistake about who keeps the arguments shows now, not in two
+	// minutes.
 	time.AfterFunc(collectAfter, runtime.GC)
 	result := run(int32(len(spec.Args)), unsafe.Pointer(&argv[0]))
-	pin.Unpin() // here, not before: a pinner that is collected while run uses its arguments ends the process
+	pin.Unpin() // here, not before: if a pinner is collected while run uses its arguments, the process ends
 	text := "no reason given"
 	if result != nil {
 		if m := message(result); m != "" {

@@ -17,12 +17,12 @@ import (
 	"github.com/shirou/gopsutil/v4/disk"
 )
 
-// natsUser is the one user of the embedded NATS server.
+// natsUser is the only user of the embedded NATS server.
 const natsUser = "preismon"
 
-// NATSConfig says how to run a JetStream server. Only Dir is needed.
+// NATSConfig configures a JetStream server. Only Dir is required.
 type NATSConfig struct {
-	Dir        string       // its folder, made when missing; holds the streams and the password
+	Dir        string       // its folder, created if missing; holds the streams and the password
 	SyncAlways bool         // every message is on disk before it is acknowledged; safe against power loss, slower
 	MaxPayload int32        // largest message in bytes; zero: 8 MiB
 	MaxStore   int64        // of all streams in bytes; zero: three quarters of what the disk has for them
@@ -35,7 +35,7 @@ type NATS struct {
 	url    string
 }
 
-// StartNATS starts a server and returns when it takes connections.
+// StartNATS starts a server and returns when it accepts connections.
 func StartNATS(ctx context.Context, cfg NATSConfig) (*NATS, error) {
 	if cfg.Dir == "" {
 		return nil, errors.New("a folder for NATS is needed")
@@ -95,7 +95,7 @@ func StartNATS(ctx context.Context, cfg NATSConfig) (*NATS, error) {
 	return n, nil
 }
 
-// storeSize is what the streams take on disk; a folder not there yet takes nothing.
+// storeSize returns the size of the streams on disk; 0 if the folder does not exist yet.
 func storeSize(dir string) (int64, error) {
 	if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
 		return 0, nil
@@ -105,7 +105,7 @@ func storeSize(dir string) (int64, error) {
 	return folderSize(dir), nil
 }
 
-// URL is the server's address with its credentials.
+// URL returns the server's address with its credentials.
 func (n *NATS) URL() string { return n.url }
 
 // InProcessConn connects without a socket; it makes NATS a nats.InProcessConnProvider.
@@ -113,7 +113,7 @@ func (n *NATS) URL() string { return n.url }
 func (n *NATS) InProcessConn() (net.Conn, error) { return n.server.InProcessConn() }
 
 // Stop shuts the server down and returns when its streams are closed, or with
-// the reason of ctx when it does not wait any longer.
+// the cause of ctx when that ends first.
 func (n *NATS) Stop(ctx context.Context) error {
 	done := make(chan struct{})
 	go func() {
@@ -129,8 +129,8 @@ func (n *NATS) Stop(ctx context.Context) error {
 	}
 }
 
-// natsLogger passes the server's lines on. Its notices are about its own start
-// and stop, and of interest only when something is looked for.
+// natsLogger passes on the server's log lines. Its notices are about its own
+// start and stop, and only of interest when debugging.
 type natsLogger struct{ to *slog.Logger }
 
 func (l natsLogger) Noticef(f string, v ...any) {
@@ -147,7 +147,7 @@ func (l natsLogger) Tracef(f string, v ...any) {
 
 func (l natsLogger) Warnf(f string, v ...any) {
 	text := fmt.Sprintf(f, v...)
-	if strings.HasPrefix(text, "Plaintext passwords detected") { // ours is in no configuration file
+	if strings.HasPrefix(text, "Plaintext passwords detected") { // our password is in no configuration file
 		return
 	}
 	l.to.Warn("nats server", "says", text)

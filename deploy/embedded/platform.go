@@ -7,9 +7,9 @@ import (
 
 const libraryVersion = "26.7.3-stable.1"
 
-// packages lists the pinned library of each platform. One whose package could
-// not be checked yet is not among them: nothing is loaded into a process of
-// ours that we have not pinned.
+// packages lists the pinned library of each platform. Platforms whose package
+// could not be verified yet are left out: nothing that we have not pinned is
+// loaded into one of our processes.
 var packages = map[string]Package{
 	"linux/amd64": {
 		Name: "@chdb/lib-linux-x64-gnu", Version: libraryVersion,
@@ -18,9 +18,9 @@ var packages = map[string]Package{
 	},
 }
 
-// LibraryFor is the ClickHouse library of a platform, such as linux/amd64. For
-// one without, and in a build that loads none, the error says in a sentence how
-// to get a clickhouse program.
+// LibraryFor returns the ClickHouse library of a platform, such as linux/amd64.
+// For a platform without one, and in a build that loads none, the error is a
+// sentence that says how to get a clickhouse program.
 func LibraryFor(platform string) (Package, error) {
 	if pkg, ok := packages[platform]; ok && loads {
 		return pkg, nil
@@ -29,7 +29,7 @@ func LibraryFor(platform string) (Package, error) {
 	return Package{}, fmt.Errorf("there is no usable clickhouse program on PATH, and this build of preismon loads no ClickHouse library for %s; %s", platform, getProgram(goos))
 }
 
-// getProgram says what helps on a system without the library: how to get a
+// getProgram returns what helps on a system without the library: how to get a
 // clickhouse program that is new enough.
 func getProgram(goos string) string {
 	if goos == "windows" {

@@ -13,17 +13,17 @@ import (
 	"time"
 )
 
-// childVariable marks a process as ours to run a server in. Its value is a
-// childSpec as JSON.
+// childVariable marks a process as one of ours that must run a server. Its value
+// is a childSpec as JSON.
 const childVariable = "PREISMON_CLICKHOUSE_CHILD"
 
-// childSpec says what the child process is to become: the ClickHouse library
-// called in the process itself, or a program it starts and guards.
+// childSpec is what the child process must become: the ClickHouse library called
+// in the process itself, or a program that it starts and guards.
 type childSpec struct {
 	Library string   `json:"library,omitempty"` // path of libchdb.so; then Args is its command line
 	Program string   `json:"program,omitempty"` // path of a program; then Args are its arguments
 	Args    []string `json:"args"`
-	Nice    int      `json:"nice,omitempty"`   // its scheduling priority, from 0 to 19, the last to be served
+	Nice    int      `json:"nice,omitempty"`   // its nice value, from 0 to 19, which is served last
 	Remove  string   `json:"remove,omitempty"` // folder to delete when the parent is gone
 }
 
@@ -38,13 +38,14 @@ type ProcessConfig struct {
 }
 
 // Process is a server in a child process. The child ends when this process does,
-// however it ends: it watches a pipe whose other end only this process holds.
+// for whatever reason: it watches a pipe whose other end only this process
+// holds.
 type Process struct {
 	cmd   *exec.Cmd
 	pipe  *os.File
 	grace time.Duration
 	done  chan struct{}
-	err   error // valid once done is closed
+	err   error // valid after done is closed
 	stop  sync.Once
 }
 
@@ -93,8 +94,8 @@ func startChild(spec childSpec, env []string, logFile string, grace time.Duratio
 	return p, nil
 }
 
-// childEnvironment is what a server needs of our environment and no more: our
-// variables may hold passwords and tokens.
+// childEnvironment is the part of our environment that a server needs, and no
+// more: our variables may hold passwords and tokens.
 func childEnvironment() []string {
 	env := []string{"TZ=UTC"}
 	for _, name := range []string{"PATH", "HOME", "TMPDIR", "LANG", "LC_ALL", "GOCOVERDIR"} {
@@ -105,18 +106,19 @@ func childEnvironment() []string {
 	return env
 }
 
-// PID is the process id of the child.
+// PID returns the process id of the child.
 func (p *Process) PID() int { return p.cmd.Process.Pid }
 
-// Kill ends the child with SIGKILL and does not wait. Killing an ended child
-// is no error, and never reaches another process that has its number by then.
+// Kill ends the child with SIGKILL and does not wait. Killing an ended child is
+// not an error, and never hits another process that has got its number.
 func (p *Process) Kill() { _ = p.cmd.Process.Kill() }
 
 // Done is closed when the child has ended, for whatever reason.
 func (p *Process) Done() <-chan struct{} { return p.done }
 
-// Stop ends the child: SIGTERM where there is one, and SIGKILL when the grace period or ctx is over.
-// It returns when the child is gone. Stopping an ended child is no error.
+// Stop ends the child: with SIGTERM where that exists, and with SIGKILL when the
+// grace period or ctx is over. It returns when the child is gone. Stopping an
+// ended child is not an error.
 func (p *Process) Stop(ctx context.Context) error {
 	var err error
 	p.stop.Do(func() {
@@ -142,7 +144,7 @@ func (p *Process) Stop(ctx context.Context) error {
 	return err
 }
 
-// ended says in words how the child ended; call it only after Done.
+// ended returns in words how the child ended; call it only after Done.
 func (p *Process) ended() string {
 	if p.err == nil {
 		return "ended by itself"

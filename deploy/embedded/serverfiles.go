@@ -21,13 +21,13 @@ var (
 	usersTemplate  = template.Must(template.New("users").Parse(usersText))
 )
 
-// serverFiles is what the two files of a ClickHouse server are made of.
+// serverFiles are the values that the two files of a ClickHouse server are rendered from.
 type serverFiles struct {
 	LogLevel         string
 	Dir, Data, Users string // its folder, that of its tables, and the file of its users
 	Backups          string // the folder that backups are in
 	Logs             string // empty: to its standard output
-	Listen, From     string // addresses it listens on, and where its users may come from
+	Listen, From     string // addresses it listens on, and where its users may connect from
 	TCPPort          int
 	HTTPPort         int
 	MemoryLimit      uint64
@@ -35,17 +35,17 @@ type serverFiles struct {
 	Settings         []serverSetting
 	Library          bool
 
-	Include                 string // the file of the hashes; empty: they are here
+	Include                 string // the file with the hashes; empty: they are in this one
 	Admin, Projector, Query serverUser
 	Databases               []string
 }
 
 type serverSetting struct{ Name, Value string }
 
-// serverUser has the hash of its password, or none when that is included.
+// serverUser has the hash of its password, or none if that is included from a file.
 type serverUser struct{ User, Hash string }
 
-// passwords puts the hashes of the three users' passwords in, those that are given.
+// passwords sets the hashes of the three users' passwords, for those that are given.
 func (f *serverFiles) passwords(given map[string]string) {
 	user := func(name string) serverUser {
 		if password := given[name]; password != "" {
@@ -78,21 +78,22 @@ func hash(password string) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// Where a ClickHouse server in a container has its files, and what it listens on.
+// Where a ClickHouse server in a container has its files, and which ports it listens on.
 const (
 	ContainerConfig = "/etc/preismon/config.xml" // for --config-file
 	ContainerUsers  = "/etc/preismon/users.xml"
-	ContainerHashes = "/run/secrets/clickhouse-users" // as PasswordHashes writes it
+	ContainerHashes = "/run/secrets/clickhouse-users" // as written by PasswordHashes
 	ContainerData   = "/var/lib/clickhouse"
 
 	ContainerTCPPort  = 9000
 	ContainerHTTPPort = 8123
 )
 
-// ContainerFiles gives the two files of a ClickHouse server in a container, whose
-// only database is preismon's and those of grantAlso, as in ClickHouseConfig.
-// They are those of the embedded server, but for its places and addresses, and
-// for the passwords: their hashes are read from ContainerHashes.
+// ContainerFiles returns the two files of a ClickHouse server in a container,
+// whose only databases are preismon's and those of grantAlso, as in
+// ClickHouseConfig. They are those of the embedded server, except for its paths
+// and addresses, and for the passwords: their hashes are read from
+// ContainerHashes.
 func ContainerFiles(grantAlso string) (config, users []byte, err error) {
 	f := serverFiles{
 		LogLevel: "information", Dir: ContainerData, Data: ContainerData, Backups: ContainerData + "/backups", Users: ContainerUsers, Listen: "0.0.0.0", From: "0.0.0.0/0",
@@ -105,8 +106,8 @@ func ContainerFiles(grantAlso string) (config, users []byte, err error) {
 	return f.render()
 }
 
-// PasswordHashes is the file at ContainerHashes for the passwords of AdminUser,
-// ProjectorUser and QueryUser.
+// PasswordHashes returns the file at ContainerHashes for the passwords of
+// AdminUser, ProjectorUser and QueryUser.
 func PasswordHashes(passwords map[string]string) []byte {
 	var b strings.Builder
 	b.WriteString("<clickhouse>\n")

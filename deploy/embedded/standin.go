@@ -24,10 +24,10 @@ const librarySession = `<users>
             <grants><query>GRANT SYSTEM LISTEN ON *.*</query></grants>
         </default>`
 
-// StandIn makes this process a ClickHouse server with the two files of
-// ContainerFiles that lie in folder, by the library instead of a clickhouse
-// program: for images of tests, on machines that can pull none. It returns
-// only with an error. Files that differ for the library go to the temporary folder.
+// StandIn turns this process into a ClickHouse server with the two files of
+// ContainerFiles in folder, using the library instead of a clickhouse program:
+// for images of tests, on machines that cannot pull any. It returns only with an
+// error. Files that differ for the library go to the temporary folder.
 func StandIn(library, folder string) error {
 	config, err := os.ReadFile(filepath.Join(folder, filepath.Base(ContainerConfig)))
 	if err != nil {
@@ -53,7 +53,7 @@ func StandIn(library, folder string) error {
 	if err != nil {
 		return err
 	}
-	// A pipe that this process itself holds open: there is no other parent.
+	// A pipe that this process itself keeps open: there is no other parent.
 	var pipe [2]int
 	if err := unix.Pipe(pipe[:]); err != nil {
 		return err

@@ -6,19 +6,19 @@ import (
 	"time"
 )
 
-// How often an ended server is started again.
+// How often an ended server is restarted.
 const (
 	maxRestarts   = 5           // in a row
-	longLife      = time.Minute // a server that lived so long begins a new row
+	longLife      = time.Minute // a server that lived this long resets the count
 	firstPause    = 250 * time.Millisecond
 	longestPause  = 2 * time.Second
 	outputHistory = 4096 // bytes of the output that are logged
 )
 
-// Supervise starts the server again on its ports whenever it ends by itself, and
-// tells of each start. It returns nil when ctx ends, and an error when the
-// server ended several times in a row soon after its start, or did not start. Call it
-// once, and Stop after it has returned only.
+// Supervise restarts the server on its ports whenever it ends by itself, and
+// reports each restart. It returns nil when ctx ends, and an error if the server
+// ended several times in a row soon after its start, or did not start. Call it
+// once, and call Stop only after it has returned.
 func (c *ClickHouse) Supervise(ctx context.Context, restarted func()) error {
 	began, restarts := time.Now(), 0
 	for {
@@ -58,7 +58,8 @@ func (c *ClickHouse) Supervise(ctx context.Context, restarted func()) error {
 	}
 }
 
-// pause waits before a restart, longer after each but the first; false: ctx ended.
+// pause waits before a restart, longer each time but not before the first;
+// false: ctx ended.
 func pause(ctx context.Context, restarts int) bool {
 	if restarts == 0 {
 		return ctx.Err() == nil

@@ -1,5 +1,6 @@
-// Package runbook is what to do when an alert of deploy/prometheus fires, by the
-// names of the alerts. Query nodes serve it, so that an alert can link to it.
+// Package runbook describes what to do when an alert of deploy/prometheus fires,
+// by the names of the alerts. Query nodes serve it, so that an alert can link to
+// it.
 package runbook
 
 import _ "embed"

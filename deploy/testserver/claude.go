@@ -11,8 +11,8 @@ import (
 )
 
 // Claude Code, pinned by version and integrity. It is 400 MB, which is why it is
-// not among the other programs of npm: only who runs it gets it. To change it,
-// edit package.json and run, in its folder,
+// not among the other npm programs: only tests that run it fetch it. To change
+// it, edit package.json and run, in its folder,
 // `npm install --package-lock-only --omit-lockfile-registry-resolved`.
 //
 //go:embed claude/package.json claude/package-lock.json
@@ -20,7 +20,7 @@ var claudeFiles embed.FS
 
 const claudePackage = "@anthropic-ai/claude-code-linux-x64"
 
-// ClaudeCode gives the path of Claude Code's program.
+// ClaudeCode returns the path of Claude Code's program.
 func ClaudeCode(tb testing.TB) string {
 	tb.Helper()
 	Full(tb, "Claude Code")
@@ -39,7 +39,7 @@ func ClaudeCode(tb testing.TB) string {
 	path, err := builtProgram(ctx, "claude", wanted.Dependencies[claudePackage], func(into string) *exec.Cmd {
 		for _, name := range []string{"package.json", "package-lock.json"} {
 			content, _ := claudeFiles.ReadFile("claude/" + name)
-			_ = os.WriteFile(filepath.Join(into, name), content, 0o644) // without it npm says so
+			_ = os.WriteFile(filepath.Join(into, name), content, 0o644) // npm reports if it is missing
 		}
 		return exec.CommandContext(ctx, "sh", "-ec", "npm ci --ignore-scripts --no-audit --no-fund && mv node_modules/"+claudePackage+"/claude .")
 	})

@@ -12,7 +12,7 @@ import (
 	"sync"
 	"testing"
 
-	_ "github.com/ClickHouse/clickhouse-go/v2" // the driver to make databases with
+	_ "github.com/ClickHouse/clickhouse-go/v2" // the driver used to create databases
 	dockercontainer "github.com/moby/moby/api/types/container"
 	"github.com/testcontainers/testcontainers-go"
 	"github.com/testcontainers/testcontainers-go/wait"
@@ -20,27 +20,27 @@ import (
 	"preismon/deploy/embedded"
 )
 
-// databasePrefix begins the name of every database of a test.
+// databasePrefix begins the name of every test database.
 const databasePrefix = "preismon_test_"
 
-// ClickHouseServer is a fresh, empty database on a real server, as its three users see it.
+// ClickHouseServer is a new, empty database on a real server, as its three users see it.
 type ClickHouseServer struct {
 	Database     string
 	AdminDSN     string // native, may do everything
 	ProjectorDSN string // native, reads and writes the database
 	QueryDSN     string // native, reads the database, readonly=2
-	HTTPURL      string // HTTP interface without credentials; empty when the server was named by its DSN
-	PID          int    // of an embedded server, else 0
+	HTTPURL      string // HTTP interface without credentials; empty if the server was named by its DSN
+	PID          int    // of an embedded server, otherwise 0
 	server       *clickHouse
 }
 
-// clickHouse is the one server of this test process.
+// clickHouse is the only server of this test process.
 type clickHouse struct {
 	admin    *sql.DB
 	adminDSN string // of the database default or preismon
 
-	// What is not known of a server named by its DSN.
-	dsnAs    func(user, database string) string // nil for such a one
+	// What is unknown for a server named by its DSN.
+	dsnAs    func(user, database string) string // nil for such a server
 	password func(user string) string
 	httpURL  string
 	pid      int
@@ -91,7 +91,7 @@ func (s *clickHouse) startEmbedded(ctx context.Context) error {
 	return nil
 }
 
-// startContainer starts a server with the files, and so with the users, of an
+// startContainer starts a server with the files, and so the users, of an
 // embedded one.
 func (s *clickHouse) startContainer(ctx context.Context, image string) error {
 	config, users, err := embedded.ContainerFiles(databasePrefix + "*")
@@ -117,7 +117,7 @@ func (s *clickHouse) startContainer(ctx context.Context, image string) error {
 	s.password = func(user string) string { return passwords[user] }
 	s.dsnAs = func(user, database string) string {
 		if database == "" {
-			database = "default" // there is no other one yet
+			database = "default" // no other one exists yet
 		}
 		return (&url.URL{Scheme: "clickhouse", User: url.UserPassword(user, passwords[user]), Host: address, Path: "/" + database}).String()
 	}
@@ -127,8 +127,9 @@ func (s *clickHouse) startContainer(ctx context.Context, image string) error {
 	return err
 }
 
-// ClickHouse gives a fresh database, dropped at the end of the test. The process
-// has one server; its start takes a fifth of a second when the library is cached.
+// ClickHouse returns a new database, dropped at the end of the test. The process
+// has one server; its start takes a fifth of a second when the library is
+// cached.
 func ClickHouse(tb testing.TB) *ClickHouseServer {
 	tb.Helper()
 	s, err := clickHouseOnce()
@@ -156,7 +157,7 @@ func ClickHouse(tb testing.TB) *ClickHouseServer {
 		c.PID = s.pid
 		return c
 	}
-	// Elsewhere users are made by SQL, with the rights of the embedded ones.
+	// On other servers users are created by SQL, with the rights of the embedded ones.
 	projector, query, password := name+"_projector", name+"_query", rand.Text()
 	common := "use_query_condition_cache = 0, async_insert = 0, timeout_overflow_mode = 'throw', read_overflow_mode = 'throw', result_overflow_mode = 'throw'"
 	if err := exec(tb.Context(),
@@ -194,8 +195,9 @@ func ClickHouse(tb testing.TB) *ClickHouseServer {
 	return c
 }
 
-// HTTPAs is the HTTP interface with one of the three users' credentials, for
-// comparisons with ClickHouse's own formats. It fails for servers named by DSN.
+// HTTPAs returns the HTTP interface with the credentials of one of the three
+// users, for comparisons with ClickHouse's own formats. It fails for servers
+// named by DSN.
 func (c *ClickHouseServer) HTTPAs(tb testing.TB, user string) string {
 	tb.Helper()
 	if c.server.password == nil {

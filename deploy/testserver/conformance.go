@@ -13,25 +13,25 @@ import (
 )
 
 // Conformance is a run of the MCP conformance suite. It compares how scenarios
-// end with the list in a file. That has a line for each scenario, and one for
-// each check of it that does not apply:
+// end with the list in a file. The list has a line for each scenario, and one
+// for each of its checks that does not apply:
 //
 //	tools-list
 //	tools-list some-check: why it does not apply
 //	ping: why none of its checks applies
 //
-// A scenario that is not in the list, or in it and not run, fails the test, as
-// does one that does not apply and passes. Checks that the suite skips or
-// warns of count as failed. Lines with # are comments.
+// A scenario that is not in the list, or that is but did not run, fails the
+// test, as does one that does not apply but passes. Checks that the suite skips
+// or warns about count as failed. Lines with # are comments.
 type Conformance struct {
 	Of     string   // what is tested: "server" or "authorization"
 	Args   []string // which one, and which scenarios
 	List   string
-	Partly bool      // other scenarios than those of the list do not matter
-	Output io.Writer // gets what the suite says, while it runs
+	Partly bool      // scenarios that are not in the list do not matter
+	Output io.Writer // receives the suite's output while it runs
 }
 
-// Run fails the test where the suite and the list disagree.
+// Run fails the test if the suite and the list disagree.
 func (c Conformance) Run(tb testing.TB) {
 	tb.Helper()
 	results := tb.TempDir()
@@ -41,7 +41,7 @@ func (c Conformance) Run(tb testing.TB) {
 	if c.Output != nil {
 		run.Stdout = io.MultiWriter(&out, c.Output)
 	}
-	err := run.Run() // fails where a scenario does
+	err := run.Run() // fails if a scenario does
 	list := c.List
 	ended := conformanceResults(tb, results)
 	if len(ended) == 0 {
@@ -67,16 +67,17 @@ func (c Conformance) Run(tb testing.TB) {
 	tb.Logf("conformance: %s: %d scenarios, %d checks pass, %d do not apply", filepath.Base(list), scenarios, checks, inapplicable)
 }
 
-// conformanceCheck is what the suite says of one check.
+// conformanceCheck is what the suite reports about one check.
 type conformanceCheck struct {
 	ID      string `json:"id"`
 	Status  string `json:"status"` // SUCCESS, FAILURE, WARNING, SKIPPED, INFO
 	Message string `json:"errorMessage"`
 }
 
-// compareChecks: checks with a reason do not pass, all others do. The empty id
-// is a reason for all of them but one: messages are always by the schema. It
-// counts those that pass, and those that do not and need not.
+// compareChecks requires that checks with a reason do not pass, and all others
+// do. The empty id is a reason for all of them except one: messages always
+// follow the schema. It returns the number of those that pass, and of those that
+// do not and need not.
 func compareChecks(tb testing.TB, scenario string, checks []conformanceCheck, excused map[string]bool) (passed, inapplicable int) {
 	tb.Helper()
 	failed := map[string]bool{}
@@ -104,7 +105,7 @@ func compareChecks(tb testing.TB, scenario string, checks []conformanceCheck, ex
 	return passed, inapplicable
 }
 
-// conformanceResults reads the checks of each scenario, which lie in folders
+// conformanceResults reads the checks of each scenario, which are in folders
 // named server-SCENARIO-TIME or authorization-server-SCENARIO-TIME.
 func conformanceResults(tb testing.TB, folder string) map[string][]conformanceCheck {
 	tb.Helper()

@@ -18,13 +18,13 @@ var images = map[string]string{
 	"minio":      "preismon-minio:7aac2a2c5b7c",
 }
 
-// reaperImage is of testcontainers-go and removes containers of killed tests.
-// TESTCONTAINERS_RYUK_DISABLED does without.
+// reaperImage belongs to testcontainers-go and removes containers of killed
+// tests. With TESTCONTAINERS_RYUK_DISABLED it is not needed.
 const reaperImage = "testcontainers/ryuk:0.14.0"
 
-// image gives the image to start a container of, or nothing where a Docker
-// engine, or an image, is missing: none is ever pulled. With ImagesVariable
-// that is an error instead.
+// image returns the image to start a container of, or "" if a Docker engine, or
+// an image, is missing: none is ever pulled. With ImagesVariable that is an
+// error instead.
 func image(name string) (string, error) {
 	prefix := os.Getenv(ImagesVariable)
 	needed := []string{images[name]}

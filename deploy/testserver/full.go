@@ -12,13 +12,13 @@ import (
 
 // FullVariable switches on what `go test ./...` leaves out, if it is "full":
 // tests that need a Docker engine, a browser or a build of MinIO, minutes of
-// faults and load, and most of the repetitions of what is drawn at random. Then
-// a missing part is a failure.
+// fault and load tests, and most of the repetitions of random tests. A missing
+// part is then a failure.
 const FullVariable = "PREISMON_TEST"
 
 func full() bool { return os.Getenv(FullVariable) == "full" }
 
-// Full skips the test, saying what is left out, unless FullVariable asks for
+// Full skips the test, and says what is left out, unless FullVariable requests
 // everything.
 func Full(t testing.TB, leftOut string) {
 	t.Helper()
@@ -27,9 +27,9 @@ func Full(t testing.TB, leftOut string) {
 	}
 }
 
-// Often is how many times a test repeats what it draws at random, or how many
-// cases it takes of what it multiplies: all if FullVariable asks for everything,
-// else quick, which has to have each kind of case.
+// Often returns how many times a random test repeats, or how many cases a
+// combinatorial test takes: all if FullVariable requests everything, otherwise
+// quick, which must cover each kind of case.
 func Often(quick, all int) int {
 	if full() {
 		return all
@@ -37,18 +37,18 @@ func Often(quick, all int) int {
 	return quick
 }
 
-// Check is rapid.Check. Unless FullVariable or a flag of rapid asks for others,
-// it takes as many as quick says, the first ones of one seed.
+// Check is rapid.Check. Unless FullVariable or a flag of rapid requests others,
+// it runs the first quick cases of one fixed seed.
 func Check(t *testing.T, quick int, property func(*rapid.T)) {
 	t.Helper()
 	CheckOften(t, quick, 100, property)
 }
 
-// CheckOften is Check, that takes as many as all says where everything is asked
-// for: less than a hundred, where each is a second of a server.
+// CheckOften is Check with all cases if everything is requested: fewer than a
+// hundred, for cases that each take a second of a server.
 func CheckOften(t *testing.T, quick, all int, property func(*rapid.T)) {
 	t.Helper()
-	checking.Lock() // the flags are the process's
+	checking.Lock() // the flags are shared by the process
 	defer checking.Unlock()
 	checks, seed := flag.Lookup("rapid.checks"), flag.Lookup("rapid.seed")
 	if checks.Value.String() == "100" && seed.Value.String() == "0" {
@@ -61,7 +61,7 @@ func CheckOften(t *testing.T, quick, all int, property func(*rapid.T)) {
 			if err := f.Value.Set(strconv.Itoa(value)); err != nil {
 				t.Fatal(err)
 			}
-			defer f.Value.Set(was) //nolint:errcheck // it was that
+			defer f.Value.Set(was) //nolint:errcheck // it was valid before
 		}
 	}
 	rapid.Check(t, property)

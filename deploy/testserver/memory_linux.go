@@ -5,10 +5,10 @@ import (
 	"syscall"
 )
 
-// inMemory is where servers keep their files: /dev/shm where that has room for
-// those of all packages that are tested at once, else the temporary folder.
-// ClickHouse makes and deletes a dozen files for each insert, which takes a file
-// system on a disk up to a third of the time of all tests
+// inMemory returns where servers keep their files: /dev/shm if that has room for
+// those of all packages that are tested at once, otherwise the temporary folder.
+// ClickHouse creates and deletes a dozen files for each insert, which takes a
+// file system on a disk up to a third of the time of all tests
 // (contracts/decisions/062-what-takes-the-time-of-tests.md).
 func inMemory() string {
 	const shared, room = "/dev/shm", 8 << 30

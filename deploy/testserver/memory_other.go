@@ -4,5 +4,5 @@ package testserver
 
 import "os"
 
-// inMemory is where servers keep their files.
+// inMemory returns where servers keep their files.
 func inMemory() string { return os.TempDir() }

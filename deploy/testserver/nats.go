@@ -18,13 +18,13 @@ import (
 	"preismon/deploy/embedded"
 )
 
-// natsConfig has what matters of deploy/nats/nats.conf, and no users.
+// natsConfig has the relevant settings of deploy/nats/nats.conf, and no users.
 const natsConfig = `max_payload: 8MB
 max_pending: 32MB
 jetstream { store_dir: /data, max_memory_store: 256MB }
 `
 
-// NATS gives the address, with credentials, of a JetStream server without
+// NATS returns the address, with credentials, of a JetStream server without
 // streams, shut down at the end of the test. A server named in the environment
 // is used by one test at a time, across processes, and emptied for it.
 func NATS(tb testing.TB) string {

@@ -15,7 +15,7 @@ import (
 )
 
 // builtProgram returns a program in the cache folder, built there once: build
-// prepares the command that leaves it, by its name, in an empty folder.
+// prepares the command that leaves it, under its name, in an empty folder.
 func builtProgram(ctx context.Context, name, version string, build func(into string) *exec.Cmd) (string, error) {
 	cache, err := embedded.CacheDir()
 	if err != nil {
@@ -53,8 +53,8 @@ func builtProgram(ctx context.Context, name, version string, build func(into str
 
 const composeVersion = "v2.40.3"
 
-// composeModule is a module that only exists to build Docker Compose in: its
-// own excludes versions, which `go install` refuses.
+// composeModule is a module that only exists to build Docker Compose in:
+// Compose's own module excludes versions, which `go install` refuses.
 const composeModule = `module compose
 
 go 1.26
@@ -66,7 +66,7 @@ exclude github.com/davecgh/go-spew v1.1.2-0.20180830191138-d8f796af33cc
 exclude github.com/pmezard/go-difflib v1.0.1-0.20181226105442-5d4384ee4fb2
 `
 
-// Compose prepares a run of Docker Compose, built from its source: few systems
+// Compose prepares a run of Docker Compose, built from source: few systems
 // package its second version. It ends with the test.
 func Compose(tb testing.TB, args ...string) *exec.Cmd {
 	tb.Helper()
@@ -74,7 +74,7 @@ func Compose(tb testing.TB, args ...string) *exec.Cmd {
 	ctx, cancel := context.WithTimeout(context.Background(), fetchLimit)
 	defer cancel()
 	program, err := builtProgram(ctx, "docker-compose", composeVersion, func(into string) *exec.Cmd {
-		_ = os.WriteFile(filepath.Join(into, "go.mod"), []byte(composeModule), 0o644) // without it the build says so
+		_ = os.WriteFile(filepath.Join(into, "go.mod"), []byte(composeModule), 0o644) // the build reports if it is missing
 		cmd := exec.CommandContext(ctx, "go", "build", "-mod=mod", "-o", "docker-compose", "github.com/docker/compose/v2/cmd")
 		cmd.Env = append(os.Environ(), "GOFLAGS=", "GOWORK=off", "CGO_ENABLED=0")
 		return cmd

@@ -11,9 +11,9 @@ import (
 // Without it a missing one is a failure.
 const NoPrometheusVariable = "PREISMON_TEST_NO_PROMETHEUS"
 
-// Prometheus gives the path of a Prometheus: the system's, else the one of
-// Debian's package, whose file is unpacked into the cache folder and not
-// installed, for that would start a service.
+// Prometheus returns the path of a Prometheus: the system's, otherwise the one
+// in Debian's package, whose file is unpacked into the cache folder and not
+// installed, because that would start a service.
 func Prometheus(tb testing.TB) string {
 	tb.Helper()
 	Full(tb, "a Prometheus")

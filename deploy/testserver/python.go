@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// Pandas gives the path of a Python that has pandas, which the system has to
-// bring.
+// Pandas returns the path of a Python that has pandas, which the system must
+// provide.
 func Pandas(tb testing.TB) string {
 	tb.Helper()
 	Full(tb, "a Python with pandas")

@@ -19,14 +19,14 @@ import (
 	"preismon/deploy/embedded"
 )
 
-// The last MinIO server that can be built; there are no images of it any more.
+// The last MinIO server that can be built; its images are no longer available.
 const (
 	minioModule  = "github.com/minio/minio"
 	minioVersion = "v0.0.0-20260212201848-7aac2a2c5b7c"
 )
 
-// S3Server is an S3 endpoint without TLS, and the name of a bucket that does not
-// exist yet and that no other test uses.
+// S3Server is an S3 endpoint without TLS, with the name of a bucket that does
+// not exist yet and that no other test uses.
 type S3Server struct {
 	Endpoint  string // host:port
 	AccessKey string
@@ -36,7 +36,7 @@ type S3Server struct {
 
 var s3Once = sync.OnceValues(startS3)
 
-// S3 gives a fresh bucket name on a real MinIO. The process has one server. The
+// S3 returns a new bucket name on a real MinIO. The process has one server. The
 // first use on a machine builds it, which takes minutes.
 func S3(tb testing.TB) S3Server {
 	tb.Helper()
@@ -86,7 +86,7 @@ func startS3() (S3Server, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return s, err
 	}
-	variables := []string{"MINIO_BROWSER=off", "MINIO_UPDATE=off", "MINIO_CI_CD=on"} // the last: a root disk will do
+	variables := []string{"MINIO_BROWSER=off", "MINIO_UPDATE=off", "MINIO_CI_CD=on"} // the last: a root disk is acceptable
 	for name, value := range env {
 		variables = append(variables, name+"="+value)
 	}
@@ -138,8 +138,8 @@ func runMinIO(ctx context.Context, program, folder, dir, address string, env []s
 	}
 }
 
-// MinIOProgram gives the path of the MinIO program, without libc, that S3 runs
-// where there are no containers.
+// MinIOProgram returns the path of the MinIO program, without libc, that S3 runs
+// if there are no containers.
 func MinIOProgram(tb testing.TB) string {
 	tb.Helper()
 	Full(tb, "MinIO, which is built first")

@@ -11,20 +11,20 @@ import (
 	"preismon/deploy/embedded"
 )
 
-// Shard is a ClickHouse server of its own process that is one shard of a
-// cluster, with the database of preismon, which is empty.
+// Shard is a ClickHouse server in its own process that is one shard of a
+// cluster, with the empty database of preismon.
 type Shard struct {
 	*embedded.ClickHouse
 	cfg embedded.ClickHouseConfig
 }
 
-// Cluster is the name of the cluster that all shards of n servers are in. The
-// first k of them are the shards of the cluster Cluster(k), too.
+// Cluster returns the name of the cluster whose shards are the first k servers;
+// with k = n, all of them.
 func Cluster(k int) string { return fmt.Sprintf("shards_%d", k) }
 
 // Shards starts n embedded servers, each with a share of the processors, which
-// know each other as the shards of a cluster without replicas. They end with
-// the test.
+// know each other as the shards of a cluster without replicas. They end with the
+// test.
 func Shards(tb testing.TB, n int) []*Shard {
 	tb.Helper()
 	dir, err := base()
@@ -58,7 +58,7 @@ func Shards(tb testing.TB, n int) []*Shard {
 	return shards
 }
 
-// Start starts a shard that was stopped or killed, where it was.
+// Start starts a stopped or killed shard again, in its folder and on its port.
 func (s *Shard) Start(tb testing.TB) {
 	tb.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), fetchLimit)

@@ -11,8 +11,9 @@ import (
 	"testing"
 )
 
-// Shared is what several tests of a package only read, made when one first asks
-// for it. What Make cleans up, Main does at the end of the process.
+// Shared is something that several tests of a package only read, made when the
+// first test requests it. Main runs the cleanups of Make at the end of the
+// process.
 type Shared[W any] struct {
 	Make func(testing.TB) W
 
@@ -21,7 +22,7 @@ type Shared[W any] struct {
 	it   W
 }
 
-// Get gives it, made if need be.
+// Get returns it, and makes it first if necessary.
 func (s *Shared[W]) Get(t testing.TB) W {
 	t.Helper()
 	s.mu.Lock()
@@ -42,8 +43,9 @@ func Main(m *testing.M) {
 	os.Exit(code)
 }
 
-// AtOnce lets so many parallel tests of a package run at a time, unless the
-// flag -parallel says how many; processors would be too few for tests that wait.
+// AtOnce lets n parallel tests of a package run at a time, unless the flag
+// -parallel sets a number. The default, the number of processors, is too low
+// for tests that wait.
 func AtOnce(n int) {
 	if err := flag.Set("test.parallel", strconv.Itoa(n)); err != nil {
 		panic(err)

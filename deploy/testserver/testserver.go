@@ -1,11 +1,12 @@
-// Package testserver gives tests real servers: ClickHouse, NATS with JetStream,
-// and S3 (MinIO). Tests of every package use it; nothing else does.
+// Package testserver provides tests with real servers: ClickHouse, NATS with
+// JetStream, and S3 (MinIO). Tests of every package use it; nothing else does.
 //
-// A server is, in this order: the one named in the environment, a container when
-// a Docker engine is there and has the image already (nothing is ever pulled), or
-// an embedded one. Each call gives a database, server or bucket nobody else uses.
-// A server that cannot be had fails the test with what to do; it never skips it.
-// Embedded servers end with the test process, also when that is killed.
+// A server is, in this order: the one named in the environment, a container if
+// there is a Docker engine that already has the image (nothing is ever pulled),
+// or an embedded one. Each call returns a database, server or bucket that no
+// other test uses. A server that is not available fails the test with what to
+// do; it never skips it. Embedded servers end with the test process, even if
+// that is killed.
 package testserver
 
 import (
@@ -32,7 +33,7 @@ const (
 	S3SecretKeyVariable = "PREISMON_TEST_S3_SECRET_KEY"  //
 	ImagesVariable      = "PREISMON_TEST_IMAGES"         // containers of the images PREFIX/clickhouse, PREFIX/nats and PREFIX/minio, and nothing else
 	folderPattern       = "preismon-testserver-*"        // of embedded servers; see inMemory
-	serverGrace         = 5 * time.Second                // to end
+	serverGrace         = 5 * time.Second                // for a server to end
 	startLimit          = 2 * time.Minute                // to start, without fetching or building
 	fetchLimit          = 15 * time.Minute               // to fetch and build
 )
@@ -41,20 +42,20 @@ func logger() *slog.Logger {
 	return slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelInfo}))
 }
 
-// unique returns a name with a random end, fit for databases, users and buckets.
+// unique returns a name with a random suffix, valid for databases, users and buckets.
 func unique(prefix string) string {
 	return prefix + strings.ToLower(rand.Text()[:16])
 }
 
-// folder makes a folder for the servers of this process. It is locked
-// as long as the process lives; folders of processes that were killed before
-// their servers could remove them are removed here.
+// folder creates a folder for the servers of this process. It is locked as long
+// as the process lives; folders of processes that were killed before their
+// servers could remove them are removed here.
 func folder() (string, error) {
 	parent := inMemory()
 	old, _ := filepath.Glob(filepath.Join(parent, folderPattern))
 	for _, dir := range old {
 		if st, err := os.Stat(dir); err != nil || time.Since(st.ModTime()) < time.Minute {
-			continue // may be in the making
+			continue // may be under construction
 		}
 		lock := flock.New(filepath.Join(dir, "lock"), flock.SetFlag(os.O_RDONLY))
 		if ok, err := lock.TryLock(); err == nil && ok {
@@ -80,7 +81,7 @@ var locks []*flock.Flock
 // base is the folder of this test process.
 var base = sync.OnceValues(folder)
 
-// cleanup runs at the end of the test, when its context is over already.
+// cleanup runs f at the end of the test, when the test's context is already over.
 func cleanup(tb testing.TB, what string, f func(ctx context.Context) error) {
 	tb.Cleanup(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)

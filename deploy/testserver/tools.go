@@ -18,11 +18,11 @@ import (
 	"preismon/deploy/embedded"
 )
 
-// The programs and packages of npm that tests run, pinned with all they need
-// by version and integrity. newman runs Postman collections, redocly lints
-// OpenAPI; conformance and inspector speak MCP to a server, and need a later
-// Node than Debian's, which is a package too; the rest is for our scripts.
-// To change them, edit package.json and run, in its folder,
+// The npm programs and packages that tests run, pinned with all their
+// dependencies by version and integrity. newman runs Postman collections,
+// redocly lints OpenAPI; conformance and inspector speak MCP to a server, and
+// need a later Node than Debian's, which is a package too; the rest is for our
+// scripts. To change them, edit package.json and run, in its folder,
 // `npm install --package-lock-only --omit-lockfile-registry-resolved`.
 //
 //go:embed tools/package.json tools/package-lock.json
@@ -30,23 +30,23 @@ var toolFiles embed.FS
 
 var toolsOnce = sync.OnceValues(installTools)
 
-// Tool gives the path of an npm program. The first use on a machine installs
+// Tool returns the path of an npm program. The first use on a machine installs
 // all of them into the user's cache folder.
 func Tool(tb testing.TB, name string) string {
 	tb.Helper()
 	return filepath.Join(packages(tb, name), ".bin", name)
 }
 
-// Node prepares a run of a program or a script by the Node of the npm
+// Node prepares a run of a program or a script with the Node of the npm
 // packages. It ends with the test.
 func Node(tb testing.TB, args ...string) *exec.Cmd {
 	tb.Helper()
 	return exec.CommandContext(tb.Context(), Tool(tb, "node"), args...)
 }
 
-// Scripts copies a folder of ES modules to a place where they can import the
-// npm packages, and gives its path. They find their packages by the folders
-// above them only.
+// Scripts copies a folder of ES modules to a place where they can import the npm
+// packages, and returns its path. They find packages only in the folders above
+// them.
 func Scripts(tb testing.TB, folder string) string {
 	tb.Helper()
 	dir := tb.TempDir()
@@ -59,7 +59,7 @@ func Scripts(tb testing.TB, folder string) string {
 	return dir
 }
 
-// Chromium gives the path of the browser, which the system has to bring.
+// Chromium returns the path of the browser, which the system must provide.
 func Chromium(tb testing.TB) string {
 	tb.Helper()
 	Full(tb, "a browser")
@@ -70,7 +70,7 @@ func Chromium(tb testing.TB) string {
 	return path
 }
 
-// packages gives the folder node_modules.
+// packages returns the folder node_modules.
 func packages(tb testing.TB, who string) string {
 	tb.Helper()
 	dir, err := toolsOnce()

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// Changes are rows that became visible, or alerts, in that order, and how to go
-// on.
+// Changes are rows that became visible, or alerts, in that order, and how to
+// continue.
 type Changes struct {
 	Data     []json.RawMessage `json:"data"`
 	Progress struct {
@@ -18,18 +18,18 @@ type Changes struct {
 	} `json:"progress"`
 }
 
-// changesAtOnce is how many rows of a feed are asked for at once.
+// changesAtOnce is how many rows of a feed are requested at once.
 const changesAtOnce = 1_000
 
-// Changes reads what became visible since a token, and waits so long, at most
-// 25 seconds, for the first row. Without a token it gives one of now, for what
-// the parameters select.
+// Changes reads what became visible since a token. It waits up to the given
+// time, at most 25 seconds, for the first row. Without a token it returns one
+// for this moment, for what the parameters select.
 func (c *Client) Changes(ctx context.Context, since string, params url.Values, wait time.Duration) (*Changes, error) {
 	return c.feed(ctx, "/ext/v1/changes", since, params, wait)
 }
 
 // Alerts reads what fired since a token, as Changes does; without a token it
-// begins with the rule that the parameters are.
+// starts with the rule in the parameters.
 func (c *Client) Alerts(ctx context.Context, since string, params url.Values, wait time.Duration) (*Changes, error) {
 	return c.feed(ctx, "/ext/v1/alerts", since, params, wait)
 }
@@ -45,7 +45,7 @@ func (c *Client) feed(ctx context.Context, path, since string, params url.Values
 	return &found, c.get(ctx, path, params, &found)
 }
 
-// Restart tells whether an error says that a feed cannot go on from its token.
+// Restart reports whether an error means that a feed cannot continue from its token.
 func Restart(err error) bool {
 	switch codeOf(err) {
 	case "CHANGES_SCOPE_CHANGED", "CHANGES_HISTORY_REBUILT", "CHANGES_TOKEN_EXPIRED":

@@ -1,9 +1,8 @@
-// Package client reads the public surface of any preismon server. It knows
-// HTTP and the contract, and nothing of the server's packages. What it reads
-// is whole, in order and without a doubled row, or an error says what is
-// missing. It follows every cursor to its end, waits as long as rate limits
-// say, goes on after a broken stream, and reads in slices what is refused as
-// too broad.
+// Package client reads the public surface of any preismon server. It knows HTTP
+// and the contract, but not the server's packages. What it reads is complete, in
+// order and without duplicate rows; otherwise an error says what is missing. It
+// follows every cursor to its end, waits as long as rate limits require, resumes
+// after a broken stream, and reads in slices what is refused as too broad.
 package client
 
 import (
@@ -19,27 +18,27 @@ import (
 	"preismon/contracts"
 )
 
-// Config says which server to read, and how. The zero values of all but URL
-// are usable.
+// Config configures which server to read, and how. The zero values of all fields
+// except URL are usable.
 type Config struct {
 	URL       string // base address, http or https
 	Token     contracts.Secret
 	Transport http.RoundTripper
-	// Patience is how long one request may wait altogether, for a limit to end
-	// or for a server to come back; default 10 minutes.
+	// Patience is how long one request may wait in total for a limit to end or
+	// for a server to come back; default 10 minutes.
 	Patience time.Duration
-	// Stall is how long an answer may stand still before it counts as broken;
-	// default one minute.
+	// Stall is how long an answer may make no progress before it counts as
+	// broken; default one minute.
 	Stall time.Duration
-	// Wait waits, for tests; default is the clock.
+	// Wait waits; default is the clock. Tests replace it.
 	Wait func(context.Context, time.Duration) error
-	// Notice is told in a sentence what people may want to know: waits, breaks,
-	// slices.
+	// Notice receives sentences that people may want to read: about waits,
+	// breaks, slices.
 	Notice func(string)
 }
 
-// Client reads one server with one token, one request at a time. It is not
-// for several goroutines.
+// Client reads one server with one token, one request at a time. It is not safe
+// for concurrent use.
 type Client struct {
 	cfg   Config
 	base  *url.URL
@@ -47,10 +46,10 @@ type Client struct {
 	pause time.Duration // before the next request
 	skew  time.Duration // the server's clock ahead of ours
 
-	answered bool // the server is one that answers
+	answered bool // the server has answered at least once
 }
 
-// New checks the address and starts nothing.
+// New checks the address; it does not connect.
 func New(cfg Config) (*Client, error) {
 	base, err := ParseURL(cfg.URL)
 	if err != nil {
@@ -71,7 +70,7 @@ func New(cfg Config) (*Client, error) {
 	return &Client{cfg: cfg, base: base, http: &http.Client{Transport: cfg.Transport}}, nil
 }
 
-// ParseURL reads the base address of a server, without a slash at its end.
+// ParseURL parses the base address of a server and drops slashes at its end.
 func ParseURL(text string) (*url.URL, error) {
 	u, err := url.Parse(strings.TrimRight(text, "/"))
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" {
@@ -81,7 +80,8 @@ func ParseURL(text string) (*url.URL, error) {
 	return u, nil
 }
 
-// now is the time of the server, to the second, as far as it told.
+// now returns the server's time, to the second, as far as it has been learnt
+// from answers.
 func (c *Client) now() time.Time { return time.Now().Add(c.skew) }
 
 func sleep(ctx context.Context, d time.Duration) error {
@@ -95,7 +95,7 @@ func sleep(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// request is what is asked; a body makes it a POST.
+// request is a request to send; post makes it a POST.
 type request struct {
 	path   string
 	params url.Values
@@ -104,8 +104,8 @@ type request struct {
 	body   string
 }
 
-// once sends a request a single time. The answer's body breaks when it stands
-// still.
+// once sends a request a single time. The answer's body fails when it makes no
+// progress.
 func (c *Client) once(ctx context.Context, r request) (*http.Response, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	method, body := http.MethodGet, io.Reader(nil)
@@ -142,7 +142,7 @@ func (c *Client) once(ctx context.Context, r request) (*http.Response, error) {
 
 var errStall = errors.New("the server sent nothing for too long")
 
-// liveBody is a body that must keep going.
+// liveBody is a body that fails when it stalls.
 type liveBody struct {
 	io.ReadCloser
 	ctx    context.Context // of the request
@@ -154,7 +154,7 @@ type liveBody struct {
 func (b *liveBody) Read(p []byte) (int, error) {
 	b.still.Reset(b.limit)
 	n, err := b.ReadCloser.Read(p)
-	b.still.Stop() // whoever reads may take their time
+	b.still.Stop() // the reader may take its time
 	if err != nil && errors.Is(context.Cause(b.ctx), errStall) {
 		err = errStall
 	}

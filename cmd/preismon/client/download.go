@@ -12,10 +12,10 @@ import (
 	"strings"
 )
 
-// File is an archived file of an order, as it is being downloaded.
+// File is an archived file of an order during its download.
 type File struct {
-	Name string // a bare file name, fit for a folder
-	Size int64  // -1: not known
+	Name string // a bare file name, safe to use in a folder
+	Size int64  // -1: unknown
 	c    *Client
 	req  request
 	ctx  context.Context // of the download
@@ -24,12 +24,12 @@ type File struct {
 	at   int64
 }
 
-// Download asks for a file; kind is "exports" or "imports", params those of
-// the contract. Read gives its bytes, also across breaks of the transfer.
+// Download requests a file; kind is "exports" or "imports", params those of the
+// contract. Read returns its bytes, and resumes interrupted transfers.
 func (c *Client) Download(ctx context.Context, kind, orderID string, params url.Values) (*File, error) {
 	f := &File{c: c, ctx: ctx, req: request{path: "/v1/orders/" + url.PathEscape(orderID) + "/" + kind + "/history/download", params: params}}
-	// The bytes of the archive, not of a compression on the way: parts of the
-	// former can be asked for.
+	// Request the bytes of the archive, not a compressed form: only the former
+	// can be requested in parts.
 	f.req.header = http.Header{"Accept-Encoding": {"identity"}}
 	resp, err := c.do(ctx, f.req)
 	if err != nil {
@@ -40,8 +40,8 @@ func (c *Client) Download(ctx context.Context, kind, orderID string, params url.
 	return f, nil
 }
 
-// fileName takes the name out of Content-Disposition, without any folder and
-// without what a file system or a terminal could take amiss.
+// fileName extracts the name from Content-Disposition, without any folder and
+// without characters that a file system or a terminal could misinterpret.
 func fileName(disposition string) string {
 	_, params, _ := mime.ParseMediaType(disposition)
 	name := path.Base(strings.ReplaceAll(params["filename"], `\`, "/"))
@@ -57,14 +57,14 @@ func fileName(disposition string) string {
 	return name
 }
 
-// Read implements io.Reader. Where the transfer breaks, it goes on at the same
-// byte of the same content, or fails.
+// Read implements io.Reader. If the transfer breaks, it resumes at the same byte
+// of the same content, or fails.
 func (f *File) Read(p []byte) (int, error) {
 	for streak := 0; ; streak++ {
 		n, err := f.body.Read(p)
 		f.at += int64(n)
 		if n > 0 {
-			return n, nil // an error comes again
+			return n, nil // an error comes again on the next read
 		}
 		if err == nil || errors.Is(err, io.EOF) && (f.Size < 0 || f.at == f.Size) {
 			return 0, err
@@ -99,5 +99,5 @@ func (f *File) goOn() error {
 	return nil
 }
 
-// Close ends the download.
+// Close closes the download.
 func (f *File) Close() error { return f.body.Close() }

@@ -9,7 +9,7 @@ import (
 	"net/url"
 )
 
-// Explanation is what the server says of a request that it was not sent.
+// Explanation is what the server says about a request that was not executed.
 type Explanation struct {
 	Request                                       string
 	Accepted                                      bool
@@ -20,13 +20,13 @@ type Explanation struct {
 	Narrower                                      []string
 }
 
-// ErrExplained ends what was to be explained.
+// ErrExplained is the cause that ends a read after it was explained.
 var ErrExplained = errors.New("explained")
 
 type explanationKey struct{}
 
-// Explain has the first read that is done with the context it gives explained:
-// it is noted, and what was to read ends, for the context does.
+// Explain returns a context in which the first read is explained, not executed:
+// the explanation is stored in e, and the context is cancelled.
 func Explain(ctx context.Context, e *Explanation) context.Context {
 	ctx, cancel := context.WithCancelCause(ctx)
 	return context.WithValue(ctx, explanationKey{}, &explaining{e, cancel})
@@ -37,8 +37,9 @@ type explaining struct {
 	cancel context.CancelCauseFunc
 }
 
-// explainingOf gives what a request is explained in; nil: it is made. What a
-// server can do is asked for as always: it is not what a command is about.
+// explainingOf returns where to store the explanation of a request; nil: execute
+// it. Capabilities are always requested normally: they are not what a command is
+// about.
 func explainingOf(ctx context.Context, r request) *explaining {
 	e, _ := ctx.Value(explanationKey{}).(*explaining)
 	if e == nil || r.post || r.path == "/v1/results/capabilities" {
@@ -47,7 +48,7 @@ func explainingOf(ctx context.Context, r request) *explaining {
 	return e
 }
 
-// of is the request that asks for the explanation of another.
+// of returns the request for the explanation of another.
 func (e *explaining) of(r request) request {
 	params := url.Values{"path": {r.path}}
 	for name, values := range r.params {
@@ -56,7 +57,7 @@ func (e *explaining) of(r request) request {
 	return request{path: "/ext/v1/explain", params: params}
 }
 
-// note takes the answer.
+// note stores the answer.
 func (e *explaining) note(resp *http.Response) error {
 	defer resp.Body.Close()
 	text, err := io.ReadAll(resp.Body)

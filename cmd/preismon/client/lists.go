@@ -15,8 +15,8 @@ import (
 	"preismon/contracts"
 )
 
-// Page is one page of any list. Rows are JSON objects as the server wrote
-// them.
+// Page is one page of any list. Rows are JSON objects exactly as the server
+// wrote them.
 type Page struct {
 	Data   []json.RawMessage `json:"data"`
 	Paging struct {
@@ -24,14 +24,14 @@ type Page struct {
 	} `json:"paging"`
 }
 
-// page reads one page; limit 0 leaves its size to the server, cursor "" is
+// page reads one page; limit 0 leaves its size to the server, cursor "" means
 // the first page.
 func (c *Client) page(ctx context.Context, path string, params url.Values, limit int, cursor string) (*Page, error) {
 	var p Page
 	return &p, c.get(ctx, path, with(params, limit, cursor), &p)
 }
 
-// with adds where to go on.
+// with returns params with a limit and a cursor.
 func with(params url.Values, limit int, cursor string) url.Values {
 	all := clone(params)
 	if limit > 0 {
@@ -68,7 +68,7 @@ func (c *Client) get(ctx context.Context, path string, params url.Values, into a
 	}
 }
 
-// List gives the records of a list in its order, over all of its pages. It
+// List yields the records of a list in its order, across all of its pages. It
 // ends after the first error.
 func (c *Client) List(ctx context.Context, path string, params url.Values) iter.Seq2[json.RawMessage, error] {
 	return func(yield func(json.RawMessage, error) bool) {
@@ -90,7 +90,7 @@ func (c *Client) List(ctx context.Context, path string, params url.Values) iter.
 	}
 }
 
-// Capabilities is what a reader needs to know of what a server can do.
+// Capabilities is what a reader needs to know about what a server can do.
 type Capabilities struct {
 	CoreFields    []string            `json:"coreFields"`
 	IncludeGroups map[string][]string `json:"includeGroups"`
@@ -100,24 +100,23 @@ type Capabilities struct {
 	} `json:"window"`
 }
 
-// Order gives one order.
+// Order returns one order.
 func (c *Client) Order(ctx context.Context, id string) (json.RawMessage, error) {
 	var order json.RawMessage
 	err := c.get(ctx, "/v1/orders/"+url.PathEscape(id), nil, &order)
 	return order, err
 }
 
-// Capabilities asks the server.
+// Capabilities requests the server's capabilities.
 func (c *Client) Capabilities(ctx context.Context) (*Capabilities, error) {
 	var all Capabilities
 	return &all, c.get(ctx, "/v1/results/capabilities", nil, &all)
 }
 
-// MaxLookups is how many identifiers one lookup takes.
+// MaxLookups is how many identifiers one lookup accepts.
 const MaxLookups = 10_000
 
-// Lookup asks about identifiers: lists of them by their kind, as the contract
-// has them.
+// Lookup looks up identifiers: lists of them by kind, as the contract defines.
 func (c *Client) Lookup(ctx context.Context, identifiers any, params url.Values) ([]json.RawMessage, error) {
 	body, err := json.Marshal(identifiers)
 	if err != nil {
@@ -130,13 +129,13 @@ func (c *Client) Lookup(ctx context.Context, identifiers any, params url.Values)
 	return answer.Data, err
 }
 
-// Token is an access token, and until when it is valid.
+// Token is an access token with its expiry.
 type Token struct {
 	Secret  contracts.Secret
 	Expires time.Time
 }
 
-// Login gets a token.
+// Login requests a token.
 func (c *Client) Login(ctx context.Context, login string, password contracts.Secret) (*Token, error) {
 	body, err := json.Marshal(map[string]string{"loginIdentifier": login, "password": password.Reveal()})
 	if err != nil {
@@ -155,7 +154,7 @@ func (c *Client) Login(ctx context.Context, login string, password contracts.Sec
 	return &Token{contracts.Secret(answer.AccessToken), time.Now().Add(time.Duration(answer.ExpiresIn) * time.Second)}, nil
 }
 
-// Logout revokes the token; false: the server cannot, and it ages out.
+// Logout revokes the token; false: the server cannot, and it expires by itself.
 func (c *Client) Logout(ctx context.Context) (revoked bool, err error) {
 	var answer struct {
 		Revoked bool `json:"revoked"`

@@ -6,13 +6,13 @@ import (
 	"net/url"
 )
 
-// Window is what a read covered, as the server says it; empty where it is open.
+// Window is what a read covered, as the server reports it; an open end is empty.
 type Window struct {
 	From string `json:"capturedFrom"`
 	To   string `json:"capturedTo"`
 }
 
-// Covered tells which window a read of results has, in full.
+// Covered returns the full window of a read of results.
 func (c *Client) Covered(ctx context.Context, params url.Values) (Window, error) {
 	var page struct {
 		Query Window `json:"query"`
@@ -20,8 +20,8 @@ func (c *Client) Covered(ctx context.Context, params url.Values) (Window, error)
 	return page.Query, c.get(ctx, resultsPath, with(params, 1, ""), &page)
 }
 
-// Newest gives the capture time of the newest row of the same question in any
-// window; empty where there is none.
+// Newest returns the capture time of the newest row for the same parameters in
+// any window; empty if there is none.
 func (c *Client) Newest(ctx context.Context, params url.Values) (string, error) {
 	params = clone(params)
 	for name, value := range map[string]string{"capturedFrom": "1970-01-02", "capturedTo": instant(c.now()), "sort": "desc"} {

@@ -17,13 +17,13 @@ import (
 // Problem is a refusal of the server (RFC 9457).
 type Problem struct {
 	Status    int    `json:"-"`
-	Code      string `json:"code"` // empty where a proxy answered
+	Code      string `json:"code"` // empty if a proxy answered
 	Detail    string `json:"detail"`
 	RequestID string `json:"-"`
 }
 
-// invalidRequest is the code of what was asked wrongly, of whatever kind: the
-// sentence says more.
+// invalidRequest is the code of every kind of invalid request; the detail says
+// more.
 const invalidRequest = "MVP_VALIDATION_ERROR"
 
 func (p *Problem) Error() string {
@@ -38,7 +38,7 @@ func (p *Problem) Error() string {
 	return fmt.Sprintf("%s (%s)", p.Detail, p.Code)
 }
 
-// codeOf is the code of a refusal; empty for any other error.
+// codeOf returns the code of a refusal; empty for any other error.
 func codeOf(err error) string {
 	var p *Problem
 	if errors.As(err, &p) {
@@ -47,27 +47,27 @@ func codeOf(err error) string {
 	return ""
 }
 
-// Expired tells whether an error says that the token is not valid (any more).
+// Expired reports whether an error means that the token is not (or no longer) valid.
 func Expired(err error) bool {
 	var p *Problem
 	return errors.As(err, &p) && p.Status == http.StatusUnauthorized && p.Code != "AUTH_CREDENTIALS_INVALID"
 }
 
-// Invalid tells whether an error says that the request is not one of the contract.
+// Invalid reports whether an error means that the request does not follow the contract.
 func Invalid(err error) bool {
 	var p *Problem
 	return errors.As(err, &p) && p.Status == http.StatusBadRequest
 }
 
-// do sends a request until it is answered: it waits where the server says so,
-// and tries again where that may help. What it gives has a status below 400.
+// do sends a request until it is answered: it waits if the server says so, and
+// retries if that may help. The answer it returns has a status below 400.
 func (c *Client) do(ctx context.Context, r request) (*http.Response, error) {
 	explained := explainingOf(ctx, r)
 	if explained != nil {
 		r = explained.of(r)
 	}
 	var waited time.Duration
-	var said string // the same reason is told once
+	var said string // the same reason is reported once
 	for try := 0; ; try++ {
 		if c.pause > 0 {
 			c.notice("The rate limit is used up: waiting %v.", c.pause)
@@ -103,7 +103,7 @@ func (c *Client) do(ctx context.Context, r request) (*http.Response, error) {
 				if after, ok := RetryAfter(resp.Header, c.now()); ok {
 					wait = after
 				}
-				c.pause = 0 // Retry-After is the exacter one
+				c.pause = 0 // Retry-After is more precise
 			case p.Code == "" && (p.Status == http.StatusBadGateway || p.Status == http.StatusGatewayTimeout):
 			default:
 				again = false
@@ -122,10 +122,10 @@ func (c *Client) do(ctx context.Context, r request) (*http.Response, error) {
 	}
 }
 
-// A server that has never answered is more likely not there than restarting.
+// A server that has never answered is more likely absent than restarting.
 const mostTries, firstTries = 6, 3
 
-// Backoff is how long to wait where nobody says how long.
+// Backoff is how long to wait before the next try if the server does not say.
 func Backoff(try int) time.Duration { return min(500*time.Millisecond<<min(try, 10), 30*time.Second) }
 
 func (c *Client) notice(format string, args ...any) { c.cfg.Notice(fmt.Sprintf(format, args...)) }
@@ -138,7 +138,7 @@ func sentence(err error) string {
 	return text
 }
 
-// observe takes from an answer what the next request has to wait for.
+// observe learns from an answer how long the next request has to wait.
 func (c *Client) observe(h http.Header) {
 	if date, err := http.ParseTime(h.Get("Date")); err == nil {
 		c.skew = time.Until(date).Truncate(time.Second)
@@ -154,7 +154,7 @@ func (c *Client) observe(h http.Header) {
 	c.pause = min(max(0, time.Unix(reset, 0).Sub(c.now()).Round(time.Second)), c.cfg.Patience)
 }
 
-// RetryAfter reads Retry-After: seconds, or a date (RFC 9110, 10.2.3).
+// RetryAfter parses Retry-After: seconds, or a date (RFC 9110, 10.2.3).
 func RetryAfter(h http.Header, now time.Time) (time.Duration, bool) {
 	text := h.Get("Retry-After")
 	if seconds, err := strconv.ParseUint(text, 10, 31); err == nil {
@@ -166,12 +166,12 @@ func RetryAfter(h http.Header, now time.Time) (time.Duration, bool) {
 	return 0, false
 }
 
-// problemOf reads a refusal, and closes it.
+// problemOf reads a refusal, and closes its body.
 func problemOf(resp *http.Response) *Problem {
-	defer resp.Body.Close() //nolint:errcheck // what matters is read
+	defer resp.Body.Close() //nolint:errcheck // what matters has been read
 	const most = 64 << 10
 	p := &Problem{}
-	text, _ := io.ReadAll(io.LimitReader(resp.Body, most)) // a part says as much
+	text, _ := io.ReadAll(io.LimitReader(resp.Body, most)) // a part is enough
 	if media, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type")); media == "application/problem+json" {
 		if json.Unmarshal(text, p) != nil {
 			p = &Problem{}

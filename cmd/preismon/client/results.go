@@ -16,25 +16,25 @@ import (
 type Results struct {
 	// Params are parameters of GET /v1/results without limit and cursor.
 	Params url.Values
-	// Stream reads by streams, which is faster for many rows; else by pages.
+	// Stream reads by streams, which is faster for many rows; false: by pages.
 	Stream bool
-	// Most ends a read by pages well after so many rows; 0 reads all.
+	// Most ends a read by pages after so many rows; 0 reads all.
 	Most int64
-	// Row takes one result at a time, a JSON object that is valid until it
+	// Row receives one result at a time, a JSON object that is valid until it
 	// returns. Its error ends the read.
 	Row func(row []byte) error
 }
 
-// Part is a part of a read that could not be had.
+// Part is a part of a read that could not be read.
 type Part struct {
 	Site   string           // empty: all of the read
-	Window contracts.Window // open where the read is
+	Window contracts.Window // open where that of the read is
 	Err    error
 }
 
-// Incomplete is a read that gave rows, but not all of them.
+// Incomplete is a read that returned rows, but not all of them.
 type Incomplete struct {
-	Rows    int64 // given
+	Rows    int64 // returned
 	Missing []Part
 }
 
@@ -63,10 +63,11 @@ func (e *Incomplete) Unwrap() (all []error) {
 	return all
 }
 
-// Results gives each result once. A read that is refused as too broad or takes
-// too long is made in slices of its window, of 24, 12, 6 and 1 hour, and site
-// by site where that does not help; then the order is by site first. An
-// *Incomplete says what is missing; any other error: there are no rows.
+// Results passes each result to Row once. A read that is refused as too broad or
+// takes too long is split into slices of its window, of 24, 12, 6 and 1 hour,
+// and site by site if that does not help; then the order is by site first. An
+// *Incomplete error says what is missing; any other error means that there are
+// no rows.
 func (c *Client) Results(ctx context.Context, r Results) error {
 	s := &slicer{c: c, read: r}
 	broad, err := s.walk(ctx, r.Params)
@@ -95,17 +96,17 @@ func (c *Client) Results(ctx context.Context, r Results) error {
 	return nil
 }
 
-// slicer makes one read of as many as it takes.
+// slicer does one read in as many smaller ones as necessary.
 type slicer struct {
 	c       *Client
 	read    Results
 	rows    int64
 	missing []Part
-	sites   []string // once asked for
+	sites   []string // after they were requested
 }
 
-// walk makes one read; broad tells that it was refused before its first row,
-// and that a smaller one may do.
+// walk does one read; broad means that it was refused before its first row, and
+// that a smaller one may succeed.
 func (s *slicer) walk(ctx context.Context, params url.Values) (broad bool, err error) {
 	w := &walk{c: s.c, params: params, stream: s.read.Stream, emit: s.read.Row}
 	if s.read.Most > 0 {
@@ -118,7 +119,7 @@ func (s *slicer) walk(ctx context.Context, params url.Values) (broad bool, err e
 	return w.rows == 0 && tooBroad(err), err
 }
 
-// tooBroad tells whether a smaller read may do.
+// tooBroad reports whether a smaller read may succeed.
 func tooBroad(err error) bool {
 	switch codeOf(err) {
 	case "RESULTS_SCOPE_TOO_BROAD", "RESULTS_LATEST_PAIR_SCOPE_TOO_BROAD", "RESULTS_QUERY_TIMEOUT":
@@ -131,8 +132,8 @@ func tooBroad(err error) bool {
 // (GEN-G3).
 var steps = []time.Duration{24 * time.Hour, 12 * time.Hour, 6 * time.Hour, time.Hour}
 
-// smaller gives the slice to try after one of some length was refused; 0: none
-// is left.
+// smaller returns the slice length to try after one of some length was refused;
+// 0: none is left.
 func smaller(than time.Duration) time.Duration {
 	for _, step := range steps {
 		if step < than {
@@ -142,7 +143,7 @@ func smaller(than time.Duration) time.Duration {
 	return 0
 }
 
-// narrow reads in slices what was refused as a whole.
+// narrow reads in slices what was refused in one piece.
 func (s *slicer) narrow(ctx context.Context, params url.Values, w contracts.Window, refusal error) error {
 	step, helped := smaller(s.length(w)), false
 	if w.From.IsZero() || step == 0 {
@@ -172,7 +173,7 @@ func (s *slicer) narrow(ctx context.Context, params url.Values, w contracts.Wind
 	return nil
 }
 
-// bySite reads a window site by site; what fails at one site is kept as
+// bySite reads a window site by site; what fails at one site is recorded as
 // missing, and the others are read (GEN-G4).
 func (s *slicer) bySite(ctx context.Context, params url.Values, w contracts.Window, refusal error) error {
 	if site := params.Get("site"); site != "" {
@@ -202,7 +203,7 @@ func (s *slicer) bySite(ctx context.Context, params url.Values, w contracts.Wind
 		}
 		switch code := codeOf(err); {
 		case err == nil:
-		case code == "" || Expired(err): // the next site would not fare better
+		case code == "" || Expired(err): // the next site would fail too
 			return err
 		default:
 			s.missing = append(s.missing, Part{site, w, err})
@@ -211,7 +212,7 @@ func (s *slicer) bySite(ctx context.Context, params url.Values, w contracts.Wind
 	return nil
 }
 
-// miss notes a part; neighbours are one.
+// miss records a missing part; adjacent parts are merged.
 func (s *slicer) miss(p Part, asc bool) {
 	if n := len(s.missing); n > 0 && s.missing[n-1].Site == p.Site {
 		last := &s.missing[n-1].Window

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// SiteStatuses are those of GET /ext/v1/sites/status, as of an instant of the
-// server's clock.
+// SiteStatuses is the answer of GET /ext/v1/sites/status, as of an instant of
+// the server's clock.
 type SiteStatuses struct {
 	Data  []SiteStatus `json:"data"`
 	Query struct {
@@ -21,7 +21,7 @@ type SiteStatus struct {
 	LastCapturedAt *string `json:"lastCapturedAt"` // nil: nothing was captured yet
 }
 
-// SiteStatus tells how fresh the sites of a question are.
+// SiteStatus returns how fresh the sites are that the parameters select.
 func (c *Client) SiteStatus(ctx context.Context, params url.Values) (*SiteStatuses, error) {
 	var found SiteStatuses
 	return &found, c.get(ctx, "/ext/v1/sites/status", params, &found)

@@ -14,8 +14,8 @@ import (
 	"preismon/contracts"
 )
 
-// Tokens are the tokens of a person, a file for each server, which only that
-// person may read. Passwords are not among them.
+// Tokens are the tokens of a user, one file per server, which only that user may
+// read. Passwords are not stored.
 type Tokens struct{ Dir string }
 
 // Kept is a token with the server it is for.
@@ -42,7 +42,7 @@ func (t Tokens) file(server string) (string, error) {
 	return filepath.Join(t.Dir, url.QueryEscape(u.String())+".json"), nil
 }
 
-// Keep writes a token in place of an earlier one of its server.
+// Keep stores a token, replacing an earlier one for its server.
 func (t Tokens) Keep(k Kept) error {
 	name, err := t.file(k.URL)
 	if err != nil {
@@ -69,7 +69,7 @@ func (t Tokens) Keep(k Kept) error {
 	return err
 }
 
-// Of gives the token for a server; fs.ErrNotExist: there is none.
+// Of returns the token for a server; fs.ErrNotExist: there is none.
 func (t Tokens) Of(server string) (*Kept, error) {
 	name, err := t.file(server)
 	if err != nil {
@@ -86,7 +86,7 @@ func (t Tokens) Of(server string) (*Kept, error) {
 	return &Kept{k.URL, k.Login, contracts.Secret(k.Token), k.Expires}, nil
 }
 
-// Forget removes the token of a server.
+// Forget removes the token for a server.
 func (t Tokens) Forget(server string) error {
 	name, err := t.file(server)
 	if err != nil {
@@ -98,7 +98,7 @@ func (t Tokens) Forget(server string) error {
 	return nil
 }
 
-// Servers are the addresses that there are tokens for, sorted.
+// Servers returns the addresses for which there are tokens, in order of their file names.
 func (t Tokens) Servers() (all []string, err error) {
 	entries, err := os.ReadDir(t.Dir)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -16,39 +16,39 @@ const (
 	resultsPath = "/v1/results"
 	streamPath  = "/v1/results/stream"
 
-	// firstPage comes before a stream: its cursor ties all that follows to one
-	// state of the data.
+	// firstPage comes before a stream: its cursor ties everything that follows
+	// to one state of the data.
 	firstPage = 100
 	mostPage  = 10_000 // limitMax of the contract
 )
 
-// walk reads one question about results to its end, row by row in its order.
+// walk does one read of results to its end, row by row in order.
 //
-// A stream has no cursors, so a place in it cannot be named when it breaks.
-// But the rows behind a cursor are the same for pages and streams, and always
-// the same: they show the data as of the first page. A walk therefore keeps a
-// cursor and counts the rows it gave since. After a break it passes over just
-// as many by pages, whose last cursor is the exact place, however many rows
-// share a capture time; there a new stream goes on.
+// A stream has no cursors, so a position in it cannot be named when it breaks.
+// But the rows after a cursor are the same for pages and streams, and never
+// change: they show the data as of the first page. A walk therefore keeps a
+// cursor and counts the rows it has returned since. After a break it skips
+// exactly that many rows by pages, whose last cursor is the exact position,
+// however many rows share a capture time; a new stream continues from there.
 type walk struct {
 	c      *Client
 	params url.Values
-	stream bool // else by pages only
+	stream bool // false: by pages only
 	emit   func(row []byte) error
 	most   int64 // rows by pages; 0: all
 
 	cursor string // "" before the first page
-	since  int    // rows given since cursor
+	since  int    // rows returned since cursor
 	last   []byte // the last of them
-	rows   int64  // given at all
-	limit  int    // of pages; shrinks where the server cannot do as many
+	rows   int64  // rows returned in total
+	limit  int    // of pages; shrinks if the server cannot return as many
 }
 
 func (w *walk) run(ctx context.Context) error {
 	w.limit = mostPage
 	size := w.limit
 	if w.stream {
-		if stream := (request{path: streamPath, params: w.params}); explainingOf(ctx, stream) != nil && w.most == 0 { // all of it, not its first page
+		if stream := (request{path: streamPath, params: w.params}); explainingOf(ctx, stream) != nil && w.most == 0 { // explain the whole read, not its first page
 			_, err := w.c.do(ctx, stream)
 			return err
 		}
@@ -72,22 +72,22 @@ func (w *walk) run(ctx context.Context) error {
 			break
 		}
 		if over, err = w.pass(ctx); err == nil && !over && streak > 0 {
-			over, err = w.nextPage(ctx, w.limit) // streams get nowhere
+			over, err = w.nextPage(ctx, w.limit) // streams make no progress
 		}
 	}
 	return err
 }
 
-// errBroken is a stream that did not end as the contract says.
+// errBroken means that a stream did not end as the contract requires.
 var errBroken = errors.New("the stream ended without saying that it is complete")
 
-// mayGoOn tells whether another try at the same place can help.
+// mayGoOn reports whether another try at the same position can help.
 func mayGoOn(ctx context.Context, err error) bool {
 	var mine *emitError
 	return ctx.Err() == nil && !errors.As(err, &mine) && (codeOf(err) == "" || codeOf(err) == "RESULTS_QUERY_TIMEOUT")
 }
 
-// emitError is an error of whoever takes the rows.
+// emitError is an error of the function that receives the rows.
 type emitError struct{ error }
 
 func (e *emitError) Unwrap() error { return e.error }
@@ -100,7 +100,7 @@ func (w *walk) give(row []byte) error {
 	return nil
 }
 
-// nextPage gives the rows of one page and moves the cursor behind it.
+// nextPage emits the rows of one page and moves the cursor behind it.
 func (w *walk) nextPage(ctx context.Context, limit int) (over bool, err error) {
 	if w.most > 0 {
 		limit = int(min(int64(limit), w.most-w.rows))
@@ -118,8 +118,8 @@ func (w *walk) nextPage(ctx context.Context, limit int) (over bool, err error) {
 	return w.cursor == "" || w.most > 0 && w.rows == w.most, nil
 }
 
-// read reads one page: a smaller one where the server cannot make it, or where
-// the transfer breaks.
+// read reads one page; a smaller one if the server cannot return it, or if the
+// transfer breaks.
 func (w *walk) read(ctx context.Context, limit int) (*Page, error) {
 	for streak := 0; ; streak++ {
 		limit = min(limit, w.limit)
@@ -134,7 +134,7 @@ func (w *walk) read(ctx context.Context, limit int) (*Page, error) {
 		}
 		code := codeOf(err)
 		refused := code == "RESPONSE_TOO_LARGE" || code == "RESULTS_QUERY_TIMEOUT" && w.cursor != ""
-		broken := !errors.As(err, new(*Problem)) && ctx.Err() == nil && streak < 2*mostTries && w.c.answered // else nothing is there, however small the page
+		broken := !errors.As(err, new(*Problem)) && ctx.Err() == nil && streak < 2*mostTries && w.c.answered // otherwise no server is there, however small the page
 		if refused && limit == 1 || !refused && !broken {
 			return nil, err
 		}
@@ -146,8 +146,8 @@ func (w *walk) read(ctx context.Context, limit int) (*Page, error) {
 	}
 }
 
-// streamOn gives rows from the cursor on until the stream ends; over tells
-// that it ended well.
+// streamOn emits rows from the cursor on until the stream ends; over: it ended
+// properly.
 func (w *walk) streamOn(ctx context.Context) (over bool, err error) {
 	resp, err := w.c.do(ctx, request{path: streamPath, params: with(w.params, 0, w.cursor)})
 	if err != nil {
@@ -186,8 +186,8 @@ func (w *walk) streamOn(ctx context.Context) (over bool, err error) {
 	}
 }
 
-// pass moves the cursor behind the rows that were given since it was set;
-// over tells that nothing follows them.
+// pass moves the cursor behind the rows that were returned since it was set;
+// over: nothing follows them.
 func (w *walk) pass(ctx context.Context) (over bool, err error) {
 	for w.since > 0 {
 		asked := min(w.since, w.limit)
@@ -207,8 +207,8 @@ func (w *walk) pass(ctx context.Context) (over bool, err error) {
 	return false, nil
 }
 
-// sameRow compares what a row is about. lastProcessedAt, for one, may differ
-// between two reads of a row.
+// sameRow compares what identifies a row. Other fields, such as lastProcessedAt,
+// may differ between two reads of a row.
 func sameRow(a, b []byte) bool {
 	type identity struct {
 		ItemID, Site, CapturedAt, Availability string

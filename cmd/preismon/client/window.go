@@ -9,9 +9,9 @@ import (
 	"preismon/contracts"
 )
 
-// window is the window of the read, by the rules of the contract; without a
-// lower bound there is nothing to slice. The upper bound may stay open, so
-// that the newest slice has what arrives meanwhile.
+// window returns the window of the read, by the rules of the contract; without a
+// lower bound there is nothing to slice. The upper bound may stay open, so that
+// the newest slice includes what arrives in the meantime.
 func (s *slicer) window(ctx context.Context) (w contracts.Window, err error) {
 	p := s.read.Params
 	if p.Get("latestPerPair") == "true" || p.Get("latestObservationPerPair") == "true" {
@@ -36,7 +36,7 @@ func (s *slicer) window(ctx context.Context) (w contracts.Window, err error) {
 		}
 	}
 	switch whole := w.Whole(); {
-	case w.Empty() || whole.Empty(): // refused, or without a row: nothing to slice
+	case w.Empty() || whole.Empty(): // refused, or without rows: nothing to slice
 		return contracts.Window{}, nil
 	case w != contracts.Window{}:
 		return whole, nil
@@ -55,7 +55,7 @@ func (s *slicer) window(ctx context.Context) (w contracts.Window, err error) {
 	return w, nil
 }
 
-// length is how long a window is, up to now where it is open.
+// length returns how long a window is, up to now if it is open.
 func (s *slicer) length(w contracts.Window) time.Duration {
 	if w.To.IsZero() {
 		w.To = s.c.now()
@@ -63,9 +63,9 @@ func (s *slicer) length(w contracts.Window) time.Duration {
 	return w.Length()
 }
 
-// cut takes a slice off a window: the earliest one when asc, else the newest.
-// Both ends of a window belong to it, so that slices end a millisecond, the
-// resolution of capture times, before the next one begins. after is nil when
+// cut takes a slice off a window: the earliest one if asc, otherwise the newest.
+// Both ends of a window belong to it, so a slice ends a millisecond, the
+// resolution of capture times, before the next one begins. after is nil if
 // nothing is left.
 func cut(w contracts.Window, length time.Duration, asc bool, now time.Time) (piece contracts.Window, after *contracts.Window) {
 	to := w.To
@@ -89,8 +89,8 @@ func cut(w contracts.Window, length time.Duration, asc bool, now time.Time) (pie
 // selectors are the parameters that allow a window without globalScope.
 var selectors = []string{"itemId", "pzn", "ean", "asin", "orderId", "site"}
 
-// bounded is the question for a slice. One without a selector is about all
-// that is visible, and so needs globalScope and both bounds (RES-06).
+// bounded returns the parameters for a slice. Without a selector they cover
+// everything that is visible, and so need globalScope and both bounds (RES-06).
 func bounded(params url.Values, w contracts.Window, now time.Time) url.Values {
 	all := clone(params)
 	if w.From.IsZero() {

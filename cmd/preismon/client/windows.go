@@ -5,7 +5,7 @@ import (
 	"net/url"
 )
 
-// CountedWindow is a part of a time, its rows known by their digest.
+// CountedWindow is a part of a time range; its rows are identified by their digest.
 type CountedWindow struct {
 	CapturedFrom string `json:"capturedFrom"`
 	CapturedTo   string `json:"capturedTo"`
@@ -14,7 +14,7 @@ type CountedWindow struct {
 	Digest       string `json:"digest"`
 }
 
-// Windows are those of a time, or those that may have other rows since a token.
+// Windows are those of a time range, or those that may have different rows since a token.
 type Windows struct {
 	Data  []CountedWindow `json:"data"`
 	Query struct {
@@ -23,8 +23,8 @@ type Windows struct {
 	} `json:"query"`
 }
 
-// Windows asks for the windows of what the parameters select, or for those with
-// other rows since a token.
+// Windows requests the windows of what the parameters select, or those that may
+// have different rows since a token.
 func (c *Client) Windows(ctx context.Context, since string, params url.Values) (*Windows, error) {
 	if since != "" {
 		params = url.Values{"since": {since}}

@@ -8,15 +8,15 @@ import (
 	"preismon/projector/backup"
 )
 
-// Ages of the newest backup, and of the newest restore that was tried.
+// Ages of the newest backup, and of the newest drill, from which on they are findings.
 const (
 	backupOld  = 7 * 24 * time.Hour
 	backupLate = 30 * 24 * time.Hour
 	drillOld   = 30 * 24 * time.Hour
 )
 
-// backups looks for the newest one, and for the last that was seen to come
-// back.
+// backups checks the newest backup, and the last one that was restored as a
+// test.
 func (s *Site) backups(context.Context) []Finding {
 	const check = "backup"
 	mend := s.command("backup")
@@ -33,7 +33,7 @@ func (s *Site) backups(context.Context) []Finding {
 	return append(found, s.restores()...)
 }
 
-// serverBackups asks ClickHouse for its newest backup, where no folder of
+// serverBackups queries ClickHouse for its newest backup, if no folder of
 // backups is known.
 func (s *Site) serverBackups(ctx context.Context) []Finding {
 	const check = "backup"
@@ -49,7 +49,7 @@ func (s *Site) serverBackups(ctx context.Context) []Finding {
 	return one(check, beyond(age, backupOld, backupLate), mend, "the newest by ClickHouse of %s, %d hours ago; whether it is still there it does not know", newest.Format(time.RFC3339), int(age.Hours()))
 }
 
-// restores looks at the last drill.
+// restores checks the last drill.
 func (s *Site) restores() []Finding {
 	const check = "last proven restore"
 	mend := s.command("backup drill")

@@ -1,5 +1,5 @@
-// Package doctor looks at a running installation and says what needs attention,
-// with the command that mends it. It only reads.
+// Package doctor examines a running installation and reports what needs
+// attention, with the command that fixes it. It only reads.
 package doctor
 
 import (
@@ -13,10 +13,10 @@ import (
 	"preismon/projector"
 )
 
-// State is what a look came to.
+// State is the result of a check.
 type State string
 
-// The states, from good to bad. Unknown is what could not be looked at.
+// The states, from good to bad. Unknown is what could not be checked.
 const (
 	OK      State = "ok"
 	Unknown State = "unknown"
@@ -24,27 +24,27 @@ const (
 	Bad     State = "bad"
 )
 
-// Finding is what one look came to.
+// Finding is one result of a check.
 type Finding struct {
 	Check string `json:"check"`
 	State State  `json:"state"`
 	Says  string `json:"says"`
-	Mend  string `json:"mend,omitempty"` // a command that mends it, or shows what to mend
+	Mend  string `json:"mend,omitempty"` // a command that fixes it, or shows what to fix
 }
 
-// Site is an installation. Of what is empty nothing is looked at.
+// Site is an installation. Checks for empty fields are skipped.
 type Site struct {
-	Flags   string   // that name it to other commands
+	Flags   string   // that identify it to other commands
 	DataDir string   // of `up`
-	Backups []string // folders of backups, the first for new ones; none: ClickHouse is asked
-	Drills  string   // file with the backups that were tried
+	Backups []string // folders of backups, the first for new ones; none: ClickHouse is queried
+	Drills  string   // file that records the drills of backups
 
 	NATS    *nats.Conn
 	JS      jetstream.JetStream
 	NATSErr error // why there is no connection
 
 	Tables                projector.Conn
-	TablesTLS             []string // HOST:PORT of ClickHouse, where it is reached by TLS
+	TablesTLS             []string // HOST:PORT of ClickHouse, if it is reached by TLS
 	Partition, Partitions int
 	Nodes                 []string // base URLs of query nodes
 	Admins                []string // admin URLs of roles
@@ -52,11 +52,11 @@ type Site struct {
 	Now func() time.Time
 }
 
-// lookFor bounds one look.
+// lookFor bounds one check.
 const lookFor = 15 * time.Second
 
-// Look makes all looks, one after the other, and gives each to found as it
-// comes.
+// Look runs all checks, one after another, and passes each finding to found as
+// soon as it is known.
 func (s *Site) Look(ctx context.Context, found func(Finding)) {
 	var looks []func(context.Context) []Finding
 	if s.DataDir != "" {
@@ -90,10 +90,10 @@ func one(check string, state State, mend, format string, args ...any) []Finding 
 	return []Finding{{check, state, fmt.Sprintf(format, args...), mend}}
 }
 
-// command is a command of this program on the site.
+// command returns a command of this program for the site.
 func (s *Site) command(words string) string { return "preismon " + words + " " + s.Flags }
 
-// beyond is Warning or Bad from a bound on.
+// beyond returns Warning or Bad for values at or above their bounds, otherwise OK.
 func beyond[T int | uint64 | float64 | time.Duration](v, warning, bad T) State {
 	switch {
 	case v >= bad:

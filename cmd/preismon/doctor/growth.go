@@ -11,13 +11,13 @@ import (
 	"preismon/projector"
 )
 
-// When a disk is about to be full.
+// How long before a disk is full there is a finding.
 const (
 	roomShort = 30 * 24 * time.Hour
 	roomEnds  = 7 * 24 * time.Hour
 )
 
-// growth looks how large the tables are, and for how long there is room.
+// growth checks how large the tables are, and for how long there is room.
 func (s *Site) growth(ctx context.Context) []Finding {
 	size, err := projector.TablesSize(ctx, s.Tables, s.Partition)
 	if err != nil {
@@ -26,7 +26,7 @@ func (s *Site) growth(ctx context.Context) []Finding {
 	return room(size, s.free(ctx))
 }
 
-// free is what is free of the disk of the tables; 0: it is not known.
+// free returns the free bytes on the disk of the tables; 0: unknown.
 func (s *Site) free(ctx context.Context) uint64 {
 	if s.DataDir == "" {
 		disk, _, err := projector.ServerRoom(ctx, s.Tables)
@@ -42,10 +42,11 @@ func (s *Site) free(ctx context.Context) uint64 {
 	return u.Free
 }
 
-// quarter is how long tables grow that drop quarters until they drop the next.
+// quarter is how long tables that drop quarters grow before they drop the next.
 const quarter = 92 * 24 * time.Hour
 
-// room tells for how long the tables can grow, or whether they can until rows go.
+// room reports for how long the tables can grow, or that the disk lasts until
+// rows are dropped.
 func room(size projector.Size, free uint64) []Finding {
 	const check = "size"
 	const mend = "df -h # a larger disk for ClickHouse, or a shorter --keep-rows or a smaller --keep-rows-size of the projector"

@@ -10,12 +10,12 @@ import (
 	"preismon/projector"
 )
 
-// kept looks from when on the tables keep rows, and how old the oldest are.
+// kept checks from when on the tables keep rows, and how old the oldest are.
 func (s *Site) kept(ctx context.Context) []Finding {
 	const check = "rows kept"
 	floor, err := projector.FloorOf(ctx, s.Tables, s.Partition)
 	if err != nil {
-		return nil // said already: no answer, or another schema
+		return nil // reported already: no answer, or another schema
 	}
 	quarters, err := projector.Quarters(ctx, s.Tables)
 	switch plain := errors.Is(err, projector.ErrNotByQuarter); {

@@ -10,7 +10,7 @@ import (
 	"preismon/projector"
 )
 
-// disk looks at the disk of the data folder. ClickHouse merges need room for
+// disk checks the disk of the data folder. ClickHouse merges need room for
 // copies of what they merge.
 func (s *Site) disk(ctx context.Context) []Finding {
 	const check = "disk"
@@ -21,7 +21,7 @@ func (s *Site) disk(ctx context.Context) []Finding {
 	return onDisk(check, "du -xh --max-depth=2 "+s.DataDir+" | sort -h | tail # make room: full, nothing more is written", u.Free, u.Total, " where "+s.DataDir+" is")
 }
 
-// onDisk tells what is free of a disk.
+// onDisk returns a finding about the free space of a disk.
 func onDisk(check, mend string, free, total uint64, where string) []Finding {
 	state := beyond(100*float64(total-free)/float64(total), 80, 95)
 	if free < 2<<30 {
@@ -30,7 +30,7 @@ func onDisk(check, mend string, free, total uint64, where string) []Finding {
 	return one(check, state, mend, "%s free of %s%s", humanize.IBytes(free), humanize.IBytes(total), where)
 }
 
-// memory looks at what programs can still have.
+// memory checks how much memory is available to programs.
 func (s *Site) memory(ctx context.Context) []Finding {
 	const check = "memory"
 	m, err := mem.VirtualMemoryWithContext(ctx)
@@ -40,7 +40,7 @@ func (s *Site) memory(ctx context.Context) []Finding {
 	return inMemory(check, m.Available, m.Total)
 }
 
-// inMemory tells what is available of memory.
+// inMemory returns a finding about available memory.
 func inMemory(check string, available, total uint64) []Finding {
 	state := OK
 	switch {
@@ -52,7 +52,7 @@ func inMemory(check string, available, total uint64) []Finding {
 	return one(check, state, "ps -eo rss,pid,args --sort=-rss | head # end what else runs there", "%s available of %s", humanize.IBytes(available), humanize.IBytes(total))
 }
 
-// serverRoom looks at the disk and the memory of a ClickHouse that runs elsewhere.
+// serverRoom checks the disk and the memory of a ClickHouse that runs elsewhere.
 func (s *Site) serverRoom(ctx context.Context) []Finding {
 	const onDisks = "disk of ClickHouse"
 	disk, memory, err := projector.ServerRoom(ctx, s.Tables)

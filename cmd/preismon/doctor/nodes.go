@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// nodes looks at each query node: whether it answers, and whether its address
-// is the one that it gives to agents.
+// nodes checks each query node: whether it answers, and whether its address is
+// the one that it gives to agents.
 func (s *Site) nodes(ctx context.Context) (found []Finding) {
 	for _, node := range s.Nodes {
 		found = append(found, s.node(ctx, strings.TrimRight(node, "/"))...)

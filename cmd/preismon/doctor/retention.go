@@ -12,13 +12,13 @@ import (
 	"preismon/ingest"
 )
 
-// retention looks at what the stream of observations is about to drop or to
-// refuse: the tables keep what it drops, but for what is not applied yet.
+// retention checks what the stream of observations is about to drop or to
+// refuse. The tables keep what it drops, except what is not applied yet.
 func (s *Site) retention(ctx context.Context) []Finding {
 	const check = "retention"
 	stream, err := s.JS.Stream(ctx, event.StreamObservations)
 	if err != nil {
-		return nil // said already
+		return nil // reported already
 	}
 	info := stream.CachedInfo()
 	var found []Finding
@@ -41,10 +41,10 @@ func (s *Site) retention(ctx context.Context) []Finding {
 		event.StreamObservations, age, waits.Round(time.Second))...)
 }
 
-// oldestUnapplied is the age of the oldest message that the projector has not
-// acknowledged; 0: there is none.
+// oldestUnapplied returns the age of the oldest message that the projector has
+// not acknowledged; 0: there is none.
 func (s *Site) oldestUnapplied(ctx context.Context, stream jetstream.Stream) (time.Duration, error) {
-	next := uint64(1) // nobody has read it
+	next := uint64(1) // no projector has read it
 	c, err := stream.Consumer(ctx, ingest.ProjectorConsumer(s.Partition, s.Partitions))
 	switch {
 	case err == nil:

@@ -14,7 +14,7 @@ import (
 	"strings"
 )
 
-// role is what a process tells at its admin address.
+// role is what a process reports at its admin address.
 type role struct {
 	at     string
 	Ready  bool
@@ -24,14 +24,14 @@ type role struct {
 	}
 }
 
-// Keys are the ids of a query node's keys, that which signs or seals first.
-// An id tells keys apart and nothing of what is in them.
+// Keys are the ids of a query node's keys, the one that signs or seals first. An
+// id identifies a key and reveals nothing of its content.
 type Keys struct {
 	Token  []string `json:"token"`
 	Cursor []string `json:"cursor"`
 }
 
-// roles looks at each process: whether it is ready, its open files and its
+// roles checks each process: whether it is ready, its open files and its
 // archives; then whether the query nodes among them have the same keys.
 func (s *Site) roles(ctx context.Context) (found []Finding) {
 	var nodes []role
@@ -58,7 +58,7 @@ func (s *Site) roles(ctx context.Context) (found []Finding) {
 	return found
 }
 
-// ready reads what the role says of itself, ready or not.
+// ready reads what the role reports about itself, ready or not.
 func ready(ctx context.Context, at string) (role, error) {
 	r := role{at: at}
 	body, err := ask(ctx, at+"/readyz", http.StatusOK, http.StatusServiceUnavailable)
@@ -82,7 +82,7 @@ func (r role) ready() []Finding {
 	return one(check, Bad, "curl -sS "+r.at+"/readyz # and see its log", "%s is not ready: %s", r.at, strings.Join(lacks, "; "))
 }
 
-// archives looks at those of a query node.
+// archives checks those of a query node.
 func (s *Site) archives(r role) (found []Finding) {
 	for _, name := range slices.Sorted(maps.Keys(r.Checks)) {
 		if !strings.HasPrefix(name, "archive") {
@@ -100,9 +100,9 @@ func (s *Site) archives(r role) (found []Finding) {
 	return found
 }
 
-// keys compares those of the query nodes: what one signs or seals, each other
-// has to take. Nodes that sign differently and do take all are in the middle of
-// a rotation.
+// keys compares those of the query nodes: each must accept what any other signs
+// or seals. Nodes that sign differently but accept each other's keys are in the
+// middle of a rotation.
 func keys(nodes []role) []Finding {
 	const check = "keys"
 	const mend = "preismon query --token-key FILE --cursor-key KEY --verify-keys FILE --verify-cursor-keys KEY ... # the same keys for all query nodes, the others to verify while a key is rotated"
@@ -133,12 +133,12 @@ func keys(nodes []role) []Finding {
 	return one(check, OK, "", same, len(nodes))
 }
 
-// takes tells whether who knows keys takes what the first of others signs.
+// takes reports whether a node that knows keys accepts what the first of others signs.
 func takes(knows, others []string) bool {
 	return len(others) > 0 && slices.Contains(knows, others[0])
 }
 
-// host is the address of a URL.
+// host returns the address of a URL.
 func host(at string) string {
 	if u, err := url.Parse(at); err == nil && u.Host != "" {
 		return u.Host
@@ -153,7 +153,7 @@ func first(ids []string) string {
 	return ids[0]
 }
 
-// openFiles looks how many more a process may open: sockets count, too.
+// openFiles checks how many more files a process may open; sockets count too.
 func openFiles(ctx context.Context, at string) []Finding {
 	const check = "open files"
 	body, err := ask(ctx, at+"/metrics", http.StatusOK)
@@ -167,8 +167,8 @@ func openFiles(ctx context.Context, at string) []Finding {
 	return one(check, beyond(open/most, 0.7, 0.9), "ulimit -n 65536 # before it starts; ss -tnp shows who holds so many connections", "%s has %.0f of at most %.0f", at, open, most)
 }
 
-// parseFiles reads the two gauges, as Prometheus' client writes them: a name
-// and a number.
+// parseFiles parses the two gauges as Prometheus' client writes them: a name and
+// a number.
 func parseFiles(metrics []byte) (open, most float64, err error) {
 	for line := range strings.Lines(string(metrics)) {
 		name, value, _ := strings.Cut(strings.TrimSpace(line), " ")
@@ -188,7 +188,7 @@ func parseFiles(metrics []byte) (open, most float64, err error) {
 	return open, most, nil
 }
 
-// ask gives the body of an answer that has one of the statuses.
+// ask returns the body of an answer that has one of the statuses.
 func ask(ctx context.Context, url string, statuses ...int) ([]byte, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 	if err != nil {

@@ -16,11 +16,11 @@ import (
 	"preismon/ingest"
 )
 
-// soon is when it is time to hurry with dead letters, or when the last sixth of
-// their time begins, if that is later.
+// soon is how long before its removal a dead letter becomes urgent; at most a
+// sixth of the time that letters are kept.
 const soon = 14 * 24 * time.Hour
 
-// streams looks at NATS, its clock and whether the streams are there.
+// streams checks NATS, its clock and whether the streams exist.
 func (s *Site) streams(ctx context.Context) []Finding {
 	const check = "NATS"
 	if s.JS == nil {
@@ -47,7 +47,7 @@ func (s *Site) streams(ctx context.Context) []Finding {
 	return found
 }
 
-// replicas looks whether all copies of a stream are up to date.
+// replicas checks whether all copies of a stream are up to date.
 func replicas(name string, info *jetstream.StreamInfo) []Finding {
 	check, text := "stream "+name, fmt.Sprintf("%d messages", info.State.Msgs)
 	if info.Cluster == nil || info.Config.Replicas < 2 {
@@ -68,14 +68,14 @@ func replicas(name string, info *jetstream.StreamInfo) []Finding {
 	return one(check, OK, "", "%s, %d copies, all up to date", text, info.Config.Replicas)
 }
 
-// lag looks how much is published and not yet behind the checkpoint.
+// lag checks how much is published but not yet covered by the checkpoint.
 func (s *Site) lag(ctx context.Context) []Finding {
 	const check = "projector"
 	waits := uint64(0)
 	for _, name := range []string{event.StreamCatalog, event.StreamObservations} {
 		stream, err := s.JS.Stream(ctx, name)
 		if err != nil {
-			return nil // said already
+			return nil // reported already
 		}
 		c, err := stream.Consumer(ctx, ingest.ProjectorConsumer(s.Partition, s.Partitions))
 		if errors.Is(err, jetstream.ErrConsumerNotFound) {
@@ -90,7 +90,7 @@ func (s *Site) lag(ctx context.Context) []Finding {
 	return one(check, beyond(waits, 10_000, 1_000_000), "curl -sS http://ADMIN/metrics | grep preismon_projector # of the projector, and see its log", "%d messages wait to be written", waits)
 }
 
-// letters looks at what could not be read.
+// letters checks for messages that could not be read.
 func (s *Site) letters(ctx context.Context) []Finding {
 	const check = "dead letters"
 	list, matching, err := ingest.NewDeadLetters(s.JS).List(ctx, ingest.LetterFilter{Pending: true})
@@ -112,7 +112,7 @@ func (s *Site) letters(ctx context.Context) []Finding {
 	return one(check, Warning, s.command("deadletters list --pending"), "%s", text)
 }
 
-// logins looks for a login that two accounts share: neither can log in.
+// logins checks for a login that two accounts share: neither can log in.
 func (s *Site) logins(ctx context.Context) []Finding {
 	const check = "logins"
 	all, err := ingest.Accounts(ctx, s.JS)

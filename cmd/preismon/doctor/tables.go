@@ -9,14 +9,14 @@ import (
 	"preismon/projector"
 )
 
-// Clocks that differ by more than the first make captures look late or early;
-// by more than the second, tokens may be refused.
+// Clocks that differ by at least the first make captures look late or early; by
+// at least the second, tokens may be refused.
 const (
 	clocksDiffer = time.Second
 	clocksWrong  = 30 * time.Second
 )
 
-// tables looks at ClickHouse, its clock and the schema.
+// tables checks ClickHouse, its clock and the schema.
 func (s *Site) tables(ctx context.Context) []Finding {
 	const check = "ClickHouse"
 	asked := s.Now()
@@ -39,7 +39,7 @@ func (s *Site) tables(ctx context.Context) []Finding {
 	return append(found, one("schema", Unknown, "preismon migrate --clickhouse-dsn DSN --check", "%v", err)...)
 }
 
-// clock compares a server's time with the time between asking and its answer.
+// clock compares a server's time with the times before the query and after its answer.
 func (s *Site) clock(check string, theirs, asked time.Time) []Finding {
 	answered := s.Now()
 	apart := max(asked.Sub(theirs), theirs.Sub(answered), 0)

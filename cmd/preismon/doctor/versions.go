@@ -16,7 +16,7 @@ import (
 	"time"
 )
 
-// buildInfo is where /metrics of a role tells its build.
+// buildInfo matches the build in /metrics of a role.
 var buildInfo = regexp.MustCompile(`(?m)^preismon_build_info\{build="([^"]*)"\} 1$`)
 
 // versions compares the builds of all nodes and roles. During an upgrade they
@@ -41,7 +41,7 @@ func (s *Site) versions(ctx context.Context) []Finding {
 	}
 	builds := slices.Sorted(maps.Keys(at))
 	switch len(builds) {
-	case 0: // who does not answer is found elsewhere
+	case 0: // servers that do not answer are reported by other checks
 		return nil
 	case 1:
 		return one(check, OK, "", "%s, on all that answer", builds[0])
@@ -53,13 +53,13 @@ func (s *Site) versions(ctx context.Context) []Finding {
 	return one(check, Warning, "preismon version # on each machine; then start the older ones again with the new program", "they differ: %s", strings.Join(said, "; "))
 }
 
-// When a certificate is about to end.
+// When a certificate is about to expire.
 const (
 	certificateSoon = 21 * 24 * time.Hour
 	certificateLate = 3 * 24 * time.Hour
 )
 
-// certificates looks until when those of the query nodes and of the servers are
+// certificates checks until when those of the query nodes and of the servers are
 // valid.
 func (s *Site) certificates(ctx context.Context) (found []Finding) {
 	for _, node := range s.Nodes {
@@ -71,18 +71,18 @@ func (s *Site) certificates(ctx context.Context) (found []Finding) {
 		found = append(found, s.certificate(ctx, at, at)...)
 	}
 	if s.NATS != nil {
-		if state, err := s.NATS.TLSConnectionState(); err == nil { // else it is without TLS
+		if state, err := s.NATS.TLSConnectionState(); err == nil { // otherwise it is without TLS
 			found = append(found, s.validity("NATS at "+s.NATS.ConnectedAddr(), "nats server request connections # shows the address; then renew its certificate", state.PeerCertificates[0].NotAfter)...)
 		}
 	}
 	return found
 }
 
-// certificate asks for that of an address.
+// certificate checks that of an address.
 func (s *Site) certificate(ctx context.Context, of, at string) []Finding {
 	host, _, _ := net.SplitHostPort(at)
 	show := fmt.Sprintf("openssl s_client -connect %s -servername %s </dev/null | openssl x509 -noout -dates -issuer", at, host)
-	// One that is not valid any more is read, too: nothing is sent to it.
+	// One that is no longer valid is read too: nothing is sent to it.
 	dialer := tls.Dialer{Config: &tls.Config{ServerName: host, InsecureSkipVerify: true}} //nolint:gosec // only its dates are read
 	conn, err := dialer.DialContext(ctx, "tcp", at)
 	if err != nil {
@@ -92,7 +92,7 @@ func (s *Site) certificate(ctx context.Context, of, at string) []Finding {
 	return s.validity(of, show+" # then renew it where TLS ends", conn.(*tls.Conn).ConnectionState().PeerCertificates[0].NotAfter)
 }
 
-// validity tells how long a certificate is still good.
+// validity returns a finding about how long a certificate is still valid.
 func (s *Site) validity(of, mend string, ends time.Time) []Finding {
 	left := ends.Sub(s.Now())
 	state := OK

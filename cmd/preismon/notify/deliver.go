@@ -25,16 +25,16 @@ import (
 	"preismon/contracts/plaintext"
 )
 
-// deliveryLimit bounds one attempt, and with it how long a stop takes.
+// deliveryLimit bounds one attempt, and so how long a stop takes.
 const deliveryLimit = 15 * time.Second
 
 // message is one alert for one target.
 type message struct {
-	ID   string // the same at each attempt, and of no other alert or rule
-	Body []byte // the same at each attempt
+	ID   string // the same for each attempt, and unique to this alert and rule
+	Body []byte // the same for each attempt
 }
 
-// newMessage makes the message of an alert of a rule.
+// newMessage returns the message of an alert of a rule.
 func newMessage(rule string, raw json.RawMessage) (message, error) {
 	var a struct {
 		AlertID string `json:"alertId"`
@@ -54,19 +54,19 @@ func newMessage(rule string, raw json.RawMessage) (message, error) {
 	return message{ID: a.AlertID + "_" + rule, Body: body}, err
 }
 
-// deliver tries to hand a message over once.
+// deliver makes one attempt to deliver a message.
 type deliver func(context.Context, message) error
 
-// later is a refusal that says when to come again.
+// later is a refusal that says when to retry.
 type later struct {
 	error
 	after time.Duration
 }
 
-// mostPatience bounds what a Retry-After is believed.
+// mostPatience bounds the Retry-After that is honoured.
 const mostPatience = time.Hour
 
-// deliver gives what delivers to a target.
+// deliver returns the function that delivers to a target.
 func (f *File) deliver(t Target) deliver {
 	if t.Webhook != nil {
 		u, _ := url.Parse(t.Webhook.URL) // was checked
@@ -81,8 +81,9 @@ func (f *File) deliver(t Target) deliver {
 // guard refuses addresses that are not public, at any port.
 func guard() *ssrf.Guardian { return ssrf.New(ssrf.WithAnyPort()) }
 
-// sender makes a client for webhooks. Each address is looked at when it is
-// dialled, after the name was resolved; no redirect is followed, no proxy used.
+// sender returns a client for webhooks. Each address is checked when it is
+// dialled, after the name was resolved; redirects are not followed, and no proxy
+// is used.
 func sender(anywhere bool) *http.Client {
 	dialer := &net.Dialer{Control: guard().Safe}
 	if anywhere {
@@ -97,7 +98,7 @@ func sender(anywhere bool) *http.Client {
 	}
 }
 
-// deliver posts by Standard Webhooks 1.0.0: any 2xx is a delivery.
+// deliver posts according to Standard Webhooks 1.0.0: any 2xx is a delivery.
 func (w *Webhook) deliver(send *http.Client) deliver {
 	return func(ctx context.Context, m message) error {
 		req, err := http.NewRequestWithContext(ctx, http.MethodPost, w.URL, bytes.NewReader(m.Body))
@@ -113,7 +114,7 @@ func (w *Webhook) deliver(send *http.Client) deliver {
 		req.Header.Set("webhook-signature", "v1,"+sign(w.key, m.ID, stamp, m.Body))
 		resp, err := send.Do(req)
 		if urlError, ok := errors.AsType[*url.Error](err); ok {
-			return urlError.Err // without the address, which may hold a secret
+			return urlError.Err // without the address, which may contain a secret
 		}
 		if err != nil {
 			return err
@@ -137,7 +138,7 @@ func sign(key []byte, id, stamp string, body []byte) string {
 	return base64.StdEncoding.EncodeToString(mac.Sum(nil))
 }
 
-// keyOf reads a secret of Standard Webhooks.
+// keyOf decodes a secret of Standard Webhooks.
 func keyOf(text string) ([]byte, error) {
 	coded, ok := strings.CutPrefix(strings.TrimSpace(text), "whsec_")
 	key, err := base64.StdEncoding.DecodeString(coded)

@@ -19,16 +19,16 @@ import (
 	"time"
 )
 
-// Email is a mail server and who gets mail by it.
+// Email is a mail server and the recipients of its mail.
 type Email struct {
 	Server string   `yaml:"server"` // HOST:PORT
 	From   string   `yaml:"from"`
 	To     []string `yaml:"to"`
-	// TLS is starttls (the default), tls from the first byte, or none, which goes
-	// to a host of allowHosts only, and without a password.
+	// TLS is starttls (the default), tls from the first byte, or none, which is
+	// only allowed for a host in allowHosts, and without a password.
 	TLS string `yaml:"tls"`
-	// CAFile has the certificates that the server's is checked by, in PEM; empty:
-	// those of the system.
+	// CAFile has the certificates that the server's is verified with, in PEM;
+	// empty: those of the system.
 	CAFile       string `yaml:"caFile"`
 	Username     string `yaml:"username"`
 	PasswordFile string `yaml:"passwordFile"`
@@ -68,8 +68,8 @@ func (c *checker) email(name string, e *Email) {
 	}
 }
 
-// deliver hands a mail to the server: that it takes it for all recipients is a
-// delivery. Anywhere: its host is one of allowHosts.
+// deliver sends a mail to the server: it is delivered when the server accepts it
+// for all recipients. anywhere: the host is in allowHosts.
 func (e *Email) deliver(anywhere bool) deliver {
 	dialer := &net.Dialer{Control: guard().Safe}
 	if anywhere {
@@ -93,7 +93,7 @@ func (e *Email) deliver(anywhere bool) deliver {
 		if err != nil {
 			return errors.Join(err, conn.Close())
 		}
-		defer c.Close() //nolint:errcheck // it is over, in one way or the other
+		defer c.Close() //nolint:errcheck // it is over, one way or the other
 		if e.TLS == "starttls" {
 			if err := c.StartTLS(secured); err != nil {
 				return fmt.Errorf("STARTTLS: %w", err)
@@ -103,7 +103,7 @@ func (e *Email) deliver(anywhere bool) deliver {
 	}
 }
 
-// hand sends a mail on a connection.
+// hand sends a mail over a connection.
 func (e *Email) hand(c *smtp.Client, text []byte) error {
 	if e.Username != "" {
 		if err := c.Auth(smtp.PlainAuth("", e.Username, e.password, e.host)); err != nil {
@@ -130,14 +130,14 @@ func (e *Email) hand(c *smtp.Client, text []byte) error {
 	return nil
 }
 
-// bare is the address without the name beside it.
+// bare returns the address without its display name.
 func bare(address string) string {
 	a, _ := mail.ParseAddress(address) // was checked
 	return a.Address
 }
 
-// mail is the text of a message: the id of the alert is in its Message-ID, which
-// is the same at each attempt.
+// mail returns the text of a message. The id of the alert is in its Message-ID,
+// which is the same for each attempt.
 func (e *Email) mail(m message, now time.Time) ([]byte, error) {
 	var of struct {
 		Rule string `json:"rule"`
@@ -181,7 +181,7 @@ func (e *Email) mail(m message, now time.Time) ([]byte, error) {
 	return b.Bytes(), errors.Join(err, w.Close())
 }
 
-// address writes an address for a header: nothing in it ends the line.
+// address formats an address for a header: nothing in it ends the line.
 func address(text string) string {
 	a, _ := mail.ParseAddress(text) // was checked
 	return a.String()

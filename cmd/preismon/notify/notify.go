@@ -12,25 +12,26 @@ import (
 	"preismon/cmd/preismon/client"
 )
 
-// Config says what is delivered, and by what it is asked for.
+// Config configures what is delivered, and how alerts are read.
 type Config struct {
 	File  *File
-	State string // the file of places
-	// Connect gives a client of its own to each target, and another one after
-	// its token ended.
+	State string // the file of positions
+	// Connect returns a client of its own for each target, and a new one after
+	// its token has expired.
 	Connect func() (*client.Client, error)
-	Every   time.Duration // from one look to the next
-	Once    bool          // stop when all that is there is delivered
+	Every   time.Duration // from one check to the next
+	Once    bool          // stop when everything there is has been delivered
 	Log     *slog.Logger
-	Stats   *Stats // nil: nothing is counted for others
-	// Wait and Now are the clock, for tests; nil: that of the system.
+	Stats   *Stats // nil: the counts are not published
+	// Wait and Now are the clock; nil: that of the system. Tests replace them.
 	Wait func(context.Context, time.Duration) error
 	Now  func() time.Time
 }
 
-// Run delivers until ctx ends, or, with Once, until all is delivered; each
-// target by itself. A delivery that was begun ends first. With Once an error
-// names the targets that not all could be delivered to, each tried once.
+// Run delivers until ctx ends or, with Once, until everything is delivered;
+// targets are independent of each other. A delivery in progress is completed
+// first. With Once, the error names the targets to which not everything could be
+// delivered, each tried one time.
 func Run(ctx context.Context, cfg Config) error {
 	s, err := openState(cfg.State)
 	if err != nil {
@@ -84,7 +85,7 @@ type route struct {
 	log     *slog.Logger
 
 	client  *client.Client
-	stopped map[string]bool // rules that do not go on
+	stopped map[string]bool // rules that do not continue
 }
 
 func (r *route) run(ctx context.Context) error {
@@ -128,7 +129,7 @@ func (r *route) run(ctx context.Context) error {
 	}
 }
 
-// follow delivers what fired since the place of a rule.
+// follow delivers what fired since the position of a rule.
 func (r *route) follow(ctx context.Context, rule Rule) error {
 	key, params := rule.Name+"/"+r.target, rule.params()
 	at := r.state.at(key)
@@ -145,7 +146,7 @@ func (r *route) follow(ctx context.Context, rule Rule) error {
 		found, err := c.Alerts(ctx, at.Token, params, 0)
 		switch {
 		case client.Expired(err):
-			r.client = nil // a login may have come since
+			r.client = nil // a new login may have happened since
 			return err
 		case client.Restart(err) && at.Token != "":
 			r.log.Error("the feed cannot be continued: alerts may have been missed", "rule", rule.Name, "reason", err.Error(), "then", rule.whenLost())
@@ -173,7 +174,7 @@ func (r *route) follow(ctx context.Context, rule Rule) error {
 	}
 }
 
-// connected gives the client of the target.
+// connected returns the client of the target.
 func (r *route) connected() (_ *client.Client, err error) {
 	if r.client == nil {
 		r.client, err = r.Connect()
@@ -188,7 +189,7 @@ func (r Rule) whenLost() string {
 	return r.WhenLost
 }
 
-// page delivers the alerts of a page, but for those that were delivered before.
+// page delivers the alerts of a page, except those that were delivered before.
 func (r *route) page(ctx context.Context, rule Rule, key string, at *place, found *client.Changes) error {
 	messages := make([]message, len(found.Data))
 	for i, raw := range found.Data {
@@ -197,7 +198,8 @@ func (r *route) page(ctx context.Context, rule Rule, key string, at *place, foun
 			return err
 		}
 	}
-	// Where it is not there, as the reference prices changed: all of them again.
+	// If that message is no longer there, because the reference prices changed,
+	// all are delivered again.
 	done := slices.IndexFunc(messages, func(m message) bool { return at.After != "" && m.ID == at.After })
 	for _, m := range messages[done+1:] {
 		if err := r.hand(ctx, rule, m); err != nil {
@@ -211,11 +213,11 @@ func (r *route) page(ctx context.Context, rule Rule, key string, at *place, foun
 	return nil
 }
 
-// heldEvery is how often it is logged that an alert holds the later ones up.
+// heldEvery is how often it is logged that an alert holds up the later ones.
 const heldEvery = time.Hour
 
-// hand delivers a message, however long that takes; or, after the time of the
-// target, writes it into the log, and goes on.
+// hand delivers a message, however long that takes, or, after the target's time
+// limit, writes it into the log and returns.
 func (r *route) hand(ctx context.Context, rule Rule, m message) error {
 	began, said := r.Now(), r.Now()
 	r.Stats.count(r.target, func(n *TargetStats) { n.HeldSince = began })

@@ -1,8 +1,9 @@
-// Package notify delivers alerts: it polls /ext/v1/alerts by the rules of a
-// file and gives each alert to its targets, at least once, and for a target in
-// the order of the feed. What it keeps is a file of tokens, written after a
-// delivery; so a delivery that a kill parts from the file is made again, with
-// the same id. It knows HTTP and the client, and nothing of the server.
+// Package notify delivers alerts: it polls /ext/v1/alerts by the rules of a file
+// and delivers each alert to its targets, at least once and, for each target, in
+// the order of the feed. Its state is a file of tokens, written after each
+// delivery; so if the program is killed between the two, the delivery is
+// repeated, with the same id. The package knows HTTP and the client, but nothing
+// of the server.
 package notify
 
 import (
@@ -22,8 +23,8 @@ import (
 
 // File is the rules file.
 type File struct {
-	// AllowHosts are hosts of webhooks that may lie at private addresses, and
-	// may be asked by http.
+	// AllowHosts are hosts of targets that may have private addresses, and of
+	// webhooks that may be called by http.
 	AllowHosts []string          `yaml:"allowHosts"`
 	Targets    map[string]Target `yaml:"targets"`
 	Rules      []Rule            `yaml:"rules"`
@@ -34,12 +35,12 @@ type Target struct {
 	Webhook *Webhook `yaml:"webhook"`
 	Email   *Email   `yaml:"email"`
 	Command []string `yaml:"command"` // a program and its arguments; no shell
-	// GiveUpAfter is how long an alert is tried before it is logged whole and left
-	// out; empty: for ever.
+	// GiveUpAfter is how long an alert is tried before it is logged in full and
+	// skipped; empty: for ever.
 	GiveUpAfter scalar `yaml:"giveUpAfter"`
 }
 
-// Webhook is an address that takes Standard Webhooks.
+// Webhook is an address that accepts Standard Webhooks.
 type Webhook struct {
 	URL string `yaml:"url"`
 	// SecretFile holds the secret: whsec_ and 24 to 64 bytes in base64.
@@ -48,17 +49,17 @@ type Webhook struct {
 	key []byte
 }
 
-// Rule is one question to /ext/v1/alerts, and who is told. What its members
-// mean is said there; the server judges their values.
+// Rule is one query of /ext/v1/alerts, with the targets of its alerts. What its
+// fields mean is documented there; the server validates their values.
 type Rule struct {
 	Name    string   `yaml:"name"`
 	Targets []string `yaml:"targets"`
-	// WhenLost says what follows when the feed cannot be continued: begin (the
-	// default) goes on from now, stop ends this rule for its target.
+	// WhenLost is what happens when the feed cannot be continued: begin (the
+	// default) continues from now, stop ends this rule for its target.
 	WhenLost string `yaml:"whenLost"`
 
-	// SilentFor is a rule of another kind: sites of which nothing was captured for
-	// so long.
+	// SilentFor makes the rule one of another kind: it reports sites where
+	// nothing has been captured for this long.
 	SilentFor scalar `yaml:"silentFor"`
 
 	Rule         scalar `yaml:"rule"`
@@ -78,7 +79,7 @@ type Rule struct {
 	Timezone     scalar `yaml:"timezone"`
 }
 
-// params are those of the request.
+// params returns those of the request.
 func (r Rule) params() url.Values {
 	p := url.Values{}
 	for name, value := range map[string]scalar{
@@ -92,7 +93,7 @@ func (r Rule) params() url.Values {
 	return p
 }
 
-// Load reads a rules file. All faults are named at once, with their lines.
+// Load reads a rules file. All faults are reported at once, with their lines.
 func Load(path string) (*File, error) {
 	text, err := os.ReadFile(path)
 	if err != nil {
@@ -101,8 +102,8 @@ func Load(path string) (*File, error) {
 	return parse(text)
 }
 
-// parse reads the text of a rules file, typed by hand: the YAML library has been
-// known to panic on broken input.
+// parse parses the text of a rules file, typed by hand: the YAML library has
+// been known to panic on broken input.
 func parse(text []byte) (f *File, err error) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -117,7 +118,7 @@ func parse(text []byte) (f *File, err error) {
 	return c.file, c.faults.Err()
 }
 
-// checker gathers the faults of a file.
+// checker collects the faults of a file.
 type checker struct {
 	file   *File
 	root   *ast.File
@@ -192,12 +193,12 @@ func (c *checker) webhook(name string, w *Webhook) {
 	c.want(err == nil, at+".secretFile", "targets.%s: secretFile: %v", name, err)
 }
 
-// allows tells whether a host may lie anywhere.
+// allows reports whether a host may have any address.
 func (f *File) allows(host string) bool {
 	return slices.ContainsFunc(f.AllowHosts, func(h string) bool { return strings.EqualFold(h, host) })
 }
 
-// Plan says in sentences what a run does, without secrets.
+// Plan describes in sentences what a run does, without secrets.
 func (f *File) Plan() (lines []string) {
 	for _, r := range f.Rules {
 		for _, name := range r.Targets {

@@ -12,15 +12,16 @@ import (
 	"preismon/cmd/preismon/client"
 )
 
-// seen is what is known of a site that is watched for silence.
+// seen is what is known about a site that is watched for silence.
 type seen struct {
 	Last     string    `json:"last,omitempty"`     // its newest capture; empty: none yet
-	Since    time.Time `json:"since"`              // of that, or of the first look at a site without one
+	Since    time.Time `json:"since"`              // of that capture, or of the first check of a site without one
 	Reported bool      `json:"reported,omitempty"` // that nothing came for too long
 }
 
-// silence reports sites of which nothing was captured for so long as a rule
-// says, by the server's clock: each silence once, and again only after a capture.
+// silence reports sites where nothing has been captured for as long as a rule
+// says, by the server's clock: each silence once, and again only after a new
+// capture.
 func (r *route) silence(ctx context.Context, rule Rule) error {
 	key, params := rule.Name+"/"+r.target, rule.params()
 	limit, _ := time.ParseDuration(string(rule.SilentFor)) // was checked
@@ -35,11 +36,11 @@ func (r *route) silence(ctx context.Context, rule Rule) error {
 	status, err := c.SiteStatus(ctx, params)
 	if err != nil {
 		if client.Expired(err) {
-			r.client = nil // a login may have come since
+			r.client = nil // a new login may have happened since
 		}
 		return err
 	}
-	sites := map[string]seen{} // one that is not listed any more is forgotten
+	sites := map[string]seen{} // sites that are no longer listed are forgotten
 	for _, site := range status.Data {
 		now, err := seenOf(site, at.Sites, status.Query.AsOf)
 		if err != nil {
@@ -51,7 +52,7 @@ func (r *route) silence(ctx context.Context, rule Rule) error {
 	for site, now := range sites {
 		changed = changed || at.Sites[site] != now
 	}
-	if at.Sites = sites; changed { // also so that a site without a capture counts from now on
+	if at.Sites = sites; changed { // also so that the time of a site without a capture counts from now on
 		if err := r.state.keep(key, at); err != nil {
 			return err
 		}
@@ -77,7 +78,7 @@ func (r *route) silence(ctx context.Context, rule Rule) error {
 	return nil
 }
 
-// seenOf is what is known of a site now, by what was known of it before.
+// seenOf returns what is known about a site now, given what was known before.
 func seenOf(s client.SiteStatus, before map[string]seen, asOf time.Time) (seen, error) {
 	was, known := before[s.Site]
 	switch {
@@ -95,7 +96,7 @@ func seenOf(s client.SiteStatus, before map[string]seen, asOf time.Time) (seen, 
 	return seen{Last: *s.LastCapturedAt, Since: since}, nil
 }
 
-// silenceMessage is the same whenever a silence is reported.
+// silenceMessage returns the same message each time a silence is reported.
 func silenceMessage(rule Rule, site string, of seen) (message, error) {
 	sum := sha256.Sum256([]byte("silence\x00" + site + "\x00" + of.Last + "\x00" + of.Since.UTC().Format(time.RFC3339Nano) + "\x00" + rule.params().Encode()))
 	id := base64.RawURLEncoding.EncodeToString(sum[:12])
@@ -110,7 +111,7 @@ func silenceMessage(rule Rule, site string, of seen) (message, error) {
 	return message{ID: id + "_" + rule.Name, Body: body}, err
 }
 
-// silent checks a rule about what is not observed: how long, and of what.
+// silent checks a rule about silence: for how long, and of which sites.
 func (c *checker) silent(at, name string, r Rule) {
 	d, err := time.ParseDuration(string(r.SilentFor))
 	c.want(err == nil && d >= time.Minute, at+".silentFor", "%s: silentFor: %q is no duration of at least 1m, like 6h", name, r.SilentFor)

@@ -10,24 +10,24 @@ import (
 	"sync"
 )
 
-// place is how far a rule is delivered to a target.
+// place is the position of a rule for a target.
 type place struct {
 	Params string `json:"params"` // of the rule when it began
 	Token  string `json:"token"`
-	// After is the last message that was delivered behind the token; empty: none.
+	// After is the last message delivered after the token; empty: none.
 	After string `json:"after,omitempty"`
-	// Sites are those that a rule of silence watches.
+	// Sites are those that a silence rule watches.
 	Sites map[string]seen `json:"sites,omitempty"`
 }
 
-// state is the file of places, by rule and target.
+// state is the file of positions, by rule and target.
 type state struct {
 	path   string
 	mu     sync.Mutex
 	places map[string]place
 }
 
-// openState reads the file, or makes it: without a place that can be kept, what
+// openState reads the file, or creates it: without a recorded position, what
 // fires while nothing runs would never be delivered.
 func openState(path string) (*state, error) {
 	s := &state{path: path, places: map[string]place{}}
@@ -53,7 +53,7 @@ func (s *state) at(key string) place {
 	return s.places[key]
 }
 
-// keep writes a place into the file, whole or not at all, and to the disk.
+// keep writes a position into the file, completely or not at all, and syncs it to disk.
 func (s *state) keep(key string, p place) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -61,7 +61,7 @@ func (s *state) keep(key string, p place) error {
 	return s.write()
 }
 
-// write is for who holds the lock, or has the state alone.
+// write is for callers that hold the lock, or are the only ones with the state.
 func (s *state) write() error {
 	text, err := json.MarshalIndent(s.places, "", "  ")
 	if err != nil {

@@ -9,8 +9,8 @@ import (
 // TargetStats are the counts of a target since the start.
 type TargetStats struct {
 	Delivered, Retried, GivenUp uint64
-	Unread                      uint64    // looks at the service that failed
-	HeldSince                   time.Time // since when the alert at the head is tried; zero: none is
+	Unread                      uint64    // failed attempts to read the service
+	HeldSince                   time.Time // since when the first alert in line is being tried; zero: none is
 }
 
 // Stats counts what a run does. The zero value is ready.
@@ -19,14 +19,14 @@ type Stats struct {
 	of map[string]TargetStats
 }
 
-// Targets gives the counts by the name of the target.
+// Targets returns the counts by the name of the target.
 func (s *Stats) Targets() map[string]TargetStats {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return maps.Clone(s.of)
 }
 
-// count changes the counts of a target.
+// count updates the counts of a target.
 func (s *Stats) count(target string, change func(*TargetStats)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

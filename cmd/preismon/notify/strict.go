@@ -14,8 +14,8 @@ import (
 	"github.com/goccy/go-yaml/parser"
 )
 
-// read decodes a file of one document. Keys that are not known are faults, each
-// with its line, as is what is of another kind than it should be.
+// read decodes a file of one document. Unknown keys are faults, each with its
+// line, and so are values of the wrong kind.
 func (c *checker) read(text []byte) error {
 	var err error
 	if c.root, err = parser.ParseBytes(text, 0); err != nil {
@@ -31,10 +31,10 @@ func (c *checker) read(text []byte) error {
 	return nil
 }
 
-// scalar is a value as it is written: the zeros of an EAN are part of it.
+// scalar is a value exactly as written: the leading zeros of an EAN are part of it.
 type scalar string
 
-// UnmarshalYAML takes numbers and text.
+// UnmarshalYAML accepts numbers and text.
 func (s *scalar) UnmarshalYAML(n ast.Node) error {
 	if _, ok := n.(ast.ScalarNode); !ok {
 		return errors.New("must be one value")
@@ -43,7 +43,7 @@ func (s *scalar) UnmarshalYAML(n ast.Node) error {
 	return nil
 }
 
-// known names the keys that a struct has not.
+// known reports the keys that a struct does not have.
 func (c *checker) known(n ast.Node, t reflect.Type, at string) {
 	for t.Kind() == reflect.Pointer {
 		t = t.Elem()
@@ -89,12 +89,12 @@ func fieldOf(t reflect.Type, key string) (reflect.StructField, bool) {
 	return reflect.StructField{}, false
 }
 
-// want is a fault of the node at a path, unless ok.
+// want records a fault of the node at a path, unless ok.
 func (c *checker) want(ok bool, at, format string, args ...any) {
 	if ok {
 		return
 	}
-	for { // the node, or the nearest above that is there
+	for { // the node, or its nearest existing ancestor
 		if p, err := yaml.PathString(at); err == nil {
 			if n, err := p.FilterFile(c.root); err == nil && n != nil {
 				c.at(lineOf(n), format, args...)
@@ -110,7 +110,7 @@ func (c *checker) want(ok bool, at, format string, args ...any) {
 	}
 }
 
-// lineOf is the first line of a node.
+// lineOf returns the first line of a node.
 func lineOf(n ast.Node) int {
 	if m, ok := n.(ast.MapNode); ok {
 		if pairs := m.MapRange(); pairs.Next() {

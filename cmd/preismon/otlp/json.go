@@ -67,7 +67,7 @@ type (
 	}
 )
 
-// exportOf brings spans, which all are of one process, under their scopes.
+// exportOf groups spans, all of one process, by their scopes.
 func exportOf(spans []sdk.ReadOnlySpan) export {
 	of := map[string]int{}
 	all := resourceSpans{Resource: resource{Attributes: attributesOf(spans[0].Resource().Attributes())}}
@@ -101,8 +101,8 @@ func spanOf(s sdk.ReadOnlySpan) span {
 	return out
 }
 
-// flagsOf has the flags of W3C in its low byte, and above whether the other
-// end was in another process.
+// flagsOf returns the W3C flags in the low byte, and above them whether the
+// other end was in another process.
 func flagsOf(c trace.SpanContext, remote bool) uint32 {
 	flags := uint32(c.TraceFlags()) | 1<<8
 	if remote {
@@ -111,7 +111,7 @@ func flagsOf(c trace.SpanContext, remote bool) uint32 {
 	return flags
 }
 
-// statusOf numbers a status as the protocol does, which is not as the API does.
+// statusOf returns a status with the protocol's number, which differs from the API's.
 func statusOf(s sdk.Status) status {
 	switch s.Code {
 	case codes.Ok:
@@ -144,6 +144,6 @@ func valueOf(v attribute.Value) value {
 		f := v.AsFloat64()
 		return value{Double: &f}
 	}
-	text := v.String() // also of lists, which we have none of
+	text := v.String() // also for lists, of which we have none
 	return value{String: &text}
 }

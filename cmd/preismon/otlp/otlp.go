@@ -1,7 +1,7 @@
 // Package otlp sends spans to a collector: OTLP over HTTP with a JSON body
 // (OpenTelemetry Protocol 1.x, "OTLP/HTTP", JSON Protobuf encoding). The
-// exporter of the SDK would bring gRPC and a gateway into the program, about
-// a hundred packages, for the same bytes. What cannot be sent is lost and
+// exporter of the SDK would bring gRPC and a gateway into the program, about a
+// hundred packages, for the same bytes. What cannot be sent is dropped and
 // counted: traces are samples, and nothing waits for them.
 package otlp
 
@@ -36,10 +36,10 @@ type Exporter struct {
 // sendTimeout bounds the sending of one batch.
 const sendTimeout = 10 * time.Second
 
-// warnEvery bounds how often a collector that is away is logged.
+// warnEvery bounds how often an unreachable collector is logged.
 const warnEvery = time.Minute
 
-// New makes an exporter for a collector, like http://collector:4318. It
+// New returns an exporter for a collector, like http://collector:4318. It
 // connects when there is something to send.
 func New(endpoint string, log *slog.Logger) (*Exporter, error) {
 	u, err := url.Parse(endpoint)
@@ -49,13 +49,13 @@ func New(endpoint string, log *slog.Logger) (*Exporter, error) {
 	return &Exporter{url: strings.TrimSuffix(u.String(), "/") + "/v1/traces", client: &http.Client{Timeout: sendTimeout}, log: log}, nil
 }
 
-// Sent counts the spans that a collector took, Failed the batches that none
-// took.
+// Sent returns the number of spans that a collector accepted, Failed the number
+// of batches that it did not.
 func (e *Exporter) Sent() uint64   { return e.sent.Load() }
 func (e *Exporter) Failed() uint64 { return e.failed.Load() }
 
-// ExportSpans sends a batch, once. It gives no error: it is logged here, now
-// and then.
+// ExportSpans sends a batch, once. It returns no error: failures are logged
+// here, at most once per warnEvery.
 func (e *Exporter) ExportSpans(ctx context.Context, spans []sdk.ReadOnlySpan) error {
 	if err := e.send(ctx, spans); err != nil {
 		e.failed.Add(1)

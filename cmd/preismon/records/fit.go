@@ -9,14 +9,14 @@ import (
 )
 
 const (
-	narrowest = 12 // a text is not cut to less, where columns can be left out instead
-	between   = 2  // blanks between columns
+	narrowest = 12 // a text is not cut to less if columns can be left out instead
+	between   = 2  // spaces between columns
 )
 
-// fit makes all columns together no wider than the terminal: first those
-// without any value are left out, then columns from the right, as far as all
-// cannot be narrow enough, then the widest texts are narrowed. One column
-// always stays.
+// fit makes all columns together no wider than the terminal: first it leaves out
+// columns without any value, then columns from the right, until the rest can be
+// made narrow enough, then it narrows the widest texts. One column is always
+// kept.
 func (t *aligned) fit() {
 	if t.width <= 0 {
 		return
@@ -41,7 +41,7 @@ func (t *aligned) total() int {
 	return total
 }
 
-// least is how wide all columns are when no text can be narrowed more.
+// least returns the width of all columns if every text is as narrow as allowed.
 func (t *aligned) least() int {
 	total := t.total()
 	for _, c := range t.columns {
@@ -52,7 +52,7 @@ func (t *aligned) least() int {
 	return total
 }
 
-// narrows tells whether texts of a column may be cut.
+// narrows reports whether texts of a column may be cut.
 func (c *column) narrows() bool { return !c.right && !c.whole && c.width > narrowest }
 
 func (t *aligned) leaveOut(i int) {
@@ -60,8 +60,8 @@ func (t *aligned) leaveOut(i int) {
 	t.columns = slices.Delete(t.columns, i, i+1)
 }
 
-// narrow takes from the widest text what is over, or as much as makes it like
-// the next; false: no text is wider than the narrowest.
+// narrow narrows the widest text by over, or until it is as wide as the next;
+// false: no text is wider than the narrowest.
 func (t *aligned) narrow(over int) bool {
 	widest, next := -1, narrowest
 	for i, c := range t.columns {
@@ -86,7 +86,7 @@ func (t *aligned) narrow(over int) bool {
 	return true
 }
 
-// note says what the terminal had no room for.
+// note says what did not fit the terminal.
 func (t *aligned) note() string {
 	var said []string
 	if t.cut {
@@ -102,7 +102,7 @@ func (t *aligned) note() string {
 	return fmt.Sprintf("(%s: %s)", strings.Join(said, "; "), t.all)
 }
 
-// whole tells a text that says nothing when it is cut: an id.
+// whole reports whether a text is useless when cut: an id.
 func whole(text string) bool {
 	return text != "" && strings.Trim(text, "0123456789") == ""
 }

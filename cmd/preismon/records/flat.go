@@ -7,9 +7,9 @@ import (
 	"strings"
 )
 
-// Flat takes the objects in records apart for a table: where fields name
-// "coverage.ratio", the fields in "coverage" stand in its place, under such
-// names. What is no object stays as it is.
+// Flat expands the objects in records for a table: if fields names
+// "coverage.ratio", the fields in "coverage" take its place, under such names.
+// Values that are not objects are left unchanged.
 func Flat(to Writer, fields []string) Writer {
 	f := &flat{Writer: to}
 	for _, name := range fields {
@@ -25,7 +25,7 @@ func Flat(to Writer, fields []string) Writer {
 
 type flat struct {
 	Writer
-	outer []string // names of the fields that are taken apart
+	outer []string // names of the fields that are expanded
 }
 
 func (f *flat) Write(record []byte) error {
@@ -51,7 +51,7 @@ func (f *flat) Write(record []byte) error {
 	return f.Writer.Write(b.Bytes())
 }
 
-// add puts a field into an object that is under way.
+// add appends a field to an object under construction.
 func add(b *bytes.Buffer, f field) {
 	if b.Len() > 1 {
 		b.WriteByte(',')

@@ -9,9 +9,9 @@ import (
 
 const flushEvery = 200 * time.Millisecond
 
-// flusher is a buffer whose content does not wait for long.
+// flusher is a buffer whose content is flushed soon.
 type flusher struct {
-	mu    sync.Mutex // the timer flushes beside the writer
+	mu    sync.Mutex // the timer flushes concurrently with the writer
 	buf   *bufio.Writer
 	timer *time.Timer
 	err   error

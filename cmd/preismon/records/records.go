@@ -15,21 +15,21 @@ import (
 	"preismon/query/table/objects"
 )
 
-// Writer takes one record at a time. Flush writes what is held, as far as the
-// form allows, and leaves the table without an end; Close ends it. Neither
-// closes what is written to.
+// Writer writes one record at a time. Flush writes what is held back, as far as
+// the form allows, and leaves the table unfinished; Close finishes it. Neither
+// closes the underlying writer.
 type Writer interface {
 	Write(record []byte) error
 	Flush() error
 	Close() error
 }
 
-// NDJSON writes each record on a line of its own, with every field as it is:
-// null and absent stay apart. A record may wait 200 ms for others.
+// NDJSON writes each record on a line of its own, with every field unchanged:
+// null and absent stay distinct. A record may be held back for 200 ms.
 func NDJSON(w io.Writer) Writer { return buffered(w, objects.NDJSON) }
 
-// CSV writes records as package query/table has it, one column for each field
-// that is named.
+// CSV writes records in the format of package query/table, one column for each
+// of the fields.
 func CSV(w io.Writer, fields []string) Writer {
 	return buffered(w, func(w io.Writer) objects.Writer { return objects.CSV(w, fields) })
 }
@@ -45,7 +45,7 @@ func Parquet(w io.Writer, columns []frame.Column, sorted table.Sorting) Writer {
 	return buffered(w, func(w io.Writer) objects.Writer { return objects.Parquet(w, columns, sorted) })
 }
 
-// KnownArrow writes the fields of records that these columns are for as an Arrow
+// KnownArrow writes those fields of records that have a column here, as an Arrow
 // stream.
 func KnownArrow(w io.Writer, columns []frame.Column) Writer {
 	return buffered(w, func(w io.Writer) objects.Writer {
@@ -53,7 +53,7 @@ func KnownArrow(w io.Writer, columns []frame.Column) Writer {
 	})
 }
 
-// KnownParquet writes them as a Parquet file, in no order.
+// KnownParquet is like KnownArrow for a Parquet file, in no order.
 func KnownParquet(w io.Writer, columns []frame.Column) Writer {
 	return buffered(w, func(w io.Writer) objects.Writer {
 		return objects.Known(table.Parquet(w, columns, table.Unsorted), columns)
@@ -65,7 +65,7 @@ func buffered(w io.Writer, rows func(io.Writer) objects.Writer) Writer {
 	return &bufferedTable{out, rows(out.buf)}
 }
 
-// bufferedTable is a table whose rows do not wait for long once it wrote them.
+// bufferedTable is a table whose rows are flushed soon after they were written.
 type bufferedTable struct {
 	out  *flusher
 	rows objects.Writer
@@ -76,22 +76,22 @@ func (b *bufferedTable) Write(record []byte) error {
 }
 
 func (b *bufferedTable) Flush() error {
-	_ = b.out.write(func(*bufio.Writer) error { return b.rows.Flush() }) // close tells
+	_ = b.out.write(func(*bufio.Writer) error { return b.rows.Flush() }) // close returns the error
 	return b.out.close()
 }
 
 func (b *bufferedTable) Close() error {
-	_ = b.out.write(func(*bufio.Writer) error { return b.rows.Close() }) // close tells
+	_ = b.out.write(func(*bufio.Writer) error { return b.rows.Close() }) // close returns the error
 	return b.out.close()
 }
 
-// field is one field of a record, its value as it is written.
+// field is one field of a record, its value as written.
 type field struct {
 	name  string
 	value json.RawMessage
 }
 
-// text gives the text of a string; false: it is another value.
+// text returns the text of a string; false: it is another value.
 func (f field) text() (string, bool) {
 	var s string
 	if len(f.value) == 0 || f.value[0] != '"' || json.Unmarshal(f.value, &s) != nil {

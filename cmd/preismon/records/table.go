@@ -12,21 +12,20 @@ import (
 )
 
 const (
-	measured = 200 // records whose widths count
+	measured = 200 // number of records that widths are determined from
 	widest   = 44  // cells of Table are cut to this width
 	longest  = 500 // runes of a text
 )
 
-// Table writes records for people: aligned columns, numbers to the right,
-// null as –, amounts of money left out beside their prices, and what strangers
-// wrote without control characters. Columns are the fields of the first 200
-// records. A line has width cells at most, and what that cut is said at the
-// end; 0: any number.
+// Table writes records for people: aligned columns, numbers to the right, null
+// as –, fields named ...Money left out, and untrusted text without control
+// characters. Columns are the fields of the first 200 records. A line has at
+// most width cells, and a note at the end says what did not fit; 0: no limit.
 func Table(w io.Writer, colours bool, width int) Writer {
 	return &aligned{out: newFlusher(w), colours: colours, width: width, widest: widest, all: "a wider terminal, or --format csv, has all"}
 }
 
-// List is Table for what has no other form: only the terminal cuts it.
+// List is Table for records that have no other form: only the terminal limits it.
 func List(w io.Writer, colours bool, width int) Writer {
 	return &aligned{out: newFlusher(w), colours: colours, width: width, widest: longest, all: "a wider terminal has all"}
 }
@@ -35,21 +34,21 @@ type aligned struct {
 	out     *flusher
 	colours bool
 	width   int
-	widest  int       // cell
-	all     string    // where to see what is cut
+	widest  int       // of a cell
+	all     string    // where to see what was cut
 	held    [][]field // until the widths are known
 	known   bool
 	columns []column
-	cut     bool     // a text is, for the width
-	left    []string // columns that are left out, from the right
+	cut     bool     // a text was cut, for the width
+	left    []string // columns left out, from the right
 }
 
 type column struct {
 	name  string
 	width int
 	right bool // numbers
-	whole bool // of texts that are not cut
-	empty bool // no value was there
+	whole bool // has only texts that are not cut
+	empty bool // has no value
 }
 
 func (t *aligned) Write(record []byte) error {
@@ -73,16 +72,16 @@ func (t *aligned) Close() error {
 		return err
 	}
 	if note := t.note(); note != "" {
-		t.cut, t.left = false, nil // it is said once
+		t.cut, t.left = false, nil // reported once
 		if t.colours {
 			note = faint + note + plain
 		}
-		_ = t.out.write(func(w *bufio.Writer) error { _, err := w.WriteString(note + "\n"); return err }) // close tells
+		_ = t.out.write(func(w *bufio.Writer) error { _, err := w.WriteString(note + "\n"); return err }) // close returns the error
 	}
 	return t.out.close()
 }
 
-// begin finds columns and widths, and writes what was held.
+// begin determines columns and widths, and writes what was held back.
 func (t *aligned) begin() error {
 	if t.known {
 		return nil
@@ -169,7 +168,7 @@ const (
 	plain  = "\x1b[0m"
 )
 
-// shown is what a person sees of a value.
+// shown returns what people see of a value.
 func (t *aligned) shown(f field) (text, style string) {
 	text, ok := f.text()
 	switch {

@@ -1,8 +1,9 @@
-// Package check holds exchanges of requests and answers against the public
-// contract; it is for tests, and in no program. An exchange that follows the
-// contract has a documented operation, or is refused as one that is not; its
-// answer has a documented status, media type, headers and body, a stream line
-// by line; and a request that the contract does not allow is refused.
+// Package check verifies exchanges of requests and answers against the public
+// contract; it is for tests, and not part of any program. An exchange follows
+// the contract if it has a documented operation, or is refused as one that has
+// none; if its answer has a documented status, media type, headers and body, for
+// a stream line by line; and if a request that the contract does not allow is
+// refused.
 package check
 
 import (
@@ -28,7 +29,7 @@ import (
 	"preismon/contracts/openapi"
 )
 
-// Exchange is a request and its answer, both whole.
+// Exchange is a request and its answer, both complete.
 type Exchange struct {
 	Method        string
 	URL           *url.URL
@@ -37,8 +38,8 @@ type Exchange struct {
 	Status        int
 	Header        http.Header
 	Trailer       http.Header
-	// Body is the whole body as it was sent; only JSON is looked at. That of a
-	// stream may be given to Lines instead, piece by piece.
+	// Body is the complete body as it was sent; only JSON is checked. That of a
+	// stream may be passed to Lines instead, piece by piece.
 	Body  []byte
 	Lines *Lines
 }
@@ -49,7 +50,7 @@ var Document = sync.OnceValue(func() *openapi3.T { return parsed(openapi.YAML(),
 // Extension is the contract of /ext/v1, parsed.
 var Extension = sync.OnceValue(func() *openapi3.T { return parsed(openapi.ExtYAML()) })
 
-// Path is what either document says of a path; nil: nothing.
+// Path returns what either document says about a path; nil: nothing.
 func Path(template string) *openapi3.PathItem {
 	if item := Document().Paths.Value(template); item != nil {
 		return item
@@ -57,7 +58,7 @@ func Path(template string) *openapi3.PathItem {
 	return Extension().Paths.Value(template)
 }
 
-// Paths are all paths of both documents.
+// Paths returns all paths of both documents.
 func Paths() map[string]*openapi3.PathItem {
 	all := Document().Paths.Map()
 	maps.Copy(all, Extension().Paths.Map())
@@ -78,7 +79,8 @@ func parsed(source []byte, err error) *openapi3.T {
 // Headers that every answer has (HDR-02a to HDR-02e).
 var everywhere = []string{"X-Request-Id", "Content-Security-Policy", "X-Content-Type-Options", "X-Frame-Options", "Referrer-Policy"}
 
-// Check tells in what the exchange breaks the contract; nil: in nothing.
+// Check returns the ways in which the exchange breaks the contract, nil if there
+// are none.
 func (x *Exchange) Check() error {
 	var faults []error
 	add := func(format string, args ...any) { faults = append(faults, fmt.Errorf(format, args...)) }
@@ -116,8 +118,8 @@ func (x *Exchange) joined(faults []error) error {
 	return fmt.Errorf("%s %s, answered with %d, breaks the contract: %w", x.Method, x.URL.RequestURI(), x.Status, errors.Join(faults...))
 }
 
-// refused takes an exchange with something that is not in the document: only
-// a problem may come of it, or the answer to a preflight.
+// refused checks an exchange that is in neither document: the answer must be a
+// problem, or the answer to a preflight.
 func (x *Exchange) refused(body []byte) error {
 	if x.Method == http.MethodOptions && x.Status == http.StatusNoContent && x.RequestHeader.Get("Access-Control-Request-Method") != "" {
 		return nil
@@ -131,16 +133,16 @@ func (x *Exchange) refused(body []byte) error {
 	return Problem(body)
 }
 
-// pageOfNothing tells whether a browser got a page where there is nothing:
-// outside of the paths of the API it may.
+// pageOfNothing reports whether a browser got a page for a path with nothing
+// behind it, which is allowed outside the paths of the API.
 func (x *Exchange) pageOfNothing() bool {
 	path := strings.TrimPrefix(x.URL.Path, "/ext")
 	return x.Status == http.StatusNotFound && !strings.HasPrefix(path, "/v1") &&
 		strings.Contains(x.RequestHeader.Get("Accept"), "text/html") && strings.HasPrefix(x.Header.Get("Content-Type"), "text/html")
 }
 
-// operationOf finds the operation of a request and the values in its path.
-// HEAD has that of GET, but on the stream.
+// operationOf returns the operation of a request and the values in its path.
+// HEAD has that of GET, except on the stream.
 func operationOf(method, path string) (*routers.Route, map[string]string) {
 	if method == http.MethodHead && path != streamPath {
 		method = http.MethodGet
@@ -192,15 +194,15 @@ func (x *Exchange) input(route *routers.Route, pathParams map[string]string) *op
 	return &openapi3filter.RequestValidationInput{Request: r, PathParams: pathParams, Route: route, Options: &options}
 }
 
-// anyName tells whether one of the parameters is an object whose fields are
-// parameters by their own names.
+// anyName reports whether one of the parameters is an object whose fields are
+// parameters under their own names.
 func anyName(all openapi3.Parameters) bool {
 	return slices.ContainsFunc(all, func(p *openapi3.ParameterRef) bool {
 		return p.Value.In == openapi3.ParameterInQuery && p.Value.Schema != nil && p.Value.Schema.Value.Type.Is("object")
 	})
 }
 
-// request checks that what the document does not allow was refused.
+// request checks that a request which the document does not allow was refused.
 func (x *Exchange) request(route *routers.Route, pathParams map[string]string) (faults []error) {
 	if x.Status >= 400 {
 		return nil
@@ -229,7 +231,7 @@ func (x *Exchange) request(route *routers.Route, pathParams map[string]string) (
 	return faults
 }
 
-// bodiless tells whether the answer has no body by its method.
+// bodiless reports whether the answer has no body because of its method.
 func (x *Exchange) bodiless() bool { return x.Method == http.MethodHead }
 
 const (
@@ -237,9 +239,9 @@ const (
 	streamPath = "/v1/results/stream"
 )
 
-// sink gives what takes the body of an answer while it is sent: lines for a
-// stream that is not compressed, the exchange for other JSON, nothing for
-// bytes that the contract says nothing about.
+// sink returns the writer that receives the body of an answer while it is sent:
+// lines for a stream that is not compressed, the exchange for other JSON, and
+// io.Discard for bytes that the contract does not describe.
 func (x *Exchange) sink(kept *bytes.Buffer) io.Writer {
 	media := x.Header.Get("Content-Type")
 	switch {
@@ -282,8 +284,8 @@ func (x *Exchange) answer(route *routers.Route, pathParams map[string]string, bo
 }
 
 // mediaType finds the media type of the answer in the document: exactly, or
-// but for parameters that the document leaves open. Without content, or
-// without such a status, there is nothing to find.
+// apart from parameters that the document leaves open. If the document has no
+// content, or no such status, it returns "none".
 func (x *Exchange) mediaType(route *routers.Route) string {
 	given := x.Header.Get("Content-Type")
 	response := route.Operation.Responses.Status(x.Status)
@@ -299,7 +301,7 @@ func (x *Exchange) mediaType(route *routers.Route) string {
 	return ""
 }
 
-// decoded undoes the compression of the body, where it was kept.
+// decoded decompresses the body, if it was kept.
 func (x *Exchange) decoded() ([]byte, error) {
 	codings := x.Header.Values("Content-Encoding")
 	if len(codings) > 0 && !slices.ContainsFunc(x.Header.Values("Vary"), func(v string) bool { return strings.Contains(v, "Accept-Encoding") }) {

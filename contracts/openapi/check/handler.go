@@ -6,9 +6,9 @@ import (
 	"net/http"
 )
 
-// Handler checks every exchange that a handler completes, whoever the client
-// is, and reports those that break the contract. An exchange that the handler
-// breaks off has no whole answer to check.
+// Handler checks every exchange that a handler completes, whatever the client,
+// and reports those that break the contract. An exchange that the handler aborts
+// has no complete answer to check.
 func Handler(next http.Handler, report func(error)) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		var sent bytes.Buffer
@@ -28,7 +28,7 @@ func Handler(next http.Handler, report func(error)) http.Handler {
 	})
 }
 
-// teeBody keeps what is read of a body.
+// teeBody keeps what is read from a body.
 type teeBody struct {
 	io.ReadCloser
 	kept *bytes.Buffer
@@ -40,7 +40,7 @@ func (b *teeBody) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// recorder hands what is written to the exchange. It flushes nothing and
+// recorder passes what is written on to the exchange. It flushes nothing and
 // holds nothing back.
 type recorder struct {
 	http.ResponseWriter
@@ -49,7 +49,7 @@ type recorder struct {
 	sink io.Writer
 }
 
-// begin notes the header as it is sent.
+// begin records the header as it is sent.
 func (r *recorder) begin(status int) {
 	r.x.Status, r.x.Header = status, r.Header().Clone()
 	r.sink = r.x.sink(&r.kept)

@@ -11,14 +11,14 @@ import (
 // summaryPath ends the path of a summary, which rows may follow.
 const summaryPath = "/summary"
 
-// The routes whose lines end with one that says how far they are.
+// The routes whose lines end with one that says how far they go.
 const (
 	changesPath = "/ext/v1/changes"
 	alertsPath  = "/ext/v1/alerts"
 )
 
-// results checks each line of NDJSON, and what says that the rows of an answer
-// are whole: of a stream in any form its trailers, of a page its header.
+// results checks each line of NDJSON, and the proof that the rows of an answer
+// are complete: the trailers of a stream in any form, the header of a page.
 func (x *Exchange) results(path, media string, body []byte) (faults []error) {
 	proof := x.Header.Get("X-Results-Returned")
 	streams, before := path == streamPath, 0 // lines before the rows
@@ -51,7 +51,7 @@ func (x *Exchange) results(path, media string, body []byte) (faults []error) {
 	if len(l.rest) > 0 {
 		faults = append(faults, fmt.Errorf("the stream ends within a line: %q", l.rest))
 	}
-	if path == changesPath || path == alertsPath { // its last line says up to where it is whole
+	if path == changesPath || path == alertsPath { // its last line says up to where it is complete
 		if !bytes.HasPrefix(l.last, []byte(`{"_control":`)) {
 			faults = append(faults, fmt.Errorf("the last line is %q", l.last))
 		}
@@ -63,16 +63,16 @@ func (x *Exchange) results(path, media string, body []byte) (faults []error) {
 	return faults
 }
 
-// Lines checks the lines of a stream as they come; it keeps the last one alone.
+// Lines checks the lines of a stream as they arrive; it keeps only the last one.
 type Lines struct {
 	record string // the schema of a line; empty: Result
 	n      int
 	rest   []byte
-	last   []byte // the last whole line
+	last   []byte // the last complete line
 	faults []error
 }
 
-// newLines checks the lines of this answer by what its operation says of them.
+// newLines checks the lines of this answer against what its operation says.
 func (x *Exchange) newLines() *Lines {
 	route, _ := operationOf(x.Method, x.URL.EscapedPath())
 	if route == nil || route.Operation.Responses.Status(x.Status) == nil {
@@ -85,9 +85,9 @@ func (x *Exchange) newLines() *Lines {
 	return &Lines{record: strings.TrimPrefix(content.Schema.Ref, "#/components/schemas/")}
 }
 
-const mostFaults = 10 // of a stream; the others are alike
+const mostFaults = 10 // of a stream; more would be the same
 
-// Write takes the next piece of the stream, and never fails.
+// Write accepts the next piece of the stream, and never fails.
 func (l *Lines) Write(piece []byte) (int, error) {
 	for part := range bytes.Lines(piece) {
 		line, ended := bytes.CutSuffix(part, []byte("\n"))

@@ -64,7 +64,7 @@ var (
 const baseName, extName = "openapi.json", "ext.json"
 
 // schemaOf compiles a schema; schemas of OpenAPI 3.1 are JSON Schema 2020-12.
-// Streams have many lines, and this validator is the fast one.
+// Streams have many lines, and this is the fast validator.
 func schemaOf(name string) (*jsonschema.Schema, error) {
 	if s, ok := schemas.Load(name); ok {
 		return s.(*jsonschema.Schema), nil

@@ -7,9 +7,9 @@ import (
 	"net/http"
 )
 
-// Transport checks every exchange of a client, once it has read the answer to
-// its end, and reports those that break the contract. An answer that breaks,
-// or that the client does not read to its end, is not whole and not checked.
+// Transport checks every exchange of a client after it has read the answer to
+// its end, and reports those that break the contract. An answer that breaks off,
+// or that the client does not read to its end, is incomplete and not checked.
 func Transport(next http.RoundTripper, report func(error)) http.RoundTripper {
 	return transport{next, report}
 }
@@ -43,8 +43,8 @@ func (t transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-// answerBody hands an answer to the exchange while it is read, and has it
-// checked at its end.
+// answerBody passes an answer to the exchange while it is read, and triggers the
+// check at its end.
 type answerBody struct {
 	io.ReadCloser
 	kept bytes.Buffer

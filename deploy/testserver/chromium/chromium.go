@@ -1,7 +1,6 @@
-// Package chromium shows pages to a real browser by scripts for
-// Playwright, and tells what is wrong with them. A script is a file of the
-// test; what all of them share is harness.mjs, which it imports as
-// './harness.mjs'.
+// Package chromium opens pages in a real browser with scripts for Playwright,
+// and reports what is wrong with them. A script is a file of the test; what all
+// of them share is harness.mjs, which they import as './harness.mjs'.
 package chromium
 
 import (
@@ -22,8 +21,8 @@ var harness []byte
 
 var screenshots = flag.String("screenshots", "", "folder for pictures of the pages that browsers show")
 
-// Run runs a script, which gets the plan as JSON. All that it finds wrong
-// fails the test; what it says beside goes into said, unless that is nil.
+// Run runs a script, which gets the plan as JSON. Everything wrong that it finds
+// fails the test; its other output is decoded into said, unless that is nil.
 func Run(tb testing.TB, script string, plan, said any) {
 	tb.Helper()
 	program := testserver.Chromium(tb)

@@ -1,8 +1,8 @@
 // Package cluster runs three NATS servers with JetStream as one cluster within
-// the test's process, with a proxy on each route between two of them and one
-// before each for its clients. So a follower can be late, a server cut off,
-// killed, or started again on an older disk. The servers are real; a server that
-// is killed says nothing to anybody, but its files are as it wrote them.
+// the test's process, with a proxy on each route between two of them and one in
+// front of each for its clients. So a follower can be slow, and a server can be
+// cut off, killed, or restarted on an older disk. The servers are real; a killed
+// server notifies no one, but its files are as it wrote them.
 package cluster
 
 import (
@@ -28,18 +28,18 @@ import (
 // Size is the number of servers.
 const Size = 3
 
-// patience is for what comes soon on a quiet machine.
+// patience is for what happens soon on a quiet machine.
 const patience = 60 * time.Second
 
-// Cluster is three servers. Its methods may be called side by side; those of
-// one server must not.
+// Cluster is three servers. Its methods may be called concurrently, except those
+// for the same server.
 type Cluster struct {
 	tb     testing.TB
 	nodes  [Size]*node
-	routes [Size][Size]*proxy.Proxy // from the first, which dials, to the second; the first is greater
+	routes [Size][Size]*proxy.Proxy // the first dials the second, and is the greater
 
 	mu  sync.Mutex
-	cut [Size][Size]bool // of the routes
+	cut [Size][Size]bool // which routes are cut
 }
 
 type node struct {
@@ -62,7 +62,7 @@ func Start(tb testing.TB) *Cluster {
 		}
 	}
 	tb.Cleanup(func() {
-		var group sync.WaitGroup // one alone waits for the others
+		var group sync.WaitGroup // one alone would wait for the others
 		for i := range c.nodes {
 			group.Go(func() { c.Kill(i) })
 		}
@@ -81,7 +81,7 @@ func Start(tb testing.TB) *Cluster {
 
 func name(i int) string { return "n" + strconv.Itoa(i) }
 
-// nowhere is the route that servers tell others of: they shall go by the proxies.
+// nowhere is the route that servers advertise to others, so that they use the proxies.
 const nowhere = "127.0.0.1:1"
 
 // Start starts a server that is down.
@@ -121,8 +121,8 @@ func (c *Cluster) Start(i int) error {
 	return nil
 }
 
-// Kill ends a server at once: before anybody can hear of it, its connections
-// are gone.
+// Kill ends a server abruptly: its connections are broken first, so that it
+// cannot notify anyone.
 func (c *Cluster) Kill(i int) {
 	n := c.nodes[i]
 	n.mu.Lock()
@@ -137,7 +137,7 @@ func (c *Cluster) Kill(i int) {
 	n.server = nil
 }
 
-// Up tells whether a server runs.
+// Up reports whether a server runs.
 func (c *Cluster) Up(i int) bool { return c.at(i) != nil }
 
 func (c *Cluster) at(i int) *server.Server {
@@ -150,7 +150,7 @@ func (c *Cluster) at(i int) *server.Server {
 // Save copies the files of a server that is down.
 func (c *Cluster) Save(i int) error { return replace(c.nodes[i].dir+".old", c.nodes[i].dir) }
 
-// Restore gives a server that is down the files that Save copied.
+// Restore replaces the files of a server that is down by those that Save copied.
 func (c *Cluster) Restore(i int) error { return replace(c.nodes[i].dir, c.nodes[i].dir+".old") }
 
 func replace(to, from string) error {
@@ -160,19 +160,19 @@ func replace(to, from string) error {
 	return os.CopyFS(to, os.DirFS(from))
 }
 
-// Clients is the proxy before a server for its clients.
+// Clients returns the proxy in front of a server for its clients.
 func (c *Cluster) Clients(i int) *proxy.Proxy { return c.nodes[i].clients }
 
-// Late makes late what one server sends another; 0: no more.
+// Late delays what one server sends to another; 0: no longer.
 func (c *Cluster) Late(from, to int, by time.Duration) {
 	p, d := c.routes[max(from, to)][min(from, to)], proxy.Up
-	if from < to { // it is the greater that dials
+	if from < to { // the greater one dials
 		d = proxy.Down
 	}
 	p.Set(d, proxy.Rule{Left: -1, Late: by})
 }
 
-// Split cuts a server off from the others, and from nobody else: its clients
+// Split cuts a server off from the others, but from nothing else: its clients
 // still reach it.
 func (c *Cluster) Split(i int) {
 	c.mu.Lock()
@@ -194,7 +194,7 @@ func (c *Cluster) Cut(i, j int) {
 	c.cut[a][b] = true
 }
 
-// Join takes Split back, and Cut of that server's routes.
+// Join undoes Split, and Cut for that server's routes.
 func (c *Cluster) Join(i int) {
 	n := c.nodes[i]
 	n.mu.Lock()
@@ -215,7 +215,7 @@ func (c *Cluster) join(i int) {
 	}
 }
 
-// Heal takes back what was done to the routes and to the clients.
+// Heal undoes what was done to the routes and to the clients.
 func (c *Cluster) Heal() {
 	for i := range Size {
 		c.nodes[i].clients.Heal()
@@ -226,7 +226,8 @@ func (c *Cluster) Heal() {
 	}
 }
 
-// URL names all servers, by way of their proxies, beginning with the first.
+// URL returns the addresses of all servers, through their proxies, beginning
+// with the first.
 func (c *Cluster) URL(first int) string {
 	var all []string
 	for k := range Size {
@@ -235,8 +236,8 @@ func (c *Cluster) URL(first int) string {
 	return strings.Join(all, ",")
 }
 
-// Whole starts what is down and waits until every server knows all others, and
-// every stream and consumer of them is current.
+// Whole starts servers that are down and waits until every server knows all
+// others, and all their streams and consumers are current.
 func (c *Cluster) Whole(ctx context.Context) error {
 	for i := range c.nodes {
 		if !c.Up(i) {
@@ -263,7 +264,7 @@ func (c *Cluster) whole() error {
 		if s == nil {
 			return errors.New(name(i) + " is down")
 		}
-		if n := s.NumRemotes(); n < Size-1 { // two that know each other by the third alone are lost without it
+		if n := s.NumRemotes(); n < Size-1 { // two that know each other only through the third would lose each other with it
 			return fmt.Errorf("%s has routes to %d servers", name(i), n)
 		}
 		if s.JetStreamIsLeader() {
@@ -279,8 +280,8 @@ func (c *Cluster) whole() error {
 	return nil
 }
 
-// StepDown asks the leader of a stream, or of a consumer where it is named, to
-// step down, for another server or, at less than 0, for any.
+// StepDown asks the leader of a stream, or of a consumer if one is named, to
+// step down in favour of server to; below 0: of any other.
 func (c *Cluster) StepDown(ctx context.Context, nc *nats.Conn, stream, consumer string, to int) error {
 	subject := "$JS.API.STREAM.LEADER.STEPDOWN." + stream
 	if consumer != "" {
@@ -304,7 +305,7 @@ func (c *Cluster) StepDown(ctx context.Context, nc *nats.Conn, stream, consumer 
 	return nil
 }
 
-// Node gives the server of that name.
+// Node returns the index of the server with that name.
 func Node(of string) int {
 	i, err := strconv.Atoi(strings.TrimPrefix(of, "n"))
 	if err != nil {

@@ -5,8 +5,8 @@ import (
 	_ "unsafe" // for go:linkname
 )
 
-// The servers' patience with one another, which no option sets. Their own tests
-// shorten it, too: 500 compositions of faults would else wait for two hours.
+// The servers' patience with each other, which no option sets. Their own tests
+// shorten it too: otherwise 500 compositions of faults would wait for two hours.
 //
 //go:linkname heartbeat github.com/nats-io/nats-server/v2/server.hbInterval
 var heartbeat time.Duration
@@ -23,8 +23,8 @@ var quorumLost time.Duration
 //go:linkname quorumCheck github.com/nats-io/nats-server/v2/server.lostQuorumCheck
 var quorumCheck time.Duration
 
-// Quick lets servers elect each other in 2.5 to 4 s, not in 4 to 9 s. It is for
-// the whole process, and comes before the first Start.
+// Quick lets servers elect each other in 2.5 to 4 s instead of 4 to 9 s. It
+// applies to the whole process, and must be called before the first Start.
 func Quick() {
 	heartbeat, soonestElection, latestElection = 250*time.Millisecond, 2500*time.Millisecond, 4*time.Second
 	quorumLost, quorumCheck = 3*time.Second, time.Second

@@ -1,6 +1,7 @@
-// Package migrated gives tests databases that have the tables of the newest
-// schema. A test process migrates one; the others get its tables, in half the
-// time. Where the server is found, testserver says.
+// Package migrated provides tests with databases that have the tables of the
+// newest schema. A test process migrates the first; in the others it creates the
+// same tables directly, in half the time. testserver describes which server is
+// used.
 package migrated
 
 import (
@@ -13,7 +14,7 @@ import (
 	"preismon/projector/schema"
 )
 
-// name stands for that of the database in the statements that make its tables.
+// name stands for the database's name in the statements that create its tables.
 const name = "{database}"
 
 var (
@@ -21,7 +22,7 @@ var (
 	statements []string
 )
 
-// ClickHouse gives a fresh database with all tables and no rows.
+// ClickHouse returns a new database with all tables and no rows.
 func ClickHouse(tb testing.TB) *testserver.ClickHouseServer {
 	tb.Helper()
 	c := testserver.ClickHouse(tb)

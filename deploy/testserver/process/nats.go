@@ -14,11 +14,11 @@ import (
 	"preismon/deploy/embedded"
 )
 
-// natsFolder makes the test binary a NATS server in that folder, so that it
+// natsFolder turns the test binary into a NATS server in that folder, so that it
 // can be killed like one.
 const natsFolder = "PREISMON_TEST_PROCESS_NATS"
 
-// natsRoom is how many bytes its streams may take; 0: what the disk has.
+// natsRoom is how many bytes its streams may use; 0: what the disk has.
 const natsRoom = "PREISMON_TEST_PROCESS_NATS_ROOM"
 
 func serveNATS() {
@@ -33,14 +33,14 @@ func serveNATS() {
 	os.Exit(0)
 }
 
-// NATS is a server with JetStream. The test's package calls Main. Its methods
-// are for one goroutine at a time.
+// NATS is a server with JetStream. The test's package must call Main. Its
+// methods are not safe for concurrent use.
 type NATS struct {
 	Dir  string // of its streams
 	Room int64  // of the next start, in bytes; 0: what the disk has
 
 	cmd *exec.Cmd
-	in  io.Closer // open as long as it shall run
+	in  io.Closer // open as long as the server must run
 	url string
 	up  bool
 }
@@ -72,16 +72,16 @@ func (s *NATS) Start() error {
 	return nil
 }
 
-// URL is where it listens; another one after each start.
+// URL returns where it listens, which changes with each start.
 func (s *NATS) URL() string { return s.url }
 
-// Up tells whether it was started and not killed since.
+// Up reports whether it was started and not killed since.
 func (s *NATS) Up() bool { return s.up }
 
-// Process is the one that was started last.
+// Process returns the one that was started last.
 func (s *NATS) Process() *os.Process { return s.cmd.Process }
 
-// Kill is kill -9, and returns when it is gone.
+// Kill does kill -9, and returns when the process is gone.
 func (s *NATS) Kill() {
 	_ = s.cmd.Process.Kill()
 	_ = s.cmd.Wait()

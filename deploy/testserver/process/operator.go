@@ -11,8 +11,8 @@ import (
 
 var operator = &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
 
-// Ask asks the operators' surface. Where it does not answer the status is 0
-// and the body says why.
+// Ask sends a request to the operators' surface. If it does not answer, the
+// status is 0 and the body says why.
 func (r *Role) Ask(path string) (status int, body string) {
 	ctx, cancel := context.WithTimeout(context.Background(), r.Asks)
 	defer cancel()
@@ -32,16 +32,16 @@ func (r *Role) Ask(path string) (status int, body string) {
 	return resp.StatusCode, string(text)
 }
 
-// Ready tells whether it says that it is ready.
+// Ready reports whether the role says that it is ready.
 func (r *Role) Ready() bool {
 	status, _ := r.Ask("/readyz")
 	return status == http.StatusOK
 }
 
-// Leads tells whether a projector says that it leads.
+// Leads reports whether a projector says that it leads.
 func (r *Role) Leads() bool { return r.Metrics()["preismon_projector_leader"] == 1 }
 
-// Metrics reads those without labels; nil where it does not answer.
+// Metrics returns those without labels; nil if the role does not answer.
 func (r *Role) Metrics() map[string]float64 {
 	status, text := r.Ask("/metrics")
 	if status != http.StatusOK {
@@ -59,7 +59,7 @@ func (r *Role) Metrics() map[string]float64 {
 
 var goroutineTotal = regexp.MustCompile(`^goroutine profile: total (\d+)`)
 
-// Goroutines counts those of the process; -1 where it does not answer.
+// Goroutines returns the number of those of the process; -1 if it does not answer.
 func (r *Role) Goroutines() int {
 	_, body := r.Ask("/debug/pprof/goroutine?debug=1")
 	if m := goroutineTotal.FindStringSubmatch(body); m != nil {

@@ -1,7 +1,7 @@
-// Package process runs preismon and NATS as processes beside a test, so that
-// they can be stopped, killed and started again as in operation. Tests of
-// whole nodes use it. Whatever it starts ends with the test process, however
-// that ends.
+// Package process runs preismon and NATS as processes alongside a test, so that
+// they can be stopped, killed and restarted as in operation. Tests of whole
+// nodes use it. Everything it starts ends with the test process, for whatever
+// reason that ends.
 package process
 
 import (
@@ -15,7 +15,7 @@ import (
 	"time"
 )
 
-// Main is what TestMain of a package does that uses this one.
+// Main is called by TestMain of packages that use this one.
 func Main(m *testing.M) {
 	if os.Getenv(natsFolder) != "" {
 		serveNATS()
@@ -29,10 +29,10 @@ func Main(m *testing.M) {
 
 var built string // the folder of the program
 
-// ProgramVariable names a preismon to run in place of one that is built.
+// ProgramVariable names a preismon to run instead of building one.
 const ProgramVariable = "PREISMON_TEST_PROGRAM"
 
-// Program builds preismon, once in a test process, and gives its file.
+// Program builds preismon, once per test process, and returns its file.
 var Program = sync.OnceValues(func() (string, error) {
 	if name := os.Getenv(ProgramVariable); name != "" {
 		return name, nil
@@ -49,7 +49,7 @@ var Program = sync.OnceValues(func() (string, error) {
 	return name, nil
 })
 
-// Until waits for a condition; what it is ends the sentence of the error.
+// Until waits for a condition; what describes it and ends the sentence of the error.
 func Until(limit time.Duration, what string, ok func() bool) error {
 	for end := time.Now().Add(limit); !ok(); time.Sleep(20 * time.Millisecond) {
 		if time.Now().After(end) {

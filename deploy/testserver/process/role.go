@@ -14,22 +14,21 @@ import (
 	"time"
 )
 
-// Role is a process of preismon. Its methods may be called from several
-// goroutines.
+// Role is a process of preismon. Its methods are safe for concurrent use.
 type Role struct {
 	Args []string
 	Env  []string      // added to the test's own, from the next start on
 	In   *os.File      // standard input; nil: nothing
-	Asks time.Duration // limit of a question to its operators' surface
+	Asks time.Duration // limit of a request to its operators' surface
 
 	tb  testing.TB
-	log string // file, of all its starts
+	log string // file, for all its starts
 
 	starting      sync.Mutex
 	mu            sync.Mutex
 	cmd           *exec.Cmd
 	ended         chan struct{}
-	ran           bool // it said its addresses
+	ran           bool // it has printed its addresses
 	listen, admin string
 }
 
@@ -49,7 +48,7 @@ func New(tb testing.TB, args ...string) *Role {
 	return r
 }
 
-// lastWarnings are the lines of a log above INFO.
+// lastWarnings returns the last lines of a log above INFO.
 func lastWarnings(text string) string {
 	var found []string
 	for line := range strings.Lines(text) {
@@ -60,7 +59,7 @@ func lastWarnings(text string) string {
 	return strings.Join(found[max(0, len(found)-40):], "")
 }
 
-// Start starts the role, unless it runs, and waits until it says its
+// Start starts the role, unless it runs, and waits until it prints its
 // addresses.
 func (r *Role) Start() error {
 	r.starting.Lock()
@@ -101,7 +100,7 @@ func (r *Role) Start() error {
 			if json.Unmarshal(text, &line) == nil && line.Admin != "" {
 				select {
 				case said <- line:
-				default: // it said so before
+				default: // it has printed them before
 				}
 			}
 			if err != nil {
@@ -139,31 +138,31 @@ func (r *Role) runs() bool {
 	}
 }
 
-// Written is its log so far.
+// Written returns its log so far.
 func (r *Role) Written() string {
 	text, _ := os.ReadFile(r.log)
 	return string(text)
 }
 
-// Listen is the address of its public surface, the last time it started; ""
-// where it has none.
+// Listen returns the address of its public surface at its last start; "" if it
+// has none.
 func (r *Role) Listen() string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.listen
 }
 
-// Admin is the address of its operators' surface, the last time it started.
+// Admin returns the address of its operators' surface at its last start.
 func (r *Role) Admin() string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.admin
 }
 
-// URL is that of its public surface.
+// URL returns that of its public surface.
 func (r *Role) URL() string { return "http://" + r.Listen() }
 
-// PID is of the process that was started last.
+// PID returns that of the process that was started last.
 func (r *Role) PID() int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -177,7 +176,8 @@ func (r *Role) Ended() <-chan struct{} {
 	return r.ended
 }
 
-// Signal sends a signal, in vain when the process has ended or was never started.
+// Signal sends a signal, which has no effect if the process has ended or was
+// never started.
 func (r *Role) Signal(s syscall.Signal) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -186,8 +186,8 @@ func (r *Role) Signal(s syscall.Signal) {
 	}
 }
 
-// Exited tells whether the process that was started last ran and then ended by
-// itself: it was not killed.
+// Exited reports whether the process that was started last has run and then
+// ended by itself, that is, was not killed.
 func (r *Role) Exited() bool {
 	if r.runs() {
 		return false
@@ -197,7 +197,7 @@ func (r *Role) Exited() bool {
 	return r.ran && r.cmd.ProcessState.Exited()
 }
 
-// Kill is kill -9, and returns when the process is gone.
+// Kill does kill -9, and returns when the process is gone.
 func (r *Role) Kill() {
 	r.Signal(syscall.SIGKILL)
 	if ended := r.Ended(); ended != nil {
@@ -205,7 +205,7 @@ func (r *Role) Kill() {
 	}
 }
 
-// Stop asks the process to end, and waits until it did so cleanly.
+// Stop asks the process to end, and waits until it has, cleanly.
 func (r *Role) Stop() error {
 	r.Signal(syscall.SIGTERM)
 	return r.Stopped()

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// queue writes pieces in order, each when it is due: what is late is on its way
-// while more comes.
+// queue writes pieces in order, each when it is due: late pieces are on their
+// way while more arrive.
 type queue struct {
 	to      net.Conn
 	gone    chan struct{}
@@ -20,8 +20,8 @@ type late struct {
 	due   time.Time
 }
 
-// write passes a piece on, at once if none is before it; false: the connection
-// is over.
+// write passes a piece on, at once if no delayed piece precedes it; false: the
+// connection is over.
 func (q *queue) write(piece []byte, by time.Duration) bool {
 	if by <= 0 && q.waiting.Load() == 0 {
 		_, err := q.to.Write(piece)

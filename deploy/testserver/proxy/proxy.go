@@ -1,6 +1,6 @@
-// Package proxy stands between a client and a server of a test, and breaks
-// their connections as it is told to: at a byte, at a pattern, in silence or
-// with a reset, or as if no server listened. It knows TCP and nothing above.
+// Package proxy stands between a client and a server of a test, and breaks their
+// connections on request: at a byte, at a pattern, silently or with a reset, or
+// as if no server listened. It knows TCP and nothing above.
 package proxy
 
 import (
@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// Proxy passes connections on to a server, which may change its address. It
-// lives as long as the test.
+// Proxy passes connections on to a server, whose address may change. It lives as
+// long as the test.
 type Proxy struct {
 	tb      testing.TB
 	address string
@@ -22,7 +22,7 @@ type Proxy struct {
 	target   string
 	links    map[*link]bool
 	rules    [2]*Rule
-	healed   chan struct{} // closed when the rules are taken back
+	healed   chan struct{} // closed when the rules are removed
 }
 
 // link is one connection by way of the proxy.
@@ -30,11 +30,11 @@ type link struct {
 	client, server net.Conn
 	gone           chan struct{}
 	once           sync.Once
-	tail           [2][]byte // what may be the beginning of a pattern
+	tail           [2][]byte // possible beginning of a pattern
 	passed         [2]int64  // bytes
 }
 
-// New gives a proxy to the server at that host and port, which may be told
+// New returns a proxy to the server at that host and port, which may be set
 // later.
 func New(tb testing.TB, target string) *Proxy {
 	tb.Helper()
@@ -44,7 +44,7 @@ func New(tb testing.TB, target string) *Proxy {
 	return p
 }
 
-// Before gives a proxy to the server of a URL, and the URL by way of it.
+// Before returns a proxy to the server of a URL, and the URL that goes through it.
 func Before(tb testing.TB, server string) (p *Proxy, through string) {
 	tb.Helper()
 	p = New(tb, "")
@@ -52,10 +52,10 @@ func Before(tb testing.TB, server string) (p *Proxy, through string) {
 	return p, p.URL(server)
 }
 
-// Address is the host and port where the proxy listens, always the same.
+// Address returns the host and port where the proxy listens, which never change.
 func (p *Proxy) Address() string { return p.address }
 
-// URL gives the URL of a server by way of the proxy.
+// URL returns the URL of a server through the proxy.
 func (p *Proxy) URL(of string) string {
 	p.tb.Helper()
 	u, err := url.Parse(of)
@@ -66,7 +66,7 @@ func (p *Proxy) URL(of string) string {
 	return u.String()
 }
 
-// To sets where new connections go, and gives where they went.
+// To sets where new connections go, and returns where they went before.
 func (p *Proxy) To(target string) (was string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -84,14 +84,14 @@ func (p *Proxy) ToURL(server string) {
 	p.To(u.Host)
 }
 
-// Set puts a rule on a direction of all connections, in place of the one there.
+// Set sets the rule for one direction of all connections, replacing an earlier one.
 func (p *Proxy) Set(d Direction, r Rule) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.rules[d] = &r
 }
 
-// Heal takes all rules back: what was held passes.
+// Heal removes all rules: what was held passes.
 func (p *Proxy) Heal() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -100,10 +100,10 @@ func (p *Proxy) Heal() {
 	p.healed = make(chan struct{})
 }
 
-// Reset breaks every connection there is, by RST.
+// Reset breaks every existing connection, by RST.
 func (p *Proxy) Reset() { p.end(true) }
 
-// Close ends every connection there is, by FIN. New ones pass.
+// Close ends every existing connection, by FIN. New ones pass.
 func (p *Proxy) Close() { p.end(false) }
 
 func (p *Proxy) end(reset bool) {
@@ -116,7 +116,7 @@ func (p *Proxy) end(reset bool) {
 	}
 }
 
-// Refuse refuses connections, as if no server listened, and breaks those there are.
+// Refuse refuses connections, as if no server listened, and breaks existing ones.
 func (p *Proxy) Refuse() {
 	p.mu.Lock()
 	if p.listener != nil {
@@ -127,7 +127,7 @@ func (p *Proxy) Refuse() {
 	p.Reset()
 }
 
-// Mend listens again, where it did before.
+// Mend listens again, on the same address as before.
 func (p *Proxy) Mend() {
 	p.tb.Helper()
 	listener, err := net.Listen("tcp", p.address)
@@ -158,7 +158,7 @@ func (p *Proxy) accept(listener net.Listener) {
 			}
 			l := &link{client: client, server: server, gone: make(chan struct{})}
 			p.mu.Lock()
-			late := p.listener != listener // it refuses meanwhile
+			late := p.listener != listener // it was told to refuse in the meantime
 			if !late {
 				p.links[l] = true
 			}

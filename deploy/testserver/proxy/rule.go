@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Direction of what passes a proxy.
+// Direction is that of bytes through a proxy.
 type Direction int
 
 // The directions.
@@ -14,35 +14,35 @@ const (
 	Down                  // to the client
 )
 
-// Verdict is what becomes of a connection whose rule is met.
+// Verdict is what happens to a connection whose rule is met.
 type Verdict int
 
 // The verdicts.
 const (
 	Onward Verdict = iota // nothing: only Act is called
-	Hold                  // no byte passes this way any more, and nobody is told
+	Hold                  // no byte passes in this direction any more, and neither side is notified
 	End                   // FIN to both sides
 	Break                 // RST to both sides
 )
 
-// Rule says how long one direction of all connections works as it should:
-// until, after the bytes of Pattern if there is one, Left bytes have passed.
-// With a Pattern it is for the first connection that has it.
+// Rule says how long one direction of all connections works: until Left bytes
+// have passed, after the bytes of Pattern if there is one. With a Pattern it
+// applies to the first connection that contains it.
 type Rule struct {
 	Pattern []byte
 	Left    int64 // negative: the rule is never met
-	Each    bool  // Left is of each connection, not of all together; not with a Pattern
+	Each    bool  // Left counts for each connection, not for all together; not with a Pattern
 	Then    Verdict
-	Act     func()        // called once, before Then
-	Delay   time.Duration // of each piece, always: less passes
-	Late    time.Duration // of each piece, always: as much passes, so much later
-	Answer  *Rule         // put on the other direction of the connection that has the Pattern
+	Act     func()        // called one time, before Then
+	Delay   time.Duration // of each piece, always: reduces the throughput
+	Late    time.Duration // of each piece, always: delays it without reducing the throughput
+	Answer  *Rule         // applied to the other direction of the connection with the Pattern
 
 	by  *link // whose connection had the pattern
 	met bool
 }
 
-// judge tells how much of the piece passes, what comes then, and by which rule.
+// judge returns how much of the piece passes, what happens then, and by which rule.
 func (p *Proxy) judge(l *link, d Direction, piece []byte) (pass []byte, then Verdict, of Rule) {
 	p.mu.Lock()
 	r := p.rules[d]

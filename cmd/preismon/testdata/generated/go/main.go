@@ -1,6 +1,6 @@
-// Program generated reads the service by the client that oapi-codegen made of
-// its contract. It is given the base URL, a login and its password, and an
-// order that has files; it prints what it read.
+// Program generated reads the service with the client that oapi-codegen
+// generated from its contract. Its arguments are the base URL, a login and its
+// password, and an order that has files; it prints what it read.
 package main
 
 import (
@@ -62,8 +62,8 @@ func main() {
 	read("a problem", err, refused.Body, refused.ApplicationproblemJSON404)
 }
 
-// read holds the typed answer against the bytes it came from: nothing that the
-// server sent is missing in it or changed.
+// read compares the typed answer with the bytes it came from: nothing that the
+// server sent is missing or changed in it.
 func read(operation string, err error, body []byte, typed any) {
 	check(err)
 	if reflect.ValueOf(typed).IsNil() {
@@ -77,8 +77,8 @@ func read(operation string, err error, body []byte, typed any) {
 	fmt.Println(operation)
 }
 
-// plain is JSON as values. To Go a member that is null and one that is left out
-// are the same, and so are two spellings of an instant.
+// plain returns JSON as values. Go does not distinguish a null member from an
+// absent one, nor two spellings of an instant.
 func plain(text []byte) any {
 	var v any
 	check(json.Unmarshal(text, &v))
