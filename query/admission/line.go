@@ -19,9 +19,9 @@ type waiter struct {
 func (n *Node) take(ctx context.Context, r *Room) error {
 	n.mu.Lock()
 	a := r.read.of
-	// A charge does not overtake its account's waiting charges of the same
-	// class. An empty charge never waits.
-	if r.bytes == 0 || len(a.line[r.class]) == 0 && n.admits(r) == fits {
+	// A charge overtakes neither its account's waiting charges of the same class
+	// nor those of others that wait for the node. An empty charge never waits.
+	if r.bytes == 0 || len(a.line[r.class]) == 0 && n.admits(r) == fits && !n.waitsForNode(r.class) {
 		n.charge(r, r.bytes)
 		n.mu.Unlock()
 		return nil
@@ -144,6 +144,13 @@ func (n *Node) first(class class) (first *waiter, why bound) {
 		}
 	}
 	return first, why
+}
+
+// waitsForNode reports whether a charge of a class waits for the memory of the
+// node.
+func (n *Node) waitsForNode(class class) bool {
+	w, _ := n.first(class)
+	return w != nil
 }
 
 // firstOf returns the first charge of an account that does not wait for the

@@ -47,6 +47,13 @@ func (b *bucket) set(kv jetstream.KeyValue, live bool) {
 	b.kv, b.live = kv, live
 }
 
+// conflict reports whether a key was not written because it is not at the
+// expected revision. A replicated bucket says so of an update with an error of
+// its own while the write before it is on its way.
+func conflict(err error) bool {
+	return errors.Is(err, jetstream.ErrKeyExists) || errors.Is(err, jetstream.ErrKeyRevisionMismatch)
+}
+
 var errAway = errors.New("rate limits: the bucket is out of reach")
 
 // use runs f on the bucket within Wait. After a failure it returns errAway at
@@ -104,6 +111,9 @@ func (b *bucket) watch(ctx context.Context) error {
 		return err
 	}
 	defer watcher.Stop()
+	for _, w := range b.count {
+		w.forgetRevisions()
+	}
 	b.set(kv, true)
 	tick := time.NewTicker(b.cfg.LeaseFor / 2)
 	defer tick.Stop()

@@ -115,19 +115,19 @@ func (r *RevokedTokens) open(ctx context.Context) (jetstream.KeyValue, error) {
 	})
 }
 
-// reach returns the last sequence of the bucket.
-func (r *RevokedTokens) reach(ctx context.Context, kv jetstream.KeyValue) (uint64, error) {
+// reach returns the last sequence of the bucket, and when that was created.
+func (r *RevokedTokens) reach(ctx context.Context, kv jetstream.KeyValue) (last uint64, created time.Time, err error) {
 	ctx, cancel := context.WithTimeout(ctx, r.cfg.Stale/2)
 	defer cancel()
 	s, err := kv.Status(ctx)
 	if err != nil {
-		return 0, err
+		return 0, created, err
 	}
 	status, ok := s.(*jetstream.KeyValueBucketStatus)
 	if !ok {
-		return 0, errors.New("status without a stream")
+		return 0, created, errors.New("status without a stream")
 	}
-	return status.StreamInfo().State.LastSeq, nil
+	return status.StreamInfo().State.LastSeq, status.StreamInfo().Created, nil
 }
 
 // watch follows the bucket until the watch fails or no longer keeps up.
@@ -139,7 +139,7 @@ func (r *RevokedTokens) watch(ctx context.Context) error {
 		return err
 	}
 	began := r.now()
-	seen, err := r.reach(ctx, kv) // what has been removed by now need not be seen
+	seen, created, err := r.reach(ctx, kv) // what has been removed by now need not be seen
 	if err != nil {
 		return err
 	}
@@ -152,9 +152,10 @@ func (r *RevokedTokens) watch(ctx context.Context) error {
 	// A check queries the server in its own goroutine, so updates are still
 	// received.
 	type answer struct {
-		asked time.Time
-		seq   uint64
-		err   error
+		asked   time.Time
+		seq     uint64
+		created time.Time
+		err     error
 	}
 	answers := make(chan answer, 1)
 	ask := time.NewTicker(r.cfg.Check)
@@ -204,13 +205,15 @@ func (r *RevokedTokens) watch(ctx context.Context) error {
 			asking = true
 			asked := r.now()
 			go func() {
-				seq, err := r.reach(ctx, kv)
-				answers <- answer{asked, seq, err}
+				seq, created, err := r.reach(ctx, kv)
+				answers <- answer{asked, seq, created, err}
 			}()
 		case a := <-answers:
 			asking = false
 			switch {
 			case a.err != nil: // will be asked again; after too many failures the watch is stale
+			case !a.created.Equal(created): // of another bucket this watch has seen nothing
+				return errors.New("the bucket was created again")
 			case initial && seen >= a.seq:
 				caughtUp(a.asked)
 			default:

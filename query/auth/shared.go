@@ -231,6 +231,9 @@ func (w *sharedWindows) change(ctx context.Context, kv jetstream.KeyValue, s *sh
 		if err == nil {
 			w.mu.Lock()
 			defer w.mu.Unlock()
+			if written < s.revision && !next.ends.Equal(s.ends) { // the watch was faster: a newer window has begun
+				return nil
+			}
 			if !next.ends.Equal(s.ends) { // leases from an older window are dropped
 				s.mine, s.held = 0, 0
 			}
@@ -243,7 +246,7 @@ func (w *sharedWindows) change(ctx context.Context, kv jetstream.KeyValue, s *sh
 			}
 			return nil
 		}
-		if !errors.Is(err, jetstream.ErrKeyExists) { // also returned by an update with the wrong revision
+		if !conflict(err) {
 			return err
 		}
 		entry, err := kv.Get(ctx, s.key)
@@ -258,6 +261,16 @@ func (w *sharedWindows) change(ctx context.Context, kv jetstream.KeyValue, s *sh
 			}
 			revision = entry.Revision()
 		}
+	}
+}
+
+// forgetRevisions makes the next change of each key read it first: its bucket
+// may be another one than before.
+func (w *sharedWindows) forgetRevisions() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for e := w.order.Front(); e != nil; e = e.Next() {
+		e.Value.(*share).revision = 0
 	}
 }
 

@@ -210,7 +210,7 @@ func (p *sharedPlaces) write(ctx context.Context, kv jetstream.KeyValue, s *plac
 			}
 			return true, nil
 		}
-		if !errors.Is(err, jetstream.ErrKeyExists) { // also returned by an update with the wrong revision
+		if !conflict(err) {
 			return false, err
 		}
 		if err := p.refresh(ctx, kv, s); err != nil {

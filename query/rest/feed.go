@@ -32,6 +32,9 @@ const (
 	// the tables move; heartbeat is how often while they do not.
 	progressEvery = time.Second
 	heartbeat     = 15 * time.Second
+	// feedPause is how long a waiting request waits until it tries again what the
+	// node could not do.
+	feedPause = 250 * time.Millisecond
 	// tailLife is about how long a tail lasts: tails that began together do not
 	// end together.
 	tailLife = 30 * time.Minute
@@ -106,8 +109,15 @@ func (a *api) feedPage(c *gin.Context, p query.Principal, r query.FeedRequest) (
 // feedWithin reads a page, and waits for its first row if that is requested.
 func (a *api) feedWithin(c *gin.Context, p query.Principal, ask wire.Feed) (*query.FeedPage, error) {
 	until := time.Now().Add(ask.Wait)
-	for {
+	for first := true; ; first = false {
 		page, err := a.feedPage(c, p, ask.FeedRequest)
+		if !first && passes(err) && time.Now().Add(feedPause).Before(until) { // it was accepted, and only waits
+			select {
+			case <-time.After(feedPause):
+				continue
+			case <-c.Request.Context().Done():
+			}
+		}
 		if err != nil || isHead(c) || page.Rows.Len() > 0 || !page.Progress.UpToDate || !time.Now().Before(until) || a.stopping.Err() != nil {
 			return page, err
 		}

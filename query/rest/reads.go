@@ -147,6 +147,11 @@ func (a *api) tablePage(c *gin.Context, t *pageTable, page *query.ResultsPage) e
 	if err := errors.Join(err, a.fits(c, len(body)), exchangeOf(c.Request).hold.Err()); err != nil {
 		return err
 	}
+	giveBack, err := a.service.Hold(c.Request.Context(), int64(cap(body)))
+	if err != nil {
+		return err
+	}
+	defer giveBack()
 	h.Set(queryHeader, string(echo))
 	sendTable(c, t.form, body, page.Paging.Returned, page.Paging.NextCursor)
 	return nil

@@ -113,8 +113,12 @@ func (a *api) heavy(next reader) reader {
 		release, err := a.throttle.Heavy(p.Account)
 		limit, free := a.throttle.HeavyPlaces(p.Account)
 		h := c.Writer.Header()
-		h[policyField] = []string{fmt.Sprintf(`%s, "heavy";q=%d;qu="concurrent-requests"`, strings.Join(h[policyField], ", "), limit)}
-		h[quotaField] = []string{fmt.Sprintf(`%s, "heavy";r=%d`, strings.Join(h[quotaField], ", "), free)}
+		other := func(field string) string { // without what an earlier read of the same request reported
+			before, _, _ := strings.Cut(strings.Join(h[field], ", "), `, "heavy"`)
+			return before
+		}
+		h[policyField] = []string{fmt.Sprintf(`%s, "heavy";q=%d;qu="concurrent-requests"`, other(policyField), limit)}
+		h[quotaField] = []string{fmt.Sprintf(`%s, "heavy";r=%d`, other(quotaField), free)}
 		if err != nil {
 			return a.service.Admission().Explained(err, p.Account)
 		}
