@@ -33,8 +33,7 @@ func TestCheckpointTimes(t *testing.T) {
 				t.Errorf("%d of epoch %d", seq, epoch)
 			}
 		}
-		// On a slow machine an extra second may pass, and then one more
-		// is kept.
+		// On a slow machine an extra second may pass, and then one more is kept.
 		more := int(time.Since(began) / time.Second)
 		began = time.Now()
 		if rows.Err() != nil || len(got) > len(seqs)+more+slow || !subset(seqs, got) {

@@ -31,8 +31,7 @@ func TestProof(t *testing.T) {
 		"rows moved": {"INSERT INTO observations SELECT * REPLACE (seq + 1000000 AS seq, toUInt32(1) AS epoch) FROM (SELECT * FROM observations WHERE seq BETWEEN 11 AND 20);" +
 			"DELETE FROM observations WHERE seq BETWEEN 11 AND 20", []string{"differs observations"}},
 		"events lost": {"DELETE FROM ingested_events WHERE seq BETWEEN 11 AND 20", []string{"missing ingested_events"}},
-		// With these gone, the newest capture of each pair is another
-		// one, too.
+		// With these gone, the newest capture of each pair is another one, too.
 		"all lost": {"DELETE FROM ingested_events WHERE seq BETWEEN 11 AND 20; DELETE FROM observations WHERE seq BETWEEN 11 AND 20;" +
 			"DELETE FROM observations_by_mandate WHERE seq BETWEEN 11 AND 20; TRUNCATE TABLE latest_observations", []string{"missing ingested_events", "missing observations"}},
 	} {

@@ -37,8 +37,7 @@ func TestLaterCluster(t *testing.T) {
 	overShards := func() []string {
 		return texts(t, db, "SELECT name FROM system.tables WHERE database = currentDatabase() AND engine = 'Distributed' ORDER BY name")
 	}
-	// missing returns the tables that a node of three shards reports as
-	// missing.
+	// missing returns the tables that a node of three shards reports as missing.
 	missing := func() string {
 		t.Helper()
 		err := schema.CheckReads(t.Context(), query, 3)
