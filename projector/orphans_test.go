@@ -17,8 +17,8 @@ type tail struct {
 	lost    *event.Batch // cut off; missing from the stream, too
 }
 
-// cutOff applies a batch and makes an insert of the next one, named by its
-// table, fail before or after it took effect. Then the projector dies.
+// cutOff applies a batch and makes one write of the next batch fail, before or
+// after it took effect. Then the projector dies.
 func cutOff(t *testing.T, name string, afterwards bool) *tail {
 	w := newWorld(t)
 	w.apply(w.catalog(mandate(1, 100), mandate(2, 100),

@@ -37,7 +37,7 @@ func (c holed) Write(b []byte) (int, error) {
 	return c.Conn.Write(b)
 }
 
-// A lost End is sent again: an idle projector writes no other checkpoint, which
+// A lost End is sent again: an idle projector writes no later checkpoint that
 // would inform readers instead.
 func TestLostEndIsSentAgain(t *testing.T) {
 	w := start(t)
@@ -78,9 +78,9 @@ func TestLateBegin(t *testing.T) {
 	}
 }
 
-// Sequences start from 1 in a stream that was lost: a repeated End of the
-// previous leader may find the sequence of its Begin taken by another leader's
-// Begin.
+// Sequences start again in a stream that was lost and recreated: a repeated End
+// of the previous leader may find the sequence of its Begin taken by another
+// leader's Begin.
 func TestEndOfALostStream(t *testing.T) {
 	w := start(t)
 	r := w.reader(t)

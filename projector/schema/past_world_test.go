@@ -231,7 +231,7 @@ func (w *past) migrate() {
 	w.unchanged()
 }
 
-// plain removes how tables are partitioned: existing ones keep what they have.
+// plain removes the PARTITION BY clauses, since existing tables keep theirs.
 func plain(text string) string { return partitionLine.ReplaceAllString(text, "") }
 
 var partitionLine = regexp.MustCompile(`(?m)^PARTITION BY .*\n`)
