@@ -12,8 +12,8 @@ import (
 	"preismon/ingest"
 )
 
-// TestRetention: ages can be set shorter and longer, and stay; no message is
-// removed that a partition has not applied: I1.
+// TestRetention: ages can be set shorter and longer, and stay; nothing is removed
+// that a partition has not applied, exact to the message: I1.
 func TestRetention(t *testing.T) {
 	t.Parallel()
 	_, js := connect(t)

@@ -10,10 +10,9 @@ import (
 	"preismon/projector"
 )
 
-// TestRepair leaves only some of the rows beyond the checkpoint: some rows of
-// some mandates, none of others, and all of the rest. It also changes what a
-// mandate sees. The next projector completes the rows, with as many keys in
-// memory as it may hold.
+// TestRepair deletes rows beyond the checkpoint: some rows of some mandates, all
+// of others, none of the rest. It also changes what a mandate sees. The next
+// projector completes the rows, with as many keys in memory as it may hold.
 func TestRepair(t *testing.T) {
 	for _, keys := range []int{projector.DefaultConfig().MaxBlockRows, 60} {
 		t.Run(fmt.Sprint("keys=", keys), func(t *testing.T) {

@@ -2,8 +2,7 @@ package schema_test
 
 // rowsSince are the rows that a new past golden gets, by the version that
 // created their table: those of a small market that today's reads can answer
-// for. They are used once; rows of versions that have a golden never
-// change.
+// for. They are used once; rows of versions that have a golden never change.
 var rowsSince = map[int][]string{
 	1: {`INSERT INTO observations VALUES
 		(1, 'alpha.example', '2026-10-01 10:00:00.001', 1700000000, 1, 0, 0, 'priceObserved', 'EUR', 1999, 490, 'Händler''s \\ "Shop"', 2, 1, 45, 'Maker GmbH', 'Titel\t1;\n', 'https://alpha.example/1', 'sofort'),
