@@ -13,8 +13,8 @@ import (
 	"preismon/contracts/fault"
 )
 
-// TestAudit: each copy that is missing or damaged is named, and repaired from
-// a good one alone.
+// TestAudit: each missing or damaged copy is reported, and repaired only from a
+// good one.
 func TestAudit(t *testing.T) {
 	for second, open := range map[string]func(testing.TB) rig{"dir": dirRig, "s3": s3Rig} {
 		t.Run(second, func(t *testing.T) { testAudit(t, dirRig(t), open(t)) })
@@ -38,7 +38,7 @@ func testAudit(t *testing.T, folder, bucket rig) {
 	folder.tamper(t, refs[2].Key, flipped(contents[2], 500))
 	folder.tamper(t, refs[3].Key, contents[3][1:]) // and the bucket has none
 	folder.tamper(t, refs[4].Key, flipped(contents[4], 0))
-	bucket.tamper(t, refs[4].Key, flipped(contents[4], 0)) // the same damage twice is no good copy
+	bucket.tamper(t, refs[4].Key, flipped(contents[4], 0)) // two copies with the same damage are not a good copy
 	bucket.tamper(t, refs[6].Key, flipped(contents[6], 5*mib))
 	type wrong struct {
 		ref, place, good int
@@ -106,7 +106,7 @@ func testAudit(t *testing.T, folder, bucket rig) {
 		t.Error("a good copy was changed")
 	}
 
-	// A place that is away is no place without files.
+	// A place that is unavailable does not count as a place without files.
 	gone := dirRig(t)
 	must(t, gone.Store.(*archive.Dir).Close())
 	if got, _, err := audit(true, places[0], archive.Place{Name: "gone", Store: gone}); fault.KindOf(err) != fault.Unavailable || len(got) > 0 {
@@ -130,7 +130,7 @@ func each(refs []archive.Ref) iter.Seq2[archive.Ref, error] {
 	}
 }
 
-// unread gives no content to its end, but says that it is there.
+// unread cannot open any content, but reports that it is there.
 type unread struct{ archive.Store }
 
 func (u unread) Open(context.Context, archive.Ref) (io.ReadCloser, error) {
@@ -138,7 +138,7 @@ func (u unread) Open(context.Context, archive.Ref) (io.ReadCloser, error) {
 }
 
 // TestAuditUnreadable: a copy that cannot be read does not end an audit. It is
-// written again, and good only once it was read again.
+// written again, and counts as repaired only after it was read again.
 func TestAuditUnreadable(t *testing.T) {
 	first, second := dirRig(t), dirRig(t)
 	content := noise(10)

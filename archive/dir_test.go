@@ -73,7 +73,7 @@ func TestDirOutlivesItsProcess(t *testing.T) {
 	ref := archive.RefOf(newKey(), []byte("x"))
 	put(t, openDir(t, folder), ref, []byte("x"))
 
-	// What two killed writers left, and one that may still be at work.
+	// Leftovers of two killed writers, and of one that may still be at work.
 	for name, age := range map[string]time.Duration{"old": 2 * time.Hour, "older": 48 * time.Hour, "new": 0} {
 		path := filepath.Join(folder, "tmp", name)
 		must(t, os.WriteFile(path, []byte("half"), 0o600))
@@ -88,7 +88,7 @@ func TestDirOutlivesItsProcess(t *testing.T) {
 	}
 }
 
-// A key cannot leave the folder; neither can a link that somebody put inside.
+// A key cannot leave the folder, and neither can a link planted inside it.
 func TestDirStaysInside(t *testing.T) {
 	secret := []byte("not an artifact")
 	f := func(plant func(outside, file string) error) {
@@ -119,7 +119,7 @@ func TestDirStaysInside(t *testing.T) {
 	f(func(_, file string) error { return os.MkdirAll(file, 0o700) })
 }
 
-// A volume that went away is not an artifact that is missing.
+// A volume that went away is not a missing artifact.
 func TestDirGone(t *testing.T) {
 	folder := filepath.Join(t.TempDir(), "artifacts")
 	d := openDir(t, folder)

@@ -46,7 +46,8 @@ func TestCutDownload(t *testing.T) {
 	}
 }
 
-// The server or the way to it goes silent in the middle.
+// A download ends with an error if the server or the connection goes silent in
+// the middle.
 func TestStalledDownload(t *testing.T) {
 	t.Parallel()
 	cfg := s3Config(t)
@@ -66,7 +67,7 @@ func TestStalledDownload(t *testing.T) {
 	wantErr(t, err, fault.Timeout, context.DeadlineExceeded)
 }
 
-// A reader that takes its time is no stall.
+// A slow reader is not a stall.
 func TestSlowReader(t *testing.T) {
 	t.Parallel()
 	cfg := s3Config(t)
@@ -106,7 +107,8 @@ func TestCutUpload(t *testing.T) {
 	}
 }
 
-// The server did it, but its answer did not arrive: that is a success.
+// A request succeeds if the server carried it out but its answer did not
+// arrive.
 func TestLostAnswer(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
@@ -158,7 +160,7 @@ func TestUnreachable(t *testing.T) {
 	wantErr(t, s.EnsureBucket(t.Context()), fault.Unavailable, nil)
 }
 
-// Readers that are given up in the middle leave no goroutine behind.
+// Readers that are closed in the middle leave no goroutine behind.
 func TestAbandonedReaders(t *testing.T) {
 	cfg := s3Config(t)
 	s := openS3(t, cfg)
@@ -204,10 +206,11 @@ func readRange(ctx context.Context, s archive.Store, ref archive.Ref, part archi
 	return io.Copy(io.Discard, o)
 }
 
-// answerSize is how many bytes the answer has on the wire, header and all.
+// answerSize returns the size of the answer on the wire in bytes, header
+// included.
 func answerSize(tb testing.TB, cfg archive.S3Config, ref archive.Ref) int64 {
 	low, high := ref.Size, ref.Size+64<<10
-	for low+1 < high { // the smallest cut that does not hurt
+	for low+1 < high { // the smallest cut that does no harm
 		mid := (low + high) / 2
 		cfg := cfg
 		newProxy(tb, &cfg, func(p *proxy) { p.downCut = mid })

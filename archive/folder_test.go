@@ -13,8 +13,8 @@ import (
 	"preismon/deploy/testserver"
 )
 
-// TestFolder: a folder goes to a bucket and comes back byte for byte; it
-// neither takes the place of another nor comes from nowhere.
+// TestFolder: a folder is uploaded to a bucket and comes back byte for byte; an
+// upload does not replace another folder, and downloading a missing one fails.
 func TestFolder(t *testing.T) {
 	server := testserver.S3(t)
 	cfg := archive.DefaultS3Config()

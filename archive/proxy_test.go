@@ -11,22 +11,22 @@ import (
 	"preismon/archive"
 )
 
-// proxy stands between a client and a server and spoils their talk.
+// proxy sits between a client and a server and disturbs their traffic.
 type proxy struct {
 	net.Listener
 	target string
 
 	mu      sync.Mutex
 	conns   []net.Conn
-	downCut int64                     // bytes of answers of a connection until it is cut; negative: never
+	downCut int64                     // bytes of answers per connection before it is cut; negative: never
 	upCut   int64                     // bytes of requests, likewise
 	reset   bool                      // cut by RST, not by FIN
-	hang    bool                      // at the cut, say nothing more instead
-	lose    func(request []byte) bool // cut in place of the answer to the first such chunk
+	hang    bool                      // at the cut, go silent instead
+	lose    func(request []byte) bool // cut instead of answering the first such chunk
 	lost    int
 }
 
-// newProxy is told what to spoil before its first connection.
+// newProxy starts a proxy, which spoil configures before its first connection.
 func newProxy(tb testing.TB, cfg *archive.S3Config, spoil func(*proxy)) *proxy {
 	endpoint, err := url.Parse(cfg.Endpoint)
 	if err != nil {
@@ -98,7 +98,7 @@ func (p *proxy) down(client, server net.Conn, losing chan struct{}) {
 	}, client, server)
 }
 
-// pass copies until limit bytes went through.
+// pass copies until limit bytes have passed; negative: no limit.
 func (p *proxy) pass(from, to net.Conn, limit int64, look func([]byte) error, client, server net.Conn) {
 	buf := make([]byte, 32<<10)
 	for {

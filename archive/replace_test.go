@@ -11,8 +11,8 @@ import (
 	"preismon/contracts/fault"
 )
 
-// testReplaced: a content takes the place of another or of none, whole and
-// checked, and readers meanwhile see the one or the other.
+// testReplaced: a content replaces another or none, completely and checked, and
+// concurrent readers see one or the other.
 func testReplaced(t *testing.T, r rig) {
 	for _, size := range []int{0, 1, 1000, 6 * mib} {
 		content := noise(size)
@@ -29,7 +29,8 @@ func testReplaced(t *testing.T, r rig) {
 			}
 			wantLeftovers(t, r, ref.Key)
 
-			// What is not the content that it should be changes nothing.
+			// A content that does not match its ref, or breaks off,
+			// changes nothing.
 			if size > 0 {
 				wantErr(t, r.Replace(t.Context(), ref, bytes.NewReader(flipped(content, size-1))), fault.Invalid, nil)
 			}
@@ -70,7 +71,7 @@ func testReplaced(t *testing.T, r rig) {
 	wantLeftovers(t, r, ref.Key)
 }
 
-// mkdir makes the way to a key, where the store has ways.
+// mkdir creates the path to a key, in stores that have paths.
 func mkdir(t *testing.T, r rig, key archive.Key) archive.Key {
 	t.Helper()
 	put(t, r, archive.RefOf(key, []byte("x")), []byte("x"))

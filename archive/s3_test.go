@@ -51,8 +51,8 @@ func openS3(tb testing.TB, cfg archive.S3Config) *archive.S3 {
 	return s
 }
 
-// s3Config names a fresh bucket of a real server. Its parts are as small as S3
-// allows, so that small files have several.
+// s3Config returns the configuration of a fresh bucket on a real server. Its
+// parts are as small as S3 allows, so that small files have several.
 func s3Config(tb testing.TB) archive.S3Config {
 	tb.Helper()
 	cfg := newBucket(tb)
@@ -63,7 +63,7 @@ func s3Config(tb testing.TB) archive.S3Config {
 	return cfg
 }
 
-// newBucket names a bucket that does not exist yet.
+// newBucket returns the configuration of a bucket that does not exist yet.
 func newBucket(tb testing.TB) archive.S3Config {
 	tb.Helper()
 	server := testserver.S3(tb)
@@ -75,7 +75,7 @@ func newBucket(tb testing.TB) archive.S3Config {
 	return cfg
 }
 
-// s3Direct is a client that knows nothing of our rules.
+// s3Direct returns a client that knows none of our rules.
 func s3Direct(tb testing.TB, cfg archive.S3Config) *minio.Client {
 	endpoint, err := url.Parse(cfg.Endpoint)
 	if err != nil {
@@ -96,7 +96,7 @@ func TestEnsureBucket(t *testing.T) {
 	ref := archive.RefOf(newKey(), []byte("x"))
 
 	s := openS3(t, cfg)
-	wantErr(t, s.EnsureBucket(t.Context()), fault.Unavailable, nil) // not allowed to make it
+	wantErr(t, s.EnsureBucket(t.Context()), fault.Unavailable, nil) // not allowed to create it
 	wantErr(t, s.Check(t.Context()), fault.Unavailable, nil)
 	_, err := s.Open(t.Context(), ref)
 	wantErr(t, err, fault.Unavailable, nil) // a missing bucket is not a missing artifact
@@ -127,7 +127,7 @@ func TestWrongCredentials(t *testing.T) {
 	wantErr(t, s.Put(t.Context(), ref, strings.NewReader("x")), fault.Unavailable, nil)
 }
 
-// The hash arrives with the object, so that the server checks it by itself.
+// The hash is sent with the object, so that the server checks it, too.
 func TestS3HoldsChecksum(t *testing.T) {
 	cfg := s3Config(t)
 	s := openS3(t, cfg)

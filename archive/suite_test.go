@@ -19,7 +19,7 @@ import (
 
 const mib = 1 << 20
 
-// rig is a store under test with a way behind its back.
+// rig is a store under test, with access behind its back.
 type rig struct {
 	archive.Store
 	tamper    func(tb testing.TB, key archive.Key, content []byte) // replaces what is stored
@@ -56,7 +56,7 @@ func TestStores(t *testing.T) {
 }
 
 func testRoundTrip(t *testing.T, r rig) {
-	// Parts have 5 MiB: one request up to there, several beyond.
+	// Parts are 5 MiB: one request up to that size, several above it.
 	for _, size := range []int{0, 1, 2, 4095, 5*mib - 1, 5 * mib, 5*mib + 1, 10 * mib, 10*mib + 1} {
 		content := noise(size)
 		ref := archive.RefOf(newKey(), content)
@@ -69,7 +69,8 @@ func testRoundTrip(t *testing.T, r rig) {
 		}
 		wantLeftovers(t, r, ref.Key)
 	}
-	// A source that ends in odd ways, an opened artifact that is read in odd ways.
+	// A source that ends in odd ways, and an opened artifact that is read
+	// in odd ways.
 	content := noise(10_000)
 	ref := archive.RefOf(newKey(), content)
 	must(t, r.Put(t.Context(), ref, iotest.DataErrReader(iotest.HalfReader(bytes.NewReader(content)))))
@@ -112,7 +113,7 @@ func testSameAgain(t *testing.T, r rig) {
 		if got := read(t, r, ref); !bytes.Equal(got, content) {
 			t.Errorf("%d bytes: other content came back", size)
 		}
-		// The content is checked also where nothing would be written.
+		// The content is checked even where nothing would be written.
 		if size > 0 {
 			wantErr(t, r.Put(t.Context(), ref, bytes.NewReader(content[1:])), fault.Invalid, nil)
 		}
@@ -183,7 +184,7 @@ func testInterrupted(t *testing.T, r rig) {
 			wantErr(t, err, fault.Internal, context.Canceled)
 			wantAbsent(t, r, ref.Key)
 
-			put(t, r, ref, content) // nothing is in the way of the next try
+			put(t, r, ref, content) // nothing blocks the next try
 		}
 	}
 }
@@ -225,7 +226,7 @@ func testDamaged(t *testing.T, r rig) {
 			put(t, r, ref, content)
 			r.tamper(t, ref.Key, damaged)
 			o, err := r.Open(t.Context(), ref)
-			if len(damaged) != size { // known before a byte is sent on
+			if len(damaged) != size { // detected before a byte is returned
 				wantErr(t, err, fault.Internal, archive.ErrCorrupt)
 				_, err = r.OpenRange(t.Context(), ref, archive.Range{Length: 1})
 				wantErr(t, err, fault.Internal, archive.ErrCorrupt)
@@ -260,7 +261,7 @@ func testMissing(t *testing.T, r rig) {
 	wantErr(t, err, fault.NotFound, nil)
 	wantAbsent(t, r, ref.Key)
 
-	// A neighbour changes nothing.
+	// A neighbouring key changes nothing.
 	neighbour := ref.Key
 	neighbour.File++
 	put(t, r, archive.RefOf(neighbour, []byte("here")), []byte("here"))

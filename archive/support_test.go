@@ -20,12 +20,12 @@ var errSource = errors.New("the source broke")
 
 var archives atomic.Uint64
 
-// newKey is one that no test has used.
+// newKey returns a key that no test has used.
 func newKey() archive.Key {
 	return archive.Key{Folder: archive.Exports, Mandate: 7, Order: 21, Archive: contracts.ArchiveID(archives.Add(1))}
 }
 
-// noise is content that differs from call to call.
+// noise returns content that differs from call to call.
 func noise(size int) []byte {
 	p := make([]byte, size)
 	var seed [32]byte
@@ -36,7 +36,8 @@ func noise(size int) []byte {
 	return p
 }
 
-// endless is the same size bytes in every call, made while they are read.
+// endless returns size bytes, the same in every call, generated while they are
+// read.
 func endless(size int64) io.Reader {
 	return io.LimitReader(rand.NewChaCha8([32]byte{1}), size)
 }
@@ -75,8 +76,8 @@ func read(tb testing.TB, s archive.Store, ref archive.Ref) []byte {
 	return got
 }
 
-// wantErr checks the kind of err, that it is target when there is one, and
-// that nobody takes it for a clean end.
+// wantErr checks the kind of err, that it is target if there is one, and that
+// it cannot be mistaken for a clean end.
 func wantErr(tb testing.TB, err error, kind fault.Kind, target error) {
 	tb.Helper()
 	if err == nil || fault.KindOf(err) != kind || (target != nil && !errors.Is(err, target)) || errors.Is(err, io.EOF) {

@@ -16,7 +16,7 @@ import (
 	"preismon/ingest"
 )
 
-// quiet is connect without logs between the numbers.
+// quiet is connect without log output.
 func quiet(b *testing.B) (*nats.Conn, jetstream.JetStream) {
 	b.Helper()
 	nc, err := ingest.Connect(ingest.Config{URL: startServer(b).url()})
@@ -28,7 +28,7 @@ func quiet(b *testing.B) (*nats.Conn, jetstream.JetStream) {
 }
 
 // BenchmarkPublish compares the publisher, which validates and encodes, with
-// PublishAsync of the bytes ready made. One op is one message.
+// PublishAsync of encoded bytes. One op is one message.
 func BenchmarkPublish(b *testing.B) {
 	for _, size := range []int{1, 100} {
 		e := observations(1, size)
@@ -73,7 +73,7 @@ func BenchmarkPublish(b *testing.B) {
 	}
 }
 
-// nothing is a Sink that only counts.
+// nothing is a Sink that does nothing.
 type nothing struct{}
 
 func (nothing) Resume(context.Context, string, event.Incarnation) (uint64, error) { return 0, nil }
@@ -125,8 +125,8 @@ func BenchmarkConsume(b *testing.B) {
 	}
 }
 
-// BenchmarkLines reads a file of events. One op is 200 lines
-// of 100 observations.
+// BenchmarkLines reads a file of events. One op is 200 lines of 100
+// observations.
 func BenchmarkLines(b *testing.B) {
 	var all []*event.Event
 	for i := range 200 {

@@ -17,8 +17,8 @@ import (
 	"preismon/ingest"
 )
 
-// apart brings the leader of a stream and of a projector's consumer of it to
-// two servers, and gives them and the third.
+// apart moves the leaders of a stream and of a projector's consumer of it to
+// two different servers, and returns these and the third.
 func apart(t *testing.T, c *cluster.Cluster, nc *nats.Conn, js jetstream.JetStream, stream, consumer string) (leader, follower, third int) {
 	t.Helper()
 	eventually(t, "stream and consumer have leaders apart", func() bool {
@@ -43,8 +43,8 @@ func apart(t *testing.T, c *cluster.Cluster, nc *nats.Conn, js jetstream.JetStre
 	return leader, follower, third
 }
 
-// begins is a cluster whose leader has not heard of all servers yet: that cannot be
-// had of a real one at will.
+// begins is a cluster whose leader has not heard of all servers yet, a state
+// that a real cluster cannot be put into at will.
 type begins struct {
 	jetstream.JetStream
 	code     jetstream.ErrorCode
@@ -59,8 +59,9 @@ func (b *begins) CreateStream(ctx context.Context, c jetstream.StreamConfig) (je
 	return b.JetStream.CreateStream(ctx, c)
 }
 
-// TestStreamsOfAClusterThatBegins: streams wait for a cluster that has not placed
-// them yet, and for no other refusal, nor longer than the caller.
+// TestStreamsOfAClusterThatBegins: EnsureStreams waits for a cluster that
+// cannot place streams yet, but not after any other refusal, and no longer than
+// its context allows.
 func TestStreamsOfAClusterThatBegins(t *testing.T) {
 	t.Parallel()
 	js, err := jetstream.New(dial(t, testserver.NATS(t)))
@@ -78,8 +79,8 @@ func TestStreamsOfAClusterThatBegins(t *testing.T) {
 	}
 }
 
-// The consumer's leader follows the stream's, and is late. That it knows of
-// nothing that waits says nothing: I1, I7.
+// The server of the consumer's leader follows that of the stream's leader, and
+// is late. If it knows of no waiting message, that proves nothing: I1, I7.
 func TestConsumerOnALateFollower(t *testing.T) {
 	t.Parallel() // it waits most of its time
 	c := cluster.Start(t)
@@ -104,7 +105,7 @@ func TestConsumerOnALateFollower(t *testing.T) {
 	loop.stop()
 
 	leader, follower, third := apart(t, c, nc, js, event.StreamObservations, "projector-0")
-	// By way of the third, so that nothing but the follower is late.
+	// Through the third server, so that only the follower is late.
 	near := dial(t, c.URL(third))
 	if js, err = jetstream.New(near); err != nil {
 		t.Fatal(err)
@@ -112,7 +113,7 @@ func TestConsumerOnALateFollower(t *testing.T) {
 	nc = near
 	const late = 1500 * time.Millisecond
 	c.Late(leader, follower, late)
-	time.Sleep(late) // what is on its way is late, too
+	time.Sleep(late) // messages on their way are late, too
 	send(5)
 	loop = run(t, js, ingest.ConsumerConfig{Linger: time.Millisecond}, sink)
 	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
@@ -140,7 +141,7 @@ func TestConsumerOnALateFollower(t *testing.T) {
 		t.Errorf("%+v", p)
 	}
 
-	// And who reads what the stream holds reads all of it.
+	// And a reader of the stream's history reads all of it.
 	c.Late(leader, follower, late)
 	c.Late(leader, third, late)
 	time.Sleep(late)
@@ -158,7 +159,7 @@ func TestConsumerOnALateFollower(t *testing.T) {
 	}
 }
 
-// A sink that refuses a gap ends the loop: whoever leads next asks it again where
+// A sink that refuses a gap ends the loop: the next leader asks it again where
 // to resume.
 func TestSinkRefusesAGap(t *testing.T) {
 	t.Parallel()
@@ -175,7 +176,7 @@ func TestSinkRefusesAGap(t *testing.T) {
 }
 
 // What an operator deleted, or put into the stream under another subject, is
-// proved to be none of ours; everything else is applied: I1, I7.
+// proved not to be ours; everything else is applied: I1, I7.
 func TestConsumerPassesOverWhatIsNotThere(t *testing.T) {
 	t.Parallel()
 	nc, js := connect(t)
@@ -204,7 +205,7 @@ func TestConsumerPassesOverWhatIsNotThere(t *testing.T) {
 	}
 	other()
 	publish(t, nc, observations(20, 1))
-	for seq := uint64(1); ; seq++ { // those behind which another stands, and the last
+	for seq := uint64(1); ; seq++ { // those followed by a message of others, and the last
 		m, err := s.GetMsg(t.Context(), seq)
 		if err != nil {
 			break
@@ -226,7 +227,7 @@ func TestConsumerPassesOverWhatIsNotThere(t *testing.T) {
 	if err := ingest.WaitApplied(t.Context(), js, 1); err != nil {
 		t.Error(err)
 	}
-	// And what comes then begins where the sink is.
+	// And later messages continue from the sink's position.
 	publish(t, nc, observations(21, 1))
 	loop.reach(t, js)
 	if got := sink.ids(event.StreamObservations); len(got) != len(want)+1 {

@@ -87,14 +87,14 @@ func TestConsumerGraceIsLimited(t *testing.T) {
 	}
 }
 
-// Messages as large as the server takes must not stand in the way for ever.
+// Messages as large as the server accepts must not block the consumer forever.
 func TestConsumerReadsTheLargest(t *testing.T) {
 	t.Parallel()
 	nc, js := connect(t)
 	s, err := js.Stream(t.Context(), event.StreamObservations)
 	must(t, err)
 	config := s.CachedInfo().Config
-	config.MaxMsgSize = -1 // an operator's
+	config.MaxMsgSize = -1 // as an operator may set it
 	if _, err := js.UpdateStream(t.Context(), config); err != nil {
 		t.Fatal(err)
 	}

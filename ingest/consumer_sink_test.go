@@ -15,9 +15,9 @@ import (
 	"preismon/ingest"
 )
 
-// While a backlog waits the sink has two batches, never more, and the
-// catalogue passes both at the next border; when the first fails, both come
-// again, in order.
+// While a backlog waits, the sink has two batches, never more, and the
+// catalogue is applied only when neither is under way; when the first fails,
+// both come again, in order.
 func TestConsumerGivesTheNextBatchWhileOneIsWritten(t *testing.T) {
 	t.Parallel()
 	nc, js := connect(t)
@@ -81,7 +81,7 @@ func TestConsumerGivesSmallBatchesToAnIdleSinkOnly(t *testing.T) {
 	for i := range 20 {
 		publish(t, nc, observations(1+i, 1))
 	}
-	time.Sleep(50 * time.Millisecond) // lingers long enough
+	time.Sleep(50 * time.Millisecond) // longer than the linger
 	close(release)
 	c.reach(t, js)
 	if sink.most != 1 {
@@ -89,7 +89,8 @@ func TestConsumerGivesSmallBatchesToAnIdleSinkOnly(t *testing.T) {
 	}
 }
 
-// Whatever fence a leader met that is newer: it stops at once, and says so.
+// A leader that meets a newer fence, in a batch or when it resumes, stops at
+// once and reports why.
 func TestDeposedSinkEndsTheLoopAndTheTerm(t *testing.T) {
 	t.Parallel()
 	nc, js := connect(t)
@@ -132,8 +133,9 @@ func TestDeposedSinkEndsTheLoopAndTheTerm(t *testing.T) {
 	}
 }
 
-// Whatever refuses for good ends the loop, the term and the role: the lease is
-// free for another, and the error says why.
+// A sink that refuses for good, in a batch or when it resumes, ends the loop,
+// the term and the role: the lease is free for another process, and the error
+// says why.
 func TestRefusingSinkEndsTheRole(t *testing.T) {
 	t.Parallel()
 	nc, js := connect(t)
@@ -167,8 +169,9 @@ func TestRefusingSinkEndsTheRole(t *testing.T) {
 	}
 }
 
-// A sink that began with other messages than the stream has now gets them in a
-// new epoch, behind what it applied, and the loop ends: what it knew is void.
+// A sink that began with other messages than the stream has now gets the
+// present ones in a new epoch, after what it applied, and the loop ends,
+// because what it knew is void.
 func TestSinkFindsAFork(t *testing.T) {
 	t.Parallel()
 	nc, js := connect(t)
@@ -210,7 +213,7 @@ func TestSinkFindsAFork(t *testing.T) {
 	}
 }
 
-// refuses is a Sink that does not know where to resume.
+// refuses is a Sink that refuses everything.
 type refuses struct{ err error }
 
 func (r refuses) Resume(context.Context, string, event.Incarnation) (uint64, error) { return 0, r.err }
@@ -223,8 +226,8 @@ func (r refuses) BeginObservations(context.Context, *event.Batch) func() error {
 	return func() error { return r.err }
 }
 
-// TestMessagesGoToAnother: what waits goes to a leader that was deposed and
-// had asked for it; the new one does not wait until it comes again by itself.
+// TestMessagesGoToAnother: waiting messages go to a deposed leader that had
+// requested them; the new leader does not wait for their regular redelivery.
 func TestMessagesGoToAnother(t *testing.T) {
 	t.Parallel()
 	nc, js := connect(t)
@@ -238,10 +241,10 @@ func TestMessagesGoToAnother(t *testing.T) {
 	must(t, err)
 	asked, err := deposed.Fetch(1000, jetstream.FetchMaxWait(20*time.Second))
 	must(t, err)
-	time.Sleep(200 * time.Millisecond) // it waits at the server
+	time.Sleep(200 * time.Millisecond) // the request waits at the server
 	after := newRecorder()
 	for k, seq := range before.done {
-		after.done[k] = seq - 1 // the tables have less: it comes again
+		after.done[k] = seq - 1 // the tables have less, so it comes again
 	}
 	began := time.Now()
 	loop := run(t, js, config, after)

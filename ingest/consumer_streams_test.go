@@ -37,8 +37,8 @@ func TestConsumerStartsOverWithANewStream(t *testing.T) {
 	}
 }
 
-// A stream that lost its tail gives the lost sequences to other events. They
-// must not be taken for those that are done.
+// A stream that lost its tail assigns the lost sequences to other events. They
+// must not be mistaken for those already applied.
 func TestConsumerBeginsANewEpochAfterALostTail(t *testing.T) {
 	t.Parallel()
 	nc, js := connect(t)
@@ -59,7 +59,7 @@ func TestConsumerBeginsANewEpochAfterALostTail(t *testing.T) {
 	}
 	epoch := c.Progress().Observations.Epoch
 	c.stop()
-	// It is the same for whoever comes next, and EnsureStreams leaves it.
+	// A later consumer finds the same epoch, and EnsureStreams keeps it.
 	streams(t, nc)
 	publish(t, nc, observations(21, 1))
 	c = run(t, js, ingest.ConsumerConfig{}, sink)
@@ -69,14 +69,15 @@ func TestConsumerBeginsANewEpochAfterALostTail(t *testing.T) {
 	}
 }
 
-// A stream that was restored from an old copy gives sequences again, maybe
-// before anybody looks: what was taken tells from where on they are others.
+// A stream that was restored from an old copy assigns sequences again, maybe
+// before anyone notices: the events that were taken show where they begin to
+// differ.
 func TestConsumerFindsSequencesGivenAgain(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		messages, applied, same int
-		resume                  int          // the sink's checkpoint, when it crashed before the last; 0: applied
-		unknown                 map[int]bool // sequences of which the sink knows nothing
+		resume                  int          // the sink's checkpoint, if it crashed before it was at applied; 0: it is at applied
+		unknown                 map[int]bool // sequences that the sink knows nothing about
 	}{
 		"fewer than were applied":       {messages: 6, applied: 9, same: 3},
 		"as many":                       {messages: 9, applied: 9, same: 3},
@@ -135,8 +136,8 @@ func TestConsumerFindsSequencesGivenAgain(t *testing.T) {
 	}
 }
 
-// Someone else on the same durable consumer takes deliveries away. The loop
-// must notice and get them all the same.
+// Another client on the same durable consumer takes deliveries away. The loop
+// must notice and still get them.
 func TestConsumerNoticesAThief(t *testing.T) {
 	t.Parallel()
 	nc, js := connect(t)

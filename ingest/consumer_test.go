@@ -74,7 +74,7 @@ func TestConsumerGoesOnWhereTheSinkIs(t *testing.T) {
 		if round%2 == 0 {
 			c.reach(t, js)
 		}
-		c.stop() // in the odd rounds in the middle of its work
+		c.stop() // in odd rounds in the middle of its work
 	}
 	c := run(t, js, ingest.ConsumerConfig{}, sink)
 	c.reach(t, js)
@@ -85,8 +85,8 @@ func TestConsumerGoesOnWhereTheSinkIs(t *testing.T) {
 	}
 }
 
-// The sink's knowledge decides, not the server's: here the sink lost its last
-// batches, which the server saw acknowledged.
+// The sink's position decides, not the server's: here the sink lost its last
+// batches, although the server has acknowledgements for them.
 func TestConsumerStepsBackWhenTheSinkIsBehind(t *testing.T) {
 	t.Parallel()
 	nc, js := connect(t)
@@ -138,7 +138,7 @@ func TestConsumerPutsPoisonIntoTheDeadLetters(t *testing.T) {
 	sink := newRecorder()
 	var early string
 	sink.before = func(ctx context.Context, b *event.Batch) error {
-		// What the batch lacks is in the dead letters already.
+		// What is missing from the batch is already in the dead letters.
 		s, err := js.Stream(ctx, event.StreamDeadLetters)
 		if err != nil {
 			return err
@@ -194,7 +194,7 @@ func TestConsumerPutsPoisonIntoTheDeadLetters(t *testing.T) {
 		}
 	}
 
-	// A second reader of the same messages buries nothing twice.
+	// A second reader of the same messages writes no letter twice.
 	c.stop()
 	again := run(t, js, ingest.ConsumerConfig{}, newRecorder())
 	again.reach(t, js)
@@ -240,8 +240,8 @@ func TestConsumerRetriesTheSinkWithTheSameBatch(t *testing.T) {
 	}
 }
 
-// While the sink is stuck the server gives up waiting and delivers again;
-// none of it may reach the sink twice.
+// While the sink is stuck, the server stops waiting for acknowledgements and
+// delivers again; no message may reach the sink twice.
 func TestConsumerDropsWhatIsDeliveredAgain(t *testing.T) {
 	t.Parallel()
 	nc, js := connect(t)
@@ -256,7 +256,7 @@ func TestConsumerDropsWhatIsDeliveredAgain(t *testing.T) {
 	}
 	c := run(t, js, ingest.ConsumerConfig{MaxMessages: 5, AckWait: time.Second}, sink)
 	eventually(t, "the sink to be called", func() bool { sink.mu.Lock(); defer sink.mu.Unlock(); return sink.inside == 1 })
-	time.Sleep(2500 * time.Millisecond) // the server's clock, there is no other
+	time.Sleep(2500 * time.Millisecond) // the server's clock; there is no other
 	close(release)
 	c.reach(t, js)
 	eventually(t, "redeliveries dropped", func() bool { return c.Progress().Redelivered > 0 })

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// TestExpect: a stream where messages wait and none is delivered is opened
-// again; a quiet one is left alone, a day long.
+// TestExpect: a stream is reopened if messages wait and none is delivered; a
+// quiet one is left alone, even for a day.
 func TestExpect(t *testing.T) {
 	for name, c := range map[string]struct {
 		waiting   uint64

@@ -88,7 +88,7 @@ func TestLines(t *testing.T) {
 			t.Error(how + " (-want +got):\n" + d)
 		}
 	}
-	// A file that broke off is an error, after what could be read.
+	// A file that breaks off is an error, after what could be read.
 	for _, how := range []string{"gz", "zst"} {
 		b := packed(t, how, plain)
 		var err error

@@ -11,9 +11,10 @@ import (
 	"preismon/ingest"
 )
 
-// TestHeardIsWhenItWasAsked: who says that nothing waits says as of when. What was
-// in the stream by then is known, however late answers are and whatever is asked
-// between the end of the stream and the first delivery.
+// TestHeardIsWhenItWasAsked: Progress says as of when it knows the end of the
+// stream. It covers every message stored before then, however late answers are
+// and whatever is requested between the end of the stream and the first
+// delivery.
 func TestHeardIsWhenItWasAsked(t *testing.T) {
 	t.Parallel() // it waits most of its time
 	nc, _ := connect(t)

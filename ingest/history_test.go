@@ -33,7 +33,7 @@ func TestHistory(t *testing.T) {
 		all = append(all, observations(i, 1))
 	}
 	publish(t, nc, all...)
-	publish(t, nc, item(1, 1), item(2, 1), item(1, 2)) // the last takes the place of the first
+	publish(t, nc, item(1, 1), item(2, 1), item(1, 2)) // the last replaces the first
 
 	for what, c := range map[string]struct {
 		r    event.ReadRequest

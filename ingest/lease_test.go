@@ -17,7 +17,7 @@ import (
 	"preismon/ingest"
 )
 
-// history writes down who led when.
+// history records who led when.
 type history struct {
 	mu     sync.Mutex
 	terms  []string
@@ -41,7 +41,7 @@ func (h *history) has(what string) func() bool {
 	}
 }
 
-// candidate asks for the lease until the test ends or stop is called.
+// candidate competes for the lease until the test ends or stop is called.
 func (h *history) candidate(t *testing.T, name string, js jetstream.JetStream) (stop func()) {
 	t.Helper()
 	l, err := ingest.NewLease(ingest.LeaseConfig{Key: ingest.ProjectorLease(0, 1), Holder: name, TTL: 600 * time.Millisecond}, js, logger(t))
@@ -145,15 +145,15 @@ func TestLeaseGivesBackTheLeadersError(t *testing.T) {
 	want := errors.New("no database")
 	l, err := ingest.NewLease(ingest.LeaseConfig{Key: "projector.0"}, js, nil)
 	must(t, err)
-	for range 2 { // given back each time
+	for range 2 { // returned each time
 		if err := l.RunAsLeader(t.Context(), func(context.Context, uint64) error { return want }); !errors.Is(err, want) {
 			t.Errorf("%v", err)
 		}
 	}
 }
 
-// TestLeaseAloneTakesOverAtOnce: whoever knows that nobody else runs does not
-// wait for a dead leader's lease to run out.
+// TestLeaseAloneTakesOverAtOnce: a process that knows it is the only one does
+// not wait for a dead leader's lease to expire.
 func TestLeaseAloneTakesOverAtOnce(t *testing.T) {
 	t.Parallel()
 	_, js := connect(t)
@@ -172,8 +172,9 @@ func TestLeaseAloneTakesOverAtOnce(t *testing.T) {
 	}
 }
 
-// TestLeaseForce: a lease is taken from a living leader, who ends, does not
-// take it back although it was alone when it began, and leads again later.
+// TestLeaseForce: a lease is taken from a living leader, which ends its term,
+// does not take the lease back although it was alone when it began, and leads
+// again later.
 func TestLeaseForce(t *testing.T) {
 	t.Parallel()
 	_, js := connect(t)
@@ -232,8 +233,8 @@ func TestLeaseForce(t *testing.T) {
 }
 
 // TestLeaseFencesRiseWithANewBucket: a bucket that was lost and recreated
-// counts its revisions from 1; the fences rise all the same, or whoever leads
-// then would be refused by the tables.
+// counts its revisions from 1; fences still rise, otherwise the tables would
+// refuse the next leader.
 func TestLeaseFencesRiseWithANewBucket(t *testing.T) {
 	t.Parallel()
 	_, js := connect(t)
@@ -254,10 +255,10 @@ func TestLeaseFencesRiseWithANewBucket(t *testing.T) {
 }
 
 // TestLeaseFenceComesFromTheTables: in a bucket that was restored from an old
-// copy, or made after one whose clock was ahead, fences are lower than those that
-// the tables know. The term after the one that was refused has a fence that is
-// higher, and so have those of everyone after it; the leader of another partition
-// keeps its lease.
+// copy, or created after one whose clock was ahead, fences are lower than those
+// in the tables. After the first refused term the fence is higher, and so are
+// the fences of all later terms; the leader of another partition keeps its
+// lease.
 func TestLeaseFenceComesFromTheTables(t *testing.T) {
 	t.Parallel()
 	for name, ahead := range map[string]uint64{"old copy": 100_000, "a clock a year ahead": (365 * 24 * 3_600_000) << 22} {

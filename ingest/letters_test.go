@@ -14,8 +14,9 @@ import (
 	"preismon/ingest"
 )
 
-// TestDeadLetters: letters are listed newest first and by reason, replayed
-// where their event belongs, marked, and refused where a replay would do harm.
+// TestDeadLetters: letters are listed newest first and by reason, replayed to
+// where their event belongs, marked as replayed, and refused if a replay would
+// do harm.
 func TestDeadLetters(t *testing.T) {
 	t.Parallel()
 	nc, js := connect(t)
@@ -30,10 +31,10 @@ func TestDeadLetters(t *testing.T) {
 		}
 	}
 	same := func(s string) string { return s }
-	send("observations.elsewhere", observations(1, 1), same)                                           // a sound event
-	send("observations.shop-2=example", observations(2, 1), func(string) string { return "no event" }) // none
-	send("catalog.item.1", item(9, 1), same)                                                           // a record that nobody published since
-	send("catalog.item.2", item(7, 1), same)                                                           // one that somebody did
+	send("observations.elsewhere", observations(1, 1), same)                                           // a valid event
+	send("observations.shop-2=example", observations(2, 1), func(string) string { return "no event" }) // no event
+	send("catalog.item.1", item(9, 1), same)                                                           // a record that was not published again since
+	send("catalog.item.2", item(7, 1), same)                                                           // one that was
 	send("observations.shop", item(5, 1), same)                                                        // a record in the wrong stream
 	send("observations.other", item(7, 1), same)
 	sink := newRecorder()
@@ -118,7 +119,7 @@ func TestDeadLetters(t *testing.T) {
 		}
 		refused(l, "it was replayed at")
 	}
-	// By force it is published once more, under another id, and the stream takes it.
+	// By force it is published again under another id, and the stream accepts it.
 	if r, err := replay(elsewhere, true, false); err != nil || r.Seq != end(event.StreamObservations) || r.Seq != before[0]+2 {
 		t.Errorf("replayed by force: %+v %v", r, err)
 	}
@@ -133,7 +134,7 @@ func TestDeadLetters(t *testing.T) {
 		t.Errorf("what was replayed failed again: %d letters", p.Poison)
 	}
 	got := sink.ids(event.StreamObservations)
-	if !slices.Equal(got, []string{eventID(1, 1), eventID(1, 1)}) { // whoever keeps rows knows the id, and drops the second
+	if !slices.Equal(got, []string{eventID(1, 1), eventID(1, 1)}) { // tables know the id, and drop the second
 		t.Errorf("the sink got %v", got)
 	}
 	if _, err := replay(by["OBSERVATIONS observations.shop-2=example"], true, false); err != nil {

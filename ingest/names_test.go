@@ -11,8 +11,8 @@ import (
 	"preismon/ingest"
 )
 
-// TestNames: what runs finds its lease and its place under these names after
-// an upgrade, so that they never change.
+// TestNames: after an upgrade, running installations find their leases and
+// their positions under these names, so they never change.
 func TestNames(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -33,9 +33,9 @@ func TestNames(t *testing.T) {
 	}
 }
 
-// TestNumbersOfPartitionsBesideEachOther: a projector of one partition and two
-// of two lead at the same time, each from the beginning of the streams to
-// their end, and none disturbs another.
+// TestNumbersOfPartitionsBesideEachOther: the projector of a single partition
+// and the two projectors of two partitions lead at the same time, each from the
+// beginning of the streams to their end, and none disturbs another.
 func TestNumbersOfPartitionsBesideEachOther(t *testing.T) {
 	t.Parallel()
 	const total = 200

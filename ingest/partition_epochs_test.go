@@ -13,8 +13,8 @@ import (
 	"preismon/ingest"
 )
 
-// TestEpochBegunByAnotherPartition: the one that finds the lost tail marks it,
-// once; the one that knows nothing of it follows without being restarted.
+// TestEpochBegunByAnotherPartition: the partition that finds the lost tail
+// marks it, once; the one that knows nothing of it follows without a restart.
 func TestEpochBegunByAnotherPartition(t *testing.T) {
 	t.Parallel()
 	nc, js := connect(t)
@@ -32,7 +32,7 @@ func TestEpochBegunByAnotherPartition(t *testing.T) {
 		if n := int(seq - 1); of(n, 2) == 0 {
 			id := eventID(1, n)
 			if seq > 3 {
-				id = eventID(1, n+100_000) // it was another then
+				id = eventID(1, n+100_000) // it was another event then
 			}
 			finder.seen = append(finder.seen, seen{event.StreamObservations, created, seq, id})
 		}
@@ -50,9 +50,9 @@ func TestEpochBegunByAnotherPartition(t *testing.T) {
 	}
 }
 
-// TestShortStreamOfWhichAPartitionKnowsNothing is read again whole: where it
-// is the same still only others could say, and what is left to the old epoch
-// nobody would read.
+// TestShortStreamOfWhichAPartitionKnowsNothing: the stream is read again
+// completely, since only other partitions know where it is unchanged, and what
+// was left to the old epoch would never be read.
 func TestShortStreamOfWhichAPartitionKnowsNothing(t *testing.T) {
 	t.Parallel()
 	nc, js := connect(t)
@@ -67,7 +67,7 @@ func TestShortStreamOfWhichAPartitionKnowsNothing(t *testing.T) {
 	must(t, err)
 	created := uint32(s.CachedInfo().Created.Unix())
 	sink := newRecorder()
-	sink.done[at(event.StreamObservations, created)] = 20 // of which none was ours
+	sink.done[at(event.StreamObservations, created)] = 20 // none of them ours
 	loop := run(t, js, share(1, 2), sink)
 	eventually(t, "the new epoch", func() bool { p := loop.Progress().Observations; return p.Epoch > created && p.Applied == 12 })
 	if d := cmp.Diff(want, sink.ids(event.StreamObservations)); d != "" {
@@ -75,9 +75,9 @@ func TestShortStreamOfWhichAPartitionKnowsNothing(t *testing.T) {
 	}
 }
 
-// TestWhoIsBehindANewEpoch: a sink that had less than the one who found the
-// lost tail goes on from where it was, through all epochs since: a partition
-// that stood still, tables rebuilt, tables of an older backup.
+// TestWhoIsBehindANewEpoch: a sink that had less than the one that found the
+// lost tail continues from where it was, through all epochs since: a partition
+// that stood still, rebuilt tables, tables from an older backup.
 func TestWhoIsBehindANewEpoch(t *testing.T) {
 	t.Parallel()
 	nc, js := connect(t)
@@ -135,8 +135,8 @@ func TestWhoIsBehindANewEpoch(t *testing.T) {
 	}
 }
 
-// TestForkFarBehindOthersMessages: the newest event that a partition knows may
-// be further back than it looks for others' sake.
+// TestForkFarBehindOthersMessages: the newest event that a partition knows is
+// found even behind more messages of others than are usually looked through.
 func TestForkFarBehindOthersMessages(t *testing.T) {
 	t.Parallel()
 	nc, js := connect(t)
@@ -163,9 +163,9 @@ func TestForkFarBehindOthersMessages(t *testing.T) {
 	}
 }
 
-// TestTailLostWhilePassedOver: the stream comes back as an older copy, longer
-// than before. The loop had passed over messages of others up to there, knows
-// no event of them, and yet must read what stands there now.
+// TestTailLostWhilePassedOver: the stream comes back as an older copy that grew
+// longer than before. The loop had passed over messages of others up to its old
+// end and knows none of their events, and yet must read what is there now.
 func TestTailLostWhilePassedOver(t *testing.T) {
 	t.Parallel()
 	n := startServer(t)

@@ -14,25 +14,25 @@ import (
 	"preismon/ingest"
 )
 
-// share is the configuration of one partition's loop.
+// share returns the configuration of one partition's loop.
 func share(partition, partitions int) ingest.ConsumerConfig {
 	return ingest.ConsumerConfig{Partition: partition, Partitions: partitions, MaxMessages: 20, Linger: time.Millisecond, PassLinger: 20 * time.Millisecond}
 }
 
-// of tells the partition of batch n of observations.
+// of returns the partition of batch n of observations.
 func of(n, partitions int) int { return event.Partition(observations(n, 1).Subject(), partitions) }
 
 // TestPartitionsShareTheStream: each loop applies its own sites in order and
-// the whole catalogue, its batches reach over everything without a gap, and
-// what cannot be read is buried once: by the owner of its site, or by whoever
-// first meets it in the catalogue.
+// the whole catalogue, its batches cover everything without a gap, and what
+// cannot be read is put into the dead letters once: by the owner of its site,
+// or, in the catalogue, by the first loop that reads it.
 func TestPartitionsShareTheStream(t *testing.T) {
 	t.Parallel()
 	const partitions, total = 3, 400
 	nc, js := connect(t)
 	want := make([][]string, partitions)
-	buried := make([]uint64, partitions) // of their sites
-	records := uint64(0)                 // of the catalogue that cannot be read
+	buried := make([]uint64, partitions) // unreadable, by the partition of their sites
+	records := uint64(0)                 // unreadable, in the catalogue
 	var items []string
 	for n := range total {
 		publish(t, nc, observations(n, 2))
@@ -94,9 +94,9 @@ func TestPartitionsShareTheStream(t *testing.T) {
 	}
 }
 
-// TestQuietPartitionReachesTheEnd: a partition without a message of its own
-// gets few batches, which reach further than those of a busy one, and its
-// loop is never stuck for want of acknowledgements.
+// TestQuietPartitionReachesTheEnd: a partition without messages of its own gets
+// few batches, which cover more than those of a busy one, and its loop never
+// gets stuck for lack of acknowledgements.
 func TestQuietPartitionReachesTheEnd(t *testing.T) {
 	t.Parallel()
 	nc, js := connect(t)
@@ -124,13 +124,13 @@ func TestQuietPartitionReachesTheEnd(t *testing.T) {
 			t.Errorf("batch %d to %d has %d messages", b.First, b.Last, len(b.Messages))
 		}
 	}
-	// While others come in one by one, it waits for some.
+	// While messages of others arrive one by one, it waits for several.
 	before, began := len(sink.batches), time.Now()
 	for range 30 {
 		e := observations(1, 1)
 		e.ID = fmt.Sprintf("00000000-0000-4000-0008-%012d", time.Now().UnixNano()%1e12)
 		publish(t, nc, e)
-		time.Sleep(5 * time.Millisecond) // the linger is of the clock
+		time.Sleep(5 * time.Millisecond) // the linger runs on the real clock
 	}
 	loop.reach(t, js)
 	sink.mu.Lock()
@@ -140,8 +140,8 @@ func TestQuietPartitionReachesTheEnd(t *testing.T) {
 	}
 }
 
-// TestOwnMessageEndsTheWait: what is ours waits no longer because of those
-// that were passed over before it.
+// TestOwnMessageEndsTheWait: a message of its own does not wait longer because
+// of those passed over before it.
 func TestOwnMessageEndsTheWait(t *testing.T) {
 	t.Parallel()
 	nc, js := connect(t)
@@ -158,7 +158,8 @@ func TestOwnMessageEndsTheWait(t *testing.T) {
 	}
 }
 
-// TestTakeoverWithinOnePartition leaves the others alone.
+// TestTakeoverWithinOnePartition: a takeover in one partition leaves the others
+// alone.
 func TestTakeoverWithinOnePartition(t *testing.T) {
 	t.Parallel()
 	const total = 300
@@ -186,8 +187,8 @@ func TestTakeoverWithinOnePartition(t *testing.T) {
 	}
 }
 
-// TestWaitAppliedWaitsForAllPartitions of the number that it was told, or the
-// only one there is, and for nobody else.
+// TestWaitAppliedWaitsForAllPartitions: it waits for all partitions of the
+// number given, or of the only number that runs, and for no other consumer.
 func TestWaitAppliedWaitsForAllPartitions(t *testing.T) {
 	t.Parallel()
 	nc, js := connect(t)

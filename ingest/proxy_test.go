@@ -7,13 +7,13 @@ import (
 	"testing"
 )
 
-// proxy is a line to a server that can be frozen: it stays up, but nothing
-// passes.
+// proxy is a line to a server that can be frozen: it stays up, but passes
+// nothing.
 type proxy struct {
 	l      net.Listener
 	to     string
 	mu     sync.Mutex
-	frozen chan struct{} // closed: passes
+	frozen chan struct{} // closed: data passes
 	conns  []net.Conn
 	wg     sync.WaitGroup
 }

@@ -6,8 +6,8 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// A cluster refuses an id that it has proposed and not decided: it is published
-// again. Whatever else is wrong with a message stays wrong.
+// A cluster refuses an id that it has proposed but not decided: the message is
+// published again. Any other error of a message is final.
 func TestPublisherTriesAgainWhileTheIDIsInProcess(t *testing.T) {
 	for code, want := range map[jetstream.ErrorCode]verdict{codeIDInProcess: again, 10054: never} {
 		err := &jetstream.APIError{Code: 409, ErrorCode: code}

@@ -173,7 +173,7 @@ func TestPublisherFullStreamIsWaitedForUntilTheCallerLeaves(t *testing.T) {
 	if stats, err := p.Flush(ctx); !errors.Is(err, context.Canceled) || stats.Accepted != 1 || stats.InFlight != 2 {
 		t.Errorf("%+v, %v", stats, err)
 	}
-	// Room again: nothing was forgotten.
+	// There is room again, and nothing was forgotten.
 	config.MaxMsgs = -1
 	if _, err := js.UpdateStream(t.Context(), config); err != nil {
 		t.Fatal(err)

@@ -12,8 +12,8 @@ import (
 	"preismon/ingest"
 )
 
-// TestRetention: ages are set shorter and longer, and stay; nothing is removed
-// that a partition has not applied, up to the message: I1.
+// TestRetention: ages can be set shorter and longer, and stay; nothing is removed
+// that a partition has not applied, exact to the message: I1.
 func TestRetention(t *testing.T) {
 	t.Parallel()
 	_, js := connect(t)
@@ -27,7 +27,7 @@ func TestRetention(t *testing.T) {
 		if _, err := js.Publish(ctx, "observations.shop-1=example", []byte("any")); err != nil {
 			t.Fatal(err)
 		}
-		time.Sleep(2 * time.Millisecond) // so that they differ in time
+		time.Sleep(2 * time.Millisecond) // so that their times differ
 	}
 	s, err := js.Stream(ctx, event.StreamObservations)
 	must(t, err)
@@ -42,7 +42,7 @@ func TestRetention(t *testing.T) {
 		}
 	}
 	unapplied("nobody has read the first", 1, second.Time.Add(day))
-	if got := age(event.StreamDeadLetters); got != 2*day { // it waits for nobody
+	if got := age(event.StreamDeadLetters); got != 2*day { // it does not wait for partitions
 		t.Errorf("dead letters: %s", got)
 	}
 	c, err := js.CreateConsumer(ctx, event.StreamObservations, jetstream.ConsumerConfig{Durable: ingest.ProjectorConsumer(0, 1), AckPolicy: jetstream.AckExplicitPolicy})
@@ -68,9 +68,9 @@ func TestRetention(t *testing.T) {
 	}
 }
 
-// TestRetentionBySize: a stream beyond its bytes drops the oldest messages, until nine
-// tenths of the bytes are left; none of the last 24 hours, and none that is not
-// applied. Afterwards it has its own age again.
+// TestRetentionBySize: a stream beyond its limit in bytes drops the oldest
+// messages until nine tenths of the limit are left, but none of the last 24
+// hours, and none that is not applied. Afterwards it has its own age again.
 func TestRetentionBySize(t *testing.T) {
 	t.Parallel()
 	_, js := connect(t)

@@ -24,7 +24,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	testserver.AtOnce(6) // each has a server of its own, and mostly waits
+	testserver.AtOnce(6) // each has its own server, and mostly waits
 	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("github.com/nats-io/nats-server/v2/server/ats.Register.func1"))
 }
 
@@ -129,7 +129,7 @@ var producedAt = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
 func eventID(kind, n int) string { return fmt.Sprintf("00000000-0000-4000-%04d-%012d", kind, n) }
 
-// observations makes batch n, of size captures with one offer each.
+// observations returns batch n, with size captures of one offer each.
 func observations(n, size int) *event.Event {
 	b := &contracts.Observations{Site: contracts.SiteKey("shop-" + strconv.Itoa(n%7) + ".example"), Run: "run-" + strconv.Itoa(n)}
 	for i := range size {
@@ -145,7 +145,7 @@ func observations(n, size int) *event.Event {
 	return &event.Event{ID: eventID(1, n), Kind: event.KindObservations, Producer: "test", ProducedAt: producedAt, Data: b}
 }
 
-// item makes state version of the record of item n.
+// item returns the given version of the record of item n.
 func item(n, version int) *event.Event {
 	return &event.Event{
 		ID: eventID(2, n*1000+version), Kind: event.KindItem, Producer: "test", ProducedAt: producedAt,
@@ -167,7 +167,7 @@ type recorder struct {
 	most    int
 	failed  int // of them
 	finish  func(b *event.Batch)
-	// before is asked before each batch is taken; an error refuses it.
+	// before is called before each batch is applied; an error refuses the batch.
 	before func(ctx context.Context, b *event.Batch) error
 }
 
@@ -182,7 +182,7 @@ func newRecorder() *recorder { return &recorder{done: map[string]uint64{}} }
 
 func at(stream string, epoch uint32) string { return fmt.Sprintf("%s/%d", stream, epoch) }
 
-// Resume goes on from the newest place of the stream.
+// Resume continues from the newest position in the stream.
 func (r *recorder) Resume(_ context.Context, stream string, now event.Incarnation) (uint64, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -214,8 +214,8 @@ func (r *recorder) ApplyCatalog(ctx context.Context, b *event.Batch) error {
 	return r.apply(ctx, b)
 }
 
-// BeginObservations fails what is begun behind a batch that failed, and counts
-// how many are begun at once.
+// BeginObservations fails a batch that is begun behind one that failed, and
+// counts how many are under way at the same time.
 func (r *recorder) BeginObservations(ctx context.Context, b *event.Batch) (finish func() error) {
 	r.mu.Lock()
 	r.under++
@@ -286,7 +286,7 @@ func (r *recorder) apply(ctx context.Context, b *event.Batch) error {
 	return nil
 }
 
-// ids gives the events of a stream in the order they were applied.
+// ids returns the ids of a stream's events in the order they were applied.
 func (r *recorder) ids(stream string) []string {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -26,9 +26,10 @@ func named(spans *tracetest.SpanRecorder, name string) []sdktrace.ReadOnlySpan {
 	return slices.DeleteFunc(spans.Ended(), func(s sdktrace.ReadOnlySpan) bool { return s.Name() != name })
 }
 
-// TestTraceFromPublisherToSink: the span of a batch is linked to those that
+// TestTraceFromPublisherToSink: the span of a batch is linked to the spans that
 // its messages were published in, and the sink works within it. Headers that
-// are no trace context (W3C, 3.2), or of a trace that is not kept, count as none.
+// are not a trace context (W3C, 3.2), or belong to a trace that is not kept,
+// count as none.
 func TestTraceFromPublisherToSink(t *testing.T) {
 	t.Parallel()
 	nc, js := connect(t)
@@ -89,8 +90,8 @@ func TestTraceFromPublisherToSink(t *testing.T) {
 	}
 }
 
-// TestPublisherWritesNoHeader of a trace that is not kept: nobody could follow
-// it.
+// TestPublisherWritesNoHeader: there is none for a trace that is not kept,
+// since it could not be followed.
 func TestPublisherWritesNoHeader(t *testing.T) {
 	t.Parallel()
 	nc, js := connect(t)
@@ -111,7 +112,7 @@ func TestPublisherWritesNoHeader(t *testing.T) {
 	}
 }
 
-// TestSettled: of every event that was sent is told what became of it.
+// TestSettled: the outcome of every event that was sent is reported.
 func TestSettled(t *testing.T) {
 	t.Parallel()
 	nc, _ := connect(t)

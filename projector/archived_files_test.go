@@ -11,8 +11,9 @@ import (
 	"preismon/projector"
 )
 
-// TestArchivedFiles: every file of the catalogue comes once, in order, however
-// many pages those are, and of a record that was sent again the newest.
+// TestArchivedFiles: every file of the catalogue is returned exactly once,
+// in order, over any number of pages; of a record that was sent again, the
+// files of the newest version are returned.
 func TestArchivedFiles(t *testing.T) {
 	w := newWorld(t)
 	var want []projector.ArchivedFile

@@ -15,7 +15,7 @@ import (
 	"preismon/projector"
 )
 
-// kept is what streams hold, in memory.
+// kept is the content of the streams, in memory.
 type kept struct {
 	t     *testing.T
 	epoch uint32
@@ -25,7 +25,7 @@ type kept struct {
 
 func newKept(t *testing.T) *kept { return &kept{t, epoch, nil, map[string][]event.Stored{}} }
 
-// keep takes the messages of a batch.
+// keep stores the messages of a batch.
 func (k *kept) keep(b *event.Batch) *event.Batch {
 	for _, m := range b.Messages {
 		body, err := event.Encode(m.Event)
@@ -39,7 +39,7 @@ func (k *kept) keep(b *event.Batch) *event.Batch {
 
 func (k *kept) put(m event.Stored) { k.list[m.Stream] = append(k.list[m.Stream], m) }
 
-// deadLetter puts a letter for a message into the dead letters.
+// deadLetter adds a dead letter for a message.
 func (k *kept) deadLetter(stream string, seq uint64) {
 	k.put(event.Stored{
 		Stream: event.StreamDeadLetters, Subject: event.DeadLetterSubject(stream), Seq: uint64(len(k.list[event.StreamDeadLetters]) + 1),
@@ -76,7 +76,7 @@ func (k *kept) Read(_ context.Context, r event.ReadRequest) iter.Seq2[event.Stor
 	}
 }
 
-// audit runs one.
+// audit runs an audit.
 func (w *world) audit(k *kept, content bool) *projector.Audit {
 	w.t.Helper()
 	cfg := projector.DefaultAuditConfig()
@@ -93,7 +93,7 @@ func (w *world) audit(k *kept, content bool) *projector.Audit {
 	return out
 }
 
-// found gives the findings in short.
+// found returns the findings in short form.
 func found(a *projector.Audit) (all []string) {
 	for _, f := range a.Findings {
 		text := fmt.Sprintf("%s %s %d", f.What, f.Where, f.Count)
@@ -109,7 +109,8 @@ func found(a *projector.Audit) (all []string) {
 	return all
 }
 
-// pointEvent has one row, newer than any random one, seen by mandate 1.
+// pointEvent returns an event with one row, newer than any random one, that
+// mandate 1 sees.
 func (w *world) pointEvent(item int) *event.Event {
 	price := int64(1000 + item)
 	return &event.Event{ID: newID(w.rnd), Kind: event.KindObservations, Producer: "audit", ProducedAt: start.Add(time.Hour), Data: &contracts.Observations{
@@ -120,7 +121,7 @@ func (w *world) pointEvent(item int) *event.Event {
 	}}
 }
 
-// batchOf gives the events as the next batch; nil takes a sequence only.
+// batchOf returns the events as the next batch; nil only uses up a sequence.
 func (w *world) batchOf(events ...*event.Event) *event.Batch {
 	b := &event.Batch{Stream: event.StreamObservations, Epoch: epoch, First: w.seq + 1, Last: w.seq + uint64(len(events))}
 	for _, e := range events {
@@ -132,7 +133,7 @@ func (w *world) batchOf(events ...*event.Event) *event.Batch {
 	return b
 }
 
-// save keeps the rows of tables, and gives what puts those of some back.
+// save copies tables, and returns a function that restores some of them.
 func (w *world) save(tables ...string) (back func(tables ...string)) {
 	w.t.Helper()
 	for _, table := range tables {
@@ -147,11 +148,11 @@ func (w *world) save(tables ...string) (back func(tables ...string)) {
 	}
 }
 
-// TestAudit finds nothing in tables that are right, and says of each that is
-// not what is wrong with it, where, and how much.
+// TestAudit finds nothing in correct tables, and for each kind of damage
+// reports what is wrong, where, and how much.
 func TestAudit(t *testing.T) {
 	w, k := newWorld(t), newKept(t)
-	w.slice = 150 // several
+	w.slice = 150 // several slices
 	w.apply(k.keep(w.catalog(mandate(1, 100), order(1, 10, true, 0, []int{1, 2, 3, 4, 5, 6}, []int{0, 1, 2}), mandate(2, 0))))
 	w.apply(k.keep(w.observations(40))) // 1 to 40
 	copied := w.pointEvent(5)
@@ -164,7 +165,7 @@ func TestAudit(t *testing.T) {
 	w.settle()
 	for n, content := range []bool{false, true, true} {
 		k.forks = nil
-		if n == 2 { // the tables were rebuilt after the stream had lost its tail: all is of its last epoch
+		if n == 2 { // the tables were rebuilt after the stream had lost its tail: everything is of its last epoch
 			k.forks = []event.Fork{{Epoch: epoch - 5, After: 30}, {Epoch: epoch, After: 20}}
 		}
 		a := w.audit(k, content)

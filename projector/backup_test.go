@@ -18,7 +18,8 @@ import (
 	"preismon/projector/clickhouse"
 )
 
-// betweenConn calls between once, before the statement that begins so.
+// betweenConn calls between once, before the first statement that starts
+// with begins.
 type betweenConn struct {
 	backup.Conn
 	begins  string
@@ -33,8 +34,8 @@ func (c *betweenConn) Do(ctx context.Context, q ch.Query) error {
 	return c.Conn.Do(ctx, q)
 }
 
-// TestBackup: what is restored is right to the row, though the projector wrote
-// and scopes changed between the tables.
+// TestBackup: restored tables are right to the row, though the projector wrote
+// and scopes changed between the parts of the backup.
 func TestBackup(t *testing.T) {
 	w := newWorld(t)
 	t.Run("folder", func(t *testing.T) { testBackup(t, backup.Place{Name: w.server.Database}) })
@@ -62,7 +63,7 @@ func testBackup(t *testing.T, place backup.Place) {
 	w.settle()
 	saved := w.seq
 	// Between the checkpoints and the tables: new rows, a grant with its
-	// backfill, and pairs that are lost.
+	// backfill, and revoked pairs.
 	later := []*event.Batch{}
 	conn := &betweenConn{Conn: admin(""), begins: "BACKUP DATABASE", between: func() {
 		for _, b := range []*event.Batch{
@@ -74,7 +75,7 @@ func testBackup(t *testing.T, place backup.Place) {
 		}
 	}}
 	began := time.Now().Truncate(time.Second)
-	if newest, err := backup.Newest(t.Context(), admin("")); err != nil || !newest.Before(began) { // of another test, on a server that they share
+	if newest, err := backup.Newest(t.Context(), admin("")); err != nil || !newest.Before(began) { // of another test on a shared server
 		t.Errorf("before: %v %v", newest, err)
 	}
 	r, err := backup.Take(t.Context(), conn, w.server.Database, place)
@@ -111,7 +112,7 @@ func testBackup(t *testing.T, place backup.Place) {
 		t.Errorf("%d scopes count as applied before anybody looked", n)
 	}
 
-	// A projector goes on where the checkpoint is, whatever its fence is now.
+	// A projector resumes at the checkpoint, whatever its fence is now.
 	w.cfg.Fence = 0
 	w.restart()
 	if seq, err := w.p.Resume(t.Context(), event.StreamObservations, made(epoch)); err != nil || seq != saved {

@@ -9,8 +9,8 @@ import (
 	"preismon/contracts/event"
 )
 
-// benchBatch is n events of 50 captures with one or two offers, of 20,000
-// items at 20 sites: about 75 rows an event.
+// benchBatch returns n events of 50 captures with one or two offers each, of
+// 20,000 items at 20 sites: about 75 rows per event.
 func benchBatch(w *world, n int) *event.Batch {
 	b := &event.Batch{Stream: event.StreamObservations, Epoch: epoch, First: w.seq + 1, Last: w.seq + uint64(n)}
 	for range n {
@@ -82,7 +82,8 @@ func BenchmarkApplyObservations(b *testing.B) {
 	}
 }
 
-// logTables shows what the server spent in each table, by its query log.
+// logTables logs what the server spent on each table, according to its query
+// log.
 func (w *world) logTables(b *testing.B) {
 	if _, err := w.db.Exec("SYSTEM FLUSH LOGS"); err != nil {
 		b.Log(err)

@@ -18,7 +18,7 @@ type loop struct {
 	*world
 	streams map[string][]event.Message
 	pos     map[string]uint64
-	chance  float64 // of a write to fail
+	chance  float64 // of a failed write
 }
 
 func newLoop(w *world) *loop {
@@ -29,8 +29,8 @@ func (l *loop) publish(b *event.Batch) {
 	l.streams[b.Stream] = append(l.streams[b.Stream], b.Messages...)
 }
 
-// armed makes writes of the current projector fail before or after they are
-// done, by chance.
+// armed makes writes of the current projector fail at random, before or after
+// they took effect.
 func (l *loop) armed() {
 	chance, r := l.chance, newRand(l.rnd.Uint64())
 	var mu sync.Mutex
@@ -47,7 +47,7 @@ func (l *loop) armed() {
 	l.conn.before, l.conn.after = hook, hook
 }
 
-// crash starts a new projector, which reads where to go on.
+// crash starts a new projector, which reads where to resume.
 func (l *loop) crash() {
 	l.t.Helper()
 	l.restart()
@@ -66,8 +66,7 @@ func (l *loop) crash() {
 	}
 }
 
-// drain delivers everything, in batches of random borders, the catalogue
-// first.
+// drain delivers everything, in batches of random size, the catalogue first.
 func (l *loop) drain() {
 	l.t.Helper()
 	for tries := 0; ; tries++ {
@@ -125,11 +124,11 @@ func randomChange(r *rand.Rand) event.Payload {
 	return order(m, m*10+uint64(r.IntN(3)), r.IntN(4) != 0, r.IntN(3), items, pick(worldSites))
 }
 
-// TestChaos draws histories of observations and scope changes, lets writes
-// fail before and after they are done and projectors crash, and compares every
-// table with the oracle whenever the streams are drained. Batches come one at a
-// time, or two are under way, of events of which some were published before; or
-// the floor rises in between, and audits with content find nothing.
+// TestChaos draws histories of observations and scope changes, makes writes
+// fail before and after they took effect, crashes projectors, and compares
+// every table with the oracle whenever the streams are drained. Batches come
+// one at a time; or two are under way, with some events that were published
+// before; or the floor rises in between, and audits with content find nothing.
 func TestChaos(t *testing.T) {
 	for name, c := range map[string]struct {
 		seeds           int
@@ -203,7 +202,7 @@ func TestChaos(t *testing.T) {
 	}
 }
 
-// copies is observations, some of which are copies of those before.
+// copies returns observations, some of which are copies of earlier ones.
 func (l *loop) copies(n int) *event.Batch {
 	known := l.streams[event.StreamObservations]
 	b := l.observations(n)
@@ -216,9 +215,9 @@ func (l *loop) copies(n int) *event.Batch {
 	return b
 }
 
-// TestReplay delivers whole streams again, also to a new projector, and events
-// that were published again under the same ids, as by a producer that was cut off
-// longer than the stream remembers.
+// TestReplay delivers whole streams again, also to a new projector, and then
+// events that were published again under the same ids, as by a producer that
+// was cut off for longer than the stream remembers ids.
 func TestReplay(t *testing.T) {
 	w := newWorld(t)
 	c := w.catalog(mandate(1, 100), order(1, 10, true, 0, []int{1, 2, 3, 4, 5}, []int{0, 1, 2}))
@@ -254,8 +253,8 @@ func newOracleFrom(old *oracle, batches ...*event.Batch) *oracle {
 	return o
 }
 
-// TestSteps stops a change of scope before and after each of its writes,
-// restarts, and expects the end to be that of an undisturbed change.
+// TestSteps interrupts a change of scope before and after each of its writes,
+// with and without a restart, and expects the result of an undisturbed change.
 func TestSteps(t *testing.T) {
 	testserver.Full(t, "a fault at each write of a change of scope")
 	type step struct {
@@ -264,7 +263,8 @@ func TestSteps(t *testing.T) {
 	}
 	steps := []step{{"checkpoints", true, true}}
 	for _, name := range []string{"orders", "scopes_applied", "scope_pairs", "backfill", "scopes", "delete", "checkpoints"} {
-		// A crash after a write is one before the next: the tables are the same, and memory is gone.
+		// A crash after a write equals one before the next: the tables
+		// are the same, and memory is gone.
 		steps = append(steps, step{name, false, true}, step{name, true, false})
 	}
 	for _, s := range steps {
@@ -274,7 +274,7 @@ func TestSteps(t *testing.T) {
 			w.apply(w.observations(60))
 			w.settle()
 			items := []int{4, 5, 6, 7}
-			if s.name == "scopes_applied" { // written before the change when nothing is lost
+			if s.name == "scopes_applied" { // written before the change if no pair is revoked
 				items = []int{1, 2, 3, 4, 5, 6, 7}
 			}
 			change := w.catalog(order(1, 10, true, 0, items, []int{0, 1, 2}))
@@ -292,9 +292,9 @@ func TestSteps(t *testing.T) {
 	}
 }
 
-// TestScopeSteps looks at what a reader of a whole mandate may see while a
-// scope changes: whenever the versions are equal, the table holds exactly the
-// pairs of the version in force.
+// TestScopeSteps checks what a reader of a whole mandate may see while a scope
+// changes: whenever the versions are equal, the table holds exactly the pairs
+// of the version in force.
 func TestScopeSteps(t *testing.T) {
 	w := newWorld(t)
 	w.apply(w.catalog(mandate(1, 100), order(1, 10, true, 0, []int{1, 2, 3, 4, 5}, []int{0, 1})))
@@ -329,7 +329,7 @@ func TestScopeSteps(t *testing.T) {
 	w.conn.mu.Lock()
 	w.conn.before = nil
 	w.conn.mu.Unlock()
-	w.verify() // after the last
+	w.verify() // after the last change
 	if looked.Load() < 20 {
 		t.Errorf("looked %d times only", looked.Load())
 	}

@@ -19,7 +19,7 @@ import (
 	"preismon/projector/schema"
 )
 
-// TestCut cuts the connection after many numbers of bytes in either
+// TestCut cuts the connection after various numbers of bytes in either
 // direction: before the server has the block, and after it has written it.
 func TestCut(t *testing.T) {
 	testserver.Full(t, "connections cut after many numbers of bytes")
@@ -52,7 +52,7 @@ func TestCut(t *testing.T) {
 }
 
 // TestStall holds an insert in the middle of its block. The next leader ends
-// it and goes on; the old one, waking up, is refused.
+// the insert and continues; the old leader is refused when it wakes up.
 func TestStall(t *testing.T) {
 	testserver.Full(t, "a ClickHouse that stalls")
 	w := newWorld(t)
@@ -84,7 +84,7 @@ func TestStall(t *testing.T) {
 	w.apply(b)
 	t.Logf("took over in %s, %+v", time.Since(began), w.p.Stats())
 	w.verify()
-	x.Close() // before it heals, else what was held passes
+	x.Close() // before it heals, otherwise what was held passes
 	x.Heal()
 	if err := <-asleep; err == nil {
 		t.Error("the insert of the deposed leader succeeded")
@@ -136,8 +136,8 @@ func TestZombie(t *testing.T) {
 	}
 }
 
-// TestZombieDeletion wakes a deposed leader before it deletes lost rows that
-// its successor has granted again.
+// TestZombieDeletion wakes a deposed leader just before it deletes rows of
+// revoked pairs that its successor has granted again.
 func TestZombieDeletion(t *testing.T) {
 	w := newWorld(t)
 	w.apply(w.catalog(mandate(1, 100), order(1, 10, true, 0, []int{1, 2, 3, 4, 5}, []int{0, 1, 2})))
@@ -227,10 +227,10 @@ func TestServerKilled(t *testing.T) {
 }
 
 // TestEpochs resumes at the start of a stream that was recreated, and refuses
-// one that is older, and a leader whose fence is.
+// an older stream and a leader with an older fence.
 func TestEpochs(t *testing.T) {
 	w := newWorld(t)
-	w.restart() // 2
+	w.restart() // fence 2
 	w.apply(w.observations(3))
 	for _, c := range []struct {
 		epoch uint32

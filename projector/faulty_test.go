@@ -14,7 +14,8 @@ import (
 
 var errInjected = errors.New("injected failure")
 
-// faulty is a connection that can fail before or after a statement is done.
+// faulty is a connection that can fail before or after a statement takes
+// effect.
 type faulty struct {
 	pool *clickhouse.Pool
 
@@ -22,8 +23,8 @@ type faulty struct {
 	before func(id string) error // by query id; nil: no failure
 	after  func(id string) error
 	seen   []string         // query ids of writes
-	asked  func(sql string) // is told of every statement; nil: nobody
-	silent string           // whose sender goes without the server hearing of it: what is written
+	asked  func(sql string) // is called with every statement; nil: not called
+	silent string           // the write whose sender gives up without the server noticing
 }
 
 func (f *faulty) Do(ctx context.Context, q ch.Query) error {
@@ -55,7 +56,7 @@ func (f *faulty) Do(ctx context.Context, q ch.Query) error {
 	return nil
 }
 
-// what is the part of a query id that says what is written.
+// what returns the part of a query id that names the write; empty: no write.
 func what(id string) string {
 	parts := strings.SplitN(id, "-", 4)
 	if len(parts) < 4 {
@@ -85,8 +86,8 @@ func (f *faulty) failNth(name string, others int, afterwards bool) {
 	}
 }
 
-// silence makes those who write that go, when they give up, without the server
-// hearing of it, as where the network loses what they say last.
+// silence makes senders of the writes of that name give up without the server
+// noticing, as if the network had dropped their last message.
 func (f *faulty) silence(name string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -8,7 +8,7 @@ import (
 	"preismon/deploy/testserver"
 )
 
-// pipelined delivers everything with two batches under way whenever it can,
+// pipelined delivers everything, with two batches under way whenever possible,
 // as the consumer loop does.
 func (l *loop) pipelined() {
 	l.t.Helper()
@@ -40,7 +40,7 @@ func (l *loop) pipelined() {
 				start, under = under[0].b.Last, under[1:]
 			}
 			under = append(under, begun{b, l.p.BeginObservations(l.t.Context(), b)})
-			l.pos[b.Stream] = b.Last // of what is begun
+			l.pos[b.Stream] = b.Last // the end of the last batch begun
 			b = l.next()
 		}
 		failed := false
@@ -60,8 +60,9 @@ func (l *loop) pipelined() {
 	}
 }
 
-// TestBehind begins a batch behind one that fails at each of its writes: it
-// fails too, its checkpoint is not written, and both are applied afterwards.
+// TestBehind begins a batch behind one that fails at one of its writes: the
+// second batch fails, too, its checkpoint is not written, and both are applied
+// afterwards.
 func TestBehind(t *testing.T) {
 	testserver.Full(t, "a fault at each write of two batches")
 	for _, name := range []string{"observations", "observations_by_mandate", "latest_observations", "ingested_events", "checkpoints"} {
@@ -71,7 +72,7 @@ func TestBehind(t *testing.T) {
 				w.apply(w.catalog(mandate(1, 100), order(1, 10, true, 0, []int{1, 2, 3, 4, 5}, []int{0, 1, 2})))
 				w.apply(w.observations(5))
 				a, b, c := w.observations(20), w.observations(20), w.observations(20)
-				b.Messages[3].Event = a.Messages[7].Event // a copy of what is under way
+				b.Messages[3].Event = a.Messages[7].Event // a copy of an event that is under way
 				w.oracle = newOracleFrom(w.oracle, allOf(w, a, b, c)...)
 				w.conn.failOnce(name, afterwards)
 				finishA := w.p.BeginObservations(t.Context(), a)
@@ -102,7 +103,8 @@ func TestBehind(t *testing.T) {
 	}
 }
 
-// allOf gives the batches, behind all that the oracle knows already.
+// allOf returns the batches, preceded by all earlier events that the oracle
+// knows.
 func allOf(w *world, batches ...*event.Batch) []*event.Batch {
 	first := &event.Batch{Stream: event.StreamObservations, Epoch: epoch}
 	for _, m := range w.oracle.events {

@@ -19,14 +19,14 @@ import (
 	"preismon/deploy/testserver"
 )
 
-// quarters begin at these times; captures lie around them.
+// quarters are the starts of quarters; captures are drawn around them.
 var quarters = []time.Time{
 	time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC), time.Date(2026, 4, 1, 0, 0, 0, 0, time.UTC),
 	time.Date(2026, 7, 1, 0, 0, 0, 0, time.UTC), time.Date(2026, 10, 1, 0, 0, 0, 0, time.UTC),
 }
 
-// aroundQuarters is observations with captures of all quarters, many of them at
-// the first or the last millisecond of one.
+// aroundQuarters returns observations with captures in all quarters, many of
+// them in the first or the last millisecond of one.
 func (w *world) aroundQuarters(n int) *event.Batch {
 	b := w.observations(n)
 	for _, m := range b.Messages {
@@ -46,7 +46,8 @@ func (w *world) aroundQuarters(n int) *event.Batch {
 	return b
 }
 
-// expire raises the floor to that of a time, until it is done.
+// expire raises the floor to the quarter of a time, and retries until that
+// succeeds.
 func (w *world) expire(at time.Time) {
 	w.t.Helper()
 	for try := 0; ; try++ {
@@ -61,7 +62,7 @@ func (w *world) expire(at time.Time) {
 	w.oracle.floor = w.floor()
 }
 
-// floor is what the tables say.
+// floor returns the floor in the tables, in Unix ms; 0: none.
 func (w *world) floor() int64 {
 	w.t.Helper()
 	at, err := projector.FloorOf(w.t.Context(), w.conn, w.cfg.Partition)
@@ -81,19 +82,19 @@ func (w *world) clean(k *kept) {
 	}
 }
 
-// TestFloor raises the floor between batches whose captures lie on both sides of
-// it, at its millisecond and one before: proofs and audits, with content, find
-// nothing at any moment, what comes late is not written, grants fill in what is kept,
-// and what is removed are the rows below and no others.
+// TestFloor raises the floor between batches with captures on both sides of it,
+// exactly at it and one millisecond before. Proofs and audits with content find
+// nothing at any moment, late captures are not written, grants backfill what is
+// kept, and exactly the rows below the floor are removed.
 func TestFloor(t *testing.T) {
 	w, k := newWorld(t), newKept(t)
-	w.slice = 250                // several
+	w.slice = 250                // several slices
 	w.cfg.KeepScopes = time.Hour // nothing is removed yet
 	w.restart()
 	w.apply(k.keep(w.catalog(mandate(1, 100), order(1, 10, true, 0, []int{1, 2, 3, 4, 5, 6}, []int{0, 1}))))
 	w.apply(k.keep(w.aroundQuarters(50)))
 	w.clean(k)
-	w.expire(quarters[1].Add(40 * 24 * time.Hour)) // of the second quarter
+	w.expire(quarters[1].Add(40 * 24 * time.Hour)) // in the second quarter
 	if got := w.floor(); got != quarters[1].UnixMilli() {
 		t.Fatalf("floor %s", time.UnixMilli(got).UTC())
 	}
@@ -108,7 +109,7 @@ func TestFloor(t *testing.T) {
 		t.Error("rows were removed while readers may need them")
 	}
 	was := count("observations", below)
-	w.apply(k.keep(w.aroundQuarters(30))) // a good part of them late
+	w.apply(k.keep(w.aroundQuarters(30))) // many of them late
 	if got := count("observations", below); got != was || w.p.Stats().ExpiredRows == 0 {
 		t.Errorf("%d rows below the floor, and %d before; %d counted", got, was, w.p.Stats().ExpiredRows)
 	}
@@ -121,7 +122,7 @@ func TestFloor(t *testing.T) {
 
 	w.cfg.KeepScopes = 0
 	w.restart()
-	w.verify() // removes, and compares the tables with those that are kept
+	w.verify() // removes, and compares the tables with what must be kept
 	w.clean(k)
 	for _, table := range []string{"observations", "observations_by_mandate"} {
 		if n := count(table, below); n > 0 {
@@ -134,7 +135,7 @@ func TestFloor(t *testing.T) {
 	if at, err := projector.FindEvent(t.Context(), w.conn, id); err != nil || at == nil || uint64(at.Rows) != rows || at.Expired != gone || gone == 0 {
 		t.Errorf("of an event of %d rows %d are below the floor: %+v, %v", rows, gone, at, err)
 	}
-	w.expire(quarters[3].Add(-time.Millisecond)) // the instant before a quarter is of the one before
+	w.expire(quarters[3].Add(-time.Millisecond)) // the instant before a quarter belongs to the quarter before
 	if got := w.floor(); got != quarters[2].UnixMilli() {
 		t.Fatalf("floor %s", time.UnixMilli(got).UTC())
 	}
@@ -145,15 +146,16 @@ func TestFloor(t *testing.T) {
 	w.apply(k.keep(w.aroundQuarters(10)))
 	w.verify()
 	w.clean(k)
-	w.exec("DELETE FROM observations WHERE seq IN (SELECT seq FROM observations LIMIT 1)") // what is lost is found as ever
+	w.exec("DELETE FROM observations WHERE seq IN (SELECT seq FROM observations LIMIT 1)") // missing rows are found as before
 	if a := w.audit(k, false); len(a.Findings) == 0 {
 		t.Error("a lost row is not found")
 	}
 }
 
-// TestFloorAfterFailures lets each statement of a rise fail, before and after it was
-// done, and another leader go on, or the same: wherever it stops, the floor and the
-// proof are those before or those after.
+// TestFloorAfterFailures makes each statement of a rise fail, before and after
+// it took effect, and continues with the same or with another leader: wherever
+// the rise stops, the floor and the proof are both the old or both the new
+// ones.
 func TestFloorAfterFailures(t *testing.T) {
 	for i, what := range []string{"expired_rows", "checkpoint_times", "checkpoints", "drop"} {
 		t.Run(what, func(t *testing.T) {
@@ -190,7 +192,7 @@ func TestFloorAfterFailures(t *testing.T) {
 				if got := w.floor(); got != w.oracle.floor {
 					t.Errorf("done %v, another leader %v: the floor was %d and is %d", after, again, w.oracle.floor, got)
 				}
-				w.expire(at) // which a proof that is wrong would refuse
+				w.expire(at) // a wrong proof would refuse this
 				if got := w.floor(); got != at.UnixMilli() {
 					t.Errorf("floor %d", got)
 				}
@@ -202,8 +204,8 @@ func TestFloorAfterFailures(t *testing.T) {
 	}
 }
 
-// TestFloorWaitsForTheTail: what a batch that failed left behind the checkpoint is
-// completed before the floor rises, and is whole then.
+// TestFloorWaitsForTheTail: the floor does not rise while a failed batch has
+// left rows beyond the checkpoint, but does after the batch is complete.
 func TestFloorWaitsForTheTail(t *testing.T) {
 	for _, tables := range [][]string{{"observations", "observations_by_mandate"}, {"latest_observations", "ingested_events", "checkpoints"}} {
 		t.Run(tables[0], func(t *testing.T) {
@@ -229,7 +231,7 @@ func TestFloorWaitsForTheTail(t *testing.T) {
 				if got := w.floor(); got != quarters[1+n].UnixMilli() {
 					t.Fatalf("%s: floor %d over a tail that is complete", table, got)
 				}
-				w.apply(b) // again, as a stream does
+				w.apply(b) // again, as a stream delivers it
 			}
 			w.verify()
 			w.clean(k)
@@ -237,10 +239,10 @@ func TestFloorWaitsForTheTail(t *testing.T) {
 	}
 }
 
-// TestFloorRepairs cuts a batch off when the floor is in force: what it has below is
-// neither looked for nor written.
+// TestFloorRepairs cuts off a batch while a floor is in force: its rows below
+// the floor are neither looked for nor written.
 func TestFloorRepairs(t *testing.T) {
-	for seed := range uint64(testserver.Often(3, 6)) { // each table once
+	for seed := range uint64(testserver.Often(3, 6)) { // each table at least once
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			t.Parallel()
 			w, k := newWorld(t), newKept(t)
@@ -265,8 +267,8 @@ func rowTable(n uint64) string {
 	return []string{"observations", "observations_by_mandate", "expired_rows"}[n%3]
 }
 
-// TestFloorNeedsProof: while rows are lost or doubled the floor does not rise, so that
-// they are found as long as they are; once they are mended it does.
+// TestFloorNeedsProof: the floor does not rise while rows are missing or
+// doubled, so that they can still be found; after they are repaired it does.
 func TestFloorNeedsProof(t *testing.T) {
 	for what, change := range map[string][2]string{
 		"lost":    {"DELETE FROM observations WHERE seq = 2 AND captured_at < '2026-07-01'", "INSERT INTO observations SELECT * FROM saved WHERE seq = 2 AND captured_at < '2026-07-01'"},
@@ -279,7 +281,7 @@ func TestFloorNeedsProof(t *testing.T) {
 			w.exec("CREATE TABLE saved ENGINE = Memory AS SELECT * FROM observations")
 			w.exec(change[0])
 			for range 2 {
-				for range 2 { // the second time it is remembered
+				for range 2 { // the second time the projector remembers it
 					if err := w.p.Expire(t.Context(), quarters[2]); !errors.Is(err, projector.ErrNotAsProven) || w.floor() != 0 {
 						t.Fatalf("floor %d over rows that are %s: %v", w.floor(), what, err)
 					}
@@ -298,8 +300,8 @@ func TestFloorNeedsProof(t *testing.T) {
 	}
 }
 
-// TestFloorNeedsQuarters: tables of before are refused with what mends them, and
-// nothing happens to them.
+// TestFloorNeedsQuarters: tables that are not partitioned by quarter are
+// refused with an error that names the remedy, and stay unchanged.
 func TestFloorNeedsQuarters(t *testing.T) {
 	w, k := newWorld(t), newKept(t)
 	for _, table := range []string{"observations", "observations_by_mandate"} {
@@ -321,14 +323,13 @@ func TestFloorNeedsQuarters(t *testing.T) {
 	w.clean(k)
 }
 
-// TestFloorOfRebuilds: tables that are rebuilt begin at the floor of the old ones,
-// which may have risen meanwhile; of which events retention left nothing need not
-// be in the stream any more; and an exchange that stops between any two tables leaves
-// nothing to find.
+// TestFloorOfRebuilds: rebuilt tables begin at the floor of the old ones, which
+// may rise meanwhile, and after an exchange that stops between any two tables
+// an audit finds nothing.
 func TestFloorOfRebuilds(t *testing.T) {
 	testserver.Full(t, "a rebuild that stands still at each table")
 	for exchanged := range len(rebuild.Tables) + 1 {
-		if exchanged > 6 && exchanged < len(rebuild.Tables) { // the catalogue
+		if exchanged > 6 && exchanged < len(rebuild.Tables) { // tables of the catalogue
 			continue
 		}
 		t.Run(fmt.Sprint(exchanged), func(t *testing.T) {
@@ -384,8 +385,8 @@ func TestFloorOfRebuilds(t *testing.T) {
 	}
 }
 
-// TestFloorMakesStreamsShorter: a rebuild needs of the stream what the tables have
-// still.
+// TestFloorMakesStreamsShorter: a rebuild needs only those events of the stream
+// that still have rows in the tables.
 func TestFloorMakesStreamsShorter(t *testing.T) {
 	w := newWorld(t)
 	admin, _ := w.admin("", "")
@@ -398,7 +399,7 @@ func TestFloorMakesStreamsShorter(t *testing.T) {
 	if err := check(3); !errors.Is(err, rebuild.ErrNotWhole) {
 		t.Errorf("two events are gone: %v", err)
 	}
-	w.expire(start.AddDate(0, 2, 0)) // of January
+	w.expire(start.AddDate(0, 2, 0)) // to January, after all captures
 	if err := check(4); err != nil {
 		t.Errorf("no row of any is kept: %v", err)
 	}

@@ -9,8 +9,8 @@ import (
 )
 
 // TestGap: a batch that does not begin where the checkpoint ends is refused,
-// alone, behind one under way, and behind one that failed before its caller looked,
-// and the checkpoint stays: I1.
+// alone, behind one under way, and behind one that failed before its caller
+// looked, and the checkpoint stays: I1.
 func TestGap(t *testing.T) {
 	w := newWorld(t)
 	w.apply(w.catalog(mandate(1, 100), order(1, 10, true, 0, []int{1, 2}, []int{0, 1})))
@@ -34,7 +34,8 @@ func TestGap(t *testing.T) {
 	if seq, err := w.p.Resume(t.Context(), event.StreamObservations, made(epoch)); err != nil || seq != a.Last {
 		t.Errorf("it resumes at %d, want %d: %v", seq, a.Last, err)
 	}
-	// Of a recreated stream, and nobody asked where to begin: from its first.
+	// A batch of a recreated stream, without a Resume before it: it must
+	// begin at the stream's first sequence.
 	again := *c
 	again.Epoch++
 	refused("another epoch", w.p.ApplyObservations(t.Context(), &again))

@@ -10,9 +10,9 @@ import (
 )
 
 // TestLateStatement holds a statement on its way to the server until its sender
-// has given up, done it again and gone on. The server, which has not heard that
-// the sender went, must refuse it: rows of the past would stand there twice, or
-// rows that were granted again would go.
+// has given up, repeated it and continued. The server, which has not noticed
+// that the sender is gone, must refuse it: otherwise rows of the past would be
+// in the table twice, or rows that were granted again would be deleted.
 func TestLateStatement(t *testing.T) {
 	narrow := order(1, 10, true, 0, []int{1}, []int{0})
 	wide := order(1, 10, true, 0, []int{1, 2, 3, 4, 5, 6}, []int{0, 1, 2})
@@ -50,8 +50,8 @@ func TestLateStatement(t *testing.T) {
 	}
 }
 
-// ended waits until every statement of those query ids that was begun has ended,
-// and one at least that nobody waited for.
+// ended waits until both statements with query ids of that pattern have ended:
+// the one that was given up and its repetition.
 func (w *world) ended(ids string) {
 	w.t.Helper()
 	for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(20 * time.Millisecond) {

@@ -9,9 +9,10 @@ import (
 	"preismon/contracts/event"
 )
 
-// TestPairsAreBounded: what gives more pairs than it may is rejected before
-// anything of its batch is written, and the rest is applied without it, to the same
-// end for a projector that meets the batch again.
+// TestPairsAreBounded: a record with more pairs than allowed is rejected before
+// anything of its batch is written, and the rest of the batch is applied
+// without it, with the same result for a projector that receives the batch
+// again.
 func TestPairsAreBounded(t *testing.T) {
 	w := newWorld(t)
 	w.cfg.MaxOrderPairs, w.cfg.MaxMandatePairs = 8, 12
@@ -54,12 +55,12 @@ func TestPairsAreBounded(t *testing.T) {
 	if err := w.try(t.Context(), b); err == nil {
 		t.Fatal("no failure")
 	}
-	w.restart() // the records are there, their checkpoint is not
+	w.restart() // the records are in the tables, their checkpoint is not
 	w.apply(b)
 	w.apply(w.observations(30))
 	w.verify()
 
-	// What has too much already may shrink, and nothing else.
+	// What already has too many may shrink, but not grow.
 	w.cfg.MaxOrderPairs, w.cfg.MaxMandatePairs = 2, 2
 	w.restart()
 	w.apply(w.catalog(order(1, 10, true, 0, []int{1, 2}, sites)))

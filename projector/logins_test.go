@@ -15,21 +15,21 @@ func account(id contracts.AccountID, m contracts.MandateID, login string, disabl
 	return &contracts.Account{AccountID: id, MandateID: m, LoginIdentifier: login, PasswordHash: "$argon2id$", Disabled: disabled}
 }
 
-// TestLoginsOfOthers: a login belongs to the account that took it, until that is
-// disabled or has another login; an account belongs to its mandate. Whoever
-// takes either from it is rejected, in one batch as in many, and for a
-// projector that starts over.
+// TestLoginsOfOthers: a login belongs to the account that took it, until that
+// account is disabled or has another login; an account belongs to its mandate
+// until it is disabled. A record that would take either away is rejected,
+// whether in one batch or in many, and also by a projector that starts over.
 func TestLoginsOfOthers(t *testing.T) {
 	records := []struct {
 		a      *contracts.Account
-		reason string // of its rejection; empty: taken
+		reason string // of its rejection; empty: accepted
 	}{
 		{account(1, 1, "x", false), ""},
 		{account(2, 2, "x", false), `the login "x" belongs to account 1 of mandate 1`},
 		{account(3, 1, "x", false), `the login "x" belongs to account 1 of mandate 1`},
 		{account(1, 2, "z", false), "account 1 belongs to mandate 1 already"},
 		{account(1, 2, "x", true), "account 1 belongs to mandate 1 already"},
-		{account(4, 2, "x", true), ""}, // disabled: it takes none
+		{account(4, 2, "x", true), ""}, // disabled: it takes no login
 		{account(1, 1, "x", false), ""},
 		{account(1, 1, "y", false), ""}, // x is free
 		{account(2, 2, "x", false), ""},
@@ -43,7 +43,7 @@ func TestLoginsOfOthers(t *testing.T) {
 		{account(5, 3, "w", false), ""}, // an account that was disabled may move
 	}
 	const want = `[(1,1,'x',false),(2,2,'x',true),(4,2,'x',true),(5,3,'w',false)]`
-	f := func(name string, each bool, restarts int) { // after so many batches each
+	f := func(name string, each bool, restarts int) { // restarts after so many batches each
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t)
 			var payloads []event.Payload
@@ -91,9 +91,9 @@ func TestLoginsOfOthers(t *testing.T) {
 	}
 }
 
-// TestLoginsTakenTwice: of two accounts with one login, which an older program
-// wrote, each may be published again, and no third takes it; once one of them
-// is disabled, all is as it should be.
+// TestLoginsTakenTwice: when two accounts have the same login, written by an
+// older program, each may be published again, but a third cannot take it; after
+// one of them has another login, the usual rule applies.
 func TestLoginsTakenTwice(t *testing.T) {
 	w := newWorld(t)
 	for _, id := range []string{"1, 1", "2, 2"} {

@@ -10,13 +10,13 @@ import (
 	"preismon/contracts/event"
 )
 
-// oracle is what the tables must hold, made the plain way.
+// oracle computes what the tables must hold, the plain way.
 type oracle struct {
 	events   map[string]event.Message // by id: the first in the stream
-	epochs   map[string]uint32        // of events
+	epochs   map[string]uint32        // of the events, by id
 	orders   map[[2]uint64]*contracts.Order
 	packages map[uint64]int
-	floor    int64 // ms; what was captured before is in no table
+	floor    int64 // ms; captures before it are in no table
 }
 
 func newOracle() *oracle {

@@ -10,15 +10,15 @@ import (
 	"preismon/deploy/testserver"
 )
 
-// tail is a world of which a batch was cut off by a crash.
+// tail is a world in which a crash cut off a batch.
 type tail struct {
 	*world
 	applied *event.Batch // in the tables
-	lost    *event.Batch // cut off; the stream has lost it, too
+	lost    *event.Batch // cut off; missing from the stream, too
 }
 
-// cutOff applies a batch and lets the insert of that name of another one fail,
-// before or after it is done. Then the projector dies.
+// cutOff applies a batch and makes one write of the next batch fail, before or
+// after it took effect. Then the projector dies.
 func cutOff(t *testing.T, name string, afterwards bool) *tail {
 	w := newWorld(t)
 	w.apply(w.catalog(mandate(1, 100), mandate(2, 100),
@@ -39,8 +39,8 @@ func cutOff(t *testing.T, name string, afterwards bool) *tail {
 	return s
 }
 
-// again is the next batch in that epoch: new events, and some of the lost ones
-// that their producer published again. The oracle does not know it yet.
+// again returns the next batch in that epoch: new events, and some of the lost
+// ones that their producer published again. The oracle does not know it yet.
 func (s *tail) again(in uint32) *event.Batch {
 	known := s.oracle
 	s.oracle = newOracle()
@@ -52,7 +52,7 @@ func (s *tail) again(in uint32) *event.Batch {
 	return b
 }
 
-// forked is the incarnation after the loss.
+// forked returns the incarnation after the loss.
 func (s *tail) forked() event.Incarnation {
 	return event.Incarnation{Epoch: epoch + 5, Created: epoch, Forks: []event.Fork{{Epoch: epoch + 5, After: s.applied.Last}}}
 }
@@ -64,10 +64,10 @@ func (s *tail) resume(in event.Incarnation) {
 	}
 }
 
-// TestLostTail lets a projector die at every write of a batch and the stream
+// TestLostTail lets a projector die at each write of a batch, and the stream
 // lose the batch's messages. Whatever is published then, no row of the old
-// batch stands beside it: the loss was seen; or it was not, and others have the
-// places; or nobody has them.
+// batch stays next to the new ones: whether the loss was noticed, or was not
+// and other messages took the sequences, or none did.
 func TestLostTail(t *testing.T) {
 	testserver.Full(t, "a fault at each write of a batch")
 	for _, name := range []string{"observations", "observations_by_mandate", "latest_observations", "ingested_events", "checkpoints"} {
@@ -77,11 +77,11 @@ func TestLostTail(t *testing.T) {
 			}
 			for _, seen := range []string{"seen", "taken", "skipped"} {
 				if afterwards && seen != "seen" {
-					continue // the tables hold what they do before the next one is written
+					continue // the tables are the same as before the next write
 				}
 				t.Run(fmt.Sprintf("%s/after=%v/%s", name, afterwards, seen), func(t *testing.T) {
 					s := cutOff(t, name, afterwards)
-					if name == "checkpoints" || name == "ingested_events" && afterwards { // what was ingested stays what it is
+					if name == "checkpoints" || name == "ingested_events" && afterwards { // events that were ingested stay
 						s.oracle.observe(s.lost)
 					}
 					if seen != "seen" {
@@ -90,7 +90,7 @@ func TestLostTail(t *testing.T) {
 							s.seq = s.lost.Last
 						}
 						b := s.again(epoch)
-						b.First = s.applied.Last + 1 // the stream says that nothing is between
+						b.First = s.applied.Last + 1 // the stream reports nothing in between
 						if err := s.try(t.Context(), b); !errors.Is(err, event.ErrForked) {
 							t.Fatalf("%v, want ErrForked", err)
 						}
@@ -110,14 +110,14 @@ func TestLostTail(t *testing.T) {
 	}
 }
 
-// TestLostTailDeath lets the projector die again at each write that removes
-// the rows of the lost batch.
+// TestLostTailDeath lets the projector die again at each write that removes the
+// rows of the lost batch.
 func TestLostTailDeath(t *testing.T) {
 	testserver.Full(t, "a fault at each write of a removal")
 	for _, c := range []struct {
 		torn       string
 		afterwards bool
-	}{{"ingested_events", false}, {"ingested_events", true}, {"observations", true}} { // every table has rows of the batch; observations has none
+	}{{"ingested_events", false}, {"ingested_events", true}, {"observations", true}} { // the first two: every table has rows of the batch; the last: observations has none
 		deaths := 0
 		for n := 1; ; n++ {
 			s := cutOff(t, c.torn, false)
@@ -141,7 +141,8 @@ func TestLostTailDeath(t *testing.T) {
 	}
 }
 
-// die lets the nth write of Resume fail; false: there are not so many.
+// die makes the nth write of Resume fail, and reports false if there are fewer
+// writes.
 func (s *tail) die(n int, afterwards bool) bool {
 	var writes atomic.Int32
 	hook := func(id string) error {

@@ -15,7 +15,7 @@ import (
 	"preismon/projector"
 )
 
-// shard is a database of its own for a partition of the world w, and a
+// shard returns the world of one partition of w: a database of its own, with a
 // projector on it.
 func (w *world) shard(partition, partitions int) *world {
 	s := newWorld(w.t)
@@ -24,8 +24,8 @@ func (w *world) shard(partition, partitions int) *world {
 	return s
 }
 
-// share gives what a partition gets of a batch: the same range, with the
-// messages of its own.
+// share returns what a partition gets of a batch: the same range, with only its
+// own messages.
 func share(b *event.Batch, partition, partitions int) *event.Batch {
 	if b.Stream == event.StreamCatalog {
 		return b
@@ -40,13 +40,13 @@ func share(b *event.Batch, partition, partitions int) *event.Batch {
 	return &own
 }
 
-// records gives the rows of a table of the catalogue as texts.
+// records returns the rows of a catalogue table as text.
 func (w *world) records(table string) (all []string) {
 	w.eachRow("SELECT toString(tuple(*)) FROM "+table+" FINAL ORDER BY 1", 1, func(v []any) { all = append(all, fmt.Sprint(v[0])) })
 	return all
 }
 
-// merge adds rows, which nobody else may have.
+// merge adds rows, which no other partition may have.
 func merge[K comparable, V any](t *testing.T, what string, into, rows map[K]V) {
 	t.Helper()
 	for k, v := range rows {
@@ -58,8 +58,8 @@ func merge[K comparable, V any](t *testing.T, what string, into, rows map[K]V) {
 }
 
 // TestPartitionsHoldWhatOneWould: two databases that are fed from one stream
-// hold, row for row, what one would: each its sites, and both the catalogue
-// and the scopes. A takeover in one is none in the other.
+// hold, row for row, what one would: each has its own sites, and both have the
+// catalogue and the scopes. A takeover in one does not affect the other.
 func TestPartitionsHoldWhatOneWould(t *testing.T) {
 	testserver.Full(t, "two projectors compared with one")
 	const partitions = 2
@@ -78,9 +78,9 @@ func TestPartitionsHoldWhatOneWould(t *testing.T) {
 	for round := range 12 {
 		feed(whole.observations(1 + whole.rnd.IntN(20)))
 		switch round {
-		case 3: // granted: backfilled from the past of each
+		case 3: // granted: each backfills from its own past
 			feed(whole.catalog(order(2, 21, true, 1, []int{1, 2, 7, 8}, []int{0, 1, 2, 3})))
-		case 5: // lost and granted at once
+		case 5: // revoked and granted in one record
 			feed(whole.catalog(order(1, 10, true, 0, []int{2, 3, 9}, []int{1, 2, 3})))
 		case 6:
 			shards[1].restart()
@@ -132,8 +132,8 @@ func TestPartitionsHoldWhatOneWould(t *testing.T) {
 		letters := k.list[event.StreamDeadLetters]
 		letters[len(letters)-1].Header[event.HeaderSubject] = []string{subject}
 	}
-	// And one of the catalogue, which partition 0 alone puts there. The stream
-	// has the last message of each subject.
+	// And one of the catalogue, which only partition 0 puts into the dead
+	// letters. The stream has the last message of each subject.
 	records := map[string]event.Stored{}
 	for _, m := range k.list[event.StreamCatalog] {
 		records[m.Subject] = m
@@ -174,12 +174,13 @@ func TestPartitionsHoldWhatOneWould(t *testing.T) {
 	}
 }
 
-// TestRefusesTablesOfAnotherPartition: neither a projector nor an audit takes
-// tables that lie by other numbers, and the projector writes nothing there.
+// TestRefusesTablesOfAnotherPartition: neither a projector nor an audit accepts
+// tables that were written under other partition numbers, and the projector
+// writes nothing there.
 func TestRefusesTablesOfAnotherPartition(t *testing.T) {
 	single := newWorld(t)
 	second := single.shard(1, 3)
-	begun := single.shard(1, 3) // leads, and has applied nothing
+	begun := single.shard(1, 3) // leads, but has applied nothing
 	for _, w := range []*world{single, second} {
 		w.apply(w.catalog(mandate(1, 8)))
 		w.apply(share(w.observations(3), w.cfg.Partition, w.cfg.Partitions))

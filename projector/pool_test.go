@@ -13,8 +13,9 @@ import (
 	"preismon/projector/clickhouse"
 )
 
-// TestPoolAfterARestart: when all connections broke at once, as when the
-// server was started again, one statement fails and not one for each of them.
+// TestPoolAfterARestart: when all connections broke at the same time, as when
+// the server was restarted, at most one statement fails and not one for each of
+// them.
 func TestPoolAfterARestart(t *testing.T) {
 	server := testserver.ClickHouse(t)
 	x, through := proxy.Before(t, server.ProjectorDSN)
@@ -28,7 +29,7 @@ func TestPoolAfterARestart(t *testing.T) {
 	}
 	for range 3 {
 		var all sync.WaitGroup
-		for range size { // side by side, so that each has a connection of its own
+		for range size { // concurrently, so that each has its own connection
 			all.Go(func() {
 				if err := ask("SELECT sleep(0.2)"); err != nil {
 					t.Error(err)

@@ -8,13 +8,13 @@ import (
 	"preismon/projector"
 )
 
-// TestProof changes events and rows behind the projector's back. The next leader
-// notices at its start and the audit notices too, also when the stream no longer
-// holds what the tables lost.
+// TestProof changes events and rows behind the projector's back. The next
+// leader notices at its start, and so does the audit, even when the stream no
+// longer holds what is missing from the tables.
 func TestProof(t *testing.T) {
 	w, k := newWorld(t), newKept(t)
 	w.apply(k.keep(w.catalog(mandate(1, 100), order(1, 10, true, 0, []int{1, 2, 3}, []int{0, 1}))))
-	w.apply(w.observations(10)) // the stream has none of them any more
+	w.apply(w.observations(10)) // the stream no longer has any of them
 	w.apply(w.observations(10))
 	w.apply(k.keep(w.observations(10)))
 	w.settle()
@@ -24,14 +24,14 @@ func TestProof(t *testing.T) {
 	back := w.save("observations", "observations_by_mandate", "ingested_events", "latest_observations")
 	for name, c := range map[string]struct {
 		change string
-		want   []string // what of which table
+		want   []string // kind and table of each finding
 	}{
 		"rows lost":    {"DELETE FROM observations WHERE seq BETWEEN 11 AND 20", []string{"missing observations"}},
 		"rows doubled": {"INSERT INTO observations SELECT * FROM observations WHERE seq BETWEEN 11 AND 20", []string{"doubled observations"}},
 		"rows moved": {"INSERT INTO observations SELECT * REPLACE (seq + 1000000 AS seq, toUInt32(1) AS epoch) FROM (SELECT * FROM observations WHERE seq BETWEEN 11 AND 20);" +
 			"DELETE FROM observations WHERE seq BETWEEN 11 AND 20", []string{"differs observations"}},
 		"events lost": {"DELETE FROM ingested_events WHERE seq BETWEEN 11 AND 20", []string{"missing ingested_events"}},
-		// And the newest of each pair is another one then.
+		// With these gone, the newest capture of each pair is another one, too.
 		"all lost": {"DELETE FROM ingested_events WHERE seq BETWEEN 11 AND 20; DELETE FROM observations WHERE seq BETWEEN 11 AND 20;" +
 			"DELETE FROM observations_by_mandate WHERE seq BETWEEN 11 AND 20; TRUNCATE TABLE latest_observations", []string{"missing ingested_events", "missing observations"}},
 	} {
@@ -56,17 +56,17 @@ func TestProof(t *testing.T) {
 		back("observations", "observations_by_mandate", "ingested_events", "latest_observations")
 	}
 	w.restart()
-	w.verify() // they are as proven again
+	w.verify() // the tables match their proof again
 }
 
 // TestProofOfOlderTables: tables that were written before there were proofs get
-// one of what they hold, from which batches go on.
+// a proof of what they hold, and batches continue from it.
 func TestProofOfOlderTables(t *testing.T) {
 	w := newWorld(t)
 	w.apply(w.observations(10))
 	w.exec("INSERT INTO checkpoints (stream, partition, epoch, seq) SELECT stream, partition, epoch, seq FROM checkpoints FINAL")
 	w.restart()
-	w.apply(w.observations(10)) // before anybody looks
+	w.apply(w.observations(10)) // before the first proof
 	prove := func() projector.Proof {
 		t.Helper()
 		is, err := w.p.Prove(t.Context())
@@ -86,8 +86,8 @@ func TestProofOfOlderTables(t *testing.T) {
 	}
 }
 
-// TestProofPassesLostMessages: events beyond the checkpoint stay when the stream
-// lost their messages, and count.
+// TestProofPassesLostMessages: events beyond the checkpoint stay when the
+// stream has lost their messages, and the proof counts them.
 func TestProofPassesLostMessages(t *testing.T) {
 	s := cutOff(t, "checkpoints", false)
 	s.oracle.observe(s.lost)

@@ -7,8 +7,8 @@ import (
 	"preismon/projector"
 )
 
-// TestFitting: the oldest quarter that fits is found from the newest on, with both
-// tables counted; expiring up to it leaves what fits.
+// TestFitting: the oldest quarter that fits is found by going back from the
+// newest, counting both tables; expiring up to it leaves what fits.
 func TestFitting(t *testing.T) {
 	w := newWorld(t)
 	w.cfg.KeepScopes = 0
@@ -35,7 +35,7 @@ func TestFitting(t *testing.T) {
 		must(t, err)
 		return at
 	}
-	w.exec("OPTIMIZE TABLE observations FINAL") // so that sizes stay
+	w.exec("OPTIMIZE TABLE observations FINAL") // so that sizes do not change
 	w.exec("OPTIMIZE TABLE observations_by_mandate FINAL")
 	of := sizes()
 	newest := of[quarters[3]]
@@ -56,7 +56,7 @@ func TestFitting(t *testing.T) {
 		}
 	}
 	w.expire(fitting(two))
-	w.verify() // removes, and compares
+	w.verify() // removes, then compares
 	var left uint64
 	for _, bytes := range sizes() {
 		left += bytes

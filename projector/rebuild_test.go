@@ -18,7 +18,7 @@ import (
 	"preismon/projector/schema"
 )
 
-// stoppingConn fails after so many exchanges.
+// stoppingConn fails every exchange after so many.
 type stoppingConn struct {
 	rebuild.Conn
 	left int
@@ -35,8 +35,9 @@ func (c *stoppingConn) Do(ctx context.Context, q ch.Query) error {
 	return c.Conn.Do(ctx, q)
 }
 
-// TestRebuildExchange: wherever an exchange stops, a projector makes of what
-// is there what it should be, and the new tables may be ahead of the old ones.
+// TestRebuildExchange: wherever an exchange stops, the next projector brings
+// the tables to the right state, even if the new tables are ahead of the old
+// ones.
 func TestRebuildExchange(t *testing.T) {
 	for _, exchanged := range []int{2, len(rebuild.Tables) + 1} {
 		t.Run(fmt.Sprint(exchanged), func(t *testing.T) {
@@ -62,7 +63,7 @@ func TestRebuildExchange(t *testing.T) {
 			t.Cleanup(func() { _ = rebuild.Drop(context.Background(), admin, w.server.Database) })
 			ready := func(want bool) {
 				t.Helper()
-				if exchanged != 2 { // once is enough
+				if exchanged != 2 { // one case is enough
 					return
 				}
 				w.settle()
@@ -70,16 +71,16 @@ func TestRebuildExchange(t *testing.T) {
 					t.Errorf("ready %v, want %v: %s %v", ok, want, reason, err)
 				}
 			}
-			ready(false) // it is empty
+			ready(false) // the new database is empty
 			old := w.p
 			cfg := w.cfg
 			cfg.Fence = 1
 			w.p, _ = w.projector(besideDSN, cfg)
 			for i, b := range batches {
 				w.apply(b)
-				ready(i == len(batches)-1) // in between it is behind, or has other scopes
+				ready(i == len(batches)-1) // until the last batch it is behind, or has other scopes
 			}
-			w.apply(ahead) // and beyond
+			w.apply(ahead) // beyond the old tables
 			ready(true)
 			granted := w.catalog(order(2, 21, true, 3, []int{5}, []int{0}))
 			w.apply(granted)
@@ -104,7 +105,7 @@ func TestRebuildExchange(t *testing.T) {
 	}
 }
 
-// actingConn does something once, before or after the exchange of a table.
+// actingConn acts once, before or after the exchange of a table.
 type actingConn struct {
 	rebuild.Conn
 	table string
@@ -126,9 +127,10 @@ func (c *actingConn) Do(ctx context.Context, q ch.Query) error {
 	return c.Conn.Do(ctx, q)
 }
 
-// TestRebuildOvertaken: a process that was frozen before or within its exchange
-// finds out that another leads, and takes it back; what the other wrote is
-// there. A leader that began after the exchange is no reason to.
+// TestRebuildOvertaken: a process that was frozen before or during its exchange
+// detects that another leads, and takes the exchange back; what the other wrote
+// is there. A leader that began after the exchange is no reason to take it
+// back.
 func TestRebuildOvertaken(t *testing.T) {
 	testserver.Full(t, "rebuilds that are overtaken")
 	for _, c := range []struct {
@@ -183,7 +185,7 @@ func TestRebuildOvertaken(t *testing.T) {
 			w.apply(later)
 			w.apply(w.observations(5))
 			w.verify()
-			w.restart() // a newer one is known in the fences that are in place
+			w.restart() // a newer fence is in the tables that are in place
 			if _, err := w.p.Resume(t.Context(), event.StreamObservations, made(epoch)); err != nil {
 				t.Error(err)
 			}
@@ -194,7 +196,7 @@ func TestRebuildOvertaken(t *testing.T) {
 	}
 }
 
-// on makes p the projector of the world while f runs.
+// on runs f with p as the projector of the world.
 func (w *world) on(p *projector.Projector, f func() error) error {
 	was := w.p
 	w.p = p
@@ -208,7 +210,8 @@ func (w *world) tableID(table string) (id string) {
 	return id
 }
 
-// TestRebuildCheck refuses what could not be made with the same places again.
+// TestRebuildCheck refuses streams from which the tables could not be rebuilt
+// with the same positions.
 func TestRebuildCheck(t *testing.T) {
 	w := newWorld(t)
 	admin, _ := w.admin("", "")
@@ -234,8 +237,8 @@ func TestRebuildCheck(t *testing.T) {
 	}
 }
 
-// admin opens a database of the server by a DSN, empty: the administrator's
-// and the world's own; it also gives the DSN.
+// admin opens a database of the server by a DSN, and also returns the DSN.
+// Empty arguments: the world's own database, the administrator's DSN.
 func (w *world) admin(database, dsn string) (*clickhouse.Pool, string) {
 	w.t.Helper()
 	if dsn == "" {

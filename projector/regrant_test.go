@@ -11,13 +11,13 @@ import (
 )
 
 // TestRegrantByNewLeader revokes pairs and lets a new leader grant them again
-// at once, while the deletion of their rows runs, or is about to: their
-// history is whole afterwards.
+// at once, while their rows are being deleted or are about to be: afterwards
+// their history is complete.
 func TestRegrantByNewLeader(t *testing.T) {
 	testserver.Full(t, "regrants beside deletions that are killed")
 	const rounds = 10
 	w := newWorld(t)
-	w.cfg.BackfillRows = 1 // a part for each item: some are done with when others are not begun
+	w.cfg.BackfillRows = 1 // one part per item: some are finished before others begin
 	w.restart()
 	granted := order(1, 10, true, 0, []int{1, 2, 3, 4, 5}, []int{0, 1, 2})
 	w.apply(w.catalog(mandate(1, 100)))
@@ -29,7 +29,7 @@ func TestRegrantByNewLeader(t *testing.T) {
 		w.apply(w.catalog(granted))
 		w.settle()
 		w.apply(w.catalog(order(1, 10, true, 0, []int{1}, []int{0})))
-		for running := uint64(0); running == 0; { // or done
+		for running := uint64(0); running == 0; { // until it runs, or is done
 			w.scan(`SELECT (SELECT count() FROM system.merges WHERE database = currentDatabase() AND is_mutation)
 				+ (SELECT countIf(NOT is_done) = 0 FROM system.mutations WHERE database = currentDatabase())`, nil, &running)
 		}
@@ -52,8 +52,8 @@ func TestRegrantByNewLeader(t *testing.T) {
 }
 
 // TestWaitingGrant holds a deletion of a mandate's rows. A grant of that
-// mandate waits for it, under the leader that began it and under the next; what
-// is taken from it is hidden at once, and no other mandate waits.
+// mandate waits for it, under the leader that began it and under the next;
+// pairs that are revoked are hidden at once, and no other mandate waits.
 func TestWaitingGrant(t *testing.T) {
 	for _, next := range []bool{false, true} {
 		t.Run(fmt.Sprintf("next leader %v", next), func(t *testing.T) {
@@ -96,9 +96,10 @@ func TestWaitingGrant(t *testing.T) {
 	}
 }
 
-// TestRegrantAfterAnUnknownRevocation publishes a scope without some pairs, loses
-// the answer, and meets the revocation again together with the next grant: what is
-// in force is what the orders give, though nothing differs from before.
+// TestRegrantAfterAnUnknownRevocation publishes a scope without some pairs,
+// loses the answer, and receives the revocation again together with the next
+// grant: the scope in force is what the orders give, although that equals the
+// scope before.
 func TestRegrantAfterAnUnknownRevocation(t *testing.T) {
 	w := newWorld(t)
 	wide := order(1, 10, true, 0, []int{1, 2, 3, 4, 5}, []int{0, 1, 2})

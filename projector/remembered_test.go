@@ -18,18 +18,18 @@ import (
 	"preismon/query/store"
 )
 
-// nodes are two query nodes that remember, and as many as needed that are new
-// and so remember nothing, over the tables of a world.
+// nodes are two query nodes that remember, and as many new ones as needed,
+// which remember nothing, over the tables of a world.
 type nodes struct {
 	*world
 	old    [2]*query.Service
 	now    time.Time
-	asked  []asked            // of this step
-	past   map[asked][]string // what new nodes answered since it began
-	during int                // comparisons beside the steps of the projector
+	asked  []asked            // reads of this step
+	past   map[asked][]string // answers of new nodes since the step began
+	during int                // comparisons during the projector's steps
 }
 
-// asked is a read of a caller.
+// asked is a read by a caller.
 type asked struct {
 	what   string
 	caller contracts.AccountID
@@ -53,7 +53,7 @@ func (n *nodes) serve() (*query.Service, *store.Store) {
 	return service, st
 }
 
-// nodeReads are what a caller asks, as texts.
+// nodeReads are the reads of a caller, by name.
 var nodeReads = map[string]func(*nodes, *query.Service, query.Principal) (any, error){
 	"sites": func(n *nodes, s *query.Service, p query.Principal) (any, error) {
 		return s.Sites(n.t.Context(), p, query.SitesRequest{})
@@ -99,7 +99,7 @@ func (n *nodes) ask(s *query.Service, a asked) string {
 	return string(text)
 }
 
-// fresh is the answer of a node that was just started.
+// fresh returns the answer of a node that was just started.
 func (n *nodes) fresh(a asked) string {
 	n.t.Helper()
 	s, st := n.serve()
@@ -109,9 +109,9 @@ func (n *nodes) fresh(a asked) string {
 
 const nodeCallers = 4
 
-// compare asks an old node what a new one is asked. Beside a step of the
-// projector an answer may still be one of before, since the step began, but none
-// that no new node ever gave.
+// compare sends the same read to an old and to a new node. During a step of the
+// projector, the old node's answer may be from any moment since the step began,
+// but must be one that some new node gave.
 func (n *nodes) compare(during bool) {
 	n.t.Helper()
 	a := n.asked[n.rnd.IntN(len(n.asked))]
@@ -131,7 +131,8 @@ func (n *nodes) compare(during bool) {
 	}
 }
 
-// begin chooses what is asked beside a step, and notes what is true before it.
+// begin chooses the reads to compare during a step, and records their answers
+// before it.
 func (n *nodes) begin() {
 	names := slices.Sorted(maps.Keys(nodeReads))
 	n.asked, n.past = nil, map[asked][]string{}
@@ -144,7 +145,7 @@ func (n *nodes) begin() {
 	}
 }
 
-// watch compares between the statements of the projector.
+// watch turns comparisons between the projector's statements on or off.
 func (n *nodes) watch(on bool) {
 	n.conn.mu.Lock()
 	defer n.conn.mu.Unlock()
@@ -208,7 +209,7 @@ func newNodes(t *testing.T, seed uint64) *nodes {
 	return n
 }
 
-// kindsOfSteps is how many kinds there are.
+// kindsOfSteps is the number of kinds of steps.
 const kindsOfSteps = 5
 
 // step changes something, as streams, projectors and their leaders do.
@@ -235,9 +236,10 @@ func (n *nodes) step(kind int) {
 }
 
 // TestNodesRememberWhatIsTrue draws histories of events, late rows, grants,
-// revocations and new leaders. Between them two nodes that remember answer as
-// one that was just made, and beside each statement of the projector they give
-// nothing that such a one did not give since the change began (VIS-05, AUTH-08).
+// revocations and new leaders. Between steps, two nodes that remember answer
+// like one that was just started, and during each statement of the projector
+// they return nothing that such a node did not return since the change began
+// (VIS-05, AUTH-08).
 func TestNodesRememberWhatIsTrue(t *testing.T) {
 	n := newNodes(t, 3)
 	var kinds []int
@@ -272,8 +274,9 @@ func TestNodesRememberWhatIsTrue(t *testing.T) {
 }
 
 // TestReadersAreToldBeforeABackfill: before rows of granted pairs are copied,
-// readers are told that the scope in force is about to be left, and before they
-// are deleted, that it was: what they remember would miss or show them.
+// readers are notified that the scope in force is about to change, and before
+// rows are deleted, that it has changed: otherwise what they remember would
+// miss or show those rows.
 func TestReadersAreToldBeforeABackfill(t *testing.T) {
 	w := newWorld(t)
 	w.apply(w.catalog(mandate(1, worldItems), order(1, 11, true, 0, []int{1, 2}, []int{0})))

@@ -10,9 +10,9 @@ import (
 	"preismon/projector"
 )
 
-// TestRepair leaves of the rows beyond the checkpoint some of some mandates,
-// none of others and all of the rest, and changes what a mandate sees: the next
-// projector completes them, with as many keys in memory as it may have.
+// TestRepair deletes rows beyond the checkpoint: some rows of some mandates, all
+// of others, none of the rest. It also changes what a mandate sees. The next
+// projector completes the rows, with as many keys in memory as it may hold.
 func TestRepair(t *testing.T) {
 	for _, keys := range []int{projector.DefaultConfig().MaxBlockRows, 60} {
 		t.Run(fmt.Sprint("keys=", keys), func(t *testing.T) {
@@ -39,7 +39,7 @@ func TestRepair(t *testing.T) {
 			}
 			w.cfg.MaxBlockRows = keys
 			w.restart()
-			w.apply(w.catalog(order(5, 50, true, 0, items[:2], sites))) // its rows of other pairs are no foreign ones
+			w.apply(w.catalog(order(5, 50, true, 0, items[:2], sites))) // its rows of other pairs do not count as foreign
 			w.apply(first)
 			w.apply(second)
 			w.verify()
@@ -50,8 +50,8 @@ func TestRepair(t *testing.T) {
 	}
 }
 
-// TestRepairFindsForeignRows: rows of messages that the stream had here and lost
-// are told from those that are missing, in each table.
+// TestRepairFindsForeignRows: rows of messages that the stream had here and
+// lost are distinguished from missing rows, in each table.
 func TestRepairFindsForeignRows(t *testing.T) {
 	for name, statement := range map[string]string{
 		"observations":            "INSERT INTO observations SELECT * REPLACE (o.seq - 1 AS seq, captured_at + toIntervalDay(1) AS captured_at) FROM observations AS o WHERE o.seq = 20",
@@ -91,8 +91,8 @@ func TestRepairFindsForeignRows(t *testing.T) {
 	}
 }
 
-// TestStartReadsNoPairs: a scope that is what its orders give is told by its
-// digest; one that is not is read, and brought after them.
+// TestStartReadsNoPairs: a scope that matches its orders is recognized by its
+// digest; one that does not is read and updated to match them.
 func TestStartReadsNoPairs(t *testing.T) {
 	w := newWorld(t)
 	w.apply(w.catalog(mandate(1, 5), order(1, 10, true, 0, []int{1, 2, 3, 4}, []int{0, 1}), order(1, 11, true, 1, []int{3, 4, 5, 6}, []int{1, 2})))

@@ -10,7 +10,7 @@ import (
 	"preismon/contracts"
 )
 
-// captures gives one event of n captures.
+// captures returns one event with n captures.
 func captures(n int) []applied {
 	o := &contracts.Observations{Site: "shop.example"}
 	for i := range n {
@@ -26,8 +26,8 @@ func captures(n int) []applied {
 	return []applied{{at: place{1, 1}, data: o}}
 }
 
-// build makes a block of the events, for two mandates that see every pair, and
-// its columns as they travel.
+// build builds a block of the events, for two mandates that see every pair, and
+// encodes its columns for sending.
 func build(b *block, todo []applied, buf *proto.Buffer) {
 	mandates := [...]uint64{1, 2}
 	b.reset()
@@ -43,15 +43,15 @@ func build(b *block, todo []applied, buf *proto.Buffer) {
 	}
 }
 
-// A block that is used again costs a constant number of allocations, whatever
-// its rows.
+// A block that is reused costs a constant number of allocations, however many
+// rows it has.
 func TestBlockAllocatesPerBlockNotPerRow(t *testing.T) {
 	per := func(n int) float64 {
 		b, todo, buf := newBlock(), captures(n), new(proto.Buffer)
 		build(b, todo, buf)
 		return testing.AllocsPerRun(20, func() { build(b, todo, buf) })
 	}
-	if few, many := per(10), per(20_000); many > few+20 { // not two thousand; a collection in between costs some
+	if few, many := per(10), per(20_000); many > few+20 { // not thousands; a garbage collection in between costs some
 		t.Errorf("%v allocations for 10 rows, %v for 20,000", few, many)
 	}
 }

@@ -8,7 +8,7 @@ import (
 	_ "github.com/ClickHouse/clickhouse-go/v2" // reads back what ch-go wrote
 )
 
-// key knows a row; mandate is 0 outside observations_by_mandate.
+// key identifies a row; mandate is 0 outside observations_by_mandate.
 type key struct {
 	Mandate        uint64
 	Epoch          uint32
@@ -26,7 +26,7 @@ type row struct {
 	Merchant                           string
 	Prime, BuyBox, Rating              uint8
 	Manufacturer, Title, URL, Delivery string
-	Copies                             int // 1, else it is doubled
+	Copies                             int // 1; more: doubled
 }
 
 const rowColumns = `item, site, toUnixTimestamp64Milli(captured_at), toString(outcome), currency, price_minor, shipping_minor, merchant,

@@ -44,7 +44,7 @@ func flat(s scope, names *sites) map[namedPair][]uint64 {
 	return out
 }
 
-// plainScope is scopeOf the plain way.
+// plainScope computes scopeOf the plain way.
 func plainScope(orders []*contracts.Order, maxItems int) map[namedPair][]uint64 {
 	var kept []contracts.ItemID
 	for created := int64(0); created < 3; created++ {
@@ -73,7 +73,7 @@ func plainScope(orders []*contracts.Order, maxItems int) map[namedPair][]uint64 
 	return out
 }
 
-// held gives orders as a projector holds them.
+// held returns orders as a projector holds them.
 func held(orders []*contracts.Order, names *sites) (all []*order) {
 	for i, o := range orders {
 		all = append(all, newOrder(o, names, uint64(i)))

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// TestDaily: what a day adds is known after a day, from the events that came meanwhile
-// and the rows that events have, also where most rows are no longer kept.
+// TestDaily: what a day adds is known after a day, from the events that arrived
+// meanwhile and the rows per event, also when most rows are no longer kept.
 func TestDaily(t *testing.T) {
 	const day = 24 * time.Hour
 	for _, c := range []struct {
@@ -21,7 +21,7 @@ func TestDaily(t *testing.T) {
 		{7000, 200, 100, 200, 100, day - time.Second, 0},
 		{7000, 0, 0, 0, 0, 7 * day, 0},
 		{7000, 20, 1000, 2000, 10, 7 * day, 1000}, // one row in a hundred is kept
-		{7000, 0, 1000, 2000, 10, 7 * day, 0},     // none is: nothing says how large one is
+		{7000, 0, 1000, 2000, 10, 7 * day, 0},     // none is kept: their size is unknown
 	} {
 		if got := daily(c.bytes, c.rows, c.events, c.written, c.came, c.within); got != c.want {
 			t.Errorf("%+v: %d", c, got)

@@ -7,8 +7,8 @@ import (
 	"preismon/projector"
 )
 
-// TestTablesSize: a day adds what the events of a day wrote. Sequences count nothing:
-// those of a stream are of all partitions.
+// TestTablesSize: a day adds what the events of a day wrote. Sequences do not
+// count, since those of a stream are of all partitions.
 func TestTablesSize(t *testing.T) {
 	w := newWorld(t)
 	size := func() projector.Size {
@@ -28,7 +28,7 @@ func TestTablesSize(t *testing.T) {
 	w.exec("TRUNCATE TABLE checkpoint_times")
 	var first, last, epoch uint64
 	w.scan("SELECT min(seq), max(seq), toUInt64(any(epoch)) FROM ingested_events", nil, &first, &last, &epoch)
-	for days, seq := range map[int]uint64{9: 0, 2: first + 9, 0: last + 1_000_000} { // 30 events in two days, and a million of others
+	for days, seq := range map[int]uint64{9: 0, 2: first + 9, 0: last + 1_000_000} { // 30 events in two days, and a million of other partitions
 		w.exec(fmt.Sprintf("INSERT INTO checkpoint_times (partition, epoch, seq, written_at) SELECT 0, %d, %d, now64(3) - INTERVAL %d DAY", epoch, seq, days))
 	}
 	s := size()
@@ -38,14 +38,14 @@ func TestTablesSize(t *testing.T) {
 	w.expire(quarters[2])
 	w.cfg.KeepScopes = 0
 	w.restart()
-	w.verify() // removes
+	w.verify() // removes rows below the floor
 	after := size()
 	if !after.Drops || after.Rows == 0 || after.Rows >= s.Rows {
 		t.Errorf("with a floor: %+v, before %+v", after, s)
 	}
 }
 
-// TestServerRoom: a projector may ask what the server has left.
+// TestServerRoom: a projector may query how much room the server has left.
 func TestServerRoom(t *testing.T) {
 	w := newWorld(t)
 	disk, memory, err := projector.ServerRoom(t.Context(), w.conn)

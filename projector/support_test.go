@@ -29,8 +29,8 @@ var _ ingest.Sink = (*projector.Projector)(nil)
 
 const epoch = 1_700_000_000
 
-// world is a database, a projector on it, and the oracle that says what the
-// tables must hold.
+// world is a database with a projector on it, and the oracle of what the tables
+// must hold.
 type world struct {
 	t      testing.TB
 	server *testserver.ClickHouseServer
@@ -58,7 +58,7 @@ func newWorld(t testing.TB) *world {
 	return w
 }
 
-// restart makes a new projector with a greater fence, as after a crash.
+// restart creates a new projector with a higher fence, as after a crash.
 func (w *world) restart() {
 	w.t.Helper()
 	w.cfg.Fence++
@@ -81,7 +81,7 @@ func (w *world) projector(dsn string, cfg projector.Config) (*projector.Projecto
 	return p, conn
 }
 
-// observations makes the next batch of n events and tells the oracle.
+// observations creates the next batch of n events and adds it to the oracle.
 func (w *world) observations(n int) *event.Batch {
 	b := &event.Batch{Stream: event.StreamObservations, Epoch: epoch, First: w.seq + 1, Last: w.seq + uint64(n)}
 	for range n {
@@ -93,7 +93,7 @@ func (w *world) observations(n int) *event.Batch {
 	return b
 }
 
-// catalog makes the next batch of the records and tells the oracle.
+// catalog creates the next batch of the records and adds it to the oracle.
 func (w *world) catalog(records ...event.Payload) *event.Batch {
 	b := &event.Batch{Stream: event.StreamCatalog, Epoch: epoch, First: w.catalogSeq + 1, Last: w.catalogSeq + uint64(len(records))}
 	for _, r := range records {
@@ -190,7 +190,7 @@ func (w *world) verify() {
 		w.logDoubled()
 	}
 	latest := w.latestRows()
-	maps.DeleteFunc(latest, func(_ key, r row) bool { return r.At < want.floor }) // it stays, and nobody reads it
+	maps.DeleteFunc(latest, func(_ key, r row) bool { return r.At < want.floor }) // it stays, but is not read
 	diff(w.t, "latest_observations", want.latest(), latest)
 	diff(w.t, "ingested_events", want.ingested(), w.ingestedRows())
 	diff(w.t, "scope_pairs", want.scopes(), w.scopeRows())
@@ -203,7 +203,7 @@ func (w *world) verify() {
 	}
 }
 
-// logDoubled tells which parts hold the rows that are in a table more than once,
+// logDoubled logs which parts hold the rows that are in a table more than once,
 // and what was done to the table: what doubles a row leaves no other trace.
 func (w *world) logDoubled() {
 	w.t.Helper()
@@ -226,7 +226,7 @@ func (w *world) logDoubled() {
 
 func diff(t testing.TB, what string, want, got any) {
 	t.Helper()
-	if reflect.DeepEqual(want, got) { // which is faster
+	if reflect.DeepEqual(want, got) { // this is faster
 		return
 	}
 	if d := gocmp.Diff(want, got); d != "" {
@@ -312,7 +312,7 @@ func order(mandate, id uint64, active bool, created int, items []int, sites []in
 
 func newRand(seed uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, 2)) }
 
-// eachRow hands over the rows of a question as texts and numbers.
+// eachRow passes each row of a query to f, as texts and numbers.
 func (w *world) eachRow(q string, columns int, f func([]any)) {
 	w.t.Helper()
 	w.each(q, func(rows *sql.Rows) error {
@@ -327,7 +327,8 @@ func (w *world) eachRow(q string, columns int, f func([]any)) {
 	})
 }
 
-// made is the incarnation of a stream that lost nothing since it was made.
+// made returns the incarnation of a stream that has lost nothing since it was
+// created.
 func made(epoch uint32) event.Incarnation { return event.Incarnation{Epoch: epoch, Created: epoch} }
 
 func must(t testing.TB, err error) {

@@ -7,8 +7,9 @@ import (
 )
 
 // TestScopeThatWasNotAnnounced: a scope comes into force, and the write that
-// tells readers so fails, before or after it is done. The rows of lost pairs are
-// deleted all the same, and rows that are granted later come once.
+// announces it to readers fails, before or after it took effect. The rows of
+// revoked pairs are still deleted, and rows of pairs granted later are there
+// exactly once.
 func TestScopeThatWasNotAnnounced(t *testing.T) {
 	w := newWorld(t)
 	scope := func(items ...int) *event.Batch { return w.catalog(order(1, 10, true, 0, items, []int{0, 1, 2})) }
@@ -17,7 +18,7 @@ func TestScopeThatWasNotAnnounced(t *testing.T) {
 	w.apply(w.observations(60))
 	failures := 0
 	for nth := range 3 {
-		for _, items := range [][]int{{2, 3, 4, 5, 6}, {2, 3}, {1, 2, 3, 4, 5}} { // lost and granted, lost, granted
+		for _, items := range [][]int{{2, 3, 4, 5, 6}, {2, 3}, {1, 2, 3, 4, 5}} { // revoked and granted, revoked, granted
 			w.conn.failNth("checkpoints", nth, nth == 1)
 			failures += w.must(scope(items...))
 			w.conn.failNth("none", 0, false)

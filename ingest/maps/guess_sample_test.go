@@ -13,7 +13,7 @@ import (
 	"golang.org/x/text/encoding/charmap"
 )
 
-// TestSpread: excerpts lie at even distances over a text of any length, the
+// TestSpread: excerpts are spread evenly over a text of any length, with the
 // first at its beginning.
 func TestSpread(t *testing.T) {
 	const size, most = 8, 6
@@ -41,8 +41,8 @@ func TestSpread(t *testing.T) {
 	}
 }
 
-// TestGuessLooksEverywhere: what shops write further down a long file is in its
-// mapping, too: codes, forms of times, encoding, words for availability.
+// TestGuessLooksEverywhere: a mapping also covers what shops write further down
+// a long file: codes, forms of times, encoding, words for availability.
 func TestGuessLooksEverywhere(t *testing.T) {
 	var b strings.Builder
 	b.WriteString("site,sku,ean,title,seen_at,price,available\n")

@@ -22,8 +22,8 @@ var guessCases = []struct {
 	name, text string
 	encode     func(string) (string, error)
 	first      maps.Shown
-	mapping    []string // lines of it
-	doubts     []string // parts of sentences, all of them
+	mapping    []string // parts of its text
+	doubts     []string // parts of sentences, one for each doubt
 	rejected   int      // rows
 }{
 	{
@@ -117,8 +117,8 @@ var guessCases = []struct {
 }
 
 // TestGuessMapping: a file without a mapping is understood, whatever its
-// encoding, delimiter, marks and dates; what was assumed is named; and the
-// import with the guessed mapping rejects nothing.
+// encoding, delimiter, marks and dates; every assumption is named; and an
+// import with the guessed mapping rejects exactly as many rows as expected.
 func TestGuessMapping(t *testing.T) {
 	for _, c := range guessCases {
 		t.Run(c.name, func(t *testing.T) {
@@ -158,7 +158,8 @@ func TestGuessMapping(t *testing.T) {
 	}
 }
 
-// TestGuessRefusals: what no mapping can be made of is said in one sentence.
+// TestGuessRefusals: a file that no mapping can be guessed for is refused in
+// one sentence.
 func TestGuessRefusals(t *testing.T) {
 	for name, c := range map[string]struct{ text, want string }{
 		"prose":  {"Dear Sir or Madam\nhow are you\n", "does not look like a CSV"},
@@ -178,7 +179,7 @@ func TestGuessRefusals(t *testing.T) {
 	}
 }
 
-// FuzzGuessMapping: whatever the file, it is refused, or the mapping can be used.
+// FuzzGuessMapping: any file is either refused, or its mapping can be used.
 func FuzzGuessMapping(f *testing.F) {
 	for _, c := range guessCases {
 		f.Add([]byte(c.text))

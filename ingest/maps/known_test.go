@@ -20,11 +20,11 @@ import (
 	"preismon/contracts/fault"
 )
 
-// memory is what imports published, as the stream would give it back.
+// memory is what imports published, as the stream would return it.
 type memory struct {
 	batches []*contracts.Observations
-	stored  []time.Time // when, where that is known
-	left    int         // batches that were left out
+	stored  []time.Time // when, if known
+	left    int         // batches that were skipped
 }
 
 func (m *memory) of(site contracts.SiteKey, since time.Time) iter.Seq2[*contracts.Observations, error] {
@@ -41,7 +41,7 @@ func (m *memory) of(site contracts.SiteKey, since time.Time) iter.Seq2[*contract
 	}
 }
 
-// observed are the rows of the observations, one line each.
+// observed returns the rows of the observations, one line each.
 func (m *memory) observed() (lines []string) {
 	for _, b := range m.batches {
 		for _, o := range b.Observations {
@@ -58,7 +58,8 @@ func (m *memory) observed() (lines []string) {
 	return lines
 }
 
-// rowsOfFile writes a file of these rows, and gives the request that imports it.
+// rowsOfFile writes a file of these rows, and returns the request that imports
+// it.
 func rowsOfFile(t interface{ Fatal(...any) }, file string, rows ...string) Request {
 	mapping, err := ParseMapping([]byte(plainMapping))
 	if err != nil {
@@ -70,8 +71,8 @@ func rowsOfFile(t interface{ Fatal(...any) }, file string, rows ...string) Reque
 	return Request{File: file, Mapping: mapping, Mandate: "M", Login: "l", PasswordHash: phc}
 }
 
-// grows imports rows after what was imported before; every event goes the way
-// of the wire.
+// grows imports rows after what was imported before; every event is encoded and
+// decoded as on the wire.
 func (m *memory) grows(t interface{ Fatal(...any) }, file string, rows []string, add bool) *Summary {
 	r := rowsOfFile(t, file, rows...)
 	r.Published, r.AddConflicts, r.Changes = m.of, add, true
@@ -94,8 +95,8 @@ func (m *memory) grows(t interface{ Fatal(...any) }, file string, rows []string,
 	return sum
 }
 
-// A file that grew, its rows in whatever order, adds what is new and doubles
-// nothing: what is in the stream is what one import of the whole gives.
+// A file that grew, with its rows in any order, adds what is new and doubles
+// nothing: the stream holds what one import of the whole file gives.
 func TestAFileThatGrew(t *testing.T) {
 	dir := t.TempDir()
 	rapid.Check(t, func(t *rapid.T) {
@@ -119,8 +120,8 @@ func TestAFileThatGrew(t *testing.T) {
 	})
 }
 
-// A file that grows while it is imported is imported again, by the same run, and
-// doubles nothing.
+// A file that grows while it is imported is imported again, in the same run,
+// and doubles nothing.
 func TestAFileThatGrowsMeanwhile(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "rows.csv")
 	var all []string
@@ -151,8 +152,9 @@ func TestAFileThatGrowsMeanwhile(t *testing.T) {
 	}
 }
 
-// What was published long before the first capture of a file is not read back, and
-// nothing is doubled for that: files of days, in whatever order they come, some again.
+// What was published long before the first capture of a file is not read back,
+// and still nothing is doubled: files of single days, imported in any order,
+// some of them again.
 func TestOldImportsAreNotReadBack(t *testing.T) {
 	dir := t.TempDir()
 	left := 0
@@ -198,8 +200,8 @@ func TestOldImportsAreNotReadBack(t *testing.T) {
 	}
 }
 
-// Another price for the same product and time is a conflict, by line, and is
-// kept only where somebody says so.
+// Another price for the same product and time is a conflict, reported by line,
+// and is kept only on request.
 func TestConflicts(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "rows.csv")
 	var m memory
@@ -217,8 +219,8 @@ func TestConflicts(t *testing.T) {
 	}
 }
 
-// A file that grows inside of a capture adds the offers that are new, and says of
-// each of the others what it is.
+// A file that grows within a capture adds the new offers, and reports for each
+// of the others what it is.
 func TestACaptureThatGrew(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "rows.csv")
 	for _, c := range []struct {
@@ -298,8 +300,8 @@ func TestACaptureThatGrew(t *testing.T) {
 	}
 }
 
-// What an earlier import of a file ordered stays ordered, where the file of another
-// day does not list it any more.
+// What an earlier import of a file ordered stays ordered, even when the file of
+// another day no longer lists it.
 func TestWhatIsNotListedStaysInView(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "rows.csv")
 	ordered := map[contracts.OrderID]*contracts.Order{}
@@ -354,8 +356,8 @@ func TestNamesOfOthersStay(t *testing.T) {
 	}
 }
 
-// Two rows of a capture may say the same where columns that are in no offer tell
-// them apart: one that was published is known once.
+// Two rows of a capture may be equal if only columns that are in no offer
+// distinguish them: when one was published, only one of them is known.
 func TestEqualOffersAreKnownOnce(t *testing.T) {
 	offer := contracts.Offer{Merchant: "a"}
 	one := contracts.Observation{ItemID: 1, CapturedAt: time.UnixMilli(1_700_000_000_000), Offers: []contracts.Offer{offer}}

@@ -12,8 +12,8 @@ import (
 	"preismon/ingest/maps"
 )
 
-// importedFor imports a file for a mandate, and gives its products, its site and
-// its orders.
+// importedFor imports a file for a mandate, and returns its products, its site
+// and its orders.
 func importedFor(t *testing.T, r maps.Request) (items map[contracts.ItemID]bool, site contracts.SiteKey, orders []*contracts.Order) {
 	t.Helper()
 	r.Login, r.PasswordHash = "me", phc("c2FsdHNhbHQ")
@@ -35,9 +35,10 @@ func importedFor(t *testing.T, r maps.Request) (items map[contracts.ItemID]bool,
 	return items, site, orders
 }
 
-// TestMandatesShareNothingGuessed: two customers who import files of one name by
-// guess share neither products nor a site; one customer's second import finds both
-// again, and a mapping of an earlier version means what it did.
+// TestMandatesShareNothingGuessed: two customers who import files of the same
+// name with a guessed mapping share neither products nor a site; a second
+// import by the same customer finds both again, and a mapping of an earlier
+// version keeps its meaning.
 func TestMandatesShareNothingGuessed(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "prices.csv")
 	must(t, os.WriteFile(file, []byte("sku,name,seen_at,price\nA,Pen,2026-02-01T09:00:00Z,1.20\n"), 0o600))
@@ -71,7 +72,8 @@ func TestMandatesShareNothingGuessed(t *testing.T) {
 	}
 }
 
-// TestAQuoteThatIsNotClosed: what it swallows is said with the lines.
+// TestAQuoteThatIsNotClosed: the rejection names the lines that the quote
+// swallows.
 func TestAQuoteThatIsNotClosed(t *testing.T) {
 	row := "a.example,%s,,Pen,2026-02-01 09:00:00,1.20,,EUR,yes,,,,\n"
 	text := header + strings.ReplaceAll(row, "%s", "A") + "a.example,B,,\"Pen,2026-02-01\n" + strings.ReplaceAll(row, "%s", "C") + strings.ReplaceAll(row, "%s", "D")
@@ -81,8 +83,8 @@ func TestAQuoteThatIsNotClosed(t *testing.T) {
 	}
 }
 
-// TestDomainsBeyondASCII: a shop's domain with an umlaut is its name in the DNS; what
-// is no domain stays what it is.
+// TestDomainsBeyondASCII: a shop's domain with an umlaut is converted to its
+// name in the DNS; what is not a domain is rejected.
 func TestDomainsBeyondASCII(t *testing.T) {
 	rows := "müller.de,A,,Pen,2026-02-01 09:00:00,1.20,,EUR,yes,,,,\nXN--MLLER-KVA.de,B,,Cup,2026-02-01 09:00:00,2.20,,EUR,yes,,,,\n" +
 		"Käse Meier,C,,Cup,2026-02-01 09:00:00,2.20,,EUR,yes,,,,\n"

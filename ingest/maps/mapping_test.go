@@ -186,8 +186,8 @@ func TestClockChanges(t *testing.T) {
 	t.Error("not counted")
 }
 
-// TestEncodings: each encoding that a mapping can name is read as it is. The
-// two old ones differ in the byte 80, which is € in Windows-1252 alone.
+// TestEncodings: the two old encodings that a mapping can name are read
+// correctly. They differ in byte 80, which is € only in Windows-1252.
 func TestEncodings(t *testing.T) {
 	const line = "laden.example,1,4006381333931,Gr\xf6\xdfe \x80,2026-02-01T10:00:00Z,1,,,,,,,\n"
 	for name, want := range map[string]string{"latin-1": "Größe \u0080", "windows-1252": "Größe €"} {
@@ -206,7 +206,8 @@ func TestEncodings(t *testing.T) {
 	}
 }
 
-// TestTwoBytesWithoutAMark: UTF-16 is known by its zero bytes, too.
+// TestTwoBytesWithoutAMark: UTF-16 without a byte order mark is recognized by
+// its zero bytes.
 func TestTwoBytesWithoutAMark(t *testing.T) {
 	text := strings.ReplaceAll(header, ",", ";") + "laden.example;1;4006381333931;Größe;2026-02-01T10:00:00Z;1;;;;;;;\n"
 	var wide []byte

@@ -123,7 +123,7 @@ func TestDuplicatesAndMixedCaptures(t *testing.T) {
 	r := mustImport(t, head+"distinguish: [extra]\n", header+
 		"a.example,1,,N,2026-02-01T10:00:00Z,1,,,,S1,,,p\n"+
 		"a.example,1,,N,2026-02-01T10:00:00Z,1,,,,S1,,,p\n"+ // says the same
-		"a.example,1,,N,2026-02-01T10:00:00Z,1,,,,S1,,,q\n"+ // told apart
+		"a.example,1,,N,2026-02-01T10:00:00Z,1,,,,S1,,,q\n"+ // distinguished
 		"a.example,1,,N,2026-02-01T10:00:00Z,,,,no,S2,,,\n"+ // another outcome
 		"a.example,1,,N,2026-02-02T10:00:00Z,,,,no,S2,,,\n"+
 		"a.example,1,,N,2026-02-02T10:00:00Z,,,,no,S3,,,\n")
@@ -280,7 +280,7 @@ func TestCatalogue(t *testing.T) {
 		}
 	}
 
-	// Another label is another order, and nothing else.
+	// Another label means another order, and no other difference.
 	m, _ := maps.ParseMapping([]byte(head))
 	file := filepath.Join(t.TempDir(), "other.csv.gz")
 	must(t, os.WriteFile(file, pack(csv), 0o600))

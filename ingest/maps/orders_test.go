@@ -12,8 +12,8 @@ import (
 	"preismon/contracts/event"
 )
 
-// An import that ends between two orders of a site, whose items moved from one to the
-// other, takes none out of view.
+// An import that ends between two orders of a site, when items moved from one
+// to the other, takes none of them out of view.
 func TestOrdersThatAreHalfPublished(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "rows.csv")
 	rows := func(from, to int) (all []string) {
@@ -48,7 +48,7 @@ func TestOrdersThatAreHalfPublished(t *testing.T) {
 			before[item] = true
 		}
 	}
-	if err := publish(1, rows(first, first+500)); !errors.Is(err, stop) { // of other products
+	if err := publish(1, rows(first, first+500)); !errors.Is(err, stop) { // other products
 		t.Fatal(err)
 	}
 	for _, o := range ordered {

@@ -9,8 +9,8 @@ import (
 	"preismon/contracts"
 )
 
-// What a file changes is told by product and site, the greatest move first: not
-// what is late, new, known already or unknown.
+// Changes by a file are listed by product and site, the greatest move first,
+// without what is late, new, already known or unknown.
 func TestPriceChanges(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "rows.csv")
 	var m memory

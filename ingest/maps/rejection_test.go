@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// settings are all settings of a mapping, by their paths.
+// settings collects all settings of a mapping, by their paths.
 func settings(t reflect.Type, under string, into map[string]bool) {
 	for t.Kind() == reflect.Pointer || t.Kind() == reflect.Map {
 		if t.Kind() == reflect.Map && t.Elem().Kind() == reflect.Struct {
@@ -27,8 +27,8 @@ func settings(t reflect.Type, under string, into map[string]bool) {
 	}
 }
 
-// TestRejectionsNameSettings: every reason for a rejection names a setting
-// that a mapping has, or a flag; and no other word looks like one.
+// TestRejectionsNameSettings: every reason for a rejection names a setting that
+// a mapping has, or a flag, and nothing else that looks like a setting.
 func TestRejectionsNameSettings(t *testing.T) {
 	known := map[string]bool{}
 	settings(reflect.TypeFor[Mapping](), "", known)

@@ -19,7 +19,7 @@ import (
 	"preismon/contracts/fault"
 )
 
-// phc has the form of a hash, and is that of no password.
+// phc looks like a hash, but is of no password.
 const phc = "$argon2id$v=19$m=8,t=1,p=1$c2FsdHNhbHQ$aGFzaGhhc2g"
 
 const plainMapping = `
@@ -34,8 +34,8 @@ columns:
 defaultSite: {type: shop, country: DE, currency: EUR}
 `
 
-// Whatever the order of the rows and however few of them fit in memory: every
-// row is in one offer or rejected, each capture is one observation, and it is
+// Whatever the order of the rows and however few of them fit in memory, every
+// row is in one offer or rejected, and each capture is one observation, always
 // the same one.
 func TestEveryRowIsAccountedFor(t *testing.T) {
 	m, err := ParseMapping([]byte(plainMapping))
@@ -230,7 +230,7 @@ func FuzzMapping(f *testing.F) {
 	})
 }
 
-// BenchmarkPasses reads 100,000 rows twice and publishes nothing.
+// BenchmarkPasses reads 100,000 rows in two passes and publishes nothing.
 func BenchmarkPasses(b *testing.B) {
 	m, err := ParseMapping([]byte(plainMapping))
 	if err != nil {

@@ -29,8 +29,8 @@ type priced struct {
 
 var seenAt = time.Date(2026, 10, 1, 9, 0, 0, 0, time.UTC)
 
-// workbook is a spreadsheet: a sheet of remarks, then one of prices whose times
-// are cells of times and whose amounts are shown rounded.
+// workbook returns a spreadsheet: a sheet of remarks, then one of prices, with
+// times in time cells and amounts that are displayed rounded.
 func workbook(t *testing.T) []byte {
 	t.Helper()
 	f := excelize.NewFile()
@@ -87,8 +87,8 @@ func zipFile(t *testing.T, entries ...[2]string) []byte {
 	return b.Bytes()
 }
 
-// TestSources: workbooks, Parquet files and ZIPs give CSV files that say the
-// same, which an import without a mapping understands.
+// TestSources: workbooks, Parquet files and ZIPs become CSV files with the same
+// content, which an import without a mapping understands.
 func TestSources(t *testing.T) {
 	const june = "shop,sku,price,seen_at\nshop.de,A-1,1.20,2026-06-01T09:00:00Z\n"
 	const july = "shop,sku,price,seen_at\nshop.de,A-1,1.10,2026-07-01T09:00:00Z\n"
@@ -146,8 +146,8 @@ func TestSources(t *testing.T) {
 	}
 }
 
-// TestSourcesRefused: what becomes much larger than it is, and what holds no
-// prices, is refused in one sentence.
+// TestSourcesRefused: a file that unpacks to much more than its size, that is
+// cut, or that holds no prices, is refused in one sentence.
 func TestSourcesRefused(t *testing.T) {
 	bomb := zipFile(t, [2]string{"a.csv", strings.Repeat("0", 100<<20)})
 	if len(bomb) > 1<<20 {
@@ -176,14 +176,14 @@ func TestSourcesRefused(t *testing.T) {
 	}
 }
 
-// TestCaptureTimeOfFile: without a column for it the time of a capture is a
-// fixed value, the day in the file's name, with a column of clocks or without,
-// or the file's own time; a guess says so as a doubt.
+// TestCaptureTimeOfFile: without a column for it, the time of a capture is a
+// fixed value, the day in the file's name, alone or with a column of times of
+// day, or the file's own time; a guess reports that as a doubt.
 func TestCaptureTimeOfFile(t *testing.T) {
 	const rows = "shop,sku,price\nshop.de,A-1,1.20\n"
 	for name, c := range map[string]struct {
-		file, text, mapping string // mapping: of columns.capturedAt; empty: it is guessed
-		first               string // captured at
+		file, text, mapping string // mapping: of columns.capturedAt; empty: guessed
+		first               string // time of the first capture
 		doubts              []string
 		refused             string
 	}{
@@ -242,7 +242,7 @@ func TestCaptureTimeOfFile(t *testing.T) {
 	}
 }
 
-// TestSeries: files of one kind and many days have one name.
+// TestSeries: files of the same kind from many days have one name.
 func TestSeries(t *testing.T) {
 	for in, want := range map[string]string{
 		"a/shop-2026-03-01.csv": "shop", "shop-2026-03.csv": "shop", "202603 shop.csv": "shop", "shop_03.2026.csv": "shop", "shop-2026-W09.csv": "shop", "shop-2026-19.csv": "shop-2026-19", "20260301_shop.csv.gz": "shop",

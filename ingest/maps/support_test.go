@@ -58,10 +58,10 @@ func importText(t testing.TB, mapping, csv string) (*result, error) {
 	return importFile(t, m, file)
 }
 
-// phc has the form of a hash with that salt, and is that of no password.
+// phc returns what looks like a hash with that salt, but is of no password.
 func phc(salt string) string { return "$argon2id$v=19$m=8,t=1,p=1$" + salt + "$aGFzaGhhc2g" }
 
-// salts are never the same twice, like those of real hashes.
+// salts counts the salts used: none is used twice, as in real hashes.
 var salts int
 
 func importFile(t testing.TB, m *maps.Mapping, file string) (*result, error) {
@@ -94,7 +94,7 @@ func mustImport(t testing.TB, mapping, csv string) *result {
 	return r
 }
 
-// observed writes the observations of the events, one line an offer.
+// observed returns the observations of the events, one line per offer.
 func (r *result) observed() string {
 	var b strings.Builder
 	for _, e := range r.events {

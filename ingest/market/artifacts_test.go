@@ -75,7 +75,7 @@ func TestArtifacts(t *testing.T) {
 	}
 	records, lost := 0, 0
 	for _, a := range c.archives {
-		if c.jobs[a.FileJobID].Name == "Archiv verloren" { // the demo of a content that is missing
+		if c.jobs[a.FileJobID].Name == "Archiv verloren" { // the demo of a missing content
 			lost += len(a.Files)
 			continue
 		}
@@ -103,7 +103,7 @@ func readCSV(t *testing.T, content []byte) [][]string {
 	return rows
 }
 
-// A reader that is not ours opens the workbook.
+// readXLSX opens the workbook with a library that is not ours.
 func readXLSX(t *testing.T, content []byte) {
 	t.Helper()
 	f, err := excelize.OpenReader(bytes.NewReader(content))

@@ -8,7 +8,8 @@ import (
 	"preismon/ingest/market"
 )
 
-// The demo waits for this: a fortnight at full size.
+// BenchmarkFortnight measures what the demo waits for: a fortnight at full
+// size.
 func BenchmarkFortnight(b *testing.B) {
 	m := newMarket(b, market.Config{Seed: 1})
 	b.ReportAllocs()
@@ -24,7 +25,7 @@ func BenchmarkFortnight(b *testing.B) {
 	b.ReportMetric(float64(rows)*float64(b.N)/b.Elapsed().Seconds(), "rows/s")
 }
 
-// One second of Live.
+// BenchmarkSecond measures one second of Live.
 func BenchmarkSecond(b *testing.B) {
 	m := newMarket(b, market.Config{Seed: 1})
 	at := now

@@ -82,13 +82,13 @@ var fullCatalog = sync.OnceValues(func() (*market.Market, catalog) {
 	return m, readCatalog(m)
 })
 
-// full is the market of the demo, made once.
+// full returns the market of the demo, created once.
 func full(t testing.TB) (*market.Market, catalog) {
 	t.Helper()
 	return fullCatalog()
 }
 
-// sees gives the items that an account sees at all.
+// sees returns the items that an account sees at any site.
 func (c *catalog) sees(a contracts.Account) map[contracts.ItemID]bool {
 	ids := map[contracts.ItemID]bool{}
 	for _, o := range c.orders {
@@ -305,7 +305,7 @@ func TestItems(t *testing.T) {
 	t.Log(have, locales)
 }
 
-// Two markets of other sizes know the same items by the same ids.
+// Markets of different sizes know the same items by the same ids.
 func TestItemsStayAtAnyScale(t *testing.T) {
 	_, large := full(t)
 	small := readCatalog(newMarket(t, market.Config{Seed: 1, Scale: 0.05}))

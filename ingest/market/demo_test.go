@@ -11,8 +11,8 @@ import (
 	"preismon/ingest/market"
 )
 
-// seen is what somebody sees of the demo at a time: its orders, and the newest
-// capture of each pair that was published by then.
+// seen is what the demo shows at a time: its orders, and the newest capture of
+// each pair that was published by then.
 type seen struct {
 	orders map[contracts.OrderID]*contracts.Order
 	newest map[contracts.Pair]contracts.Observation
@@ -26,7 +26,8 @@ func (s *seen) capture(site contracts.SiteKey, o contracts.Observation) {
 	}
 }
 
-// reasons judges the pairs of an order as the contract says.
+// reasons returns the reason for each pair of an order, as the contract defines
+// it.
 func (s *seen) reasons(o *contracts.Order, now time.Time) map[contracts.Pair]string {
 	names := map[contracts.Outcome]string{
 		contracts.PriceObserved: "PRICE_OBSERVED", contracts.Unavailable: "PRODUCT_UNAVAILABLE", contracts.ProductNotFound: "PRODUCT_NOT_FOUND",
@@ -90,10 +91,10 @@ func health(o *contracts.Order, reasons map[contracts.Pair]string) string {
 	return "OK"
 }
 
-// TestTenMinutesShowEverything starts the demo at many times of the day, also
-// about midnight UTC, and looks at it for ten minutes of its clock: every
-// reason code, every outcome and every health is there, most orders are well,
-// few pairs are not, and what is to pass passes.
+// TestTenMinutesShowEverything starts the demo at various times of the day,
+// also around midnight UTC, and watches it for ten minutes of its clock: every
+// reason code, every outcome and every health appears, most orders are healthy,
+// few pairs are not, and what must be temporary passes.
 func TestTenMinutesShowEverything(t *testing.T) {
 	day := time.Date(2026, 11, 18, 0, 0, 0, 0, time.UTC)
 	for _, start := range []time.Duration{0, 4*time.Minute + 10*time.Second, 12*time.Hour + 9*time.Minute, 23*time.Hour + 55*time.Minute} {
@@ -177,7 +178,7 @@ func TestTenMinutesShowEverything(t *testing.T) {
 			if bad := reasons["OVERDUE"] + reasons["PENDING"]; bad*25 > total {
 				t.Errorf("%d of %d entries are overdue or pending", bad, total)
 			}
-			// A day later everything of this is over.
+			// A day later all of this has passed.
 			later := from.Add(26 * time.Hour)
 			take(from.Add(10*time.Minute), later)
 			orders(later)

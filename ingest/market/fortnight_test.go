@@ -9,7 +9,7 @@ import (
 	"preismon/ingest/market"
 )
 
-// facts is what a range of observations showed.
+// facts are what a range of observations showed.
 type facts struct {
 	events, observations, rows, late, ties, spread int
 	outcomes                                       map[contracts.Outcome]int
@@ -122,8 +122,8 @@ func gather(t *testing.T, m *market.Market, from, to time.Time, check func(*even
 	return f
 }
 
-// The fortnight of the demo at full size: about a million rows, and every
-// kind of them.
+// TestFortnight: the fortnight of the demo at full size has about a million
+// rows, of every kind.
 func TestFortnight(t *testing.T) {
 	m := newMarket(t, market.Config{Seed: 1})
 	from := now.AddDate(0, 0, -14)

@@ -89,7 +89,8 @@ func TestSameSeedSameBytes(t *testing.T) {
 	}
 }
 
-// Ranges of any size, asked for in any order, give together what the whole gives.
+// Ranges of any size, requested in any order, together give what the whole
+// gives.
 func TestRangesAdjoin(t *testing.T) {
 	from := now.Add(-30 * time.Hour)
 	m := newMarket(t, market.Config{Seed: 7, Scale: 0.05})
@@ -112,7 +113,8 @@ func TestRangesAdjoin(t *testing.T) {
 	}
 }
 
-// A second start gives what did not change with the same bytes, and adds.
+// A second start gives unchanged records with the same bytes, and adds new
+// ones.
 func TestSecondStart(t *testing.T) {
 	start := now.AddDate(0, 0, -14)
 	first := newMarket(t, market.Config{Seed: 3, Scale: 0.05, Start: start})
@@ -143,7 +145,7 @@ func TestSecondStart(t *testing.T) {
 func TestEveryEventIsValid(t *testing.T) {
 	for _, scale := range []float64{0.01, 0.05, 1} {
 		m := newMarket(t, market.Config{Seed: 5, Scale: scale})
-		days := map[float64]int{0.01: 14, 0.05: 4, 1: 0}[scale] // TestFortnight encodes those of full size
+		days := map[float64]int{0.01: 14, 0.05: 4, 1: 0}[scale] // TestFortnight encodes those at full size
 		biggest, ids := 0, map[string]bool{}
 		check := func(e *event.Event) {
 			biggest = max(biggest, len(encode(t, e)))
@@ -183,7 +185,7 @@ func TestLargeScale(t *testing.T) {
 	}
 }
 
-// What the market shows says that it is none.
+// Everything that the market shows is marked as simulated.
 func TestHonesty(t *testing.T) {
 	m := newMarket(t, market.Config{Seed: 1, Scale: 0.1})
 	marked := func(what, s string) {
@@ -230,7 +232,7 @@ func TestHonesty(t *testing.T) {
 	}
 }
 
-// At is a function of its arguments, valid, and what the runs publish.
+// At depends only on its arguments, is valid, and equals what the runs publish.
 func TestAt(t *testing.T) {
 	m := newMarket(t, market.Config{Seed: 11, Scale: 0.05})
 	again := newMarket(t, market.Config{Seed: 11, Scale: 0.05})
@@ -260,7 +262,7 @@ func TestAt(t *testing.T) {
 	}
 }
 
-// Live fills the time since its start, goes on with each second, in order,
+// Live fills the time since its start, continues second by second, in order,
 // and stops with its context.
 func TestLive(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -13,9 +13,9 @@ import (
 	"preismon/ingest/seqlock"
 )
 
-// TestCluster: whichever servers of three were killed or cut off, also all of
-// them, which loses the stream: when they are whole again a projector writes soon,
-// and readers know so.
+// TestCluster: whichever of three servers were killed or cut off, even all of
+// them, which loses the stream: after they are complete again, a projector soon
+// writes, and readers know so.
 func TestCluster(t *testing.T) {
 	testserver.Full(t, "a cluster of NATS")
 	cluster.Quick()
@@ -34,7 +34,7 @@ func TestCluster(t *testing.T) {
 				c.Kill(i)
 			}
 		}
-		switch { // one of them comes back on a disk of before
+		switch { // one of them comes back on an older disk
 		case split || len(which) == 0:
 		case round%3 == 0:
 			must(t, c.Save(which[0]))
@@ -74,16 +74,16 @@ func TestCluster(t *testing.T) {
 	}
 }
 
-// TestEndOfALeaderThatIsCutOff: a leader that the others do not hear takes an End
-// and loses it. It is sent again to the next one, although the first has refused the
-// second while it had not given up.
+// TestEndOfALeaderThatIsCutOff: a leader that is cut off from the others
+// accepts an End and loses it. The End is sent again to the next leader,
+// although the first leader, before it gave up, refused the second attempt.
 func TestEndOfALeaderThatIsCutOff(t *testing.T) {
 	testserver.Full(t, "a cluster of NATS")
 	cluster.Quick()
 	c := cluster.Start(t)
 	w := at(t, c.URL(0), seqlock.Config{Partitions: 1, Replicas: cluster.Size})
 	writer, reader := w.writer(t, 0), w.reader(t)
-	for began := time.Now(); ; { // their leader may not have heard of all three yet
+	for began := time.Now(); ; { // the servers' leader may not have heard of all three yet
 		must(t, writer.Begin(t.Context()))
 		if _, err := w.js.Stream(t.Context(), seqlock.Stream); err == nil {
 			break
@@ -99,7 +99,7 @@ func TestEndOfALeaderThatIsCutOff(t *testing.T) {
 	must(t, writer.Begin(t.Context()))
 	c.Split(leader)
 	writer.End(event.Marks{"OBSERVATIONS": {Epoch: 1, Seq: 7}})
-	time.Sleep(5 * time.Second) // the second was sent after 1.25 s, and the others have elected a leader
+	time.Sleep(5 * time.Second) // the second attempt was sent after 1.25 s, and the others have elected a leader
 	c.Heal()
 	must(t, c.Whole(t.Context()))
 	for began := time.Now(); ; time.Sleep(10 * time.Millisecond) {

@@ -13,7 +13,7 @@ import (
 	"preismon/ingest/seqlock"
 )
 
-// hole is a connection that loses what is written while it is open.
+// hole is a connection that drops what is written while open is set.
 type hole struct {
 	open atomic.Bool
 	lost atomic.Int64 // writes
@@ -37,8 +37,8 @@ func (c holed) Write(b []byte) (int, error) {
 	return c.Conn.Write(b)
 }
 
-// An idle projector does not write another checkpoint, which would tell readers
-// what a lost message did not.
+// A lost End is sent again: an idle projector writes no later checkpoint that
+// would inform readers instead.
 func TestLostEndIsSentAgain(t *testing.T) {
 	w := start(t)
 	r := w.reader(t)
@@ -60,8 +60,8 @@ func TestLostEndIsSentAgain(t *testing.T) {
 	}
 }
 
-// A Begin that was given up and comes late, after the one that took its place, must
-// not make the stream refuse the End.
+// A Begin that was given up and arrives late, after the one that replaced it,
+// must not make the stream refuse the End.
 func TestLateBegin(t *testing.T) {
 	w := start(t)
 	r := w.reader(t)
@@ -78,8 +78,9 @@ func TestLateBegin(t *testing.T) {
 	}
 }
 
-// Sequences begin anew in a stream that was lost: an End of the leader before, sent
-// again, may find that of its Begin taken by another's.
+// Sequences start again in a stream that was lost and recreated: a repeated End
+// of the previous leader may find the sequence of its Begin taken by another
+// leader's Begin.
 func TestEndOfALostStream(t *testing.T) {
 	w := start(t)
 	r := w.reader(t)

@@ -36,7 +36,7 @@ func start(t *testing.T) *world {
 	return at(t, testserver.NATS(t), seqlock.Config{Partitions: 2})
 }
 
-// at is the world at an address.
+// at returns the world at an address.
 func at(t *testing.T, url string, cfg seqlock.Config) *world {
 	t.Helper()
 	cfg.Wait = 100 * time.Millisecond
@@ -55,7 +55,7 @@ func connect(t *testing.T, url string, more ...nats.Option) (*nats.Conn, jetstre
 	return nc, js
 }
 
-// writer makes one with a connection of its own.
+// writer returns a writer with its own connection.
 func (w *world) writer(t *testing.T, partition int, more ...nats.Option) *seqlock.Writer {
 	t.Helper()
 	_, js := connect(t, w.url, more...)
@@ -73,13 +73,13 @@ func (w *world) reader(t *testing.T) *seqlock.Reader {
 	over := make(chan struct{})
 	go func() {
 		defer close(over)
-		_ = r.Run(ctx) // gives nil when ctx ends
+		_ = r.Run(ctx) // returns nil when ctx ends
 	}()
 	t.Cleanup(func() { cancel(); <-over })
 	return r
 }
 
-// last is the last message of a partition's subject.
+// last returns the last message of a partition's subject.
 func (w *world) last(t *testing.T, subject string) *jetstream.RawStreamMsg {
 	t.Helper()
 	s, err := w.js.Stream(t.Context(), seqlock.Stream)
@@ -89,7 +89,7 @@ func (w *world) last(t *testing.T, subject string) *jetstream.RawStreamMsg {
 	return m
 }
 
-// eventually asks until the answer is there.
+// eventually asks r until it has an answer.
 func eventually(t *testing.T, r *seqlock.Reader) *event.Written {
 	t.Helper()
 	for range 3_000 {
@@ -127,7 +127,7 @@ func TestReaderKnowsWhatIsWritten(t *testing.T) {
 	}
 	moved := r.Moved()
 	must(t, second.Begin(t.Context()))
-	for range 20 { // at once, and for as long as it takes
+	for range 20 { // at once, and as long as the write lasts
 		if got := r.Written(t.Context()); got != nil {
 			t.Fatalf("partition 1 is being written, and the answer is %+v", got.Partitions)
 		}
@@ -146,7 +146,7 @@ func TestReaderKnowsWhatIsWritten(t *testing.T) {
 	if got := eventually(t, r); got.Partitions[1]["OBSERVATIONS"].Seq != 10 {
 		t.Errorf("written: %+v", got.Partitions)
 	}
-	late := w.reader(t) // sees what was written before it was there
+	late := w.reader(t) // knows what was written before it started
 	if got := eventually(t, late); got.Partitions[0]["OBSERVATIONS"].Seq != 7 || got.Partitions[1]["OBSERVATIONS"].Seq != 10 {
 		t.Errorf("a reader that came later: %+v", got.Partitions)
 	}
@@ -171,7 +171,7 @@ func TestDeposedLeaderEndsNothing(t *testing.T) {
 	}
 }
 
-// A lost stream says nothing, and must not bring back what was said before.
+// A lost stream proves nothing, and must not bring back earlier answers.
 func TestLostStream(t *testing.T) {
 	w := start(t)
 	r := w.reader(t)
@@ -181,7 +181,7 @@ func TestLostStream(t *testing.T) {
 	before := eventually(t, r)
 	moved := r.Moved()
 	must(t, w.js.DeleteStream(t.Context(), seqlock.Stream))
-	select { // it may be that one was written
+	select { // a checkpoint may have been written
 	case <-moved:
 	case <-time.After(20 * time.Second):
 		t.Error("not told that the stream is lost")
@@ -199,8 +199,9 @@ func TestLostStream(t *testing.T) {
 	}
 }
 
-// Where NATS has no memory for the stream, projectors write all the same, and
-// readers know nothing; when it has, readers are told although nobody writes.
+// Where NATS has no memory for the stream, projectors still write, and readers
+// know nothing; after there is memory, readers are informed even if no
+// projector writes.
 func TestNoRoom(t *testing.T) {
 	s, err := server.NewServer(&server.Options{Host: "127.0.0.1", Port: -1, JetStream: true, StoreDir: t.TempDir(), JetStreamMaxMemory: 5 << 20, NoSigs: true})
 	must(t, err)
@@ -236,9 +237,10 @@ func TestNoRoom(t *testing.T) {
 	}
 }
 
-// Nobody who goes on by the pointer sees less than was there when he asked. Two
-// tables are written, by leaders that change, while readers come and ask; now and
-// then a write begins and fails, and is found to have been made, or not.
+// A reader that relies on an unchanged pointer never sees less than was there
+// when it called Written. Two tables are written, by leaders that change, while
+// readers read; now and then a write has no End before another leader begins,
+// or its End is late.
 func TestNeverStale(t *testing.T) {
 	w := start(t)
 	const writes, readers = 400, 3
@@ -256,10 +258,10 @@ func TestNeverStale(t *testing.T) {
 				time.Sleep(time.Duration(rand.IntN(1000)) * time.Microsecond)
 				tables[partition].Store(n)
 				switch rand.IntN(10) {
-				case 0: // nobody knows; another leader begins
+				case 0: // no End: another leader begins
 					writer = w.writer(t, partition)
 					continue
-				case 1: // the message of its end is late
+				case 1: // its End is late
 					time.Sleep(2 * time.Millisecond)
 				}
 				writer.End(event.Marks{"OBSERVATIONS": {Seq: n}})

@@ -10,8 +10,9 @@ import (
 	"preismon/projector/backup"
 )
 
-// TestFolders: the newest whole backup comes first, by what its note says, or
-// the time of its files where it has none; what is on its way is no backup.
+// TestFolders: the newest complete backup comes first, by the time in its note,
+// or by that of its files if it has none; a backup that is still on its way is
+// not listed.
 func TestFolders(t *testing.T) {
 	dir := t.TempDir()
 	day := time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)
@@ -54,8 +55,8 @@ func TestFolders(t *testing.T) {
 	}
 }
 
-// TestLastOf: a drill is one of the backup that was there then, and the last
-// one counts.
+// TestLastOf: the last drill of a backup counts, and a drill from before the
+// backup was taken does not.
 func TestLastOf(t *testing.T) {
 	at := time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)
 	file := filepath.Join(t.TempDir(), "drills")

@@ -10,8 +10,8 @@ import (
 	"github.com/ClickHouse/ch-go/proto"
 )
 
-// TestInWords: what the server says of a place is one of our sentences, and
-// never the secret of a bucket.
+// TestInWords: an error of the server about a place becomes one of our
+// sentences, which never contains the secret of a bucket.
 func TestInWords(t *testing.T) {
 	folder, bucket := Place{Name: "monday"}, Place{URL: "https://store.example/b/p", Key: "key", Secret: "hush-hush"}
 	for _, c := range []struct {

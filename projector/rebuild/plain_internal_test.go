@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestPlain: no test of ours runs replicated tables, so their engines are judged
-// as system.tables gives them.
+// TestPlain: none of our tests runs replicated tables, so their engines are
+// judged by the names that system.tables returns.
 func TestPlain(t *testing.T) {
 	for name, c := range map[string]struct {
 		engines map[string]string

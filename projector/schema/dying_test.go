@@ -15,8 +15,8 @@ import (
 
 var gains = regexp.MustCompile(`^(CREATE TABLE IF NOT EXISTS \w+|ALTER TABLE \w+ +ADD (COLUMN|INDEX) IF NOT EXISTS \w+) `)
 
-// TestOnlyGains: statements can be run again, and take nothing away: programs
-// of the older version read and write while the tables become newer.
+// TestOnlyGains: statements can be run again, and remove nothing, since
+// programs of the older version read and write during a migration.
 func TestOnlyGains(t *testing.T) {
 	text, err := schema.DDL(schema.Options{})
 	must(t, err)
@@ -33,7 +33,8 @@ func TestOnlyGains(t *testing.T) {
 
 var errDied = errors.New("died")
 
-// dying runs so many statements that change something, and no more.
+// dying runs so many statements that change something, and fails all later
+// ones.
 type dying struct {
 	schema.Doer
 	left int
@@ -49,8 +50,8 @@ func (d *dying) Do(ctx context.Context, q ch.Query) error {
 	return d.Doer.Do(ctx, q)
 }
 
-// TestDying: a migration that dies after any of its statements is not taken
-// for done: what is logged is there whole, and Check wants the rest.
+// TestDying: a migration that dies after any of its statements does not count
+// as done: what is logged is complete, and Check requires the rest.
 func TestDying(t *testing.T) {
 	s, db, _ := open(t)
 	admin := pool(t, s.AdminDSN, 1)

@@ -1,7 +1,7 @@
 package schema_test
 
-// rowsSince are the rows that a new past golden gets, by the version that made
-// their table: those of a small market that today's reads know how to answer
+// rowsSince are the rows that a new past golden gets, by the version that
+// created their table: those of a small market that today's reads can answer
 // for. They are used once; rows of versions that have a golden never change.
 var rowsSince = map[int][]string{
 	1: {`INSERT INTO observations VALUES

@@ -17,9 +17,9 @@ import (
 	"preismon/projector/schema"
 )
 
-// state is a database as text: its tables, and the rows of those that hold any.
+// state is a database as text: its tables, and the rows of those that have any.
 type state struct {
-	tables string // as SHOW CREATE gives them
+	tables string // as SHOW CREATE returns them
 	rows   string // as statements that insert them
 }
 
@@ -32,7 +32,7 @@ func pastFile(version int) string {
 	return filepath.Join("testdata", "past", fmt.Sprintf("%04d.sql", version))
 }
 
-// texts reads a column of texts.
+// texts returns the values of a query with one text column.
 func texts(t *testing.T, db *sql.DB, q string, args ...any) (all []string) {
 	t.Helper()
 	rows, err := db.QueryContext(t.Context(), q, args...)
@@ -49,13 +49,13 @@ func texts(t *testing.T, db *sql.DB, q string, args ...any) (all []string) {
 	return all
 }
 
-// columns are those of a table that are written.
+// columns returns the columns of a table that are written.
 func columns(t *testing.T, db *sql.DB, table string) []string {
 	return texts(t, db, `SELECT name FROM system.columns WHERE database = currentDatabase() AND table = ?
 		AND default_kind NOT IN ('MATERIALIZED', 'ALIAS') ORDER BY position`, table)
 }
 
-// tables gives every table as the server has it.
+// tables returns the definition of every table as the server has it.
 func tables(t *testing.T, db *sql.DB, database string) string {
 	t.Helper()
 	var b strings.Builder
@@ -66,8 +66,8 @@ func tables(t *testing.T, db *sql.DB, database string) string {
 	return b.String()
 }
 
-// rows gives the rows of a table, of these columns. Of the log of migrations,
-// it gives those up to a version, at one time.
+// rows returns the rows of a table, with these columns. Of the log of
+// migrations, it returns those up to a version, all with the same time.
 func rows(t *testing.T, db *sql.DB, version int, table string, columns []string) []string {
 	t.Helper()
 	from, values := table, strings.Join(columns, ", ")
@@ -77,7 +77,7 @@ func rows(t *testing.T, db *sql.DB, version int, table string, columns []string)
 	return texts(t, db, fmt.Sprintf("SELECT trimRight(formatRowNoNewline('Values', %s), ',') AS r FROM %s ORDER BY r", values, from))
 }
 
-// stateOf reads a database of a version.
+// stateOf reads the state of a database of a version.
 func stateOf(t *testing.T, db *sql.DB, database string, version int) state {
 	t.Helper()
 	var b strings.Builder
@@ -92,7 +92,7 @@ func stateOf(t *testing.T, db *sql.DB, database string, version int) state {
 	return state{tables(t, db, database), b.String()}
 }
 
-// asMade gives the state that each version's migrations lead to, by version.
+// asMade returns the states that the migrations lead to, by version.
 func asMade(t *testing.T) []state {
 	t.Helper()
 	s, db, _ := open(t)
@@ -111,7 +111,7 @@ func asMade(t *testing.T) []state {
 	return made
 }
 
-// restore makes a database of a version from the text of its golden alone.
+// restore creates the tables of a version from the text of its golden alone.
 func restore(t *testing.T, db *sql.DB, version int) {
 	t.Helper()
 	text, err := os.ReadFile(pastFile(version))
@@ -121,22 +121,22 @@ func restore(t *testing.T, db *sql.DB, version int) {
 	}
 }
 
-// few tells of which versions tests that have not all make databases: the first, the
-// last two, and the first that answers.
+// few reports whether tests create a database of a version: in a full run all
+// versions, otherwise the first, the last two, and the first that can answer.
 func few(version int) bool {
 	return testserver.Often(0, 1) > 0 || version == 1 || version == 7 || version >= schema.Version()-1
 }
 
-// TestPast: the golden of every version there ever was is what migrations make, and
-// a database of it is brought to this program's version by two that migrate side by
-// side, while readers ask and a projector waits: no row changes, no reader is answered
-// wrong, and both go on by themselves.
+// TestPast: the golden of every past version is what its migrations create, and
+// a database restored from it is migrated to this program's version by two
+// processes at the same time, while readers query and a projector waits: no row
+// changes, no reader gets a wrong answer, and both continue by themselves.
 func TestPast(t *testing.T) {
 	made := asMade(t)
 	files, err := filepath.Glob(filepath.Join("testdata", "past", "*"))
 	must(t, err)
 	for v := 1; v < len(made); v++ {
-		if *update && !slices.Contains(files, pastFile(v)) { // those that are there are never written again
+		if *update && !slices.Contains(files, pastFile(v)) { // existing ones are never written again
 			must(t, os.WriteFile(pastFile(v), []byte(made[v].golden(v)), 0o644))
 		} else if !*update && !slices.Contains(files, pastFile(v)) {
 			t.Fatalf("version %d has no past golden; make it once with `go test ./projector/schema -run TestPast -update`, and commit it with the migration", v)
@@ -172,7 +172,7 @@ func TestPast(t *testing.T) {
 	}
 }
 
-// sideBySide migrates in several processes' stead, at once.
+// sideBySide migrates n times concurrently, in place of several processes.
 func sideBySide(ctx context.Context, dsn string, n int) error {
 	errs := make(chan error, n)
 	for range n {
@@ -187,8 +187,8 @@ func sideBySide(ctx context.Context, dsn string, n int) error {
 	return first
 }
 
-// TestSideBySide: several that migrate at once, also into a database that is
-// not there yet, disturb each other in nothing.
+// TestSideBySide: several migrations at the same time, also into a database
+// that does not exist yet, do not disturb each other.
 func TestSideBySide(t *testing.T) {
 	s, db, pool := open(t)
 	for range 2 {

@@ -30,7 +30,7 @@ import (
 	"preismon/query/store"
 )
 
-// past is a database of an older version, and today's program on it.
+// past is a database of an older version, with today's program on it.
 type past struct {
 	t       *testing.T
 	version int
@@ -51,7 +51,7 @@ func pool(t *testing.T, dsn string, size int) *clickhouse.Pool {
 	return p
 }
 
-// serve makes a query service as a node has it.
+// serve creates a query service as a node has it.
 func (w *past) serve() {
 	w.t.Helper()
 	conn := pool(w.t, w.server.QueryDSN, 2)
@@ -70,7 +70,7 @@ func (w *past) serve() {
 	}
 }
 
-// pastReads are what today's service is asked: each gives its answer as a text.
+// pastReads are the reads of today's service: each returns its answer as text.
 var pastReads = map[string]func(context.Context, *query.Service) (string, error){
 	"sites": func(ctx context.Context, s *query.Service) (string, error) {
 		return answer(s.Sites(ctx, pastCaller, query.SitesRequest{}))
@@ -113,13 +113,13 @@ func results(p *query.ResultsPage, err error) (string, error) {
 	return string(p.Rows.JSON()), nil
 }
 
-// reader asks one question again and again. An answer before the tables are
-// today's is a refusal that says what to do; later, what later ones are, too.
+// reader repeats one read. Until the tables are today's, every answer must be a
+// refusal that says what to do; after that, all answers must be the same.
 type reader struct {
 	name              string
 	refused, answered atomic.Uint64
 	mu                sync.Mutex
-	answers           map[string]int // different ones after the refusals
+	answers           map[string]int // the different ones after the refusals, with their counts
 }
 
 func (w *past) read(ctx context.Context, r *reader) {
@@ -150,7 +150,7 @@ func (r *reader) said() map[string]int {
 	return maps.Clone(r.answers)
 }
 
-// migrated waits as a projector does: for nothing but the migration.
+// migrated waits as a projector does: only for the migration.
 func migrated(ctx context.Context, tables schema.Doer) error {
 	for {
 		err := schema.Check(ctx, tables)
@@ -161,7 +161,7 @@ func migrated(ctx context.Context, tables schema.Doer) error {
 	}
 }
 
-// migrate migrates under readers and a projector that waits.
+// migrate migrates while readers read and a projector waits.
 func (w *past) migrate() {
 	t := w.t
 	w.serve()
@@ -231,13 +231,12 @@ func (w *past) migrate() {
 	w.unchanged()
 }
 
-// plain leaves out by what tables are partitioned: those that are there keep what
-// they have.
+// plain removes the PARTITION BY clauses, since existing tables keep theirs.
 func plain(text string) string { return partitionLine.ReplaceAllString(text, "") }
 
 var partitionLine = regexp.MustCompile(`(?m)^PARTITION BY .*\n`)
 
-// unchanged compares every row, in the columns that there were.
+// unchanged compares every row, in the columns of the older version.
 func (w *past) unchanged() {
 	w.t.Helper()
 	var after strings.Builder
@@ -252,7 +251,7 @@ func (w *past) unchanged() {
 	}
 }
 
-// goOn has a projector of today apply events to the tables.
+// goOn lets a projector of today apply events to the tables.
 func (w *past) goOn() {
 	t := w.t
 	cfg := projector.DefaultConfig()

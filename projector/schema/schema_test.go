@@ -71,9 +71,9 @@ func TestClusterGolden(t *testing.T) {
 	}
 }
 
-// TestForms: the three forms differ in engines and in what is made over the
-// shards, and in nothing else; what is no form is refused before anything is
-// asked.
+// TestForms: shards without replicas have the tables of a single server and
+// those over the shards, and nothing else; an invalid form is refused before a
+// request is sent.
 func TestForms(t *testing.T) {
 	text := func(o schema.Options) string {
 		t.Helper()
@@ -102,9 +102,9 @@ func TestForms(t *testing.T) {
 	}
 }
 
-// TestAgain migrates what was migrated, also by half, and refuses tables of a newer
-// program, of an edited migration, and replicas of plain tables, which would stay
-// empty, before anything is done.
+// TestAgain migrates what was migrated, completely or in part, and refuses
+// tables of a newer program, of an edited migration, and replicas of plain
+// tables, which would stay empty, before anything is done.
 func TestAgain(t *testing.T) {
 	s, db, pool := open(t)
 	check := func(want error) {

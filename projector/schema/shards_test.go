@@ -13,10 +13,10 @@ import (
 	"preismon/projector/schema"
 )
 
-// inCluster is the form of the only shard of a cluster.
+// inCluster are the options of the only shard of a cluster.
 var inCluster = schema.Options{Cluster: testserver.Cluster(1), Unreplicated: true}
 
-// database makes one on a shard.
+// database creates a database on a shard, and returns it and its DSN.
 func database(t *testing.T, s *testserver.Shard, name string) (*sql.DB, string) {
 	t.Helper()
 	dsn := s.DSN(embedded.AdminUser, name)
@@ -27,7 +27,7 @@ func database(t *testing.T, s *testserver.Shard, name string) (*sql.DB, string) 
 	return db, dsn
 }
 
-// TestLaterCluster: tables that were made for one server get those over the
+// TestLaterCluster: tables that were created for one server get those over the
 // shards when a cluster is named, whatever was done before, and reads of
 // several shards are refused until then.
 func TestLaterCluster(t *testing.T) {
@@ -37,7 +37,7 @@ func TestLaterCluster(t *testing.T) {
 	overShards := func() []string {
 		return texts(t, db, "SELECT name FROM system.tables WHERE database = currentDatabase() AND engine = 'Distributed' ORDER BY name")
 	}
-	// missing tells which tables a node of three shards says to be missing.
+	// missing returns the tables that a node of three shards reports as missing.
 	missing := func() string {
 		t.Helper()
 		err := schema.CheckReads(t.Context(), query, 3)
@@ -61,7 +61,7 @@ func TestLaterCluster(t *testing.T) {
 	if names := strings.Split(missing(), ", "); !slices.Equal(slices.Sorted(slices.Values(names)), want) || len(want) != 8 {
 		t.Errorf("missing: %v, want %v", names, want)
 	}
-	for _, lost := range []string{"", "", "scopes_all"} { // first, once more, and after one was dropped
+	for _, lost := range []string{"", "", "scopes_all"} { // first, again, and after one was dropped
 		if lost != "" {
 			exec(t, db, "DROP TABLE "+lost)
 			if names := missing(); names != lost {
@@ -76,15 +76,15 @@ func TestLaterCluster(t *testing.T) {
 	if logged := texts(t, db, "SELECT toString(version) FROM schema_migrations ORDER BY version"); len(logged) != schema.Version() {
 		t.Errorf("logged: %v", logged)
 	}
-	migrate(t, admin) // without a cluster: it takes nothing away
+	migrate(t, admin) // without a cluster: it removes nothing
 	if missing() != "" {
 		t.Error("migrating without a cluster took tables away")
 	}
 }
 
-// TestShardsOfEveryPast: what any version made for one server becomes a shard.
-// A table over the shards is as the one that it reads is now, not as it was
-// when its migration was written.
+// TestShardsOfEveryPast: tables that any version created for one server become
+// a shard. A table over the shards has the columns that the table it reads has
+// now, not those of the time when its migration was written.
 func TestShardsOfEveryPast(t *testing.T) {
 	s := testserver.Shards(t, 1)[0]
 	for v := 1; v <= schema.Version(); v++ {
