@@ -147,6 +147,7 @@ const (
 	// the result yet: with replicas a try may arrive while the previous one is
 	// on its way.
 	codeIDInProcess jetstream.ErrorCode = 10158
+	codeAccountFull jetstream.ErrorCode = 10002 // a client error by its status, yet it passes
 )
 
 // judge decides whether a failed try is worth repeating. The lock is held.
@@ -177,7 +178,7 @@ func (p *Publisher) judge(f *flight, err error) (verdict, error) {
 		switch {
 		case api.ErrorCode == codeStreamMismatch:
 			return stop, fmt.Errorf("subject %s belongs to another stream than %s: %w", f.msg.Subject, f.stream, err)
-		case api.ErrorCode == codeIDInProcess:
+		case api.ErrorCode == codeIDInProcess, api.ErrorCode == codeAccountFull:
 			return again, err
 		case api.Code >= 400 && api.Code < 500 && api.Code != 408 && api.Code != 429:
 			return never, err

@@ -6,10 +6,11 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// A cluster refuses an id that it has proposed but not decided: the message is
+// A cluster refuses an id that it has proposed but not decided, and an account
+// that is full may have room later: the message is
 // published again. Any other error of a message is final.
 func TestPublisherTriesAgainWhileTheIDIsInProcess(t *testing.T) {
-	for code, want := range map[jetstream.ErrorCode]verdict{codeIDInProcess: again, 10054: never} {
+	for code, want := range map[jetstream.ErrorCode]verdict{codeIDInProcess: again, codeAccountFull: again, 10054: never} {
 		err := &jetstream.APIError{Code: 409, ErrorCode: code}
 		if got, _ := new(Publisher).judge(&flight{}, err); got != want {
 			t.Errorf("code %d: %d, want %d", code, got, want)

@@ -66,7 +66,10 @@ func (c *followFlags) run(ctx context.Context, std streams, at remoteFlags, comm
 				return err
 			}
 		}
-		if err := errors.Join(out.Flush(), c.keep(since)); err != nil {
+		if err := out.Flush(); err != nil { // the kept token stays before these rows
+			return err
+		}
+		if err := c.keep(since); err != nil {
 			return err
 		}
 		if !c.Follow && found.Progress.UpToDate {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"io"
@@ -66,7 +67,7 @@ func (c *exportCmd) Run(ctx context.Context, std streams, log *slog.Logger) erro
 // toFile writes the rows of a read to a file, which gets its name only when it
 // is complete, and returns their number.
 func (c *exportCmd) toFile(ctx context.Context, std streams, log *slog.Logger, r *remote, params url.Values, fields []string, name string) (int64, error) {
-	part, err := os.Create(name + ".part")
+	part, err := createPart(name)
 	if err != nil {
 		return 0, err
 	}
@@ -82,6 +83,12 @@ func (c *exportCmd) toFile(ctx context.Context, std streams, log *slog.Logger, r
 		return n, err
 	}
 	return n, os.Rename(part.Name(), name)
+}
+
+// createPart creates the file that gets a name once it is complete. Each run has
+// its own, so that two that write the same file do not mix.
+func createPart(name string) (*os.File, error) {
+	return os.OpenFile(name+"."+rand.Text()[:8]+".part", os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o666) //nolint:gosec // as os.Create
 }
 
 // writeTo writes the rows of a read and returns their number.

@@ -102,7 +102,7 @@ func (c *historyDownloadCmd) narrowing() []string {
 
 // save writes a file that gets its name only when it is complete.
 func save(from io.Reader, name string) (size int64, err error) {
-	part, err := os.Create(name + ".part")
+	part, err := createPart(name)
 	if err != nil {
 		return 0, err
 	}

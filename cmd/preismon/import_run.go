@@ -75,6 +75,9 @@ func (r *importRun) all(ctx context.Context, files []importFile, cfg ingest.Conf
 		return err
 	}
 	if failed != nil {
+		if !r.DryRun && accepted > 0 && ctx.Err() == nil { // of the files before it
+			failed = errors.Join(failed, r.flush(ctx, start, accepted))
+		}
 		return failed
 	}
 	if !r.DryRun {

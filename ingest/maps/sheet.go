@@ -121,14 +121,31 @@ func sheetRows(book *excelize.File, sheet string, since1904 bool, w *csv.Writer)
 }
 
 // dated matches a number that is shown as a day or a time of day.
-var dated = regexp.MustCompile(`(?i)\d\s*[-/.]\s*\d+\s*[-/.]\s*\d|\d:\d\d|\d[-. ]+[a-zä]{3}`)
+var dated = regexp.MustCompile(`(?i)\d\s*[-/.]\s*\d+\s*[-/.]\s*\d|\d:\d\d|\d[-. ]+(jan|feb|m[aä]r|mrz|apr|ma[iy]|jun|jul|aug|sep|o[ck]t|nov|de[cz])`)
+
+// typed returns a number as it was typed. Excel stores 17 significant digits,
+// 0.57999999999999996 for 0.58, and shows 15 at most. Texts that look like
+// numbers, such as 00123, stay as they are.
+func typed(stored string, number float64) string {
+	if !strings.ContainsAny(stored, "eE") && (!strings.Contains(stored, ".") || len(stored) <= 16) {
+		return stored
+	}
+	rounded, err := strconv.ParseFloat(strconv.FormatFloat(number, 'g', 15, 64), 64)
+	if err != nil {
+		return stored
+	}
+	return strconv.FormatFloat(rounded, 'f', -1, 64)
+}
 
 // cellText returns the content of a cell, from what is stored and what is
 // shown.
 func cellText(stored, shown string, since1904 bool) string {
 	serial, err := strconv.ParseFloat(stored, 64)
-	if err != nil || stored == shown || !dated.MatchString(shown) {
+	if err != nil || stored == shown {
 		return stored
+	}
+	if !dated.MatchString(shown) {
+		return typed(stored, serial)
 	}
 	at, err := excelize.ExcelDateToTime(serial, since1904)
 	if err != nil {

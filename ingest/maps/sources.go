@@ -47,7 +47,7 @@ func (s Source) Mapping(m *Mapping) *Mapping {
 		return m
 	}
 	made := *m
-	made.CSV = Form{Encoding: utf8Text, Delimiter: ","}
+	made.CSV = Form{Encoding: utf8Text, Delimiter: ",", Unpivot: m.CSV.Unpivot}
 	return &made
 }
 

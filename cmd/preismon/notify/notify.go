@@ -108,6 +108,9 @@ func (r *route) run(ctx context.Context) error {
 				errs = append(errs, fmt.Errorf("%s to %s: %w", rule.Name, r.target, err))
 			}
 			if ctx.Err() != nil {
+				if r.Once { // not all that fired was delivered
+					return context.Cause(ctx)
+				}
 				return nil
 			}
 		}

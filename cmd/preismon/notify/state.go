@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"sync"
@@ -57,6 +58,7 @@ func (s *state) at(key string) place {
 func (s *state) keep(key string, p place) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	p.Sites = maps.Clone(p.Sites) // the caller goes on with its own
 	s.places[key] = p
 	return s.write()
 }
