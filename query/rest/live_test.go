@@ -177,8 +177,8 @@ func (l *live) observe(mandate uint64, rows string) {
 		GROUP BY item, site, captured_at, epoch, seq, capture`)
 }
 
-// row returns SQL for rows with the columns of observations; set holds the
-// columns that differ from the defaults, from what the rows are selected from.
+// row returns SQL for rows with the columns of observations, one for each row
+// of from; set has the values of columns that differ from the usual ones.
 func (l *live) row(from string, set map[string]string) string {
 	usual := []struct{ column, value string }{
 		{"item", "toUInt64(1)"},

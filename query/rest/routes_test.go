@@ -121,7 +121,7 @@ type special struct {
 	path       string // after the order
 	order      string // "5" when it is empty
 	ranges     string // the header Range
-	condition  string // a header; the other one is etag
+	condition  string // a header, whose value is etag
 	etag       string
 	code, body string
 	do         func(*surface) answer // where more than a request is needed
