@@ -29,7 +29,7 @@ type market struct {
 	files    []query.FileEntry
 	// slow reports whether a read of results takes longer than it may.
 	slow  func(*query.ResultsQuery) bool
-	asked int // reads of what an account sees: one per read
+	asked int // how often an account's access was read: one time per request
 }
 
 // observed is one offer, or an outcome without one.

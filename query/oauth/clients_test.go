@@ -20,7 +20,7 @@ var programs = map[string][]string{
 }
 
 // OAUTH-03b, OAUTH-04: each is registered and answered, those with a scheme of
-// their own where it is configured and not else.
+// their own only if it is configured.
 func TestPrograms(t *testing.T) {
 	w := open(t, func(s *settings) {
 		s.oauth.Schemes = []string{"claude", "cursor", "goose", "kiro", "vscode", "vscode-insiders", "windsurf", "zed"}

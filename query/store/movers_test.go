@@ -107,7 +107,7 @@ func TestMoversEdges(t *testing.T) {
 	w.write([]obsRow{
 		at(1, -week, 100), at(1, ms, 200), // the oldest that counts
 		at(2, -week-ms, 100), at(2, day, 200), // too old; at now
-		at(3, 0, 100), at(3, -ms, 300), // at since: no change after it
+		at(3, 0, 100), at(3, -ms, 300), // at since, without a later change
 		at(4, 0, 100), at(4, ms, 100), at(4, -ms, 300), // the same again
 	})
 	w.setMark(w.mark)
