@@ -342,8 +342,8 @@ func TestFeedReadsWhatIsNew(t *testing.T) {
 	w.exec("INSERT INTO scopes VALUES (2, 8, 10000, 10000)")
 	w.exec("INSERT INTO scopes_applied VALUES (2, 0, 8)")
 	// A batch is 100 rows of one minute; one in a hundred was captured up to a
-	// month before. 20 parts are merged into one, and the last second is a part
-	// of its own.
+	// month before. The stored rows are merged into one part; each step adds
+	// rows in a part of their own, and step 3 merges all.
 	insert := func(from, to int) {
 		w.exec(`INSERT INTO observations_by_mandate (mandate, captured_desc, item, site, epoch, seq, capture, offer, outcome, currency, price_minor, shipping_minor, merchant, is_prime, is_buy_box, rating_tenths)
 			SELECT 2, -toInt64(? + number * 600 - if(number % 100 = 0, cityHash64(number) % 2592000000, 0)), number % 10000 + 1, 'alpha.example', ?, intDiv(number, 100) + 1, number % 100, 0, 'priceObserved', 'EUR', 1000, -1, 'M', 0, 0, 255
