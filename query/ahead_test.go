@@ -13,15 +13,15 @@ import (
 	"preismon/query"
 )
 
-// door is a shelf whose account changes between reads. It gives a mandate's
-// number as the item of its rows, and notes for whom rows were read.
+// door is a shelf whose account changes between reads. The item of its rows is
+// the mandate's number, and it records for which mandates rows were read.
 type door struct {
 	shelf
 	access query.Access
 	refuse error
-	hold   bool // rows of mandate 1 come only when their reader goes
+	hold   bool // rows of mandate 1 come only when their reader has left
 	reads  []contracts.MandateID
-	left   []contracts.MandateID // reads that were broken off
+	left   []contracts.MandateID // reads that were cancelled
 }
 
 func (d *door) Access(context.Context, contracts.AccountID) (*query.Access, error) {
@@ -38,12 +38,12 @@ func (d *door) Results(ctx context.Context, v query.Visibility, q *query.Results
 		return ctx.Err()
 	}
 	row := shelfRow{item: uint64(v.Mandate), site: "a", outcome: contracts.Unavailable}
-	return each(blockOf([]shelfRow{row, row}, q.Window.To)) // more than the page has
+	return each(blockOf([]shelfRow{row, row}, q.Window.To)) // more rows than the page has
 }
 
 // TestPagesReadAheadOfAccess reads a page, changes what the account may see,
-// and reads again: the second page is what the account sees now, and rows
-// that were read by what it saw before are never given (VIS-05, AUTH-08).
+// and reads again: the second page shows what the account may see now, and rows
+// read ahead under the old access are never returned (VIS-05, AUTH-08).
 func TestPagesReadAheadOfAccess(t *testing.T) {
 	sees := func(m contracts.MandateID, version uint64, orders ...contracts.OrderID) query.Access {
 		return query.Access{Account: 1, Permissions: contracts.Permissions(), Visibility: query.Visibility{
@@ -101,7 +101,7 @@ func TestPagesReadAheadOfAccess(t *testing.T) {
 			if !slices.Equal(d.reads, c.reads) || !slices.Equal(d.left, c.left) {
 				t.Errorf("rows read for mandates %v, broken off for %v; want %v, %v", d.reads, d.left, c.reads, c.left)
 			}
-			d.hold = false // what was remembered is what is seen now
+			d.hold = false // the account may see now what was remembered
 			if d.reads = nil; err == nil {
 				if _, err := ask(); err != nil || len(d.reads) != 1 {
 					t.Errorf("the page after: %v, rows read for mandates %v", err, d.reads)

@@ -17,8 +17,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// pairs is a store that knows what is visible, and has no rows. Its sites have
-// so many items each, numbered from 1.
+// pairs is a store that knows which pairs are visible, and has no rows. Each of
+// its sites has the given number of items, numbered from 1.
 type pairs struct {
 	shelf
 	items map[contracts.SiteKey]int
@@ -69,7 +69,7 @@ func (p *pairs) Results(context.Context, query.Visibility, *query.ResultsQuery, 
 	return nil
 }
 
-// sitesOf makes n sites of so many items.
+// sitesOf returns n sites with the given number of items each.
 func sitesOf(n, items int) map[contracts.SiteKey]int {
 	all := map[contracts.SiteKey]int{}
 	for i := range n {
@@ -78,8 +78,8 @@ func sitesOf(n, items int) map[contracts.SiteKey]int {
 	return all
 }
 
-// TestAttempts shows which way out each kind of refusal has: RES-09a, RES-10a
-// to RES-10d, RES-11a, MCP-16b, GEN-G1 to GEN-G3.
+// TestAttempts shows which attempts each kind of refusal offers: RES-09a,
+// RES-10a to RES-10d, RES-11a, MCP-16b, GEN-G1 to GEN-G3.
 func TestAttempts(t *testing.T) {
 	two := map[contracts.SiteKey]int{"a": 2, "b": 1}
 	for name, c := range map[string]struct {
@@ -212,7 +212,8 @@ func TestAttempts(t *testing.T) {
 	}
 }
 
-// yearOfSlices are the slices of the 8,760 hours before now, of 146 each.
+// yearOfSlices returns the slices of the 8,760 hours before now, of 146 hours
+// each.
 func yearOfSlices() (all []string) {
 	const length = 146 * time.Hour
 	for to := time.Date(2026, 3, 8, 12, 0, 0, 0, time.UTC); len(all) < 60; to = to.Add(-length) {
@@ -235,7 +236,7 @@ func eachSite(n int, more string) func(func(string) bool) {
 	}
 }
 
-// shown is what tells an attempt from the request it stands for.
+// shown returns what distinguishes an attempt from its request.
 func shown(r query.ResultsRequest) string {
 	var words []string
 	for word, is := range map[string]bool{
@@ -254,7 +255,7 @@ func shown(r query.ResultsRequest) string {
 }
 
 // TestAttemptsBelongToRefusals: other errors have no attempts, and an account
-// that may not read learns no more than that.
+// without access learns nothing from them.
 func TestAttemptsBelongToRefusals(t *testing.T) {
 	service := (&shelf{}).service(t)
 	broad := query.ResultsRequest{GlobalScope: true, CapturedFrom: "2026-01-01", CapturedTo: "2026-03-01"}

@@ -10,8 +10,9 @@ import (
 	"preismon/contracts/fault"
 )
 
-// FuzzCursor: a text opens only when it is a cursor of ours, unchanged, of the
-// same account and query (choices 22); what is put into one comes out.
+// FuzzCursor: a text opens only if it is an unchanged cursor of ours, for the
+// same account and query (choices 22); what was sealed into a cursor comes out
+// of it.
 func FuzzCursor(f *testing.F) {
 	now := time.Date(2026, 5, 1, 0, 0, 0, 0, time.UTC)
 	s, err := newSealer(func() time.Time { return now }, "0123456789abcdef0123456789abcdef")

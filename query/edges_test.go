@@ -7,13 +7,13 @@ import (
 	"time"
 )
 
-// projected stands for tables that move, and for who tells that they did.
+// projected stands for tables that move, and for the signal that they did.
 type projected struct {
 	mu    sync.Mutex
 	at    Edge
 	asks  int
 	asked chan struct{} // a question was answered
-	told  chan struct{} // closed when they move; nil: nobody tells
+	told  chan struct{} // closed when they move; nil: no signal
 }
 
 func (p *projected) edges() *edges {
@@ -46,17 +46,17 @@ func (p *projected) move() {
 	}
 }
 
-// Who waits is woken when it is told that the tables moved, not at the next
-// question, and little is asked meanwhile.
+// A waiting reader is woken by the signal that the tables moved, not by the
+// next query, and few queries are made meanwhile.
 func TestEdgesAreAskedWhenTheyMove(t *testing.T) {
 	p := &projected{asked: make(chan struct{}), told: make(chan struct{})}
 	e := p.edges()
-	e.enter() // as one who waits for long
+	e.enter() // as a reader that waits for long
 	defer e.leave()
 	least := time.Hour
 	for seq := range uint64(5) {
 		seen := Edge{Watermark: Watermark{Seq: seq}}
-		<-p.asked // from now on the next question is edgeSeldom away
+		<-p.asked // from now on the next query is edgeSeldom away
 		began := time.Now()
 		p.move()
 		now, err := e.beyond(t.Context(), seen)
@@ -80,7 +80,7 @@ func TestEdgesAreAskedWhenTheyMove(t *testing.T) {
 	}
 }
 
-// A replica that is behind what was told is asked again soon.
+// A replica that is behind the signal is queried again soon.
 func TestEdgesOfALateReplica(t *testing.T) {
 	p := &projected{asked: make(chan struct{}), told: make(chan struct{})}
 	e := p.edges()
@@ -108,7 +108,7 @@ func TestEdgesOfALateReplica(t *testing.T) {
 	}
 }
 
-// Where nobody tells, it is asked often.
+// Where there is no signal, the tables are queried often.
 func TestEdgesAreAskedOftenWhereNobodyTells(t *testing.T) {
 	p := &projected{asked: make(chan struct{})}
 	e := p.edges()

@@ -33,9 +33,9 @@ func (s *slowRecords) CustomerData(context.Context, query.Visibility, []contract
 	return []contracts.CustomerData{{ItemID: 7, Fields: map[string]string{"sku": "1"}}}, nil
 }
 
-// TestEnrichmentAfterAFailure: a page goes on in slices when its first attempt
-// ran out of time while its rows were enriched; the rows of the slices have
-// what the attempt did not get.
+// TestEnrichmentAfterAFailure: a page continues in slices when its first
+// attempt ran out of time while enriching its rows; the rows of the slices have
+// what that attempt did not get.
 func TestEnrichmentAfterAFailure(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &slowRecords{shelf: shelf{rows: []shelfRow{{item: 7, site: "a", outcome: contracts.Unavailable}}}}

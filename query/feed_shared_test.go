@@ -5,8 +5,8 @@ import (
 	"unsafe"
 )
 
-// TestSharedTextIsNotUsedAgain: who releases a page whose text others send, too,
-// gives its buffer to nobody.
+// TestSharedTextIsNotUsedAgain: releasing a page whose text others also send
+// does not put its buffer back into the pool.
 func TestSharedTextIsNotUsedAgain(t *testing.T) {
 	buf := make([]byte, keptLeast)
 	page := RowsJSON{buf: buf, shared: true}

@@ -12,14 +12,14 @@ import (
 	"preismon/contracts"
 )
 
-// candidateStore has n candidates, of which some are visible, and notes what
-// a search reads of them.
+// candidateStore has n candidates, some of them visible, and records what a
+// search reads of them.
 type candidateStore struct {
 	Store
 	candidates []contracts.ItemID
 	visible    map[contracts.ItemID]bool
-	batches    []int // candidates authorized at once, of one page
-	held       int   // items given for one page
+	batches    []int // candidates authorized at a time, for one page
+	held       int   // items returned for one page
 }
 
 func (c *candidateStore) Access(context.Context, contracts.AccountID) (*Access, error) {
@@ -54,9 +54,9 @@ func (c *candidateStore) inspected() (n int) {
 }
 
 // TestItemSearchBudget walks searches over random candidates: every page is
-// complete within 10,000 candidates or refused, batches are equal but for the
-// last, no page keeps more than itself and one item more, and no visible item
-// is lost on the way: ITEM-01a, ITEM-01b, ITEM-02, ITEM-03, LIM-04.
+// complete within 10,000 candidates or refused, all batches but the last have
+// the same size, no page holds more than its items and one more, and the walk
+// misses no visible item: ITEM-01a, ITEM-01b, ITEM-02, ITEM-03, LIM-04.
 func TestItemSearchBudget(t *testing.T) {
 	refusals, walks := 0, 0
 	rapid.Check(t, func(rt *rapid.T) {

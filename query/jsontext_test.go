@@ -7,8 +7,8 @@ import (
 	"unicode/utf8"
 )
 
-// FuzzJSONString: whatever the bytes, the text is one JSON string that reads
-// back as they are, with replacement characters where they are no UTF-8.
+// FuzzJSONString: whatever the bytes, the text is one JSON string that decodes
+// to them, with replacement characters where they are not UTF-8.
 func FuzzJSONString(f *testing.F) {
 	for _, s := range []string{"", "plain", "\"\\/\b\f\n\r\t\x00\x1f\x7f", "Ümläut 価格 🛒", "\xff\xfe", "</script>\u2028\u2029", strings.Repeat("x", 300) + "\n"} {
 		f.Add([]byte(s))

@@ -9,8 +9,9 @@ import (
 	"preismon/query"
 )
 
-// TestCursorKeyIDs: a key has the same id wherever it stands, another one has
-// another, the one that seals comes first, and no id holds a part of its key.
+// TestCursorKeyIDs: a key has the same id at any position, different keys have
+// different ids, the key that seals comes first, and no id contains a part of
+// its key.
 func TestCursorKeyIDs(t *testing.T) {
 	a, b := contracts.Secret(strings.Repeat("a1", 20)), contracts.Secret(strings.Repeat("b2", 20))
 	before := query.Config{CursorKey: a}.CursorKeyIDs()

@@ -11,8 +11,8 @@ import (
 	"preismon/contracts"
 )
 
-// TestMoved compares captures of a pair: by which kinds it moved, and by how
-// much (TOOL-01b).
+// TestMoved compares captures of a pair: how it moved, and by how much
+// (TOOL-01b).
 func TestMoved(t *testing.T) {
 	of := func(state contracts.Outcome, price int64, currency contracts.Currency, merchant string, box contracts.Flag) *featured {
 		return &featured{state: state, price: price, shipping: -1, currency: currency, merchant: merchant, buyBox: box}

@@ -9,8 +9,8 @@ import (
 	"preismon/contracts"
 )
 
-// wideStore has one order of so many pairs, each read of which takes a second
-// of the test's clock.
+// wideStore has one order with the given number of pairs; each read of them
+// takes a second of the test's clock.
 type wideStore struct {
 	candidateStore
 	pairs int
@@ -37,9 +37,9 @@ func (w *wideStore) CountPairs(context.Context, Visibility, Selectors) (ScopeSiz
 	return ScopeSize{Pairs: uint64(w.pairs)}, nil
 }
 
-// TestQualityCountsBesideItsPage: the first page has the counts of all pairs,
-// as far as they are few enough and there is time, and is the same page with
-// them and without.
+// TestQualityCountsBesideItsPage: the first page has the counts of all pairs if
+// they are few enough and time permits, and is otherwise the same page with and
+// without them.
 func TestQualityCountsBesideItsPage(t *testing.T) {
 	limit := 10
 	for name, c := range map[string]struct {
@@ -83,9 +83,9 @@ func TestQualityCountsBesideItsPage(t *testing.T) {
 	}
 }
 
-// TestQualitySearchEndsInTime looks for few pairs among many: a page that
-// takes too long ends early, with fewer entries than its limit, maybe none,
-// and its cursor goes on where it stopped (QUAL-00a, CUR-02).
+// TestQualitySearchEndsInTime looks for few pairs among many: a page that takes
+// too long ends early, with fewer entries than its limit or none, and its
+// cursor continues where it stopped (QUAL-00a, CUR-02).
 func TestQualitySearchEndsInTime(t *testing.T) {
 	w := &wideStore{pairs: 300_000, now: time.Date(2026, 3, 8, 12, 0, 0, 0, time.UTC)}
 	cfg := Defaults()

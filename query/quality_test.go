@@ -7,7 +7,7 @@ import (
 )
 
 // TestHealth judges orders by their pairs (QUAL-01b). A product that was not
-// found is an answer of the market, no failure (QUAL-05).
+// found is an answer of the market, not a failure (QUAL-05).
 func TestHealth(t *testing.T) {
 	type pairs map[query.Reason]int
 	for _, c := range []struct {

@@ -7,8 +7,8 @@ import (
 	"preismon/query"
 )
 
-// TestEveryFieldHasAParameter: what a cursor is bound to, and what a page is
-// asked with, is all in the table, each field once.
+// TestEveryFieldHasAParameter: every field that a cursor is bound to or that
+// selects a page is in the table exactly once.
 func TestEveryFieldHasAParameter(t *testing.T) {
 	var r query.ResultsRequest
 	listed := map[any]string{}
@@ -26,7 +26,7 @@ func TestEveryFieldHasAParameter(t *testing.T) {
 			switch {
 			case value.Kind() == reflect.Struct:
 				look(value)
-			case field.Tag.Get("json") == "-" && !page: // how the answer is made
+			case field.Tag.Get("json") == "-" && !page: // how the answer is formed
 			case listed[value.Addr().Interface()] == "":
 				t.Errorf("%s is in no parameter", field.Name)
 			default:

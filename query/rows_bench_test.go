@@ -11,8 +11,8 @@ import (
 	"preismon/query/admission"
 )
 
-// wideBlock has rows as they come from observations: many items, few sites,
-// merchants and currencies, texts of their own with letters beyond ASCII.
+// wideBlock has rows like those of observations: many items, few sites,
+// merchants and currencies, distinct texts with letters beyond ASCII.
 func wideBlock(rows int) *Block {
 	b := &Block{Len: rows}
 	words := func(d *Dict, n int, form string) {
@@ -44,7 +44,7 @@ func wideBlock(rows int) *Block {
 	return b
 }
 
-// references is a store that knows reference prices alone.
+// references is a store that has only reference prices.
 type references struct{ Store }
 
 func (references) ReferencePrices(_ context.Context, _ Visibility, items []contracts.ItemID) (all []contracts.ReferencePrices, err error) {
@@ -78,7 +78,7 @@ func testStreamer(export bool, to ResultsStream) *streamer {
 }
 
 // TestRowsAllocateNothing: what a block of rows allocates does not depend on
-// how many rows it has, once the buffers of the stream have their size.
+// its number of rows, after the buffers of the stream have grown.
 func TestRowsAllocateNothing(t *testing.T) {
 	for _, export := range []bool{false, true} {
 		for _, rows := range []int{1_000, 64_000} {

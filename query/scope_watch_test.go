@@ -11,15 +11,15 @@ import (
 	"preismon/query"
 )
 
-// shifting is a shelf whose account changes while its rows are read: what it
-// is at first it is until a time has passed, and then the other.
+// shifting is a shelf whose account changes while its rows are read: it is
+// first until a time has passed, and then other.
 type shifting struct {
 	shelf
 	first, other query.Access
 	until        time.Duration
-	pace         time.Duration // of blocks
+	pace         time.Duration // between blocks
 	began        time.Time
-	asked        int // for the account
+	asked        int // reads of the account
 }
 
 func (s *shifting) Access(context.Context, contracts.AccountID) (*query.Access, error) {
@@ -54,8 +54,8 @@ func sees(version uint64, applied bool, orders ...contracts.OrderID) query.Acces
 	}}
 }
 
-// TestStreamOfAnotherScope: a stream whose caller sees something else at its
-// end than at its start is not whole, and does not end as if it were.
+// TestStreamOfAnotherScope: a stream whose caller may see something else at its
+// end than at its start is not complete, and does not end as if it were.
 func TestStreamOfAnotherScope(t *testing.T) {
 	disabled, unpermitted := sees(1, true), sees(1, true)
 	disabled.Disabled, unpermitted.Permissions = true, nil
@@ -86,9 +86,9 @@ func TestStreamOfAnotherScope(t *testing.T) {
 	}
 }
 
-// TestLongStreamLooksAgain: a stream notices another scope within seconds,
-// long before the pairs of the one it began with are deleted, and asks for it
-// no more often than that.
+// TestLongStreamLooksAgain: a stream notices a changed scope within seconds,
+// long before the pairs of its first scope are deleted, and reads the scope no
+// more often than that.
 func TestLongStreamLooksAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &shifting{shelf: shelf{rows: shelfOf(500)}, first: sees(1, true), other: sees(2, true), until: time.Hour, pace: time.Second / 10}

@@ -9,7 +9,8 @@ import (
 	"preismon/query"
 )
 
-// clerk is a shelf that notes which reads say that their rows wait for a client.
+// clerk is a shelf that records which reads say that their rows wait for a
+// client.
 type clerk struct {
 	shelf
 	streamed []bool
@@ -30,8 +31,8 @@ func (c *clerk) ReferencePrices(context.Context, query.Visibility, []contracts.I
 	return nil, nil
 }
 
-// TestOnlyStreamsWaitForClients: the store reads those in pieces, so that no
-// client holds a statement.
+// TestOnlyStreamsWaitForClients: the store reads only those in pieces, so that
+// no client holds a statement open.
 func TestOnlyStreamsWaitForClients(t *testing.T) {
 	c := &clerk{shelf: shelf{rows: []shelfRow{{item: 7, site: "a", outcome: contracts.Unavailable}}}}
 	service, err := query.New(config(), c, time.Now)

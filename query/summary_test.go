@@ -14,12 +14,12 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// shelf is a store of one account, and of rows that a read gives as they lie.
+// shelf is a store with one account, and with rows that reads return as stored.
 type shelf struct {
 	query.Store
 	rows  []shelfRow
 	seen  map[contracts.SiteKey]uint64 // pairs with a row, whatever the filters
-	pairs map[contracts.SiteKey]uint64 // nil: not to be asked
+	pairs map[contracts.SiteKey]uint64 // nil: must not be read
 }
 
 type shelfRow struct {
@@ -51,7 +51,7 @@ func (s *shelf) ObservedBySite(_ context.Context, _ query.Visibility, q *query.R
 	return s.seen, nil
 }
 
-// Results gives blocks of five rows, which lie in the reverse of their order.
+// Results returns blocks of five rows, which are stored in reverse order.
 func (s *shelf) Results(_ context.Context, _ query.Visibility, q *query.ResultsQuery, each func(*query.Block) error) error {
 	for rows := range slices.Chunk(s.rows, 5) {
 		if err := each(blockOf(rows, q.Window.To)); err != nil {
@@ -94,9 +94,9 @@ func (s *shelf) service(t *testing.T) *query.Service {
 	return service
 }
 
-// TestSummary shows the summary's JSON: three outcomes apart (GEN-G5),
-// currencies apart and with all of their digits, the lower middle of an even
-// number, and pairs without a row only where the page can tell.
+// TestSummary shows the summary's JSON: the three outcomes separate (GEN-G5),
+// currencies separate and with all of their digits, the lower median of an even
+// number, and pairs without a row only where the page can know them.
 func TestSummary(t *testing.T) {
 	priced := func(item uint64, site, currency string, minor int64) shelfRow {
 		return shelfRow{item, site, contracts.PriceObserved, currency, minor}
@@ -120,10 +120,10 @@ func TestSummary(t *testing.T) {
 		`{"currencyCode":"EUR","count":4,"min":3.00,"median":4.00,"max":12.50},` +
 		`{"currencyCode":"JPY","count":1,"min":500,"median":500,"max":500},` +
 		`{"currencyCode":"KWD","count":1,"min":1.234,"median":1.234,"max":1.234}],"noResult":0},` +
-		`{"site":"c","noResult":4}]}` // silent, and not "0 priced"
-	filtered := strings.NewReplacer(`"noResult":3`, `"noResult":2`, `"noResult":4`, `"noResult":3`).Replace(whole) // of pairs whose rows it hides some have one
+		`{"site":"c","noResult":4}]}` // without result, and not "0 priced"
+	filtered := strings.NewReplacer(`"noResult":3`, `"noResult":2`, `"noResult":4`, `"noResult":3`).Replace(whole) // some of the pairs that the filter leaves without rows have a result
 	unknowable := strings.NewReplacer(`"noResult":3`, `"noResult":null`, `"noResult":0`, `"noResult":null`, `"noResult":4`, `"noResult":null`).Replace(whole)
-	ofPage := strings.Replace(unknowable, `"covers":"query"`, `"covers":"page"`, 1) // it starts over in this store
+	ofPage := strings.Replace(unknowable, `"covers":"query"`, `"covers":"page"`, 1) // this store's walk begins again
 	without := func(a, b, c string) string {                                        // rows
 		var sites []string
 		for i, n := range []string{a, b, c} {
@@ -163,8 +163,8 @@ func TestSummary(t *testing.T) {
 	}
 }
 
-// TestAnswerBudget: a page ends with the row that reaches the budget, in
-// whatever block it comes, and says so.
+// TestAnswerBudget: a page ends with the row that reaches the budget, whichever
+// block it comes in, and says so.
 func TestAnswerBudget(t *testing.T) {
 	var rows []shelfRow
 	for item := range uint64(12) {

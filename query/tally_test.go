@@ -7,8 +7,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// The number at a place is that which sorting puts there, of few and of many that
-// are equal.
+// The number at a position is the one that sorting puts there, whether few or
+// many of the numbers are equal.
 func TestNthLeast(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		all := rapid.SliceOfN(rapid.Int64Range(0, rapid.SampledFrom([]int64{1, 20, 1 << 40}).Draw(t, "most")), 1, 200).Draw(t, "all")

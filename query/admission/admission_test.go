@@ -34,8 +34,9 @@ func reserve(t *testing.T, r *admission.Read, bytes int64) *admission.Room {
 	return room
 }
 
-// TestShares: an account alone has half of what there is for large reads, and
-// less as others come; who has its share is told so, and what it holds.
+// TestShares: a single account gets half of what there is for large reads, and
+// less when others come; an account that has its share is told so, and what it
+// holds.
 func TestShares(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := admission.New(config())
@@ -48,7 +49,7 @@ func TestShares(t *testing.T) {
 			t.Errorf("over its share: %v", err)
 		}
 		reserve(t, begin(t, n, 2, true), 20*mib)
-		// The node has no more for large reads: that is nobody's fault.
+		// The node has no more for large reads, whichever account requests it.
 		_, err = begin(t, n, 3, true).Reserve(t.Context(), 8*mib)
 		if e, ok := errors.AsType[*fault.Error](err); !ok || e.Kind != fault.Unavailable || e.RetryAfter <= 0 {
 			t.Errorf("no memory: %v", err)
@@ -59,8 +60,9 @@ func TestShares(t *testing.T) {
 	})
 }
 
-// TestReclaim: what is lent is taken for who waits, from the account that holds
-// most, and is not there when its reader comes back; what is in use is not.
+// TestReclaim: lent memory is reclaimed for a waiting read, from the account
+// that holds most, and is gone when its reader comes back; memory in use is not
+// reclaimed.
 func TestReclaim(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := admission.New(config())
@@ -94,9 +96,9 @@ func TestReclaim(t *testing.T) {
 	})
 }
 
-// TestWhatIsThereTakesFromWhatIsLent: where a read turns out to hold more than it
-// was charged, or an answer is there already, what is held for clients that take
-// nothing is let go until the node is within its memory, and not more.
+// TestWhatIsThereTakesFromWhatIsLent: where a read turns out to hold more than
+// it was charged, or an answer already exists, memory held for clients that do
+// not read is dropped until the node is within its memory, and not more.
 func TestWhatIsThereTakesFromWhatIsLent(t *testing.T) {
 	for name, more := range map[string]func(*admission.Read, *admission.Room){
 		"resized": func(_ *admission.Read, room *admission.Room) { room.Resize(20 * mib) },
@@ -124,15 +126,15 @@ func TestWhatIsThereTakesFromWhatIsLent(t *testing.T) {
 	}
 }
 
-// TestOneThatWaitsForItsAccount: a read that waits for what its own account holds
-// keeps none of the others of that account waiting, and none that holds nothing is
-// refused.
+// TestOneThatWaitsForItsAccount: a read that waits for memory held by its own
+// account does not keep that account's other reads waiting, and no read of an
+// account that holds nothing is refused.
 func TestOneThatWaitsForItsAccount(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := admission.New(config())
 		ctx := admission.WithAccount(t.Context(), 1)
 		stands := func(bytes int64) (*admission.Read, error) { return n.Begin(ctx, true, bytes) }
-		first, err := stands(7 * mib) // of eight that the reads of an account may stand for
+		first, err := stands(7 * mib) // of the eight that the reads of an account may hold
 		must(t, err)
 		second := make(chan error)
 		go func() {
@@ -158,7 +160,7 @@ func TestOneThatWaitsForItsAccount(t *testing.T) {
 			t.Error(err)
 		}
 		small.End()
-		whole, err := stands(40 * mib) // alone, it may have more than that
+		whole, err := stands(40 * mib) // alone, a read may have more than that
 		must(t, err)
 		defer whole.End()
 		for account := range contracts.AccountID(2) {
@@ -170,8 +172,8 @@ func TestOneThatWaitsForItsAccount(t *testing.T) {
 	})
 }
 
-// TestLargeComesToItsTurn: small reads without end do not keep a large one
-// waiting, nor it them.
+// TestLargeComesToItsTurn: an endless series of small reads does not keep a
+// large one waiting, nor does it keep them waiting.
 func TestLargeComesToItsTurn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := admission.New(config())
@@ -214,8 +216,8 @@ func TestLargeComesToItsTurn(t *testing.T) {
 	})
 }
 
-// TestStatements: an account with many waits behind one with few, and a wait
-// without end is refused.
+// TestStatements: an account with many statements waits behind one with few,
+// and an endless wait ends in a refusal.
 func TestStatements(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := admission.New(config())

@@ -9,12 +9,12 @@ import (
 	"preismon/query/admission"
 )
 
-// A read that waited for a quarter of its time, in all of its parts together,
+// A read that waited for a quarter of its time, concurrent waits counted once,
 // is late for want of capacity; one that waited less is slow.
 func TestLate(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		waits []time.Duration // of statements, side by side
+		waits []time.Duration // of statements, concurrently
 		late  bool
 	}{
 		"it did not wait":       {},

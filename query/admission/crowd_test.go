@@ -44,8 +44,8 @@ func crowd(t testing.TB, reads, rounds int) {
 	running.Wait()
 }
 
-// TestCrowd: who waits costs who does not next to nothing. It took minutes when each
-// one that waited looked at all others, every 20 ms.
+// TestCrowd: waiting reads cost the running ones almost nothing. It took
+// minutes when each waiting read looked at all others, every 20 ms.
 func TestCrowd(t *testing.T) {
 	began := time.Now()
 	crowd(t, 2_000, 2)
@@ -54,7 +54,8 @@ func TestCrowd(t *testing.T) {
 	}
 }
 
-// BenchmarkCrowd: what a read costs a node when so many are there at once.
+// BenchmarkCrowd measures what a read costs a node when so many run at the same
+// time.
 func BenchmarkCrowd(b *testing.B) {
 	const rounds = 5
 	for _, reads := range []int{20, 200, 2_000} {

@@ -12,8 +12,8 @@ import (
 	"preismon/query/admission"
 )
 
-// TestWork: no more work at once than there are processors, and one that fails
-// or panics is over.
+// TestWork: no more work runs at the same time than there are processors, and
+// work that fails or panics frees its place.
 func TestWork(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		all := admission.New(admission.Defaults())

@@ -15,7 +15,7 @@ import (
 
 const hour = int64(3_600_000)
 
-// at is a priced capture some hours after the beginning.
+// at returns a priced capture some hours after the beginning.
 func at(hours int64, minor int64) alert.Capture {
 	return alert.Capture{Ms: hours * hour, State: contracts.PriceObserved, Offers: []alert.Offer{{Price: minor, Shipping: -1, Currency: "EUR"}}}
 }
@@ -26,7 +26,8 @@ func state(hours int64, o contracts.Outcome) alert.Capture {
 
 func none(contracts.Currency) (int64, bool) { return 0, false }
 
-// judged are captures in the order in which they became visible.
+// judged returns judgements of captures, in the order in which they became
+// visible.
 func judged(r alert.Rule, captures []alert.Capture) (all []alert.Judged) {
 	for _, c := range captures {
 		all = append(all, r.Judge(c, none))
@@ -34,7 +35,7 @@ func judged(r alert.Rule, captures []alert.Capture) (all []alert.Judged) {
 	return all
 }
 
-// fired tells at which captures a rule fires.
+// fired returns the captures at which a rule fires.
 func fired(r alert.Rule, captures []alert.Capture) (at []int) {
 	all := judged(r, captures)
 	for n := range all {
@@ -106,7 +107,7 @@ func TestFires(t *testing.T) {
 	}
 }
 
-// Undercut of a reference price, which is per currency.
+// Undercut of a reference price, which exists per currency.
 func TestUndercutReference(t *testing.T) {
 	r := alert.Rule{Kind: alert.Undercut, Confirm: 1}
 	j := r.Judge(at(0, 999), func(c contracts.Currency) (int64, bool) { return 1000, c == "EUR" })
@@ -135,7 +136,8 @@ func TestValidate(t *testing.T) {
 	}
 }
 
-// brute finds what fires by looking at everything, with numbers of any size.
+// brute reports whether a rule fires, by looking at everything, with numbers of
+// any size.
 func brute(r alert.Rule, all []alert.Judged, n int) bool {
 	week := int64(168) * hour
 	span := week
@@ -178,7 +180,7 @@ func brute(r alert.Rule, all []alert.Judged, n int) bool {
 	if first > 0 && recent(first-1) && told[first-1].Says == alert.Holds {
 		return false
 	}
-	// Backwards: the first thing that decides whether it was armed.
+	// Backwards: the first event that decides whether the rule was armed.
 	for i := first - 1; i >= 0 && recent(i); i-- {
 		if told[i].Says == alert.Clear {
 			return true
@@ -212,7 +214,7 @@ func drawRule(t *rapid.T) alert.Rule {
 
 func drawCaptures(t *rapid.T, r alert.Rule) (all []alert.Capture) {
 	prices := []int64{0, 500, 899, 900, 999, 1000, 1049, 1050, 1500}
-	if r.Kind == alert.PriceDrop { // those that are just so many percent apart, often
+	if r.Kind == alert.PriceDrop { // often prices that are exactly that many percent apart
 		prices = []int64{500, 900, 1000}
 	}
 	now := int64(0)
@@ -239,10 +241,10 @@ func drawCaptures(t *rapid.T, r alert.Rule) (all []alert.Capture) {
 	return all
 }
 
-// TestFiresAsWhoLooksAtEverything holds Fires against the brute force, and what
-// it promises: a late capture fires nothing and changes nothing after it, one
-// that does not tell changes nothing, and a rule does not fire again within 168
-// hours before it was clear, or the same drop was not undone.
+// TestFiresAsWhoLooksAtEverything compares Fires with the brute force, and
+// checks what it promises: a late capture fires nothing and changes nothing
+// after it, an inconclusive one changes nothing, and a rule does not fire again
+// within 168 hours before it was clear, or before the same drop was undone.
 func TestFiresAsWhoLooksAtEverything(t *testing.T) {
 	count := map[alert.Kind]int{}
 	property := func(t *rapid.T) {
@@ -289,7 +291,7 @@ func TestFiresAsWhoLooksAtEverything(t *testing.T) {
 			last = n
 		}
 	}
-	for range 20 { // the rare kinds too
+	for range 20 { // so that the rare kinds occur too
 		rapid.Check(t, property)
 	}
 	for _, k := range alert.Kinds() {

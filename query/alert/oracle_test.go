@@ -8,7 +8,7 @@ import (
 	"preismon/query/alert"
 )
 
-// says is what a capture says of a rule, found by its words alone.
+// says returns what a capture says about a rule, from the rule's wording only.
 func says(r alert.Rule, c alert.Capture) alert.Says {
 	pick := func(cond bool, yes, no alert.Says) alert.Says {
 		if cond {
@@ -61,5 +61,5 @@ func says(r alert.Rule, c alert.Capture) alert.Says {
 		}
 		return compared(slices.MinFunc(others, cheaper).Price, mine.Price)
 	}
-	return alert.Between // of a drop: its captures say it together
+	return alert.Between // for a drop: its captures decide together
 }

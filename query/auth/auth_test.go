@@ -57,8 +57,8 @@ func with(o object, name string, value any) object {
 	return o
 }
 
-// One algorithm, one issuer, one audience, one type; nothing of the token
-// says how it is to be checked (RFC 8725). Every refusal is the same.
+// One algorithm, one issuer, one audience, one type; nothing in the token
+// decides how it is checked (RFC 8725). Every refusal is the same.
 func TestVerifyRefuses(t *testing.T) {
 	w := newWorld(t, nil)
 	pub := w.key.Public().(ed25519.PublicKey)
@@ -142,8 +142,8 @@ func TestVerifyRefuses(t *testing.T) {
 	}
 }
 
-// TestSessions ends all tokens of a session at once, and no others (OAuth
-// line 14 of the checklist).
+// TestSessions ends all tokens of a session at the same time, and no others
+// (line 14 of the OAuth checklist).
 func TestSessions(t *testing.T) {
 	w := newWorld(t, nil)
 	revoked := memory{}
@@ -249,7 +249,7 @@ func TestLogin(t *testing.T) {
 	if len(slices.Compact(texts)) != 1 {
 		t.Errorf("refusals differ: %q", texts)
 	}
-	for _, name := range []string{"dear@example.com", "odd@example.com"} { // would stop or crash the node
+	for _, name := range []string{"dear@example.com", "odd@example.com"} { // a hash of this form would stop or crash the node
 		if _, err := login(w.Authority, name, "x"); fault.KindOf(err) != fault.Internal {
 			t.Errorf("%s: %v", name, err)
 		}

@@ -18,15 +18,16 @@ import (
 	"preismon/query/auth"
 )
 
-// roll is who may act and what is revoked, and counts the questions.
+// roll holds which accounts are disabled and which ids are revoked, and counts
+// reads of the accounts.
 type roll struct {
 	mu       sync.Mutex
 	gone     map[contracts.AccountID]bool
 	revoked  map[string]bool
-	away     error // of the accounts
-	unheard  error // of the revocations
+	away     error // error of the accounts
+	unheard  error // error of the revocations
 	asked    int
-	accounts // of no login
+	accounts // for logins: none
 }
 
 func (r *roll) set(f func()) {
@@ -58,7 +59,7 @@ func (r *roll) Revoked(jti string) (bool, error) {
 	return r.revoked[jti], r.unheard
 }
 
-// Whatever makes a token bad, or its account inactive, ends the requests that
+// Whatever invalidates a token or disables its account ends the requests that
 // run with it within a second, and no others: choice 67.
 func TestHoldEndsWithItsToken(t *testing.T) {
 	_, second, _ := ed25519.GenerateKey(rand.Reader)
@@ -66,7 +67,7 @@ func TestHoldEndsWithItsToken(t *testing.T) {
 		end    func(a *auth.Authority, r *roll, keys *auth.Keyring, t *auth.Token) error
 		within time.Duration
 		kind   fault.Kind
-		all    bool // ends requests of everybody
+		all    bool // ends everyone's requests
 	}{
 		"logout": {func(a *auth.Authority, _ *roll, _ *auth.Keyring, tok *auth.Token) error {
 			_, err := a.Revoke(t.Context(), tok)
@@ -141,8 +142,8 @@ func TestHoldEndsWithItsToken(t *testing.T) {
 	}
 }
 
-// Short requests ask for no account; long ones ask once for all of them, four
-// times a second at most, and nothing is asked when they have gone.
+// Short requests do not read the accounts; long ones share one read for all of
+// them, at most four times a second, and nothing is read when they are over.
 func TestHoldsCostOneQuestion(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := &roll{gone: map[contracts.AccountID]bool{}, revoked: map[string]bool{}}
@@ -195,7 +196,7 @@ func TestHoldsCostOneQuestion(t *testing.T) {
 	})
 }
 
-// A running node takes over what happens to its key files.
+// A running node follows changes to its key files.
 func TestKeyFilesAreFollowed(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -235,7 +236,7 @@ func TestKeyFilesAreFollowed(t *testing.T) {
 	}()
 	defer func() { cancel(); must(t, <-ended) }()
 
-	must(t, os.WriteFile(name("other"), []byte("half a key"), 0o600)) // as while it is written
+	must(t, os.WriteFile(name("other"), []byte("half a key"), 0o600)) // as in the middle of writing it
 	time.Sleep(700 * time.Millisecond)
 	if !accepts(others) {
 		t.Error("a file that cannot be read took a key away")

@@ -11,8 +11,8 @@ import (
 )
 
 // TestTokenOfAnotherNodeIsExplained: a token that another node with the same
-// key made for its own address is refused as any other, and the log says why,
-// once a minute.
+// key issued for its own address is refused like any other, and the log says
+// why, once a minute.
 func TestTokenOfAnotherNodeIsExplained(t *testing.T) {
 	w := newWorld(t, accounts{})
 	issued, err := w.Issue(auth.Grant{Account: 7, Audience: auth.RESTAudience, Lifetime: time.Hour})

@@ -7,6 +7,6 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	testserver.AtOnce(6) // those that are parallel mostly wait
+	testserver.AtOnce(6) // parallel tests mostly wait
 	testserver.Main(m)
 }

@@ -12,14 +12,14 @@ import (
 	"preismon/query/auth"
 )
 
-// addressIn gives the key of one address of a /48.
+// addressIn returns the key of one address in a /48.
 func addressIn(network, host int) string {
 	return auth.AddressKey(netip.MustParseAddr(fmt.Sprintf("2001:db8:%x:%x::1", network, host)))
 }
 
-// One network of IPv6 may ask sixteen times as much as one of its addresses,
-// and cannot fill the bucket with addresses and made-up logins: nodes still
-// count together. Another network is not concerned. RATE-01.
+// An IPv6 network may send sixteen times as many requests as one of its
+// addresses, and cannot fill the bucket with addresses and made-up logins:
+// nodes still count together. Another network is not affected. RATE-01.
 func TestOneNetworkDoesNotFillTheBucket(t *testing.T) {
 	t.Parallel() // it mostly waits
 	address := testserver.NATS(t)
@@ -29,7 +29,7 @@ func TestOneNetworkDoesNotFillTheBucket(t *testing.T) {
 	one, _ := counters(t, address, limits, small)
 	two, _ := counters(t, address, limits, small)
 	granted, asked := 0, 0
-	for host := range 600 { // of 65,536: each with logins of its own
+	for host := range 600 { // of 65,536 hosts, each with its own logins
 		for try := range 5 {
 			asked++
 			if _, err := one.Attempt(addressIn(1, host), fmt.Sprintf("nobody-%d-%d", host, try)); err == nil {
@@ -58,8 +58,8 @@ func TestOneNetworkDoesNotFillTheBucket(t *testing.T) {
 	countTogether(t, one, two, 1)
 }
 
-// countTogether asks for an account on two nodes at once: both together grant
-// the limit of 20, not each.
+// countTogether counts requests of an account on two nodes at the same time:
+// together they grant the limit of 20, not each.
 func countTogether(t *testing.T, one, two *auth.Throttle, account contracts.AccountID) {
 	t.Helper()
 	var mu sync.Mutex

@@ -18,9 +18,9 @@ import (
 	"preismon/query/auth"
 )
 
-// Two nodes give an account its places once, not twice (choices 34): never
-// more run at the same time, all of them can, and what ends on one node is
-// free on the other.
+// Two nodes share an account's places instead of doubling them (choices 34):
+// never more run at the same time, all of them can be used, and a place
+// released on one node is free on the other.
 func TestPlacesAreShared(t *testing.T) {
 	address := testserver.NATS(t)
 	limits := limitsOf(1000, time.Hour)
@@ -46,7 +46,7 @@ func TestPlacesAreShared(t *testing.T) {
 			t.Errorf("node %d: another account has %d free", i, free)
 		}
 	}
-	held[0]() // of the first node
+	held[0]() // on the first node
 	held[0]()
 	release, err := two.Heavy(account)
 	must(t, err)
@@ -63,8 +63,8 @@ func TestPlacesAreShared(t *testing.T) {
 		return a == 8 && b == 8
 	})
 
-	// At random: as many clients as there are places never miss one, and more
-	// than there are places never run.
+	// Random load: as many clients as there are places are not refused, and
+	// there are never more running than places.
 	var running, most, missed atomic.Int64
 	var all sync.WaitGroup
 	for client := range limits.HeavyAtOnce {
@@ -84,13 +84,13 @@ func TestPlacesAreShared(t *testing.T) {
 		})
 	}
 	all.Wait()
-	if most.Load() > 8 || missed.Load() > 3 { // a place may be asked for while it is given back
+	if most.Load() > 8 || missed.Load() > 3 { // a place may be requested while it is being returned
 		t.Errorf("%d ran at once, %d were refused", most.Load(), missed.Load())
 	}
 }
 
-// The places of a node that died come free when its word has run out, and a
-// node that cannot reach the others counts alone.
+// The places of a dead node become free when its claim has expired, and a node
+// that cannot reach the others counts alone.
 func TestPlacesOfTheDead(t *testing.T) {
 	address := testserver.NATS(t)
 	limits := limitsOf(1000, time.Hour)

@@ -113,7 +113,7 @@ func TestRevocationIsDecidedOnce(t *testing.T) {
 	}
 }
 
-// Deleting a key brings no token back.
+// Deleting a key does not make a token valid again.
 func TestRevocationSurvivesDeletion(t *testing.T) {
 	address := testserver.NATS(t)
 	r := node(t, address)
@@ -142,13 +142,13 @@ func TestRevocationSurvivesDeletion(t *testing.T) {
 	}
 }
 
-// What the bucket keeps of a token goes when the token does: a clock that
-// runs ahead leaves a second of life here.
+// The bucket's entry of a token expires with the token. With the allowance for
+// clocks, the entry here lives for a second.
 func TestRevocationsExpire(t *testing.T) {
 	t.Parallel()
 	address := testserver.NATS(t)
 	r := node(t, address)
-	must(t, r.Revoke(t.Context(), "a", time.Now().Add(-59*time.Second))) // 60 s are added for clocks
+	must(t, r.Revoke(t.Context(), "a", time.Now().Add(-59*time.Second))) // 60 s are added for clock differences
 	nc, err := nats.Connect(address)
 	must(t, err)
 	defer nc.Close()
@@ -164,7 +164,7 @@ func TestRevocationsExpire(t *testing.T) {
 }
 
 // A node that is cut off refuses every token that it does not know to be
-// revoked, and heals with what was revoked meanwhile.
+// revoked, and afterwards catches up with what was revoked meanwhile.
 func TestRevocationFailsClosed(t *testing.T) {
 	t.Parallel()
 	address := testserver.NATS(t)
@@ -196,7 +196,7 @@ func TestRevocationFailsClosed(t *testing.T) {
 	}
 }
 
-// A watch that goes quiet on a live connection is found out.
+// A watch that goes quiet on a live connection is noticed.
 func TestRevocationFindsAQuietWatch(t *testing.T) {
 	t.Parallel()
 	address := testserver.NATS(t)

@@ -15,7 +15,7 @@ import (
 )
 
 // BenchmarkRead counts requests of one account and of ever new ones, in the
-// memory of one node and together with others.
+// memory of one node and shared with others.
 func BenchmarkRead(b *testing.B) {
 	limits := auth.ThrottleDefaults()
 	alone, err := auth.NewThrottle(limits, time.Now)

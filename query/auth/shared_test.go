@@ -22,13 +22,13 @@ import (
 	"preismon/query/auth"
 )
 
-// counters is one query node's counters; stop ends the node.
+// counters starts one query node's counters; stop ends the node.
 func counters(t *testing.T, address string, limits auth.ThrottleConfig, change ...func(*auth.SharedConfig)) (*auth.Throttle, func()) {
 	t.Helper()
 	return countersAt(t, address, limits, time.Now, change...)
 }
 
-// countersAt has a clock of its own.
+// countersAt is counters with the given clock.
 func countersAt(t *testing.T, address string, limits auth.ThrottleConfig, now func() time.Time, change ...func(*auth.SharedConfig)) (*auth.Throttle, func()) {
 	t.Helper()
 	nc, err := nats.Connect(address, nats.MaxReconnects(-1), nats.ReconnectWait(20*time.Millisecond), nats.CustomInboxPrefix("_INBOX"))
@@ -36,7 +36,7 @@ func countersAt(t *testing.T, address string, limits auth.ThrottleConfig, now fu
 	js, err := jetstream.New(nc)
 	must(t, err)
 	cfg := auth.SharedDefaults()
-	cfg.Wait = 30 * time.Second // a busy machine is no finding
+	cfg.Wait = 30 * time.Second // a busy machine must not fail the test
 	for _, f := range change {
 		f(&cfg)
 	}
@@ -53,7 +53,7 @@ func countersAt(t *testing.T, address string, limits auth.ThrottleConfig, now fu
 		nc.Close()
 	})
 	t.Cleanup(stop)
-	// Ready when what this node counts stands in the bucket.
+	// Ready when this node's counts are in the bucket.
 	probe := 0
 	eventually(t, "counters are shared", 20*time.Second, func() bool {
 		stream, err := js.Stream(t.Context(), "KV_"+cfg.Bucket)
@@ -78,8 +78,8 @@ func limitsOf(reads int, per time.Duration) auth.ThrottleConfig {
 	return l
 }
 
-// Two nodes give one limit, exactly, however requests fall on them: RATE-01,
-// choices 34.
+// Two nodes share one limit exactly, however requests are distributed between
+// them: RATE-01, choices 34.
 func TestNodesCountTogether(t *testing.T) {
 	address := testserver.NATS(t)
 	for _, limit := range []int{1, 10, 600} {
@@ -105,7 +105,8 @@ func TestNodesCountTogether(t *testing.T) {
 			})
 		}
 		all.Wait()
-		// What a node had leased last and returns is granted to whoever asks then.
+		// What a node returns of its last lease is granted to whichever node
+		// needs it.
 		eventually(t, "the whole limit is granted", 20*time.Second, func() bool {
 			for _, node := range []*auth.Throttle{one, two} {
 				for _, err := node.Read(account); err == nil; _, err = node.Read(account) {
@@ -124,16 +125,17 @@ func TestNodesCountTogether(t *testing.T) {
 	}
 }
 
-// Of one node, Remaining goes down request by request, however large the leases
-// are and whatever of them is given back: RATE-01. When others take of the
-// window too, no node tells of what it holds, which they cannot serve.
+// On one node, Remaining goes down by one per request, however large the leases
+// are and whatever of them is returned: RATE-01. When other nodes use the
+// window too, a node does not report what it still holds, because the others
+// cannot serve it.
 func TestRemainingGoesDownByOne(t *testing.T) {
 	t.Parallel() // it waits
 	address := testserver.NATS(t)
 	one, _ := counters(t, address, limitsOf(150, time.Hour))
 	two, _ := counters(t, address, limitsOf(150, time.Hour))
 	for want := 149; want >= 0; want-- {
-		if want == 100 { // a lease is given back meanwhile
+		if want == 100 { // a lease is returned meanwhile
 			time.Sleep(1500 * time.Millisecond)
 		}
 		if q, err := one.Read(7); err != nil || q.Remaining != want {
@@ -161,8 +163,8 @@ func TestRemainingGoesDownByOne(t *testing.T) {
 	}
 }
 
-// A client that sends no more than Remaining says, and waits until Reset, is
-// never refused, on whichever node its requests fall.
+// A client that sends no more than Remaining allows, and waits until Reset, is
+// never refused, whichever node its requests reach.
 func TestWhoObeysIsNeverRefused(t *testing.T) {
 	t.Parallel() // it mostly waits
 	address := testserver.NATS(t)
@@ -225,8 +227,8 @@ func TestWhoObeysIsNeverRefused(t *testing.T) {
 	}
 }
 
-// A node that is started again knows what was used, and what a node held when
-// it was stopped is not lost.
+// A restarted node knows what was used, and what a node held when it was
+// stopped is still granted.
 func TestCountersSurviveANode(t *testing.T) {
 	address := testserver.NATS(t)
 	limits := limitsOf(100, time.Hour)
@@ -256,7 +258,7 @@ func TestCountersSurviveANode(t *testing.T) {
 }
 
 // A node that cannot reach the others counts alone and does not make its
-// callers wait; it comes back by itself.
+// callers wait; it rejoins by itself.
 func TestCountersAlone(t *testing.T) {
 	address := testserver.NATS(t)
 	through, proxied := proxy.Before(t, address)
@@ -272,7 +274,7 @@ func TestCountersAlone(t *testing.T) {
 		}
 		granted++
 	}
-	if granted < 50 || granted > 100 { // alone, after at most a lease of before
+	if granted < 50 || granted > 100 { // alone, after at most one earlier lease
 		t.Errorf("%d granted alone", granted)
 	}
 	through.Mend()
@@ -285,12 +287,12 @@ func TestCountersAlone(t *testing.T) {
 	})
 }
 
-// A request whose window ends while it is counted is counted in the next one by
-// all nodes, at whatever moment that is.
+// A request whose window ends while it is counted is counted in the next window
+// by all nodes, whenever that happens.
 func TestWindowEndsWhileARequestIsCounted(t *testing.T) {
 	t.Parallel()
 	var mu sync.Mutex
-	at, looks := time.Now().Truncate(time.Millisecond), 0 // looks: before the window ends; 0: it stays
+	at, looks := time.Now().Truncate(time.Millisecond), 0 // looks: readings of the clock before the window ends; 0: the clock stands still
 	now := func() time.Time {
 		mu.Lock()
 		defer mu.Unlock()
@@ -322,8 +324,8 @@ func TestWindowEndsWhileARequestIsCounted(t *testing.T) {
 	}
 }
 
-// A busy key does not ask the bucket with each request, and a quiet one gives
-// back what it does not use.
+// A busy key does not access the bucket for each request, and a quiet one
+// returns what it does not use.
 func TestLeases(t *testing.T) {
 	t.Parallel() // it mostly waits
 	address := testserver.NATS(t)
@@ -372,7 +374,7 @@ func TestLeases(t *testing.T) {
 	if q, err := two.Read(7); err != nil || q.Remaining != 199 {
 		t.Errorf("on the other node: %+v, %v", q, err)
 	}
-	for i := range 3 { // nobody's name stands in the bucket
+	for i := range 3 { // the bucket contains no names
 		_, _ = one.Attempt(fmt.Sprintf("192.0.2.%d", i), "someone@example.com")
 	}
 	keys, err := kv.Keys(t.Context())
@@ -386,7 +388,7 @@ func TestLeases(t *testing.T) {
 	}
 }
 
-// A new window begins when the old one is over, and whole.
+// A new window begins when the old one is over, with the full limit.
 func TestSharedWindowsEnd(t *testing.T) {
 	t.Parallel() // it mostly waits
 	address := testserver.NATS(t)

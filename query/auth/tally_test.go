@@ -11,7 +11,7 @@ import (
 )
 
 // TestThrottleStats counts each decision by the limit that made it, and the
-// heavy reads that run.
+// running heavy reads.
 func TestThrottleStats(t *testing.T) {
 	t.Parallel()
 	cfg := auth.ThrottleDefaults()
@@ -24,7 +24,7 @@ func TestThrottleStats(t *testing.T) {
 	_, _ = throttle.Anonymous("10.0.0.1")
 	_, _ = throttle.Attempt("10.0.0.1", "a@example.com")
 	_, _ = throttle.Attempt("10.0.0.1", "a@example.com") // the address decides
-	_, _ = throttle.Attempt("10.0.0.2", "a@example.com") // and here the login
+	_, _ = throttle.Attempt("10.0.0.2", "a@example.com") // here the login decides
 	release, err := throttle.Heavy(contracts.AccountID(7))
 	must(t, err)
 	if _, err := throttle.Heavy(7); err == nil {

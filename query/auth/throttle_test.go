@@ -26,7 +26,7 @@ func TestWindows(t *testing.T) { // RATE-01, RATE-03
 			}
 			time.Sleep(time.Second)
 		}
-		for range 2 { // being refused costs nothing more
+		for range 2 { // further refusals cost nothing
 			q, err := throttle.Read(1)
 			var f *fault.Error
 			if !errors.As(err, &f) || f.Kind != fault.RateLimited || f.RetryAfter != 57*time.Second || q.Remaining != 0 || q.Limit != 3 {
@@ -71,7 +71,7 @@ func TestAttemptsGiveTheTighterQuota(t *testing.T) {
 	if q, err := throttle.Attempt("a", "fresh"); err == nil || q.Remaining != 0 {
 		t.Errorf("%+v, %v", q, err)
 	}
-	if q, _ := throttle.Attempt("c", "fresh"); q.Remaining != 9 { // a refused address does not use up the login
+	if q, _ := throttle.Attempt("c", "fresh"); q.Remaining != 9 { // a refused address does not use up the login's limit
 		t.Errorf("%+v", q)
 	}
 }

@@ -13,8 +13,8 @@ import (
 )
 
 // An unknown login, a wrong password, an administrative and a disabled account
-// take the same time: none of them takes longer than another in nearly all or
-// nearly no comparisons. Without its hash a login takes a thousandth.
+// take the same time: none takes longer than another in nearly all or nearly no
+// comparisons. Without hashing, a login would take a thousandth of the time.
 func TestRefusalsTakeTheSameTime(t *testing.T) { // AUTH-T7e, AUTH-04
 	cfg := auth.Defaults()
 	hash, err := cfg.HashPassword("open sesame")
@@ -27,7 +27,7 @@ func TestRefusalsTakeTheSameTime(t *testing.T) { // AUTH-T7e, AUTH-04
 	for try, rounds := range []int{25, 75} {
 		times := map[string][]time.Duration{}
 		for range rounds {
-			for _, name := range names { // in turns, so that what else the machine does falls on all
+			for _, name := range names { // interleaved, so that other load on the machine affects all
 				password := "open sesame"
 				if name == "a@example.com" {
 					password = "wrong"
@@ -74,8 +74,8 @@ func (stuck) Active(ctx context.Context, _ []contracts.AccountID) ([]contracts.A
 	return nil, ctx.Err()
 }
 
-// A store of accounts that does not answer makes logins unavailable, after
-// seconds and not never.
+// If the store of accounts does not answer, logins become unavailable after
+// seconds instead of waiting forever.
 func TestLoginDoesNotWaitForever(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		_, key, _ := ed25519.GenerateKey(nil)

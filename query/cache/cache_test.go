@@ -7,8 +7,8 @@ import (
 	"preismon/query/cache"
 )
 
-// TestCacheStaysWithinItsBytes: many goroutines remember much more than there
-// is room for; what is found is what was put, and the rest made room.
+// TestCacheStaysWithinItsBytes: many goroutines put much more than there is
+// room for; a value found is the value that was put, and the rest was evicted.
 func TestCacheStaysWithinItsBytes(t *testing.T) {
 	const room = 1 << 20
 	c := cache.New(room, func(int, []byte) int { return 1 << 10 })
@@ -31,11 +31,12 @@ func TestCacheStaysWithinItsBytes(t *testing.T) {
 	}
 }
 
-// TestCacheTakesNothingThatHasNoRoom: one value that is larger than all there is.
+// TestCacheTakesNothingThatHasNoRoom: a value that is larger than the whole
+// cache is not kept.
 func TestCacheTakesNothingThatHasNoRoom(t *testing.T) {
 	c := cache.New(1<<10, func(string, int) int { return 1 << 20 })
 	c.Put("large", 1)
-	for range 100 { // maintenance is done beside
+	for range 100 { // maintenance runs in the background
 		c.Put("other", 2)
 	}
 	if s := c.Stats(); s.Bytes > 1<<10 {

@@ -9,9 +9,9 @@ import (
 	"preismon/query/docs"
 )
 
-// A real browser shows the page, light and dark, on a phone and on a desk:
-// axe finds nothing, the policy stops nothing, no other host is asked, every
-// address shows what it names, and the keyboard is enough.
+// A real browser shows the page, light and dark, on a phone and on a desktop:
+// axe finds nothing, the policy blocks nothing, no other host is requested,
+// every address shows what it names, and the keyboard is enough.
 func TestInBrowser(t *testing.T) {
 	reference, err := docs.New("http://127.0.0.1:8080", alerts)
 	must(t, err)

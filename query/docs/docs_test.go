@@ -23,7 +23,7 @@ func get(t *testing.T, method, path string) *httptest.ResponseRecorder {
 	return serve(t, httptest.NewRequest(method, path, nil))
 }
 
-// spoken gets the page for a browser that likes a language.
+// spoken returns the page for a browser that prefers a language.
 func spoken(t *testing.T, language string) *httptest.ResponseRecorder {
 	t.Helper()
 	r := httptest.NewRequest(http.MethodGet, "/docs", nil)
@@ -40,8 +40,8 @@ func serve(t *testing.T, r *http.Request) *httptest.ResponseRecorder {
 	return w
 }
 
-// Every path answers, as what it is, under a policy without inline script or
-// style.
+// Every path answers with its media type, under a policy without inline script
+// or style.
 func TestPaths(t *testing.T) {
 	d, err := docs.New(base, alerts)
 	must(t, err)
@@ -71,7 +71,7 @@ func TestPaths(t *testing.T) {
 	}
 }
 
-// The page speaks the language of the browser.
+// The page is in the language of the browser.
 func TestLanguages(t *testing.T) {
 	for header, want := range map[string][]string{
 		"":      {`<html lang="en">`, `<main id="reference" lang="en">`, ">Contents<", ">Search the reference<", ">Copy<"},
@@ -89,7 +89,7 @@ func TestLanguages(t *testing.T) {
 	}
 }
 
-// document is the page as a tree, its ids, and where it links to.
+// document returns the page as a tree, its ids, and its links.
 func document(t *testing.T) (doc *html.Node, ids map[string]*html.Node, links []string) {
 	t.Helper()
 	doc, err := html.Parse(get(t, http.MethodGet, "/docs").Body)
@@ -120,8 +120,8 @@ func text(n *html.Node) string {
 	return b.String()
 }
 
-// Everything of the contract is on the page, where its address says. The
-// contract is read by another library than the page is made with.
+// Everything in the contract is on the page, at its address. The test reads the
+// contract with another library than the one that the page is built with.
 func TestComplete(t *testing.T) {
 	_, ids, links := document(t)
 	contract := check.Document()
@@ -188,8 +188,8 @@ func TestComplete(t *testing.T) {
 	}
 }
 
-// What the policy would stop is not there in the first place, nothing is
-// asked of another host, and no placeholder is left.
+// The page has nothing that the policy would block, requests nothing from
+// another host, and has no placeholder left.
 func TestNothingInline(t *testing.T) {
 	for language, most := range map[string]int{"en": 60_000, "de": 66_000} {
 		body := spoken(t, language).Body.String()
@@ -202,7 +202,7 @@ func TestNothingInline(t *testing.T) {
 			}
 		}
 		var packed bytes.Buffer
-		z, err := gzip.NewWriterLevel(&packed, 4) // as query/rest packs
+		z, err := gzip.NewWriterLevel(&packed, 4) // as query/rest compresses
 		must(t, err)
 		_, _ = z.Write([]byte(body))
 		_ = z.Close()

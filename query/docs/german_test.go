@@ -15,7 +15,7 @@ import (
 	"preismon/contracts/openapi"
 )
 
-// pair is a text of the contract and what it is in German.
+// pair is a text of the contract and its German translation.
 type pair struct{ En, De string }
 
 // germans are the pairs of all files.
@@ -96,8 +96,9 @@ var (
 	link    = regexp.MustCompile(`\]\([^)]*\)`)
 )
 
-// facts are what a translation must not change: code, links and numbers, in
-// some order. The decimal point and the groups of digits are those of English.
+// facts returns what a translation must not change, sorted: code, links and
+// numbers. English groups of digits are converted; the decimal point is the
+// same in both languages.
 func facts(text string, german bool) (all []string) {
 	all = append(code.FindAllString(text, -1), link.FindAllString(text, -1)...)
 	text = code.ReplaceAllString(text, "")
@@ -109,8 +110,8 @@ func facts(text string, german bool) (all []string) {
 	return all
 }
 
-// TestSameFacts: a translation has the code, the links, the numbers, the
-// paragraphs, the items of lists and the rows of tables of its text.
+// TestSameFacts: a translation has the same code, links, numbers, paragraphs,
+// list items and table rows as its text.
 func TestSameFacts(t *testing.T) {
 	for _, p := range germans(t) {
 		if diff := cmp.Diff(facts(p.En, false), facts(p.De, true)); diff != "" {
@@ -124,11 +125,11 @@ func TestSameFacts(t *testing.T) {
 	}
 }
 
-// englishWords are frequent in English and no words of the German texts.
+// englishWords are frequent in English and do not occur in the German texts.
 var englishWords = regexp.MustCompile(`(?i)\b(the|of|and|or|to|which|with|is|are|be|been|by|for|from|that|this|these|those|it|its|as|at|on|no|not|one|each|every|when|where|may|must|has|have|had|who|than|then|only|more|most|any|what|how|you|your|page|record|row|request|answer|read|list|string|integer|number|boolean|object|array|always|like|default|least|path|header|required|optional|copy|body|example|errors|headers|records|contents)\b`)
 
-// TestGerman: in German nothing is English outside of code, and each operation
-// has a name.
+// TestGerman: the German page has no English outside of code, and each
+// operation has a name.
 func TestGerman(t *testing.T) {
 	doc, err := html.Parse(spoken(t, "de").Body)
 	must(t, err)

@@ -32,8 +32,8 @@ func serve(t *testing.T, assets fstest.MapFS, method, path, language string) *ht
 	return w
 }
 
-// Every path answers, as what it is, under a policy that lets the page run
-// its own files only.
+// Every path answers with its media type, under a policy that lets the page run
+// only its own files.
 func TestPaths(t *testing.T) {
 	assets := fstest.MapFS{explorer.ViewScript: {Data: []byte("export {}")}, explorer.ChartScript: {Data: []byte("var uPlot")}, explorer.ChartStyle: {Data: []byte(".u{}")}}
 	e, err := explorer.New(base, assets)
@@ -77,8 +77,8 @@ func TestPaths(t *testing.T) {
 	}
 }
 
-// The files of libraries are served from when they are there; without them the
-// rest is.
+// The files of libraries are served if they are present; without them the rest
+// is served.
 func TestWithoutAssets(t *testing.T) {
 	e, err := explorer.New(base, nil)
 	must(t, err)
@@ -128,8 +128,8 @@ func TestFrontPage(t *testing.T) {
 	}
 }
 
-// What the policy would stop is not there in the first place, and nothing is
-// asked of another host.
+// The page has nothing that the policy would block, and requests nothing from
+// another host.
 func TestNothingInline(t *testing.T) {
 	bad := regexp.MustCompile(`(?i)<style|\sstyle=|\son[a-z]+=|javascript:|<script(>|[^>]*>[^<])|(src|href)="(https?:)?//`)
 	for _, p := range []string{"/", explorer.PagePath} {
@@ -141,7 +141,7 @@ func TestNothingInline(t *testing.T) {
 	}
 }
 
-// Both languages say the same things, and all that the page asks them for.
+// Both languages have the same texts, and all that the page uses.
 func TestTexts(t *testing.T) {
 	text, err := os.ReadFile("web/texts.js")
 	must(t, err)
@@ -172,18 +172,19 @@ func TestTexts(t *testing.T) {
 	}
 }
 
-// The modules without a page run in Node.
+// The modules that need no page run in Node.
 func TestModules(t *testing.T) {
 	if out, err := exec.CommandContext(t.Context(), "node", "--no-warnings", "testdata/modules.mjs").CombinedOutput(); err != nil {
 		t.Errorf("%v\n%s", err, out)
 	}
 }
 
-// mostScript is how many bytes of script the explorer may send, compressed.
+// mostScript is the number of bytes of script that the explorer may send,
+// compressed.
 const mostScript = 75_000
 
-// All scripts together, as they are sent, with the libraries as they are pinned,
-// whose sizes are known (TestUpDemo measures what the browser gets).
+// All scripts together, as they are sent, with the pinned libraries, whose
+// sizes are known (TestUpDemo measures what the browser gets).
 func TestBudget(t *testing.T) {
 	assets := fstest.MapFS{explorer.ViewScript: {Data: []byte("export {}")}, explorer.ChartScript: {Data: []byte("var uPlot")}}
 	e, err := explorer.New(base, assets)

@@ -13,7 +13,7 @@ import (
 	"preismon/query/table/reread"
 )
 
-// The files that the page makes are read as what they were made of.
+// The files that the page writes read back as what they were made from.
 func TestParquet(t *testing.T) {
 	out, err := exec.CommandContext(t.Context(), "node", "--no-warnings", "testdata/parquet.mjs").Output()
 	if err != nil {

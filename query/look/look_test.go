@@ -19,8 +19,8 @@ func get(f look.File, header http.Header) *httptest.ResponseRecorder {
 	return w
 }
 
-// Who takes gzip gets it, and the same in the end; the two are not mistaken
-// for each other by a cache.
+// A client that accepts gzip gets it, with the same content; a cache does not
+// confuse the two.
 func TestCompressed(t *testing.T) {
 	body := strings.Repeat("let price = 1;\n", 100)
 	f := look.NewFile("a.js", []byte(body))

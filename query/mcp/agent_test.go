@@ -30,12 +30,12 @@ import (
 // Accounts. All but the last are of mandate 1.
 const (
 	whole     contracts.AccountID = 7  // sees the whole mandate
-	oneOrder  contracts.AccountID = 8  // sees order 5 only
-	sitesOnly contracts.AccountID = 9  // may read sites only
+	oneOrder  contracts.AccountID = 8  // sees only order 5
+	sitesOnly contracts.AccountID = 9  // may read only sites
 	foreigner contracts.AccountID = 10 // of mandate 2
 )
 
-// agents is both surfaces of a service over a market, as one program serves
+// agents has both surfaces of a service over a market, as one program serves
 // them.
 type agents struct {
 	*httptest.Server
@@ -49,7 +49,7 @@ type agentSettings struct {
 	query    query.Config
 	mcp      mcp.Config
 	throttle auth.ThrottleConfig
-	store    query.Store // what is asked; default: the market
+	store    query.Store // the store to read from; default: the market
 	now      func() time.Time
 }
 
@@ -115,7 +115,7 @@ func (c *counted) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// put archives a file of an order, newer than those before.
+// put archives a file of an order, newer than the previous ones.
 func (a *agents) put(d query.Direction, order contracts.OrderID, name, filename string, content []byte) query.FileEntry {
 	sum := sha256.Sum256(content)
 	id := contracts.ArchiveID(len(a.market.files) + 1)
@@ -203,7 +203,7 @@ func (a *agent) get(path string) answer {
 	return a.do(r)
 }
 
-// call uses a tool. What holds of every result is checked of each one.
+// call uses a tool and checks what must hold for every result.
 func (a *agent) call(name string, arguments any) result {
 	a.t.Helper()
 	answer := a.send("tools/call", object{"name": name, "arguments": arguments})

@@ -12,7 +12,7 @@ import (
 	"preismon/query"
 )
 
-// Choices 52: the summary tells three outcomes apart by site (GEN-G5).
+// Choices 52: the summary distinguishes three outcomes by site (GEN-G5).
 func TestTheSummaryOfResults(t *testing.T) {
 	a := newAgents(t, newMarket()).agent(whole)
 	page := a.call("list_results", object{"latestPerPair": true}).ok()
@@ -37,7 +37,7 @@ func TestTheSummaryOfResults(t *testing.T) {
 	}
 }
 
-// Sites without a row are listed as far as that fits, and then counted.
+// Sites without a row are listed as far as there is room, and then counted.
 func TestManySilentSites(t *testing.T) {
 	m := newMarket()
 	for i := range 300 {
@@ -52,8 +52,8 @@ func TestManySilentSites(t *testing.T) {
 	}
 }
 
-// RES-12, choices 52: an answer that is not complete says why and how to go
-// on, and a walk along its cursors gives everything once.
+// RES-12, choices 52: an incomplete answer says why and how to continue, and
+// following its cursors returns everything once.
 func TestCompleteness(t *testing.T) {
 	m := newMarket()
 	for i := range 2_000 {
@@ -93,13 +93,13 @@ func TestCompleteness(t *testing.T) {
 			t.Errorf("%v: %d rows in %d pages", c.arguments, rows, pages+1)
 		}
 	}
-	// A limit of the caller's own is honoured in full.
+	// A limit given by the caller is honoured in full.
 	if n := len(list(a.call("list_results", object{"site": "shop-one", "limit": 1500}).ok(), "data")); n != 1500 {
 		t.Errorf("%d rows of 1500", n)
 	}
 }
 
-// A page that time ended says so, with rows or without.
+// A page that the soft deadline ended says so, with or without rows.
 func TestASoftDeadline(t *testing.T) {
 	m := newMarket()
 	m.slow = func(q *query.ResultsQuery) bool { return q.Window.To.Sub(q.Window.From) > time.Hour }
@@ -110,7 +110,7 @@ func TestASoftDeadline(t *testing.T) {
 	}
 }
 
-// Other lists end early too when their records are long, without a gap.
+// Other lists also end early when their records are long, without a gap.
 func TestListsOfLongNames(t *testing.T) {
 	m := newMarket()
 	m.orders[0].Items = nil
@@ -152,10 +152,11 @@ func TestListsOfLongNames(t *testing.T) {
 	}
 }
 
-// mostDefault is how many tokens an answer has at most to a call without a limit.
+// mostDefault is the maximum number of tokens in an answer to a call without a
+// limit.
 const mostDefault = 6_500
 
-// 200 calls as agents make them, without a limit: no answer has more than 6,500
+// 200 typical calls of agents, without a limit: no answer has more than 6,500
 // tokens (peers 3.3: at most 10,000).
 func TestAnswersFitAgents(t *testing.T) {
 	m := newMarket()
@@ -208,7 +209,8 @@ func TestAnswersFitAgents(t *testing.T) {
 	}
 }
 
-// Whatever shops write, an answer without a limit stays below 25,000 tokens.
+// Whatever text shops publish, an answer without a limit stays below 25,000
+// tokens.
 func TestAnswersOfHostileTextFit(t *testing.T) {
 	m := newMarket()
 	rng := rand.New(rand.NewPCG(3, 4)) //nolint:gosec // a test

@@ -19,8 +19,8 @@ const (
 	metadata = `resource_metadata="https://prices.example.test/.well-known/oauth-protected-resource/mcp"`
 )
 
-// MCP-08, MCP-09, choices 56: who is not let in is told where to get a token,
-// before a byte of the body is read.
+// MCP-08, MCP-09, choices 56: a client that is not admitted is told where to
+// get a token, before a byte of the body is read.
 func TestTokens(t *testing.T) {
 	s := serve(t)
 	missing := `Bearer ` + metadata + `, scope="mcp offline_access"`
@@ -74,7 +74,7 @@ func TestTokens(t *testing.T) {
 	}
 }
 
-// A token stands in the header and nowhere else: checklist 34.
+// A token is accepted only in the header: checklist 34.
 func TestTokenInTheQuery(t *testing.T) {
 	s := serve(t)
 	req, err := http.NewRequest(http.MethodPost, s.URL+"/mcp?access_token="+s.token(), strings.NewReader(ping))
@@ -89,7 +89,7 @@ func TestTokenInTheQuery(t *testing.T) {
 	}
 }
 
-// A token that may have been revoked is not let in.
+// A token that may have been revoked is not accepted.
 func TestRevocationsAway(t *testing.T) {
 	s := serve(t)
 	s.revoked.mu.Lock()
@@ -105,8 +105,8 @@ func TestRevocationsAway(t *testing.T) {
 	}
 }
 
-// Whoever tries tokens is counted by his address, behind trusted proxies by
-// the one that they name.
+// Guesses of tokens are counted by the client's address; behind trusted
+// proxies, by the address that they name.
 func TestThrottleOfNobody(t *testing.T) {
 	s := serve(t, func(set *settings) {
 		set.throttle.Reads = auth.Rate{Requests: 2, Per: time.Minute}
@@ -122,7 +122,7 @@ func TestThrottleOfNobody(t *testing.T) {
 	a.wantError(t, 429, 429)
 	wantRetryAfter(t, a)
 	try("203.0.113.2").wantError(t, 401, 401)
-	s.request(ping).with("X-Forwarded-For", "203.0.113.1").send().wantResult(t) // an account is counted by itself
+	s.request(ping).with("X-Forwarded-For", "203.0.113.1").send().wantResult(t) // an account is counted separately
 }
 
 func wantRetryAfter(t testing.TB, a answer) {
@@ -132,7 +132,8 @@ func wantRetryAfter(t testing.TB, a answer) {
 	}
 }
 
-// Each request counts as one read of the account, and a POST without any too.
+// Each request counts as one read of the account, and so does a POST without
+// any.
 func TestThrottleOfAnAccount(t *testing.T) {
 	limit := func(n int) func(*settings) {
 		return func(set *settings) { set.throttle.Reads = auth.Rate{Requests: n, Per: time.Minute} }
@@ -183,7 +184,7 @@ func TestThrottleOfAnAccount(t *testing.T) {
 	})
 }
 
-// Heavy tools share the places of the account.
+// Heavy tools use the account's places for heavy reads.
 func TestHeavyTools(t *testing.T) {
 	s := serve(t, func(set *settings) {
 		set.throttle.HeavyAtOnce = 1
@@ -215,7 +216,7 @@ func TestHeavyTools(t *testing.T) {
 	}
 }
 
-// Checklist 32: pages of other origins do not call.
+// Checklist 32: pages of other origins cannot call.
 func TestOrigins(t *testing.T) {
 	s := serve(t, func(set *settings) { set.mcp.AllowedOrigins = []string{"https://agent.example.test:8443"} })
 	for _, origin := range []string{"https://prices.example.test", "https://prices.example.test:443", "https://PRICES.example.test", "https://agent.example.test:8443"} {
@@ -233,7 +234,7 @@ func TestOrigins(t *testing.T) {
 	r.without("Authorization").send().wantError(t, http.StatusForbidden, http.StatusForbidden)
 }
 
-// Checklist 32: a name that is made to point at us is not ours.
+// Checklist 32: a foreign name that was pointed at us is refused.
 func TestHosts(t *testing.T) {
 	for base, c := range map[string]struct{ good, bad []string }{
 		"https://prices.example.test": {
@@ -265,7 +266,7 @@ func TestHosts(t *testing.T) {
 	}
 }
 
-// The edge's own headers stay; answers are not to be kept by anybody else.
+// The edge's own headers stay; no one else may store answers.
 func TestHeaders(t *testing.T) {
 	s := serve(t)
 	for _, a := range []answer{s.post(ping), s.post(`{`), s.request(ping).without("Authorization").send()} {

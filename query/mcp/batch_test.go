@@ -13,8 +13,8 @@ import (
 	"preismon/query/auth"
 )
 
-// MCP-01a, MCP-05, choices 54: a batch is answered in its order, in every
-// legacy version, and its notifications are not.
+// MCP-01a, MCP-05, choices 54: a batch is answered in order, in every legacy
+// version, without answers to its notifications.
 func TestBatch(t *testing.T) {
 	s := serve(t)
 	body := `[{"jsonrpc":"2.0","id":"z","method":"tools/call","params":{"name":"echo","arguments":{"n":1}}},
@@ -79,7 +79,7 @@ func TestModernBatch(t *testing.T) {
 
 const mebibyte = 1 << 20
 
-// small makes a surface whose answers have at most 2 MiB.
+// small limits the answers of a surface to 2 MiB.
 func small(set *settings) {
 	set.mcp.MaxResponseBytes, set.mcp.MaxBodyBytes, set.unchecked = 2*mebibyte, 64<<10, true
 	set.throttle = auth.ThrottleDefaults()
@@ -90,7 +90,7 @@ func call(id any, tool, arguments string) string {
 	return fmt.Sprintf(`{"jsonrpc":"2.0","id":%v,"method":"tools/call","params":{"name":%q,"arguments":%s}}`, id, tool, arguments)
 }
 
-// LIM-02a: a response that fits as a whole is sent, one byte more is
+// LIM-02a: a response that just fits is sent; with one byte more it is
 // RESPONSE_TOO_LARGE.
 func TestResponseLimit(t *testing.T) {
 	s := serve(t, small)
@@ -117,7 +117,7 @@ func TestResponseLimit(t *testing.T) {
 	}
 }
 
-// LIM-02a, LIM-02b: what is no tool's result has the same limit.
+// LIM-02a, LIM-02b: results other than those of tools have the same limit.
 func TestResourceTooLarge(t *testing.T) {
 	s := serve(t, small, func(set *settings) {
 		set.catalogue.Resources[0].Read = huge
@@ -135,8 +135,8 @@ func TestResourceTooLarge(t *testing.T) {
 	}
 }
 
-// LIM-02a, LIM-02b: the limit is kept to the byte, with all that stands
-// around and between responses.
+// LIM-02a, LIM-02b: the limit is exact to the byte, including everything around
+// and between responses.
 func TestLimitToTheByte(t *testing.T) {
 	size := 0
 	s := serve(t, small, func(set *settings) {
@@ -157,8 +157,8 @@ func TestLimitToTheByte(t *testing.T) {
 	}
 }
 
-// LIM-02b, LIM-D2, LIM-D4: a batch has one budget. What does not fit any more
-// is refused, and all else is there.
+// LIM-02b, LIM-D2, LIM-D4: a batch has one budget. What no longer fits is
+// refused, and everything else is there.
 func TestBatchBudget(t *testing.T) {
 	s := serve(t, small)
 	fill := func(bytes int) string { return fmt.Sprintf(`{"bytes":%d}`, bytes) }
@@ -183,15 +183,15 @@ func TestBatchBudget(t *testing.T) {
 			t.Errorf("response %d: %v", i+1, all[i].Result["structuredContent"])
 		}
 	}
-	wantProblem(t, all[7].Result, 400, "RESPONSE_TOO_LARGE") // little more is left than for that
+	wantProblem(t, all[7].Result, 400, "RESPONSE_TOO_LARGE") // there is little more room left than this answer needs
 	wantProblem(t, all[8].Result, 404, "ORDER_NOT_FOUND")
 	if len(a.body) < 2*mebibyte-2000 {
 		t.Errorf("only %d bytes", len(a.body))
 	}
 }
 
-// LIM-02b: even a full batch of which each takes all it can keeps to the
-// limit, and each has an answer.
+// LIM-02b: even a full batch in which each call takes all it can stays within
+// the limit, and each call has an answer.
 func TestFullBatchKeepsToTheLimit(t *testing.T) {
 	s := serve(t, small, func(set *settings) { set.catalogue.Tools[0].Descriptor.Description = strings.Repeat("d", 200_000) })
 	calls := make([]string, 100)
@@ -236,7 +236,7 @@ func TestFullBatchKeepsToTheLimit(t *testing.T) {
 	}
 }
 
-// A tool that breaks its promise does not break the answer.
+// A tool that returns an invalid result does not break the answer.
 func TestResultOfATool(t *testing.T) {
 	for _, object := range []string{"", "[]", "{\n}", "null", "{\"a\":\t1}"} {
 		s := serve(t, func(set *settings) { set.catalogue.Tools[0].Run = gives(object) })

@@ -36,7 +36,7 @@ func TestMaxRaw(t *testing.T) {
 	})
 }
 
-// The base64 of the formula is that of real files.
+// The formula counts base64 as files are really encoded.
 func TestDownloadCost(t *testing.T) {
 	for n := range int64(10) {
 		if got, want := mcp.DownloadCost(n)-mcp.DownloadCost(0), int64(2*base64.StdEncoding.EncodedLen(int(n))); got != want {
@@ -45,7 +45,7 @@ func TestDownloadCost(t *testing.T) {
 	}
 }
 
-// Cost is what an object takes in a real answer, to the byte.
+// Cost is exactly what an object takes in a real answer.
 func TestCost(t *testing.T) {
 	s := serve(t)
 	empty := len(s.post(call(1, "echo", `{}`)).body) - mcp.Cost([]byte(`{"account":"7","arguments":{}}`))
@@ -63,8 +63,8 @@ func TestCost(t *testing.T) {
 	})
 }
 
-// LIM-D1, LIM-D2: a real download of the largest size is answered as a whole,
-// whatever its names, alone and within a batch, and one byte more is
+// LIM-D1, LIM-D2: a real download of the largest size is answered in full,
+// whatever its names, alone and within a batch; with one byte more it is
 // PAYLOAD_TOO_LARGE with both sizes.
 func TestDownloads(t *testing.T) {
 	s := serve(t, small)

@@ -16,7 +16,7 @@ import (
 	"preismon/query/mcp"
 )
 
-// calls notes what tools are asked.
+// calls records the calls of tools.
 type calls struct {
 	mu    sync.Mutex
 	names []string
@@ -107,7 +107,7 @@ func (c *calls) catalogue() mcp.Catalogue {
 	}
 }
 
-// fill gives a result that costs so many bytes, or one less.
+// fill returns a result that costs the requested number of bytes, or one less.
 func fill(_ context.Context, call mcp.Call) (mcp.Result, error) {
 	var asked struct {
 		Bytes int  `json:"bytes"`
@@ -120,13 +120,13 @@ func fill(_ context.Context, call mcp.Call) (mcp.Result, error) {
 	if asked.All {
 		asked.Bytes = call.Budget.Remaining() + asked.More
 	}
-	// Each y costs two.
+	// Each y costs two bytes.
 	n := (asked.Bytes - mcp.Cost([]byte(`{"x":""}`))) / 2
 	object := `{"x":"` + strings.Repeat("y", n) + `"}`
 	return mcp.Result{Object: []byte(object)}, nil
 }
 
-// download gives a file of so many bytes, as the tools of files do.
+// download returns a file of the requested size, as the tools for files do.
 func download(_ context.Context, call mcp.Call) (mcp.Result, error) {
 	var asked struct {
 		Bytes *int64 `json:"bytes"`

@@ -12,8 +12,8 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// authorized is a transport of HTTP that adds what a client was granted, and
-// notes the versions it speaks.
+// authorized is an HTTP transport that adds the client's token, and records the
+// versions that it speaks.
 type authorized struct {
 	s        *surface
 	host     string
@@ -28,7 +28,7 @@ func (a authorized) RoundTrip(r *http.Request) (*http.Response, error) {
 	return http.DefaultTransport.RoundTrip(r)
 }
 
-// The SDK's own client speaks to us in each era: MCP-10a to MCP-10e, MCP-14.
+// The SDK's own client works in each era: MCP-10a to MCP-10e, MCP-14.
 func TestClientsOfTheSDK(t *testing.T) {
 	for _, version := range append([]string{modern}, legacies...) {
 		t.Run(version, func(t *testing.T) {

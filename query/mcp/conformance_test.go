@@ -17,8 +17,8 @@ import (
 	"preismon/query/mcp"
 )
 
-// The suite of the protocol's makers asks for tools, prompts and resources of
-// its own, which the service does not offer. Here they stand behind our
+// The protocol's conformance suite needs tools, prompts and resources of its
+// own, which the service does not offer. Here they are served through our
 // transport (MCP-11). The service itself is tested in cmd/preismon.
 func TestConformance(t *testing.T) {
 	const issuer = "http://127.0.0.1"
@@ -45,8 +45,8 @@ func TestConformance(t *testing.T) {
 	}
 }
 
-// suiteCatalogue is what scenarios of the suite ask for by name, as far as it
-// can be said with a catalogue: an object, a text.
+// suiteCatalogue offers what scenarios of the suite call by name, as far as a
+// catalogue can express it: an object, a text.
 func suiteCatalogue() mcp.Catalogue {
 	tool := func(name, schema string, run func() (mcp.Result, error)) mcp.Tool {
 		return mcp.Tool{
@@ -92,7 +92,7 @@ func suiteCatalogue() mcp.Catalogue {
 	}
 }
 
-// schema202012 has what JSON Schema 2020-12 has beyond its forerunners.
+// schema202012 uses what JSON Schema 2020-12 added to its predecessors.
 const schema202012 = `{
 	"$schema": "https://json-schema.org/draft/2020-12/schema",
 	"type": "object",

@@ -17,8 +17,8 @@ import (
 	"preismon/query/store"
 )
 
-// demo is the simulated market in the tables of a real store, as its events
-// got there, and in memory: the rows that were put in, of one mandate.
+// demo is the simulated market in the tables of a real store, written there by
+// its events, and in memory: the rows that were written for one mandate.
 type demo struct {
 	agents *agents
 	db     *testserver.ClickHouseServer
@@ -35,14 +35,16 @@ type demo struct {
 	captures   map[contracts.Pair][]contracts.Observation // of visible pairs, oldest first
 }
 
-// demoDays are enough for 168 hours before a change within 24 hours.
+// demoDays are enough to look back 168 hours from a change within the last 24
+// hours.
 const demoDays = 8
 
 var demoWorld = testserver.Shared[*demo]{Make: fillDemo}
 
 func TestMain(m *testing.M) { testserver.Main(m) }
 
-// newDemo serves the demo as its first account sees it: everything of one mandate.
+// newDemo serves the demo to its first account, which sees everything of one
+// mandate.
 func newDemo(t testing.TB, change ...func(*agentSettings)) *demo {
 	t.Helper()
 	d := *demoWorld.Get(t)
@@ -53,7 +55,7 @@ func newDemo(t testing.TB, change ...func(*agentSettings)) *demo {
 	t.Cleanup(func() { st.Close() })
 	d.agents = newAgents(t, nil, append([]func(*agentSettings){func(set *agentSettings) {
 		set.store, set.now = st, func() time.Time { return d.now }
-		set.query.SoftDeadline, set.query.HardBudget = 2*time.Minute, 4*time.Minute // a busy machine is no finding
+		set.query.SoftDeadline, set.query.HardBudget = 2*time.Minute, 4*time.Minute // a busy machine must not fail the test
 	}}, change...)...)
 	d.agents.archive.content = d.files
 	return &d
@@ -106,7 +108,7 @@ func fillDemo(t testing.TB) *demo {
 	return d
 }
 
-// batches puts events into a stream.
+// batches packs events into batches of a stream.
 func batches(stream string, events iter.Seq[*event.Event]) iter.Seq[*event.Batch] {
 	return func(yield func(*event.Batch) bool) {
 		next := func(after uint64) *event.Batch {
@@ -156,8 +158,8 @@ func (d *demo) learn(each *event.Event, login string) {
 	}
 }
 
-// keepVisible keeps the orders that have products to be seen, and makes room
-// for the captures of their pairs.
+// keepVisible keeps the orders that have visible products, and makes room for
+// the captures of their pairs.
 func (d *demo) keepVisible() {
 	d.orders = slices.DeleteFunc(d.orders, func(o contracts.Order) bool { return !o.Active })
 	for _, o := range d.orders {
@@ -179,8 +181,8 @@ func (d *demo) observe(b *contracts.Observations) {
 	}
 }
 
-// newest is the last capture of a pair at or before an instant, and after
-// another.
+// newest returns the last capture of a pair at or before until, and later than
+// after.
 func (d *demo) newest(pair contracts.Pair, after, until time.Time) (contracts.Observation, bool) {
 	all := d.captures[pair]
 	for i := len(all) - 1; i >= 0; i-- {
@@ -191,8 +193,8 @@ func (d *demo) newest(pair contracts.Pair, after, until time.Time) (contracts.Ob
 	return contracts.Observation{}, false
 }
 
-// featured is the offer of a capture that stands for it; nil: it has none with
-// a price (decision 025).
+// featured returns the offer that stands for a capture; nil: it has none with a
+// price (decision 025).
 func (d *demo) featured(pair contracts.Pair, o contracts.Observation) *contracts.Offer {
 	if o.Outcome != contracts.PriceObserved {
 		return nil
@@ -228,7 +230,7 @@ func standsBefore(flagged bool, a, b *contracts.Offer) bool {
 	return slices.Compare(rank(a), rank(b)) < 0
 }
 
-// pairs are the visible pairs that a test takes, by item and site.
+// pairs returns the visible pairs that take accepts, by item and site.
 func (d *demo) pairs(take func(contracts.Pair) bool) []contracts.Pair {
 	var all []contracts.Pair
 	for pair := range d.captures {

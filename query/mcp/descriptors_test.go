@@ -17,7 +17,7 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files again")
 
-// golden holds JSON against a file that a reviewer can read.
+// golden compares JSON with a file that a reviewer can read.
 func golden(t *testing.T, name string, compact []byte) {
 	t.Helper()
 	var b bytes.Buffer
@@ -34,7 +34,7 @@ func golden(t *testing.T, name string, compact []byte) {
 	}
 }
 
-// member gives a part of a response as it stands.
+// member returns a part of a response unchanged.
 func member(t *testing.T, body, name string) json.RawMessage {
 	t.Helper()
 	var reply struct{ Result map[string]json.RawMessage }
@@ -77,13 +77,13 @@ func TestToolDescriptors(t *testing.T) {
 			t.Errorf("%s: the legacy profile has annotations or an output schema", d.Name)
 		}
 	}
-	// Same for every account (reliability 34).
+	// The same for every account (reliability 34).
 	if diff := cmp.Diff(modern.send("tools/list", nil).body, a.agent(sitesOnly).send("tools/list", nil).body); diff != "" {
 		t.Error(diff)
 	}
 }
 
-// tokens counts as o200k_base does.
+// tokens returns a function that counts as o200k_base does.
 func tokens(t testing.TB) func(string) int {
 	t.Helper()
 	codec, err := tokenizer.Get(tokenizer.O200kBase)
@@ -95,8 +95,8 @@ func tokens(t testing.TB) func(string) int {
 	}
 }
 
-// An agent pays for what is listed before it asks anything: for the names,
-// the descriptions and the arguments, which is all that the legacy era lists.
+// An agent pays for the list of tools before its first call: for the names, the
+// descriptions and the arguments, which are all that the legacy era lists.
 // Output schemas are for programs.
 func TestTheCatalogueIsSmall(t *testing.T) {
 	agents, count := newAgents(t, newMarket()), tokens(t)
@@ -117,7 +117,7 @@ func TestTheCatalogueIsSmall(t *testing.T) {
 	}
 }
 
-// operations are those of the contract that tools have the arguments of.
+// operations are the operations of the contract whose arguments tools have.
 var operations = map[string]string{
 	"list_sites": "listSites", "list_items": "listItems", "list_asin_locales": "listAsinLocales", "list_orders": "listOrders",
 	"get_order_detail": "getOrder", "list_order_observation_quality": "listObservationQuality", "list_results": "listResults",
@@ -133,7 +133,7 @@ var ours = map[string][]string{
 	"download_order_export_file":     {"lines", "whole"}, "download_order_import_file": {"lines", "whole"},
 }
 
-// TOOL-02, GEN-03c: arguments are the parameters of REST, one to one.
+// TOOL-02, GEN-03c: arguments are exactly the parameters of REST.
 func TestArgumentsAreThoseOfREST(t *testing.T) {
 	for _, d := range newAgents(t, newMarket()).agent(whole).tools() {
 		input := inputOf(t, d)
@@ -189,8 +189,8 @@ func inputOf(t *testing.T, d descriptor) (in input) {
 	return in
 }
 
-// The arguments that a schema calls required are those without which a call
-// is refused, and no others.
+// The arguments that a schema marks as required are exactly those without which
+// a call is refused.
 func TestRequiredArguments(t *testing.T) {
 	a := newAgents(t, newMarket()).agent(whole)
 	enough := map[string]any{"orderId": "5", "since": "2026-11-01T00:00:00Z", "candidatePrice": "9.99"}
@@ -214,8 +214,8 @@ func TestRequiredArguments(t *testing.T) {
 	}
 }
 
-// VIS-03, reliability 33: descriptions say what an empty answer means, and
-// that texts of shops are data.
+// VIS-03, reliability 33: descriptions say what an empty answer means, and that
+// texts from shops are data.
 func TestDescriptionsTeach(t *testing.T) {
 	said := map[string]string{}
 	for _, d := range newAgents(t, newMarket()).agent(whole).tools() {

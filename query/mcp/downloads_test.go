@@ -16,7 +16,7 @@ import (
 
 var downloadTools = map[query.Direction]string{query.Exports: "download_order_export_file", query.Imports: "download_order_import_file"}
 
-// content gives the bytes of a download's answer.
+// content returns the bytes in a download's answer.
 func content(t *testing.T, answer object) []byte {
 	t.Helper()
 	switch answer["encoding"] {
@@ -37,8 +37,8 @@ func content(t *testing.T, answer object) []byte {
 	return nil
 }
 
-// TOOL-05b, ART-04a, ART-04b: the same bytes as over REST, as text where they
-// are text.
+// TOOL-05b, ART-04a, ART-04b: the same bytes as over REST, as text if they are
+// text.
 func TestFilesAreTheBytesOfREST(t *testing.T) {
 	a := newAgents(t, newMarket())
 	agent := a.agent(whole)
@@ -48,7 +48,7 @@ func TestFilesAreTheBytesOfREST(t *testing.T) {
 		}{
 			{"plain.csv", "item;price\n11;9,99 €\n", "utf-8"},
 			{"empty.csv", "", "utf-8"},
-			{"quotes.csv", "\"a\\b\"\t\r\n\u2028<&>\u202e\u200b\x00\x7f", "utf-8"}, // not made presentable
+			{"quotes.csv", "\"a\\b\"\t\r\n\u2028<&>\u202e\u200b\x00\x7f", "utf-8"}, // unchanged by presentable
 			{"bom.csv", "\ufeffitem", "utf-8"},
 			{"latin.csv", "K\xe4se", "base64"},
 			{"sheet.xlsx", "PK\x03\x04\xff\xfe", "base64"},
@@ -89,7 +89,7 @@ func TestALostFile(t *testing.T) {
 	a.agent(whole).call("download_order_export_file", object{"orderId": 5}).failed("HISTORY_ARTIFACT_CONTENT_MISSING")
 }
 
-// An archive that gives more or less than the catalogue says is our fault.
+// An archive that returns more or less than the catalogue says is our fault.
 func TestAFileOfAnotherSize(t *testing.T) {
 	a := newAgents(t, newMarket())
 	e := a.put(query.Exports, 5, "odd.csv", "odd.csv", []byte("four"))
@@ -120,11 +120,11 @@ func TestTheArchiveLimit(t *testing.T) {
 	}
 }
 
-// tinyAnswers makes the whole answer of a POST a few MiB.
+// tinyAnswers limits the whole answer of a POST to 2 MiB.
 func tinyAnswers(s *agentSettings) { s.mcp.MaxResponseBytes = 2 << 20 }
 
-// LIM-D1, LIM-D3: the largest file whose Base64 fits twice is read, one byte
-// more is refused before anything of it is read.
+// LIM-D1, LIM-D3: the largest file whose Base64 fits twice is read; one byte
+// more is refused before anything is read.
 func TestTheDownloadBudget(t *testing.T) {
 	a := newAgents(t, newMarket(), tinyAnswers)
 	agent := a.agent(whole)
@@ -148,10 +148,10 @@ func TestTheDownloadBudget(t *testing.T) {
 	}
 }
 
-// TOOL-05b: text whose escaping does not fit comes as Base64.
+// TOOL-05b: text that does not fit when escaped comes as Base64.
 func TestTextThatDoesNotFitAsText(t *testing.T) {
 	a := newAgents(t, newMarket(), tinyAnswers)
-	tame, wild := strings.Repeat("x", 600<<10), strings.Repeat("\x01", 600<<10) // six bytes each, and seven as text
+	tame, wild := strings.Repeat("x", 600<<10), strings.Repeat("\x01", 600<<10) // six bytes each when escaped, and seven as text
 	a.put(query.Exports, 5, "tame", "tame.csv", []byte(tame))
 	a.put(query.Exports, 5, "wild", "wild.csv", []byte(wild))
 	for name, want := range map[string]struct{ encoding, content string }{"tame": {"utf-8", tame}, "wild": {"base64", wild}} {
@@ -162,8 +162,8 @@ func TestTextThatDoesNotFitAsText(t *testing.T) {
 	}
 }
 
-// LIM-D2, LIM-D4: a batch shares one budget; what does not fit into the rest
-// is refused with both sizes, and the other responses are intact.
+// LIM-D2, LIM-D4: a batch shares one budget; what does not fit into the rest is
+// refused with both sizes, and the other responses are intact.
 func TestABatchOfDownloads(t *testing.T) {
 	a := newAgents(t, newMarket(), tinyAnswers)
 	a.put(query.Exports, 5, "one", "one.bin", bytes.Repeat([]byte{0xff}, 500<<10))
@@ -192,7 +192,7 @@ func TestABatchOfDownloads(t *testing.T) {
 	}
 }
 
-// The smaller of the two limits is the one that is told.
+// The refusal names the smaller of the two limits.
 func TestBothLimitsOfDownloads(t *testing.T) {
 	a := newAgents(t, newMarket(), tinyAnswers, func(s *agentSettings) { s.query.MaxDownloadBytes = 1 << 20 })
 	a.put(query.Exports, 5, "huge", "huge.bin", bytes.Repeat([]byte{0xff}, 3<<20))

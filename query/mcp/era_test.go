@@ -16,8 +16,8 @@ const (
 
 var legacies = []string{"2025-03-26", "2025-06-18", "2025-11-25"}
 
-// modern makes a request of the modern era; members are those of its params
-// beside _meta.
+// modern builds a request of the modern era; members are the members of its
+// params in addition to _meta.
 func (s *surface) modern(method, name, members string) *request {
 	if members != "" {
 		members += ","
@@ -34,7 +34,8 @@ func (s *surface) legacy(method, params string) *request {
 	return s.request(`{"jsonrpc":"2.0","id":1,"method":"` + method + `","params":{` + params + `}}`)
 }
 
-// MCP-02, MCP-05, MCP-11: each legacy version is taken, and none.
+// MCP-02, MCP-05, MCP-11: each legacy version is accepted, and so is no
+// version.
 func TestLegacyVersions(t *testing.T) {
 	s := serve(t)
 	for _, version := range append([]string{""}, legacies...) {
@@ -56,8 +57,8 @@ func TestLegacyVersions(t *testing.T) {
 	}
 }
 
-// MCP-10a, MCP-11, MCP-13: initialize echoes a version that is known, and
-// gives another for one that is not.
+// MCP-10a, MCP-11, MCP-13: initialize echoes a known version, and answers an
+// unknown one with another.
 func TestInitialize(t *testing.T) {
 	s := serve(t)
 	for asked, want := range map[string]string{
@@ -75,8 +76,8 @@ func TestInitialize(t *testing.T) {
 	}
 }
 
-// Clients of both eras, like mcp-remote, send the header of the modern one
-// with a legacy initialize, before they know which is spoken. It has to agree.
+// Clients of both eras, like mcp-remote, send the header of the modern era with
+// a legacy initialize, before they know which one is spoken. It must match.
 func TestInitializeOfBothEras(t *testing.T) {
 	s := serve(t)
 	initialize := func() *request {
@@ -84,11 +85,10 @@ func TestInitializeOfBothEras(t *testing.T) {
 	}
 	initialize().with("mcp-method", "initialize").send().wantResult(t)
 	initialize().with("mcp-method", "ping").send().wantError(t, http.StatusBadRequest, -32020)
-	initialize().with("mcp-method", "").with("mcp-name", "echo").send().wantResult(t) // names nothing that initialize has
+	initialize().with("mcp-method", "").with("mcp-name", "echo").send().wantResult(t) // initialize has no name to compare
 }
 
-// MCP-02, MCP-07, choices 54: a version that is none of ours is 400 with those
-// that are.
+// MCP-02, MCP-07, choices 54: an unknown version is 400 with the known ones.
 func TestUnknownVersion(t *testing.T) {
 	s := serve(t)
 	for _, version := range []string{"2024-11-05", "2026-07-29", "1900-01-01", "nonsense", strings.Repeat("9", 5000)} {
@@ -103,8 +103,8 @@ func TestUnknownVersion(t *testing.T) {
 	s.request(`[{"jsonrpc":"2.0","id":1,"method":"ping"}]`).with("MCP-Protocol-Version", "2024-11-05").send().wantError(t, http.StatusBadRequest, -32022)
 }
 
-// MCP-02, MCP-03, MCP-04, choices 54, checklist 32: the modern era says in its
-// headers what its body says.
+// MCP-02, MCP-03, MCP-04, choices 54, checklist 32: in the modern era the
+// headers must match the body.
 func TestModernHeaders(t *testing.T) {
 	s := serve(t)
 	const mismatch, params = -32020, -32602

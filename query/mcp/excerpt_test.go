@@ -15,7 +15,7 @@ import (
 	"preismon/query"
 )
 
-// export is a CSV file of so many rows after its header.
+// export returns a CSV file with the given number of rows after its header.
 func export(rows int) (content string, lines []string) {
 	lines = []string{"itemId;site;price;title"}
 	for i := range rows {
@@ -31,8 +31,8 @@ func texts(all []any) (out []string) {
 	return out
 }
 
-// A large file comes as a preview at a price that an agent can pay, and its
-// lines by ranges, as an argument and by the link.
+// A large file comes as a preview that costs an agent little, and its lines
+// come by ranges, through an argument and through the link.
 func TestALargeFileIsPreviewed(t *testing.T) {
 	a, count := newAgents(t, newMarket()), tokens(t)
 	content, lines := export(9_300)
@@ -61,7 +61,8 @@ func TestALargeFileIsPreviewed(t *testing.T) {
 		if diff := cmp.Diff(lines[11:111], texts(list(next, "lines"))); diff != "" || next["from"] != 12.0 || next["to"] != 111.0 {
 			t.Errorf("the link: %v to %v: %s", next["from"], next["to"], diff)
 		}
-		// Ranges, each going on where the one before it ended, are the whole.
+		// Ranges that each continue where the previous one ended are the whole
+		// file.
 		read := []string{}
 		for from := 2; from <= len(lines); {
 			x := at(agent.call(tool, object{"orderId": 5, "lines": fmt.Sprintf("%d-%d", from, from+4_999)}).ok(), "excerpt")
@@ -88,7 +89,8 @@ func TestALargeFileIsPreviewed(t *testing.T) {
 	}
 }
 
-// A small file that lines are asked of is told to be complete when all are there.
+// A small file whose lines are requested is reported as complete when all are
+// there.
 func TestTheLinesOfASmallFile(t *testing.T) {
 	a := newAgents(t, newMarket())
 	long := strings.Repeat("ü", 2_500)
@@ -116,7 +118,7 @@ func TestTheLinesOfASmallFile(t *testing.T) {
 	}
 }
 
-// pack makes a ZIP file of parts, each a name and a text.
+// pack builds a ZIP file of parts, each a name and a text.
 func pack(t *testing.T, parts ...[2]string) []byte {
 	t.Helper()
 	var b bytes.Buffer
@@ -131,7 +133,7 @@ func pack(t *testing.T, parts ...[2]string) []byte {
 	return b.Bytes()
 }
 
-// A workbook shows its first sheet, and a ZIP file what is in it.
+// A workbook shows its first sheet, and a ZIP file its contents.
 func TestThePreviewOfSheetsAndPacks(t *testing.T) {
 	a := newAgents(t, newMarket())
 
@@ -159,8 +161,8 @@ func TestThePreviewOfSheetsAndPacks(t *testing.T) {
 	}
 }
 
-// RSRC-02, VIS-04: the link is in no list, and leads nobody to a file that he
-// may not read.
+// RSRC-02, VIS-04: the link is in no list, and does not lead a caller to a file
+// that it may not read.
 func TestTheLinkOfAFile(t *testing.T) {
 	a := newAgents(t, newMarket())
 	content, _ := export(1_000)
@@ -187,7 +189,7 @@ func TestTheLinkOfAFile(t *testing.T) {
 	if strings.Contains(old.body, "resource_link") || !strings.Contains(old.body, link) {
 		t.Errorf("%.500s", old.body)
 	}
-	// Who sees an order in part reads no file of it.
+	// An account that sees a part of an order reads no file of it.
 	for _, account := range []contracts.AccountID{oneOrder, sitesOnly} {
 		tool := a.agent(account).call("download_order_export_file", object{"orderId": 5})
 		read := a.agent(account).send("resources/read", object{"uri": link}).reply(t)

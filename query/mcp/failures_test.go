@@ -35,8 +35,8 @@ func wantProblem(t testing.TB, result map[string]any, status int, code string) m
 	return problem
 }
 
-// MCP-16a: a tool that fails says so in its result. Nothing of the cause of
-// a fault of ours is told, and it is logged.
+// MCP-16a: a tool that fails says so in its result. The cause of an internal
+// fault is logged and not shown.
 func TestToolErrors(t *testing.T) {
 	s := serve(t)
 	for _, c := range []struct {
@@ -83,8 +83,8 @@ func TestPanicOfAPrompt(t *testing.T) {
 	}
 }
 
-// MCP-09: what an account may not read, or what is away, is said in HTTP too
-// where no tool can say it; not within a batch.
+// MCP-09: what an account may not read, or what is unavailable, is also
+// reported by the HTTP status where no tool can report it; not within a batch.
 func TestFailuresOfResources(t *testing.T) {
 	var fails error
 	s := serve(t, func(set *settings) {
@@ -114,8 +114,8 @@ func TestFailuresOfResources(t *testing.T) {
 	}
 }
 
-// MCP-08: an account that is not good any more must get another token, even
-// when a tool finds it out.
+// MCP-08: an account that is no longer valid must get another token, even when
+// only a tool notices.
 func TestAccountNotGoodAnyMore(t *testing.T) {
 	a := serve(t).legacy("tools/call", `"name":"disabled"`).send()
 	a.wantError(t, http.StatusUnauthorized, http.StatusUnauthorized)
@@ -124,8 +124,8 @@ func TestAccountNotGoodAnyMore(t *testing.T) {
 	}
 }
 
-// A call in progress ends when its session is revoked, and so does a batch:
-// the client is told to get another token. Choice 67.
+// A running call ends when its session is revoked, and so does a batch: the
+// client is told to get another token. Choice 67.
 func TestCallsDoNotOutliveTheirToken(t *testing.T) {
 	for name, body := range map[string]string{
 		"call":  `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"waits"}}`,
@@ -150,8 +150,8 @@ func TestCallsDoNotOutliveTheirToken(t *testing.T) {
 	}
 }
 
-// Nothing of a POST stays behind it, however it ends: a bubble of synctest
-// does not end before its goroutines.
+// A POST leaves nothing behind, however it ends: a synctest bubble does not end
+// before its goroutines.
 func TestNothingStays(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, h := handlerOf(t)
@@ -177,14 +177,14 @@ func TestNothingStays(t *testing.T) {
 	})
 }
 
-// incoming is the request as a handler sees it.
+// incoming returns the request as a handler sees it.
 func (r *request) incoming(ctx context.Context) *http.Request {
 	in := httptest.NewRequestWithContext(ctx, r.method, "http://"+r.host+"/mcp", strings.NewReader(r.body))
 	in.Header = r.header
 	return in
 }
 
-// Who leaves ends what he asked for, in each era.
+// A client that leaves ends its request, in each era.
 func TestClientLeaves(t *testing.T) {
 	s := serve(t)
 	for _, r := range []*request{
@@ -222,7 +222,8 @@ func TestClientLeaves(t *testing.T) {
 	}
 }
 
-// A refusal names all that is wrong, each once, not what was found first.
+// A refusal names everything that is wrong, each fault once, not just the first
+// one.
 func TestAllFaultsOfACallAreNamed(t *testing.T) {
 	a := newAgents(t, newMarket()).agent(whole)
 	for _, c := range []struct {
@@ -241,7 +242,8 @@ func TestAllFaultsOfACallAreNamed(t *testing.T) {
 			object{"since": "then", "until": "later", "kind": "UP", "timezone": "Nowhere", "asinLocale": "de", "limit": 0},
 			[]string{"since:", "until:", "kind:", "timezone:", "asinLocale:", "limit:"},
 		},
-		// Faults of form and of meaning, and none that follows from another.
+		// Faults of form and of meaning, and none that only follows from
+		// another.
 		{"list_results", object{"latestPerPair": "true", "latestObservationPerPair": true, "limit": "5", "ean": "1", "sort": "up", "capturedFrom": "soon"}, []string{"latestPerPair: ", "boolean true", "limit:", "ean:", "sort:", "capturedFrom:"}},
 		{"list_results", object{"limit": "5", "capturedFrom": "2026-11-01"}, []string{"limit:", "needs a selector"}},
 		{"list_results", object{"sort": "up", "capturedFrom": "2026-11-01"}, []string{"sort:", "needs a selector"}},
@@ -271,8 +273,8 @@ func TestAllFaultsOfACallAreNamed(t *testing.T) {
 	}
 }
 
-// A fault of form is none of meaning as well, and what a tool does not have is
-// answered with what it has.
+// A fault of form is not reported again as one of meaning, and for an unknown
+// argument the answer lists the known ones.
 func TestNothingFollowsFromAFault(t *testing.T) {
 	a := newAgents(t, newMarket()).agent(whole)
 	for _, c := range []struct {

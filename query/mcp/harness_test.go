@@ -52,14 +52,15 @@ type settings struct {
 	revocations auth.Revocations
 	catalogue   mcp.Catalogue
 	called      func(mcp.Called)
-	unchecked   bool // answers that are too large to be kept for a check
+	unchecked   bool // answers are too large to be kept for a check
 }
 
 func serve(t testing.TB, change ...func(*settings)) *surface {
 	t.Helper()
 	s, h := handlerOf(t, change...)
 	h = edge(h)
-	// Each exchange of each test is held against the contract, whoever its client is.
+	// Each exchange of each test is checked against the contract, whatever its
+	// client.
 	if !s.unchecked {
 		h = check.Handler(h, func(err error) { t.Error(err) })
 	}
@@ -68,7 +69,7 @@ func serve(t testing.TB, change ...func(*settings)) *surface {
 	return s
 }
 
-// handlerOf makes the handler alone.
+// handlerOf returns only the handler.
 func handlerOf(t testing.TB, change ...func(*settings)) (*surface, http.Handler) {
 	t.Helper()
 	s := &surface{t: t, revoked: &revocations{ids: map[string]bool{}}, log: &logBuffer{}, calls: &calls{left: make(chan error, 1), began: make(chan struct{}, 1)}}
@@ -96,7 +97,7 @@ func handlerOf(t testing.TB, change ...func(*settings)) (*surface, http.Handler)
 	return s, h
 }
 
-// edge gives answers the headers that the one of the service does.
+// edge gives answers the headers that the service's edge adds.
 func edge(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("X-Request-Id", "request-1")
@@ -177,14 +178,14 @@ func (s *surface) token(change ...func(*auth.Grant)) string {
 
 func (s *surface) issuer() string { return baseURL }
 
-// answer is what came back for a POST.
+// answer is the response to a POST.
 type answer struct {
 	status int
 	header http.Header
 	body   string
 }
 
-// request is a POST to be changed before it is sent.
+// request is a POST that can be changed before it is sent.
 type request struct {
 	method, body string
 	host         string
@@ -297,7 +298,7 @@ func (a answer) wantResult(t testing.TB) map[string]any {
 	return r.Result
 }
 
-// raw sends a POST past net/http's client, which does not send every host.
+// raw sends a POST without net/http's client, which does not send every host.
 func (r *request) raw() answer {
 	r.t.Helper()
 	conn, err := net.Dial("tcp", r.s.Listener.Addr().String())

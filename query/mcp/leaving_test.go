@@ -18,8 +18,8 @@ import (
 	"preismon/query/auth"
 )
 
-// TestLeavingFreesAll: of calls whose clients leave nothing is there a second
-// later, no statement in ClickHouse and no goroutine.
+// TestLeavingFreesAll: a second after clients left, nothing is left of their
+// calls, no statement in ClickHouse and no goroutine.
 func TestLeavingFreesAll(t *testing.T) {
 	d := newDemo(t, func(set *agentSettings) { set.throttle.HeavyAtOnce = 64 })
 	opt, err := clickhouse.ParseDSN(d.db.AdminDSN)
@@ -29,7 +29,7 @@ func TestLeavingFreesAll(t *testing.T) {
 	t.Cleanup(func() { _ = conn.Close() })
 	client := &http.Client{Transport: &http.Transport{}}
 	order, site := d.order(askedOrder).OrderID, d.siteNamed(askedSite)
-	d.running(t, conn) // its connection is there
+	d.running(t, conn) // opens its connection
 	d.agents.Client().CloseIdleConnections()
 	time.Sleep(time.Second)
 	before := runtime.NumGoroutine()
@@ -65,7 +65,7 @@ func TestLeavingFreesAll(t *testing.T) {
 		leave()
 		asking.Wait()
 		client.CloseIdleConnections()
-		const spare = 5 // of pools, which come and go
+		const spare = 5 // for pools, which vary
 		for d.running(t, conn) > 0 || runtime.NumGoroutine() > before+spare {
 			if time.Since(left) > time.Second {
 				t.Fatalf("%s: %d statements, %d goroutines of %d", q.tool, d.running(t, conn), runtime.NumGoroutine(), before)
@@ -83,7 +83,7 @@ func (d *demo) running(t *testing.T, conn driver.Conn) (n uint64) {
 	return n
 }
 
-// askFor calls a tool for as long as ctx lasts, whatever comes of it.
+// askFor calls a tool while ctx lasts, whatever the result.
 func (d *demo) askFor(ctx context.Context, client *http.Client, tool string, arguments object) {
 	body, _ := json.Marshal(object{"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": object{"name": tool, "arguments": arguments}})
 	issued, err := d.agents.auth.Issue(auth.Grant{Account: d.who, Audience: baseURL + "/mcp", Lifetime: time.Hour, Scopes: []string{"mcp"}, Client: "c", Session: "s"})

@@ -26,7 +26,7 @@ func (m *market) CountFiles(_ context.Context, _ query.Visibility, of query.File
 }
 
 func (m *market) CountFilesOf(context.Context, query.Visibility, []contracts.OrderID, int) ([]query.FileCount, error) {
-	return nil, nil // no tool asks
+	return nil, nil // no tool calls it
 }
 
 func (m *market) NewestFiles(context.Context, query.Visibility, []contracts.OrderID, int, int) ([]query.FileEntry, error) {

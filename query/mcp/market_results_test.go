@@ -25,7 +25,7 @@ func (m *market) Results(ctx context.Context, v query.Visibility, q *query.Resul
 	return nil
 }
 
-// Tally is not asked: no read of this market has so many rows.
+// Tally is never called: no read of this market has so many rows.
 func (m *market) Tally(context.Context, query.Visibility, *query.ResultsQuery) ([]query.SiteTally, error) {
 	panic("a market has few rows")
 }
@@ -105,7 +105,7 @@ func blockOf(rows []observed) *query.Block {
 	return b
 }
 
-// RowsAtMost knows no index.
+// RowsAtMost has no index.
 func (m *market) RowsAtMost(context.Context, query.Visibility, *query.ResultsQuery) (query.AtMost, error) {
 	return query.AtMost{}, nil
 }

@@ -17,7 +17,7 @@ import (
 // the same rules as in the tables.
 type market struct {
 	mu             sync.Mutex
-	query.ExtStore // MCP asks little of it
+	query.ExtStore // MCP uses little of it
 
 	sites    []contracts.Site
 	items    []contracts.Item
@@ -27,9 +27,9 @@ type market struct {
 	data     []contracts.CustomerData
 	prices   []contracts.ReferencePrices
 	files    []query.FileEntry
-	// slow says whether a read of results takes longer than it may.
+	// slow reports whether a read of results takes longer than it may.
 	slow  func(*query.ResultsQuery) bool
-	asked int // for what an account sees: once a read
+	asked int // how often an account's access was read: one time per request
 }
 
 // observed is one offer, or an outcome without one.
@@ -50,13 +50,13 @@ func (m *market) compare(a, b observed) int {
 	return cmp.Or(b.at.Compare(a.at), cmp.Compare(a.Item, b.Item), cmp.Compare(a.Site, b.Site), cmp.Compare(a.seq, b.seq), cmp.Compare(a.offer, b.offer))
 }
 
-// sees tells whether an order, or a pair of one, is visible.
+// sees reports whether an order, or a pair of it, is visible.
 func sees(v query.Visibility, o contracts.Order, site contracts.SiteKey) bool {
 	return o.MandateID == v.Mandate && (v.Scope.AllOrders || slices.Contains(v.Scope.Orders, o.OrderID)) &&
 		(site == "" || v.Scope.AllSites || slices.Contains(v.Scope.Sites, site))
 }
 
-// pairs are the visible pairs under selectors.
+// pairs returns the visible pairs under selectors.
 func (m *market) pairs(v query.Visibility, s query.Selectors) map[contracts.Pair][]contracts.OrderID {
 	all := map[contracts.Pair][]contracts.OrderID{}
 	for _, o := range m.orders {

@@ -47,7 +47,7 @@ func TestConfig(t *testing.T) {
 	}
 }
 
-// Nothing is made without what it needs.
+// Missing dependencies are refused.
 func TestNewNeedsItsDependencies(t *testing.T) {
 	cfg := mcp.Defaults()
 	cfg.BaseURL, cfg.Build = baseURL, build

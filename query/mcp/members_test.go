@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// Every member of every output schema says what it is, so that an agent need
+// Every member of every output schema has a description, so that an agent need
 // not guess from its name.
 func TestEveryMemberOfAnAnswerIsDescribed(t *testing.T) {
 	members := 0

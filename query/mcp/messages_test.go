@@ -14,8 +14,8 @@ import (
 	"preismon/query/auth"
 )
 
-// What is no message of JSON-RPC is refused with 400 and an error of
-// JSON-RPC: MCP-07, MCP-15, choices 54.
+// Bodies that are no JSON-RPC messages are refused with 400 and a JSON-RPC
+// error: MCP-07, MCP-15, choices 54.
 func TestMalformedBodies(t *testing.T) {
 	deep := func(n int) string {
 		return `{"jsonrpc":"2.0","id":1,"method":"ping","params":{"a":` + strings.Repeat("[", n-2) + strings.Repeat("]", n-2) + `}}`
@@ -86,7 +86,7 @@ func TestMalformedBodies(t *testing.T) {
 	}
 }
 
-// What is unusual and still a message is answered.
+// Messages that are unusual but valid are answered.
 func TestUnusualBodies(t *testing.T) {
 	s := serve(t)
 	for name, c := range map[string]struct{ body, id string }{
@@ -119,7 +119,7 @@ func batchOf(n int, members string) string {
 	return "[" + strings.Join(all, ",") + "]"
 }
 
-// Only POST: choices 54, checklist 32.
+// Only POST is accepted: choices 54, checklist 32.
 func TestMethodsOfHTTP(t *testing.T) {
 	s := serve(t)
 	for _, method := range []string{"GET", "DELETE", "PUT", "PATCH", "OPTIONS"} {
@@ -132,7 +132,7 @@ func TestMethodsOfHTTP(t *testing.T) {
 	}
 }
 
-// MCP-01b, MCP-15: no other content type than JSON, and no compression.
+// MCP-01b, MCP-15: only JSON is accepted, without compression.
 func TestContentTypes(t *testing.T) {
 	const ping = `{"jsonrpc":"2.0","id":1,"method":"ping"}`
 	s := serve(t)
@@ -149,7 +149,8 @@ func TestContentTypes(t *testing.T) {
 	}
 }
 
-// LIM, choices 32 and 46: a body has at most 1 MiB, and both sizes are told.
+// LIM, choices 32 and 46: a body has at most 1 MiB, and a refusal states both
+// sizes.
 func TestBodyLimit(t *testing.T) {
 	s := serve(t)
 	body := func(size int) string {
@@ -169,9 +170,9 @@ func TestBodyLimit(t *testing.T) {
 		return answer{resp.StatusCode, resp.Header, string(text)}, errors.Join(err, resp.Body.Close())
 	}
 	s.post(body(1 << 20)).wantResult(t)
-	for _, c := range []struct{ size, length int64 }{{1<<20 + 1, 1<<20 + 1}, {1<<20 + 1, -1}, {1<<20 + 100_000, -1}} { // reading stops at one byte more
+	for _, c := range []struct{ size, length int64 }{{1<<20 + 1, 1<<20 + 1}, {1<<20 + 1, -1}, {1<<20 + 100_000, -1}} { // reading stops after one byte more
 		got, err := send(c.size, c.length)
-		for try := 1; err != nil && try < 5; try++ { // who sends on while it is refused may lose the answer (RFC 9112, section 9.6)
+		for try := 1; err != nil && try < 5; try++ { // a client that keeps sending while it is refused may miss the answer (RFC 9112, section 9.6)
 			got, err = send(c.size, c.length)
 		}
 		must(t, err)
@@ -183,7 +184,7 @@ func TestBodyLimit(t *testing.T) {
 	}
 }
 
-// Whatever is posted, the answer is JSON-RPC and never a fault of ours.
+// Whatever is posted, the answer is JSON-RPC and never an internal error.
 func FuzzMessages(f *testing.F) {
 	for _, body := range []string{
 		``, `{}`, `[]`, `[{}]`, `{"jsonrpc":"2.0","id":1,"method":"ping"}`, `{"jsonrpc":"2.0","id":"a","method":"tools/call","params":{"name":"echo","arguments":{"a":[1,{"b":null}]}}}`,

@@ -8,8 +8,8 @@ import (
 	"preismon/contracts"
 )
 
-// named adds items with names to order 5, from id 100 on, and one that only
-// mandate 2 sees.
+// named adds items with names to order 5, with ids from 100 on, and one that
+// only mandate 2 sees.
 func named(names ...string) *market {
 	m := newMarket()
 	for i, name := range names {
@@ -22,7 +22,7 @@ func named(names ...string) *market {
 	return m
 }
 
-// An agent finds a product by what people call it, in one call.
+// An agent finds a product in one call by what people call it.
 func TestItemsByName(t *testing.T) {
 	m := named("Ibuprofen 400 mg", "Ibuprofen 600 mg", "Crème Café", "Straßenkreide", "Dolo-Ibuprofenol 400", "Zahnbürste")
 	m.data = append(m.data, contracts.CustomerData{MandateID: 1, ItemID: 101, Category: "pain"})
@@ -56,7 +56,7 @@ func TestItemsByName(t *testing.T) {
 	a.call("list_items", object{"name": "!!"}).failed("MVP_VALIDATION_ERROR")
 }
 
-// Pages of a search hold every match once, and each tells how many there are.
+// Pages of a search have every match once, and each says how many there are.
 func TestItemsByNameInPages(t *testing.T) {
 	var names []string
 	for i := range 25 {

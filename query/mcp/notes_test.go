@@ -5,8 +5,9 @@ import (
 	"testing"
 )
 
-// A selector that names nothing is said to be one, with what is similar of
-// what the caller sees; what others see is as what does not exist.
+// A note reports a selector that names nothing, with similar keys among those
+// that the caller sees; what only others see is treated like what does not
+// exist.
 func TestAWrongKeyIsSaidToBeOne(t *testing.T) {
 	a := newAgents(t, newMarket())
 	for _, c := range []struct {
@@ -52,8 +53,8 @@ func TestAWrongKeyIsSaidToBeOne(t *testing.T) {
 	}
 }
 
-// VIS-03: nobody learns from a note what others see, or what his account may
-// not list.
+// VIS-03: no note reveals what others see, or what the caller's account may not
+// list.
 func TestNotesTellNothingOfOthers(t *testing.T) {
 	a := newAgents(t, newMarket())
 	foreign := func(site, order, item string) (all []string) {

@@ -14,8 +14,8 @@ import (
 	"preismon/query/mcp"
 )
 
-// TestToolsAreObserved: of each call is told how it ended, and it is a span
-// of its request's trace.
+// TestToolsAreObserved: each call is reported with its result, and is a span in
+// its request's trace.
 func TestToolsAreObserved(t *testing.T) {
 	t.Parallel()
 	spans := tracetest.NewSpanRecorder()

@@ -32,7 +32,7 @@ func wide() *market {
 }
 
 // An answer that is too large for an agent keeps the records that fit: they are
-// read once, and the next page goes on after them.
+// read one time, and the next page continues after them.
 func TestLargeAnswersAreReadOnce(t *testing.T) {
 	m := wide()
 	agent := newAgents(t, m).agent(whole)

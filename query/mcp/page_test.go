@@ -13,7 +13,7 @@ import (
 	"preismon/query/explorer"
 )
 
-// shown is what the page takes from an address.
+// shown is what the page reads from an address.
 type shown struct {
 	View, Site, Items string
 	Hours             int
@@ -26,7 +26,7 @@ type shown struct {
 	Unread            []string
 }
 
-// recall has the modules of the page read addresses of it.
+// recall has the page's modules read its addresses.
 func recall(t *testing.T, addresses []string) (all []shown) {
 	t.Helper()
 	var parts []string
@@ -47,8 +47,8 @@ func recall(t *testing.T, addresses []string) (all []shown) {
 	return all
 }
 
-// Each answer carries the address of the page that shows the same to people,
-// and the page reads all of it.
+// Each answer has the address of the page that shows the same to people, and
+// the page reads all of it.
 func TestThePageWithTheSameQuestion(t *testing.T) {
 	ms := func(text string) int64 {
 		instant, err := time.Parse(time.RFC3339, text)
@@ -117,10 +117,10 @@ func TestThePageWithTheSameQuestion(t *testing.T) {
 	}
 	for i, got := range recall(t, pages) {
 		want := cases[i].want
-		if want.Zone == "" { // that of whoever opens the page
+		if want.Zone == "" { // the zone of the person that opens the page
 			want.Zone = got.Zone
 		}
-		if want.From == 0 { // what the page shows without a window
+		if want.From == 0 { // the page's default without a window
 			want.Hours = 168
 		}
 		if age := time.Since(time.UnixMilli(got.To)); want.To == untilNow && age > -time.Minute && age < time.Minute {

@@ -12,8 +12,8 @@ import (
 	"preismon/query/mcp"
 )
 
-// Reliability 33: what strangers wrote is shown without what cannot be seen,
-// and not without end.
+// Reliability 33: texts written by strangers are shown without invisible
+// characters, and with a limited length.
 func TestTextsOfStrangers(t *testing.T) {
 	long := strings.Repeat("é", 600)
 	for in, want := range map[string]string{
@@ -36,7 +36,7 @@ func TestTextsOfStrangers(t *testing.T) {
 	}
 }
 
-// Nothing to change costs no copy.
+// Text that needs no change is not copied.
 func TestPresentableTextStaysWhereItIs(t *testing.T) {
 	in := []byte(`{"a":"b","c":"größer"}`)
 	got, err := mcp.Presentable(in)
@@ -45,7 +45,7 @@ func TestPresentableTextStaysWhereItIs(t *testing.T) {
 	}
 }
 
-// Same JSON but for its texts, which are clean.
+// The JSON is the same except for its texts, which are clean.
 func FuzzPresentable(f *testing.F) {
 	f.Add(`{"name":"a\u202eb","nextCursor":"` + strings.Repeat("x", 600) + `","n":1e9}`)
 	f.Add(`["\\\"","\\",""]`)
@@ -74,7 +74,7 @@ func unmarshal(text []byte, into any) error {
 	return d.Decode(into)
 }
 
-// cleaned is what Presentable must give, the slow way.
+// cleaned is what Presentable must return, computed the slow way.
 func cleaned(v any, name string) any {
 	switch v := v.(type) {
 	case string:

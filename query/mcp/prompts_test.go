@@ -27,7 +27,7 @@ func (a *agent) prompts() (all []listedPrompt) {
 	return reply.Result.Prompts
 }
 
-// task gets a prompt's text.
+// task returns a prompt's text.
 func (a *agent) task(name string, arguments map[string]string) string {
 	a.t.Helper()
 	var reply struct {
@@ -46,14 +46,14 @@ func (a *agent) task(name string, arguments map[string]string) string {
 	return reply.Result.Messages[0].Content.Text
 }
 
-// promptValues are good values of the arguments of prompts.
+// promptValues are valid values of the arguments of prompts.
 var promptValues = map[string]string{
 	"site": "shop-one", "orderId": "5", "itemId": "11", "ean": "4006381333931", "pzn": "01234562", "asin": "B000000001", "asinLocale": "de",
 	"capturedFrom": "2026-11-01", "capturedTo": "2026-11-20", "timezone": "Europe/Berlin", "capturedAt": "2026-11-01T08:00:00Z",
 	"candidatePrice": "9.99", "currencyCode": "EUR", "country": "DE", "includeCustomerReference": "true",
 }
 
-// products counts how a prompt is told what product it is about.
+// products counts how many arguments name the product.
 func products(given map[string]string) (n int) {
 	for _, name := range []string{"itemId", "ean", "pzn", "asin"} {
 		if given[name] != "" {
@@ -86,7 +86,7 @@ func TestPrompts(t *testing.T) {
 				}
 			}
 			if choice%7 != 0 && choice != 1<<len(p.Arguments)-1 && choice&(choice-1) != 0 {
-				continue // a share of the choices, none, each alone, and all
+				continue // a share of the choices: none, each alone, and all
 			}
 			if (given["asin"] == "") != (given["asinLocale"] == "") {
 				if r := agent.send("prompts/get", object{"name": p.Name, "arguments": given}).reply(t); r.Error == nil || r.Error.Code != -32602 {
@@ -100,7 +100,7 @@ func TestPrompts(t *testing.T) {
 			text := agent.task(p.Name, given)
 			for name, value := range given {
 				printed := `"` + value + `"`
-				if name == "includeCustomerReference" { // a boolean of the call, not a text
+				if name == "includeCustomerReference" { // a boolean of the call, not a string
 					printed = name + "=" + value
 				}
 				if !strings.Contains(text, printed) {
@@ -135,7 +135,7 @@ func TestPrompts(t *testing.T) {
 	}
 }
 
-// both are the same account in either era.
+// both returns the same account in each era.
 func both(a *agents) []*agent { return []*agent{a.agent(whole), a.legacy(whole)} }
 
 type agentCall struct {
@@ -143,7 +143,7 @@ type agentCall struct {
 	params object
 }
 
-// ordered tells whether all words are in the text, in this order.
+// ordered reports whether all words are in the text, in this order.
 func ordered(text string, words ...string) bool {
 	for _, w := range words {
 		i := strings.Index(text, w)
@@ -176,8 +176,8 @@ func TestAnalyzeBuybox(t *testing.T) {
 	}
 }
 
-// GEN-G1 to GEN-G5, VIS-03: told where agents look first, and in the task for
-// a time alone.
+// GEN-G1 to GEN-G5, VIS-03: the guidance is where agents look first, and in the
+// task for which only a time is given.
 func TestGuidanceForATimeOnly(t *testing.T) {
 	a := newAgents(t, newMarket())
 	var modern, legacy string
@@ -210,8 +210,8 @@ func TestGuidanceForATimeOnly(t *testing.T) {
 }
 
 // What a client fills in cannot pass for a part of the task: it must be a value
-// of its argument, all that are not are named at once, and no task is given
-// with a call that would be refused.
+// of its argument, all invalid values are named together, and no task is
+// returned with a call that would be refused.
 func TestPromptsRefuseWhatTheirCallsWould(t *testing.T) {
 	a := newAgents(t, newMarket()).agent(whole)
 	for _, c := range []struct {
@@ -248,7 +248,7 @@ var (
 	printedPair = regexp.MustCompile(`\b([a-zA-Z]+)=("[^"]*"|true|false|[0-9]+(?:\.[0-9]+)?)`)
 )
 
-// Every call that a task prints is one that its tool takes.
+// Every call that a task prints is accepted by its tool.
 func TestEveryCallOfAPromptIsTaken(t *testing.T) {
 	a := newAgents(t, newMarket()).agent(whole)
 	required := map[string][]string{}
@@ -309,8 +309,8 @@ func TestEveryCallOfAPromptIsTaken(t *testing.T) {
 	}
 }
 
-// A task whose calls would be refused is refused itself: of an order that the caller
-// does not see, and to who may not read what it is about.
+// A task whose calls would be refused is refused itself: for an order that the
+// caller does not see, and for a caller that may not read its subject.
 func TestTasksThatWouldBeRefused(t *testing.T) {
 	agents := newAgents(t, newMarket())
 	for _, c := range []struct {
@@ -340,7 +340,7 @@ func TestNewestRowsOfAPromptAreTaken(t *testing.T) {
 		items  int
 		prompt string
 		given  map[string]string
-		with   string // the argument that the task asks for; empty: none
+		with   string // the argument that the task requires; empty: none
 	}{
 		{1_000, "analyze-buybox", map[string]string{"site": "market-de"}, "latestPerPair"},
 		{1_000, "analyze-buybox", nil, "latestPerPair"},

@@ -10,7 +10,7 @@ import (
 )
 
 // Each record of the quality of an order says when the next capture of its pair
-// is due, where both the newest and how often are known.
+// is due, if both the newest capture and the interval are known.
 func TestQualitySaysWhenThePairIsDue(t *testing.T) {
 	a := newAgents(t, newMarket()).agent(whole)
 	const tool = "list_order_observation_quality"
@@ -47,8 +47,8 @@ func TestQualitySaysWhenThePairIsDue(t *testing.T) {
 }
 
 // The first page of the quality of an order counts all its pairs by site and
-// reason, whatever is asked to be listed, and says when the next capture is
-// due; of one item it has the pairs of that alone.
+// reason, whatever part of them is listed, and says when the next capture is
+// due; for one item it has only the pairs of that item.
 func TestQualityBySiteReasonAndItem(t *testing.T) {
 	a := newAgents(t, newMarket()).agent(whole)
 	const tool = "list_order_observation_quality"
@@ -59,7 +59,7 @@ func TestQualityBySiteReasonAndItem(t *testing.T) {
 		}
 		return all
 	}
-	counted := func(answer object) map[string]any { // of the rows, as the summary has them
+	counted := func(answer object) map[string]any { // from the rows, in the form of the summary
 		all := map[string]any{}
 		for _, r := range list(answer, "data") {
 			site, code := at(r, "site").(string), at(r, "reasonCode").(string)
@@ -127,7 +127,7 @@ func TestQualityBySiteReasonAndItem(t *testing.T) {
 	if note := a.call(tool, object{"orderId": 5, "itemId": 15}).ok()["note"]; note == nil {
 		t.Error("an item of others has no note")
 	}
-	// VIS-03: who sees a part is told of that part.
+	// VIS-03: a caller that sees a part gets the counts of that part.
 	part := newAgents(t, newMarket()).agent(oneOrder).call(tool, object{"orderId": 5}).ok()
 	if diff := cmp.Diff(counted(part), reasons(part)); diff != "" {
 		t.Errorf("a part: %s", diff)

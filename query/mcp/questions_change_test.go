@@ -278,7 +278,8 @@ func questionsOfChange() []question {
 	}
 }
 
-// positionsOf are the records of an answer of get_market_price_position, a text each.
+// positionsOf returns the records of an answer of get_market_price_position,
+// each as a text.
 func positionsOf(answer object) (all []string) {
 	for _, r := range list(answer, "data") {
 		all = append(all, fmt.Sprint(at(r, "itemId"), " ", at(r, "country"), " ", at(r, "ownPrice"), " ", at(r, "cheapest", "price"), " ", at(r, "currencyCode"), " ", at(r, "cheapest", "merchant")))

@@ -13,7 +13,7 @@ const (
 	weeklyExport = "Preisexport wöchentlich (Excel)"
 )
 
-// questionsOfFiles are about what is in archived files.
+// questionsOfFiles are about the contents of archived files.
 func questionsOfFiles() []question {
 	return []question{
 		{
@@ -54,7 +54,7 @@ func questionsOfFiles() []question {
 				answer, _ := a.call("download_order_export_file", object{"orderId": a.order(askedOrder), "exportName": weeklyExport, "latest": true})
 				return fmt.Sprint(at(answer, "excerpt", "header"))
 			},
-			truth: func(d *demo) any { // those of the daily one
+			truth: func(d *demo) any { // the header of the daily export
 				header, _, _ := strings.Cut(strings.TrimPrefix(string(d.newestExport(".csv")), "\ufeff"), "\n")
 				return strings.ReplaceAll(strings.TrimSuffix(header, "\r"), ";", ",")
 			},
@@ -62,8 +62,8 @@ func questionsOfFiles() []question {
 	}
 }
 
-// newestExport is the content of the newest export of the core order whose
-// filename ends so.
+// newestExport returns the content of the newest export of the core order whose
+// filename has the given suffix.
 func (d *demo) newestExport(end string) []byte {
 	var newest contracts.FileArchive
 	for _, e := range d.exports {

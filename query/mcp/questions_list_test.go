@@ -8,7 +8,7 @@ import (
 	"preismon/contracts"
 )
 
-// What the analyst asks about.
+// The subjects of the analyst's questions.
 const (
 	askedEAN   = "2900000000001"
 	askedOrder = "Elektronik Kernsortiment"
@@ -21,7 +21,7 @@ func questions() []question {
 	return slices.Concat(questionsOfNow(), questionsOfChange(), questionsOfFiles(), questionsOfQuality())
 }
 
-// questionsOfNow are about prices as they are, and the orders.
+// questionsOfNow are about current prices, and the orders.
 func questionsOfNow() []question {
 	return []question{
 		{

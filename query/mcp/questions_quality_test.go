@@ -14,7 +14,7 @@ var reasonOf = map[contracts.Outcome]string{
 	contracts.OutcomeUnknown: "UNKNOWN",
 }
 
-// questionsOfQuality are about results that are missing.
+// questionsOfQuality are about missing results.
 func questionsOfQuality() []question {
 	return []question{
 		{
@@ -55,7 +55,7 @@ func questionsOfQuality() []question {
 			ask: func(a *analyst) any {
 				order := a.order(askedOrder)
 				var all []object
-				for _, item := range a.records("list_items", object{"ean": askedEAN}) { // two have it
+				for _, item := range a.records("list_items", object{"ean": askedEAN}) { // two items have it
 					all = append(all, a.records("list_order_observation_quality", object{"orderId": order, "itemId": item["itemId"]})...)
 				}
 				return lines(all, func(r object) string {
@@ -82,8 +82,8 @@ func questionsOfQuality() []question {
 	}
 }
 
-// every is the time between two captures of the core order at a site: as the
-// source counts them, else by the schedule.
+// every returns the time between two captures of the core order at a site: by
+// the source's counters, otherwise by the schedule.
 func (d *demo) every(site contracts.SiteKey) time.Duration {
 	o := d.order(askedOrder)
 	for _, c := range o.Counters {

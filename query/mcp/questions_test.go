@@ -17,26 +17,26 @@ type cost struct{ calls, tokens int }
 // question is one of an analyst's week.
 type question struct {
 	name string
-	asks string // in the analyst's words, who knows names and numbers of products but no keys of ours
-	// before is what it cost when the issue was written, where that was
-	// measured; holds is what it cost at the last change for the better. One
-	// without it is not right yet, or costs more than it may.
+	asks string // in the words of the analyst, who knows names and numbers of products but none of our keys
+	// before is what it cost when the issue was written, if that was measured;
+	// holds is what it cost after the last improvement. A question without
+	// holds is not answered correctly yet, or costs more than it may.
 	before, holds cost
-	beforeWrong   bool               // what was measured then was a wrong answer
+	beforeWrong   bool               // the answer measured then was wrong
 	ask           func(*analyst) any // as an agent that knows what tools, answers and refusals say
-	truth         func(*demo) any    // by every row that was put in
+	truth         func(*demo) any    // from every row that was written
 }
 
-// What an answer may cost.
+// The maximum cost of an answer.
 const (
 	mostCalls  = 4
 	mostTokens = 8_000
 	mostMedian = 2 // calls
 )
 
-// TestQuestions is the scoreboard of the agents: a line for each question. It
-// fails when one that holds is answered wrongly, with more calls, or with more
-// than a twentieth more tokens than at its best.
+// TestQuestions is the scoreboard of the agents, with a line for each question.
+// It fails if one with holds is answered wrongly, with more calls, or with over
+// a twentieth more tokens than at its best.
 func TestQuestions(t *testing.T) {
 	d, count := newDemo(t), tokens(t)
 	var calls, right, within []int
@@ -76,7 +76,7 @@ func TestQuestions(t *testing.T) {
 	t.Logf("questions=%d right=%d within=%d median_calls=%d", len(calls), len(right), len(within), calls[len(calls)/2])
 }
 
-// text is an answer as JSON, to be compared.
+// text returns an answer as JSON, for comparison.
 func text(t testing.TB, v any) string {
 	t.Helper()
 	b, err := json.MarshalIndent(v, "", " ")
@@ -84,7 +84,7 @@ func text(t testing.TB, v any) string {
 	return string(b)
 }
 
-// analyst is a scripted agent on one question.
+// analyst is a scripted agent answering one question.
 type analyst struct {
 	*agent
 	count   func(string) int
@@ -93,10 +93,10 @@ type analyst struct {
 	stopped bool // it gave up
 }
 
-// patience is after how many calls an agent gives up.
+// patience is the number of calls after which an agent gives up.
 const patience = 24
 
-// call uses a tool and pays for the question and the answer.
+// call uses a tool and counts the tokens of the arguments and the answer.
 func (a *analyst) call(name string, arguments object) (members object, refused bool) {
 	a.t.Helper()
 	r := a.agent.call(name, arguments)
@@ -106,13 +106,13 @@ func (a *analyst) call(name string, arguments object) (members object, refused b
 	a.tokens += a.count(name) + a.count(string(asked)) + a.count(string(r.Structured))
 	a.stopped = a.stopped || a.calls >= patience
 	decoder := json.NewDecoder(bytes.NewReader(r.Structured))
-	decoder.UseNumber() // amounts as they are written
+	decoder.UseNumber() // keeps amounts as they are written
 	must(a.t, decoder.Decode(&members))
 	return members, r.IsError
 }
 
-// all gives the answers to a call that together are complete: it follows
-// nextCursor, and sends the attempts of a refusal in place of the call.
+// all returns the answers to a call that together are complete: it follows
+// nextCursor, and sends the attempts of a refusal instead of the call.
 func (a *analyst) all(name string, arguments object) (answers []object) {
 	a.t.Helper()
 	pending := []object{arguments}
@@ -144,7 +144,7 @@ func (a *analyst) all(name string, arguments object) (answers []object) {
 	return answers
 }
 
-// records are the records of all answers to a call.
+// records returns the records of all answers to a call.
 func (a *analyst) records(name string, arguments object) (all []object) {
 	a.t.Helper()
 	for _, answer := range a.all(name, arguments) {
@@ -155,13 +155,13 @@ func (a *analyst) records(name string, arguments object) (all []object) {
 	return all
 }
 
-// site gives the key of a site by its name.
+// site returns the key of a site by its name.
 func (a *analyst) site(name string) any {
 	a.t.Helper()
 	return a.named("list_sites", name)["site"]
 }
 
-// order gives the id of an order by its name.
+// order returns the id of an order by its name.
 func (a *analyst) order(name string) any {
 	a.t.Helper()
 	return a.named("list_orders", name)["orderId"]
@@ -178,7 +178,7 @@ func (a *analyst) named(tool, name string) object {
 	return nil
 }
 
-// lines are one text for each record that is taken, sorted.
+// lines returns a text for each record for which line returns one, sorted.
 func lines(all []object, line func(object) string) []string {
 	out := []string{}
 	for _, r := range all {

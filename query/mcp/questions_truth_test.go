@@ -12,7 +12,7 @@ import (
 	"preismon/contracts"
 )
 
-// utc is an hour of a day of the demo's month.
+// utc returns an hour of a day in the demo's month.
 func utc(day, hour int) time.Time { return time.Date(2026, 3, day, hour, 0, 0, 0, time.UTC) }
 
 func amount(o *contracts.Offer) string { return minor(*o.Price, o.CurrencyCode) }
@@ -21,7 +21,7 @@ func minor(n int64, c contracts.Currency) string {
 	return string(contracts.AppendMinor(nil, n, c.Digits()))
 }
 
-// number is a whole number of an answer; 0: there is none.
+// number returns a whole number of an answer; 0: there is none.
 func number(v any) int64 {
 	text, _ := v.(json.Number)
 	n, _ := text.Int64()
@@ -37,12 +37,12 @@ func (d *demo) siteNamed(name string) contracts.SiteKey {
 	return ""
 }
 
-// pairsOf are the visible pairs of an EAN, at one site or all.
+// pairsOf returns the visible pairs of an EAN, at one site or all.
 func (d *demo) pairsOf(ean string, site contracts.SiteKey) []contracts.Pair {
 	return d.pairs(func(p contracts.Pair) bool { return d.items[p.Item].EAN == ean && (site == "" || p.Site == site) })
 }
 
-// pairsIn are the visible pairs of an order or all, at one site or all.
+// pairsIn returns the visible pairs of an order or all, at one site or all.
 func (d *demo) pairsIn(order string, site contracts.SiteKey) []contracts.Pair {
 	return d.pairs(func(p contracts.Pair) bool {
 		if site != "" && p.Site != site {
@@ -68,7 +68,7 @@ func (d *demo) visibleSites() []contracts.SiteKey {
 	return slices.Sorted(maps.Keys(all))
 }
 
-// said is what the newest captures of pairs say, a text each, sorted.
+// said returns what the newest captures of pairs show, each as a text, sorted.
 func (d *demo) said(pairs []contracts.Pair, say func(contracts.Pair, contracts.Observation, *contracts.Offer) string) []string {
 	all := []string{}
 	for _, p := range pairs {
@@ -84,7 +84,8 @@ func (d *demo) said(pairs []contracts.Pair, say func(contracts.Pair, contracts.O
 	return all
 }
 
-// captured are the times and prices of captures from one instant to another.
+// captured returns the times and prices of captures from one instant to
+// another.
 func (d *demo) captured(pairs []contracts.Pair, from, to time.Time) []string {
 	all := []string{}
 	for _, p := range pairs {
@@ -103,8 +104,8 @@ func (d *demo) captured(pairs []contracts.Pair, from, to time.Time) []string {
 	return all
 }
 
-// current are the offers with a price of a pair's newest capture in the last
-// 168 hours.
+// current returns the offers with a price in a pair's newest capture of the
+// last 168 hours.
 func (d *demo) current(pair contracts.Pair) (offers []contracts.Offer) {
 	o, ok := d.newest(pair, d.now.Add(-168*time.Hour), d.now)
 	if !ok || o.Outcome != contracts.PriceObserved {
@@ -118,8 +119,8 @@ func (d *demo) current(pair contracts.Pair) (offers []contracts.Offer) {
 	return offers
 }
 
-// compared is the offer with a price that stands for a pair's newest capture in
-// the last 168 hours; nil: there is none.
+// compared returns the offer with a price that stands for a pair's newest
+// capture of the last 168 hours; nil: there is none.
 func (d *demo) compared(pair contracts.Pair) *contracts.Offer {
 	o, ok := d.newest(pair, d.now.Add(-168*time.Hour), d.now)
 	if !ok {
@@ -151,8 +152,8 @@ func (d *demo) cheapestByCountry(ean string) []string {
 	return all
 }
 
-// moved are the pairs whose featured price, in one currency, is another now
-// than at an instant.
+// moved returns the pairs whose featured price, in the same currency, is
+// different now than at an instant.
 func (d *demo) moved(pairs []contracts.Pair, since time.Time) []string {
 	all := []string{}
 	for _, p := range pairs {
@@ -170,7 +171,7 @@ func (d *demo) moved(pairs []contracts.Pair, since time.Time) []string {
 	return all
 }
 
-// twice gives what a pair offered at an instant and offers now, where both is
+// twice returns what a pair offered at an instant and offers now, if both are
 // known.
 func (d *demo) twice(p contracts.Pair, since time.Time) (before, after contracts.Observation, ok bool) {
 	after, isAfter := d.newest(p, since, d.now)
@@ -178,7 +179,7 @@ func (d *demo) twice(p contracts.Pair, since time.Time) (before, after contracts
 	return before, after, isAfter && wasBefore
 }
 
-// drops are the featured prices that dropped most, in percent.
+// drops returns the featured prices that dropped most, in percent.
 func (d *demo) drops(pairs []contracts.Pair, since time.Time, n int) []string {
 	type drop struct {
 		share float64
@@ -203,8 +204,8 @@ func (d *demo) drops(pairs []contracts.Pair, since time.Time, n int) []string {
 	return lines
 }
 
-// buyBoxes are those that the merchant who holds that of the asked product
-// lost and won at a site.
+// buyBoxes returns those that were lost and won at a site by the merchant that
+// holds the buy box of the product in question.
 func (d *demo) buyBoxes(site contracts.SiteKey, since time.Time) object {
 	own, won, lost := "", 0, []string{}
 	for _, p := range d.pairsOf(askedEAN, site) {
@@ -255,8 +256,9 @@ func (d *demo) stock(pairs []contracts.Pair, since time.Time) map[string][2]int6
 	return n
 }
 
-// tooDear are the products of an order or a site or all, in each country and currency,
-// whose reference price is above the lowest featured one, the worst first.
+// tooDear returns the products of an order or a site or all, in each country
+// and currency, whose reference price is above the lowest featured one, the
+// worst first.
 func (d *demo) tooDear(order string, site contracts.SiteKey) []string {
 	type place struct {
 		item     contracts.ItemID
@@ -296,7 +298,7 @@ func (d *demo) tooDear(order string, site contracts.SiteKey) []string {
 	return texts
 }
 
-// rowsSince counts rows by site: with a price, unavailable, telling nothing.
+// rowsSince counts rows by site: with a price, unavailable, unknown.
 func (d *demo) rowsSince(from time.Time) map[string][3]int64 {
 	n := map[string][3]int64{}
 	for p, all := range d.captures {
@@ -321,7 +323,8 @@ func (d *demo) rowsSince(from time.Time) map[string][3]int64 {
 	return n
 }
 
-// boxes counts by merchant the captures since an instant whose buy box it held.
+// boxes counts by merchant the captures since an instant in which it held the
+// buy box.
 func (d *demo) boxes(pairs []contracts.Pair, since time.Time) []string {
 	n := map[string]int{}
 	for _, p := range pairs {

@@ -9,7 +9,7 @@ import (
 	"preismon/contracts"
 )
 
-// undercuttersOf are those of an answer, in its order.
+// undercuttersOf returns the undercutters of an answer, in its order.
 func undercuttersOf(answer object) (all []string) {
 	for _, r := range list(answer, "query", "undercutBy") {
 		name := at(r, "merchant")
@@ -21,9 +21,9 @@ func undercuttersOf(answer object) (all []string) {
 	return all
 }
 
-// undercutters are the first ten who ask less than the reference prices of an
-// order, with the number of products in a country and currency and of those
-// where nobody asks less; and how many undercutters there are.
+// undercutters returns the first ten sellers that undercut the reference prices
+// of an order, with the number of products in a country and currency and of
+// those in which no one asks less; and how many undercutters there are.
 func (d *demo) undercutters(order string) (first []string, n int) {
 	type place struct {
 		item     contracts.ItemID

@@ -15,8 +15,8 @@ import (
 	"preismon/query"
 )
 
-// broad is a market of so many items at three sites, an observation of each
-// pair each six hours of so many days.
+// broad is a market of the given number of items at three sites, with an
+// observation of each pair every six hours for the given number of days.
 func broad(items, days int) *market {
 	m := newMarket()
 	m.rows, m.orders = nil, m.orders[:1]
@@ -40,7 +40,7 @@ func broad(items, days int) *market {
 	return m
 }
 
-// rows walks a call to its end and gives its rows as text.
+// rows walks a call to its end and returns its rows as text.
 func (a *agent) rows(tool string, arguments object) (rows []string) {
 	a.t.Helper()
 	arguments = maps.Clone(arguments)
@@ -59,7 +59,7 @@ func (a *agent) rows(tool string, arguments object) (rows []string) {
 	}
 }
 
-// MCP-16b: guidance names every way to narrow.
+// MCP-16b: the guidance names every way to narrow.
 func TestLatestPairGuidance(t *testing.T) {
 	a := newAgents(t, broad(334, 1)).agent(whole) // 1,002 pairs
 	p := a.call("list_results", object{"latestPerPair": true}).failed("RESULTS_LATEST_PAIR_SCOPE_TOO_BROAD")
@@ -80,7 +80,7 @@ func TestLatestPairGuidance(t *testing.T) {
 	if p.Recovery == nil || strings.Contains(p.Recovery.Guidance, "orderId") || !strings.Contains(p.Recovery.Guidance, "itemId") {
 		t.Errorf("with an order: %+v", p.Recovery)
 	}
-	// The attempts of a read of changes are calls of the same tool.
+	// The attempts for a read of changes are calls of the same tool.
 	since := moment().Add(-200 * time.Hour).Format(time.RFC3339)
 	p = a.call("list_result_changes", object{"since": since, "globalScope": true, "timezone": "Asia/Tokyo", "limit": 1000}).failed("RESULTS_SCOPE_TOO_BROAD")
 	if p.Recovery == nil || len(p.Recovery.Attempts) != 3 {
@@ -106,8 +106,8 @@ func TestLatestPairGuidance(t *testing.T) {
 	}
 }
 
-// Peers 3.4: every attempt of a refusal is accepted, and together they give
-// what was asked for, each row once.
+// Peers 3.4: every attempt of a refusal is accepted, and together they return
+// what was requested, each row once.
 func TestAttemptsCoverWhatWasRefused(t *testing.T) {
 	m := broad(5, 11)
 	free := newAgents(t, m).agent(whole)
@@ -149,8 +149,8 @@ func TestAttemptsCoverWhatWasRefused(t *testing.T) {
 		for _, attempt := range p.Recovery.Attempts {
 			got = append(got, tight.rows("list_results", attempt)...)
 		}
-		// What the guard of the one surface refuses, the other one gives; a
-		// window alone is asked of all sites.
+		// What the guard of one surface refuses, the other one returns; a
+		// window without a selector covers all sites.
 		if arguments["orderId"] == nil && arguments["site"] == nil && arguments["globalScope"] == nil {
 			arguments["orderId"] = "5"
 		}
@@ -179,7 +179,7 @@ func (a *agent) refused(arguments object) (p toolProblem, ok bool) {
 	return p, true
 }
 
-// rowsOrNil gives nil where the call is refused for other reasons.
+// rowsOrNil returns nil if the call is refused for other reasons.
 func (a *agent) rowsOrNil(arguments object) []string {
 	if _, no := a.refused(arguments); no {
 		return nil
@@ -203,7 +203,7 @@ func TestTimeoutsOfferLess(t *testing.T) {
 	}
 }
 
-// Other refusals of breadth say what to do, too.
+// Other refusals of broad scopes say what to do, too.
 func TestOtherScopesTooBroad(t *testing.T) {
 	m := broad(3_400, 0) // 10,200 candidates
 	a := newAgents(t, m).agent(whole)
@@ -230,7 +230,7 @@ func TestOtherScopesTooBroad(t *testing.T) {
 	}
 }
 
-// Over the limit a tool says in seconds how long to wait.
+// Over the limit, a tool says how many seconds to wait.
 func TestRateLimitRecovery(t *testing.T) {
 	a := newAgents(t, newMarket(), func(s *agentSettings) { s.throttle.Reads.Requests = 1 }).agent(whole)
 	a.call("list_sites", nil).ok()
@@ -240,7 +240,7 @@ func TestRateLimitRecovery(t *testing.T) {
 	}
 }
 
-// The heavy tools take the places that the heavy routes of REST take.
+// The heavy tools use the places that the heavy routes of REST use.
 func TestWhichToolsAreHeavy(t *testing.T) {
 	a := newAgents(t, newMarket(), func(s *agentSettings) { s.throttle.HeavyAtOnce = 1 })
 	release, err := a.auth.Throttle().Heavy(whole)
@@ -260,7 +260,7 @@ func TestWhichToolsAreHeavy(t *testing.T) {
 	agent.call("list_results", nil).ok()
 }
 
-// The first instant of the calendar is refused wherever a bound is taken: it
+// The first instant of the calendar is refused wherever a bound is accepted: it
 // would mean an open end (RES-04c, LIM-10, TOOL-01b).
 func TestNoBoundIsOpen(t *testing.T) {
 	a := newAgents(t, newMarket()).agent(whole)

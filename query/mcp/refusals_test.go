@@ -12,11 +12,11 @@ import (
 	"preismon/query"
 )
 
-// camelCase names are those of arguments; others are words too.
+// camelCase names are arguments; other names may be plain words.
 var camelCase = regexp.MustCompile(`\b[a-z]+[A-Z][A-Za-z]*\b`)
 
-// refusedCalls are calls that are refused by their arguments, or because they
-// are large, or take long.
+// refusedCalls are calls that are refused for their arguments, for their size,
+// or for their duration.
 func refusedCalls() map[string][]object {
 	ago := func(h int) string { return moment().Add(-time.Duration(h) * time.Hour).Format(time.RFC3339) }
 	return map[string][]object{
@@ -58,7 +58,7 @@ func refusedCalls() map[string][]object {
 	}
 }
 
-// A refusal speaks of the arguments of its own tool.
+// A refusal names only arguments of its own tool.
 func TestRefusalsNameArgumentsOfTheirTool(t *testing.T) {
 	slow := broad(4, 4)
 	slow.slow = func(*query.ResultsQuery) bool { return true }

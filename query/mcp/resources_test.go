@@ -10,7 +10,7 @@ import (
 	"preismon/contracts"
 )
 
-// read gives the text of a resource.
+// read returns the text of a resource.
 func (a *agent) read(uri string) string {
 	a.t.Helper()
 	var reply struct {
@@ -34,7 +34,7 @@ func TestResourcesAreListed(t *testing.T) {
 	golden(t, "templates.golden.json", member(t, a.send("resources/templates/list", nil).body, "resourceTemplates"))
 }
 
-// RSRC-01: the bodies of REST for the same account.
+// RSRC-01: the same bodies as over REST for the same account.
 func TestReferences(t *testing.T) {
 	a := newAgents(t, newMarket())
 	for _, account := range []contracts.AccountID{whole, oneOrder, foreigner} {
@@ -55,7 +55,7 @@ func TestReferences(t *testing.T) {
 	}
 }
 
-// All sites are there, however many.
+// All sites are listed, however many.
 func TestTheSitesOfManyPages(t *testing.T) {
 	m := newMarket()
 	for i := range 2_345 {
@@ -78,14 +78,14 @@ func TestTheSitesOfManyPages(t *testing.T) {
 	}
 }
 
-// RSRC-02, VIS-04: a record of one's own is there; one of others and one of
-// nobody are the same error.
+// RSRC-02, VIS-04: a record of the caller's own is returned; another's record
+// and a record that does not exist are the same error.
 func TestTemplates(t *testing.T) {
 	a := newAgents(t, newMarket())
 	agent := a.agent(whole)
 	for uri, want := range map[string]object{
 		"svc://sites/market-de": {"site": "market-de", "canonicalCountryMarket": true},
-		"svc://orders/5":        {"orderId": "5"}, // its health changes as the day goes on; it is compared with REST below
+		"svc://orders/5":        {"orderId": "5"}, // its health changes during the day; it is compared with REST below
 		"svc://items/11":        {"itemId": "11", "name": "Marker"},
 	} {
 		var got object

@@ -14,7 +14,7 @@ import (
 	"preismon/query/mcp"
 )
 
-// MCP-10b: what the modern era begins with.
+// MCP-10b: the first request of the modern era.
 func TestDiscover(t *testing.T) {
 	got := serve(t).modern("server/discover", "", "").send().wantResult(t)
 	if diff := cmp.Diff(map[string]any{
@@ -27,8 +27,8 @@ func TestDiscover(t *testing.T) {
 	}
 }
 
-// Choices 55, checklist 34: what results of the modern era have beside
-// themselves.
+// Choices 55, checklist 34: the additional members of results in the modern
+// era.
 func TestModernMembers(t *testing.T) {
 	s := serve(t)
 	for _, c := range []struct{ method, name, params, scope string }{
@@ -56,8 +56,8 @@ func TestModernMembers(t *testing.T) {
 	}
 }
 
-// MCP-12a, MCP-12b, MCP-12c, MCP-14: the modern era says of tools what the
-// legacy one does not know.
+// MCP-12a, MCP-12b, MCP-12c, MCP-14: the modern era has members of tools that
+// the legacy one does not know.
 func TestDescriptors(t *testing.T) {
 	s := serve(t)
 	for _, version := range append(slices.Clone(legacies), modern) {
@@ -84,7 +84,7 @@ func TestDescriptors(t *testing.T) {
 }
 
 // Choices 54: a method that is not served is 200 in the legacy era and 404 in
-// the modern one. What needs a session or a stream is none of ours.
+// the modern one. Methods that need a session or a stream are not served.
 func TestUnknownMethods(t *testing.T) {
 	s := serve(t)
 	for _, method := range []string{"no/such", "tools", "logging/setLevel", "completion/complete", "resources/subscribe", "resources/unsubscribe", "subscriptions/listen", "notifications/initialized", "sampling/createMessage"} {
@@ -98,8 +98,8 @@ func TestUnknownMethods(t *testing.T) {
 	changed(s.modern("no/such", "", ""), modernMeta, "").send().wantError(t, http.StatusNotFound, -32601)
 }
 
-// MCP-10c, MCP-10d, MCP-10e: names that are not there, and params that are
-// not those of the method.
+// MCP-10c, MCP-10d, MCP-10e: names that do not exist, and params that do not
+// belong to the method.
 func TestParamsNotValid(t *testing.T) {
 	s := serve(t)
 	for _, c := range []struct{ method, name, params string }{
@@ -130,7 +130,7 @@ func TestParamsNotValid(t *testing.T) {
 }
 
 // MCP-10a, MCP-05: initialize with params of another type is a mistake of the
-// client, told as one of any other method is, and nothing of it is logged.
+// client, reported like one in any other method, and nothing is logged.
 func TestInitializeParamsNotValid(t *testing.T) {
 	s := serve(t)
 	long := strings.Repeat("n", 900_000)
@@ -150,8 +150,8 @@ func TestInitializeParamsNotValid(t *testing.T) {
 	}
 }
 
-// Of an error of the SDK that is none of the client's a piece is logged: it may
-// hold all that was sent.
+// For an SDK error that the client did not cause, only the beginning is logged:
+// the error may contain everything that was sent.
 func TestErrorsOfTheSDKAreClipped(t *testing.T) {
 	log := &logBuffer{}
 	mcp.RefuseSDK(slog.New(slog.NewJSONHandler(log, nil)), errors.New("strange: "+strings.Repeat("n", 900_000)))
@@ -160,7 +160,7 @@ func TestErrorsOfTheSDKAreClipped(t *testing.T) {
 	}
 }
 
-// MCP-06: a notification is taken and not answered, whatever it says.
+// MCP-06: a notification is accepted and not answered, whatever it contains.
 func TestNotifications(t *testing.T) {
 	s := serve(t)
 	for _, body := range []string{
@@ -190,7 +190,7 @@ func TestNotifications(t *testing.T) {
 	}
 }
 
-// Choices 52: a result is shown twice, and the one is the other.
+// Choices 52: a result is shown twice, with the same content.
 func TestToolResult(t *testing.T) {
 	s := serve(t)
 	arguments := `{"a":"\"\\\u0001 <&> ü \u2028 ` + "\u007f\u0085" + `","n":1.50,"deep":{"x":[null,true]}}`

@@ -34,14 +34,14 @@ func (a *agent) tools() []descriptor {
 	return reply.Result.Tools
 }
 
-// published are the output schemas of all tools, as tools/list gives them,
+// published are the output schemas of all tools, as tools/list returns them,
 // and that of a failure.
 var published struct {
 	sync.Mutex
 	compiled map[string]*jsonschema.Schema
 }
 
-// validate holds a result against the output schema of its tool (MCP-12b).
+// validate checks a result against the output schema of its tool (MCP-12b).
 func validate(t testing.TB, name string, value []byte) {
 	t.Helper()
 	published.Lock()

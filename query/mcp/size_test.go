@@ -8,12 +8,12 @@ import (
 	"preismon/contracts"
 )
 
-// mostByDefault is what an answer to a call without a limit may have, by
-// o200k_base.
+// mostByDefault is the maximum size of an answer to a call without a limit, in
+// tokens of o200k_base.
 const mostByDefault = 6_500
 
-// manySites is a market of so many country markets, each with rows of two items
-// and of as many merchants as a summary tells of, all of order 5.
+// manySites is a market of the given number of country markets, each with rows
+// of two items and of as many merchants as a summary lists, all in order 5.
 func manySites(sites int) *market {
 	m := newMarket()
 	now := moment()
@@ -31,8 +31,8 @@ func manySites(sites int) *market {
 	return m
 }
 
-// An answer stays small for whoever sees many sites, too; what a summary does
-// not list is counted.
+// An answer stays small for a caller that sees many sites, too; what a summary
+// does not list is counted.
 func TestAnswersOfManySitesAreSmall(t *testing.T) {
 	count := tokens(t)
 	for _, sites := range []int{20, 60, 300} {

@@ -15,18 +15,18 @@ import (
 )
 
 // A call takes at most mostBeside times as long as its read over REST, at the
-// median of speedRounds pairs of one and the other. A question that takes longer
-// is asked all over again, at most speedTries times: other work of the machine
-// may have lain between.
+// median of speedRounds pairs of both. A question that takes longer is measured
+// again from the start, at most speedTries times: other load on the machine may
+// have interfered.
 const (
 	mostBeside  = 2.0
 	speedRounds = 9
 	speedTries  = 4
 	mostChanges = 100 * time.Millisecond // of list_result_changes over 1,000 pairs, on a quiet machine
-	busyMachine = 3                      // times that, beside the tests of other packages
+	busyMachine = 3                      // factor for mostChanges alongside the tests of other packages
 )
 
-// questionsOfSpeed has every tool with the read of REST that asks the same.
+// questionsOfSpeed has every tool with the equivalent read of REST.
 func (d *demo) questionsOfSpeed() []twin {
 	order, site := d.order(askedOrder).OrderID, d.siteNamed(askedSite)
 	day := d.now.Add(-24 * time.Hour).Format(time.RFC3339)
@@ -56,8 +56,8 @@ func (d *demo) questionsOfSpeed() []twin {
 	}
 }
 
-// TestSpeed prints the median of every tool beside that of its read over REST, and
-// holds the changes of 1,000 pairs to a time of their own.
+// TestSpeed prints the median of every tool next to that of its read over REST,
+// and checks the changes of 1,000 pairs against a time of their own.
 func TestSpeed(t *testing.T) {
 	testserver.Full(t, "half a minute of measuring")
 	d := newDemo(t)
@@ -65,13 +65,13 @@ func TestSpeed(t *testing.T) {
 	t.Logf("pairs=%d rows_of_the_site=%v", len(d.captures), at(r, "summary", "rows"))
 	a := d.agents.agent(d.who)
 	for _, q := range d.questionsOfSpeed() {
-		pairs := at(a.call(q.tool, q.arguments).ok(), "query", "pairs") // of some
+		pairs := at(a.call(q.tool, q.arguments).ok(), "query", "pairs") // some have it
 		var ratio float64
 		var changes time.Duration
 		for try := 1; try <= speedTries && (try == 1 || ratio > mostBeside || changes > mostChanges*busyMachine); try++ {
 			rest, tool := a.besideREST(q)
 			ratio = float64(tool) / float64(rest)
-			if n, ok := pairs.(float64); ok && q.tool == "list_result_changes" { // it grows with the pairs, and has a part that does not
+			if n, ok := pairs.(float64); ok && q.tool == "list_result_changes" { // it grows with the pairs, and has a constant part
 				changes = time.Duration(float64(tool) * 1000 / max(n, 1000))
 			}
 			t.Logf("tool=%s arguments=%s pairs=%v p50=%s rest_p50=%s ratio=%.2f try=%d", q.tool, q.rest(), pairs, tool.Round(10*time.Microsecond), rest.Round(10*time.Microsecond), ratio, try)
@@ -85,8 +85,8 @@ func TestSpeed(t *testing.T) {
 	}
 }
 
-// besideREST asks a question on both surfaces by turns, so that a busy machine
-// is busy for both, and gives the medians.
+// besideREST sends a question to both surfaces alternately, so that other load
+// affects both, and returns the medians.
 func (a *agent) besideREST(q twin) (rest, tool time.Duration) {
 	a.t.Helper()
 	var over, by []time.Duration
@@ -101,7 +101,7 @@ func (a *agent) besideREST(q twin) (rest, tool time.Duration) {
 		if r.status != http.StatusOK || strings.Contains(r.body, `"isError":true`) {
 			a.t.Fatalf("%s: %d %.300s", q.tool, r.status, r.body)
 		}
-		if round >= 2 { // what is remembered is
+		if round >= 2 { // what can be remembered is remembered by then
 			over, by = append(over, asked.Sub(began)), append(by, ended.Sub(asked))
 		}
 	}
@@ -149,7 +149,7 @@ func TestAgentsAtOnce(t *testing.T) {
 	t.Logf("agents=%d calls=%d seconds=%.1f one_alone=%.1f", agents, agents*len(all), time.Since(began).Seconds(), one.Seconds())
 }
 
-// counts are what an answer says but for its address and its cursor.
+// counts returns the parts of an answer that do not differ from call to call.
 func counts(members object) any {
 	return []any{len(list(members, "data")), at(members, "summary", "sites"), at(members, "paging", "returned"), at(members, "query", "kinds")}
 }

@@ -12,7 +12,7 @@ import (
 	"preismon/contracts"
 )
 
-// twin is a question on both surfaces.
+// twin is a question for both surfaces.
 type twin struct {
 	tool, path string // {orderId} in the path is an argument too
 	arguments  object
@@ -83,7 +83,7 @@ func TestBothSurfacesAnswerTheSame(t *testing.T) {
 			delete(have, "note")
 			if q.tool == "list_order_observation_quality" {
 				for _, pair := range list(have, "data") {
-					delete(pair.(object), "nextDueAt") // which REST does not say
+					delete(pair.(object), "nextDueAt") // which REST does not return
 				}
 			}
 			windowless(want)
@@ -95,8 +95,8 @@ func TestBothSurfacesAnswerTheSame(t *testing.T) {
 	}
 }
 
-// windowless takes out what differs from call to call: now, and sealed
-// cursors.
+// windowless removes what differs from call to call: bounds that default to
+// now, and sealed cursors.
 func windowless(page object) {
 	if query, ok := page["query"].(object); ok {
 		delete(query, "capturedFrom")
@@ -107,8 +107,8 @@ func windowless(page object) {
 	}
 }
 
-// GEN-03c, RES-13, MCP-16a: the same wrong question has the same refusal, and
-// a tool says it in its result.
+// GEN-03c, RES-13, MCP-16a: the same wrong question has the same refusal, and a
+// tool reports it in its result.
 func TestBothSurfacesRefuseTheSame(t *testing.T) {
 	a := newAgents(t, newMarket()).agent(whole)
 	for _, q := range []twin{
@@ -146,7 +146,7 @@ func TestBothSurfacesRefuseTheSame(t *testing.T) {
 	}
 }
 
-// GEN-03b, VIS-04: whatever names what is another's gives nothing of it.
+// GEN-03b, VIS-04: naming another's data returns none of it.
 func TestNoToolWidensTheScope(t *testing.T) {
 	a := newAgents(t, newMarket())
 	a.put("export", 5, "a.csv", "a.csv", []byte("secret of order 5"))
@@ -187,7 +187,7 @@ func TestNoToolWidensTheScope(t *testing.T) {
 	}
 }
 
-// An account without the permission gets a tool error, not one of HTTP.
+// An account without the permission gets a tool error, not an HTTP error.
 func TestPermissions(t *testing.T) {
 	a := newAgents(t, newMarket()).agent(sitesOnly)
 	a.call("list_sites", nil).ok()

@@ -13,7 +13,7 @@ import (
 	"preismon/contracts"
 )
 
-// many is a market with so many offers at one product and shop.
+// many is a market with the given number of offers for one product at one shop.
 func many(offers int) *market {
 	m := newMarket()
 	rng := rand.New(rand.NewPCG(7, 8)) //nolint:gosec // a test
@@ -26,7 +26,7 @@ func many(offers int) *market {
 	return m
 }
 
-// part is a field of a record, as a table names it.
+// part returns a field of a record, by the name that a table uses.
 func part(record any, field string) any {
 	member, nested, ok := strings.Cut(field, ".")
 	value := at(record, member)
@@ -36,7 +36,8 @@ func part(record any, field string) any {
 	return value
 }
 
-// A table has what the records have, for every tool with records, page by page.
+// A table has the values of the records, for every tool with records, page by
+// page.
 func TestTablesHaveWhatRecordsHave(t *testing.T) {
 	agent := newAgents(t, many(60)).agent(whole)
 	since := moment().Add(-100 * time.Hour).Format(time.RFC3339)
@@ -44,7 +45,7 @@ func TestTablesHaveWhatRecordsHave(t *testing.T) {
 		tool      string
 		arguments object
 		fields    []string
-		adds      object // what asks for these fields without a table
+		adds      object // the arguments that add these fields to records
 	}{
 		{"list_results", object{"site": "shop-one", "sort": "asc", "limit": 7}, []string{"itemId", "capturedAt", "price", "priceMoney.amountMinor", "merchant"}, nil},
 		{"list_results", object{"itemId": 11}, []string{"productName", "isBuyBox", "orderIds", "coverageState", "site"}, object{"includeIdentity": true, "includeExportFields": true, "includeOrderIds": true, "includeCoverage": true}},
@@ -145,8 +146,8 @@ func TestRowsOfATableAreAThird(t *testing.T) {
 	}
 }
 
-// Without a limit a table of long texts ends like records do, when it is large
-// enough, and its pages hold everything once.
+// Without a limit, a table of long texts ends like records do when it is large
+// enough, and its pages have everything once.
 func TestLargeTablesEnd(t *testing.T) {
 	m := many(300)
 	for i := range m.rows {
@@ -170,7 +171,7 @@ func TestLargeTablesEnd(t *testing.T) {
 	}
 }
 
-// A field that no record has is refused with those that they have.
+// A field that no record has is refused, with the fields that they have.
 func TestWrongFields(t *testing.T) {
 	agent := newAgents(t, newMarket()).agent(whole)
 	for _, c := range []struct {
@@ -195,7 +196,7 @@ func TestWrongFields(t *testing.T) {
 			}
 		}
 	}
-	// What else is wrong is said at once.
+	// Other faults are reported at the same time.
 	for tool, c := range map[string]struct {
 		arguments object
 		named     []string

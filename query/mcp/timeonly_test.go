@@ -12,7 +12,7 @@ import (
 	"preismon/query"
 )
 
-// report is what an agent tells its user about a time.
+// report is what an agent reports to its user about a period.
 type report struct {
 	outcomes   map[contracts.Pair]string // price, unavailable or no result
 	incomplete []string                  // what could not be completed
@@ -20,7 +20,7 @@ type report struct {
 }
 
 // askedForATime is an agent that follows the instructions to the letter when
-// it is asked for the last hours and nothing else (GEN-G1 to GEN-G5).
+// its user asks only for the last hours (GEN-G1 to GEN-G5).
 func askedForATime(a *agent, hours int, pairs []contracts.Pair) report {
 	r := report{outcomes: map[contracts.Pair]string{}}
 	call := func(tool string, arguments object) result {
@@ -60,7 +60,7 @@ func askedForATime(a *agent, hours int, pairs []contracts.Pair) report {
 			r.incomplete = append(r.incomplete, string(site))
 			continue
 		}
-		for _, pair := range pairs { // 5. no result is an outcome of its own
+		for _, pair := range pairs { // 5. no result is a separate outcome
 			if pair.Site == site && r.outcomes[pair] == "" {
 				r.outcomes[pair] = "no result"
 			}
@@ -69,7 +69,7 @@ func askedForATime(a *agent, hours int, pairs []contracts.Pair) report {
 	return r
 }
 
-// window reads a site in windows of a length; ok: all of it.
+// window reads a site in windows of the given length; ok: all of it was read.
 func (r *report) window(call func(string, object) result, site contracts.SiteKey, to time.Time, hours, length int) (map[contracts.Pair]string, bool) {
 	rows := map[contracts.Pair]string{}
 	for from := hours; from > 0; from -= length {
@@ -108,8 +108,8 @@ func (r *report) window(call func(string, object) result, site contracts.SiteKey
 	return rows, true
 }
 
-// GEN-09, GEN-G1 to GEN-G5, RES-12: reads that take too long shrink, and what
-// cannot be read is told, while the rest is kept.
+// GEN-09, GEN-G1 to GEN-G5, RES-12: reads that take too long are narrowed, and
+// what cannot be read is reported, while the rest is kept.
 func TestAnAgentAskedForATimeOnly(t *testing.T) {
 	m := newMarket()
 	m.rows = slices.DeleteFunc(m.rows, func(r observed) bool { return r.Item == 12 && r.outcome == contracts.PriceObserved })
@@ -145,14 +145,14 @@ func TestAnAgentAskedForATimeOnly(t *testing.T) {
 	if !slices.Equal(r.incomplete, []string{"market-uk"}) {
 		t.Errorf("incomplete: %v", r.incomplete)
 	}
-	// Per site as many calls as there are windows and splits.
+	// For each site at most as many calls as there are windows and splits.
 	if r.calls > 1+1+(2+4)+4 {
 		t.Errorf("%d calls", r.calls)
 	}
 }
 
-// The same with what the tools offer: a refused window is read by its
-// attempts, site by site.
+// The same with what the tools offer: a refused window is read by its attempts,
+// site by site.
 func TestAttemptsOfATimeOnly(t *testing.T) {
 	m := newMarket()
 	a := newAgents(t, m).agent(whole)
@@ -207,7 +207,8 @@ func TestCategories(t *testing.T) {
 	}
 }
 
-// TOOL-04a to TOOL-04c through the tool; the arithmetic is proved of the service.
+// TOOL-04a to TOOL-04c through the tool; the arithmetic is proved in the
+// service.
 func TestMarketPricePosition(t *testing.T) {
 	m := newMarket()
 	a := newAgents(t, m).agent(whole)

@@ -8,21 +8,21 @@ import (
 	"testing"
 )
 
-// result is what a tool gives.
+// result is what a tool returns.
 type result struct {
 	t       testing.TB
 	IsError bool
 	Content []struct{ Type, Text, URI string }
-	// StructuredContent as it stands.
+	// StructuredContent unchanged.
 	Structured json.RawMessage `json:"structuredContent"`
 }
 
-// check holds a result against what holds of all: the text is the structured
-// content, complete on its own, and that is of the tool's schema (choices 52).
+// check checks what holds for all results: the text is the structured content,
+// complete on its own, and matches the tool's schema (choices 52).
 func (r result) check(name string) {
 	r.t.Helper()
 	if len(r.Content) == 2 && r.Content[1].Type == "resource_link" && r.Content[1].URI == r.members()["link"] {
-		r.Content = r.Content[:1] // the link, again
+		r.Content = r.Content[:1] // the link is repeated here
 	}
 	if len(r.Content) != 1 || r.Content[0].Type != "text" || r.Content[0].Text != string(r.Structured) {
 		r.t.Errorf("%s: the text is not the structured content: %.300v", name, r.Content)
@@ -45,7 +45,7 @@ func (r result) check(name string) {
 	validate(r.t, schema, r.Structured)
 }
 
-// ok gives the members of a result that is no error.
+// ok returns the members of a result that is no error.
 func (r result) ok() object {
 	r.t.Helper()
 	if r.IsError {
@@ -60,7 +60,7 @@ func (r result) members() object {
 	return all
 }
 
-// failed gives the problem of a result that is an error with this code.
+// failed returns the problem of a result that is an error with this code.
 func (r result) failed(code string) toolProblem {
 	r.t.Helper()
 	var p toolProblem
@@ -82,7 +82,7 @@ type toolProblem struct {
 	}
 }
 
-// at goes down by names and numbers.
+// at descends by names and numbers.
 func at(v any, path ...any) any {
 	for _, step := range path {
 		switch step := step.(type) {

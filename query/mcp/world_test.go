@@ -59,8 +59,8 @@ func newMarket() *market {
 			{MandateID: 1, ItemID: 12, Prices: []contracts.ReferencePrice{{AmountMinor: 100, CurrencyCode: "EUR"}, {AmountMinor: 200, CurrencyCode: "EUR"}}},
 		},
 	}
-	// Every pair but (12, shop-one) has a capture each hour of 30, the newest
-	// 30 minutes ago; item 12 at market-de was unavailable last.
+	// Every pair except (12, shop-one) has a capture each hour for 30 hours,
+	// the newest 30 minutes ago; item 12 at market-de was unavailable last.
 	start := moment().Add(-30 * time.Minute)
 	for hour := range 30 {
 		for i, pair := range []contracts.Pair{
@@ -87,5 +87,5 @@ func newMarket() *market {
 	return m
 }
 
-// moment is now, as exactly as captures are told.
+// moment returns the current time in the resolution of captures.
 func moment() time.Time { return time.Now().UTC().Truncate(contracts.Resolution) }

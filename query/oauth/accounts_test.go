@@ -11,13 +11,13 @@ import (
 	"preismon/query/oauth/clientdoc"
 )
 
-// accounts are those of the catalogue.
+// accounts are the accounts of the catalogue.
 type accounts struct {
 	hash string
 	mu   sync.Mutex
 	all  map[contracts.AccountID]*query.Access
 	down error
-	on   func() // called when an account is asked for
+	on   func() // called when an account is read
 }
 
 func newAccounts() *accounts {

@@ -51,7 +51,8 @@ func (w *world) app() *app {
 	}
 }
 
-// query is what the client asks for; the changes are pairs of name and value.
+// query returns the parameters of the client's request; change holds pairs of
+// name and value.
 func (a *app) query(change ...string) url.Values {
 	sum := sha256.Sum256([]byte(a.verifier))
 	v := url.Values{
@@ -80,14 +81,14 @@ func (a *app) authorize(b *browser, change ...string) reply {
 	return b.get("/oauth/authorize?" + a.query(change...).Encode())
 }
 
-// consentPage goes to the consent page.
+// consentPage walks as far as the consent page.
 func (a *app) consentPage(b *browser) reply {
 	a.w.t.Helper()
 	page := a.authorize(b).wantPage(a.w.t, 200, "login")
 	return b.login(page, "reader@example.com").wantPage(a.w.t, 200, "consent")
 }
 
-// code goes the whole way to a code.
+// code walks the whole flow and returns the code.
 func (a *app) code() string {
 	a.w.t.Helper()
 	b := a.w.browser()
@@ -120,7 +121,7 @@ func (a *app) refresh(token string, change ...string) reply {
 	return a.token(apply(url.Values{"grant_type": {"refresh_token"}, "refresh_token": {token}, "client_id": {a.id}}, change))
 }
 
-// tokens are those of a token answer.
+// tokens are the tokens of a token response.
 type tokens struct {
 	Access  string `json:"access_token"`
 	Type    string `json:"token_type"`
@@ -138,13 +139,13 @@ func (r reply) tokens(t testing.TB) (got tokens) {
 	return got
 }
 
-// signIn goes the whole way to tokens.
+// signIn walks the whole flow and returns the tokens.
 func (a *app) signIn() tokens {
 	a.w.t.Helper()
 	return a.redeem(a.code()).tokens(a.w.t)
 }
 
-// accepted tells whether an access token is good at the resource.
+// accepted reports whether the resource accepts an access token.
 func (w *world) accepted(access string) bool {
 	w.t.Helper()
 	_, err := w.auth.Verify(access, w.cfg.BaseURL+"/mcp")

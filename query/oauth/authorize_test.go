@@ -10,8 +10,8 @@ import (
 	"preismon/query/oauth/clientdoc"
 )
 
-// A fault in the client or in where to answer is told to the person: nobody
-// is redirected anywhere (checklist 12).
+// A fault in the client or in its redirect URI is shown to the person: nothing
+// is redirected (checklist 12).
 func TestNoRedirectToStrangers(t *testing.T) { // OAUTH-04
 	w := open(t)
 	a := w.app()
@@ -45,7 +45,8 @@ func TestNoRedirectToStrangers(t *testing.T) { // OAUTH-04
 		"loopback with a port of no": {"redirect_uri", "http://127.0.0.1:77777/callback"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			// scope is wrong too: an error that would be redirected
+			// the scope is wrong too: an error that would otherwise be
+			// redirected
 			r := a.authorize(b, append([]string{"scope", "nonsense"}, change...)...)
 			if r.Header.Get("Location") != "" || r.StatusCode < 400 || r.StatusCode > 499 || r.page() != "problem" {
 				t.Errorf("%d %s: %s", r.StatusCode, r.page(), r.body)
@@ -62,7 +63,7 @@ func TestNoRedirectToStrangers(t *testing.T) { // OAUTH-04
 	}
 }
 
-// On the user's own computer any port will do (OAUTH-04, checklist 12).
+// Any port is accepted on the user's own computer (OAUTH-04, checklist 12).
 func TestLoopbackPorts(t *testing.T) {
 	w := open(t)
 	a := w.app()
@@ -102,8 +103,8 @@ func TestLoopbackPorts(t *testing.T) {
 	}
 }
 
-// Every other fault is told to the client, with its state and with who says
-// so (RFC 9207).
+// Every other fault is reported to the client, with its state and the issuer
+// (RFC 9207).
 func TestAuthorizeErrors(t *testing.T) { // checklist 11, 15, 16, 18; OAUTH-01a, OAUTH-01b
 	w := open(t)
 	a := w.app()
@@ -167,9 +168,10 @@ func TestAuthorizeErrors(t *testing.T) { // checklist 11, 15, 16, 18; OAUTH-01a,
 	}
 }
 
-// A wrong request of a client on the web redirects nobody: whoever registers
-// could else make a link to us one to a page of theirs, without a page of ours
-// between (RFC 9700, section 4.11.2). Who logged in and decided is sent there.
+// A wrong request by a client on the web redirects no one: otherwise anyone who
+// registers a client could make a link to us into one to a page of theirs,
+// without a page of ours in between (RFC 9700, section 4.11.2). A person who
+// has logged in and decided is redirected.
 func TestNoErrorRedirectToTheWeb(t *testing.T) {
 	w := open(t)
 	registered := w.app() // both addresses are registered
@@ -213,7 +215,7 @@ func TestState(t *testing.T) {
 			if v.Get("iss") != w.cfg.BaseURL {
 				t.Errorf("iss: %q", v["iss"])
 			}
-			if decision == "allow" { // the cookie is gone now
+			if decision == "allow" { // the cookie is gone by now
 				b = w.browser()
 				page = b.login(a.authorize(b, "state", state), "reader@example.com")
 			}
@@ -221,7 +223,8 @@ func TestState(t *testing.T) {
 	}
 }
 
-// A client whose id is the URL of its document (checklist 20 is its package's).
+// A client whose id is the URL of its document (checklist 20 is tested in that
+// package).
 func TestClientIDMetadataDocument(t *testing.T) {
 	const id = "https://app.example/oauth/client.json"
 	w := open(t, func(s *settings) { s.oauth.Denied = []string{"bad.example"} })
@@ -248,7 +251,7 @@ func TestClientIDMetadataDocument(t *testing.T) {
 	}
 }
 
-// A document that cannot be had now is told as that, and to come again.
+// A document that is unavailable is reported as such, with advice to try again.
 func TestDocumentAway(t *testing.T) {
 	w := open(t)
 	a := w.app()
@@ -259,7 +262,8 @@ func TestDocumentAway(t *testing.T) {
 	}
 }
 
-// Paths and methods are these and no others; forms are not for other origins.
+// Only these paths and methods are served; forms from other origins are
+// refused.
 func TestMethods(t *testing.T) {
 	w := open(t)
 	for path, allow := range map[string]string{

@@ -38,7 +38,7 @@ func first(re *regexp.Regexp, text string) string {
 	return ""
 }
 
-// page is the kind of the page, or the place a redirect leads to.
+// page returns the kind of the page, or the path that a redirect leads to.
 func (r reply) page() string {
 	if l := r.Header.Get("Location"); l != "" {
 		return "-> " + l
@@ -61,7 +61,7 @@ func (r reply) wantPage(t testing.TB, status int, kind string) reply {
 	return r
 }
 
-// redirect gives the parameters with which the client is answered at uri.
+// redirect returns the parameters that the client receives at uri.
 func (r reply) redirect(t testing.TB, uri string) url.Values {
 	t.Helper()
 	at, query, _ := strings.Cut(r.Header.Get("Location"), "?")

@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// How programs of others want to be answered, one redirect URI of each form.
+// How other vendors' programs expect to be answered, one redirect URI of each
+// form.
 var programs = map[string][]string{
 	"Claude Code": {"http://localhost:54213/callback"},
 	"Claude":      {"https://claude.ai/api/mcp/auth_callback", "claude://oauth/callback"},
@@ -19,7 +20,7 @@ var programs = map[string][]string{
 }
 
 // OAUTH-03b, OAUTH-04: each is registered and answered, those with a scheme of
-// their own where it is configured and not else.
+// their own only if it is configured.
 func TestPrograms(t *testing.T) {
 	w := open(t, func(s *settings) {
 		s.oauth.Schemes = []string{"claude", "cursor", "goose", "kiro", "vscode", "vscode-insiders", "windsurf", "zed"}
@@ -61,8 +62,9 @@ func TestRegistrationNamesTheURI(t *testing.T) {
 	}
 }
 
-// Clients that name the resource more than once, and mean it each time, get
-// their token (RFC 8707, section 2); one that is not ours gets none.
+// Clients that name the resource more than once, each time the right one, get
+// their token (RFC 8707, section 2); a client that names another resource gets
+// none.
 func TestResources(t *testing.T) {
 	w := open(t)
 	a := w.app()

@@ -8,8 +8,9 @@ import (
 	"time"
 )
 
-// A code is for the client that it was given to, and for whoever proves it.
-// What does not fit leaves the code as it is (checklist 11, 13, 16).
+// A code works only for the client that it was issued to, and with its
+// verifier. A request that does not fit leaves the code usable (checklist 11,
+// 13, 16).
 func TestCodeIsBound(t *testing.T) { // OAUTH-01a
 	w := open(t)
 	a := w.app()
@@ -52,7 +53,8 @@ func TestCodeIsBound(t *testing.T) { // OAUTH-01a
 	w.wantAlive(got)
 }
 
-// A second redemption ends all that came of the first (checklist 13).
+// A second redemption revokes everything that came from the first (checklist
+// 13).
 func TestCodeTwice(t *testing.T) { // OAUTH-01a
 	for name, change := range map[string][]string{"the same": nil, "a thief without verifier": {"code_verifier", strings.Repeat("w", 43)}} {
 		t.Run(name, func(t *testing.T) {
@@ -62,7 +64,7 @@ func TestCodeTwice(t *testing.T) { // OAUTH-01a
 			got := a.redeem(code).tokens(t)
 			next := a.refresh(got.Refresh).tokens(t)
 			w.wantAlive(got)
-			w.clock.advance(10 * time.Minute) // the code's own life is over
+			w.clock.advance(10 * time.Minute) // the code's own lifetime is over
 			a.redeem(code, change...).wantError(t, 400, "invalid_grant")
 			w.wantEnded(next, a)
 			w.wantEnded(got, a)

@@ -14,7 +14,7 @@ import (
 	"preismon/query/auth"
 )
 
-// The whole way of a client that was never here before.
+// The whole flow of a client that was never seen before.
 func TestFlow(t *testing.T) { // OAUTH-01a, OAUTH-01b, OAUTH-01c, OAUTH-02, OAUTH-03b, OAUTH-03c, OPEN-13
 	w := open(t)
 	b := w.browser()

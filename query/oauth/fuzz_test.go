@@ -18,7 +18,7 @@ import (
 	"preismon/query/oauth"
 )
 
-// bare is a server without NATS: what comes before a consent needs none.
+// bare returns a server without NATS: nothing before a consent needs it.
 func bare(t testing.TB) *oauth.Server {
 	cfg := oauth.Defaults()
 	cfg.BaseURL, cfg.Key = "https://prices.example.test", contracts.Secret(strings.Repeat("k", 32))
@@ -54,8 +54,8 @@ func bareClient(t testing.TB, s *oauth.Server) string {
 	return reply{w.Result(), w.Body.String()}.json(t)["client_id"].(string)
 }
 
-// Whatever is asked, the browser stays here or goes to the client's own
-// redirect URI, with who sends it (checklist 12, 15).
+// Whatever the request, the browser stays here or goes to the client's own
+// redirect URI, with the issuer (checklist 12, 15).
 func FuzzAuthorize(f *testing.F) {
 	s := bare(f)
 	a := &app{id: bareClient(f, s), redirect: callback, scope: "mcp", verifier: strings.Repeat("v", 43)}
@@ -91,7 +91,7 @@ func FuzzAuthorize(f *testing.F) {
 	})
 }
 
-// No text but the one that we made is the id of a client.
+// Only a text that we issued is the id of a client.
 func FuzzClientID(f *testing.F) {
 	s := bare(f)
 	id := bareClient(f, s)
@@ -107,7 +107,7 @@ func FuzzClientID(f *testing.F) {
 		w := httptest.NewRecorder()
 		s.ServeHTTP(w, r)
 		want := http.StatusUnauthorized
-		if given == id || strings.HasPrefix(given, "https://") && len(given) <= 4<<10 { // a document is not fetched here
+		if given == id || strings.HasPrefix(given, "https://") && len(given) <= 4<<10 { // documents are not fetched here
 			want = http.StatusBadRequest
 		}
 		if w.Code != want {

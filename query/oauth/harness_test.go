@@ -197,10 +197,10 @@ func (l *logBuffer) text() string {
 // keys counts the keys of the bucket under a subject.
 func (w *world) keys(filter string) int { return len(w.values(filter)) }
 
-// largest is the size of the largest grant.
+// largest returns the size of the largest grant.
 func (w *world) largest() int { return slices.Max(w.values("grant.>")) }
 
-// values gives the sizes of the values of the bucket under a subject.
+// values returns the sizes of the bucket's values under a subject.
 func (w *world) values(filter string) (sizes []int) {
 	w.t.Helper()
 	js, err := jetstream.New(w.nats)

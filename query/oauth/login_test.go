@@ -12,8 +12,8 @@ import (
 	"preismon/query"
 )
 
-// Why a login failed is told to nobody: unknown, wrong, administrative and
-// disabled look alike (AUTH-04, checklist 8, 10).
+// The reason of a failed login is not shown: unknown, wrong, administrative and
+// disabled look the same (AUTH-04, checklist 8, 10).
 func TestLoginRefused(t *testing.T) {
 	w := open(t)
 	a := w.app()
@@ -75,7 +75,7 @@ func TestTransaction(t *testing.T) {
 		a.authorize(theirs)
 		login(theirs, page).wantPage(t, 400, "other browser")
 		consent := login(mine, page).wantPage(t, 200, "consent")
-		a.consentPage(theirs) // a consent page of its own does not help
+		a.consentPage(theirs) // having another consent page does not help
 		theirs.decide(consent, "allow").wantPage(t, 400, "other browser")
 		theirs.decide(consent, "deny").wantPage(t, 400, "other browser")
 		if v := mine.decide(consent, "allow").redirect(t, callback); v.Get("code") == "" {
@@ -143,7 +143,7 @@ func TestTransaction(t *testing.T) {
 		b := w.browser()
 		consent := a.consentPage(b)
 		page := b.decide(consent, "switch").wantPage(t, 200, "login")
-		b.decide(consent, "allow").wantPage(t, 400, "expired") // of the one before
+		b.decide(consent, "allow").wantPage(t, 400, "expired") // the earlier one
 		consent = b.login(page, "other@example.com").wantPage(t, 200, "consent")
 		got := a.redeem(b.decide(consent, "allow").redirect(t, callback).Get("code")).tokens(t)
 		token, err := w.auth.Verify(got.Access, a.resource)
@@ -161,7 +161,7 @@ func TestTransaction(t *testing.T) {
 	})
 }
 
-// Forms of other sites are refused, whatever they know (checklist 10).
+// Forms from other sites are refused, whatever they know (checklist 10).
 func TestCrossSite(t *testing.T) {
 	w := open(t)
 	a := w.app()
@@ -199,7 +199,7 @@ func TestCrossSite(t *testing.T) {
 	}
 }
 
-// One consent gives one code, however often its form is sent.
+// One consent yields one code, however often its form is sent.
 func TestConsentOnce(t *testing.T) {
 	w := open(t)
 	a := w.app()
@@ -255,13 +255,13 @@ func TestConsentOfAnEndedAccount(t *testing.T) { // AUTH-04
 		t.Error("no Retry-After")
 	}
 	w.accounts.fail(nil)
-	if b.decide(consent, "allow").redirect(t, callback).Get("code") == "" { // it was not used up
+	if b.decide(consent, "allow").redirect(t, callback).Get("code") == "" { // the consent was not used up
 		t.Error("no code")
 	}
 }
 
-// The cookie is for our pages alone, over TLS by a name that no other host
-// can set; a browser never holds many (checklist 10).
+// The cookie is sent to our pages only; over TLS, its name is one that no other
+// host can set. A browser never holds many of them (checklist 10).
 func TestCookie(t *testing.T) {
 	for _, tls := range []bool{false, true} {
 		w := open(t, func(s *settings) { s.tls = tls })

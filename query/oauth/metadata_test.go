@@ -59,7 +59,7 @@ func TestConfig(t *testing.T) {
 	err := oauth.Config{BaseURL: "http://prices.example.test/", Denied: []string{""}, Schemes: []string{"javascript"}}.Validate()
 	for _, part := range []string{"base url", "key", "bucket", "replicas", "wait", "access lifetime", "refresh grace", "code lifetime", "page lifetime", "denied", "schemes"} {
 		if part == "refresh grace" {
-			continue // 0 is one
+			continue // 0 counts as one
 		}
 		if err == nil || !strings.Contains(err.Error(), part+":") {
 			t.Errorf("%s is not named: %v", part, err)

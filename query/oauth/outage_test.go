@@ -13,7 +13,7 @@ import (
 	"preismon/deploy/embedded"
 )
 
-// Without the bucket nothing is granted and nothing is refused for good.
+// Without the bucket nothing is granted and nothing is refused permanently.
 func TestOutage(t *testing.T) {
 	cfg := embedded.NATSConfig{Dir: t.TempDir()}
 	server, err := embedded.StartNATS(t.Context(), cfg)
@@ -40,7 +40,7 @@ func TestOutage(t *testing.T) {
 		t.Error("nothing is logged")
 	}
 
-	// on another node all of it goes on
+	// on another node everything still works
 	next := open(t, func(s *settings) { s.nats, s.oauth = server.URL(), w.cfg })
 	twin := *a
 	twin.w = next
@@ -49,7 +49,7 @@ func TestOutage(t *testing.T) {
 	must(t, server.Stop(t.Context()))
 }
 
-// A session whose access tokens could not be revoked is dead for refresh, and
+// A session whose access tokens could not be revoked cannot be refreshed, and
 // its next use revokes them.
 func TestRevocationFails(t *testing.T) {
 	w := open(t)
@@ -73,7 +73,7 @@ func TestRevocationFails(t *testing.T) {
 	}
 }
 
-// A thief who hangs up does not stop the end of the session.
+// A thief who hangs up does not prevent the end of the session.
 func TestReuseAndHangUp(t *testing.T) {
 	w := open(t)
 	a := w.app()
@@ -90,7 +90,7 @@ func TestReuseAndHangUp(t *testing.T) {
 	w.wantEnded(next, a)
 }
 
-// A bucket that somebody deleted is recreated; what was in it is gone.
+// A deleted bucket is recreated; its contents are gone.
 func TestLostBucket(t *testing.T) {
 	w := open(t, func(s *settings) { s.oauth.Wait = 500 * time.Millisecond })
 	a := w.app()
@@ -112,7 +112,7 @@ func TestLostBucket(t *testing.T) {
 	w.wantAlive(a.signIn())
 }
 
-// Nothing secret is ever logged (checklist 6).
+// No secret is ever logged (checklist 6).
 func TestLog(t *testing.T) {
 	w := open(t)
 	a := w.app()

@@ -10,8 +10,8 @@ import (
 	"preismon/query"
 )
 
-// An old token after its grace ends the session with all that came of it
-// (checklist 14).
+// Using an old token after its grace period ends the session and everything
+// that came from it (checklist 14).
 func TestRefreshReuse(t *testing.T) { // OAUTH-01c
 	w := open(t)
 	a := w.app()
@@ -29,8 +29,8 @@ func TestRefreshReuse(t *testing.T) { // OAUTH-01c
 	a.refresh(first.Refresh).wantError(t, 400, "invalid_grant")
 }
 
-// Within the grace the token before works too, and both who hold one stay
-// signed in for good.
+// During the grace period the previous token works too, and the holders of both
+// tokens stay signed in.
 func TestRefreshGrace(t *testing.T) { // checklist 14
 	w := open(t)
 	a := w.app()
@@ -52,7 +52,7 @@ func TestRefreshGrace(t *testing.T) { // checklist 14
 	w.wantEnded(two, a)
 }
 
-// The grace counts from the first use: another use does not prolong it.
+// The grace period counts from the first use: another use does not extend it.
 func TestRefreshGraceIsNotProlonged(t *testing.T) {
 	w := open(t)
 	a := w.app()
@@ -93,8 +93,8 @@ func TestRefreshRace(t *testing.T) { // checklist 14
 	}
 }
 
-// A session does not grow without end: beyond so many tokens at once no
-// further one is given, and none of the others is lost.
+// A session does not grow without bound: beyond a maximum of simultaneous
+// tokens no more are issued, and all the others keep working.
 func TestRefreshIsBounded(t *testing.T) {
 	w := open(t)
 	a := w.app()
@@ -113,7 +113,7 @@ func TestRefreshIsBounded(t *testing.T) {
 	if n != 32 {
 		t.Errorf("%d tokens at once", n)
 	}
-	for range 60 { // nor by what was used
+	for range 60 { // nor by used tokens
 		last = a.refresh(last.Refresh).tokens(t)
 	}
 	w.wantAlive(last)
@@ -122,7 +122,7 @@ func TestRefreshIsBounded(t *testing.T) {
 	}
 }
 
-// No refresh prolongs a session; its access tokens end with it.
+// No refresh extends a session; its access tokens end with it.
 func TestSessionEnds(t *testing.T) { // checklist 14
 	w := open(t)
 	a := w.app()
@@ -146,7 +146,8 @@ func TestSessionEnds(t *testing.T) { // checklist 14
 	}
 }
 
-// A refresh token is for its client, and for no more than was consented to.
+// A refresh token works only for its client, and for no more than was consented
+// to.
 func TestRefreshIsBound(t *testing.T) { // checklist 14, 16
 	w := open(t)
 	a := w.app()
@@ -178,7 +179,7 @@ func TestRefreshIsBound(t *testing.T) { // checklist 14, 16
 	} {
 		t.Run(name, func(t *testing.T) { a.refresh(got.Refresh, c.change...).wantError(t, c.status, c.code) })
 	}
-	w.wantAlive(got) // nothing of that ended it
+	w.wantAlive(got) // none of that ended it
 
 	narrow := a.refresh(got.Refresh, "scope", "mcp", "resource", a.resource).tokens(t)
 	token, err := w.auth.Verify(narrow.Access, a.resource)
@@ -191,7 +192,8 @@ func TestRefreshIsBound(t *testing.T) { // checklist 14, 16
 	}
 }
 
-// An account that was ended gets no more tokens; when it is back, it does.
+// An account that was ended gets no more tokens; when it is active again, it
+// does.
 func TestRefreshOfAnEndedAccount(t *testing.T) { // AUTH-04
 	w := open(t)
 	a := w.app()

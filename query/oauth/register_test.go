@@ -10,8 +10,8 @@ import (
 	"preismon/query/oauth/clientdoc"
 )
 
-// The answer to a registration says what the client got (RFC 7591, section
-// 3.2.1), which may be less than it asked for.
+// The response to a registration says what the client got (RFC 7591, section
+// 3.2.1), which may be less than it requested.
 func TestRegister(t *testing.T) { // OAUTH-03b, checklist 19
 	w := open(t)
 	for name, c := range map[string]struct {
@@ -105,7 +105,7 @@ func TestRegisterRefused(t *testing.T) { // checklist 12, 19
 	w.post("/oauth/register", "text/plain", `{"redirect_uris":["https://app.example/cb"]}`).wantError(t, 400, "invalid_client_metadata")
 }
 
-// Each address has so many registrations and calls (checklist 19).
+// Each address has a limited number of registrations and calls (checklist 19).
 func TestThrottle(t *testing.T) {
 	w := open(t, func(s *settings) { s.throttle.Reads.Requests = 2 })
 	for range 2 {
@@ -124,7 +124,7 @@ func TestThrottle(t *testing.T) {
 	w.browser().get("/oauth/authorize").wantPage(t, 429, "problem")
 }
 
-// A client that was let in before it was denied loses its access.
+// A client that is denied after it was admitted loses its access.
 func TestDeniedLater(t *testing.T) {
 	w := open(t)
 	a := w.app()
@@ -142,7 +142,8 @@ func TestDeniedLater(t *testing.T) {
 	a.refresh(got.Refresh).tokens(t)
 }
 
-// The largest client that is registered gets through, id, token and all.
+// The largest client that can be registered gets through the whole flow,
+// including its id and tokens.
 func TestLargestClient(t *testing.T) {
 	w := open(t)
 	var uris []string

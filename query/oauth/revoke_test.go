@@ -23,7 +23,7 @@ func TestRevoke(t *testing.T) {
 			beside := a.signIn() // another session of the same account and client
 			old := a.signIn()
 			got := a.refresh(old.Refresh).tokens(t)
-			for range 2 { // again is no error
+			for range 2 { // revoking again is no error
 				if r := a.revoke(of(got), "token_type_hint", "access_token"); r.StatusCode != 200 || r.body != "" {
 					t.Errorf("%d %s", r.StatusCode, r.body)
 				}
@@ -36,8 +36,8 @@ func TestRevoke(t *testing.T) {
 	}
 }
 
-// A token that is nobody's, or another client's, is left alone, and the
-// answer does not tell.
+// A token that is unknown, or another client's, is left alone, and the response
+// does not show it.
 func TestRevokeOfOthers(t *testing.T) {
 	w := open(t)
 	a := w.app()

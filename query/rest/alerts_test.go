@@ -17,7 +17,7 @@ type alertsPage struct {
 	Progress feedProgress
 }
 
-// Alerts are asked for as changes are: a page, lines, a tail, and wrong
+// Alerts are requested like changes: as a page, as lines, as a tail; wrong
 // parameters are named.
 func TestAlertsPagesAndTails(t *testing.T) {
 	s := serve(t, func(set *settings) { set.throttle.Reads.Requests = 1_000 })

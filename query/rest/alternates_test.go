@@ -15,8 +15,8 @@ import (
 )
 
 // TestAlternates: a read that is refused as too broad has requests in its Link
-// fields that are accepted, and that together give what was asked for; in the
-// same form on the stream and for HEAD, and never more than fits a header.
+// fields that are accepted and that together return what was requested; the
+// same way on the stream and for HEAD, and never more than fits a header.
 func TestAlternates(t *testing.T) {
 	l := limitsWorld.Get(t).of(t)
 	form := regexp.MustCompile(`^<(\?[^>]+)>; rel="alternate"; title="(\d+) of (\d+)"$`)

@@ -33,7 +33,7 @@ type capabilities struct {
 	}
 }
 
-// The description of what reads of results can do is what they do (CAP-K1,
+// Reads of results do what their description says they can do (CAP-K1,
 // CAP-00a).
 func TestCapabilities(t *testing.T) {
 	s := serve(t)
@@ -59,7 +59,7 @@ func TestCapabilities(t *testing.T) {
 			}
 		}
 		for _, field := range fields {
-			if field == "productRating" { // of another market than this one
+			if field == "productRating" { // from another market than this one
 				continue
 			}
 			if _, ok := row[field]; !ok {
@@ -135,7 +135,7 @@ func TestCapabilities(t *testing.T) {
 	s.get("/v1/results/capabilities", s.token(narrow)).wantProblem(t, 403, "AUTH_FORBIDDEN")
 }
 
-// The guard is described as it is in force, always with the way out
+// The guard is described as it is in force, always with the way to narrow
 // (CAP-00f).
 func TestCapabilitiesShowTheGuard(t *testing.T) {
 	if !slices.Contains(check.Document().Components.Schemas["ResultsCapabilities"].Value.Required, "scopeGuard") {

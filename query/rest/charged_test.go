@@ -13,7 +13,8 @@ import (
 	"preismon/query"
 )
 
-// weighed is an archive that asks for what is charged while its content is read.
+// weighed is an archive that looks at what is charged while its content is
+// read.
 type weighed struct {
 	memoryArchive
 	weigh func()
@@ -24,8 +25,8 @@ func (w weighed) Open(ctx context.Context, a query.Artifact, offset int64) (io.R
 	return w.memoryArchive.Open(ctx, a, offset)
 }
 
-// Lists, single records and downloads are charged to the one budget of the node
-// while they are read, and give back what they held.
+// Lists, single records and downloads are charged to the node's one budget
+// while they are read, and release what they held.
 func TestEveryReadIsCharged(t *testing.T) {
 	t.Parallel()
 	var s *surface
@@ -86,7 +87,7 @@ func TestEveryReadIsCharged(t *testing.T) {
 	}
 	held = 0
 	s.store.breakDown(func(method string) error {
-		if method == "Results" { // of the pairs that were found
+		if method == "Results" { // for the pairs that were found
 			weigh()
 		}
 		return nil
@@ -99,7 +100,7 @@ func TestEveryReadIsCharged(t *testing.T) {
 	}
 }
 
-// fed begins a feed, lets a row come, and gives the token of before.
+// fed begins a feed, lets a row arrive, and returns the token from before it.
 func (s *surface) fed(path string) string {
 	s.t.Helper()
 	token := decode[changesPage](s.t, s.get(path, s.token(reader))).Progress.Token
@@ -107,7 +108,7 @@ func (s *surface) fed(path string) string {
 	return token
 }
 
-// weighing looks what is charged when an answer is sent.
+// weighing looks at what is charged when an answer is sent.
 type weighing struct {
 	*httptest.ResponseRecorder
 	weigh func()
@@ -118,8 +119,8 @@ func (w *weighing) Write(b []byte) (int, error) {
 	return w.ResponseRecorder.Write(b)
 }
 
-// An answer of records is charged until its last byte is sent, in every form: a
-// client that takes nothing holds it.
+// An answer of records is charged until its last byte is sent, in every form,
+// so a client that does not read keeps the charge.
 func TestRecordsAreChargedUntilTheyAreSent(t *testing.T) {
 	t.Parallel()
 	s := serve(t)

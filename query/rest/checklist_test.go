@@ -22,8 +22,8 @@ import (
 	"preismon/query/rest"
 )
 
-// What a caller sees follows from its account alone: nothing else of a
-// request, and nothing else in a token, names a mandate or an area.
+// What a caller sees follows from its account only: nothing else in a request
+// or a token names a mandate or an area.
 func TestOnlyTheAccountDecides(t *testing.T) {
 	t.Parallel()
 	l := readMatrix(t)
@@ -49,7 +49,7 @@ func TestOnlyTheAccountDecides(t *testing.T) {
 	}
 }
 
-// A token outside its header is none, and neither tokens nor passwords show
+// A token outside its header is no token, and neither tokens nor passwords show
 // in an answer or in the log.
 func TestSecretsStayWhereTheyAre(t *testing.T) {
 	s := serve(t)
@@ -89,8 +89,8 @@ func TestSecretsStayWhereTheyAre(t *testing.T) {
 	}
 }
 
-// A login that succeeds does not give its address new attempts, and a login
-// that was throttled works again after the window: nobody is locked out.
+// A successful login does not give its address new attempts, and a throttled
+// login works again after the window: no one is locked out.
 func TestThrottledLogins(t *testing.T) {
 	s := serve(t)
 	for i := range 9 {
@@ -99,7 +99,7 @@ func TestThrottledLogins(t *testing.T) {
 	if a := s.login("reader@example.com", password); a.StatusCode != 200 || a.Header.Get("X-RateLimit-Remaining") != "0" {
 		t.Fatalf("%d %v", a.StatusCode, a.Header)
 	}
-	for range 30 { // being refused costs nothing more
+	for range 30 { // further refusals cost nothing more
 		s.login("reader@example.com", password).wantProblem(t, 429, "RATE_LIMIT_EXCEEDED")
 	}
 	s.clock.advance(time.Minute)
@@ -108,8 +108,8 @@ func TestThrottledLogins(t *testing.T) {
 	}
 }
 
-// Whatever text a parameter brings, it is compared as it stands: never read
-// as SQL, as a pattern or as an escape.
+// Whatever text a parameter has, it is compared literally: never read as SQL,
+// as a pattern or as an escape.
 func TestTextsAreTexts(t *testing.T) {
 	t.Parallel()
 	l := serveFields(t)
@@ -154,7 +154,8 @@ func TestTextsAreTexts(t *testing.T) {
 	}
 }
 
-// talk sends bytes as they are and reads what comes, until the server ends.
+// talk sends text unchanged and returns what comes back until the server
+// closes.
 func (s *surface) talk(t *testing.T, text string) (reply string, took time.Duration) {
 	t.Helper()
 	began := time.Now()
@@ -174,8 +175,8 @@ func (s *surface) talk(t *testing.T, text string) (reply string, took time.Durat
 	return reply, time.Since(began)
 }
 
-// Who sends nothing, or a head without end, or a body drop by drop, loses the
-// connection; and a head has an end.
+// A client that sends nothing, or an endless head, or a body drop by drop,
+// loses its connection; the size of a head is limited.
 func TestSlowAndLargeRequests(t *testing.T) {
 	t.Parallel() // it mostly waits
 	s := serve(t, func(set *settings) { set.rest.Stall = time.Second })
@@ -223,7 +224,7 @@ func TestSlowAndLargeRequests(t *testing.T) {
 	}
 }
 
-// Nothing of the operator's side is on the public listener.
+// Nothing for operators is served by the public listener.
 func TestNoBackDoors(t *testing.T) {
 	s := serve(t)
 	for _, path := range []string{"/debug/pprof/", "/debug/pprof/cmdline", "/debug/vars", "/metrics", "/readyz", "/livez", "/admin", "/.git/config", "/v1/debug", "/v1/../debug/pprof/", "/%2e%2e/metrics"} {

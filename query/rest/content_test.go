@@ -8,9 +8,9 @@ import (
 	"preismon/query"
 )
 
-// VIS-01b, VIS-05: a file may hold all of its order, so its content is for
-// callers who see each item and each site of it, however they come to see
-// them; the lists of files are for everybody who sees the order.
+// VIS-01b, VIS-05: a file may hold all of its order, so its content is only for
+// callers that may see each item and each site of the order, for whatever
+// reason they may; the lists of files are for every caller that sees the order.
 func TestContentIsForWhoSeesTheWholeOrder(t *testing.T) {
 	t.Parallel()
 	w := newFilesWorld(t)
@@ -42,7 +42,7 @@ func TestContentIsForWhoSeesTheWholeOrder(t *testing.T) {
 		w.job(d, orderA, 11, "f")
 		w.publish(d, orderA, 11, "2026-03-01T05:00:00Z", "f", "f.csv", []byte("all of it"))
 	}
-	lists := 0 // states in which they were asked for
+	lists := 0 // states in which they were requested
 	wants := func(what string, may map[contracts.AccountID]bool) {
 		t.Helper()
 		lists++

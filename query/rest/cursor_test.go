@@ -10,8 +10,8 @@ import (
 	"preismon/contracts"
 )
 
-// walkedOn gives the answer to path with the cursor of its first page by the
-// parameters first, and then the parameters then.
+// walkedOn reads the first page of path with the parameters first, and returns
+// the answer to its cursor with the parameters then.
 func (s *surface) walkedOn(path, first, then string) answer {
 	s.t.Helper()
 	next := s.page(path, first).Paging.NextCursor
@@ -21,8 +21,8 @@ func (s *surface) walkedOn(path, first, then string) answer {
 	return s.get(path+"?"+then+"&cursor="+next, s.token(reader))
 }
 
-// TestCursorsBelongToWhatAQueryMeans: defaults that are written out, and other
-// spellings of an instant, are the same query (choices 22 and 63, CUR-01a).
+// TestCursorsBelongToWhatAQueryMeans: defaults written out, and other spellings
+// of an instant, are the same query (choices 22 and 63, CUR-01a).
 func TestCursorsBelongToWhatAQueryMeans(t *testing.T) {
 	s := serve(t)
 	day := s.store.rows[0].captured.UTC()
@@ -45,7 +45,7 @@ func TestCursorsBelongToWhatAQueryMeans(t *testing.T) {
 }
 
 // TestAWindowMayBeWrittenOutOnALaterPage: the window that an answer echoes is
-// the one that its walk has, given or not.
+// the window of its walk, given or not.
 func TestAWindowMayBeWrittenOutOnALaterPage(t *testing.T) {
 	s := serve(t)
 	first := s.page("/v1/results", "limit=2&itemId=11")
@@ -69,8 +69,8 @@ func TestAWindowMayBeWrittenOutOnALaterPage(t *testing.T) {
 	}
 }
 
-// TestOwnersLearnWhatDiffers: the rightful owner of a cursor is told which
-// parameters differ; anybody else learns nothing (choices 63).
+// TestOwnersLearnWhatDiffers: the owner of a cursor is told which parameters
+// differ; other callers learn nothing (choices 63).
 func TestOwnersLearnWhatDiffers(t *testing.T) {
 	s, next := serve(t), ""
 	date := s.store.rows[0].captured.UTC().Format(time.DateOnly)

@@ -13,7 +13,7 @@ import (
 	"preismon/contracts"
 )
 
-// roll says which accounts are active, to all nodes.
+// roll reports to all nodes which accounts are active.
 type roll struct {
 	accounts
 	gone sync.Map
@@ -23,8 +23,8 @@ func (r *roll) Active(_ context.Context, all []contracts.AccountID) ([]contracts
 	return slices.DeleteFunc(slices.Clone(all), func(a contracts.AccountID) bool { _, gone := r.gone.Load(a); return gone }), nil
 }
 
-// A stream is broken off, in any form, when its token is bad, and says so,
-// while one with a good token goes on. Choice 67.
+// A stream is cut off, in any form, when its token becomes invalid, and shows
+// it; a stream with a valid token goes on. Choice 67.
 func TestStreamsDoNotOutliveTheirToken(t *testing.T) {
 	s := serve(t)
 	s.store.allow(nowhere, contracts.Permissions()...)
@@ -57,8 +57,8 @@ func TestStreamsDoNotOutliveTheirToken(t *testing.T) {
 	}
 }
 
-// A page that was read while its token went bad is refused before its first
-// byte, and so is one whose account was disabled while it waited.
+// A page whose token became invalid while it was read is refused before its
+// first byte, and so is one whose account was disabled meanwhile.
 func TestPagesDoNotOutliveTheirToken(t *testing.T) {
 	for name, end := range map[string]func(s *surface, people *roll, token string){
 		"logout":           func(s *surface, _ *roll, token string) { s.logout(token) },

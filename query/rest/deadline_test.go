@@ -17,8 +17,8 @@ import (
 	"preismon/query"
 )
 
-// slow is a store that takes its time over each block of results, and stops
-// when it is told to.
+// slow is a store that delays each block of results, and stops when its context
+// ends.
 type slow struct {
 	*memory
 	delay func(block int) time.Duration
@@ -65,9 +65,9 @@ func slowService(t *testing.T, delay func(block int) time.Duration) (*query.Serv
 	return s, store
 }
 
-// A store that needs a second for a row: pages end at the soft deadline, with
-// fewer rows than their limit and a cursor, and the walk gives every row once,
-// in both orders. The clock is the test's: RES-11b, RES-11c.
+// With a store that needs a second for a row, pages end at the soft deadline,
+// with fewer rows than their limit and a cursor, and the walk returns every row
+// once, in both orders. The clock is the test's: RES-11b, RES-11c.
 func TestSoftDeadline(t *testing.T) {
 	for _, sort := range []string{"desc", "asc"} {
 		t.Run(sort, func(t *testing.T) {
@@ -134,8 +134,8 @@ func prices(t *testing.T, rows *query.RowsJSON) (all []string) {
 	return all
 }
 
-// A page that the hard budget ends fails, at the budget and not later:
-// RES-11a, ERR-12.
+// A page that the hard budget ends fails at the budget and not later: RES-11a,
+// ERR-12.
 func TestHardBudget(t *testing.T) {
 	for _, req := range []query.ResultsRequest{
 		{}, {Sort: "asc"}, {LatestPerPair: true}, {LatestObservationPerPair: true}, {ItemID: 11}, {Include: query.Include{Identity: true}},
@@ -164,8 +164,8 @@ func TestHardBudget(t *testing.T) {
 	}
 }
 
-// A latest read cannot be cut into slices of time: it ends within the budget,
-// whole, or fails.
+// A latest read cannot be cut into slices of time: it is complete within the
+// budget, or fails.
 func TestLatestReadsHaveNoSoftDeadline(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		service, _ := slowService(t, func(block int) time.Duration { return 200 * time.Millisecond })
@@ -214,7 +214,7 @@ func TestStreamWaitsWithinTheBudget(t *testing.T) {
 	})
 }
 
-// counted takes a stream and counts.
+// counted consumes a stream and counts its rows.
 type counted struct {
 	starts, rows int
 	pause        time.Duration
@@ -233,8 +233,8 @@ func (c *counted) Lines(_ []byte, rows int) error {
 	return nil
 }
 
-// The default windows of a stream are of one instant, however long it lasts:
-// RES-05c.
+// The default window of a stream is computed at one instant, however long the
+// stream lasts: RES-05c.
 func TestStreamHasOneNow(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		service, store := slowService(t, func(int) time.Duration { return 15 * time.Second })

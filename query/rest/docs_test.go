@@ -17,8 +17,8 @@ import (
 	"preismon/query/rest"
 )
 
-// The routes are the operations of the contract, no more and no less. POST
-// /mcp is served by a surface of its own, which is mounted beside.
+// The routes are exactly the operations of the contract. POST /mcp is served by
+// a separate surface, which is mounted alongside.
 func TestRoutesAreTheContract(t *testing.T) {
 	docs, err := openapi.Documents(baseURL)
 	must(t, err)
@@ -36,7 +36,7 @@ func TestRoutesAreTheContract(t *testing.T) {
 	}
 }
 
-// The public documents and the media types that they have.
+// publicPaths are the public documents and their media types.
 var publicPaths = map[string]string{
 	"/healthz":              "application/json", // PUB-01
 	"/openapi/openapi.yaml": "application/yaml", // PUB-02, GEN-10a
@@ -53,8 +53,8 @@ var publicPaths = map[string]string{
 	"/llms-full.txt":            "text/plain; charset=utf-8", // PUB-07, GEN-10e
 }
 
-// Public documents are for everybody, whatever the request says about who
-// sends it (PUB-00a, AUTH-07).
+// Public documents are for everyone, whatever the request says about its sender
+// (PUB-00a, AUTH-07).
 func TestPublicDocuments(t *testing.T) {
 	s := serve(t)
 	revoked := s.token(reader)
@@ -93,8 +93,8 @@ func TestPublicDocuments(t *testing.T) {
 	}
 }
 
-// Public documents are outside of the rate limits: they tell nothing of them,
-// are never refused, and take nothing from them (PUB-00b, RATE-02b).
+// Public documents are outside the rate limits: they do not report them, are
+// never refused, and do not count against them (PUB-00b, RATE-02b).
 func TestPublicDocumentsAreNotLimited(t *testing.T) {
 	s := serve(t, func(set *settings) { set.throttle.Reads.Requests = 3 })
 	for path := range publicPaths {
@@ -116,7 +116,7 @@ func TestPublicDocumentsAreNotLimited(t *testing.T) {
 }
 
 // The build is the program's, the contract version the contract's; neither
-// changes what is answered, and what a client says about versions is ignored
+// changes the answers, and what a client says about versions is ignored
 // (VER-01c, HLTH-04).
 func TestVersionsAreDiagnostic(t *testing.T) {
 	var answers [][]byte
@@ -147,8 +147,8 @@ func TestVersionsAreDiagnostic(t *testing.T) {
 	}
 }
 
-// Each code has a page that says what to do, and no page is about something
-// else; what type of a problem names is such a page.
+// Each code has a page that says what to do, there are no other pages, and a
+// problem's type names such a page.
 func TestProblemPages(t *testing.T) {
 	s := serve(t)
 	for _, c := range check.Document().Components.Schemas["ErrorCode"].Value.Enum {
@@ -170,7 +170,7 @@ func TestProblemPages(t *testing.T) {
 	}
 }
 
-// The way that the texts for newcomers describe works as described.
+// The steps that the texts for newcomers describe work as described.
 func TestFirstSteps(t *testing.T) {
 	s := serve(t)
 	if a := s.get("/healthz", ""); a.StatusCode != 200 { // GEN-08a
@@ -208,8 +208,8 @@ func TestFirstSteps(t *testing.T) {
 	}
 }
 
-// Something out of sight and something that does not exist give the same
-// empty page, and the documents say what that means (VIS-03).
+// Something that the caller may not see and something that does not exist yield
+// the same empty page, and the documents say what that means (VIS-03).
 func TestEmptyProvesNothing(t *testing.T) {
 	s := serve(t)
 	absent := s.get("/v1/results?ean=12345670", s.token(reader))
@@ -228,8 +228,8 @@ func TestEmptyProvesNothing(t *testing.T) {
 	}
 }
 
-// The names of the REST interface are spelt as they are fixed, and another
-// case is another name (GEN-01c, but for the names of MCP).
+// The names of the REST interface have exactly the fixed spelling, and another
+// case is another name (GEN-01c, except for the names of MCP).
 func TestNamesAreExact(t *testing.T) {
 	s := serve(t)
 	text := string(s.get("/openapi/openapi.yaml", "").body) + string(s.get("/llms-full.txt", "").body)
@@ -264,7 +264,8 @@ func TestNamesAreExact(t *testing.T) {
 	}
 }
 
-// holdsName tells whether a name stands in a text, and not within another.
+// holdsName reports whether a name is in a text, and not as a part of another
+// name.
 func holdsName(text, name string) bool {
 	within := func(b string) bool { return b != "" && regexp.MustCompile(`[A-Za-z0-9_]`).MatchString(b) }
 	for {
@@ -276,8 +277,8 @@ func holdsName(text, name string) bool {
 	}
 }
 
-// A browser gets a page where there is nothing, in its language; programs, and
-// all that ask below /v1, get a problem.
+// Where there is nothing, a browser gets a page in its language; programs, and
+// all requests below /v1, get a problem.
 func TestNothingForPeople(t *testing.T) {
 	s := serve(t)
 	ask := func(path, accept, language string) answer {

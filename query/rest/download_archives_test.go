@@ -11,15 +11,16 @@ import (
 	"preismon/query"
 )
 
-// shelf is an archive that does as it is told.
+// shelf is an archive whose Open is the function.
 type shelf func(ctx context.Context, a query.Artifact, offset int64) (io.ReadCloser, error)
 
 func (s shelf) Open(ctx context.Context, a query.Artifact, offset int64) (io.ReadCloser, error) {
 	return s(ctx, a, offset)
 }
 
-// A content is missing only when every archive says so; one that is away may
-// hold it, and a damaged one is no answer while another has it (HIST-06).
+// A content is missing only if every archive reports it missing; an archive
+// that is unreachable may hold it, and a damaged copy does not count while
+// another archive has a good one (HIST-06).
 func TestDownloadAsksSeveralArchives(t *testing.T) {
 	content := []byte("the content")
 	base := newFilesWorldOn(t, nil)

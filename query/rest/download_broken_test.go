@@ -28,7 +28,7 @@ import (
 	"preismon/query"
 )
 
-// broken reads an answer that must not look complete, and gives how many
+// broken reads an answer that must not look complete, and returns how many
 // bytes came.
 func (w *filesWorld) broken(r *http.Request, size int) int {
 	w.t.Helper()
@@ -48,8 +48,8 @@ func (w *filesWorld) broken(r *http.Request, size int) int {
 	return int(n)
 }
 
-// What is not the recorded content is never sent whole: an archive that goes
-// away in the middle breaks the transfer, by HTTP/1.1 and HTTP/2.
+// Anything but the recorded content is never sent in full: an archive that
+// fails in the middle breaks the transfer, with HTTP/1.1 and HTTP/2.
 func TestDownloadBreaksVisibly(t *testing.T) {
 	const size = 2*query.DownloadBuffer + 300_000
 	base, good := newFilesWorldOn(t, nil), noise(size)
@@ -90,8 +90,8 @@ func TestDownloadBreaksVisibly(t *testing.T) {
 	}
 }
 
-// A damaged copy is not sent, whatever of it is asked for: the next archive
-// is asked, and where none has a good one the answer is a problem.
+// A damaged copy is not sent, whatever part of it is requested: the next
+// archive is tried, and where none has a good copy the answer is a problem.
 func TestDownloadOfDamagedFiles(t *testing.T) {
 	first, second := folder(t), folder(t)
 	w := newFilesWorldOn(t, []archive.Store{first, second})
@@ -134,15 +134,15 @@ func TestDownloadOfDamagedFiles(t *testing.T) {
 			}
 		}
 	}
-	// Another size is known before a byte is read.
+	// A wrong size is noticed before a byte is read.
 	good := noise(5000)
 	ref := w.add(document{query.Exports, orderA, 11, "2026-03-01T05:00:00Z", []file{{name: "short", filename: "f.csv", content: good}}})[0]
 	w.put(first, archive.RefOf(ref.Key, good[1:]), good[1:])
 	w.get(only("short"), w.token(reader)).wantProblem(t, 500, "INTERNAL_ERROR")
 }
 
-// A copy that is damaged after it was found good is left for another in the
-// middle of a transfer, which goes on with the right bytes.
+// When a copy is damaged after it was found good, the transfer switches to
+// another archive in the middle and goes on with the right bytes.
 func TestDownloadGoesOnInAnotherArchive(t *testing.T) {
 	const size = 3*query.DownloadBuffer + 5
 	good := noise(size)
@@ -169,8 +169,8 @@ type failing struct{ err error }
 
 func (f failing) Read([]byte) (int, error) { return 0, f.err }
 
-// MinIO whose connection is cut before a piece of the file came is a 503;
-// one that is cut later is asked for the rest on a new connection.
+// If the connection to MinIO is cut before the first piece of the file, the
+// answer is a 503; if it is cut later, the rest is read on a new connection.
 func TestDownloadWhenS3IsCut(t *testing.T) {
 	const size = 2*query.DownloadBuffer + 4*mib
 	var line *proxy.Proxy
@@ -184,7 +184,7 @@ func TestDownloadWhenS3IsCut(t *testing.T) {
 	if a := w.fetch(only("f")); !bytes.Equal(a.body, content) {
 		t.Fatal("other bytes")
 	}
-	cut := func(after int64) { // bytes of answers of each connection
+	cut := func(after int64) { // bytes of answers on each connection
 		line.Set(proxy.Down, proxy.Rule{Left: after, Each: true, Then: proxy.End})
 		line.Close()
 	}
@@ -205,7 +205,7 @@ func TestDownloadWhenS3IsCut(t *testing.T) {
 	}
 }
 
-// A client that leaves frees the reader of its file at once.
+// A client that leaves releases the reader of its file at once.
 func TestDownloadEndsWithItsClient(t *testing.T) {
 	const size = 64 * mib
 	base := newFilesWorldOn(t, nil)
@@ -264,7 +264,8 @@ func (e *endless) Close() error {
 	return nil
 }
 
-// A file is streamed, not held: neither a whole one nor a part of one.
+// A file is streamed, not held in memory, whether it is requested in full or in
+// part.
 func TestDownloadMemory(t *testing.T) {
 	const size = 64 * mib
 	w := newFilesWorld(t, func(s *settings) { s.unchecked = true })
@@ -301,7 +302,7 @@ func TestDownloadMemory(t *testing.T) {
 
 func random(size int64) io.Reader { return io.LimitReader(rand.NewChaCha8([32]byte{1}), size) }
 
-// noise is content that differs from call to call.
+// noise returns content that differs from call to call.
 func noise(size int) []byte {
 	p := make([]byte, size)
 	seed := [32]byte{}
@@ -312,8 +313,8 @@ func noise(size int) []byte {
 	return p
 }
 
-// Downloads are heavy reads: so many of one account at once, and a page about
-// each of their refusals.
+// Downloads are heavy reads: an account has a limited number at once, and there
+// is a page about each of their refusals.
 func TestDownloadsAreBounded(t *testing.T) {
 	started, release := make(chan struct{}, 10), make(chan struct{})
 	a := shelf(func(ctx context.Context, _ query.Artifact, _ int64) (io.ReadCloser, error) {

@@ -41,10 +41,10 @@ func bucket(t testing.TB, through func(endpoint string) string) *archive.S3 {
 	return s3
 }
 
-// only chooses a file by its name.
+// only selects a file by its name.
 func only(name string) string { return path(orderA, download, "name", name) }
 
-// fetch downloads a file that has to be there.
+// fetch downloads a file that must exist.
 func (w *filesWorld) fetch(p string) answer {
 	w.t.Helper()
 	a := w.get(p, w.token(reader))
@@ -55,7 +55,7 @@ func (w *filesWorld) fetch(p string) answer {
 }
 
 // EXP-04a, IMP-04a, ART-01, ART-02, ART-03a to ART-03d: the bytes as they were
-// archived, in a folder and in S3, with the media type that the name says.
+// archived, in a folder and in S3, with the media type for the name.
 func TestDownload(t *testing.T) {
 	for kind, a := range map[string]archive.Store{"folder": folder(t), "s3": bucket(t, nil)} {
 		t.Run(kind, func(t *testing.T) {
@@ -110,14 +110,14 @@ func TestDownload(t *testing.T) {
 						t.Errorf("Content-Security-Policy %q", csp)
 					}
 					wantQuota(t, answer{resp, got})
-					w.fetch(path(orderA, direction+"/history/download", "name", name)) // against the contract
+					w.fetch(path(orderA, direction+"/history/download", "name", name)) // checked against the contract
 				}
 			}
 		})
 	}
 }
 
-// ART-01: names as they are where they are harmless, and harmless where not.
+// ART-01: harmless names unchanged, other names made harmless.
 func TestDownloadNames(t *testing.T) {
 	w := newFilesWorld(t)
 	for i, c := range []struct{ filename, exact, plain string }{
@@ -129,12 +129,12 @@ func TestDownloadNames(t *testing.T) {
 		{"Preisübersicht – März.csv", "Preisübersicht – März.csv", "Preis_bersicht _ M_rz.csv"},
 		{"価格.csv", "価格.csv", "__.csv"},
 		{"a\tb\x1b[2J\x7f.csv", "a_b_[2J_.csv", ""},
-		{"gpj.\u202evsc.csv", "gpj._vsc.csv", ""}, // a turn of direction
+		{"gpj.\u202evsc.csv", "gpj._vsc.csv", ""}, // a change of text direction
 		{"a\u2028b\u0085c.csv", "a_b_c.csv", ""},
 		{"..hidden.csv", "hidden.csv", ""},
 		{" . .csv", "csv", ""},
 		{"...", "download", ""},
-		{"x\r\nSet-Cookie: a=b.csv", "x__Set-Cookie: a=b.csv", ""}, // no record may hold it: all the same
+		{"x\r\nSet-Cookie: a=b.csv", "x__Set-Cookie: a=b.csv", ""}, // no record can hold this name, and it is harmless all the same
 		{`..\..\etc/passwd`, `_.._etc_passwd`, ""},
 		{strings.Repeat("ü", 127), strings.Repeat("ü", 127), strings.Repeat("_", 127)},
 	} {
@@ -144,7 +144,7 @@ func TestDownloadNames(t *testing.T) {
 			t.Fatalf("%q: %q", c.filename, header)
 		}
 		kind, params, err := mime.ParseMediaType(header[0])
-		if strings.Contains(header[0], "filename*=") { // the parser does not take both
+		if strings.Contains(header[0], "filename*=") { // the parser does not accept both
 			plain, exact, _ := strings.Cut(header[0], "; filename*=")
 			_, params, err = mime.ParseMediaType(plain)
 			if params["filename"] != c.plain {
@@ -187,7 +187,7 @@ func TestDownloadChoosesTheFile(t *testing.T) {
 			if string(a.body) != want {
 				t.Errorf("%s %s: %q, want %q", direction, args, a.body, want)
 			}
-			if strings.Contains(args, "latest=true") { // the same as .../latest names
+			if strings.Contains(args, "latest=true") { // the same file as .../latest names
 				latest := decode[map[string]any](t, w.get(path(orderA, direction+"/history/latest")+"?"+args, w.token(reader)))
 				if !strings.Contains(a.Header.Get("Content-Disposition"), latest["filename"].(string)) {
 					t.Errorf("%s: %v and %v", args, latest, a.Header)
@@ -242,12 +242,12 @@ func TestDownloadRefusals(t *testing.T) {
 				t.Errorf("%s on a 409: %v", header, a.Header)
 			}
 		}
-		w.put(second, ref, []byte("gone")) // in a later archive alone
+		w.put(second, ref, []byte("gone")) // only in the second archive
 		if a := get("missing"); a.StatusCode != 200 || string(a.body) != "gone" {
 			t.Errorf("%d %s", a.StatusCode, a.body)
 		}
 
-		// Too large and in no archive: the limit comes first.
+		// Too large and in no archive: the limit is checked first.
 		huge := &contracts.ArchivedFile{SizeBytes: 1 << 50, SHA256: strings.Repeat("a", 64)}
 		w.add(document{d, orderA, 11, "2026-03-01T05:00:00Z", []file{{name: "huge", filename: "h.zip", record: huge}}})
 		get("huge").wantProblem(t, 413, "PAYLOAD_TOO_LARGE")
@@ -323,7 +323,7 @@ func TestDownloadRanges(t *testing.T) {
 			}
 			for _, other := range [][]string{
 				{"If-Match", `"other"`},
-				{"If-Match", "W/" + etag}, // only strong ones are the same (RFC 9110, section 13.1.1)
+				{"If-Match", "W/" + etag}, // only strong ETags match (RFC 9110, section 13.1.1)
 				{"If-Match", `"other"`, "Range", "bytes=0-9"},
 				{"If-Match", `"other"`, "If-None-Match", etag},
 			} {

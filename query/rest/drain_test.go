@@ -12,8 +12,8 @@ import (
 	"preismon/query/rest"
 )
 
-// TestDrain: what is under way ends as if nothing were, what comes newly is
-// told at once to go elsewhere.
+// TestDrain: running requests end as usual, new ones are told at once to go
+// elsewhere.
 func TestDrain(t *testing.T) {
 	began, finish := make(chan struct{}), make(chan struct{})
 	s := serve(t, func(set *settings) {

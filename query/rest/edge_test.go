@@ -142,7 +142,7 @@ func TestCORS(t *testing.T) { // HDR-03
 			}
 		}
 	}
-	asked := s.request("OPTIONS", "/v1/orders/1/exports/history/download", "", nil) // a page that goes on with a file
+	asked := s.request("OPTIONS", "/v1/orders/1/exports/history/download", "", nil) // a page that continues with a file
 	asked.Header.Set("Origin", "https://app.example.test")
 	asked.Header.Set("Access-Control-Request-Method", "GET")
 	asked.Header.Set("Access-Control-Request-Headers", "authorization,if-range,range")
@@ -209,8 +209,8 @@ func TestConfigNamesAllFaults(t *testing.T) {
 	}
 }
 
-// TestAccessLevel: where requests are logged at a level that is not shown, no
-// line tells of one that went well.
+// TestAccessLevel: where requests are logged at a level that is not shown,
+// successful ones leave no line.
 func TestAccessLevel(t *testing.T) {
 	s := serve(t, func(set *settings) { set.rest.AccessLevel = slog.LevelDebug })
 	resp, err := s.client.Get(s.URL + "/healthz")

@@ -16,11 +16,11 @@ import (
 	"preismon/query/store"
 )
 
-// noon is when the requests to an estate come.
+// noon is the time of the requests to an estate.
 var noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 
-// estate is a surface over a real ClickHouse, whose tables a test fills as
-// the projector would.
+// estate is a surface over a real ClickHouse, whose tables a test fills as the
+// projector would.
 type estate struct {
 	*surface
 	conn  driver.Conn
@@ -43,7 +43,8 @@ func newEstate(t testing.TB) *estate {
 	return (&estate{conn: conn, store: st}).of(t)
 }
 
-// of is the estate for one more test: a surface of its own over the same tables.
+// of returns the estate for another test: a separate surface over the same
+// tables.
 func (e *estate) of(t testing.TB) *estate {
 	t.Helper()
 	e = &estate{conn: e.conn, store: e.store}
@@ -62,14 +63,14 @@ func (e *estate) exec(sql string, args ...any) {
 	}
 }
 
-// account makes an account of a mandate; empty lists stand for all.
+// account creates an account of a mandate; empty lists stand for all.
 func (e *estate) account(id contracts.AccountID, mandate int, orders, sites string) {
 	e.t.Helper()
 	e.exec(fmt.Sprintf("INSERT INTO accounts VALUES (%d, %d, 'u%d', 'h', false, false, ['sites','items','orders','results','files'], %t, [%s], %t, [%s], 1)",
 		id, mandate, id, orders == "", orders, sites == "", sites))
 }
 
-// order makes an order: of active ones the scope tells the pairs.
+// order creates an order; the scope says which pairs an active one has.
 func (e *estate) order(mandate, id int, active bool) {
 	e.t.Helper()
 	e.exec(fmt.Sprintf("INSERT INTO orders (mandate, order_id, name, active, created_at, interval_minutes, version) VALUES (%d, %d, 'Order %d', %t, '2026-11-01 00:00:00', 60, 1)", mandate, id, id, active))
@@ -83,7 +84,7 @@ func (e *estate) scope(mandate int, pairs string) {
 	e.exec(fmt.Sprintf("INSERT INTO scopes_applied VALUES (%d, 0, 7)", mandate))
 }
 
-// captured makes the newest capture of a pair.
+// captured writes the newest capture of a pair.
 func (e *estate) captured(item int, site, outcome string, at time.Time) {
 	e.t.Helper()
 	e.exec(`INSERT INTO latest_observations (item, site, captured_at, epoch, seq, capture, outcome, offer, currency, price_minor, shipping_minor,
@@ -92,7 +93,7 @@ func (e *estate) captured(item int, site, outcome string, at time.Time) {
 		uint64(item), site, at.UnixMilli(), uint64(at.Unix()), outcome)
 }
 
-// read is a page of an account.
+// read returns a page for an account.
 func (e *estate) read(account contracts.AccountID, path string) page {
 	e.t.Helper()
 	a := e.get(path, e.token(account))
@@ -106,7 +107,7 @@ func (e *estate) read(account contracts.AccountID, path string) page {
 	return p
 }
 
-// walk follows the cursors of a list to its end.
+// walk follows the cursors of a list to its end and returns all records.
 func (e *estate) walk(account contracts.AccountID, path string) (all []map[string]any) {
 	e.t.Helper()
 	join := "?"

@@ -25,8 +25,9 @@ func (s *surface) explain(path, query string) explained {
 	return decode[explained](s.t, a)
 }
 
-// What is explained is accepted or refused as the read itself is, with the same
-// problem, on every path that can be asked for: explaining goes the way of the read.
+// An explained read is accepted or refused as the read itself is, with the same
+// problem, on every path that can be explained: explaining takes the same steps
+// as the read.
 func TestExplainedAsRead(t *testing.T) {
 	s := serve(t, func(set *settings) {
 		set.throttle.Reads.Requests, set.query.ScanGuardMaxPairs = 1_000_000, 1_000
@@ -68,12 +69,13 @@ func TestExplainedAsRead(t *testing.T) {
 	}
 }
 
-// A read is sealed where its window ended before it, on every path with windows.
+// A read is sealed if its window had ended before it, on every path with
+// windows.
 func TestExplainedSeals(t *testing.T) {
 	s := serve(t, func(set *settings) { set.throttle.Reads.Requests = 1_000 })
 	for _, c := range []struct {
 		path, query string
-		want        any // nil: of a read without a window
+		want        any // nil: a read without a window
 	}{
 		{"/v1/results", "site=shop-one&capturedFrom=2026-02-01&capturedTo=2026-02-02", true},
 		{"/v1/results", "site=shop-one&capturedTo=2026-02-02T00:00:00Z", true},
@@ -100,8 +102,8 @@ func TestExplainedSeals(t *testing.T) {
 	}
 }
 
-// What is not about the request is the answer of the path itself, and explaining
-// and its read are one request.
+// Faults that are not in the explained request get the usual answer of the
+// path, and explaining counts as one request.
 func TestExplainedOnce(t *testing.T) {
 	s := serve(t, func(set *settings) { set.throttle.Reads.Requests = 100 })
 	at := "/ext/v1/explain?path="
@@ -122,7 +124,7 @@ func TestExplainedOnce(t *testing.T) {
 	}
 	s.get(at+"/v1/results", s.token(narrow)).wantProblem(t, 403, "AUTH_FORBIDDEN")
 	s.get(at+"/v1/sites", s.token(disabled)).wantProblem(t, 401, "AUTH_TOKEN_INVALID")
-	// A tail and a wait are explained at once.
+	// A tail and a wait are explained immediately.
 	for _, query := range []string{"follow=true", "wait=25s", "site=shop-one&follow=true"} {
 		if told := s.explain("/ext/v1/changes", query); !told.Accepted {
 			t.Errorf("%s: %+v", query, told)

@@ -10,7 +10,7 @@ import (
 	"preismon/query"
 )
 
-// SendFile sends a content as a download does.
+// SendFile sends content as a download does.
 func SendFile(w http.ResponseWriter, r *http.Request, e *query.FileEntry, content []byte) (began bool, err error) {
 	return sendFile(w, r, e, &fileContent{size: int64(len(content)), open: func(offset int64) (io.ReadCloser, error) {
 		return io.NopCloser(bytes.NewReader(content[offset:])), nil
@@ -20,8 +20,8 @@ func SendFile(w http.ResponseWriter, r *http.Request, e *query.FileEntry, conten
 // ContentDisposition offers a file under its name.
 func ContentDisposition(filename string) string { return contentDisposition(filename) }
 
-// Routes lists what is served, as "GET /v1/sites"; a value in a path stands
-// in braces. HEAD goes without saying: it is wherever GET is, but on the stream.
+// Routes lists what is served, as "GET /v1/sites"; a value in a path is in
+// braces. HEAD is not listed: it is wherever GET is, except on the stream.
 func Routes(docs ...openapi.Document) (all []string) {
 	for _, r := range (&api{docs: docs}).routes().Routes() {
 		if r.Method != http.MethodHead {

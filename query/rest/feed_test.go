@@ -34,7 +34,7 @@ type controlLine struct {
 
 const feedAt = "/ext/v1/changes"
 
-// changes asks for a page.
+// changes requests a page.
 func (s *surface) changes(query string) changesPage {
 	s.t.Helper()
 	a := s.get(feedAt+"?"+query, s.token(reader))
@@ -45,7 +45,7 @@ func (s *surface) changes(query string) changesPage {
 }
 
 // A page of changes has the rows and a new token, in JSON and in lines, and a
-// request that waits gets the first row when it comes.
+// request that waits gets the first row when it arrives.
 func TestFeedPagesAndWaits(t *testing.T) {
 	s := serve(t, func(set *settings) { set.throttle.Reads.Requests = 1_000 })
 	begun := s.changes("site=shop-one")
@@ -92,7 +92,8 @@ func TestFeedPagesAndWaits(t *testing.T) {
 	}
 }
 
-// follow opens a tail and gives its lines; closed: it ended as it should.
+// follow opens a tail and returns its lines. After they are closed, broken has
+// nil if the tail ended properly.
 func (s *surface) follow(ctx context.Context, query string) (lines chan controlLine, broken chan error) {
 	s.t.Helper()
 	return s.tail(ctx, feedAt, query)
@@ -130,9 +131,9 @@ func (s *surface) tailOf(ctx context.Context, path, query, token string) (lines 
 	return lines, broken
 }
 
-// A tail gives rows when they come, says how far it is, holds no room while it
-// waits, and ends with how to go on: when its node stops, by a token behind all
-// that was given; when it cannot go on, by the reason.
+// A tail sends rows when they arrive, reports its progress, reserves nothing
+// while it waits, and ends with how to go on: when its node stops, with a token
+// behind all that was sent; when it cannot go on, with the reason.
 func TestFeedTails(t *testing.T) {
 	s := serve(t, func(set *settings) { set.throttle.Reads.Requests, set.unchecked = 1_000, true })
 	lines, broken := s.follow(t.Context(), "site=shop-one")
@@ -188,12 +189,12 @@ func TestFeedTails(t *testing.T) {
 	again := serve(t) // another node with the same tables
 	again.store.arrive(4)
 	again.store.rebuild()
-	if page := again.changes("since=" + last.Token); len(page.Data) != 1 { // the one that the first did not give
+	if page := again.changes("since=" + last.Token); len(page.Data) != 1 { // the row that the first node did not send
 		t.Errorf("%+v", page)
 	}
 }
 
-// busyHeavy is how many of its heavy reads the account has under way.
+// busyHeavy returns how many heavy reads the account has running.
 func busyHeavy(s *surface) int {
 	a := s.get("/v1/results/stream?site=shop-one", s.token(reader))
 	var left int
@@ -202,7 +203,7 @@ func busyHeavy(s *surface) int {
 	return 7 - left // this one is the eighth
 }
 
-// Five tails of an account are one too many, and one that ended makes room.
+// A fifth tail of an account is refused, and one that ended frees its place.
 func TestFeedTailsOfAnAccount(t *testing.T) {
 	s := serve(t, func(set *settings) { set.throttle.Reads.Requests, set.unchecked = 1_000, true })
 	ctx, cancel := context.WithCancel(t.Context())
@@ -221,8 +222,8 @@ func TestFeedTailsOfAnAccount(t *testing.T) {
 	<-lines
 }
 
-// A complete stream gives a token to who asks for it, in a trailer, and changes
-// in nothing for who does not.
+// A complete stream has a token in a trailer for a client that requests it, and
+// is unchanged for one that does not.
 func TestStreamGivesAChangesToken(t *testing.T) {
 	s := serve(t, func(set *settings) { set.throttle.Reads.Requests = 1_000 })
 	const at = "/v1/results/stream?site=shop-one"
@@ -259,8 +260,8 @@ func TestStreamGivesAChangesToken(t *testing.T) {
 	}
 }
 
-// A 410 names the request to begin again with: that one is accepted, and its
-// token goes on.
+// A 410 names the request to begin again with: it is accepted, and its token
+// works.
 func TestFeedBeginsAgain(t *testing.T) {
 	s := serve(t, func(set *settings) { set.throttle.Reads.Requests = 1_000 })
 	const from = "capturedFrom=2026-02-01T00%3A00%3A00.000Z"
@@ -324,11 +325,11 @@ func (l *windowList) rows() (n int) {
 	return n
 }
 
-// TestFeedsShowWhatIsSeen asks for changes and for alerts of what the caller may
-// not see, in every way it can be named: they are those of something that does
-// not exist, and a token opens for its account alone. Who sees nothing waits as long
-// as it asked to, also while rows of others come, and gets an answer that is complete
-// and empty.
+// TestFeedsShowWhatIsSeen reads changes and alerts of what the caller may not
+// see, in every way it can be named: they are the same as for something that
+// does not exist, and a token opens only for its account. A caller that sees
+// nothing waits as long as it requested, even while rows of others arrive, and
+// gets an answer that is complete and empty.
 func TestFeedsShowWhatIsSeen(t *testing.T) {
 	t.Parallel()
 	l := serveMatrix(t, 3)
@@ -406,7 +407,7 @@ func TestFeedsShowWhatIsSeen(t *testing.T) {
 	}
 }
 
-// otherThan is an account that a token is not of.
+// otherThan returns an account that does not own the token of a.
 func otherThan(a contracts.AccountID) contracts.AccountID {
 	if a == whole {
 		return stranger

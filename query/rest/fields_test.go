@@ -13,8 +13,8 @@ import (
 	"preismon/deploy/testserver"
 )
 
-// serveFields has one item and sites of every kind of facts, all of them seen
-// by account 1.
+// serveFields has one item, and sites of every kind of facts, all visible to
+// account 1.
 func serveFields(t *testing.T) *live {
 	l := serveLive(t)
 	l.mark()
@@ -41,10 +41,11 @@ func (l *live) rows(t *testing.T, args string) []map[string]any {
 	return decode[page](t, a).Data
 }
 
-// Prime and buy box stand in rows of canonical country markets, each by
-// itself, true and false alike, and not where they were not observed; ratings
-// at the German comparison platform, in range: FLD-02a, FLD-02b, FLD-02c, FLD-02d,
-// FLD-03a, FLD-03b, FLD-03c, FLD-04a, FLD-04b, FLD-04c, FLD-04d, FLD-04e.
+// Prime and buy box are in the rows of canonical country markets, each
+// independently, true as well as false, and absent where they were not
+// observed; ratings are at the German comparison platform, if they are in
+// range: FLD-02a, FLD-02b, FLD-02c, FLD-02d, FLD-03a, FLD-03b, FLD-03c,
+// FLD-04a, FLD-04b, FLD-04c, FLD-04d, FLD-04e.
 func TestObservedFlagsAndRatings(t *testing.T) {
 	t.Parallel()
 	l := serveFields(t)
@@ -54,7 +55,7 @@ func TestObservedFlagsAndRatings(t *testing.T) {
 		prime, buyBox any
 		rating        any
 	}
-	wanted := map[string]want{} // by the price of the row, which names it
+	wanted := map[string]want{} // by the price of the row, which identifies it
 	ratings := []int{0, 1, 43, 50, 255}
 	for _, site := range sites {
 		l.queue(l.row("numbers(45)", map[string]string{
@@ -102,7 +103,8 @@ func TestObservedFlagsAndRatings(t *testing.T) {
 			}
 		}
 	}
-	// The filters follow the same rules: what is not shown matches neither value.
+	// The filters follow the same rules: a flag that is not shown matches
+	// neither value.
 	for _, flag := range []string{"isPrime", "isBuyBox"} { // RES-P06b
 		for _, value := range []string{"true", "false"} {
 			got := l.rows(t, "limit=10000&includeExportFields=true&"+flag+"="+value)
@@ -118,8 +120,8 @@ func TestObservedFlagsAndRatings(t *testing.T) {
 	}
 }
 
-// The filters on manufacturer and merchant look at what was observed, not at
-// master data: RES-P05b.
+// The filters on manufacturer and merchant match what was observed, not master
+// data: RES-P05b.
 func TestObservedNames(t *testing.T) {
 	t.Parallel()
 	l := serveFields(t)
@@ -158,7 +160,7 @@ func TestMoneyOfAllDigits(t *testing.T) {
 		`"customerReferencePrices":[{"value":7,"amountMinor":7,"currencyCode":"JPY"}],"referencePrice":7,"referencePriceMoney":{"value":7,"amountMinor":7,"currencyCode":"JPY"}`,
 		`"customerReferencePrices":[{"value":0.07,"amountMinor":7,"currencyCode":"EUR"}],"referencePrice":0.07`,
 		`"customerReferencePrices":[{"value":0.007,"amountMinor":7,"currencyCode":"KWD"}],"referencePrice":0.007`,
-		`"customerReferencePrices":[]}`, // of USD there is none
+		`"customerReferencePrices":[]}`, // there is none in USD
 	} {
 		if !strings.Contains(string(a.body), want) {
 			t.Errorf("%s is not in %s", want, a.body)
@@ -171,7 +173,7 @@ type referenceEntry struct {
 	currency, site, quantity, price string
 }
 
-// public is the entry as the contract shows it.
+// public returns the entry as the contract shows it.
 func (e referenceEntry) public() map[string]any {
 	out := map[string]any{"value": float64(e.amount) / 100, "amountMinor": float64(e.amount), "currencyCode": e.currency}
 	for name, value := range map[string]string{"appliesToSite": e.site, "referenceQuantity": e.quantity, "priceType": e.price} {
@@ -182,9 +184,9 @@ func (e referenceEntry) public() map[string]any {
 	return out
 }
 
-// Reference prices by brute force, for random lists of them: FLD-05a, FLD-05b,
-// FLD-05c, FLD-05d, FLD-05e, FLD-05f, FLD-06a, FLD-06b, FLD-07a, FLD-07b, FLD-07c, FLD-07d, FLD-07e, FLD-07f,
-// FLD-08.
+// Reference prices compared with brute force, for random lists of them:
+// FLD-05a, FLD-05b, FLD-05c, FLD-05d, FLD-05e, FLD-05f, FLD-06a, FLD-06b,
+// FLD-07a, FLD-07b, FLD-07c, FLD-07d, FLD-07e, FLD-07f, FLD-08.
 func TestReferencePricesMatchOracle(t *testing.T) {
 	t.Parallel()
 	l := serveFields(t)

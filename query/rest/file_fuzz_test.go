@@ -19,8 +19,8 @@ import (
 )
 
 // FuzzContentDisposition: whatever a file is called, the header is one line of
-// ASCII (RFC 6266) that names no path, no hidden file and nothing that is not
-// seen; a harmless name comes through as it is.
+// ASCII (RFC 6266) that names no path, no hidden file and nothing invisible; a
+// harmless name is unchanged.
 func FuzzContentDisposition(f *testing.F) {
 	for _, name := range []string{
 		"prices.csv", "", "..", "../../etc/passwd", `C:\a\b.csv`, "a\"b;c.csv", "a\r\nSet-Cookie: x=1", "Preise Übersicht.xlsx", "\u202etxt.exe",
@@ -61,10 +61,10 @@ func FuzzContentDisposition(f *testing.F) {
 	})
 }
 
-// FuzzRange: whatever Range and If-Range say, a 200 is the whole file, a 206
-// is just what its Content-Range says, and is given only for the content that
-// If-Range names; anything else is a 416 that says how long the file is
-// (RFC 9110, section 14).
+// FuzzRange: whatever Range and If-Range say, a 200 is the whole file; a 206 is
+// exactly what its Content-Range says, and is sent only for the content that
+// If-Range names; anything else is a 416 with the length of the file (RFC 9110,
+// section 14).
 func FuzzRange(f *testing.F) {
 	content := []byte(strings.Repeat("0123456789abcdef", 8))
 	sum := sha256.Sum256(content)

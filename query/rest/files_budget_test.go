@@ -10,8 +10,8 @@ import (
 	"preismon/query"
 )
 
-// documents writes archive documents at once, each with so many files; their
-// ids go on from those before.
+// documents writes archive documents in one statement, each with the given
+// number of files; their ids continue after the previous ones.
 func (w *filesWorld) documents(d query.Direction, order contracts.OrderID, n, files int) {
 	w.t.Helper()
 	w.exec(`INSERT INTO file_archives SELECT ?, ?, ?, ? + number, 11, toDateTime64('2026-03-01 05:00:00', 3, 'UTC') + number,
@@ -21,13 +21,14 @@ func (w *filesWorld) documents(d query.Direction, order contracts.OrderID, n, fi
 }
 
 // HIST-01a, HIST-01b, HIST-02, HIST-03, EXP-03b, ERR-14, LIM-07, OPEN-16,
-// choices 31, 40: the whole history of an order counts, whatever is asked of it.
+// choices 31, 40: the whole history of an order counts, whatever part of it is
+// requested.
 func TestHistoryBudgets(t *testing.T) {
 	w := newFilesWorld(t)
 	order := contracts.OrderID(300)
 	for name, c := range map[string]struct {
 		fill  func(d query.Direction)
-		extra func(d query.Direction) // one more than may be
+		extra func(d query.Direction) // one more than allowed
 	}{
 		"documents": {
 			func(d query.Direction) { w.documents(d, order, 1_000, 2) },
@@ -39,7 +40,7 @@ func TestHistoryBudgets(t *testing.T) {
 		},
 		"files of many documents": {
 			func(d query.Direction) { w.documents(d, order, 1_000, 10) },
-			func(d query.Direction) { // the last one has a file more
+			func(d query.Direction) { // the last document has one more file
 				w.exec("INSERT INTO file_archives SELECT * REPLACE (arrayConcat(files, [files[1]]) AS files, 2 AS version) FROM file_archives WHERE direction = ? AND order_id = ? ORDER BY archive DESC LIMIT 1", string(d), uint64(order))
 			},
 		},
@@ -66,7 +67,7 @@ func TestHistoryBudgets(t *testing.T) {
 					t.Errorf("%s: nothing", d)
 				}
 				cursor := w.list(order, history, "limit", "1").Paging.NextCursor
-				for _, newest := range []string{"/latest", "/download"} { // nothing of it is in an archive
+				for _, newest := range []string{"/latest", "/download"} { // none of its files is in an archive
 					if a := w.get(path(order, history+newest, "name", one, "latest", "true"), w.token(reader)); a.StatusCode != 200 && a.StatusCode != 409 {
 						t.Errorf("%s: %d %s", newest, a.StatusCode, a.body)
 					}
@@ -94,15 +95,15 @@ func TestHistoryBudgets(t *testing.T) {
 			}
 		})
 	}
-	// Other orders, and the lists of exports themselves, are not concerned.
+	// Other orders, and the lists of exports themselves, are not affected.
 	for _, route := range []string{"exports", "imports"} {
 		w.list(order, route)
 		w.list(orderA, route+"/history")
 	}
 }
 
-// EXP-01b, ERR-16, LIM-06, choices 40: exports are looked at one after the
-// other until the page is complete.
+// EXP-01b, ERR-16, LIM-06, choices 40: exports are examined one after another
+// until the page is complete.
 func TestExportCandidates(t *testing.T) {
 	const order, all = contracts.OrderID(400), 10_000
 	w := newFilesWorld(t)
@@ -123,7 +124,7 @@ func TestExportCandidates(t *testing.T) {
 		}
 	}
 	jobs(all+1, 1)
-	for _, name := range []string{"nobody", "e1", "e9999", "last"} { // the page may go on behind the last that is looked at
+	for _, name := range []string{"nobody", "e1", "e9999", "last"} { // the page may go on behind the last one examined
 		p := named(name).wantProblem(t, 400, "ORDER_SCOPE_TOO_BROAD")
 		if !strings.Contains(p.Detail, "10000") {
 			t.Error(p.Detail)
@@ -137,7 +138,7 @@ func TestExportCandidates(t *testing.T) {
 	if p := decode[page](t, next); next.StatusCode != 200 || len(p.Data) != 0 || p.Paging.NextCursor != "" {
 		t.Errorf("%d %s", next.StatusCode, next.body)
 	}
-	jobs(all+2, 1) // what was looked at for one page is not looked at again for the next
+	jobs(all+2, 1) // those examined for one page are not examined again for the next
 	a = named("e1", "limit", "1")
 	a.wantMore(t, 1)
 	next = named("e1", "limit", "1", "cursor", decode[page](t, a).Paging.NextCursor)
@@ -155,7 +156,7 @@ func TestExportCandidates(t *testing.T) {
 	}
 }
 
-// wantMore checks a page that is complete although more follows.
+// wantMore checks a page that is complete although there is more.
 func (a answer) wantMore(t *testing.T, n int) {
 	t.Helper()
 	if p := decode[page](t, a); a.StatusCode != 200 || len(p.Data) != n || p.Paging.NextCursor == "" {
@@ -163,8 +164,8 @@ func (a answer) wantMore(t *testing.T, n int) {
 	}
 }
 
-// A refusal is cheap: it looks at no file and at no more documents than it
-// takes to know, however many there are.
+// A refusal is cheap: it reads no files, and no more documents than it needs to
+// know that there are too many.
 func TestRefusalsAreCheap(t *testing.T) {
 	const order, all = contracts.OrderID(500), 400_000
 	w := newFilesWorld(t)

@@ -13,9 +13,9 @@ import (
 	"preismon/query"
 )
 
-// A cursor opens only what it was made for (choices 22).
+// A cursor works only for the request that it was issued for (choices 22).
 func TestFileCursorsAreBound(t *testing.T) {
-	w := historyWorld.Get(t).of(t) // what it adds is of order B, which nobody else asks about
+	w := historyWorld.Get(t).of(t) // what it adds belongs to order B, which no other test reads
 	w.add(document{query.Exports, orderB, 11, "2026-03-08T05:00:00Z", []file{{name: "prices", filename: "of-b-too.csv"}}})
 	w.job(query.Exports, orderB, 11, "Daily")
 	w.job(query.Exports, orderB, 12, "Weekly")
@@ -46,8 +46,8 @@ func TestFileCursorsAreBound(t *testing.T) {
 	w.get(path(orderA, "exports/history", "cursor", entries), w.token(reader)).wantProblem(t, 400, "MVP_VALIDATION_ERROR")
 }
 
-// edited changes the last character to its neighbour, which may hold no more
-// than bits that nobody needs.
+// edited flips the lowest bit of the last character, which may hold only unused
+// bits.
 func edited(cursor string) string {
 	last := cursor[len(cursor)-1]
 	return cursor[:len(cursor)-1] + string(last^1)
@@ -64,8 +64,9 @@ func TestHistoryShowsTheLastRecord(t *testing.T) {
 	}
 }
 
-// A read of the catalogue that takes too long is a 504, which advises what there
-// is: a list has a limit that may be lower, a file has none, and neither a window.
+// A read of the catalogue that takes too long is a 504 that advises only what
+// exists: a list has a limit that may be lower, a file has none, and neither
+// has a window.
 func TestFileReadsHaveABudget(t *testing.T) {
 	s := serve(t)
 	s.store.breakDown(func(method string) error {

@@ -13,8 +13,8 @@ import (
 	"preismon/query"
 )
 
-// fileRoutes are the four of exports; with "imports" for "exports", those of
-// imports.
+// fileRoutes are the four routes of exports; with "imports" for "exports",
+// those of imports.
 var fileRoutes = []string{"exports", "exports/history", "exports/history/latest", "exports/history/download"}
 
 func imports(route string) string { return strings.Replace(route, "exports", "imports", 1) }
@@ -26,8 +26,8 @@ func bothDirections() (all []string) {
 	return all
 }
 
-// EXP-K1, EXP-01a: the exports of one order, each with its name and the time
-// of its newest file, in an order that stays.
+// EXP-K1, EXP-01a: the exports of one order, each with its name and the time of
+// its newest file, in a stable order.
 func TestExports(t *testing.T) {
 	w := newFilesWorld(t)
 	for i, name := range []string{"Täglich", "Weekly", "Never run"} {
@@ -95,7 +95,7 @@ func TestImports(t *testing.T) {
 	}
 }
 
-// historyWorld is only read.
+// historyWorld is read-only.
 var historyWorld = testserver.Shared[*filesWorld]{Make: history}
 
 // history is a world with files in each direction of one order.
@@ -142,7 +142,7 @@ func TestHistory(t *testing.T) {
 		{"dateFrom=2026-03-02", all[:4]},
 		{"dateTo=2026-03-02", all[1:]}, // the whole day
 		{"dateTo=2026-03-02T23:59:59.998Z", all[2:]},
-		{"dateTo=2026-03-02T23:59:59.999Z", all[1:]}, // closed
+		{"dateTo=2026-03-02T23:59:59.999Z", all[1:]}, // inclusive
 		{"dateFrom=2026-03-02T23:59:59.999Z", all[:2]},
 		{"dateFrom=2026-03-03T00:59:59.999%2B01:00", all[:2]},
 		{"dateFrom=2026-03-02&dateTo=2026-03-02", all[1:4]},
@@ -226,8 +226,9 @@ func TestLatest(t *testing.T) {
 	}
 }
 
-// What arrives during a walk is on none of its later pages twice, and nothing that was
-// there is left out. A grant that is taken back holds for the next request.
+// A file that arrives during a walk repeats nothing on its later pages, and
+// nothing that was there before is left out. A revoked grant takes effect with
+// the next request.
 func TestHistoryThatChanges(t *testing.T) {
 	t.Parallel()
 	w := history(t)

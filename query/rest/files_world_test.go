@@ -21,8 +21,8 @@ import (
 	"preismon/query/store"
 )
 
-// Accounts of the world of files beside those of the harness. All but the
-// last are of the mandate of reader.
+// Accounts of the world of files, in addition to those of the harness. All but
+// the last belong to the mandate of reader.
 const (
 	oneOrder  contracts.AccountID = 5 // sees orderA only
 	someSites contracts.AccountID = 6 // sees some sites only
@@ -46,8 +46,8 @@ type filesWorld struct {
 	next     contracts.ArchiveID
 }
 
-// newFilesWorld serves what the tables and the archives hold; without an
-// archive there is one folder.
+// newFilesWorld serves what the tables and the archives hold; if no archive is
+// configured, there is one folder.
 func newFilesWorld(t testing.TB, change ...func(*settings)) *filesWorld {
 	t.Helper()
 	return newFilesWorldOn(t, []archive.Store{folder(t)}, change...)
@@ -83,7 +83,8 @@ func newFilesWorldOn(t testing.TB, archives []archive.Store, change ...func(*set
 	return w
 }
 
-// of is the world for one more test: a surface of its own over the same tables and archives.
+// of returns the world for another test: a separate surface over the same
+// tables and archives.
 func (w *filesWorld) of(t testing.TB, change ...func(*settings)) *filesWorld {
 	t.Helper()
 	again := *w
@@ -134,10 +135,10 @@ type document struct {
 type file struct {
 	name, filename string
 	content        []byte
-	record         *contracts.ArchivedFile // in place of what is true of the content
+	record         *contracts.ArchivedFile // instead of the true record of the content
 }
 
-// add writes a document to the catalogue and gives the references of its
+// add writes a document to the catalogue and returns the references of its
 // files.
 func (w *filesWorld) add(d document) []archive.Ref {
 	w.t.Helper()
@@ -180,7 +181,7 @@ func (w *filesWorld) publish(d query.Direction, order contracts.OrderID, job con
 
 var folders = map[query.Direction]archive.Folder{query.Exports: archive.Exports, query.Imports: archive.Imports}
 
-// artifacts gives a store of archives to the service, as the command does.
+// artifacts adapts a store of archives for the service, as the command does.
 type artifacts struct{ store archive.Store }
 
 func (a artifacts) Open(ctx context.Context, f query.Artifact, offset int64) (io.ReadCloser, error) {
@@ -194,7 +195,7 @@ func (a artifacts) Open(ctx context.Context, f query.Artifact, offset int64) (io
 	return a.store.OpenRange(ctx, ref, archive.Range{Offset: offset, Length: f.SizeBytes - offset})
 }
 
-// path is a route under an order; d is "exports" or "imports".
+// path returns a route under an order; rest begins with "exports" or "imports".
 func path(order contracts.OrderID, rest string, args ...string) string {
 	p := fmt.Sprintf("/v1/orders/%d/%s", order, rest)
 	if len(args) == 0 {
@@ -207,7 +208,7 @@ func path(order contracts.OrderID, rest string, args ...string) string {
 	return p + "?" + values.Encode()
 }
 
-// list reads a page that has to be there.
+// list reads a page that must exist.
 func (w *filesWorld) list(order contracts.OrderID, rest string, args ...string) page {
 	w.t.Helper()
 	a := w.get(path(order, rest, args...), w.token(reader))
@@ -221,7 +222,7 @@ func (w *filesWorld) list(order contracts.OrderID, rest string, args ...string) 
 	return p
 }
 
-// walk follows the cursors of a list to its end and gives one field.
+// walk follows the cursors of a list to its end and returns one field.
 func (w *filesWorld) walk(field string, order contracts.OrderID, rest string, args ...string) (all []string) {
 	w.t.Helper()
 	for next := []string{}; ; {
@@ -234,7 +235,7 @@ func (w *filesWorld) walk(field string, order contracts.OrderID, rest string, ar
 	}
 }
 
-// countedStore counts what a store is asked about orders and their files.
+// countedStore counts the reads of orders and their files.
 type countedStore struct {
 	query.Store
 	mu    sync.Mutex

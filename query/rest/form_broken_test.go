@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// TestTablesDoNotHoldRowsBack: the first rows are there while the store is
-// still at work, in the forms that can.
+// TestTablesDoNotHoldRowsBack: the first rows are sent while the store is still
+// at work, in the forms that can do so.
 func TestTablesDoNotHoldRowsBack(t *testing.T) {
 	for _, media := range []string{csvMedia, arrowMedia} {
 		for _, coding := range codings {
@@ -28,7 +28,7 @@ func TestTablesDoNotHoldRowsBack(t *testing.T) {
 			resp, err := s.raw().Do(r)
 			must(t, err)
 			body, seen := decoded(t, resp), []byte{}
-			for !bytes.Contains(seen, []byte("shop-two")) { // of the second row
+			for !bytes.Contains(seen, []byte("shop-two")) { // from the second row
 				piece := make([]byte, 4096)
 				n, err := body.Read(piece)
 				must(t, err)
@@ -42,7 +42,8 @@ func TestTablesDoNotHoldRowsBack(t *testing.T) {
 	}
 }
 
-// TestTablesAreCompressed: as JSON is, but for Parquet, which is by itself.
+// TestTablesAreCompressed: tables are compressed like JSON, except Parquet,
+// which compresses by itself.
 func TestTablesAreCompressed(t *testing.T) {
 	s := serve(t)
 	for _, path := range []string{"/v1/results", "/v1/results/stream"} {
@@ -65,8 +66,8 @@ func TestTablesAreCompressed(t *testing.T) {
 	}
 }
 
-// TestTablesHaveTheLimit: a page that is too large is refused in any form,
-// and so are other lists (ERR-17a, ERR-17b).
+// TestTablesHaveTheLimit: a page that is too large is refused in any form, and
+// so are other lists (ERR-17a, ERR-17b).
 func TestTablesHaveTheLimit(t *testing.T) {
 	s := serve(t, func(set *settings) { set.rest.MaxResponseBytes, set.query.MaxResponseBytes = 2000, 1<<20 })
 	for _, media := range tables {

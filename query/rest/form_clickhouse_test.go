@@ -22,7 +22,7 @@ import (
 	"preismon/query/table/reread"
 )
 
-// TestClickHouseReadsTables: another reader than ours finds the same values in
+// TestClickHouseReadsTables: an independent reader finds the same values in
 // Arrow, in each of its variants, and in Parquet, with all groups of fields.
 func TestClickHouseReadsTables(t *testing.T) {
 	s := serveOdd(t)
@@ -54,7 +54,7 @@ func TestClickHouseReadsTables(t *testing.T) {
 		if got := strings.ReplaceAll(a.Header.Get("Content-Type"), " ", ""); len(got) != len(media) {
 			t.Errorf("%s: Content-Type %s", media, got)
 		}
-		file = a.body // its order is that of one thread
+		file = a.body // the order is that of one thread
 		got := selected(t, db, "SELECT * FROM url('"+files.URL+"/x', '"+format+"') SETTINGS max_threads = 1, date_time_output_format = 'iso', output_format_json_quote_64bit_integers = 0, schema_inference_make_columns_nullable = 'auto' FORMAT JSONEachRow")
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("%s, %d rows of %d (-want +got): %.3000s", media, len(got), len(want), diff)
@@ -62,9 +62,10 @@ func TestClickHouseReadsTables(t *testing.T) {
 	}
 }
 
-// TestClickHouseReadsTheStream: ClickHouse's url reads a stream of the service
-// itself in every form, with the headers of the how-to. It takes trailers for a
-// damaged transfer, so it asks for none; of a stream that breaks it makes an error.
+// TestClickHouseReadsTheStream: ClickHouse's url function reads a stream of the
+// service directly in every form, with the headers of the how-to. It mistakes
+// trailers for a damaged transfer, so it requests none; a stream that breaks is
+// an error.
 func TestClickHouseReadsTheStream(t *testing.T) {
 	s := serveOdd(t)
 	db := testserver.ClickHouse(t)
@@ -110,8 +111,8 @@ func TestClickHouseReadsTheStream(t *testing.T) {
 	}
 }
 
-// withoutNullObjects is a row as ClickHouse has it: of an object that is not
-// there, all members are null.
+// withoutNullObjects returns a row as ClickHouse reads it: all members of an
+// absent object are null.
 func withoutNullObjects(columns []frame.Column, row reread.Record) reread.Record {
 	out := reread.Record{}
 	for i := range columns {

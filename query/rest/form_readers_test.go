@@ -20,7 +20,7 @@ import (
 )
 
 // TestAnalystsReadersReadTables: arrow-js, Polars and DuckDB find the values of
-// NDJSON in each form that they take, with all groups of fields.
+// NDJSON in each form that they can read, with all groups of fields.
 func TestAnalystsReadersReadTables(t *testing.T) {
 	testserver.Full(t, "readers of npm")
 	s := serveOdd(t)
@@ -86,8 +86,8 @@ func TestAnalystsReadersReadTables(t *testing.T) {
 	}
 }
 
-// plainRows are rows without the difference of null and absent, which tables of
-// some readers do not have.
+// plainRows returns rows without the difference between null and absent, which
+// the tables of some readers do not have.
 func plainRows(columns []frame.Column, rows []reread.Record) []reread.Record {
 	all := []reread.Record{}
 	for _, row := range rows {
@@ -96,7 +96,7 @@ func plainRows(columns []frame.Column, rows []reread.Record) []reread.Record {
 	return all
 }
 
-// cellsOf are the records of a CSV file as texts.
+// cellsOf returns the records of a CSV file as texts.
 func cellsOf(t *testing.T, name string) []reread.Record {
 	t.Helper()
 	f, err := os.Open(name)

@@ -18,7 +18,7 @@ import (
 	"preismon/query/table/reread"
 )
 
-// media types of the forms of results.
+// media types of the forms of results
 const (
 	jsonMedia    = "application/json"
 	ndjsonMedia  = "application/x-ndjson"
@@ -36,9 +36,9 @@ func (s *surface) getAs(path, media string) answer {
 	return s.do(r)
 }
 
-// TestAccept: the form with the highest weight comes (RFC 9110, section
-// 12.5.1); to who asks for none of them, the one that came before there were
-// others.
+// TestAccept: the form with the highest weight is sent (RFC 9110, section
+// 12.5.1); a client that accepts none of them gets the form that existed before
+// the others.
 func TestAccept(t *testing.T) {
 	s := serve(t)
 	for _, c := range []struct{ accept, page, stream string }{
@@ -57,20 +57,20 @@ func TestAccept(t *testing.T) {
 		{"application/json;q=0.2, application/x-ndjson;q=0.1, " + parquetMedia + ";q=0.3", parquetMedia, parquetMedia},
 		{"*/*, application/json;q=0, application/x-ndjson;q=0", csvMedia, csvMedia}, // the more specific range counts
 		{"text/csv;q=0, */*;q=0.1", jsonMedia, ndjsonMedia},
-		{"text/csv;q=0.9, text/*;q=0.2, */*;q=0.5", csvMedia, csvMedia}, // wherever it stands
+		{"text/csv;q=0.9, text/*;q=0.2, */*;q=0.5", csvMedia, csvMedia}, // in whatever position
 		{"text/csv;header=present", csvMedia, csvMedia},
 		{"text/csv;charset=UTF-8", csvMedia, csvMedia},
 		{"text/csv;header=absent", jsonMedia, ndjsonMedia}, // another form
 		{"application/x-ndjson; charset=utf-8", ndjsonMedia, ndjsonMedia},
 		{"application/x-ndjson;charset=UTF-8;q=0.7, application/json;q=0.6", ndjsonMedia, ndjsonMedia},
 		{"application/x-ndjson;charset=utf-16, text/csv;q=0.1", csvMedia, csvMedia},
-		{"application/json;q=0, application/x-ndjson;q=0", csvMedia, csvMedia}, // none of what is refused
+		{"application/json;q=0, application/x-ndjson;q=0", csvMedia, csvMedia}, // none of the refused ones
 		{"application/*;q=0", csvMedia, csvMedia},
-		{"*/*;q=0", jsonMedia, ndjsonMedia}, // there is nothing else
+		{"*/*;q=0", jsonMedia, ndjsonMedia}, // there is no other form
 		{`text/csv;header=absent;q=1, text/csv;q=0.2, application/json;q=0.1, application/x-ndjson;q=0.1`, csvMedia, csvMedia},
-		{`application/json;x="a,b", text/csv;q=0.5`, csvMedia, csvMedia}, // a comma within quotes parts nothing
+		{`application/json;x="a,b", text/csv;q=0.5`, csvMedia, csvMedia}, // a comma within quotes separates nothing
 		{"application/json, text/csv, " + arrowMedia + ", application/problem+json", jsonMedia, csvMedia},
-		{"text/html, application/xhtml+xml, image/png", jsonMedia, ndjsonMedia}, // not asked about us: as before
+		{"text/html, application/xhtml+xml, image/png", jsonMedia, ndjsonMedia}, // our forms are not mentioned: as before
 		{"text/csv;q=2", jsonMedia, ndjsonMedia},
 		{"text/csv;q=x, ;;, ,", jsonMedia, ndjsonMedia},
 		{"csv", jsonMedia, ndjsonMedia},
@@ -102,14 +102,15 @@ func TestAccept(t *testing.T) {
 	}
 }
 
-// odd has rows of every kind: none of a price, of a merchant, of a flag, and
-// texts that formats have trouble with. A row is the same in every answer.
+// odd has rows of every kind: without a price, without a merchant, without a
+// flag, and with texts that formats have trouble with. A row is the same in
+// every answer.
 type odd struct{ *memory }
 
 var texts = []string{"", "", "plain", "=cmd|' /C calc'!A0", "+1", "-1", "@x", "\ttab", "'s", "a,b;\"c\"\nd", "桜 ＝1", "\\\"", " ", "{\"a\":[1]}", "\u2028x", "null", "\x00"}
 
 func (o odd) Results(ctx context.Context, v query.Visibility, q *query.ResultsQuery, each func(*query.Block) error) error {
-	defer func() { <-o.ended }() // nobody else waits for it
+	defer func() { <-o.ended }() // no other reader waits for it
 	return o.memory.Results(ctx, v, q, func(b *query.Block) error {
 		for _, d := range []*query.Dict{&b.Currency, &b.Merchant, &b.Manufacturer, &b.DeliveryText} {
 			d.Values.Reset()
@@ -167,7 +168,7 @@ func (o odd) CustomerData(context.Context, query.Visibility, []contracts.ItemID)
 	}, nil
 }
 
-// serveOdd serves odd rows; ratings and offer flags may stand at some sites.
+// serveOdd serves odd rows; some sites may show ratings and offer flags.
 func serveOdd(t *testing.T) *surface {
 	m := newMemory()
 	m.sites[1].PriceComparisonMarket = true
@@ -198,9 +199,9 @@ func (a answer) reread(t *testing.T, fields []string, zone *time.Location) []rer
 	return records
 }
 
-// TestFormsAreEqual: the same question has the same rows in every form, page
-// by page and as a stream; null and absent stay apart; what JSON has around its
-// rows is in headers (RES-K1, STR-00b, CUR-01c).
+// TestFormsAreEqual: the same query returns the same rows in every form, page
+// by page and as a stream; null and absent stay distinct; what JSON has around
+// its rows is in headers (RES-K1, STR-00b, CUR-01c).
 func TestFormsAreEqual(t *testing.T) {
 	s := serveOdd(t)
 	r := rand.New(rand.NewPCG(3, 4))
@@ -272,8 +273,8 @@ func (s *surface) site(r *rand.Rand) string {
 	return []string{"market-de", "shop-one", "shop-two"}[r.IntN(3)]
 }
 
-// wantAround checks what a page of JSON has around its rows, in the headers of
-// another form; the link leads to the next page.
+// wantAround checks that the headers of another form hold what a page of JSON
+// has around its rows; the link leads to the next page.
 func (s *surface) wantAround(t *testing.T, a answer, path string, want page) {
 	t.Helper()
 	if got := decode[map[string]any](t, answer{body: []byte(a.Header.Get("X-Results-Query"))}); !cmp.Equal(got, want.Query) {

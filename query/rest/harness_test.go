@@ -44,7 +44,7 @@ func TestMain(m *testing.M) { testserver.Main(m) }
 type surface struct {
 	*httptest.Server
 	t       testing.TB
-	rest    *rest.Surface // without what the test puts around it
+	rest    *rest.Surface // without what the test wraps around it
 	store   *memory
 	service *query.Service
 	auth    *auth.Authority
@@ -63,15 +63,15 @@ type settings struct {
 	revocations auth.Revocations
 	key         ed25519.PrivateKey
 	http2       bool
-	store       query.Store   // in place of the one in memory
-	people      auth.Accounts // in place of those of the tests
+	store       query.Store   // instead of the one in memory
+	people      auth.Accounts // instead of those of the tests
 	archives    []query.Archive
 	mounted     []rest.Mounted
 	tracer      trace.Tracer
 	serving     func() func(rest.Served)
-	// smallBuffers: a client that takes nothing holds up its answer at once.
+	// smallBuffers: a client that does not read blocks its answer at once.
 	smallBuffers bool
-	unchecked    bool // answers that are too large to be kept for a check
+	unchecked    bool // answers are too large to be kept for a check
 }
 
 func serve(t testing.TB, change ...func(*settings)) *surface {
@@ -115,7 +115,8 @@ func serve(t testing.TB, change ...func(*settings)) *surface {
 	s.rest, err = rest.New(set.rest, rest.Deps{Service: service, Auth: s.auth, Logger: log, Now: s.clock.now, Mounted: set.mounted, Tracer: set.tracer, Serving: set.serving})
 	must(t, err)
 	var h http.Handler = s.rest
-	// Each exchange of each test is held against the contract, whoever its client is.
+	// Each exchange of each test is checked against the contract, whatever its
+	// client.
 	if !set.unchecked {
 		h = check.Handler(h, func(err error) { t.Error(err) })
 	}
@@ -149,7 +150,7 @@ func must(t testing.TB, err error) {
 type clock struct {
 	mu     sync.Mutex
 	offset time.Duration
-	frozen time.Time // unless zero, it stands still
+	frozen time.Time // unless zero, the clock stands still
 }
 
 func (c *clock) now() time.Time {
@@ -225,7 +226,7 @@ func (r *revocations) breakDown(write, check error) {
 	r.write, r.check = write, check
 }
 
-// token issues one for an account, without the way over a password.
+// token issues a token for an account, without a password.
 func (s *surface) token(account contracts.AccountID) string {
 	s.t.Helper()
 	issued, _, err := s.auth.IssueREST(account)
@@ -299,8 +300,8 @@ func decode[T any](t testing.TB, a answer) T {
 	return v
 }
 
-// wantProblem checks an error answer in everything all of them share
-// (ERR-F1 to ERR-F8, ERR-00a).
+// wantProblem checks everything that all error answers share (ERR-F1 to ERR-F8,
+// ERR-00a).
 func (a answer) wantProblem(t *testing.T, status int, code string) problem {
 	t.Helper()
 	if a.StatusCode != status {

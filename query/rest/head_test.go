@@ -18,7 +18,7 @@ import (
 	"preismon/query/rest"
 )
 
-// fewest notes how many records a store was asked for at most.
+// fewest records the largest number of records requested from a store.
 type fewest struct {
 	*memory
 	most atomic.Int64
@@ -51,7 +51,7 @@ func (f *fewest) Results(ctx context.Context, v query.Visibility, q *query.Resul
 	return f.memory.Results(ctx, v, q, each)
 }
 
-// unread is an archive that opens files and must not be read.
+// unread is an archive whose files may be opened and must not be read.
 type unread struct{ memoryArchive }
 
 func (u unread) Open(ctx context.Context, a query.Artifact, offset int64) (io.ReadCloser, error) {
@@ -63,8 +63,9 @@ func (u unread) Open(ctx context.Context, a query.Artifact, offset int64) (io.Re
 	return io.NopCloser(failing{errBroken}), nil
 }
 
-// Choices 64: HEAD wherever GET is, but on the stream, with the headers of GET
-// and without its body. A list is not read for it, so its length is not known.
+// Choices 64: HEAD works wherever GET does, except on the stream, with the
+// headers of GET and without its body. A list is not read for it, so its length
+// is unknown.
 func TestHeadIsGetWithoutItsBody(t *testing.T) {
 	spy := &fewest{memory: newMemory()}
 	set := func(archive query.Archive) func(*settings) {
@@ -76,7 +77,7 @@ func TestHeadIsGetWithoutItsBody(t *testing.T) {
 	s.clock.frozen = time.Now()
 	ask := func(s *surface, method, path string, header ...string) answer {
 		r := s.request(method, path, s.token(reader), nil)
-		r.Header.Set("Accept-Encoding", "identity") // the client asks for gzip by itself, and not with HEAD
+		r.Header.Set("Accept-Encoding", "identity") // the client requests gzip by itself, but not with HEAD
 		for i := 0; i < len(header); i += 2 {
 			r.Header.Set(header[i], header[i+1])
 		}
@@ -100,7 +101,7 @@ func TestHeadIsGetWithoutItsBody(t *testing.T) {
 				want.Del(name)
 			}
 		}
-		if list && get.StatusCode == 200 || slices.Contains(header, "gzip") && !strings.Contains(path, "download") { // which has another length, and is not made
+		if list && get.StatusCode == 200 || slices.Contains(header, "gzip") && !strings.Contains(path, "download") { // the compressed body has another length, and is not produced
 			want.Del("Content-Length")
 			want.Del("Content-Encoding")
 		}
@@ -139,7 +140,7 @@ func TestHeadIsGetWithoutItsBody(t *testing.T) {
 	same(download+"?name=held", false, "If-None-Match", "*")
 	same(download+"?name=held", false, "If-Match", `"other"`)
 	whole := ask(s, "GET", download+"?name=held")
-	head := ask(unreadable, "HEAD", download+"?name=held", "Range", "bytes=0-1") // a range is of GET alone
+	head := ask(unreadable, "HEAD", download+"?name=held", "Range", "bytes=0-1") // ranges apply only to GET
 	if diff := cmp.Diff(alike(whole.Header), alike(head.Header)); head.StatusCode != http.StatusOK || diff != "" {
 		t.Errorf("%d %s", head.StatusCode, diff)
 	}

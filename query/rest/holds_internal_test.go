@@ -14,7 +14,7 @@ import (
 	"preismon/query/table/objects"
 )
 
-// discarded is a client that takes everything at once.
+// discarded is a client that reads everything at once.
 type discarded struct {
 	gin.ResponseWriter
 	header http.Header
@@ -26,7 +26,8 @@ func (d discarded) WriteHeader(int)             {}
 func (d discarded) WriteHeaderNow()             {}
 func (d discarded) Flush()                      {}
 
-// liveBytes is what is reachable; what pools keep is gone after two rounds.
+// liveBytes returns what is reachable; what pools keep is gone after two
+// collections.
 func liveBytes() int64 {
 	runtime.GC()
 	runtime.GC()
@@ -35,8 +36,8 @@ func liveBytes() int64 {
 	return int64(m.HeapAlloc)
 }
 
-// exportLines are rows with everything that one of a shop has, no two of a
-// few thousand alike.
+// exportLines returns rows with every field that a shop's row can have; within
+// a few thousand, no two are the same.
 func exportLines(n, from int) []byte {
 	var b bytes.Buffer
 	for i := from; i < from+n; i++ {
@@ -48,7 +49,7 @@ func exportLines(n, from int) []byte {
 	return b.Bytes()
 }
 
-// sending makes and sends batches as a stream does.
+// sending builds and sends batches as a stream does.
 type sending struct{ tableTransfer }
 
 func (s sending) Write(rows *frame.Batch) error {
@@ -60,9 +61,9 @@ func (s sending) Write(rows *frame.Batch) error {
 
 func (s sending) Close() error { return nil }
 
-// What a stream's encoder, or its table in the making, holds is what is
-// charged for it, and not several times as much: memory that is not counted
-// is another's, and memory that is counted in vain turns readers away.
+// A stream's encoder, or its unfinished table, holds what is charged for it and
+// not several times as much: uncounted memory is taken from others, and memory
+// counted in vain turns readers away.
 func TestEncodersHoldWhatIsCharged(t *testing.T) {
 	for _, of := range []struct {
 		form   *form
@@ -84,7 +85,7 @@ func TestEncodersHoldWhatIsCharged(t *testing.T) {
 			}
 			send := func(lines []byte) error { return s.Lines(lines, 190) }
 			if s.table != nil {
-				rows := 8192 // as the service makes them
+				rows := 8192 // as the service builds them
 				if s.form.flat {
 					rows = 1024
 				}

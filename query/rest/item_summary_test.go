@@ -10,14 +10,14 @@ import (
 	"preismon/contracts/fault"
 )
 
-// A summary with its rows is the JSON answer on one line, and then the stream of
-// the same window: whole only with its trailers, in every coding.
+// A summary with its rows is the JSON answer on one line, followed by the
+// stream of the same window: complete only with its trailers, in every coding.
 func TestItemSummaryWithRows(t *testing.T) {
 	s := serve(t)
 	window := lastMonth() + "&timezone=Europe/Berlin"
 	for _, args := range []string{"", "&site=market-de", "&merchant=Nobody", "&orderId=5"} {
 		of := args
-		if !strings.HasPrefix(args, "&site=") { // the others are of the rows alone
+		if !strings.HasPrefix(args, "&site=") { // the other parameters apply only to the rows
 			of = ""
 		}
 		summary := s.get("/ext/v1/items/11/summary?"+window+of, s.token(reader))
@@ -74,14 +74,14 @@ func lastMonth() string {
 	return "capturedFrom=" + now.AddDate(0, 0, -30).Format(time.RFC3339) + "&capturedTo=" + now.Format(time.RFC3339)
 }
 
-// withoutAsOf is a summary without the moment of its reading.
+// withoutAsOf returns a summary without the time of its reading.
 func withoutAsOf(summary []byte) []byte {
 	before, rest, _ := bytes.Cut(summary, []byte(`"currentFrom"`))
 	_, after, _ := bytes.Cut(rest, []byte(`"timezone"`))
 	return append(bytes.Clone(before), after...)
 }
 
-// A history that breaks after its first line does not look whole.
+// A history that breaks after its first line does not look complete.
 func TestItemSummaryWithRowsBreaks(t *testing.T) {
 	s := serve(t)
 	s.store.blockMax = 1

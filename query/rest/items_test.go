@@ -11,16 +11,17 @@ import (
 	"preismon/contracts"
 )
 
-// TestItemCandidates searches among 10,000 and 10,001 candidates of real
-// rows. The account sees order 2 alone; what order 1 has is candidate to it
-// and no more: ITEM-02, ITEM-03, ERR-13, LIM-04, VIS-02.
+// TestItemCandidates searches among 10,000 and 10,001 candidates of real rows.
+// The account sees only order 2; for it, the items of order 1 are candidates
+// and nothing more: ITEM-02, ITEM-03, ERR-13, LIM-04, VIS-02.
 func TestItemCandidates(t *testing.T) {
 	t.Parallel()
 	e := newEstate(t)
 	e.account(ofWhole, 1, "", "")
 	e.account(ofOrder101, 1, "2", "")
 	e.account(ofOther, 2, "", "")
-	// Per locale: hidden candidates, and at which places visible ones stand.
+	// Per locale: the number of hidden candidates, and the positions of the
+	// visible ones.
 	locales := []struct {
 		key     string
 		hidden  int
@@ -31,7 +32,7 @@ func TestItemCandidates(t *testing.T) {
 		{"it", 15_000, []int{5, 10_006}},  // the second is one too late for a budget that begins at the first
 		{"es", 10_000, nil},               // none, exactly the budget
 		{"nl", 10_001, nil},               // none, and one candidate more
-		{"pl", 12_000, []int{1, 2, 3, 4}}, // a page long before the end
+		{"pl", 12_000, []int{1, 2, 3, 4}}, // a full page long before the end
 	}
 	base := 0
 	for _, l := range locales {
@@ -41,7 +42,8 @@ func TestItemCandidates(t *testing.T) {
 		e.exec(fmt.Sprintf("INSERT INTO scope_pairs SELECT 1, 7, %d + number + 1, 'shop', [if(has(arrayMap(x -> toUInt64(x), %s), number + 1), 2, 1)] FROM numbers(%d)", base, visible, n))
 		base += 100_000
 	}
-	// Candidates are of the own mandate: another's items count for nothing.
+	// Candidates belong to the caller's own mandate: the items of others do not
+	// count.
 	e.exec("INSERT INTO items SELECT 900000 + number, '', '', concat('C', leftPad(toString(number), 9, '0')), 'de', '', '', '', 1 FROM numbers(1, 20000)")
 	e.scope(2, "SELECT 900000 + number AS item, 'shop' AS site, [9] AS orders FROM numbers(1, 20000)")
 	e.exec("INSERT INTO scopes VALUES (1, 7, 0, 0)")
@@ -60,7 +62,7 @@ func TestItemCandidates(t *testing.T) {
 	if got := items("/v1/items?asinLocale=fr&asin=B000010001"); !slices.Equal(got, []string{"110001"}) { // narrower: ITEM-03
 		t.Errorf("%v", got)
 	}
-	if got := items("/v1/items?asinLocale=fr&asin=B000000001"); got != nil { // of the mandate, not of the account
+	if got := items("/v1/items?asinLocale=fr&asin=B000000001"); got != nil { // the mandate has it, but the account may not see it
 		t.Errorf("%v", got)
 	}
 	if got := items("/v1/items?itemId=110001"); !slices.Equal(got, []string{"110001"}) {
@@ -80,7 +82,7 @@ func TestItemCandidates(t *testing.T) {
 		t.Errorf("%v", got)
 	}
 	tooBroad("/v1/items?asinLocale=pl&limit=5")
-	for _, l := range locales { // who sees all candidates is never refused
+	for _, l := range locales { // a caller that sees all candidates is never refused
 		if got := e.read(ofWhole, "/v1/items?limit=1000&asinLocale="+l.key); len(got.Data) != 1000 || got.Paging.NextCursor == "" {
 			t.Errorf("%s: %d, %+v", l.key, len(got.Data), got.Paging)
 		}

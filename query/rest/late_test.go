@@ -10,9 +10,9 @@ import (
 	"preismon/query/admission"
 )
 
-// A read that waited for its node, and is slow then, is not told to ask for
-// less: 503 with Retry-After says that it was capacity. One that only was slow
-// gets the 504. RES-11a, ERR-12.
+// A read that waited for its node and was then slow is not advised to request
+// less: 503 with Retry-After says that capacity was short. A read that was only
+// slow gets the 504. RES-11a, ERR-12.
 func TestLateForWantOfCapacity(t *testing.T) {
 	t.Parallel() // it mostly waits
 	const budget = 2 * time.Second
@@ -23,7 +23,7 @@ func TestLateForWantOfCapacity(t *testing.T) {
 		set.query.Admission, set.query.SoftDeadline, set.query.HardBudget = node, time.Second, budget
 	})
 	s.store.breakDown(func(method string) error {
-		if method == "FileEntries" || method == "Results" { // it answers when nobody waits any more
+		if method == "FileEntries" || method == "Results" { // it answers when no one waits any more
 			time.Sleep(budget)
 			return context.DeadlineExceeded
 		}

@@ -42,16 +42,16 @@ func (l *live) long(t *testing.T, coding string) (resp *http.Response, leave fun
 	return resp, leave
 }
 
-// reading counts the statements of reads that run now.
+// reading returns the number of read statements running now.
 func (l *live) reading() (n uint64) {
 	l.t.Helper()
 	must(l.t, l.conn.QueryRow(context.Background(), "SELECT count() FROM system.processes WHERE current_database = ? AND query NOT LIKE '%system.processes%'", l.db.Database).Scan(&n))
 	return n
 }
 
-// The first row is out before the last one is read: who takes one row and no
-// more leaves most of the rest in ClickHouse, in every coding; and Vary names
-// all that the answer depends on (HDR-03).
+// The first row is sent before the last one is read: a client that reads only
+// one row leaves most of the rest in ClickHouse, in every coding; and Vary
+// names everything that the answer depends on (HDR-03).
 func TestFirstRowBeforeTheLastIsRead(t *testing.T) {
 	l := longWorld.Get(t).of(t)
 	for _, coding := range codings {
@@ -66,7 +66,7 @@ func TestFirstRowBeforeTheLastIsRead(t *testing.T) {
 		if !strings.HasPrefix(line, `{"itemId":"1"`) {
 			t.Fatalf("%q", line)
 		}
-		time.Sleep(time.Second) // what is read ahead is read by now
+		time.Sleep(time.Second) // what is read ahead has been read by now
 		leave()
 		for start := time.Now(); l.reading() > 0 && time.Since(start) < time.Minute; time.Sleep(10 * time.Millisecond) {
 		}
@@ -82,8 +82,8 @@ func TestFirstRowBeforeTheLastIsRead(t *testing.T) {
 	}
 }
 
-// Who leaves ends the statement in ClickHouse. The contract gives it a second;
-// the test gives a busy machine ten.
+// A client that leaves ends the statement in ClickHouse. The contract allows a
+// second; the test gives a busy machine ten.
 func TestLeavingEndsTheStatement(t *testing.T) {
 	l := longWorld.Get(t).of(t)
 	for _, coding := range codings {

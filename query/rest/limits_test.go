@@ -13,7 +13,7 @@ import (
 	"preismon/query"
 )
 
-// Accounts of TestLimitsAtTheirEdges, one a mandate of the same number.
+// Accounts of TestLimitsAtTheirEdges, each in the mandate of the same number.
 const (
 	manyRows     contracts.AccountID = 1 // 10,001 rows of an item at one site
 	pairs1000    contracts.AccountID = 2
@@ -23,7 +23,7 @@ const (
 	tooMany      contracts.AccountID = 6 // 2,000 items at one site
 )
 
-// limitsWorld is only read.
+// limitsWorld is read-only.
 var limitsWorld = testserver.Shared[*live]{Make: serveLimits}
 
 func serveLimits(t testing.TB) *live {
@@ -51,9 +51,9 @@ func serveLimits(t testing.TB) *live {
 	return l
 }
 
-// The limits of results at their exact edges, on the page and on the stream
-// alike: LIM-01, LIM-08, LIM-09, LIM-10, RES-04c, RES-07a, RES-07b, RES-08,
-// ERR-02a, ERR-02c, ERR-03, RES-14a.
+// The limits of results at their exact edges, on the page and on the stream:
+// LIM-01, LIM-08, LIM-09, LIM-10, RES-04c, RES-07a, RES-07b, RES-08, ERR-02a,
+// ERR-02c, ERR-03, RES-14a.
 func TestLimitsAtTheirEdges(t *testing.T) {
 	l := limitsWorld.Get(t).of(t)
 	ask := func(account contracts.AccountID, args string) (page, stream answer) {
@@ -98,7 +98,8 @@ func TestLimitsAtTheirEdges(t *testing.T) {
 	for _, selector := range []string{"itemId=1", "orderId=7", "site=site0.example", "pzn=01234562", "ean=4006381333931", "asin=B000000001&asinLocale=de"} { // RES-07b
 		accepted(pairs1001, "latestPerPair=true&"+selector)
 	}
-	// What would fit is named where a site would; what was given is not advised.
+	// A site that would fit is named if the caller may add one; parameters that
+	// were given are not advised.
 	for args, want := range map[string]string{"": "itemId, orderId, site, pzn, ean or asin. What fits, for example: site site0.example: 500 pairs.", "&orderId=8": ""} {
 		if want == "" {
 			accepted(pairs1001, "latestPerPair=true"+args)
@@ -122,12 +123,13 @@ func TestLimitsAtTheirEdges(t *testing.T) {
 	}
 	accepted(manyRows, window(168*time.Hour)+"&limit=10")
 	refused(manyRows, window(168*time.Hour+time.Millisecond), query.CodeScopeTooBroad)
-	// Seven days of Berlin are 169 h over the change of October, 167 h in March.
+	// Seven days in Berlin are 169 h over the change in October, 167 h in
+	// March.
 	refused(manyRows, "globalScope=true&timezone=Europe/Berlin&capturedFrom=2026-10-20&capturedTo=2026-10-26", query.CodeScopeTooBroad)
 	accepted(manyRows, "globalScope=true&timezone=Europe/Berlin&capturedFrom=2026-03-24&capturedTo=2026-03-30")
 	accepted(manyRows, "globalScope=true&timezone=UTC&capturedFrom=2026-10-20&capturedTo=2026-10-26")
 
-	// What is refused reads no observation at all.
+	// Refused requests read no observations at all.
 	time.Sleep(10 * time.Millisecond) // the log's times have microseconds of another clock
 	since := time.Now()
 	for account, args := range map[contracts.AccountID]string{
@@ -149,13 +151,13 @@ func TestLimitsAtTheirEdges(t *testing.T) {
 		t.Fatalf("the cost of a page is not seen: %d statements, %d rows", onRows, pageRows)
 	}
 	t.Logf("a page of 10,000 reads %d rows, eight refusals %d", pageRows, refusalRows)
-	if refusalRows/8 >= 3*pageRows { // it looks through its scope, of up to 4,717 pairs, a few times, for what it offers instead
+	if refusalRows/8 >= 3*pageRows { // to find what to offer instead, it looks a few times through its scope of up to 4,717 pairs
 		t.Errorf("a refusal reads %d rows, a page %d", refusalRows/8, pageRows)
 	}
 }
 
-// A read without bounds looks back 168 hours for a product and 24 for
-// anything else, to the millisecond; explicit bounds stand as they are:
+// A read without bounds looks back 168 hours for a product and 24 hours for
+// anything else, to the millisecond; explicit bounds are used unchanged:
 // RES-05a, RES-05b, RES-06, LIM-11.
 func TestDefaultWindows(t *testing.T) {
 	t.Parallel()
@@ -165,7 +167,7 @@ func TestDefaultWindows(t *testing.T) {
 	l.exec("INSERT INTO items VALUES (1, '4006381333931', '01234562', 'B000000001', 'de', 'x', '', '', 1)")
 	l.exec("INSERT INTO sites VALUES ('shop.example', 'x', 'shop', 'DE', 'EUR', '', false, false, 1)")
 	l.scope(1, 1, "SELECT toUInt64(1) AS item, 'shop.example' AS site, [toUInt64(7)] AS orders")
-	// The clock of the service stands still, so that the edges do.
+	// The clock of the service stands still, so that the edges do too.
 	frozen := l.now
 	l.clock.freeze(frozen)
 	seq := 0
@@ -175,7 +177,7 @@ func TestDefaultWindows(t *testing.T) {
 		seq++
 		l.observe(1, l.row("numbers(1)", map[string]string{"captured_at": l.at(-age), "seq": fmt.Sprintf("toUInt64(%d)", seq)}))
 	}
-	l.observe(1, l.row("numbers(1)", map[string]string{"captured_at": l.at(time.Millisecond), "seq": "toUInt64(99)"})) // from a crawler's fast clock
+	l.observe(1, l.row("numbers(1)", map[string]string{"captured_at": l.at(time.Millisecond), "seq": "toUInt64(99)"})) // from a crawler whose clock is fast
 	day := func(age time.Duration) string { return url.QueryEscape(frozen.Add(-age).Format(time.RFC3339)) }
 	for args, want := range map[string]int{
 		"itemId=1": 4, "ean=4006381333931": 4, "pzn=01234562": 4, "asin=B000000001&asinLocale=de": 4, "itemId=1&site=shop.example": 4, // RES-05a
@@ -200,9 +202,9 @@ func TestDefaultWindows(t *testing.T) {
 }
 
 // The scan guard refuses what is too broad in pairs and hours together, or in
-// the one of them that is set, before any scan; it is off unless it is set;
-// and what it refuses is accepted once it is narrowed: RES-09a, RES-09b,
-// RES-10a to RES-10e, ERR-02b.
+// the one of them that is set, before any scan; it is off by default; and a
+// refused request is accepted when it is narrowed: RES-09a, RES-09b, RES-10a to
+// RES-10e, ERR-02b.
 func TestScanGuard(t *testing.T) {
 	l := limitsWorld.Get(t).of(t)
 	short, long := l.now.Add(-time.Hour).Format(time.RFC3339), l.now.Add(-40*time.Hour).Format(time.RFC3339)
@@ -271,9 +273,9 @@ func TestScanGuard(t *testing.T) {
 	}
 }
 
-// A response, and a line of a stream, may have what is allowed and not a byte
-// more; what is refused is refused whole, before its first byte: LIM-02a,
-// ERR-17a, ERR-17b, RES-14b, choices 41. The 64 MiB stand in the capabilities.
+// A response, and a line of a stream, may have as many bytes as allowed and not
+// one more; a refused one is refused in full, before its first byte: LIM-02a,
+// ERR-17a, ERR-17b, RES-14b, choices 41. The 64 MiB are in the capabilities.
 func TestResponsesToTheByte(t *testing.T) {
 	const args = "?itemId=11&site=shop-two&includeExportFields=true"
 	s := serve(t)

@@ -26,19 +26,19 @@ import (
 	"preismon/query/store"
 )
 
-// live is a REST surface over a real ClickHouse whose tables a test fills by
-// SQL, so that it is judged apart from projecting.
+// live is a REST surface over a real ClickHouse whose tables a test fills with
+// SQL, so that it is judged independently of the projector.
 type live struct {
 	*surface
 	db   *testserver.ClickHouseServer
 	conn driver.Conn
-	now  time.Time // when the tables were made, in whole seconds
+	now  time.Time // when the tables were created, in whole seconds
 
 	settings []func(*settings)
 	queued   []string
 }
 
-// liveDB makes the tables of a live surface.
+// liveDB creates the tables of a live surface.
 func liveDB(t testing.TB) *live {
 	t.Helper()
 	l := &live{db: migrated.ClickHouse(t), now: time.Now().UTC().Truncate(time.Second)}
@@ -59,7 +59,8 @@ func serveLive(t testing.TB, change ...func(*settings)) *live {
 	return l
 }
 
-// of is the world for one more test: a surface of its own, at the time when the tables were made.
+// of returns the world for another test: a separate surface, at the time when
+// the tables were created.
 func (l *live) of(t testing.TB) *live {
 	t.Helper()
 	again := &live{db: l.db, conn: l.conn, now: l.now, settings: l.settings}
@@ -68,7 +69,7 @@ func (l *live) of(t testing.TB) *live {
 	return again
 }
 
-// node is one more surface over the same tables.
+// node starts another surface over the same tables.
 func (l *live) node(t testing.TB, dsn string, change ...func(*settings)) *surface {
 	t.Helper()
 	s := &surface{t: t, revoked: &revocations{ids: map[string]bool{}}, clock: &clock{}, log: &logBuffer{}}
@@ -80,7 +81,7 @@ func (l *live) node(t testing.TB, dsn string, change ...func(*settings)) *surfac
 	set := settings{rest: rest.Defaults(), query: query.Defaults(), throttle: auth.ThrottleDefaults(), auth: auth.Defaults(), revocations: s.revoked}
 	set.rest.BaseURL, set.rest.Build = baseURL, "v0.0.0-test"
 	set.query.CursorKey = contracts.Secret(strings.Repeat("k", 32))
-	set.query.SoftDeadline, set.query.HardBudget = 2*time.Minute, 4*time.Minute // a busy machine is no finding
+	set.query.SoftDeadline, set.query.HardBudget = 2*time.Minute, 4*time.Minute // a busy machine must not fail the test
 	set.throttle.Reads.Requests = 1_000_000
 	set.auth.Issuer = baseURL
 	set.auth.Hash = argon2id.Params{Memory: 64, Iterations: 1, Parallelism: 1, SaltLength: 16, KeyLength: 32}
@@ -138,8 +139,8 @@ func (l *live) mark() {
 	l.exec("INSERT INTO checkpoints (stream, partition, epoch, seq) VALUES ('OBSERVATIONS', 0, ?, ?)", uint32(liveEpoch), uint64(liveMark))
 }
 
-// account makes an account that may read everything of its mandate's orders
-// and sites, or the given ones.
+// account creates an account that may read everything in its mandate's orders
+// and sites, or in the given ones.
 func (l *live) account(id contracts.AccountID, mandate uint64, orders, sites string) {
 	l.exec(fmt.Sprintf(`INSERT INTO accounts VALUES (%d, %d, 'u%d', 'h', false, false, ['sites','items','orders','results','files'], %t, %s, %t, %s, 1)`,
 		id, mandate, id, orders == "", or(orders, "[]"), sites == "", or(sites, "[]")))
@@ -152,16 +153,16 @@ func or(s, instead string) string {
 	return s
 }
 
-// scope puts a version of a mandate's scope in force: pairs selects item,
-// site and orders.
+// scope puts a version of a mandate's scope in force: pairs selects item, site
+// and orders.
 func (l *live) scope(mandate, version uint64, pairs string) {
 	l.exec(fmt.Sprintf("INSERT INTO scope_pairs SELECT %d, %d, item, site, orders FROM (%s)", mandate, version, pairs))
 	l.exec(fmt.Sprintf("INSERT INTO scopes SELECT %d, %d, count(), uniqExact(item) FROM scope_pairs WHERE mandate = %d AND version = %d", mandate, version, mandate, version))
 	l.exec("INSERT INTO scopes_applied VALUES (?, 0, ?)", mandate, version)
 }
 
-// observe writes rows to every table that holds them: rows selects the
-// columns of observations for one mandate.
+// observe writes rows to every table that holds them: rows selects the columns
+// of observations for one mandate.
 func (l *live) observe(mandate uint64, rows string) {
 	const columns = "item, site, captured_at, epoch, seq, capture, offer, outcome, currency, price_minor, shipping_minor, merchant, is_prime, is_buy_box, rating_tenths, manufacturer, title, url, delivery_text"
 	l.exec("INSERT INTO observations (" + columns + ") SELECT " + columns + " FROM (" + rows + ")")
@@ -176,8 +177,8 @@ func (l *live) observe(mandate uint64, rows string) {
 		GROUP BY item, site, captured_at, epoch, seq, capture`)
 }
 
-// row is SQL for rows with the columns of observations; set names what is
-// other than usual, and from what it is selected.
+// row returns SQL for rows with the columns of observations, one for each row
+// of from; set has the values of columns that differ from the usual ones.
 func (l *live) row(from string, set map[string]string) string {
 	usual := []struct{ column, value string }{
 		{"item", "toUInt64(1)"},
@@ -211,7 +212,7 @@ func (l *live) row(from string, set map[string]string) string {
 	return "SELECT " + strings.Join(columns, ", ") + " FROM " + from
 }
 
-// at is SQL for an instant relative to now.
+// at returns SQL for an instant relative to now.
 func (l *live) at(after time.Duration) string {
 	return fmt.Sprintf("fromUnixTimestamp64Milli(%d, 'UTC')", l.now.Add(after).UnixMilli())
 }
@@ -226,15 +227,15 @@ func (c *clock) freeze(at time.Time) {
 // nowhere is an account that may read nothing.
 const nowhere contracts.AccountID = 5
 
-// allow adds an account with the given permissions alone.
+// allow adds an account with only the given permissions.
 func (m *memory) allow(account contracts.AccountID, areas ...contracts.Permission) {
 	a := *m.accounts[reader]
 	a.Account, a.Permissions = account, areas
 	m.accounts[account] = &a
 }
 
-// plain reads an answer without a look at the contract: it has too many rows
-// for that.
+// plain reads an answer without checking it against the contract: it has too
+// many rows for that.
 func (s *surface) plain(path, token string) answer {
 	s.t.Helper()
 	r := s.request("GET", path, token, nil)
@@ -248,7 +249,7 @@ func (s *surface) plain(path, token string) answer {
 	return answer{resp, body}
 }
 
-// statements tells what the reads of this surface since an instant cost: how
+// statements returns what the reads of this surface since an instant cost: how
 // many statements touched observations, and how many rows all of them read.
 func (l *live) statements(since time.Time) (onRows, readRows uint64) {
 	l.t.Helper()
@@ -257,7 +258,7 @@ func (l *live) statements(since time.Time) (onRows, readRows uint64) {
 	return l.logged(since, until)
 }
 
-// logged is statements for what the log holds already.
+// logged is statements for what is already in the log.
 func (l *live) logged(since, until time.Time) (onRows, readRows uint64) {
 	l.t.Helper()
 	must(l.t, l.conn.QueryRow(context.Background(), `

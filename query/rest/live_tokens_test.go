@@ -11,8 +11,8 @@ import (
 	"preismon/query/auth"
 )
 
-// TestEveryRouteNeedsALiveToken: without one that is valid here and now, every
-// route answers the same, whatever it is asked for: VIS-05, AUTH-02, AUTH-03,
+// TestEveryRouteNeedsALiveToken: without a token that is valid here and now,
+// every route gives the same answer to any request: VIS-05, AUTH-02, AUTH-03,
 // AUTH-06, AUTH-E0, AUTH-S1b, ERR-04, ERR-05.
 func TestEveryRouteNeedsALiveToken(t *testing.T) {
 	t.Parallel()
@@ -72,8 +72,8 @@ func TestEveryRouteNeedsALiveToken(t *testing.T) {
 	}
 }
 
-// A grant shows with the next request and goes with the next request, on
-// every route and within a walk.
+// A grant takes effect with the next request and a revocation too, on every
+// route and within a walk.
 func TestGrantsHoldAtOnce(t *testing.T) {
 	t.Parallel()
 	l := serveMatrix(t, 3)
@@ -89,11 +89,11 @@ func TestGrantsHoldAtOnce(t *testing.T) {
 		for route, v := range matrix {
 			_, path, _ := strings.Cut(route, " ")
 			for n, name := range v.names {
-				if every := testserver.Often(len(v.names), 3); n > 0 && (n%every != states%every || (v.dear || states > 2) && every > 3) { // TestVisibilityMatrix asks by all names
+				if every := testserver.Often(len(v.names), 3); n > 0 && (n%every != states%every || (v.dear || states > 2) && every > 3) { // TestVisibilityMatrix requests by all names
 					continue
 				}
 				a := l.ask(route, own, name, token)
-				if strings.HasSuffix(path, "/download") { // the order stays, and what its files hold goes
+				if strings.HasSuffix(path, "/download") { // the order stays visible, the content of its files does not
 					if (a.StatusCode == 200) != want || (a.StatusCode == 403) == want {
 						t.Errorf("%s: %s %s: %d", what, route, name, a.StatusCode)
 					}
@@ -106,7 +106,7 @@ func TestGrantsHoldAtOnce(t *testing.T) {
 		}
 	}
 	arrived := 0
-	arrive := func() { // a row of the pair becomes visible, that is captured after a silence
+	arrive := func() { // a row of the pair becomes visible, captured after a silence
 		t.Helper()
 		arrived++
 		seq := uint64(liveMark + arrived)

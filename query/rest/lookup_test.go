@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// lookup asks by a body.
+// lookup posts a body.
 func (s *surface) lookup(body string, header ...string) answer {
 	s.t.Helper()
 	r := s.request("POST", "/ext/v1/lookup", s.token(reader), strings.NewReader(body))
@@ -17,7 +17,7 @@ func (s *surface) lookup(body string, header ...string) answer {
 	return s.do(r)
 }
 
-// A lookup takes exactly what its contract says, and a refusal names each
+// A lookup accepts exactly what its contract says, and a refusal names each
 // fault.
 func TestLookupBody(t *testing.T) {
 	s := serve(t, func(set *settings) { set.throttle.Reads.Requests = 1_000 })
@@ -51,7 +51,7 @@ func TestLookupBody(t *testing.T) {
 	wantQuota(t, s.lookup(good))
 }
 
-// Each form has the same records in the order asked.
+// Each form has the same records in the requested order.
 func TestLookupForms(t *testing.T) {
 	t.Parallel()
 	l := readMatrix(t)

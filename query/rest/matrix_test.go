@@ -19,17 +19,17 @@ import (
 	"preismon/query/rest"
 )
 
-// visible says of one route how a caller can name what a mandate has.
+// visible describes how a caller can name what a mandate has on one route.
 type visible struct {
 	public bool     // needs no token
 	own    bool     // has tests of its own: token and logout
-	alike  bool     // shows nothing of a mandate: the same to everybody
-	names  []string // query strings, maybe none, or bodies, with {item}, {site} and so on
-	lists  string   // of what kind it shows the values where nothing is named
+	alike  bool     // shows nothing of a mandate: the same to every caller
+	names  []string // query strings, maybe empty, or bodies, with {item}, {site} and so on
+	lists  string   // the kind whose values it shows if nothing is named
 	single bool     // one record or file, without a limit
 	order  bool     // shows orders, which stay when their pairs go
-	files  bool     // shows files of an order, whose content is for who sees all of it
-	begins bool     // shows what comes after it: see TestFeedsShowWhatIsSeen
+	files  bool     // shows files of an order, whose content is for callers that see all of it
+	begins bool     // shows what arrives after its start: see TestFeedsShowWhatIsSeen
 	dear   bool     // its statements take a hundred times as long to plan as to run
 }
 
@@ -41,8 +41,8 @@ var resultNames = []string{
 	"itemId={item}&capturedFrom=2026-01-01", "merchant={merchant}&latestPerPair=true",
 }
 
-// matrix lists every route. A route that is not here fails the test: say how
-// a caller can name a mandate's data there.
+// matrix lists every route. A route that is missing here fails the test: add
+// how a caller can name a mandate's data there.
 var matrix = map[string]visible{
 	"GET /healthz":               {public: true},
 	"GET /problems/{code}":       {public: true},
@@ -105,7 +105,7 @@ var matrix = map[string]visible{
 	}, single: true},
 }
 
-// ask asks a route by a name: a query, or where it takes one a body.
+// ask requests a route by a name: a query, or a body where it accepts one.
 func (l *live) ask(route string, w who, name, token string, more ...string) answer {
 	l.t.Helper()
 	return l.do(l.asking(route, w, name, token, more...))
@@ -131,7 +131,7 @@ func found(t *testing.T, a answer) int {
 	case a.StatusCode == 404:
 		return 0
 	case a.StatusCode == 503 && strings.HasPrefix(a.Request.URL.Path, "/ext/v1/") && bytes.Contains(a.body, []byte("still being filled in")):
-		return 0 // a token is given once the scope is applied
+		return 0 // a token is issued when the scope is applied
 	case a.StatusCode != 200:
 		t.Fatalf("%s: %d %s", a.Request.URL, a.StatusCode, a.body)
 	case strings.HasSuffix(a.Request.URL.Path, "/stream"):
@@ -142,7 +142,7 @@ func found(t *testing.T, a answer) int {
 		must(t, json.Unmarshal(first, &summary))
 		return len(summary.Data) + bytes.Count(rows, []byte("\n"))
 	}
-	if strings.HasSuffix(a.Request.URL.Path, "/explain") { // the pairs that it would be of
+	if strings.HasSuffix(a.Request.URL.Path, "/explain") { // the pairs that it would read
 		pairs := decode[explained](t, a).Pairs
 		return int(*cmp.Or(pairs, new(uint64)))
 	}
@@ -150,7 +150,7 @@ func found(t *testing.T, a answer) int {
 		windows := decode[windowList](t, a)
 		return windows.rows()
 	}
-	if strings.HasSuffix(a.Request.URL.Path, "/overview") { // the pairs that it is of; the lists stand in any case
+	if strings.HasSuffix(a.Request.URL.Path, "/overview") { // the pairs that it covers; the lists are there in any case
 		var of struct {
 			Query struct{ Movers, Sites struct{ Pairs int } }
 		}
@@ -167,7 +167,7 @@ func found(t *testing.T, a answer) int {
 	return len(*list.Data)
 }
 
-// shows tells whether an answer to a question has what w holds.
+// shows reports whether an answer has what w holds.
 func (v visible) shows(t *testing.T, name string, w who, a answer) bool {
 	t.Helper()
 	if v.lists != "" && !strings.Contains(name, "{") {
@@ -176,7 +176,7 @@ func (v visible) shows(t *testing.T, name string, w who, a answer) bool {
 	return found(t, a) > 0
 }
 
-// matrixRoutes are those that need a token.
+// matrixRoutes returns the routes that need a token.
 func matrixRoutes() []string {
 	return slices.Sorted(func(yield func(string) bool) {
 		for route, v := range matrix {
@@ -187,8 +187,9 @@ func matrixRoutes() []string {
 	})
 }
 
-// pairedUp tells whether name n of a route is tried by outsider k: each by each if
-// everything is asked for, else each of both at least once.
+// pairedUp reports whether name n of a route is tried by outsider k: every
+// combination in a full run, otherwise each name and each outsider at least
+// once.
 func pairedUp(n, names, k, outsiders int) bool {
 	for j := n; j < max(names, outsiders); j += names {
 		if j%outsiders == k {
@@ -198,8 +199,8 @@ func pairedUp(n, names, k, outsiders int) bool {
 	return testserver.Often(0, 1) == 1
 }
 
-// TestVisibilityMatrix asks every route for what the caller may not see, in
-// every way it can be named, and compares the answer with that for something
+// TestVisibilityMatrix requests from every route what the caller may not see,
+// in every way it can be named, and compares the answer with that for something
 // that does not exist: VIS-01, VIS-02, VIS-05.
 func TestVisibilityMatrix(t *testing.T) {
 	t.Parallel()
@@ -218,8 +219,8 @@ func TestVisibilityMatrix(t *testing.T) {
 		{"another mandate's", whole, theirs, false},
 		{"the other way round", stranger, own, false},
 		{"outside the account's orders", part, own, false},
-		{"outside the account's sites", partSites, own, true}, // an order is of no site, as is what files it has
-		{"after a revoked grant", shrunk, lost, true},         // of pairs; the order stays the mandate's
+		{"outside the account's sites", partSites, own, true}, // an order belongs to no site, nor do its files
+		{"after a revoked grant", shrunk, lost, true},         // of pairs; the order still belongs to the mandate
 		{"of an account with nothing", unassigned, own, false},
 		{"of a mandate without a scope", unscoped, theirs, false},
 	}
@@ -227,7 +228,7 @@ func TestVisibilityMatrix(t *testing.T) {
 		v := matrix[route]
 		_, path, _ := strings.Cut(route, " ")
 		for n, name := range v.names {
-			for h, holder := range []who{own, theirs} { // the question finds what may be seen
+			for h, holder := range []who{own, theirs} { // the request finds what may be seen
 				if every := testserver.Often(2, 1); h%every != n%every || v.dear && h > 0 && every > 1 {
 					continue
 				}
@@ -263,7 +264,7 @@ func TestVisibilityMatrix(t *testing.T) {
 				case v.shows(t, name, o.hidden, hidden):
 					t.Errorf("%s: shows %.300s", what, hidden.body)
 				}
-				same := !strings.Contains(route+name, "{") // as the question for nothing
+				same := !strings.Contains(route+name, "{") // the same request as for nothing
 				if every := testserver.Often(3, 1); !same && (!v.dear || k%every == n%every) {
 					sameAnswer(t, what, o.hidden, hidden, l.ask(route, nobodys, name, l.token(o.account)))
 				}
@@ -320,7 +321,7 @@ func ofSeenOrder(t *testing.T, what string, v visible, w who, a answer) {
 	}
 }
 
-// sameAnswer compares two answers in all that a caller can see.
+// sameAnswer compares everything in two answers that a caller can see.
 func sameAnswer(t *testing.T, what string, asked who, hidden, none answer) {
 	t.Helper()
 	if hidden.StatusCode != none.StatusCode {
@@ -335,7 +336,8 @@ func sameAnswer(t *testing.T, what string, asked who, hidden, none answer) {
 }
 
 // TestHiddenCostsWhatNothingCosts: neither the work of the store nor the time
-// tells something hidden, however large, from something that does not exist.
+// distinguishes something hidden, however large, from something that does not
+// exist.
 func TestHiddenCostsWhatNothingCosts(t *testing.T) {
 	testserver.Full(t, "what hidden rows cost")
 	l := serveMatrix(t, 150_000) // so much that reading it would be noticed
@@ -380,8 +382,9 @@ func TestHiddenCostsWhatNothingCosts(t *testing.T) {
 		"/v1/orders alias={alias}", "/v1/orders/{orderId} ", "/v1/orders/{orderId}/exports/history ",
 	} {
 		path, name, _ := strings.Cut(question, " ")
-		// How often the hidden one takes longer, of all pairs of measurements:
-		// a half when nothing tells them apart, whatever else the machine does.
+		// How often the hidden request takes longer, of all pairs of
+		// measurements: half the time if nothing distinguishes them, whatever
+		// else the machine does.
 		for try, n := range []int{25, 100} {
 			share := l.slower(theirs.fill(path, name), nobodys.fill(path, name), token, n)
 			if share > 0.15 && share < 0.85 {

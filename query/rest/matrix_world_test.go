@@ -17,10 +17,10 @@ import (
 // Accounts of the matrix.
 const (
 	whole      contracts.AccountID = 1 // all of mandate 1
-	part       contracts.AccountID = 2 // order 702 of mandate 1 alone
-	partSites  contracts.AccountID = 3 // site "own-2.example" of mandate 1 alone
+	part       contracts.AccountID = 2 // only order 702 of mandate 1
+	partSites  contracts.AccountID = 3 // only site "own-2.example" of mandate 1
 	stranger   contracts.AccountID = 4 // all of mandate 2
-	shrunk     contracts.AccountID = 5 // all of mandate 3, whose scope lost a pair
+	shrunk     contracts.AccountID = 5 // all of mandate 3, from whose scope a pair was revoked
 	unassigned contracts.AccountID = 6 // of mandate 1, with nothing assigned
 	unscoped   contracts.AccountID = 7 // all of mandate 4, which has no scope
 )
@@ -37,7 +37,7 @@ var (
 	nobodys = who{"item": "9001", "locale": "nl", "alias": "Alias-mis", "job": "Job-mis", "file": "File-mis", "site": "mis-1.example", "order": "901", "ean": "4000000000059", "pzn": "10000059", "asin": "B000000055", "merchant": "Merchant-mis", "brand": "Brand-mis", "maker": "Maker-mis"}
 )
 
-// fill makes a question about what w holds.
+// fill returns a request for what w holds.
 func (w who) fill(path, name string) string {
 	path = strings.ReplaceAll(path, "{orderId}", w["order"])
 	path = strings.ReplaceAll(path, "{itemId}", w["item"])
@@ -50,7 +50,7 @@ func (w who) fill(path, name string) string {
 // ofTheRequest are members that differ between any two requests.
 var ofTheRequest = regexp.MustCompile(`"(request|token|read)":"[^"]*"`)
 
-// hide takes what the request itself named out of an answer.
+// hide removes from an answer what the request itself named.
 func (w who) hide(body []byte) string {
 	text := ofTheRequest.ReplaceAllString(string(body), `"$1"`)
 	for kind, value := range w {
@@ -59,7 +59,7 @@ func (w who) hide(body []byte) string {
 	return text
 }
 
-// readMatrix is the world for tests that change nothing in it, which share one.
+// readMatrix returns the world shared by the tests that change nothing in it.
 func readMatrix(t testing.TB) *live { t.Helper(); return matrixWorld.Get(t).of(t) }
 
 var matrixWorld = testserver.Shared[*live]{Make: func(t testing.TB) *live { return serveMatrix(t, 3) }}
@@ -93,7 +93,7 @@ func serveMatrix(t testing.TB, hidden int) *live {
 	l.scope(1, 1, pair(own)+" UNION ALL "+pair(ours))
 	l.scope(2, 1, pair(theirs))
 	l.scope(3, 1, pair(lost)+" UNION ALL "+pair(ours))
-	// Revoked: a new version in force, the rows still there and not yet deleted.
+	// Revoked: a new version is in force; the rows are not deleted yet.
 	l.exec("INSERT INTO scope_pairs SELECT 3, 2, item, site, orders FROM (" + pair(ours) + ")")
 	l.exec("INSERT INTO scopes VALUES (3, 2, 1, 1)")
 	l.account(whole, 1, "", "")
@@ -107,8 +107,8 @@ func serveMatrix(t testing.TB, hidden int) *live {
 	return l
 }
 
-// ordered writes the order of w, with n documents in each direction, all of
-// one file with one content.
+// ordered writes the order of w, with n documents in each direction, each of
+// one file with the same content.
 func (l *live) ordered(files archive.Store, mandate contracts.MandateID, w who, n int) {
 	l.t.Helper()
 	l.exec(fmt.Sprintf("INSERT INTO orders (mandate, order_id, alias, name, active, created_at, items, sites, version) VALUES (%d, %s, '%s', 'x', true, '2026-01-15 08:00:00', [%s], ['%s'], 1)",
@@ -127,5 +127,5 @@ func (l *live) ordered(files archive.Store, mandate contracts.MandateID, w who, 
 	}
 }
 
-// contentOf is what the files of an order hold.
+// contentOf returns the content of an order's files.
 func contentOf(w who) string { return "the prices of " + w["order"] }

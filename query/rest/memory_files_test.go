@@ -15,8 +15,8 @@ import (
 )
 
 // What the store in memory knows of files: order 5 has one job in each
-// direction, and of its archived files one whose content is there, one whose
-// content is lost, and one that is too large.
+// direction; of its archived files, one has its content, one has lost it, and
+// one is too large.
 
 var (
 	heldContent = []byte("item;price\n11;9.99\n")

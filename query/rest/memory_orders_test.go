@@ -10,7 +10,7 @@ import (
 )
 
 // What the store in memory knows of searches and orders: order 5, whose pairs
-// are item 11 and 12 at two sites, and order 6, which is not active.
+// are items 11 and 12 at two sites, and order 6, which is not active.
 
 func (m *memory) ItemCandidates(_ context.Context, _ query.Visibility, q query.ItemsQuery) (found []contracts.ItemID, err error) {
 	for _, i := range m.items {

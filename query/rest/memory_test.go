@@ -14,7 +14,7 @@ import (
 	"preismon/query"
 )
 
-// memory is a store in memory: enough of one to serve every route but those
+// memory is a store in memory, sufficient to serve every route except those
 // about orders.
 type memory struct {
 	query.Store
@@ -24,13 +24,13 @@ type memory struct {
 	sites    []contracts.Site
 	items    []contracts.Item
 	rows     []row
-	broken   func(method string) error // asked before each read
+	broken   func(method string) error // called before each read
 	blockMax int
-	each     func(n int) error // asked before block n of results
+	each     func(n int) error // called before block n of results
 	ended    chan error        // how each read of results ended
 
 	generation uint64
-	later      []row // that come beyond the watermark of before
+	later      []row // rows that arrive beyond the previous watermark
 }
 
 type row struct {
@@ -116,7 +116,7 @@ func (m *memory) arrive(n int) {
 	}
 }
 
-// rebuild makes the rows again.
+// rebuild simulates a rebuild of the rows.
 func (m *memory) rebuild() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -188,7 +188,7 @@ func (m *memory) Results(ctx context.Context, _ query.Visibility, q *query.Resul
 	}
 	var found []row
 	rows := m.rows
-	if q.Selectors.Items != "" { // the past of what a feed gives
+	if q.Selectors.Items != "" { // earlier rows of what a feed returned
 		m.mu.Lock()
 		rows = slices.Clone(m.later)
 		m.mu.Unlock()
@@ -300,7 +300,7 @@ func trust(prefix string) func(*settings) {
 	return func(s *settings) { s.rest.TrustedProxies = []netip.Prefix{netip.MustParsePrefix(prefix)} }
 }
 
-// Statistics has one record for each item, without more.
+// Statistics returns one record for each item, without values.
 func (m *memory) Statistics(_ context.Context, _ query.Visibility, q *query.StatisticsQuery) (found []query.Statistic, err error) {
 	if err := m.ask("Statistics"); err != nil {
 		return nil, err
@@ -314,28 +314,28 @@ func (m *memory) Statistics(_ context.Context, _ query.Visibility, q *query.Stat
 	return found, nil
 }
 
-// RowsAtMost knows no index: it is all rows.
+// RowsAtMost has no index: it returns the number of all rows.
 func (m *memory) RowsAtMost(context.Context, query.Visibility, *query.ResultsQuery) (query.AtMost, error) {
 	n := uint64(len(m.rows))
 	return query.AtMost{Rows: &n, Scanned: &n}, m.ask("RowsAtMost")
 }
 
-// Windows has no rows.
+// Windows returns no rows.
 func (m *memory) Windows(context.Context, query.Visibility, *query.WindowsQuery) ([]query.WindowRows, error) {
 	return nil, m.ask("Windows")
 }
 
-// EventIDs knows none.
+// EventIDs returns none.
 func (m *memory) EventIDs(context.Context, []query.Watermark) (map[query.Watermark]string, error) {
 	return nil, m.ask("EventIDs")
 }
 
-// VisibleTimes knows none.
+// VisibleTimes returns none.
 func (m *memory) VisibleTimes(context.Context, []query.Watermark) (map[query.Watermark]time.Time, error) {
 	return nil, m.ask("VisibleTimes")
 }
 
-// ItemsNamed gives all.
+// ItemsNamed returns all items.
 func (m *memory) ItemsNamed(context.Context, query.Visibility, query.ItemNames) ([]contracts.Item, error) {
 	return m.items, m.ask("ItemsNamed")
 }

@@ -10,7 +10,7 @@ import (
 )
 
 // TestMounted serves another surface behind the edge: with request ids,
-// security headers, a log line and a net under panics (HDR-02a to HDR-02e).
+// security headers, a log line and recovery from panics (HDR-02a to HDR-02e).
 func TestMounted(t *testing.T) {
 	s := serve(t, func(set *settings) {
 		set.unchecked = true

@@ -14,9 +14,9 @@ import (
 	"preismon/contracts/openapi/check"
 )
 
-// What the specification leaves open is decided in the contract. That the service
-// does what was decided is seen by the harness, which holds every answer of every
-// test against the contract.
+// What the specification leaves open is decided in the contract. The harness,
+// which checks every answer of every test against the contract, verifies that
+// the service follows it.
 
 func schemaNamed(name string) *openapi3.Schema {
 	return check.Document().Components.Schemas[name].Value
@@ -33,8 +33,8 @@ func readOperation(path string) *openapi3.Operation { return check.Document().Pa
 
 func prose() string { return strings.Join(strings.Fields(check.Document().Info.Description), " ") }
 
-// The fields of records: closed lists, all of them required (OPEN-02), and
-// the eight lean ones of a result (OPEN-03).
+// The fields of records: closed lists, all of them required (OPEN-02), and the
+// eight lean ones of a result (OPEN-03).
 func TestOpenFields(t *testing.T) {
 	for name, want := range map[string]string{
 		"Site":               "site name siteType countryCode currencyCode canonicalCountryMarket",
@@ -55,8 +55,8 @@ func TestOpenFields(t *testing.T) {
 	}
 }
 
-// The values of reason codes (OPEN-04) and of coverage states (OPEN-06), as
-// a filter takes them and as a result has them.
+// The values of reason codes (OPEN-04) and of coverage states (OPEN-06), as a
+// filter accepts them and as a result has them.
 func TestOpenValues(t *testing.T) {
 	want := strings.Fields(`PRICE_OBSERVED PRODUCT_UNAVAILABLE PRODUCT_NOT_FOUND ACCESS_TEMPORARILY_RESTRICTED SITE_TEMPORARILY_UNAVAILABLE PENDING OVERDUE UNKNOWN`)
 	if diff := cmp.Diff(want, enum(schemaNamed("OrderObservationReasonCode"))); diff != "" {
@@ -148,8 +148,8 @@ func TestOpenEvents(t *testing.T) {
 	}
 }
 
-// The statuses of the codes that the specification gives none (OPEN-16), and
-// the codes of the statuses that it gives none (OPEN-17).
+// The statuses of the codes for which the specification names none (OPEN-16),
+// and the codes of the statuses for which it names none (OPEN-17).
 func TestOpenCodes(t *testing.T) {
 	described := schemaNamed("ErrorCode").Description
 	for code, where := range map[string][]string{ // OPEN-16
@@ -183,7 +183,7 @@ func TestOpenCodes(t *testing.T) {
 	}
 }
 
-// codesOf lists the codes that an operation may answer with under a status.
+// codesOf returns the codes that an operation may answer with under a status.
 func codesOf(op *openapi3.Operation, status int) (codes []string) {
 	for _, part := range op.Responses.Status(status).Value.Content["application/problem+json"].Schema.Value.AllOf {
 		if code := part.Value.Properties["code"]; code != nil && part.Ref == "" {
@@ -193,8 +193,8 @@ func codesOf(op *openapi3.Operation, status int) (codes []string) {
 	return codes
 }
 
-// The limits of requests are those that the contract tells where nothing else
-// is configured (OPEN-18).
+// Unless configured otherwise, the request limits are those that the contract
+// states (OPEN-18).
 func TestOpenRateLimits(t *testing.T) {
 	s := serve(t)
 	if a := s.get("/v1/sites", s.token(reader)); a.Header.Get("X-RateLimit-Limit") != "600" {
@@ -205,7 +205,7 @@ func TestOpenRateLimits(t *testing.T) {
 	}
 }
 
-// Default and maximum of limit, but for results (OPEN-19).
+// Default and maximum of limit, except for results (OPEN-19).
 func TestOpenLimits(t *testing.T) {
 	for path, item := range check.Paths() {
 		p := (*openapi3.Parameter)(nil)
@@ -232,7 +232,7 @@ func TestOpenLimits(t *testing.T) {
 	}
 }
 
-// The contract says what was decided where the specification leaves it open.
+// The contract states what was decided where the specification leaves it open.
 func TestOpenSentences(t *testing.T) {
 	for _, c := range []struct{ rules, sentence string }{
 		{"OPEN-01", "Values in examples are made up; so is the data that a server shows when it was started for a demonstration."},

@@ -23,9 +23,9 @@ const (
 	filesAlone                                   // may not read orders
 )
 
-// newManyOrders is an estate with 14 orders of mandate 1 and 4 of mandate 2, drawn
-// with schedules, counters, memberships, pairs, captures and files. Of 1,007 there
-// are more documents than are looked through, and 1,008 has no files.
+// newManyOrders is an estate with 14 orders of mandate 1 and 4 of mandate 2,
+// with random schedules, counters, memberships, pairs, captures and files.
+// Order 1,007 has more documents than are examined, and 1,008 has no files.
 func newManyOrders(t *testing.T) *estate {
 	e := newEstate(t)
 	e.clock.freeze(noon)
@@ -71,7 +71,7 @@ func newManyOrders(t *testing.T) *estate {
 					files = append(files, fmt.Sprintf("('%s', '%s%s', %d, '%064d')", name, name, one(".csv", ".zip", ".xlsx", ""), r.IntN(1e6), f))
 				}
 				if id != 1008 {
-					archived := noon.Add(-time.Duration(r.IntN(5)) * 250 * time.Millisecond) // some at once
+					archived := noon.Add(-time.Duration(r.IntN(5)) * 250 * time.Millisecond) // some at the same time
 					documents = append(documents, fmt.Sprintf("(%d, '%s', %d, %d, %d, '%s', [%s], 1)", mandate, direction, id, 100*d+doc+1, r.IntN(2)+1, archived.Format("2006-01-02 15:04:05.000"), strings.Join(files, ", ")))
 				}
 			}
@@ -122,7 +122,8 @@ func (e *estate) statuses(account contracts.AccountID, args string) orderStatuse
 	return decode[orderStatuses](e.t, a)
 }
 
-// fromReads is what the reads of /v1 say of an order, with all its files.
+// fromReads returns what the reads of /v1 say about an order, with all its
+// files.
 func (e *estate) fromReads(account contracts.AccountID, listed map[string]any) map[string]any {
 	e.t.Helper()
 	path := "/v1/orders/" + listed["orderId"].(string)
@@ -159,8 +160,9 @@ func (e *estate) fromReads(account contracts.AccountID, listed map[string]any) m
 	return want
 }
 
-// TestOrderStatusSaysWhatTheReadsSay holds the status of orders against the list,
-// the details and the histories of /v1: ORD-K1, QUAL-01c, VIS-01a, VIS-05, HIST-02.
+// TestOrderStatusSaysWhatTheReadsSay compares the status of orders with the
+// list, the details and the histories of /v1: ORD-K1, QUAL-01c, VIS-01a,
+// VIS-05, HIST-02.
 func TestOrderStatusSaysWhatTheReadsSay(t *testing.T) {
 	t.Parallel()
 	e := newManyOrders(t)
@@ -227,7 +229,7 @@ func TestOrderStatusSaysWhatTheReadsSay(t *testing.T) {
 	}
 }
 
-// newestOf leaves the newest files of each kind, of which all come in order.
+// newestOf keeps the newest files of each kind; the order's files are sorted.
 func newestOf(order map[string]any, each int) map[string]any {
 	c := map[string]any{}
 	for name, value := range order {
@@ -251,7 +253,7 @@ func newestOf(order map[string]any, each int) map[string]any {
 	return c
 }
 
-// The files of all orders are one statement, and the pairs are walked once.
+// The files of all orders are one statement, and the pairs are read one time.
 func TestOrderStatusAsksOnce(t *testing.T) {
 	t.Parallel()
 	s := serve(t)
@@ -280,7 +282,8 @@ func TestOrderStatusAsksOnce(t *testing.T) {
 	}
 }
 
-// What spans too much is refused, and what the refusal advises is accepted.
+// A request that covers too much is refused, and what the refusal advises is
+// accepted.
 func TestOrderStatusBounds(t *testing.T) {
 	t.Parallel()
 	e := newEstate(t)

@@ -47,13 +47,13 @@ func newOrders(t testing.TB) *estate {
 			e.captured(item, "shop-a", outcome, noon.Add(-time.Duration(item)*time.Minute))
 		}
 	}
-	e.captured(1, "shop-b", "priceObserved", noon.Add(-30*time.Hour)) // a day and five hours too old
+	e.captured(1, "shop-b", "priceObserved", noon.Add(-30*time.Hour)) // too old by a day and five hours
 	e.captured(9, "shop-c", "priceObserved", noon)
 	e.exec("INSERT INTO sites SELECT arrayJoin(['shop-a', 'shop-b', 'shop-c', 'shop-d']), 'A shop', 'shop', 'DE', 'EUR', 'Operator', false, false, 1")
 	return e
 }
 
-// ordersWorld is only read.
+// ordersWorld is read-only.
 var ordersWorld = testserver.Shared[*estate]{Make: newOrders}
 
 const order101 = `{"orderId":"101","alias":"main","name":"Main <&> \"x\"","active":true,"createdAt":"2026-01-15T08:00:00.250Z"`
@@ -88,7 +88,8 @@ func TestOrders(t *testing.T) {
 	if diff := cmp.Diff([]string{"101", "102", "103"}, walked); diff != "" {
 		t.Error(diff)
 	}
-	// A summary is there where it is asked for, and no other: ORD-K1, QUAL-01c.
+	// A summary is there if it is requested, and no other one is: ORD-K1,
+	// QUAL-01c.
 	for args, want := range map[string][]string{
 		"": {}, "?includeMonitoring=true": {"monitoring"}, "?includeCoverage=true": {"coverage", "health"},
 		"?includeCoverage=true&includeMonitoring=true": {"coverage", "health", "monitoring"},
@@ -109,7 +110,7 @@ func TestOrders(t *testing.T) {
 	if diff := cmp.Diff(map[string]any{"includeMonitoring": true, "includeCoverage": true}, got.Query); diff != "" {
 		t.Error(diff)
 	}
-	ended := got.Data[2] // nothing of it is monitored
+	ended := got.Data[2] // nothing in it is monitored
 	if diff := cmp.Diff(map[string]any{"sites": []any{}, "intervalMinutes": 1440., "lastRunAt": "2024-12-24T08:00:00.000Z", "nextRunAt": nil}, ended["monitoring"]); diff != "" {
 		t.Error(diff)
 	}
@@ -141,7 +142,7 @@ func TestVisibleSites(t *testing.T) {
 			t.Errorf("account %d, one by one: %s", account, diff)
 		}
 	}
-	for _, key := range []string{"shop-c", "shop-d", "shop-e"} { // another's, nobody's, none: alike
+	for _, key := range []string{"shop-c", "shop-d", "shop-e"} { // another's, no one's, none: the same
 		a, b := e.get("/v1/sites?site="+key, e.token(ofWhole)), e.get("/v1/sites?site=shop-z", e.token(ofWhole))
 		if strings.Replace(string(a.body), key, "shop-z", 1) != string(b.body) || len(decode[page](t, a).Data) != 0 {
 			t.Errorf("%s: %s", key, a.body)
@@ -179,7 +180,8 @@ func TestOrderDetail(t *testing.T) {
 }
 
 // An order of another mandate, one outside the account's scope and one that
-// does not exist are answered alike: ORD-00c, ERR-06, ERR-E2, VIS-02, choices 44.
+// does not exist get the same answer: ORD-00c, ERR-06, ERR-E2, VIS-02, choices
+// 44.
 func TestOrderNotFound(t *testing.T) {
 	t.Parallel()
 	e := ordersWorld.Get(t).of(t)
@@ -195,9 +197,9 @@ func TestOrderNotFound(t *testing.T) {
 		}{
 			{ofWhole, "999"},                                       // none
 			{ofWhole, "201"},                                       // of another mandate
-			{ofOrder101, "102"},                                    // of the mandate, not of the account
-			{ofNothing, "101"},                                     // of an account without scope
-			{ofWhole, "unknown"}, {ofWhole, "0"}, {ofWhole, "007"}, // no ids at all
+			{ofOrder101, "102"},                                    // the mandate has it, the account does not
+			{ofNothing, "101"},                                     // for an account without scope
+			{ofWhole, "unknown"}, {ofWhole, "0"}, {ofWhole, "007"}, // not ids at all
 			{ofWhole, "18446744073709551616"},
 		} {
 			a := e.get("/v1/orders/"+c.order+suffix, e.token(c.account))
@@ -216,7 +218,7 @@ func TestOrderNotFound(t *testing.T) {
 	}
 }
 
-// alike are headers without what differs from request to request.
+// alike returns headers without what differs from request to request.
 func alike(h http.Header) http.Header {
 	h = h.Clone()
 	for _, name := range []string{"X-Request-Id", "Date", "RateLimit", "X-RateLimit-Remaining", "X-RateLimit-Reset"} {
@@ -271,7 +273,7 @@ func TestObservationQuality(t *testing.T) {
 			t.Errorf("%s: %s", args, diff)
 		}
 	}
-	// A cursor is of its order, its filters and its account (choices 22).
+	// A cursor belongs to its order, its filters and its account (choices 22).
 	cursor := e.read(ofWhole, path+"?limit=1").Paging.NextCursor
 	for _, other := range []string{"/v1/orders/102/observation-quality?cursor=", path + "?site=shop-a&cursor=", "/v1/orders?cursor="} {
 		e.get(other+cursor, e.token(ofWhole)).wantProblem(t, 400, "MVP_VALIDATION_ERROR")
@@ -292,7 +294,7 @@ func TestObservationQuality(t *testing.T) {
 	}
 }
 
-// TestOrderLimits counts at the edges, each dimension apart, on real rows:
+// TestOrderLimits counts at the edges, each dimension separately, on real rows:
 // ORD-01, ORD-02a, ORD-02b, ORD-03a, ORD-03b, ORD-04, ERR-15, LIM-05.
 func TestOrderLimits(t *testing.T) {
 	t.Parallel()
@@ -320,7 +322,7 @@ func TestOrderLimits(t *testing.T) {
 		{"10,001 of an order that is not active", -1, "SELECT number + 1 AS item, 'shop' AS site, [1] AS orders FROM " + overTop, "includeCoverage", "", true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			mandate := len(c.name)*1000 + len(c.pairs) // of its own
+			mandate := len(c.name)*1000 + len(c.pairs) // a mandate of its own
 			account := contracts.AccountID(mandate)
 			for id := 1; id <= max(c.orders, 1); id++ {
 				e.order(mandate, id, c.orders > 0)
@@ -345,7 +347,7 @@ func TestOrderLimits(t *testing.T) {
 					t.Errorf("%q is not in %q", word, p.Detail)
 				}
 			}
-			without := func(p problem, words ...string) { // nothing that the caller did already
+			without := func(p problem, words ...string) { // no advice that the caller already followed
 				t.Helper()
 				for _, word := range words {
 					if strings.Contains(p.Detail, word) {
@@ -355,7 +357,7 @@ func TestOrderLimits(t *testing.T) {
 			}
 			if c.inDetail { // ORD-04
 				without(detail.wantProblem(t, 400, "ORDER_COVERAGE_SCOPE_TOO_BROAD"), "limit", "Narrow", "omit")
-				e.read(account, "/v1/orders?orderId=1&includeMonitoring=true") // as it says
+				e.read(account, "/v1/orders?orderId=1&includeMonitoring=true") // as advised
 				without(e.get(list+"&limit=1", e.token(account)).wantProblem(t, 400, "ORDER_COVERAGE_SCOPE_TOO_BROAD"), "limit")
 				without(e.get(list+"&limit=1&orderId=1", e.token(account)).wantProblem(t, 400, "ORDER_COVERAGE_SCOPE_TOO_BROAD"), "limit", "orderId")
 			} else if detail.StatusCode != 200 {
@@ -372,8 +374,8 @@ func TestOrderLimits(t *testing.T) {
 	}
 }
 
-// TestRefusedOrdersAreCheap refuses an order of 400,000 pairs without
-// reading them.
+// TestRefusedOrdersAreCheap refuses an order of 400,000 pairs without reading
+// them.
 func TestRefusedOrdersAreCheap(t *testing.T) {
 	e := newEstate(t)
 	e.order(1, 1, true)

@@ -11,8 +11,8 @@ import (
 	"preismon/query/rest"
 )
 
-// A client that takes less than it must is broken off, visibly: no chunk ends
-// the answer. The log names it, and it is counted.
+// A client that reads too slowly is cut off visibly: no final chunk ends the
+// answer. It is logged and counted.
 func TestSlowReaderIsBrokenOff(t *testing.T) {
 	t.Parallel() // it mostly waits
 	served := make(chan rest.Served, 1)

@@ -33,8 +33,8 @@ const (
 	bystander = contracts.AccountID(50)
 )
 
-// serveParked is a surface over a mandate with many rows, and accounts that
-// all see it.
+// serveParked is a surface over a mandate with many rows, and accounts that all
+// see it.
 func serveParked(t testing.TB, rows int, change ...func(*settings)) *live {
 	t.Helper()
 	l := serveLive(t, append([]func(*settings){func(set *settings) {
@@ -60,7 +60,7 @@ func serveParked(t testing.TB, rows int, change ...func(*settings)) *live {
 	return l
 }
 
-// liveHeap is what is reachable, pools too.
+// liveHeap returns what is reachable, including pools.
 func liveHeap() uint64 {
 	runtime.GC()
 	s := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
@@ -68,14 +68,14 @@ func liveHeap() uint64 {
 	return s[0].Value.Uint64()
 }
 
-// parked opens a stream on a connection that takes next to nothing. It gives
-// the status, 0 for none within the time.
+// parked opens a stream on a connection that reads almost nothing. It returns
+// the status, 0 if none came.
 func (l *live) parked(ctx context.Context, account contracts.AccountID, query, coding string, drip bool) (status int) {
 	conn, err := net.Dial("tcp", l.Listener.Addr().String())
 	if err != nil {
 		return 0
 	}
-	context.AfterFunc(ctx, func() { conn.Close() }) // and keeps it till then
+	context.AfterFunc(ctx, func() { conn.Close() }) // the connection stays open until then
 	_ = conn.(*net.TCPConn).SetReadBuffer(4096)
 	_, _ = fmt.Fprintf(conn, "GET /v1/results/stream?%s HTTP/1.1\r\nHost: x\r\n%sAuthorization: Bearer %s\r\n\r\n", query, coding, l.token(account))
 	r := bufio.NewReaderSize(conn, 16)
@@ -96,8 +96,8 @@ func (l *live) parked(ctx context.Context, account contracts.AccountID, query, c
 	return status
 }
 
-// beside sends pages and one-hour streams of an account for a while and gives
-// the times of each.
+// bystanders requests pages and one-hour streams n times and returns the sorted
+// times of each.
 func (l *live) bystanders(t testing.TB, n int) (pages, streams []time.Duration) {
 	t.Helper()
 	from := l.now.Add(-50 * time.Minute).Format(time.RFC3339)
@@ -119,8 +119,8 @@ func (l *live) bystanders(t testing.TB, n int) (pages, streams []time.Duration) 
 	return pages, streams
 }
 
-// settled waits until clients that take nothing have all that they get: no row
-// was handed on for a second.
+// settled waits until clients that do not read have all that they will get: no
+// row was handed on for a second.
 func (l *live) settled(t testing.TB) {
 	t.Helper()
 	was, since := l.service.Stats().StreamRows, time.Now()
@@ -136,9 +136,8 @@ func (l *live) settled(t testing.TB) {
 
 func worst(sorted []time.Duration) time.Duration { return sorted[len(sorted)*98/100] }
 
-// TestParkedReaders: 200 streams of 20 accounts that take nothing, or a byte a
-// second, hold no more than the node has to spend, and nobody else waits for
-// them.
+// TestParkedReaders: 200 streams of 20 accounts that read nothing, or a byte a
+// second, hold no more than the node's budget, and no one else waits for them.
 func TestParkedReaders(t *testing.T) {
 	testserver.Full(t, "200 readers that take nothing")
 	l := serveParked(t, parkedRows)
@@ -182,7 +181,8 @@ func TestParkedReaders(t *testing.T) {
 	most = max(most, liveHeap())
 	mostPages, mostStreams := max(2*worst(pages), pageFloor), max(2*worst(streams), streamFloor)
 	besidePages, besideStreams := l.bystanders(t, 100)
-	// Who else uses the machine makes some late: one of three times must do.
+	// Other load on the machine delays some: one of three attempts must
+	// succeed.
 	for try := 1; (worst(besidePages) > mostPages || worst(besideStreams) > mostStreams) && try < 3; try++ {
 		t.Logf("p99 of %v and %v, once more", worst(besidePages), worst(besideStreams))
 		besidePages, besideStreams = l.bystanders(t, 100)
@@ -193,7 +193,7 @@ func TestParkedReaders(t *testing.T) {
 	most = max(most, liveHeap())
 	t.Logf("beside %d parked readers: heap at most %d MiB, pages p50=%v p99=%v, one-hour streams p50=%v p99=%v",
 		parkedReaders, most>>20, besidePages[50], worst(besidePages), besideStreams[50], worst(besideStreams))
-	if bound := quiet + 256<<20 + parkedOwn; most > bound { // what reads may hold by default, above rest and connections
+	if bound := quiet + 256<<20 + parkedOwn; most > bound { // what reads may hold by default, in addition to the idle heap and connections
 		t.Errorf("%d MiB of heap, at most %d", most>>20, bound>>20)
 	}
 	for status := range statuses {
@@ -208,8 +208,9 @@ func TestParkedReaders(t *testing.T) {
 	running.Wait()
 }
 
-// TestShortStreamsBesideParkedOnes: 24 streams of three accounts that take
-// nothing, in one piece each, keep nobody else's short stream waiting.
+// TestShortStreamsBesideParkedOnes: 24 streams of three accounts that read
+// nothing, each sent in one piece, do not delay a short stream of another
+// account.
 func TestShortStreamsBesideParkedOnes(t *testing.T) {
 	l := serveParked(t, 20_000)
 	ctx, cancel := context.WithCancel(t.Context())
@@ -226,13 +227,13 @@ func TestShortStreamsBesideParkedOnes(t *testing.T) {
 	goesOn, err := net.Dial("tcp", l.Listener.Addr().String())
 	must(t, err)
 	defer goesOn.Close()
-	must(t, goesOn.(*net.TCPConn).SetReadBuffer(128<<10)) // below a segment of the loopback it would stall for good
+	must(t, goesOn.(*net.TCPConn).SetReadBuffer(128<<10)) // with less than a segment of the loopback it would stall forever
 	_, err = fmt.Fprintf(goesOn, "GET /v1/results/stream?%s HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\n\r\n", short, l.token(4))
 	must(t, err)
 	running.Wait()
 	l.settled(t)
-	// The kernel takes a chunk or two for each, not megabytes: what it took,
-	// ClickHouse would be read for.
+	// The kernel buffers a chunk or two for each, not megabytes: for everything
+	// it buffers, ClickHouse would be read.
 	if rows := l.service.Stats().StreamRows / 24; runtime.GOOS == "linux" && rows > 1_500 {
 		t.Errorf("%d rows were read for each that takes none", rows)
 	}

@@ -10,8 +10,8 @@ import (
 	"preismon/deploy/testserver"
 )
 
-// domain is what the database holds: of each table the number of its rows and
-// a sum over all of them that does not depend on their order.
+// domain returns what the database holds: for each table its number of rows and
+// a sum over them that does not depend on their order.
 func (l *live) domain(t *testing.T) map[string]string {
 	t.Helper()
 	var tables []string
@@ -33,10 +33,10 @@ func (l *live) domain(t *testing.T) map[string]string {
 	return all
 }
 
-// TestNoCallChangesAnything asks every route for what it has, for what it has
-// not, and by every method, logs in and out, and compares what the tables hold
-// before and after: GEN-07b. What is counted of the calls (requests, attempts,
-// revoked tokens) lies elsewhere: GEN-07c.
+// TestNoCallChangesAnything requests from every route what it has, what it does
+// not have, and with every method, logs in and out, and compares the contents
+// of the tables before and after: GEN-07b. What is counted for the calls
+// (requests, attempts, revoked tokens) is stored elsewhere: GEN-07c.
 func TestNoCallChangesAnything(t *testing.T) {
 	t.Parallel()
 	l := readMatrix(t)
@@ -54,7 +54,7 @@ func TestNoCallChangesAnything(t *testing.T) {
 				}
 				account := []contracts.AccountID{whole, partSites, stranger}[i]
 				methods := []string{method, "POST", "PUT", "PATCH", "DELETE"}
-				if n > 0 { // what is asked for plays no part then: TestAllMethods
+				if n > 0 { // what is requested makes no difference then: TestAllMethods
 					methods = methods[:1]
 				}
 				for _, other := range methods {

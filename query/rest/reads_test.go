@@ -184,7 +184,8 @@ func TestResults(t *testing.T) { // RES-00
 	}
 }
 
-// Whatever is wrong with a parameter, the answer names it (ERR-01a, choices 21 to 23).
+// Whatever is wrong with a parameter, the answer names it (ERR-01a, choices 21
+// to 23).
 func TestParametersAreStrict(t *testing.T) {
 	s := serve(t, func(set *settings) { set.throttle.Reads.Requests = 10_000 })
 	token, routes := s.token(reader), slices.Clone(readRoutes)

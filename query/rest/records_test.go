@@ -19,8 +19,8 @@ import (
 	"preismon/query/table/reread"
 )
 
-// recordReads are the reads of /ext/v1 that answer with records, and the
-// columns of these. Each finds some in the world of the matrix.
+// recordReads are the reads of /ext/v1 that return records, and their columns.
+// Each finds some records in the world of the matrix.
 func recordReads(captured time.Time) map[string][]frame.Column {
 	at := url.QueryEscape(captured.Format(time.RFC3339Nano))
 	since := url.QueryEscape(captured.Add(-150 * time.Millisecond).Format(time.RFC3339Nano)) // between the captures of a pair
@@ -43,18 +43,20 @@ func recordReads(captured time.Time) map[string][]frame.Column {
 	}
 }
 
-// dearRead are the reads whose statements take long to plan.
+// dearRead matches the reads whose statements take long to plan.
 var dearRead = regexp.MustCompile("/(statistics|position|movers|overview|items)")
 
-// Each read of records has the same ones in every form, cell by cell: null and
-// absent apart, lists within lists, and what JSON has around them in headers.
+// Each read of records returns the same ones in every form, cell by cell: null
+// and absent distinct, lists within lists, and what JSON has around them in
+// headers.
 func TestRecordForms(t *testing.T) {
 	t.Parallel()
 	l := serveMatrix(t, 3)
 	zone, err := time.LoadLocation("Europe/Berlin")
 	must(t, err)
 	captured := l.now.Add(-time.Minute).Truncate(contracts.Resolution)
-	// The newest capture is cheaper, of nobody's, and another pair has none.
+	// The newest capture is cheaper and has no merchant; that of another pair
+	// has one.
 	for i, w := range []who{own, ours} {
 		l.observe(1, l.row("numbers(1)", map[string]string{
 			"item": "toUInt64(" + w["item"] + ")", "site": "'" + w["site"] + "'", "seq": fmt.Sprint(9_000_000 + i), "merchant": []string{"''", "'=Shop'"}[i],
@@ -98,7 +100,7 @@ func TestRecordForms(t *testing.T) {
 	}
 }
 
-// records reads records of /ext/v1 back.
+// records decodes the records of an answer of /ext/v1.
 func (a answer) records(t *testing.T, columns []frame.Column, zone *time.Location) (records []reread.Record) {
 	t.Helper()
 	media, _, _ := strings.Cut(a.Header.Get("Content-Type"), ";")
@@ -117,7 +119,7 @@ func (a answer) records(t *testing.T, columns []frame.Column, zone *time.Locatio
 	return records
 }
 
-// unsealed takes out cursors, which are other ones each time.
+// unsealed removes cursors, which differ each time.
 func unsealed(records []reread.Record) {
 	for _, r := range records {
 		if again, ok := r["again"].(string); ok {

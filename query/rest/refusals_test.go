@@ -13,7 +13,7 @@ import (
 	"preismon/query"
 )
 
-// Every route turns every kind of failure of its store into the same problem
+// Every route reports every kind of failure of its store as the same problem
 // (ERR-00a).
 func TestFailuresByKind(t *testing.T) {
 	s := serve(t)

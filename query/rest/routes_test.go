@@ -22,19 +22,19 @@ import (
 	"preismon/query/wire"
 )
 
-// routePath puts an id into each place of a route's path.
+// routePath fills an id into each parameter of a route's path.
 func routePath(path string) string {
 	return regexp.MustCompile(`\{[A-Za-z]+\}`).ReplaceAllString(path, "7") + required[path]
 }
 
-// required is what a route is asked with at least.
+// required are the parameters that a route needs at least.
 var required = map[string]string{
 	"/ext/v1/movers": "?itemId=7&since=2026-01-01", "/ext/v1/explain": "?path=/v1/sites", "/ext/v1/windows": "?capturedFrom=2026-01-01",
 	"/ext/v1/alerts":   "?rule=OUT_OF_STOCK",
 	"/ext/v1/evidence": "?itemId=7&site=shop-one&capturedAt=2026-01-01T00:00:00Z",
 }
 
-// domainRoutes lists the routes under the contract that need a token.
+// domainRoutes returns the routes of the contract that need a token.
 func domainRoutes() (paths []string) {
 	for _, route := range rest.Routes() {
 		method, path, _ := strings.Cut(route, " ")
@@ -45,8 +45,8 @@ func domainRoutes() (paths []string) {
 	return paths
 }
 
-// leaks are words that an error never shows: of libraries, of our code, of
-// other machines.
+// leaks matches words that an error never shows: from libraries, from our code,
+// about other machines.
 var leaks = regexp.MustCompile(`(?i)goroutine|\.go:|panic|clickhouse|code: \d|strconv|json: |invalid character|unexpected EOF|gin-gonic|http: |nats|secret|10\.0\.0\.7`)
 
 // provoked is a way to make any domain route fail.
@@ -75,7 +75,7 @@ func breaking(err error) func(*surface, string) answer {
 func asked(query string) func(*surface, string) answer {
 	return func(s *surface, path string) answer {
 		if strings.HasPrefix(path, "/ext/v1/explain") {
-			path, _, _ = strings.Cut(path, "?") // else the read has them, too
+			path, _, _ = strings.Cut(path, "?") // otherwise the read has them, too
 		}
 		separator := "?"
 		if strings.Contains(path, "?") {
@@ -115,16 +115,16 @@ func setBody(r *http.Request, body []byte) {
 }
 
 // special are the answers that only some routes have, by the route and the
-// status that the contract declares for it: what is asked, and what has to be
-// the code of the problem or, when there is none, the body.
+// status that the contract declares for it: the request, and the expected code
+// of the problem or, if there is none, the expected body.
 type special struct {
 	path       string // after the order
 	order      string // "5" when it is empty
 	ranges     string // the header Range
-	condition  string // a header, with etag
+	condition  string // a header, whose value is etag
 	etag       string
 	code, body string
-	do         func(*surface) answer // where it takes more than a request
+	do         func(*surface) answer // where more than a request is needed
 }
 
 func specials() map[string][]special {
@@ -181,9 +181,9 @@ func (p special) ask(s *surface) answer {
 	return s.do(r)
 }
 
-// Every domain route answers every failure with the strict problem object,
-// and every status that the contract declares for a route is provoked:
-// ERR-00a, ERR-00b, ERR-F2, ERR-F3, ERR-F4, ERR-01a.
+// Every domain route answers every failure with the strict problem object, and
+// every status that the contract declares for a route is provoked: ERR-00a,
+// ERR-00b, ERR-F2, ERR-F3, ERR-F4, ERR-01a.
 func TestAllRoutesAndAllProblems(t *testing.T) {
 	s := serve(t, func(set *settings) {
 		set.throttle.Reads.Requests = 1_000_000
@@ -252,8 +252,8 @@ func TestAllRoutesAndAllProblems(t *testing.T) {
 	for what := range provoke {
 		t.Errorf("%s is provoked here and not in the contract", what)
 	}
-	// Whatever code a store gives, it is its own problem; the contract does not
-	// declare all of them for results.
+	// Whatever code a store returns, it is its own problem; the contract does
+	// not declare all of them for results.
 	loose := serve(t, func(set *settings) { set.throttle.Reads.Requests, set.unchecked = 1_000_000, true })
 	for _, code := range wire.Codes() {
 		meaning, _ := wire.MeaningOf(code)
@@ -287,8 +287,8 @@ func TestAllRoutesAndAllProblems(t *testing.T) {
 	}
 }
 
-// Every path takes its own methods and names them when it is asked otherwise, so
-// that nothing but reading is possible (GEN-07a).
+// Every path accepts its own methods and names them when it gets another one,
+// so that nothing but reading is possible (GEN-07a).
 func TestAllMethods(t *testing.T) {
 	s := serve(t, func(set *settings) { set.throttle.Reads.Requests = 10_000 })
 	docs, err := openapi.Documents(baseURL)
@@ -316,7 +316,7 @@ func TestAllMethods(t *testing.T) {
 				t.Errorf("HEAD %s: %q", path, a.body)
 			}
 		}
-		// A method in a header is no method.
+		// A method in a header does not count.
 		r := s.request("GET", routePath(path), s.token(reader), nil)
 		r.Header.Set("X-HTTP-Method-Override", "DELETE")
 		if a := s.do(r); slices.Contains(allowed, "GET") && a.StatusCode == 405 {

@@ -7,8 +7,8 @@ import (
 	"preismon/deploy/testserver/proxy"
 )
 
-// A ClickHouse that does not answer fails reads at the hard budget, and is
-// read again when it does: RES-11a, RES-14b, ERR-12.
+// While ClickHouse does not answer, reads fail at the hard budget; when it does
+// again, reads succeed: RES-11a, RES-14b, ERR-12.
 func TestStalledClickHouse(t *testing.T) {
 	t.Parallel() // it mostly waits
 	base := serveFields(t)
@@ -31,7 +31,7 @@ func TestStalledClickHouse(t *testing.T) {
 		}
 	}
 	works()
-	// It stays open and moves nothing, as with a server that is stopped.
+	// The connection stays open and moves nothing, as with a stopped server.
 	line.Set(proxy.Up, proxy.Rule{Then: proxy.Hold})
 	line.Set(proxy.Down, proxy.Rule{Then: proxy.Hold})
 	for _, path := range []string{"/v1/results", "/v1/results/stream", "/v1/results?latestPerPair=true"} {
@@ -39,7 +39,7 @@ func TestStalledClickHouse(t *testing.T) {
 		s.plain(path, s.token(1)).wantProblem(t, 504, "RESULTS_QUERY_TIMEOUT")
 		took := time.Since(began)
 		t.Logf("%s failed after %s", path, took)
-		if took > 20*time.Second { // of 2 s, or 5 s where a connection is made
+		if took > 20*time.Second { // for a budget of 2 s, or 5 s where a connection is opened
 			t.Errorf("%s failed after %s", path, took)
 		}
 	}

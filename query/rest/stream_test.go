@@ -24,7 +24,7 @@ import (
 
 func newRecorder() *httptest.ResponseRecorder { return httptest.NewRecorder() }
 
-// raw is a client that decodes nothing by itself.
+// raw returns a client that decodes nothing by itself.
 func (s *surface) raw() *http.Client {
 	tr := s.Server.Client().Transport.(*http.Transport).Clone()
 	tr.DisableCompression = true
@@ -118,7 +118,7 @@ func TestStreamIsCompressed(t *testing.T) {
 	}
 }
 
-// The first rows are there while the store is still at work, and so are the
+// The first rows are sent while the store is still at work, and so are the
 // later ones, however few.
 func TestStreamDoesNotHoldRowsBack(t *testing.T) {
 	for _, coding := range codings {
@@ -182,8 +182,8 @@ var failures = map[string]func(n int) error{
 	},
 }
 
-// A stream that fails after its first byte is seen to fail, in every form, by its
-// transfer and by its compression alike, and what came of it has no end.
+// A stream that fails after its first byte visibly fails, in every form, both
+// by its transfer and by its compression, and what was received has no end.
 func TestBrokenStreamsAreVisible(t *testing.T) {
 	for name, each := range failures {
 		for _, h2 := range []bool{false, true} {
@@ -205,7 +205,7 @@ func brokenStream(t *testing.T, name string, each func(int) error, h2 bool, medi
 	r.Header.Set("Accept-Encoding", coding)
 	resp, err := s.raw().Do(r)
 	if err != nil {
-		return // broken before the header went out
+		return // broken before the header was sent
 	}
 	sent, err := io.ReadAll(resp.Body)
 	resp.Body.Close()
@@ -264,14 +264,15 @@ func TestCurlSeesBrokenStreams(t *testing.T) {
 	}
 }
 
-// A client that takes nothing loses its connection, and its read ends.
+// A client that leaves while its page is read ends the read, and nothing is
+// logged as a failure.
 func TestPageEndsWhenTheClientLeaves(t *testing.T) {
 	s := serve(t)
 	entered := make(chan struct{})
 	s.store.each = func(int) error {
 		close(entered)
 		time.Sleep(200 * time.Millisecond)
-		return errBroken // of a server whose query was cut off, whatever it calls that
+		return errBroken // as from a server whose query was cancelled, whatever it calls that
 	}
 	ctx, leave := context.WithCancel(t.Context())
 	go func() {
@@ -311,8 +312,8 @@ func TestStreamEndsWhenTheClientIsStuck(t *testing.T) {
 	}
 }
 
-// The end of an HTTP/1.0 answer is the end of its connection: nothing could
-// tell a broken stream from a whole one.
+// An HTTP/1.0 answer ends with its connection: nothing could distinguish a
+// broken stream from a complete one.
 func TestStreamNeedsHTTP11(t *testing.T) {
 	s := serve(t)
 	conn, err := net.Dial("tcp", s.Listener.Addr().String())

@@ -13,8 +13,8 @@ import (
 	"preismon/query/rest"
 )
 
-// last reads a tail to its end, which is a proper one, and gives its last line
-// and how many rows there were.
+// last reads a tail to its end, which must be a proper one, and returns its
+// last line and the number of rows.
 func last(t *testing.T, lines chan controlLine, broken chan error) (end controlLine, rows int) {
 	t.Helper()
 	for l := range lines {
@@ -27,7 +27,7 @@ func last(t *testing.T, lines chan controlLine, broken chan error) (end controlL
 }
 
 // A tail ends a little before its access token does, and the token in its last
-// line goes on behind all that was given.
+// line continues behind all that was sent.
 func TestTailEndsBeforeItsAccessToken(t *testing.T) {
 	s := serve(t, func(set *settings) { set.throttle.Reads.Requests = 1_000 })
 	issued, err := s.auth.Issue(auth.Grant{Account: reader, Audience: auth.RESTAudience, Lifetime: 3 * time.Second})
@@ -46,8 +46,8 @@ func TestTailEndsBeforeItsAccessToken(t *testing.T) {
 	}
 }
 
-// A tail whose node can read nothing says so when its patience is over, and when
-// the node stops meanwhile, that it does.
+// A tail whose node cannot read says so when its patience is over; if the node
+// stops meanwhile, it says that instead.
 func TestTailEndsWithoutTables(t *testing.T) {
 	s := serve(t, func(set *settings) {
 		set.throttle.Reads.Requests, set.rest.Patience = 1_000, 1500*time.Millisecond
@@ -81,7 +81,8 @@ func TestTailEndsWithoutTables(t *testing.T) {
 	}
 }
 
-// Who takes nothing of a tail is broken off: its answer has no proper end.
+// A client that reads nothing of a tail is cut off: its answer has no proper
+// end.
 func TestTailOfASlowReaderIsBroken(t *testing.T) {
 	var slow, broken atomic.Int32
 	s := serve(t, func(set *settings) {

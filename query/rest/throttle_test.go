@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// wantQuota checks that an answer tells where its caller stands (RATE-02a).
+// wantQuota checks that an answer reports its caller's quota (RATE-02a).
 func wantQuota(t testing.TB, a answer) {
 	t.Helper()
 	for _, name := range []string{"X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset"} {
@@ -42,7 +42,7 @@ func TestReadThrottle(t *testing.T) {
 	if a := s.get("/v1/sites", s.token(narrow)); a.StatusCode != 200 {
 		t.Errorf("another account: %d", a.StatusCode)
 	}
-	for range 3 { // nobody's requests count for the address
+	for range 3 { // requests without an account count for the address
 		s.get("/v1/sites", "garbage").wantProblem(t, 401, "AUTH_TOKEN_INVALID")
 	}
 	s.get("/v1/sites", "garbage").wantProblem(t, 429, "RATE_LIMIT_EXCEEDED")

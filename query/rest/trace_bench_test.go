@@ -7,8 +7,8 @@ import (
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 )
 
-// BenchmarkTraces measures what traces cost a small request: off, on and none
-// kept, all kept.
+// BenchmarkTraces measures what traces cost a small request: off, on with none
+// kept, on with all kept.
 func BenchmarkTraces(b *testing.B) {
 	for name, sampler := range map[string]sdktrace.Sampler{"off": nil, "none": sdktrace.NeverSample(), "all": sdktrace.AlwaysSample()} {
 		b.Run(name, func(b *testing.B) {
@@ -29,7 +29,7 @@ func BenchmarkTraces(b *testing.B) {
 	}
 }
 
-// sink takes an answer and forgets it.
+// sink accepts an answer and discards it.
 type sink struct{ header http.Header }
 
 func (s *sink) Header() http.Header         { return s.header }

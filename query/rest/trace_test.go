@@ -32,8 +32,8 @@ func attributesOf(s sdktrace.ReadOnlySpan) map[string]string {
 	return all
 }
 
-// TestRequestSpan: a request has one span, which says what the access log
-// says, and the log names the trace.
+// TestRequestSpan: a request has one span, which says what the access log says,
+// and the log names the trace.
 func TestRequestSpan(t *testing.T) {
 	t.Parallel()
 	s, spans := traced(t, 1)
@@ -61,8 +61,8 @@ func TestRequestSpan(t *testing.T) {
 	}
 }
 
-// TestTraceparentOfCallers: who calls decides neither the trace of a request
-// nor whether it is kept, unless that is allowed; headers that are no trace
+// TestTraceparentOfCallers: a caller decides neither the trace of a request nor
+// whether it is kept, unless that is allowed; headers that are not valid trace
 // context (W3C, 3.2) do no harm.
 func TestTraceparentOfCallers(t *testing.T) {
 	t.Parallel()
@@ -126,8 +126,8 @@ func TestTraceparentOfCallers(t *testing.T) {
 	}
 }
 
-// TestServed: what is told of requests has few names, whatever callers send,
-// and begins and ends in pairs.
+// TestServed: reported requests have few distinct names, whatever callers send,
+// and each begin has an end.
 func TestServed(t *testing.T) {
 	t.Parallel()
 	var mu sync.Mutex

@@ -15,12 +15,12 @@ func (s *surface) windowPage(from, to, zone string) page {
 	return s.page("/v1/results", url.Values{"itemId": {"11"}, "capturedFrom": {from}, "capturedTo": {to}, "timezone": {zone}}.Encode())
 }
 
-// TestWindowsAreComparedAsGiven: bounds that are equal, or closer together
-// than captures can be, are a window, whatever their digits; each answer's
-// window can be sent back (RES-P08a, RES-P08b).
+// TestWindowsAreComparedAsGiven: bounds that are equal, or closer together than
+// captures can be, are a window, whatever their digits; each answer's window
+// can be sent back (RES-P08a, RES-P08b).
 func TestWindowsAreComparedAsGiven(t *testing.T) {
 	s := serve(t)
-	at := s.store.rows[0].captured // of item 11
+	at := s.store.rows[0].captured // for item 11
 	text := func(finer time.Duration) string { return at.Add(finer).Format(time.RFC3339Nano) }
 	us := time.Microsecond
 	for _, c := range []struct {
@@ -41,7 +41,7 @@ func TestWindowsAreComparedAsGiven(t *testing.T) {
 	for _, c := range []struct{ from, to time.Duration }{{us, 0}, {9 * us, us}, {1, 0}} {
 		s.get("/v1/results?itemId=11&capturedFrom="+text(c.from)+"&capturedTo="+text(c.to), s.token(reader)).wantProblem(t, 400, "MVP_VALIDATION_ERROR")
 	}
-	// The last millisecond of a day has instants behind its beginning.
+	// The last millisecond of a day has instants after its beginning.
 	if got := s.windowPage("2026-03-01T23:59:59.9995Z", "2026-03-01", "UTC"); len(got.Data) != 0 {
 		t.Errorf("%v", got.Data)
 	}
@@ -54,9 +54,9 @@ func TestWindowsAreComparedAsGiven(t *testing.T) {
 	s.get("/v1/results?itemId=11&capturedFrom="+now.Add(1).Format(time.RFC3339Nano), token).wantProblem(t, 400, "MVP_VALIDATION_ERROR")
 }
 
-// TestTimesCanBeSentBack: an instant is written so that it names itself, also
-// where the clocks differed from UTC by seconds, or the year has five digits
-// (FLD-01b, RES-P10).
+// TestTimesCanBeSentBack: an instant is written so that it reads back as
+// itself, even where clocks differed from UTC by seconds, or the year has five
+// digits (FLD-01b, RES-P10).
 func TestTimesCanBeSentBack(t *testing.T) {
 	s := serve(t)
 	for _, c := range []struct{ zone, from, to string }{
@@ -88,8 +88,8 @@ func TestTimesCanBeSentBack(t *testing.T) {
 	}
 }
 
-// TestDaysOfAZone: a day that a zone never had is named as such; one whose
-// last hour comes twice ends with the second (RES-02a, RES-02b).
+// TestDaysOfAZone: a day that a zone skipped is named as such; a day whose last
+// hour occurs twice ends with the second (RES-02a, RES-02b).
 func TestDaysOfAZone(t *testing.T) {
 	s := serve(t)
 	never := s.get("/v1/results?itemId=11&timezone=Pacific/Apia&capturedFrom=2011-12-30&capturedTo=2011-12-30", s.token(reader)).wantProblem(t, 400, "MVP_VALIDATION_ERROR")

@@ -21,7 +21,7 @@ func TestIn(t *testing.T) {
 		{"ibu", "Ibuprofen 400", true, false},
 		{"profen", "Ibuprofen 400", true, false},
 		{"ibuprofne", "Ibuprofen 400", true, true},
-		{"ibuprfn", "Ibuprofen 400", false, false}, // seven letters have one mistake
+		{"ibuprfn", "Ibuprofen 400", false, false}, // seven letters may have one mistake
 		{"markr", "Marker", true, true},
 		{"ibuprofen 600", "Ibuprofen 400", false, false},
 		{"mbrker", "Marker", true, true},
@@ -37,7 +37,7 @@ func TestIn(t *testing.T) {
 	}
 }
 
-// Words as they are come before beginnings, parts and misspellings.
+// Whole words rank before prefixes, parts and misspellings.
 func TestBetterMatchesAreNearer(t *testing.T) {
 	texts := []string{"Marker", "Markerset", "Textmarker", "Marter"}
 	last := -1
@@ -63,7 +63,8 @@ func TestDistance(t *testing.T) {
 	}
 }
 
-// A bound changes no distance within it, and two ways are as far.
+// A bound changes no distance within it, and the distance is the same both
+// ways.
 func TestDistanceIsSymmetric(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		word := rapid.StringMatching(`[abc]{0,6}`)

@@ -19,9 +19,9 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 )
 
-// lively adds captures of the hours from some time on, most of them in the order
-// of time, some late, with the offers and states of restless; it gives the hour
-// after them.
+// lively adds captures from a time on, most of them in the order of time, some
+// late, with the offers and states of restless; it returns the time of the last
+// one.
 func (w *world) lively(r *rand.Rand, n int, from time.Time) time.Time {
 	w.t.Helper()
 	moved := w.restlessRows(r, n)
@@ -38,7 +38,7 @@ func (w *world) lively(r *rand.Rand, n int, from time.Time) time.Time {
 	return from
 }
 
-// alerts reads all that fires behind a token, page by page.
+// alerts reads all alerts after a token, page by page.
 func (w *world) alerts(a contracts.AccountID, token string, limit int) (all []query.Alert, next string, err error) {
 	for {
 		page, err := w.service.Feed(w.t.Context(), query.Principal{Account: a}, query.FeedRequest{Since: token, Alerts: true, Limit: &limit, Lines: true})
@@ -66,8 +66,8 @@ func (w *world) alerts(a contracts.AccountID, token string, limit int) (all []qu
 	}
 }
 
-// bruteAlerts looks at every row: what fires at the captures behind a place,
-// without the ids of alerts.
+// bruteAlerts looks at every row and returns what fires at the captures after a
+// sequence, without the ids of alerts.
 func (w *world) bruteAlerts(a contracts.AccountID, sel query.ResultsRequest, rule alert.Rule, behind uint64) (all []query.Alert) {
 	rows := slices.Clone(w.rows)
 	slices.SortStableFunc(rows, func(a, b obsRow) int {
@@ -128,10 +128,10 @@ func (w *world) bruteAlerts(a contracts.AccountID, sel query.ResultsRequest, rul
 	return all
 }
 
-// TestAlertsFollowFromTheRows holds alerts of random rows, some of them late,
-// against a look at every row: by pages of any size, of accounts that see all or
-// a part, each once, in the order of the feed, named alike whoever of a mandate
-// asks.
+// TestAlertsFollowFromTheRows compares alerts of random rows, some of them
+// late, with a look at every row: by pages of any size, for accounts that see
+// all or a part, each alert once, in the order of the feed, with the same id
+// for all accounts of a mandate.
 func TestAlertsFollowFromTheRows(t *testing.T) {
 	w := newWorld(t, 391, 0)
 	w.tells()
@@ -228,7 +228,8 @@ func TestAlertsFollowFromTheRows(t *testing.T) {
 	}
 }
 
-// TestAlertsOfAReferencePrice: what the caller's own price is undercut by.
+// TestAlertsOfAReferencePrice: an alert when the caller's own price is
+// undercut.
 func TestAlertsOfAReferencePrice(t *testing.T) {
 	w := newWorld(t, 392, 0)
 	w.exec("INSERT INTO reference_prices VALUES (2, 4, [(900, 'EUR', '', '', '')], 1), (1, 3, [(900, 'EUR', '', '', '')], 1), (1, 2, [(900, 'JPY', '', '', '')], 1)")
@@ -250,8 +251,8 @@ func TestAlertsOfAReferencePrice(t *testing.T) {
 	}
 }
 
-// TestAlertTokens: a token is of alerts, its rule and its account; what cannot be
-// continued is refused as of changes.
+// TestAlertTokens: a token belongs to alerts, its rule and its account; what
+// cannot be continued is refused the same way as for changes.
 func TestAlertTokens(t *testing.T) {
 	w := newWorld(t, 393, 0)
 	rule := &alert.Rule{Kind: alert.OutOfStock, Confirm: 1}

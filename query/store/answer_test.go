@@ -19,10 +19,10 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestAnswerBudgetsEndPages walks random questions with another answer budget
-// on each page, some of them by a service whose soft deadline is over at once:
-// a page ends with the row that reaches its budget, has at least that one, and
-// says why it ended; the pages together are what was asked, each row once:
+// TestAnswerBudgetsEndPages walks random queries with another answer budget on
+// each page, some of them with a service whose soft deadline is over at once: a
+// page ends with the row that reaches its budget, has at least that row, and
+// says why it ended; the pages together are the full answer, each row once:
 // CUR-02, RES-11b, RES-11c.
 func TestAnswerBudgetsEndPages(t *testing.T) {
 	w := newWorld(t, 91, 500)
@@ -69,7 +69,7 @@ func TestAnswerBudgetsEndPages(t *testing.T) {
 	}
 }
 
-// checkEnding holds a page against what its ending means.
+// checkEnding checks a page against the meaning of its ending.
 func checkEnding(t *testing.T, p *query.ResultsPage, limit, budget int) {
 	t.Helper()
 	n, size := p.Rows.Len(), len(p.Rows.JSON())
@@ -93,14 +93,14 @@ func checkEnding(t *testing.T, p *query.ResultsPage, limit, budget int) {
 	}
 }
 
-// TestSummariesTellTheRows asks random questions, a part of them page by page,
-// and computes each page's summary again from the JSON of its rows and from
-// the pairs of the market: GEN-G5, RES-Q2.
+// TestSummariesTellTheRows sends random queries, some of them page by page, and
+// recomputes each page's summary from the JSON of its rows and from the pairs
+// of the market: GEN-G5, RES-Q2.
 func TestSummariesTellTheRows(t *testing.T) {
 	w := newWorld(t, 92, 120)
 	w.tells() // from now on answers are remembered
-	// A summary that takes long on a busy machine is of the whole query all the
-	// same, by whom it is counted.
+	// Whichever side counts it, a summary covers the whole query, even when it
+	// takes long on a busy machine.
 	services := []*query.Service{w.counting(query.Defaults().CountedRows), w.counting(3), w.counting(0)}
 	accounts := []contracts.AccountID{accountWhole, accountOrder, accountSites, accountNone, accountOther}
 	var told, silent, cut, boxes uint64
@@ -113,7 +113,7 @@ func TestSummariesTellTheRows(t *testing.T) {
 			r.Brand, r.Manufacturer, r.Merchant, r.CoverageState, r.IsPrime, r.IsBuyBox, r.Limit = "", "", "", "", nil, nil, ptr(1000)
 		}
 		r.Limit = ptr(max(*r.Limit, 7))
-		if rapid.IntRange(0, 3).Draw(rt, "wide") == 0 { // and so more than a page
+		if rapid.IntRange(0, 3).Draw(rt, "wide") == 0 { // so that there is more than one page
 			r.ItemID, r.EAN, r.OrderID, r.Site, r.Limit = 0, "", 0, "", ptr(2)
 			if !r.LatestPerPair && !r.LatestObservationPerPair {
 				r.GlobalScope, r.CapturedFrom, r.CapturedTo = true, w.now.Add(-168*time.Hour).Format(time.RFC3339), w.now.Format(time.RFC3339)
@@ -141,9 +141,9 @@ func TestSummariesTellTheRows(t *testing.T) {
 			covers := query.CoversPage
 			if r.Cursor == "" {
 				covers = query.CoversQuery
-				all := r // with the buy boxes, which a summary tells always
+				all := r // with the buy boxes, which a summary always has
 				all.Include.ExportFields = true
-				if p.Paging.NextCursor != "" { // the summary has more than the page
+				if p.Paging.NextCursor != "" { // the summary covers more than the page
 					cut++
 					all.Limit = ptr(query.MaxResultsLimit)
 				}
@@ -172,7 +172,7 @@ func TestSummariesTellTheRows(t *testing.T) {
 				if summed.Sites[i].BuyBox != nil {
 					boxes++
 				}
-				if r.Cursor != "" && !r.Include.ExportFields { // the rows of the page do not tell
+				if r.Cursor != "" && !r.Include.ExportFields { // the rows of the page do not show it
 					summed.Sites[i].BuyBox = nil
 				}
 			}
@@ -198,8 +198,8 @@ func TestSummariesTellTheRows(t *testing.T) {
 	}
 }
 
-// TestSummariesAreRemembered: a summary of what has not changed costs no
-// statement, and one of what has changed is made again.
+// TestSummariesAreRemembered: a summary of unchanged data costs no statement,
+// and one of changed data is computed again.
 func TestSummariesAreRemembered(t *testing.T) {
 	w := newWorld(t, 93, 600)
 	asked := w.listen()
@@ -211,7 +211,7 @@ func TestSummariesAreRemembered(t *testing.T) {
 		Filters: query.Filters{IsBuyBox: ptr(true)}, Limit: ptr(2), Summarize: true,
 	}
 	rows := 0
-	for step, want := range []int{2, 0, 2, 0} { // of the rows, and of pairs without any
+	for step, want := range []int{2, 0, 2, 0} { // for the rows, and for pairs without rows
 		if step == 2 {
 			w.insert(rand.New(rand.NewPCG(93, 1)), 100, 0)
 			w.setMark(w.mark)
@@ -231,7 +231,7 @@ func TestSummariesAreRemembered(t *testing.T) {
 	}
 }
 
-// counting is a service that counts up to so many rows itself.
+// counting returns a service that counts up to the given number of rows itself.
 func (w *world) counting(rows int) *query.Service {
 	w.t.Helper()
 	return w.over(w.store, func(c *query.Config) {
@@ -288,13 +288,13 @@ func decodeSummary(t require, text []byte) (s summaryNumbers) {
 	}
 	for _, site := range s.Sites {
 		for i := range site.BuyBox {
-			site.BuyBox[i].Share = "" // of the wins
+			site.BuyBox[i].Share = "" // derived from the wins
 		}
 	}
 	return s
 }
 
-// recount makes a summary from rows as a client sees them.
+// recount computes a summary from rows as a client sees them.
 func recount(t require, rows []byte, pairs []contracts.Pair) summaryNumbers {
 	var all []struct {
 		Site, Availability, CurrencyCode, CapturedAt string

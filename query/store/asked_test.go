@@ -23,9 +23,9 @@ import (
 	"go.opentelemetry.io/otel/sdk/trace/tracetest"
 )
 
-// TestAskedIsFoundInClickHouse: the query id of a statement holds the id of
-// its request, stands in its span and its error, and both clients give
-// ClickHouse the trace.
+// TestAskedIsFoundInClickHouse: the query id of a statement contains the id of
+// its request and is in its span and its error, and both clients pass the trace
+// to ClickHouse.
 func TestAskedIsFoundInClickHouse(t *testing.T) {
 	t.Parallel()
 	server := testserver.ClickHouse(t)
@@ -117,7 +117,8 @@ func TestAskedIsFoundInClickHouse(t *testing.T) {
 	}
 }
 
-// TestNamesOfStatements: those that are asked, and not the parts that they share.
+// TestNamesOfStatements: Statements lists the statements that are sent, and not
+// the parts that they share.
 func TestNamesOfStatements(t *testing.T) {
 	t.Parallel()
 	all := Statements()

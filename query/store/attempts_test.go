@@ -18,11 +18,11 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// ledger is a store in memory: the accounts and pairs of a world, without
-// rows. What is measured of a scope is taken times a factor, so that limits of
-// thousands are met in a small market.
+// ledger is a store in memory: the accounts and pairs of a world, without rows.
+// The measured size of a scope is multiplied by a factor, so that a small
+// market reaches limits of thousands.
 type ledger struct {
-	query.Store // nil: in memory; else the store that answers, and only its measures are changed
+	query.Store // nil: in memory; otherwise the store that answers, with only its measures changed
 	w           *world
 	access      map[contracts.AccountID]*query.Access
 	factor      uint64
@@ -56,8 +56,8 @@ func (l *ledger) CountPairs(ctx context.Context, v query.Visibility, sel query.S
 		size.Items, size.Sites = uint64(len(items)), uint64(len(sites))
 	}
 	size.Pairs *= l.factor
-	size.Items *= l.factor * 40 // so that there are newest sets within their limit where pairs are over theirs
-	if sel.Site != "" {         // a pair of a site is an item
+	size.Items *= l.factor * 40 // so that some newest sets are within their limit where pairs exceed theirs
+	if sel.Site != "" {         // at one site, a pair is an item
 		size.Items = size.Pairs
 	}
 	return size, err
@@ -148,7 +148,8 @@ func (w *world) drawQuestion(r *rand.Rand) question {
 	return q
 }
 
-// drawLongWindow gives a question none, one or two bounds, some of them dates.
+// drawLongWindow gives a question no bound, one or two bounds, some of them
+// dates.
 func (w *world) drawLongWindow(r *rand.Rand, q *question) {
 	none := q.OrderID == 0 && q.EAN == "" && q.ItemID == 0 && q.Site == ""
 	now := w.now.UnixMilli()
@@ -187,11 +188,11 @@ func (w *world) drawLongWindow(r *rand.Rand, q *question) {
 	q.GlobalScope = none && r.IntN(3) > 0
 }
 
-// TestAttemptsCoverWhatWasRefused refuses random questions under random
-// limits: each attempt is accepted, and the rows of all of them are those that
-// the question asks for, each once, in order where one window was cut. The
-// first 100 that need few, or 12, are also asked of ClickHouse: RES-10a to RES-10d, RES-12, MCP-16b,
-// GEN-G1 to GEN-G4.
+// TestAttemptsCoverWhatWasRefused has random queries refused under random
+// limits: each attempt is accepted, and the rows of all attempts are those that
+// the query requests, each once, in order where one window was cut. The first
+// 100 with few attempts, or 12, are also run in ClickHouse: RES-10a to RES-10d,
+// RES-12, MCP-16b, GEN-G1 to GEN-G4.
 func TestAttemptsCoverWhatWasRefused(t *testing.T) {
 	w := newWorld(t, 93, 700)
 	access := map[contracts.AccountID]*query.Access{}
@@ -256,7 +257,7 @@ func TestAttemptsCoverWhatWasRefused(t *testing.T) {
 	}
 }
 
-// checkAttempts judges attempts by a look at every row, and names their kind.
+// checkAttempts judges attempts by a look at every row, and returns their kind.
 func (w *world) checkAttempts(t *testing.T, service *query.Service, q question, attempts []query.ResultsRequest) string {
 	t.Helper()
 	if len(attempts) == 0 {

@@ -59,8 +59,9 @@ func TestDiscoverCategories(t *testing.T) {
 	}
 }
 
-// TestCategoryFilter filters by a category alone and with identifiers; what no
-// visible item has is refused: TOOL-03a, TOOL-03c, TOOL-03d, ERR-18, VIS-02.
+// TestCategoryFilter filters by a category alone and together with identifiers;
+// a category that no visible item has is refused: TOOL-03a, TOOL-03c, TOOL-03d,
+// ERR-18, VIS-02.
 func TestCategoryFilter(t *testing.T) {
 	w := categorized(t)
 	const refused = "refused"
@@ -75,12 +76,12 @@ func TestCategoryFilter(t *testing.T) {
 		{accountWhole, query.ItemsRequest{Category: "Toys", EAN: "4006381333931"}, "[2]"},
 		{accountWhole, query.ItemsRequest{Category: "Toys", ItemID: 1}, "[]"}, // available, but not here
 		{accountWhole, query.ItemsRequest{Category: "Toys", ItemID: 1, DiscoverCategories: true}, "[]"},
-		{accountOrder, query.ItemsRequest{Category: "Garden"}, refused}, // of the mandate, not of the account
-		{accountWhole, query.ItemsRequest{Category: "Beyond"}, refused}, // of an item outside the scope
-		{accountWhole, query.ItemsRequest{Category: "Secret"}, refused}, // of another mandate
-		{accountWhole, query.ItemsRequest{Category: "Theirs"}, refused}, // of another mandate, for an item of both
-		{accountWhole, query.ItemsRequest{Category: "Old"}, refused},    // of a record that was replaced
-		{accountWhole, query.ItemsRequest{Category: "Field"}, refused},  // a field of that name is no category
+		{accountOrder, query.ItemsRequest{Category: "Garden"}, refused}, // the mandate has it, the account does not
+		{accountWhole, query.ItemsRequest{Category: "Beyond"}, refused}, // an item outside the scope has it
+		{accountWhole, query.ItemsRequest{Category: "Secret"}, refused}, // another mandate's
+		{accountWhole, query.ItemsRequest{Category: "Theirs"}, refused}, // another mandate's, for an item of both
+		{accountWhole, query.ItemsRequest{Category: "Old"}, refused},    // from a record that was replaced
+		{accountWhole, query.ItemsRequest{Category: "Field"}, refused},  // a field of that name is not a category
 		{accountWhole, query.ItemsRequest{Category: "toys"}, refused},
 		{accountWhole, query.ItemsRequest{Category: "Nope", DiscoverCategories: true}, refused},
 		{accountNone, query.ItemsRequest{Category: "Toys"}, refused},
@@ -123,7 +124,7 @@ func TestCategoryFilter(t *testing.T) {
 	}
 }
 
-// TestManyCategories has 1,000 and 1,001 categories: the list is whole or
+// TestManyCategories has 1,000 and 1,001 categories: the list is complete or
 // refused, and a filter needs no list: TOOL-03a, ERR-13.
 func TestManyCategories(t *testing.T) {
 	w := newWorld(t, 5, 0)

@@ -18,11 +18,11 @@ import (
 
 var errRefused = &net.OpError{Op: "dial", Err: syscall.ECONNREFUSED}
 
-// statements counts those that a circuit lets pass.
+// statements counts the statements that a circuit lets pass.
 type statements struct {
 	*circuit
 	passed int
-	err    error // what becomes of them
+	err    error // their result
 	away   atomic.Bool
 	probes atomic.Int32
 }
@@ -44,8 +44,8 @@ func (s *statements) send(ctx context.Context) error {
 	return s.guard(ctx, func() error { s.passed++; return s.err })
 }
 
-// TestCircuitFailsFastAndRecovers: after some lost connections in a row no
-// statement waits, each is told when to come again, and the first one after
+// TestCircuitFailsFastAndRecovers: after several lost connections in a row no
+// statement waits, each is told when to retry, and the first one after
 // ClickHouse is back passes.
 func TestCircuitFailsFastAndRecovers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -81,8 +81,8 @@ func TestCircuitFailsFastAndRecovers(t *testing.T) {
 	})
 }
 
-// TestCircuitCountsLostConnectionsOnly: an answer, also a bad one, says that
-// ClickHouse is there; a statement that its caller ended says nothing.
+// TestCircuitCountsLostConnectionsOnly: any answer, even an error, shows that
+// ClickHouse is there; a statement that its caller ended shows nothing.
 func TestCircuitCountsLostConnectionsOnly(t *testing.T) {
 	ended, end := context.WithCancel(t.Context())
 	end()
@@ -122,7 +122,7 @@ func TestCircuitCountsLostConnectionsOnly(t *testing.T) {
 	}
 }
 
-// TestCircuitNeedsLossesInARow: a statement that is answered between them
+// TestCircuitNeedsLossesInARow: a statement that is answered in between
 // restarts the count.
 func TestCircuitNeedsLossesInARow(t *testing.T) {
 	s := newStatements()
@@ -140,7 +140,7 @@ func TestCircuitNeedsLossesInARow(t *testing.T) {
 
 // TestCircuitEndsItsProbe: a store that is closed leaves nothing behind.
 func TestCircuitEndsItsProbe(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) { // fails on a goroutine that stays
+	synctest.Test(t, func(t *testing.T) { // fails if a goroutine is left
 		s := newStatements()
 		for range lossesUntilAway {
 			_ = s.send(t.Context())

@@ -8,7 +8,8 @@ import (
 	"preismon/deploy/testserver"
 )
 
-// TestCodesAreThoseOfClickHouse: the server names each code as it is meant here.
+// TestCodesAreThoseOfClickHouse: the server's name of each code is the meaning
+// that we use.
 func TestCodesAreThoseOfClickHouse(t *testing.T) {
 	options, err := clickhouse.ParseDSN(testserver.ClickHouse(t).AdminDSN)
 	must(t, err)

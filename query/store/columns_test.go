@@ -16,7 +16,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// wire writes strings as ClickHouse sends them.
+// wire encodes strings as ClickHouse sends them.
 func wire(texts [][]byte) (out []byte) {
 	for _, s := range texts {
 		out = append(binary.AppendUvarint(out, uint64(len(s))), s...)
@@ -24,8 +24,8 @@ func wire(texts [][]byte) (out []byte) {
 	return out
 }
 
-// TestTextsFromTheWire reads columns of strings of any lengths, behind what is
-// there, and leaves what follows them.
+// TestTextsFromTheWire reads columns of strings of any length, appends them to
+// what is there, and leaves what follows them.
 func TestTextsFromTheWire(t *testing.T) {
 	long := rapid.Custom(func(t *rapid.T) []byte {
 		return bytes.Repeat([]byte{rapid.Byte().Draw(t, "byte")}, rapid.IntRange(100, 20_000).Draw(t, "length"))
@@ -65,12 +65,13 @@ func TestTextsFromTheWire(t *testing.T) {
 	})
 }
 
-// TestSortedAsResults sorts blocks of few distinct values, in runs and not.
+// TestSortedAsResults sorts blocks of few distinct values, with and without
+// runs.
 func TestSortedAsResults(t *testing.T) {
 	var s sorter
 	rapid.Check(t, func(t *rapid.T) {
 		b := &query.Block{Len: rapid.IntRange(0, 300).Draw(t, "rows")}
-		for _, site := range []string{"b.example", "a.example", "b.example", "c.example"} { // twice, as of two blocks
+		for _, site := range []string{"b.example", "a.example", "b.example", "c.example"} { // twice, as from two blocks
 			b.Site.Values.Append(site)
 		}
 		few := rapid.IntRange(0, 3)
@@ -106,7 +107,7 @@ func TestSortedAsResults(t *testing.T) {
 	})
 }
 
-// textsOnTheWire are the strings of a block.
+// textsOnTheWire returns the strings of a block.
 func textsOnTheWire(rows int) []byte {
 	texts := make([][]byte, rows)
 	for i := range texts {
@@ -115,7 +116,7 @@ func textsOnTheWire(rows int) []byte {
 	return wire(texts)
 }
 
-// TestTextsAllocateNothing: once a column has its room, reading a block
+// TestTextsAllocateNothing: after a column has its buffer, reading a block
 // allocates the same for few rows and for many.
 func TestTextsAllocateNothing(t *testing.T) {
 	allocs := func(rows int) float64 {

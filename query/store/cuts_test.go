@@ -9,15 +9,15 @@ import (
 	"pgregory.net/rapid"
 )
 
-// captures measures windows as ClickHouse does, over the capture times of rows.
+// captures measures windows as ClickHouse does, from the capture times of rows.
 type captures struct {
 	at       []int64   // newest first
-	table    [][]int64 // the same in the parts of a table, each in granules
+	table    [][]int64 // the same, in the parts of a table, each divided into granules
 	granule  int
 	measured int
 }
 
-// estimate does it by the first rows of granules.
+// estimate measures by the first rows of granules.
 func (c *captures) estimate(_ context.Context, from, to, step int64) (parts []part, unseen uint64, err error) {
 	c.measured++
 	n := map[int64]uint64{}
@@ -76,9 +76,9 @@ func (c *captures) cuts(t interface{ Fatal(...any) }, cutter *cutter) (all []cut
 	}
 }
 
-// TestCuts: cuts are the window without gaps or overlaps, in the order of the
-// read; none but those of one instant has more than twice the rows, however
-// crowded they are, and there are no more cuts than that takes.
+// TestCuts: the cuts are the window without gaps or overlaps, in the order of
+// the read; none but those of one instant has more than twice the rows, however
+// crowded they are, and there are no more cuts than necessary.
 func TestCuts(t *testing.T) {
 	const century = 100 * 365 * 24 * 3600 * 1000 // ms
 	rapid.Check(t, func(t *rapid.T) {
@@ -149,7 +149,7 @@ func TestCutsAreMeasuredInTheirTurn(t *testing.T) {
 	}
 	c.granule, c.table = 7, [][]int64{c.at}
 	cutter := c.cutter(-day, 200*day, 5, 20, false)
-	for n := range 4 { // the empty days before the first crowd, too
+	for n := range 4 { // including the empty days before the first crowd
 		if _, ok, err := cutter.next(t.Context()); !ok || err != nil {
 			t.Fatalf("cut %d: %v, %v", n, ok, err)
 		}

@@ -17,7 +17,8 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 )
 
-// eventID is that of a sequence; every third event is not known.
+// eventID returns the event id of a sequence; the ids of every third sequence
+// are unknown.
 func eventID(seq uint64) *string {
 	if seq%3 == 0 {
 		return nil
@@ -25,8 +26,8 @@ func eventID(seq uint64) *string {
 	return ptr(fmt.Sprintf("00000000-0000-4000-8000-%012x", seq))
 }
 
-// visibleAt is when a sequence became visible: it is kept from 5 on, for every
-// tenth, and for the rest by the checkpoint.
+// visibleAt returns when a sequence became visible: from 5 on by the times kept
+// for every tenth, and for the last ones by the checkpoint.
 func visibleAt(seq, last uint64) *string {
 	if seq <= 5 {
 		return nil
@@ -41,9 +42,9 @@ func notedAt(seq uint64) time.Time {
 	return time.Date(2026, 3, 8, 20, 0, 0, 0, time.UTC).Add(time.Duration(seq) * 1_003 * time.Millisecond)
 }
 
-// TestEvidenceIsOfTheRow asks where rows come from, of every account, and compares
-// it with a look at all rows; the read of each row gives it again after others came
-// to its instant: VIS-04.
+// TestEvidenceIsOfTheRow reads where rows come from, as every account, and
+// compares it with a look at all rows; the read that names a row returns it
+// again after others came at its instant: VIS-04.
 func TestEvidenceIsOfTheRow(t *testing.T) {
 	w := newWorld(t, 71, 0)
 	w.tells()
@@ -130,7 +131,7 @@ func TestEvidenceIsOfTheRow(t *testing.T) {
 					}
 				}
 				if every > 0 && o.outcome == contracts.ProductNotFound {
-					every = 24 * time.Hour // which is longer than any of due
+					every = 24 * time.Hour // longer than any interval in due
 					daily++
 				}
 				if every > 0 {
@@ -190,7 +191,7 @@ func TestEvidenceIsOfTheRow(t *testing.T) {
 	}
 }
 
-// TestEvidenceRefuses: what names no capture.
+// TestEvidenceRefuses: requests that name no capture.
 func TestEvidenceRefuses(t *testing.T) {
 	w := newWorld(t, 72, 0)
 	for _, c := range []struct {

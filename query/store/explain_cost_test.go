@@ -12,13 +12,13 @@ import (
 	"preismon/query/store"
 )
 
-// setProvenMark is setMark with how many rows there are.
+// setProvenMark is setMark with the number of rows.
 func (w *world) setProvenMark(seq, rows uint64) {
 	w.exec("INSERT INTO checkpoints (stream, partition, epoch, seq, proven, rows) VALUES ('OBSERVATIONS', 0, ?, ?, true, ?)", w.epoch, seq, rows)
 }
 
-// TestExplainedRemembered: an explanation is told again while the rows that came
-// since cannot make it larger, of the same window, mandate and generation, and
+// TestExplainedRemembered: an explanation is repeated while the rows that came
+// since cannot make it larger, for the same window, mandate and generation, and
 // only where projectors count rows.
 func TestExplainedRemembered(t *testing.T) {
 	w := newWorld(t, 74, 1_000)
@@ -78,10 +78,10 @@ func TestExplainedRemembered(t *testing.T) {
 	}
 }
 
-// TestExplainedCost: to explain a page costs less than a tenth of the page, in
-// rows and in bytes that ClickHouse reads for it. It takes one statement, how far
-// the tables are, on a node that explained such a page before. How long that takes
-// is logged. Each turn is as of a watermark of its own, so that no rows are
+// TestExplainedCost: explaining a page costs less than a tenth of the page, in
+// rows and in bytes that ClickHouse reads for it. On a node that explained such
+// a page before, it takes one statement, the one for the current watermark. The
+// time is logged. Each round has its own watermark, so that no rows are
 // remembered.
 func TestExplainedCost(t *testing.T) {
 	w := newWorld(t, 73, 0)

@@ -11,9 +11,9 @@ import (
 	"preismon/query"
 )
 
-// TestExplainedToTheEndOfTime: a window may end where no time is written any more, as
-// the last day of 9999 does west of Greenwich; it is explained and streamed as one
-// that ends with the last capture.
+// TestExplainedToTheEndOfTime: a window may end later than any time can be
+// written, as the last day of 9999 does west of Greenwich; it is explained and
+// streamed like one that ends with the last capture.
 func TestExplainedToTheEndOfTime(t *testing.T) {
 	w := newWorld(t, 75, 400)
 	who := query.Principal{Account: accountWhole}
@@ -44,9 +44,9 @@ func TestExplainedToTheEndOfTime(t *testing.T) {
 	}
 }
 
-// TestExplainedBounds: of many reads, what is explained bounds what the read
-// then gives and looks at, by at most six statements, those of the
-// access among them, that read no row of observations.
+// TestExplainedBounds: for many reads, the explanation bounds what the read
+// then returns and scans; it takes at most six statements, including those for
+// the access, and they read no row of observations.
 func TestExplainedBounds(t *testing.T) {
 	w := newWorld(t, 71, testserver.Often(800, 3_000))
 	asked := w.listen()

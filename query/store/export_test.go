@@ -14,9 +14,8 @@ import (
 	"github.com/ClickHouse/clickhouse-go/v2"
 )
 
-// WithSettings opens a store whose every statement has more settings of
-// ClickHouse than those of New. A setting that the server does not know is an
-// error of each statement.
+// WithSettings opens a store that adds settings of ClickHouse to every
+// statement. A setting that the server does not know makes each statement fail.
 func WithSettings(t testing.TB, cfg Config, more map[string]string) *Store {
 	t.Helper()
 	s, err := New(cfg)
@@ -50,17 +49,18 @@ func WithSettings(t testing.TB, cfg Config, more map[string]string) *Store {
 	return with
 }
 
-// Sharded tells whether the rows are spread over several shards.
+// Sharded reports whether the rows are spread over several shards.
 func (s *Store) Sharded() bool { return s.shards.Several() }
 
-// Unseen is how many rows more than the index says may be in any part of a window.
+// Unseen returns how many rows any part of a window may have in addition to
+// those in the index.
 func (s *Store) Unseen(ctx context.Context, m contracts.MandateID, from, to time.Time) (uint64, error) {
 	_, unseen, err := s.granules(ctx, m, from.UnixMilli(), to.UnixMilli(), 1000)
 	return unseen, err
 }
 
-// FeedTogether reads the feeds of two mandates by one statement, where both may
-// share one, and gives what is made of their blocks.
+// FeedTogether reads the feeds of two mandates with one statement, if they can
+// share one, and returns the texts made from their blocks.
 func (s *Store) FeedTogether(ctx context.Context, a, b query.Visibility, q *query.FeedQuery, text func(*query.Block) []string) (out []string, err error) {
 	var readers []*feedReader
 	var reading sync.WaitGroup

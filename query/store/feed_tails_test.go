@@ -7,9 +7,9 @@ import (
 	"preismon/query"
 )
 
-// TestTailsReadUpToTheSamePlace: equal tails that began at different places come
-// to share their reads, although the tables move between one's turn and the
-// next's: who is woken together reads up to what woke them. Each gets every row
+// TestTailsReadUpToTheSamePlace: equal tails that began at different places
+// come to share their reads, although the tables move between them: tails that
+// are woken together read up to the edge that woke them. Each gets every row
 // once.
 func TestTailsReadUpToTheSamePlace(t *testing.T) {
 	w := newWorld(t, 327, 50)
@@ -52,7 +52,7 @@ func TestTailsReadUpToTheSamePlace(t *testing.T) {
 		}
 		want := 1
 		if wave == 0 {
-			want = tails // each begins elsewhere
+			want = tails // each begins at another place
 		}
 		if n := len(asked.take("feed")); n != want {
 			t.Errorf("wave %d: %d tails took %d statements, want %d", wave, tails, n, want)
@@ -66,9 +66,8 @@ func TestTailsReadUpToTheSamePlace(t *testing.T) {
 	}
 }
 
-// TestTailsShareTextOfTheSameLength: tails of two accounts that see the same get
-// the same rows, each with a token of its own, and no longer a page than each may
-// have.
+// TestTailsShareTextOfTheSameLength: two tails that begin at the same token get
+// the same rows, and no page is longer than its own tail allows.
 func TestTailsShareTextOfTheSameLength(t *testing.T) {
 	w := newWorld(t, 328, 50)
 	from := w.mark

@@ -27,14 +27,14 @@ type feeder struct {
 	account contracts.AccountID
 	request query.ResultsRequest
 	token   string
-	rows    map[string]int // as text, how often
+	rows    map[string]int // number of each row, as text
 	ids     map[string]bool
 	at      query.Watermark // of the token
-	upTo    *query.EdgeAt   // that the next page is read up to; nil: to the edge of now
+	upTo    *query.EdgeAt   // that the next page is read up to; nil: the current edge
 	seen    query.Edge      // by the last page
 	before  *query.FeedPage // the last page
-	answer  int             // bytes, after which a page ends; 0: not bounded
-	ended   string          // why it cannot go on; the code of a refusal
+	answer  int             // number of bytes after which a page ends; 0: no bound
+	ended   string          // code of the expected refusal; empty: it can go on
 }
 
 // begin takes a snapshot.
@@ -43,7 +43,7 @@ func (f *feeder) begin(t require) {
 	f.token = f.snapshot(t, f.rows)
 }
 
-// snapshot reads all rows and gives the token of the read.
+// snapshot reads all rows and returns the token of the read.
 func (f *feeder) snapshot(t require, into map[string]int) (token string) {
 	var got lines
 	r := f.request
@@ -60,7 +60,7 @@ func (f *feeder) snapshot(t require, into map[string]int) (token string) {
 // fed is a row of a feed.
 type fed struct {
 	ItemID, Site, CapturedAt, RowID string
-	text                            string // as a snapshot has it
+	text                            string // as in a snapshot
 }
 
 func (f *feeder) page(limit int) (rows []fed, progress query.Progress, err error) {
@@ -92,7 +92,7 @@ func (f *feeder) page(limit int) (rows []fed, progress query.Progress, err error
 	return rows, p.Progress, nil
 }
 
-// follow reads what came, by pages of some size, and adds it.
+// follow reads and adds what came, in pages of at most limit rows.
 func (f *feeder) follow(t require, limit int) (all []fed, err error) {
 	for {
 		rows, progress, err := f.page(limit)
@@ -116,13 +116,13 @@ func (f *feeder) follow(t require, limit int) (all []fed, err error) {
 	}
 }
 
-// told writes the row that tells readers of a change.
+// told writes the row that notifies readers of a change.
 func (w *world) told(stream string) {
 	w.exec("INSERT INTO checkpoints (stream, partition, epoch, seq) VALUES (?, 0, 0, ?)", stream, uint64(time.Now().UnixNano()))
 }
 
-// regrant changes the scope of mandate one as the projector does: in force, then
-// filled, then applied. between is called while it is not applied.
+// regrant changes the scope of mandate one as the projector does: in force,
+// then filled, then applied. It calls between before the scope is applied.
 func (w *world) regrant(version uint64, change func(map[contracts.Pair][]contracts.OrderID), between func()) {
 	w.t.Helper()
 	pairs := w.scopes[mandateOne]
@@ -151,7 +151,7 @@ func (w *world) regrant(version uint64, change func(map[contracts.Pair][]contrac
 	w.told("IN_FORCE")
 }
 
-// expected are the rows of a query between two places, in their order.
+// expected returns the rows of a query between two watermarks, in order.
 func (f *feeder) expected(from, to query.Watermark) []obsRow {
 	w := f.w
 	after, before := int64(-1<<62), int64(1<<62)
@@ -181,10 +181,11 @@ func (f *feeder) expected(from, to query.Watermark) []obsRow {
 	return rows
 }
 
-// TestFeedIsTheLaterSnapshot holds the promise of a feed against random rows
+// TestFeedIsTheLaterSnapshot checks the promise of a feed against random rows
 // with ties and late arrivals, two epochs, pages of any size, grants,
 // revocations, tables rebuilt and restored: what a client holds is the later
-// snapshot, each row came once and in order, or it was told to begin again.
+// snapshot, and each row came once and in order, or the client was told to
+// begin again.
 func TestFeedIsTheLaterSnapshot(t *testing.T) {
 	w := newWorld(t, 323, 150)
 	w.cfg.SliceRows = 10_000
@@ -239,7 +240,7 @@ func TestFeedIsTheLaterSnapshot(t *testing.T) {
 			w.insert(r, 1+r.IntN(testserver.Often(50, 150)), after)
 		}
 		now := query.Watermark{Epoch: w.epoch, Seq: w.mark}
-		if step%5 == 4 && w.mark > before+2 { // a batch that is not complete
+		if step%5 == 4 && w.mark > before+2 { // an incomplete batch
 			now.Seq -= 2
 		}
 		w.setMark(now.Seq)
@@ -266,14 +267,14 @@ func TestFeedIsTheLaterSnapshot(t *testing.T) {
 				}
 				count.refused++
 			})
-		case 8, 15: // rebuilt: a row comes to an old place
+		case 8, 15: // rebuilt: a row appears at an old place
 			late := w.rows[r.IntN(len(w.rows))]
 			late.capture += 500
 			w.rows = append(w.rows, late)
 			w.write([]obsRow{late})
 			w.told("GENERATION")
 			ends(query.CodeFeedHistoryRebuilt, accounts...)
-		case steps - 2: // restored, a little before
+		case steps - 2: // restored from a little before
 			w.exec("TRUNCATE TABLE checkpoints")
 			now.Seq -= min(3, now.Seq-1)
 			w.setMark(now.Seq)
@@ -333,14 +334,16 @@ func TestFeedIsTheLaterSnapshot(t *testing.T) {
 	}
 }
 
-// TestFeedReadsWhatIsNew: a page of a feed costs what came, not what is stored.
+// TestFeedReadsWhatIsNew: a page of a feed costs what arrived, not what is
+// stored.
 func TestFeedReadsWhatIsNew(t *testing.T) {
 	w := newWorld(t, 324, 0)
 	w.exec("INSERT INTO scope_pairs SELECT 2, 8, number + 1, 'alpha.example', [201] FROM numbers(10000)")
 	w.exec("INSERT INTO scopes VALUES (2, 8, 10000, 10000)")
 	w.exec("INSERT INTO scopes_applied VALUES (2, 0, 8)")
-	// A batch is 100 rows of one minute, one in a hundred was captured up to a
-	// month before; 20 parts are merged into one, and the last second is a part.
+	// A batch is 100 rows of one minute; one in a hundred was captured up to a
+	// month before. The stored rows are merged into one part; each step adds
+	// rows in a part of their own, and step 3 merges all.
 	insert := func(from, to int) {
 		w.exec(`INSERT INTO observations_by_mandate (mandate, captured_desc, item, site, epoch, seq, capture, offer, outcome, currency, price_minor, shipping_minor, merchant, is_prime, is_buy_box, rating_tenths)
 			SELECT 2, -toInt64(? + number * 600 - if(number % 100 = 0, cityHash64(number) % 2592000000, 0)), number % 10000 + 1, 'alpha.example', ?, intDiv(number, 100) + 1, number % 100, 0, 'priceObserved', 'EUR', 1000, -1, 'M', 0, 0, 255
@@ -378,7 +381,7 @@ func TestFeedReadsWhatIsNew(t *testing.T) {
 	}
 }
 
-// now begins a feed of what comes from now on.
+// now begins a feed of what comes from now on and returns its token.
 func (f *feeder) now(r query.ResultsRequest) (string, error) {
 	p, err := f.w.service.Feed(f.w.t.Context(), query.Principal{Account: f.account}, query.FeedRequest{Rows: r})
 	if err != nil {

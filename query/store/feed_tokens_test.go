@@ -10,8 +10,8 @@ import (
 	"preismon/query"
 )
 
-// A token is its account's; it holds its query; and queries that cannot be told
-// of are refused.
+// A token belongs to its account and holds its query; queries for which there
+// is no feed are refused.
 func TestFeedTokens(t *testing.T) {
 	w := newWorld(t, 325, 60)
 	f := &feeder{w: w, account: accountWhole}

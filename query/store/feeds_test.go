@@ -16,15 +16,15 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 )
 
-// moreMandates adds mandates of random pairs, each with an account that sees all
-// of it. The tables hold no row for them yet.
+// moreMandates adds mandates with random pairs, each with an account that sees
+// all of them. The tables hold no rows for them yet.
 func (w *world) moreMandates(r *rand.Rand, n int) (accounts []contracts.AccountID) {
 	w.more = map[contracts.AccountID]contracts.MandateID{}
 	into := map[string][]string{}
 	for i := range n {
 		m, a := contracts.MandateID(31+i), contracts.AccountID(3100+i)
 		pairs := map[contracts.Pair][]contracts.OrderID{}
-		for len(pairs) < 1+i%7 { // of 24: some share pairs, and some are all alone
+		for len(pairs) < 1+i%7 { // of 24: some are shared, and some belong to one mandate only
 			pairs[contracts.Pair{Item: contracts.ItemID(1 + r.IntN(6)), Site: contracts.SiteKey(worldSites[r.IntN(4)])}] = []contracts.OrderID{contracts.OrderID(300 + i)}
 		}
 		into["scope_pairs"] = append(into["scope_pairs"], scopeRows(m, 7, pairs)...)
@@ -41,9 +41,9 @@ func (w *world) moreMandates(r *rand.Rand, n int) (accounts []contracts.AccountI
 }
 
 // TestFeedsOfManyMandatesShareAStatement: tails of different mandates that are
-// woken together read by a few statements. Each is given its own mandate's rows,
-// every one once and in order, with its own window, filters and fields, beside
-// narrowed accounts and beside some that leave in the middle.
+// woken together read with few statements. Each gets its own mandate's rows,
+// every row once and in order, with its own window, filters and fields,
+// alongside narrowed accounts and tails that leave in the middle.
 func TestFeedsOfManyMandatesShareAStatement(t *testing.T) {
 	w := newWorld(t, 329, 1)
 	r := rand.New(rand.NewPCG(32, 9))
@@ -58,7 +58,7 @@ func TestFeedsOfManyMandatesShareAStatement(t *testing.T) {
 	requests := []query.ResultsRequest{
 		{},
 		{Site: "gamma.example", CapturedFrom: from},
-		{Site: "market.example", CapturedFrom: from}, // differs in a value alone
+		{Site: "market.example", CapturedFrom: from}, // differs only in a value
 		{Site: "beta.example", CapturedFrom: from, Include: query.Include{ExportFields: true}},
 		{Site: "alpha.example", CapturedFrom: "2026-03-01T00:00:00Z", CapturedTo: "2026-03-07T00:00:00Z", Filters: query.Filters{Merchant: "Merchant 2's \\ shop"}},
 	}
@@ -81,7 +81,7 @@ func TestFeedsOfManyMandatesShareAStatement(t *testing.T) {
 		got := make([][]fed, len(all))
 		failed := make([]error, len(all))
 		for i, f := range all {
-			if i%3 == 0 { // another of the same mandate, that does not stay
+			if i%3 == 0 { // another tail of the same mandate, which leaves
 				since := f.token
 				together.Go(func() {
 					p, err := w.service.Feed(leaving, query.Principal{Account: f.account}, query.FeedRequest{Since: since, Lines: true, UpTo: &edge})
@@ -125,7 +125,7 @@ func TestFeedsOfManyMandatesShareAStatement(t *testing.T) {
 	}
 }
 
-// placesOf and fedPlaces name rows alike.
+// placesOf and fedPlaces name rows the same way.
 func placesOf(rows []obsRow) (out []string) {
 	for _, r := range rows {
 		out = append(out, fmt.Sprint(r.item, " ", r.site, " ", r.ms))
@@ -141,8 +141,8 @@ func fedPlaces(rows []fed) (out []string) {
 	return out
 }
 
-// TestAFeedThatFailsFailsAlone: who refuses a block, or panics at it, is told so;
-// the others of its statement are given all their rows.
+// TestAFeedThatFailsFailsAlone: a reader that refuses a block, or panics, gets
+// its error; the others of its statement get all their rows.
 func TestAFeedThatFailsFailsAlone(t *testing.T) {
 	w := newWorld(t, 330, 1)
 	r := rand.New(rand.NewPCG(32, 10))

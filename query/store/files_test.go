@@ -8,8 +8,8 @@ import (
 	"preismon/query"
 )
 
-// TestFileStatements shows the SQL and the values of reads of exports,
-// imports and their history.
+// TestFileStatements shows the SQL and the values of reads of exports, imports
+// and their history.
 func TestFileStatements(t *testing.T) {
 	whole := query.Visibility{Mandate: 7, Versions: []uint64{3}, Scope: contracts.AccountScope{AllOrders: true, AllSites: true}}
 	narrow := query.Visibility{Mandate: 7, Versions: []uint64{3}, Scope: contracts.AccountScope{Orders: []contracts.OrderID{1, 2}, AllSites: true}}

@@ -20,10 +20,10 @@ import (
 func (w *world) raise(partition int, at time.Time) {
 	w.t.Helper()
 	w.exec("INSERT INTO checkpoints (stream, partition, epoch, seq, floor) VALUES ('OBSERVATIONS', ?, ?, ?, ?)", partition, w.epoch, w.mark, at.UnixMilli())
-	time.Sleep(300 * time.Millisecond) // longer than a moment is used that nobody told of
+	time.Sleep(300 * time.Millisecond) // longer than a moment is used without a notification
 }
 
-// kept are the rows from a time on.
+// kept returns the rows from a time on.
 func (w *world) kept(from time.Time) (rows []obsRow) {
 	for _, r := range w.rows {
 		if r.ms >= from.UnixMilli() {
@@ -33,7 +33,7 @@ func (w *world) kept(from time.Time) (rows []obsRow) {
 	return rows
 }
 
-// refusal is the error of a request.
+// refusal returns err as a fault.Error; zero if it is none.
 func refusal(err error) fault.Error {
 	if f, ok := errors.AsType[*fault.Error](err); ok {
 		return *f
@@ -41,10 +41,10 @@ func refusal(err error) fault.Error {
 	return fault.Error{}
 }
 
-// TestFloorOfReads asks random questions of tables of which the rows below the floor
-// are still there, are there in part, and are gone: each is answered as by a look at
-// the rows that are kept, also of which pair the newest capture is, or, where the
-// window begins or ends below the floor, refused with the floor.
+// TestFloorOfReads sends random queries while the rows below the floor are all
+// there, partly there, and gone: each query is answered from the kept rows
+// only, also for the newest capture of a pair, or refused with the floor if its
+// window begins or ends below it.
 func TestFloorOfReads(t *testing.T) {
 	for name, n := range map[string]int{"many captures": testserver.Often(1000, 2500), "silent pairs": 50} {
 		t.Run(name, func(t *testing.T) { floorOfReads(t, n) })
@@ -84,7 +84,7 @@ func floorOfReads(t *testing.T, n int) {
 			w.exec("DELETE FROM observations WHERE captured_at < fromUnixTimestamp64Milli(?)", floor.UnixMilli())
 		}
 		t.Run(removed, func(t *testing.T) {
-			w.now = w.now.Add(time.Second) // nothing that a node remembers is of before
+			w.now = w.now.Add(time.Second) // so that nothing a node remembers applies
 			testserver.CheckOften(t, 8, 30, func(rt *rapid.T) {
 				a := rapid.SampledFrom(accounts).Draw(rt, "account")
 				r := drawRequest.Draw(rt, "request")
@@ -114,8 +114,9 @@ func floorOfReads(t *testing.T, n int) {
 	}
 }
 
-// TestFloorEndsWhatBeganBefore: a walk, a feed and windows that began before the
-// floor rose are begun again, whichever partition it rose in; the greatest counts.
+// TestFloorEndsWhatBeganBefore: a walk, a feed and windows that began before
+// the floor rose must begin again, whichever partition it rose in; the highest
+// floor counts.
 func TestFloorEndsWhatBeganBefore(t *testing.T) {
 	w := newWorld(t, 48, 600)
 	floor := w.now.Add(-100 * time.Hour)
@@ -172,10 +173,10 @@ func TestFloorEndsWhatBeganBefore(t *testing.T) {
 		moved, summed := given(movers(day(2), "")), given(statistics(""))
 		again := rows
 		again.Cursor = walk
-		given(page(again)) // as long as nothing rose
+		given(page(again)) // as long as no floor rose
 		must(t, feed(token))
 		given(windows(query.WindowsRequest{Since: days}))
-		w.raise(n, at) // partition 0, then another one with a greater floor
+		w.raise(n, at) // partition 0, then another one with a higher floor
 		w.raise(1-n, floor.Add(-time.Hour))
 		for what, ask := range map[string]func() error{
 			"walk":       func() error { _, err := page(again); return err },
@@ -215,8 +216,8 @@ func TestFloorEndsWhatBeganBefore(t *testing.T) {
 	}
 }
 
-// TestFloorOfNewestCaptures: what the catalogue tells of a pair's newest capture is
-// of those that are kept: LastProcessed and OrderPairs.
+// TestFloorOfNewestCaptures: what the catalogue reports about a pair's newest
+// capture comes from the kept captures: LastProcessed and OrderPairs.
 func TestFloorOfNewestCaptures(t *testing.T) {
 	w := newWorld(t, 49, 60)
 	var floor time.Time

@@ -12,8 +12,8 @@ import (
 	"preismon/query"
 )
 
-// TestItemHistory compares a history with the summary and the stream of the same
-// moment, although rows become visible between its two parts.
+// TestItemHistory compares a history with the summary and the stream of the
+// same moment, although rows become visible between its two parts.
 func TestItemHistory(t *testing.T) {
 	w := newWorld(t, 203, 0)
 	r := rand.New(rand.NewPCG(21, 1))
@@ -39,7 +39,7 @@ func TestItemHistory(t *testing.T) {
 
 		history, err := w.service.ItemHistory(t.Context(), p, req)
 		must(t, err)
-		w.insert(r, 60, 0) // they are of the same window
+		w.insert(r, 60, 0) // they are in the same window
 		w.setMark(w.mark)
 		var got lines
 		must(t, history.Stream(t.Context(), &got))

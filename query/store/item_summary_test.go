@@ -18,9 +18,9 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 )
 
-// TestItemSummary draws accounts, products, sites and windows, and computes each
-// market again from the rows: current offers, ranks, extremes, outcomes, buy
-// boxes that sum up to 100, and days as the statistics have them.
+// TestItemSummary draws accounts, products, sites and windows, and recomputes
+// each market from the rows: current offers, ranks, extremes, outcomes, buy box
+// shares that add up to 100, and days as in the statistics.
 func TestItemSummary(t *testing.T) {
 	w := newWorld(t, 201, 0)
 	w.tells()
@@ -43,7 +43,7 @@ func TestItemSummary(t *testing.T) {
 		if i%3 == 1 {
 			req.Site = ""
 			req.CandidatePrice = []string{"90", "90.05", "12000", "90.005"}[r.IntN(4)]
-			if req.CandidatePrice != "90.005" { // which is no amount of euros
+			if req.CandidatePrice != "90.005" { // not a valid amount in euros
 				req.CurrencyCode = []contracts.Currency{"", "EUR"}[r.IntN(2)]
 			}
 		}
@@ -72,7 +72,8 @@ func TestItemSummary(t *testing.T) {
 	}
 }
 
-// TestItemSummaryWithoutOrders: why nothing is known is for who may read orders.
+// TestItemSummaryWithoutOrders: only an account that may read orders learns why
+// nothing is known.
 func TestItemSummaryWithoutOrders(t *testing.T) {
 	w := newWorld(t, 202, 0)
 	w.capture(1, "alpha.example", time.Hour, contracts.AccessRestricted)
@@ -94,8 +95,8 @@ func TestItemSummaryWithoutOrders(t *testing.T) {
 	}
 }
 
-// checkPositions holds the position of a candidate price against that which
-// MarketPosition gives of it.
+// checkPositions compares the position of a candidate price with the one that
+// MarketPosition returns for it.
 func (w *world) checkPositions(t *testing.T, a contracts.AccountID, req query.ItemSummaryRequest, markets []query.ItemMarket, met map[string]int) {
 	t.Helper()
 	if req.CandidatePrice == "" || req.Site != "" {
@@ -132,7 +133,7 @@ func (w *world) checkPositions(t *testing.T, a contracts.AccountID, req query.It
 	}
 }
 
-// TestItemSummaryCandidate: what is wrong with a candidate is said at once.
+// TestItemSummaryCandidate: a wrong candidate is refused at once.
 func TestItemSummaryCandidate(t *testing.T) {
 	w := newWorld(t, 203, 0)
 	for want, r := range map[string]query.ItemSummaryRequest{
@@ -148,7 +149,7 @@ func TestItemSummaryCandidate(t *testing.T) {
 	}
 }
 
-// bruteMarkets looks at every row.
+// bruteMarkets computes the markets by looking at every row.
 func (w *world) bruteMarkets(a contracts.AccountID, r query.ItemSummaryRequest, from, to, reference int64) []string {
 	type sums struct {
 		counts      [4]int // priced, unavailable, not found, unknown
@@ -168,7 +169,7 @@ func (w *world) bruteMarkets(a contracts.AccountID, r query.ItemSummaryRequest, 
 		of("EUR")
 	}
 	standing := map[string]obsRow{}                                                                                                     // of each capture
-	for _, row := range w.oracle(a, query.ResultsRequest{ItemID: r.ItemID, Site: r.Site}, from, min(to, w.now.UnixMilli()-1), w.rows) { // of now nothing held yet
+	for _, row := range w.oracle(a, query.ResultsRequest{ItemID: r.ItemID, Site: r.Site}, from, min(to, w.now.UnixMilli()-1), w.rows) { // a price captured now was held for no time
 		key := fmt.Sprint(row.site, row.ms, row.seq, row.capture)
 		if old, ok := standing[key]; !ok || stands(row, old) {
 			standing[key] = row
@@ -226,7 +227,7 @@ func (w *world) bruteMarkets(a contracts.AccountID, r query.ItemSummaryRequest, 
 				own = o.price
 			}
 		}
-		rank, shipped, whole := 1, 1, 0               // whole are others whose totals are known
+		rank, shipped, whole := 1, 1, 0               // whole counts other offers whose totals are known
 		for _, o := range slices.Backward(m.offers) { // the first of several
 			if mine(o) && o.price == own {
 				ownTotal = -1
@@ -320,7 +321,7 @@ func marketLines(t *testing.T, markets []query.ItemMarket, met map[string]int) (
 	return lines
 }
 
-// checkDays holds the days of each site against the statistics by day.
+// checkDays compares the days of each site with the statistics by day.
 func (w *world) checkDays(t *testing.T, a contracts.AccountID, r query.ItemSummaryRequest, from, to time.Time, markets []query.ItemMarket, met map[string]int) {
 	t.Helper()
 	rows := query.ResultsRequest{ItemID: r.ItemID, Site: r.Site, Timezone: r.Timezone, CapturedFrom: from.Format(time.RFC3339), CapturedTo: to.Format(time.RFC3339), Limit: ptr(10_000)}
@@ -370,8 +371,8 @@ func (w *world) checkDays(t *testing.T, a contracts.AccountID, r query.ItemSumma
 	}
 }
 
-// checkDayCounts holds the counts of a site against its days, and against the
-// days of the window that have begun.
+// checkDayCounts compares the counts of a site with its days, and with the days
+// of the window that have begun.
 func (w *world) checkDayCounts(t *testing.T, r query.ItemSummaryRequest, site query.ItemSite, from, to time.Time) {
 	t.Helper()
 	zone, err := time.LoadLocation(r.Timezone)

@@ -12,14 +12,14 @@ import (
 	"preismon/query"
 )
 
-// TestLookupOfMany asks for as many identifiers as one request takes, of every
-// kind, known and unknown, of others, and twice: each is answered in its place.
-// One more is refused.
+// TestLookupOfMany sends as many identifiers as a request accepts, of every
+// kind, known and unknown, of others, and repeated: each is answered in its
+// place. One more is refused.
 func TestLookupOfMany(t *testing.T) {
 	w := newWorld(t, 181, 0)
 	const (
 		first, items = 100_000, 6_000
-		seen, others = 3_000, 5_000 // the first are seen; from others on they are of somebody else
+		seen, others = 3_000, 5_000 // the first are visible; from others on they belong to another mandate
 	)
 	w.exec(`INSERT INTO items SELECT ? + number, concat('4', leftPad(toString(number), 12, '0')), concat('2', leftPad(toString(number), 7, '0')), concat('B', leftPad(toString(number), 9, '0')), 'de', 'x', '', '', 1
 		FROM numbers(?)`, uint64(first), uint64(items))
@@ -36,7 +36,7 @@ func TestLookupOfMany(t *testing.T) {
 	numbers := make([]int, len(keys)) // of the items that they would name
 	kinds := map[string]int{}
 	for i := range keys {
-		n := r.IntN(items + 2_000) // the last ones are of nothing
+		n := r.IntN(items + 2_000) // the last ones name nothing
 		numbers[i] = n
 		switch r.IntN(4) {
 		case 0:

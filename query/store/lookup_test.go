@@ -37,8 +37,8 @@ func (w *world) lookup(a contracts.AccountID, keys []query.LookupKey) (all []loo
 	return all, l.Query, err
 }
 
-// TestLookup compares lookups of random identifiers, some twice, some of
-// nothing, with a look at every row: in the order asked, and up to the
+// TestLookup compares lookups of random identifiers, some repeated, some
+// unknown, with a look at every row: in the requested order, and up to the
 // watermark.
 func TestLookup(t *testing.T) {
 	w := newWorld(t, 171, 14)

@@ -13,8 +13,9 @@ import (
 	"preismon/query/store"
 )
 
-// TestMigrated: reads are refused until the tables are this program's, and
-// nobody asks for that again once they are. Not to know it is no refusal.
+// TestMigrated: reads are refused until the tables have this program's version,
+// which is not checked again afterwards. A check without a result is not a
+// refusal.
 func TestMigrated(t *testing.T) {
 	db := testserver.ClickHouse(t)
 	must(t, schema.Migrate(t.Context(), db.AdminDSN, schema.Options{}))
@@ -42,7 +43,7 @@ func TestMigrated(t *testing.T) {
 	if _, err := st.Watermark(over); err == nil || refusal(err) {
 		t.Errorf("who left: %v", err)
 	}
-	if state = nil; asked != 2 { // for who left nothing is asked
+	if state = nil; asked != 2 { // a caller that left causes no check
 		t.Errorf("asked %d times, want 2", asked)
 	}
 	for range 3 {

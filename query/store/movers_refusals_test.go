@@ -13,8 +13,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestMoversRefusals asks what results refuse for the same scope and window,
-// and what only movers refuse: RES-03b, RES-04a, RES-04b, RES-04c, RES-07a.
+// TestMoversRefusals requests what results refuse for the same scope and
+// window, and what only movers refuse: RES-03b, RES-04a, RES-04b, RES-04c,
+// RES-07a.
 func TestMoversRefusals(t *testing.T) {
 	w := newWorld(t, 63, 0)
 	w.exec("INSERT INTO scope_pairs SELECT 1, 7, 1000 + number, 'beta.example', [101] FROM numbers(100001)")
@@ -96,7 +97,7 @@ func TestMoversRefusals(t *testing.T) {
 			t.Errorf("the cursor opens %+v", r)
 		}
 	}
-	// The hard budget holds.
+	// The hard budget applies.
 	hasty := w.over(w.store, func(c *query.Config) { c.SoftDeadline, c.HardBudget = time.Nanosecond, time.Nanosecond })
 	_, err = hasty.Movers(t.Context(), query.Principal{Account: accountWhole}, since(hours(1), rows{ItemID: 1}))
 	if refusal(err).Code != query.CodeQueryTimeout {

@@ -16,9 +16,9 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestMoversAreADiff asks for random scopes and instants, many of them those of
-// a capture, in pages of any size: the movers, their order and their counts are
-// what a look at every row says: TOOL-01b, VIS-04.
+// TestMoversAreADiff uses random scopes and instants, many of them those of a
+// capture, in pages of any size: the movers, their order and their counts match
+// a look at every row: TOOL-01b, VIS-04.
 func TestMoversAreADiff(t *testing.T) {
 	w := newWorld(t, 61, 0)
 	w.tells()
@@ -93,9 +93,9 @@ func TestMoversAreADiff(t *testing.T) {
 	}
 }
 
-// TestMoversEdges has captures at the edges of what is compared: since itself
-// is before, 168 hours before it are looked back, and a capture that comes late
-// is where it was made (TOOL-01b).
+// TestMoversEdges has captures at the edges of what is compared: a capture at
+// since counts as before, the comparison looks back up to 168 hours before
+// since, and a late capture counts at its capture time (TOOL-01b).
 func TestMoversEdges(t *testing.T) {
 	w := newWorld(t, 64, 0)
 	since := w.now.Add(-24 * time.Hour)
@@ -107,7 +107,7 @@ func TestMoversEdges(t *testing.T) {
 	w.write([]obsRow{
 		at(1, -week, 100), at(1, ms, 200), // the oldest that counts
 		at(2, -week-ms, 100), at(2, day, 200), // too old; at now
-		at(3, 0, 100), at(3, -ms, 300), // at since: no change after it
+		at(3, 0, 100), at(3, -ms, 300), // at since, without a later change
 		at(4, 0, 100), at(4, ms, 100), at(4, -ms, 300), // the same again
 	})
 	w.setMark(w.mark)
@@ -130,7 +130,7 @@ func TestMoversEdges(t *testing.T) {
 	if diff := gocmp.Diff(want, kinds()); diff != "" {
 		t.Errorf("late captures (-want +got):\n%s", diff)
 	}
-	r.Since = since.Add(time.Millisecond - 1).Format(time.RFC3339Nano) // between two milliseconds, the one before
+	r.Since = since.Add(time.Millisecond - 1).Format(time.RFC3339Nano) // between two milliseconds: the earlier one counts
 	if diff := gocmp.Diff(want, kinds()); diff != "" {
 		t.Errorf("finer than a millisecond (-want +got):\n%s", diff)
 	}
@@ -140,15 +140,15 @@ func TestMoversEdges(t *testing.T) {
 	}
 }
 
-// TestMoversAreASnapshot lets captures come in, early and late ones, while the
-// pages are read: they are what the first page saw, each pair once.
+// TestMoversAreASnapshot lets captures arrive, early and late ones, while the
+// pages are read: they show what the first page saw, each pair once.
 func TestMoversAreASnapshot(t *testing.T) {
 	w := newWorld(t, 62, 0)
 	r := rand.New(rand.NewPCG(62, 1))
 	w.restless(r, 1_800)
 	for i, limit := range []int{2, 5}[:testserver.Often(1, 2)] {
 		w.mark++
-		var ahead []obsRow // of now, when the first page is read
+		var ahead []obsRow // ahead of now when the first page is read
 		for item := range uint64(4) {
 			ahead = append(ahead, obsRow{
 				item: 1 + item, site: "gamma.example", ms: w.now.UnixMilli() + 1, epoch: epoch, seq: w.mark, capture: uint16(item),

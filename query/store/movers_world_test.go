@@ -19,15 +19,15 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 )
 
-// restless adds about n captures of twelve days whose states change, and
+// restless adds about n captures over twelve days whose states change, and
 // often do not: few prices, two merchants, two currencies, every outcome, and
-// first offers without a price. Item 5 is new: it has been there for two days.
+// first offers without a price. Item 5 is new: its captures begin two days ago.
 func (w *world) restless(r *rand.Rand, n int) {
 	w.t.Helper()
 	w.add(w.restlessRows(r, n))
 }
 
-// add writes rows that the checkpoint is behind.
+// add writes rows and moves the checkpoint past them.
 func (w *world) add(fresh []obsRow) {
 	w.t.Helper()
 	w.rows = append(w.rows, fresh...)
@@ -35,7 +35,7 @@ func (w *world) add(fresh []obsRow) {
 	w.setMark(w.mark)
 }
 
-// restlessRows are the rows of restless, which are nowhere yet.
+// restlessRows returns the rows of restless without writing them.
 func (w *world) restlessRows(r *rand.Rand, n int) (fresh []obsRow) {
 	outcomes := []contracts.Outcome{
 		contracts.Unavailable, contracts.Unavailable, contracts.ProductNotFound, contracts.OutcomeUnknown, contracts.AccessRestricted, contracts.SiteUnavailable,
@@ -76,7 +76,7 @@ func (w *world) restlessRows(r *rand.Rand, n int) (fresh []obsRow) {
 	return fresh
 }
 
-// side is what a row says of an instant; its site has a buy box or not.
+// side describes what a row shows at an instant; its site has a buy box or not.
 func side(r *obsRow) string {
 	if r == nil {
 		return "null"
@@ -102,7 +102,7 @@ func side(r *obsRow) string {
 		time.UnixMilli(r.ms).UTC().Format("2006-01-02T15:04:05.000Z"), coverage(*r), price, total, currency, merchant, box)
 }
 
-// kindsOf compares two rows of a pair by itself.
+// kindsOf compares two rows of a pair, independently of the service.
 func kindsOf(b, a *obsRow, own string) (kinds []query.MoverKind) {
 	before, after := "PRODUCT_NOT_FOUND", coverage(*a)
 	if b != nil {
@@ -144,9 +144,9 @@ func kindsOf(b, a *obsRow, own string) (kinds []query.MoverKind) {
 	return kinds
 }
 
-// withOwnPrices gives both mandates prices of their own: of item 2 one for each
-// site and one more at gamma.example, where then none applies; of item 3 in
-// JPY, of item 4 two, of item 5 for one site.
+// withOwnPrices gives both mandates reference prices: item 2 has one for each
+// site and one more at gamma.example, where none applies then; item 3 has one
+// in JPY, item 4 has two, item 5 has one for one site.
 func (w *world) withOwnPrices() {
 	for mandate := 1; mandate <= 2; mandate++ {
 		w.exec(fmt.Sprintf(`INSERT INTO reference_prices VALUES (%[1]d, 1, [(1299, 'EUR', '', '', '')], 1),
@@ -155,7 +155,7 @@ func (w *world) withOwnPrices() {
 	}
 }
 
-// ownPrice is the one price of withOwnPrices that applies to a row.
+// ownPrice returns the one price of withOwnPrices that applies to a row.
 func ownPrice(r *obsRow) (int64, bool) {
 	switch key := fmt.Sprint(r.item, " ", cmp.Or(r.currency, "EUR")); {
 	case key == "1 EUR", key == "3 JPY", key == "6 EUR":
@@ -166,8 +166,8 @@ func ownPrice(r *obsRow) (int64, bool) {
 	return 0, false
 }
 
-// bruteMovers looks at every row: the movers as lines of JSON in their order,
-// and what they add up to.
+// bruteMovers looks at every row and returns the movers as lines of JSON in
+// their order, and their totals.
 func (w *world) bruteMovers(a contracts.AccountID, r query.MoversRequest, since, until time.Time) (lines []string, echo query.MoversEcho) {
 	newest := func(from, to time.Time) map[contracts.Pair]*obsRow {
 		rows := r.ResultsRequest
@@ -244,7 +244,7 @@ func (w *world) bruteMovers(a contracts.AccountID, r query.MoversRequest, since,
 	return lines, echo
 }
 
-// movers follows the cursors to the end; what pages say of the whole is the
+// movers follows the cursors to the end; what pages say about the whole is the
 // same on each.
 func (w *world) movers(t require, a contracts.AccountID, r query.MoversRequest, between func()) (lines []string, echo query.MoversEcho) {
 	for page := 0; ; page++ {

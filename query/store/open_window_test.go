@@ -9,8 +9,9 @@ import (
 	"preismon/query/admission"
 )
 
-// TestSlicesOfAnOpenWindow: a window that begins with the first captures there
-// can be, of which the last days have rows, is cut no coarser than those days.
+// TestSlicesOfAnOpenWindow: a window that begins with the first possible
+// captures, of which only the last days have rows, is cut no more coarsely than
+// those days.
 func TestSlicesOfAnOpenWindow(t *testing.T) {
 	w := newWorld(t, 12, 800)
 	a, err := w.store.Access(t.Context(), accountWhole)
@@ -33,8 +34,8 @@ func TestSlicesOfAnOpenWindow(t *testing.T) {
 	}
 }
 
-// TestGranulesOfOtherQuarters: parts of the table that have no row of the window's
-// quarters do not make its estimate coarser, however many there are.
+// TestGranulesOfOtherQuarters: parts of the table that have no row in the
+// window's quarters do not make its estimate coarser, however many there are.
 func TestGranulesOfOtherQuarters(t *testing.T) {
 	w := newWorld(t, 13, 1000)
 	unseen := func(from, to time.Time) uint64 {

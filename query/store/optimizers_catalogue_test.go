@@ -11,8 +11,8 @@ import (
 	"preismon/query/store"
 )
 
-// catalogueReads are the questions about orders, their pairs and their files
-// for one caller.
+// catalogueReads returns the reads of orders, their pairs and their files for
+// one caller.
 func catalogueReads(name string, v query.Visibility) map[string]read {
 	orders, every := []contracts.OrderID{orderA, orderB}, []contracts.ItemID{1, 2, 3, 4, 5, 6}
 	one := func(value any, err error) ([]string, error) { return []string{fmt.Sprintf("%+v", value)}, err }
@@ -90,7 +90,7 @@ func catalogueReads(name string, v query.Visibility) map[string]read {
 	return named
 }
 
-// records is texts for records with pointers.
+// records formats records that contain pointers.
 func records[T any](all []T, err error) (out []string, _ error) {
 	for _, v := range all {
 		text, err := json.Marshal(v)
@@ -103,7 +103,7 @@ func records[T any](all []T, err error) (out []string, _ error) {
 }
 
 // catalogueRows writes orders and files, in versions, and ids of events, for
-// the questions.
+// the reads.
 func catalogueRows(w *world) {
 	for version := 1; version <= 3; version++ {
 		for _, order := range []contracts.OrderID{orderA, orderB} {

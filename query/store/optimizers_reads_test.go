@@ -12,11 +12,11 @@ import (
 	"preismon/query/store"
 )
 
-// read asks one question and gives its rows as text.
+// read performs one read and returns its rows as text.
 type read func(ctx context.Context, s *store.Store) ([]string, error)
 
-// readsOf are all questions: those of the catalogue, and results in each
-// shape that results.sql can take, under the versions of scopes.
+// readsOf returns all reads: those of the catalogue, and results in each shape
+// that results.sql can take, under the given versions of scopes.
 func readsOf(w *world, versions ...uint64) map[string]read {
 	whole := query.Visibility{Mandate: mandateOne, Versions: versions, Applied: true, Scope: contracts.AccountScope{AllOrders: true, AllSites: true}}
 	behind := whole
@@ -152,8 +152,8 @@ func readsOf(w *world, versions ...uint64) map[string]read {
 	return all
 }
 
-// resultsQueries are reads of observations from every table, with every part
-// that results.sql has.
+// resultsQueries are reads of observations from every table, with every part of
+// results.sql.
 func resultsQueries(w *world) map[string]query.ResultsQuery {
 	window := contracts.Window{From: w.now.Add(-168 * time.Hour), To: w.now}
 	mark := query.Watermark{Epoch: epoch, Seq: w.mark - 60}
@@ -205,7 +205,7 @@ func texts[T any](all []T, err error) ([]string, error) {
 	return out, err
 }
 
-// resultTexts gives the rows of a read in its order, with every column.
+// resultTexts returns the rows of a read in its order, with every column.
 func resultTexts(ctx context.Context, s *store.Store, v query.Visibility, q query.ResultsQuery) ([]string, error) {
 	var out []string
 	err := s.Results(ctx, v, &q, func(b *query.Block) error {
@@ -215,7 +215,7 @@ func resultTexts(ctx context.Context, s *store.Store, v query.Visibility, q quer
 	return out, err
 }
 
-// feedTexts are rows of a query behind the place in the middle of all.
+// feedTexts returns rows of a query after the middle of all rows.
 func feedTexts(ctx context.Context, s *store.Store, v query.Visibility, w *world, q query.ResultsQuery) ([]string, error) {
 	var out []string
 	err := s.Feed(ctx, v, feedQuery(w, q), func(b *query.Block) error {
@@ -247,8 +247,8 @@ func blockTexts(b *query.Block, export bool) (out []string) {
 	return out
 }
 
-// boundTexts gives the rows of a read that are bounded, and fails where the
-// bound is less. How near it is depends on the indexes that are used.
+// boundTexts returns the number of rows of a read, and fails if the bound is
+// lower. How close the bound is depends on the indexes that are used.
 func boundTexts(ctx context.Context, s *store.Store, v query.Visibility, q query.ResultsQuery) ([]string, error) {
 	atMost, err := s.RowsAtMost(ctx, v, &q)
 	if err != nil {

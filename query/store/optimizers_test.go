@@ -17,10 +17,11 @@ import (
 	"preismon/deploy/testserver"
 )
 
-// switched are groups of ClickHouse's optimizers that touch statements like
-// ours, each group to be switched off or on together. Not among them is
-// use_skip_indexes_if_final_exact_mode: it is what makes skip indexes right
-// under FINAL, and without it old versions of records come back by design.
+// switched are groups of ClickHouse's optimizers that affect statements like
+// ours; each group is switched off or on together.
+// use_skip_indexes_if_final_exact_mode is not among them: it makes skip indexes
+// correct under FINAL, and without it old versions of records come back by
+// design.
 var switched = map[string]map[string]string{
 	"off: plan": off("query_plan_enable_optimizations"),
 	"off: reading in order": off("optimize_read_in_order", "query_plan_read_in_order", "optimize_limit_by_in_order", "optimize_distinct_in_order",
@@ -46,8 +47,9 @@ func off(names ...string) map[string]string {
 	return all
 }
 
-// family tells whether a setting belongs to the optimizers by its name: so
-// those that another ClickHouse has are switched too, all of them at once.
+// family reports whether a setting is one of an optimizer, by its name, so that
+// the optimizers of other versions of ClickHouse are switched too, all of them
+// together.
 func family(name string) bool {
 	for _, prefix := range []string{"query_plan_", "optimize_", "use_skip_indexes", "use_top_k_", "use_statistics", "use_index_for_", "compile_", "read_in_order_"} {
 		if strings.HasPrefix(name, prefix) {
@@ -57,11 +59,11 @@ func family(name string) bool {
 	return false
 }
 
-// TestOptimizersChangeNothing runs every question with ClickHouse's optimizers
-// as they come and with all of them off, and an eighth of the questions, by turns, with
-// each group of them switched: the rows and their order are the same. Its data has ties, several parts that
-// are never merged, and several versions of records in tables whose engine
-// replaces. RES-05c, RES-14a.
+// TestOptimizersChangeNothing runs every read with ClickHouse's optimizers at
+// their defaults and with all of them off, and an eighth of the reads, in
+// rotation, with each group of them switched: the rows and their order are the
+// same. Its data has ties, several parts that are never merged, and several
+// versions of records in tables whose engine replaces. RES-05c, RES-14a.
 func TestOptimizersChangeNothing(t *testing.T) {
 	testserver.Full(t, "every question under a hundred settings")
 	w := newWorld(t, 31, 0)
@@ -119,7 +121,7 @@ func TestOptimizersChangeNothing(t *testing.T) {
 			}
 		})
 	}
-	// The settings came to the server with each statement.
+	// The settings reached the server with each statement.
 	w.exec("SYSTEM FLUSH LOGS query_log")
 	var n uint64
 	if err := w.conn.QueryRow(t.Context(), `
@@ -133,7 +135,7 @@ WHERE type = 'QueryFinish' AND current_database = currentDatabase() AND Settings
 	}
 }
 
-// unmerged fills the tables in many parts and keeps them so.
+// unmerged fills the tables in many parts that are never merged.
 func unmerged(w *world) {
 	w.t.Helper()
 	tables := []string{
@@ -177,7 +179,8 @@ func unmerged(w *world) {
 	}
 }
 
-// switches are the switches of the server's planner, and whether they are on.
+// switches returns the switches of the server's planner, and whether they are
+// on.
 func switches(w *world) map[string]bool {
 	w.t.Helper()
 	rows, err := w.conn.Query(context.Background(), "SELECT name, value = '1' FROM system.settings WHERE type = 'Bool' AND NOT is_obsolete AND readonly = 0")

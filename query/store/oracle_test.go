@@ -8,7 +8,7 @@ import (
 	"preismon/query"
 )
 
-// sees tells whether an account sees a pair.
+// sees reports whether an account sees a pair.
 func (w *world) sees(a contracts.AccountID, p contracts.Pair) bool {
 	mandate := mandateOne
 	if a == accountOther {
@@ -89,10 +89,11 @@ func (w *world) oracle(a contracts.AccountID, r query.ResultsRequest, from, to i
 	return out
 }
 
-// stands tells whether an offer, not another of the same capture, is the one
-// that stands for it: the one that holds the buy box; with the lowest total
-// price, where any has one; with the lowest price, where any has one; the
-// first. Amounts of two currencies do not compare: CHF, EUR, JPY.
+// stands reports whether offer a, rather than b of the same capture, stands for
+// it: the one that holds the buy box; then the one with the lowest total price,
+// if any has one; then the one with the lowest price, if any has one; then the
+// first. Amounts in two currencies are not compared; the order is CHF, EUR,
+// JPY.
 func stands(a, b obsRow) bool {
 	holds := func(r obsRow) bool { return r.site == "market.example" && r.buyBox == contracts.FlagTrue }
 	if holds(a) != holds(b) {
@@ -112,12 +113,12 @@ func stands(a, b obsRow) bool {
 			return a.price < b.price
 		}
 	} else if a.price != b.price {
-		return a.price > b.price // one has none
+		return a.price > b.price // one of them has none
 	}
 	return a.offer < b.offer
 }
 
-// coverage is the state of a row: without a price none was observed.
+// coverage returns the state of a row: without a price, none was observed.
 func coverage(r obsRow) string {
 	switch r.outcome {
 	case contracts.PriceObserved:

@@ -53,7 +53,7 @@ func (w *world) writeOrders(orders ...orderRow) {
 	w.exec("INSERT INTO orders (mandate, order_id, alias, name, active, created_at, interval_minutes, last_run_at, next_run_at, counters, legacy, memberships, version) VALUES " + strings.Join(rows, ", "))
 }
 
-// drawOrders writes what it draws for each order that there is.
+// drawOrders draws each existing order, writes it and returns it.
 func (w *world) drawOrders(rt *rapid.T) map[contracts.OrderID]orderRow {
 	rows := map[contracts.OrderID]orderRow{}
 	var all []orderRow
@@ -83,14 +83,14 @@ type entry struct {
 	Last                 string
 }
 
-// confirms tells whether an order surely has a pair: in a legacy one its
-// membership says so.
+// confirms reports whether an order certainly has a pair: in a legacy order,
+// its membership must say so.
 func (o orderRow) confirms(p contracts.Pair) bool {
 	text := strings.ReplaceAll(o.members[uint64(p.Item)], " ", "")
 	return !o.legacy || !strings.ContainsAny(text, ";{") && !strings.HasSuffix(text, ",") && slices.Contains(strings.Split(text, ","), string(p.Site))
 }
 
-// newest is the newest row of a pair, nil: there is none.
+// newest returns the newest row of a pair; nil: there is none.
 func (w *world) newest(p contracts.Pair) (newest *obsRow) {
 	for i, r := range w.rows {
 		if r.pair() == p && (newest == nil || r.ms > newest.ms || r.ms == newest.ms && (r.seq > newest.seq || r.seq == newest.seq && r.capture > newest.capture)) {
@@ -128,7 +128,7 @@ func (w *world) qualityOracle(o orderRow, p contracts.Pair) entry {
 	}
 	date := w.now.UTC().Format(time.DateOnly)
 	stale := false
-	if !counted && o.interval > 0 { // the schedule counts in the source's place
+	if !counted && o.interval > 0 { // the schedule replaces the source's count
 		e.Configured = max(1, 1440/int(o.interval))
 		for due := w.now.Truncate(24 * time.Hour); e.Expected < e.Configured; e.Expected++ {
 			if o.interval >= 1440 {
@@ -162,7 +162,7 @@ func (w *world) qualityOracle(o orderRow, p contracts.Pair) entry {
 	return e
 }
 
-// pairsOf gives the pairs of an order that an account sees, in order.
+// pairsOf returns the pairs of an order that an account sees, in order.
 func (w *world) pairsOf(a contracts.AccountID, id contracts.OrderID) (pairs []contracts.Pair) {
 	for _, scope := range w.scopes {
 		for p, orders := range scope {
@@ -221,8 +221,8 @@ func drawOrder(t *rapid.T, now time.Time, m contracts.MandateID, id contracts.Or
 	return o
 }
 
-// insertAges captures most pairs, each the last time at one of some ages, and
-// some of them before with other outcomes.
+// insertAges captures most pairs, the last time at one of several ages, and
+// some of them earlier with other outcomes.
 func (w *world) insertAges(r *rand.Rand) {
 	var fresh []obsRow
 	for item := range uint64(6) {

@@ -7,9 +7,8 @@ import (
 	"preismon/query"
 )
 
-// TestOrderStatements shows the SQL and the values of what is asked about
-// orders and items, of an account that sees all of its mandate and of one
-// that does not.
+// TestOrderStatements shows the SQL and the values of the reads of orders and
+// items, for an account that sees all of its mandate and for one that does not.
 func TestOrderStatements(t *testing.T) {
 	whole := query.Visibility{Mandate: 7, Versions: []uint64{3}, Scope: contracts.AccountScope{AllOrders: true, AllSites: true}}
 	narrow := query.Visibility{Mandate: 7, Versions: []uint64{3}, Scope: contracts.AccountScope{Orders: []contracts.OrderID{1, 2}, Sites: []contracts.SiteKey{"a.example", "b.example"}}}

@@ -19,8 +19,9 @@ import (
 
 // TestQualityMatchesOracle draws orders, schedules, counters and memberships,
 // walks their quality, and compares each pair, the summaries, the lists and the
-// status of sites with a look at every row: VIS-02, ORD-00a, ORD-K1, QUAL-K1, QUAL-00a, QUAL-00b,
-// QUAL-02a, QUAL-02b, QUAL-03, QUAL-04, QUAL-05, QUAL-06, VIS-05, CUR-02.
+// status of sites with a look at every row: VIS-02, ORD-00a, ORD-K1, QUAL-K1,
+// QUAL-00a, QUAL-00b, QUAL-02a, QUAL-02b, QUAL-03, QUAL-04, QUAL-05, QUAL-06,
+// VIS-05, CUR-02.
 func TestQualityMatchesOracle(t *testing.T) {
 	w := newWorld(t, 11, 0)
 	w.tells()
@@ -149,7 +150,7 @@ func (w *world) checkOrders(rt *rapid.T, a contracts.AccountID, limit int, rows 
 	}
 }
 
-// TestRetriesMoveNoCounter captures a pair again and again (QUAL-02c).
+// TestRetriesMoveNoCounter captures a pair repeatedly (QUAL-02c).
 func TestRetriesMoveNoCounter(t *testing.T) {
 	w := newWorld(t, 5, 0)
 	counters := []contracts.SiteCounters{{Site: "alpha.example", ConfiguredObservations: 4, ExpectedProcessedByNow: 2, ProcessedObservations: 2}}
@@ -171,8 +172,9 @@ func TestRetriesMoveNoCounter(t *testing.T) {
 	}
 }
 
-// TestStoreNeverLeavesTheAccount asks the store itself for orders that the
-// account does not see: it shows no pair, site or count of theirs (VIS-05).
+// TestStoreNeverLeavesTheAccount requests orders that the account does not see
+// directly from the store, which returns none of their pairs, sites or counts
+// (VIS-05).
 func TestStoreNeverLeavesTheAccount(t *testing.T) {
 	w := newWorld(t, 5, 0)
 	a, err := w.store.Access(t.Context(), accountOrder) // orderB
@@ -182,7 +184,7 @@ func TestStoreNeverLeavesTheAccount(t *testing.T) {
 	if err != nil || len(pairs) != 6 {
 		t.Errorf("%v, %v", pairs, err)
 	}
-	for _, p := range pairs { // some of them are of orderA, too
+	for _, p := range pairs { // some of them belong to orderA, too
 		if !slices.Equal(p.Orders, []contracts.OrderID{orderB}) {
 			t.Errorf("%+v", p)
 		}
@@ -206,7 +208,7 @@ func TestStoreNeverLeavesTheAccount(t *testing.T) {
 	}
 }
 
-// TestPairsFollowTheConfiguration takes a pair out of the scope in force
+// TestPairsFollowTheConfiguration removes a pair from the scope in force
 // (QUAL-00b).
 func TestPairsFollowTheConfiguration(t *testing.T) {
 	w := newWorld(t, 5, 0)

@@ -21,8 +21,8 @@ import (
 // unexported are the fields that records are ranked by.
 var unexported = cmpopts.IgnoreUnexported(query.Mover{}, query.OwnPosition{})
 
-// TestOverviewSaysWhatTheReadsSay draws accounts, instants and sites, and holds
-// each list of the overview against the whole of what its read lists.
+// TestOverviewSaysWhatTheReadsSay draws accounts, instants and sites, and
+// compares each list of the overview with everything that its read lists.
 func TestOverviewSaysWhatTheReadsSay(t *testing.T) {
 	w := newWorld(t, 77, 0)
 	w.restless(rand.New(rand.NewPCG(7, 7)), testserver.Often(1000, 3000))
@@ -123,8 +123,9 @@ func TestOverviewSaysWhatTheReadsSay(t *testing.T) {
 	}
 }
 
-// TestOverviewSaysWhatIsRefused: a list that its caller may not read says so, and
-// has no count; the others are there. What is wrong with the request refuses all.
+// TestOverviewSaysWhatIsRefused: a list that its caller may not read says so,
+// and has no count; the others are there. A faulty request is refused as a
+// whole.
 func TestOverviewSaysWhatIsRefused(t *testing.T) {
 	w := newWorld(t, 77, 0)
 	w.exec("INSERT INTO accounts SELECT * REPLACE (version + 1 AS version, ['results'] AS permissions) FROM accounts FINAL WHERE account = " + fmt.Sprint(uint64(accountWhole)))

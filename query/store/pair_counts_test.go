@@ -9,8 +9,8 @@ import (
 	"preismon/query"
 )
 
-// TestQuestions: what is remembered of a question is short, however long it is,
-// and another for each other question.
+// TestQuestions: the key of a remembered question is short, however long the
+// question is, and different questions have different keys.
 func TestQuestions(t *testing.T) {
 	long := contracts.SiteKey(strings.Repeat("s", 10_000))
 	asked := map[question]int{}
@@ -42,7 +42,7 @@ func TestQuestions(t *testing.T) {
 	}
 }
 
-// TestByPair: what was measured (contracts/decisions/006-layout.md). The large
+// TestByPair: the measured cases (contracts/decisions/006-layout.md). The large
 // mandate has 100,000 pairs, the middle 10,000, the small 1,000.
 func TestByPair(t *testing.T) {
 	const week, day = 168 * time.Hour, 24 * time.Hour
@@ -61,7 +61,7 @@ func TestByPair(t *testing.T) {
 		{50_000, 100_000, week, 10_001, false},
 		{10, 1_000, week, 10_001, false},
 		{0, 100_000, week, 101, true},
-		{500, 100_000, week, 101, false}, // it has enough long before
+		{500, 100_000, week, 101, false}, // the limit is reached long before
 		{500, 100_000, week, 0, true},
 	} {
 		if got := (pairCounts{c.wanted, c.pairs}).byPair(c.window, c.limit, pairRows); got != c.want {

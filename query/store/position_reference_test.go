@@ -13,9 +13,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestCustomerReference uses the customer's own price where it is the one that
-// applies, as referencePrice of results does, and the median elsewhere:
-// TOOL-04b, TOOL-04c, FLD-05b, FLD-06b.
+// TestCustomerReference uses the customer's own price where it applies, as
+// referencePrice of results does, and the median elsewhere: TOOL-04b, TOOL-04c,
+// FLD-05b, FLD-06b.
 func TestCustomerReference(t *testing.T) {
 	w := marketWorld(t)
 	for _, site := range []string{"alpha.example", "gamma.example"} {
@@ -59,7 +59,7 @@ func TestCustomerReference(t *testing.T) {
 				t.Errorf("%s, not asked for (-want +got):\n%s", c.name, diff)
 			}
 		}
-		// In a market of one site it is the referencePrice of its rows.
+		// In a market of one site it is the referencePrice of the site's rows.
 		r.IncludeCustomerReference, r.Country = true, "AT"
 		answer, err := w.position(accountWhole, r)
 		must(t, err)
@@ -76,7 +76,7 @@ func TestCustomerReference(t *testing.T) {
 	}
 }
 
-// TestSeveralItems has two items of one EAN in the scope: their offers, and
+// TestSeveralItems has two items with one EAN in the scope: their offers, and
 // the reference prices that apply to them, count together.
 func TestSeveralItems(t *testing.T) {
 	w := marketWorld(t)

@@ -7,7 +7,7 @@ import (
 	"preismon/query"
 )
 
-// TestPositionRefusals: what is no question is refused.
+// TestPositionRefusals: invalid requests are refused.
 func TestPositionRefusals(t *testing.T) {
 	w := marketWorld(t)
 	w.exec("INSERT INTO accounts VALUES (15, 1, 'u15', 'h', false, false, ['sites','items','orders','files'], true, [], true, [], 1)")
@@ -43,7 +43,7 @@ func TestPositionRefusals(t *testing.T) {
 			t.Errorf("%s: %v, want code %q", name, err, c.code)
 		}
 	}
-	// Of a latestObservationPerPair read over 168 hours (RES-09a).
+	// As a latestObservationPerPair read over 168 hours (RES-09a).
 	for hours, code := range map[int]string{167: query.CodeScopeTooBroad, 168: ""} {
 		guarded := w.over(w.store, func(c *query.Config) { c.ScanGuardMaxHours = hours })
 		_, err := guarded.MarketPosition(t.Context(), query.Principal{Account: accountWhole}, query.PositionRequest{ItemID: 3, CandidatePrice: "1"})

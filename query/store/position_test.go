@@ -25,7 +25,7 @@ func marketWorld(t *testing.T) *world {
 	return w
 }
 
-// capture writes one capture of offers, each a price and a currency.
+// capture writes one capture with offers, each a price and a currency.
 func (w *world) capture(item uint64, site string, age time.Duration, outcome contracts.Outcome, offers ...string) {
 	w.t.Helper()
 	w.mark++
@@ -46,7 +46,7 @@ func (w *world) position(a contracts.AccountID, r query.PositionRequest) (*query
 	return w.service.MarketPosition(w.t.Context(), query.Principal{Account: a}, r)
 }
 
-// standings gives each position in one line.
+// standings returns each position in one line.
 func (w *world) standings(a contracts.AccountID, r query.PositionRequest) (lines []string) {
 	w.t.Helper()
 	answer, err := w.position(a, r)
@@ -76,11 +76,11 @@ func TestMarketPosition(t *testing.T) {
 	w.capture(3, "gamma.example", 168*hour, available, "1500 EUR", "1299 EUR")
 	w.capture(3, "beta.example", time.Hour, available, "900 EUR", "1000 EUR", "1001 EUR")
 	w.capture(3, "market.example", hour, available, "1500 JPY")
-	w.capture(4, "alpha.example", hour, available, "2000 EUR")                   // a product like others
+	w.capture(4, "alpha.example", hour, available, "2000 EUR")                   // the only offer that counts
 	w.capture(4, "beta.example", hour, contracts.Unavailable, "1 EUR")           // cannot be bought
 	w.capture(4, "gamma.example", 168*hour+time.Millisecond, available, "1 EUR") // too old
 	w.capture(4, "market.example", 2*hour, available, "1 EUR")
-	w.capture(4, "market.example", hour, contracts.SiteUnavailable) // not known any more
+	w.capture(4, "market.example", hour, contracts.SiteUnavailable) // unknown by now
 	const median = "MARKET_MEDIAN"
 	for name, c := range map[string]struct {
 		account contracts.AccountID
@@ -89,7 +89,7 @@ func TestMarketPosition(t *testing.T) {
 	}{
 		"groups": {accountWhole, query.PositionRequest{ItemID: 3, CandidatePrice: "12.99"}, []string{
 			"AT EUR: 3 at 1, 9.00 10.00 10.01, " + median + " 10.00; 12.99 is 4: 3 0 0, 100.00%, 2.99 29.90%",
-			"CH JPY: 1 at 1, 1500 1500 1500, " + median + " 1500", // no yen has decimals
+			"CH JPY: 1 at 1, 1500 1500 1500, " + median + " 1500", // yen have no decimals
 			"DE EUR: 4 at 2, 10.99 12.99 15.00, " + median + " 12.99; 12.99 is 2: 1 2 1, 25.00%, 0.00 0.00%",
 			"DE USD: 1 at 1, 0.05 0.05 0.05, " + median + " 0.05; 12.99 is 2: 1 0 0, 100.00%, 12.94 25880.00%",
 		}},
@@ -100,7 +100,8 @@ func TestMarketPosition(t *testing.T) {
 		"both, none":    {accountWhole, query.PositionRequest{ItemID: 3, CandidatePrice: "9", CurrencyCode: "USD", Country: "AT"}, nil},
 		"current only":  {accountWhole, query.PositionRequest{ItemID: 4, CandidatePrice: "9"}, []string{"DE EUR: 1 at 1, 20.00 20.00 20.00, " + median + " 20.00; 9.00 is 1: 0 0 1, 0.00%, -11.00 -55.00%"}},
 		"by ean":        {accountWhole, query.PositionRequest{EAN: "5901234123457", CandidatePrice: "12.99", Country: "AT"}, []string{"AT EUR: 3 at 1, 9.00 10.00 10.01, " + median + " 10.00; 12.99 is 4: 3 0 0, 100.00%, 2.99 29.90%"}},
-		// Order B has gamma and market of item 3: what others see is nothing.
+		// Order B has gamma and market of item 3: what others see does not
+		// count.
 		"one order":      {accountOrder, query.PositionRequest{ItemID: 3, CandidatePrice: "14", CurrencyCode: "EUR"}, []string{"DE EUR: 2 at 1, 12.99 12.99 15.00, " + median + " 12.99; 14.00 is 2: 1 0 1, 50.00%, 1.01 7.78%"}},
 		"not visible":    {accountWhole, query.PositionRequest{ItemID: 6, CandidatePrice: "14"}, nil},
 		"no such item":   {accountWhole, query.PositionRequest{ItemID: 99, CandidatePrice: "14"}, nil},
@@ -121,7 +122,7 @@ func TestMarketPosition(t *testing.T) {
 	if err != nil || tied.Positions[0].Best.Site != "alpha.example" || tied.Positions[0].Sites != 2 || tied.Positions[0].OldestCapturedAt != "2026-03-08T10:00:00.000Z" {
 		t.Errorf("%+v, %v", tied, err)
 	}
-	// Who sees nothing learns nothing of what exists (VIS-03).
+	// An account that sees nothing learns nothing about what exists (VIS-03).
 	hidden, err := w.position(accountWhole, query.PositionRequest{ItemID: 6, CandidatePrice: "14"})
 	must(t, err)
 	absent, err := w.position(accountWhole, query.PositionRequest{ItemID: 99, CandidatePrice: "14"})
@@ -154,8 +155,8 @@ func TestMarketPositionJSON(t *testing.T) {
 	}
 }
 
-// TestMarketPositionIsExact compares random markets with amounts counted one
-// by one (TOOL-04a).
+// TestMarketPositionIsExact compares random markets with amounts counted one by
+// one (TOOL-04a).
 func TestMarketPositionIsExact(t *testing.T) {
 	w := marketWorld(t)
 	r := rand.New(rand.NewPCG(71, 2))

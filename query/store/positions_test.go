@@ -33,8 +33,9 @@ func (w *world) positions(t *testing.T, a contracts.AccountID, r query.Positions
 	}
 }
 
-// TestPositionsAreThoseOfTheTool compares positions beside reference prices
-// with what get_market_price_position says of each product and each of them.
+// TestPositionsAreThoseOfTheTool compares positions relative to reference
+// prices with what get_market_price_position returns for each product and each
+// of them.
 func TestPositionsAreThoseOfTheTool(t *testing.T) {
 	w := newWorld(t, 201, 0)
 	w.tells()
@@ -104,7 +105,7 @@ func compareNumbers[T ~string](t *testing.T, a, b T) int {
 }
 
 // TestPositionsOfAMerchantAndASite compares them with a look at every row: by
-// price and by total price, beside all other offers of the market, and beside
+// price and by total price, against all other offers of the market, and against
 // the ones that stand for their captures.
 func TestPositionsOfAMerchantAndASite(t *testing.T) {
 	w := newWorld(t, 202, 0)
@@ -207,8 +208,9 @@ func TestPositionsOfAMerchantAndASite(t *testing.T) {
 	}
 }
 
-// compareUndercutters holds those of an answer against the number of positions
-// of each seller below the own price, and of those where nobody asks less.
+// compareUndercutters compares the undercutters of an answer with the number of
+// positions in which each seller is below the own price, and in which no one
+// asks less.
 func compareUndercutters(t *testing.T, want map[string][2]int, echo query.PositionsEcho) {
 	t.Helper()
 	got := map[string][2]int{}

@@ -52,7 +52,7 @@ func decode(t require, rows *query.RowsJSON) []answer {
 	return got
 }
 
-// array takes the rows of a page as a JSON array.
+// array returns the rows of a page as a JSON array.
 func array(rows *query.RowsJSON) []byte {
 	defer rows.Release()
 	return append(append([]byte{'['}, rows.JSON()...), ']')
@@ -101,7 +101,7 @@ var drawRequest = rapid.Custom(func(t *rapid.T) query.ResultsRequest {
 			CoverageState: rapid.SampledFrom([]string{"", "", "", "PRICE_OBSERVED", "UNAVAILABLE", "UNKNOWN", "NO_RESULT", "PRODUCT_NOT_FOUND"}).Draw(t, "coverage"),
 		},
 	}
-	// All of these together hardly leave a row.
+	// All of these together would leave hardly any row.
 	if rapid.SampledFrom([]bool{true, true, false}).Draw(t, "no filter") {
 		r.Filters = query.Filters{}
 	}
@@ -124,7 +124,7 @@ var drawRequest = rapid.Custom(func(t *rapid.T) query.ResultsRequest {
 
 func ptr[T any](v T) *T { return &v }
 
-// TestResultsMatchOracle asks random questions of tables that have rows beyond
+// TestResultsMatchOracle sends random queries to tables that have rows beyond
 // the watermark, and compares whole walks, and streams in many slices, some of
 // which go on where a page ends, with a look at every row: VIS-02, RES-01,
 // RES-P03a, RES-P05a, RES-P06a, RES-P06b, RES-P07, RES-P08b, RES-P09, RES-P11,
@@ -138,7 +138,7 @@ func TestResultsMatchOracle(t *testing.T) {
 	check := func(t require, a contracts.AccountID, r *query.ResultsRequest, from, to int64) []answer {
 		want := expected(w.oracle(a, *r, from, to, seen))
 		if len(want) > 10**r.Limit {
-			r.Limit = ptr(50) // keep the number of pages sane
+			r.Limit = ptr(50) // limit the number of pages
 		}
 		if diff := cmp.Diff(want, w.walk(t, a, *r, nil)); diff != "" {
 			t.Fatalf("account %d, %+v (-want +got):\n%s", a, *r, diff)
@@ -146,7 +146,7 @@ func TestResultsMatchOracle(t *testing.T) {
 		return want
 	}
 	now := w.now.UnixMilli()
-	for _, r := range []query.ResultsRequest{{}, {ItemID: 3}} { // random questions are narrow, and seldom about the rows beyond
+	for _, r := range []query.ResultsRequest{{}, {ItemID: 3}} { // random queries are narrow, and seldom about the rows beyond
 		r.Limit = ptr(1000)
 		check(t, accountWhole, &r, now-map[bool]int64{true: 24, false: 168}[r.ItemID == 0]*3600_000, now)
 	}
@@ -188,11 +188,11 @@ func TestResultsMatchOracle(t *testing.T) {
 	}
 }
 
-// drawWindow gives the request a window, and says which one it has to mean.
+// drawWindow gives the request a window, and returns what it must mean.
 func (w *world) drawWindow(t *rapid.T, r *query.ResultsRequest) (from, to int64) {
 	now := w.now.UnixMilli()
 	none := r.ItemID == 0 && r.EAN == "" && r.Site == "" && r.OrderID == 0
-	minutes := func(name string, some ...int) time.Duration { // a range would give short ones mostly
+	minutes := func(name string, some ...int) time.Duration { // a range would draw mostly short ones
 		return time.Duration(rapid.SampledFrom(some).Draw(t, name)) * time.Minute
 	}
 	lower := w.now.Add(-minutes("lower", 0, 1, 59, 600, 24*60, 3001, 100*60, 200*60))
@@ -226,9 +226,9 @@ func (w *world) drawWindow(t *rapid.T, r *query.ResultsRequest) (from, to int64)
 	return lower.UnixMilli(), upper.UnixMilli()
 }
 
-// TestFewPairsAreReadByPair: a wide window of an order needs no row of its
-// mandate's; a read of the whole mandate, or of a few hours, does. How few the
-// pairs are is asked once for each version of the scope.
+// TestFewPairsAreReadByPair: a wide window of an order does not use the rows by
+// mandate; a read of the whole mandate, or of a few hours, does. The number of
+// pairs is read one time for each version of the scope.
 func TestFewPairsAreReadByPair(t *testing.T) {
 	w := newWorld(t, 5, 2000)
 	w.cfg.PairRows = 100

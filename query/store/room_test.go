@@ -13,9 +13,9 @@ import (
 	"preismon/query/store"
 )
 
-// TestSlowReadersLeaveRoomForPages: readers of long answers that take nothing,
-// more of them than there are statements, hold none, so that nobody's page waits,
-// nor a read without a limit whose rows wait for no client.
+// TestSlowReadersLeaveRoomForPages: readers of long answers that do not read
+// on, more of them than there are statements, hold no statement, so that
+// neither a page waits nor an unlimited read whose rows wait for no client.
 func TestSlowReadersLeaveRoomForPages(t *testing.T) {
 	w := newWorld(t, 77, 3000)
 	cfg := w.cfg
@@ -75,7 +75,7 @@ func TestSlowReadersLeaveRoomForPages(t *testing.T) {
 			t.Errorf("%s beside them: %d rows, %v", name, rows, err)
 		}
 	}
-	for end := time.Now().Add(time.Minute); node.Stats().Rows > 0; time.Sleep(10 * time.Millisecond) { // those that read ahead
+	for end := time.Now().Add(time.Minute); node.Stats().Rows > 0; time.Sleep(10 * time.Millisecond) { // the statements that read ahead
 		if time.Now().After(end) {
 			t.Fatalf("%d statements run for readers that take nothing", node.Stats().Rows)
 		}

@@ -7,8 +7,8 @@ import (
 	"preismon/query"
 )
 
-// TestScopeStatements shows the SQL and the values of what is asked about a
-// scope under selectors.
+// TestScopeStatements shows the SQL and the values of the reads of a scope
+// under selectors.
 func TestScopeStatements(t *testing.T) {
 	whole := query.Visibility{Mandate: 7, Versions: []uint64{3}, Scope: contracts.AccountScope{AllOrders: true, AllSites: true}}
 	narrow := query.Visibility{Mandate: 7, Versions: []uint64{3}, Scope: contracts.AccountScope{Orders: []contracts.OrderID{1, 2}, Sites: []contracts.SiteKey{"a.example", "b.example"}}}

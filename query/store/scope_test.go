@@ -12,9 +12,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestScopesAreCounted compares what is counted of a scope with a look at
-// every pair, for accounts that see all of their mandate and such as do not:
-// VIS-01a, VIS-02, VIS-05.
+// TestScopesAreCounted compares the counts of a scope with a look at every
+// pair, for accounts that see all of their mandate and for others: VIS-01a,
+// VIS-02, VIS-05.
 func TestScopesAreCounted(t *testing.T) {
 	w := newWorld(t, 5, 10)
 	for _, account := range []contracts.AccountID{accountWhole, accountOrder, accountSites, accountNone, accountOther} {
@@ -57,8 +57,8 @@ func TestScopesAreCounted(t *testing.T) {
 	}
 }
 
-// TestStateOfOneServer writes state in versions that are not merged: the
-// newest counts, and the state of a shard is not taken for the whole. VIS-05,
+// TestStateOfOneServer writes state in versions that are not merged: the newest
+// counts, and the state of one shard is not mistaken for the whole. VIS-05,
 // CUR-02.
 func TestStateOfOneServer(t *testing.T) {
 	w := newWorld(t, 6, 10)
@@ -94,7 +94,7 @@ func TestStateOfOneServer(t *testing.T) {
 	}
 }
 
-// pairsUnder are the pairs that an account sees under selectors.
+// pairsUnder returns the pairs that an account sees under selectors.
 func (w *world) pairsUnder(a contracts.AccountID, sel query.Selectors) (found []contracts.Pair) {
 	mandate := mandateOne
 	if a == accountOther {

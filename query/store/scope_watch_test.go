@@ -7,7 +7,7 @@ import (
 	"preismon/query"
 )
 
-// shifted calls a function once, with the first rows of a stream.
+// shifted calls a function one time, with the first rows of a stream.
 type shifted struct {
 	lines
 	with func()
@@ -21,9 +21,9 @@ func (s *shifted) Lines(ndjson []byte, rows int) error {
 	return s.lines.Lines(ndjson, rows)
 }
 
-// TestStreamOverAScopeChange: a scope gets a new version while a stream is
-// read slice by slice, and the pairs of the old one are deleted. The slices
-// after that find nothing, so the stream must not end as if it were whole.
+// TestStreamOverAScopeChange: a scope gets a new version while a stream is read
+// slice by slice, and the pairs of the old one are deleted. The slices after
+// that find nothing, so the stream must not end as if it were complete.
 func TestStreamOverAScopeChange(t *testing.T) {
 	w := newWorld(t, 12, 800)
 	w.cfg.PairRows = 1 << 30 // not by pair: a read by pair is one statement

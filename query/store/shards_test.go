@@ -25,7 +25,7 @@ import (
 
 const threeShards = 3
 
-// shardedWorld is a world whose rows are on three shards too, each with the
+// shardedWorld is a world whose rows are also on three shards, each with the
 // whole catalogue.
 type shardedWorld struct {
 	*world
@@ -33,7 +33,7 @@ type shardedWorld struct {
 	conns   []driver.Conn
 }
 
-// shardVersions are the versions in force of the partitions.
+// shardVersions are the versions in force in the partitions.
 var shardVersions = []uint64{21, 22, 23}
 
 func newShardedWorld(t *testing.T) *shardedWorld {
@@ -47,7 +47,7 @@ func newShardedWorld(t *testing.T) *shardedWorld {
 	return w
 }
 
-// exec runs a statement on the shard of a partition.
+// on runs a statement on the shard of a partition.
 func (w *shardedWorld) on(p int, sql string, args ...any) {
 	w.t.Helper()
 	if err := w.conns[p].Exec(context.Background(), sql, args...); err != nil {
@@ -55,8 +55,8 @@ func (w *shardedWorld) on(p int, sql string, args ...any) {
 	}
 }
 
-// fill copies the catalogue of the world to a shard, and the rows of its
-// sites. Rows stay in several parts.
+// fill copies the catalogue of the world to a shard, and the rows of its sites.
+// Rows stay in several parts.
 func (w *shardedWorld) fill(p int) {
 	w.t.Helper()
 	admin := w.servers[p].DSN(embedded.AdminUser, "")
@@ -91,7 +91,7 @@ func (w *shardedWorld) fill(p int) {
 				name, table(name), siteList(), threeShards, p, part))
 		}
 	}
-	w.on(p, fmt.Sprintf("INSERT INTO ingested_events SELECT * FROM %s WHERE seq %% %d = %d OR seq %% 5 = 0", table("ingested_events"), threeShards, p)) // some are of all shards
+	w.on(p, fmt.Sprintf("INSERT INTO ingested_events SELECT * FROM %s WHERE seq %% %d = %d OR seq %% 5 = 0", table("ingested_events"), threeShards, p)) // some are on all shards
 	w.on(p, "INSERT INTO scope_pairs SELECT mandate, ?, item, site, orders FROM "+table("scope_pairs"), shardVersions[p])
 	w.on(p, "INSERT INTO scopes SELECT mandate, ?, pairs, items FROM "+table("scopes"), shardVersions[p])
 	w.on(p, "INSERT INTO scopes_applied SELECT mandate, ?, ? FROM "+table("scopes"), p, shardVersions[p])
@@ -100,7 +100,7 @@ func (w *shardedWorld) fill(p int) {
 
 func siteList() string { return "['" + strings.Join(worldSites, "', '") + "']" }
 
-// node opens a store at a shard, for so many shards.
+// node opens a store at a shard, for n shards.
 func (w *shardedWorld) node(p, n int) *store.Store {
 	w.t.Helper()
 	cfg := w.cfg
@@ -113,7 +113,7 @@ func (w *shardedWorld) node(p, n int) *store.Store {
 	return s
 }
 
-// TestShards asks three shards what it asks one server.
+// TestShards compares three shards with one server.
 func TestShards(t *testing.T) {
 	testserver.Full(t, "three ClickHouse servers")
 	w := newShardedWorld(t)
@@ -125,15 +125,15 @@ func TestShards(t *testing.T) {
 	t.Run("one away", func(t *testing.T) { w.oneAway(t, nodes[0]) })
 }
 
-// sameAnswers: each question, from one of the nodes, has the rows of one server, in
-// the same order. RES-05c, RES-14a, VIS-05.
+// sameAnswers: each read, from one of the nodes, returns the rows of one
+// server, in the same order. RES-05c, RES-14a, VIS-05.
 func (w *shardedWorld) sameAnswers(t *testing.T, nodes []*store.Store) {
 	single, several := readsOf(w.world, 7), readsOf(w.world, shardVersions...)
 	one := store.WithSettings(t, w.cfg, nil)
 	rows := 0
 	for i, name := range slices.Sorted(maps.Keys(single)) {
 		if strings.HasPrefix(name, "Access:") || strings.HasPrefix(name, "VisibleTimes:") {
-			continue // of versions and checkpoints of each, see states and visibleTimes
+			continue // versions and checkpoints differ, see states and visibleTimes
 		}
 		want, err := single[name](t.Context(), one)
 		if err != nil {
@@ -150,7 +150,7 @@ func (w *shardedWorld) sameAnswers(t *testing.T, nodes []*store.Store) {
 	if rows < 10_000 {
 		t.Errorf("the questions give %d rows: too few to tell anything", rows)
 	}
-	// Every shard has rows, so that none of this was the answer of one.
+	// Every shard has rows, so that no answer came from a single one.
 	for p := range w.conns {
 		var n uint64
 		if err := w.conns[p].QueryRow(t.Context(), "SELECT count() FROM observations_by_mandate").Scan(&n); err != nil || n < 100 {
@@ -159,8 +159,8 @@ func (w *shardedWorld) sameAnswers(t *testing.T, nodes []*store.Store) {
 	}
 }
 
-// walksOverNodes: one cursor is good at every node, and the pages are the rows
-// of one read. CUR-02.
+// walksOverNodes: a cursor works at every node, and the pages are the rows of
+// one read. CUR-02.
 func (w *shardedWorld) walksOverNodes(t *testing.T, nodes []*store.Store) {
 	var services []*query.Service
 	for _, node := range nodes {
@@ -180,16 +180,16 @@ func (w *shardedWorld) walksOverNodes(t *testing.T, nodes []*store.Store) {
 	}
 }
 
-// states: what is in force is what each partition has in force, and complete
-// and applied is what all of them have. VIS-05, CUR-02.
+// states: the versions in force are those of all partitions; complete and
+// applied are only what is so in all of them. VIS-05, CUR-02.
 func (w *shardedWorld) states(t *testing.T, node *store.Store) {
 	for _, table := range []string{"scopes", "scopes_applied", "checkpoints"} {
 		for p := range w.conns {
 			w.on(p, "SYSTEM STOP MERGES "+table)
 		}
 	}
-	// A node that was told of fewer shards than there are does not take a part
-	// for the whole.
+	// A node configured with fewer shards than there are does not mistake a
+	// part for the whole.
 	for n := 1; n < threeShards; n++ {
 		if mark, err := w.node(0, n).Watermark(t.Context()); fault.KindOf(err) != fault.Unavailable || mark != (query.Watermark{}) {
 			t.Errorf("the watermark of %d shards: %v, %v", n, mark, err)
@@ -226,8 +226,8 @@ func (w *shardedWorld) states(t *testing.T, node *store.Store) {
 	}
 }
 
-// oneAway: without one shard there is no answer, and no part of one; with it
-// again there is.
+// oneAway: without one shard there is no answer, not even a part of one; when
+// it is back, there is.
 func (w *shardedWorld) oneAway(t *testing.T, node *store.Store) {
 	everything := query.Visibility{Mandate: mandateOne, Versions: shardVersions, Scope: contracts.AccountScope{AllOrders: true, AllSites: true}}
 	q := query.ResultsQuery{Window: contracts.Window{From: w.now.Add(-300 * time.Hour), To: w.now}, Watermark: query.Watermark{Epoch: epoch, Seq: w.mark}, Limit: 10}

@@ -10,9 +10,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// visibleTimes: a place is visible when the last shard was complete up to it, by
-// what is kept or by its checkpoint, and it is not known where one of them does
-// not know it.
+// visibleTimes: a place is visible when the last shard was complete up to it,
+// by the kept times or by its checkpoint; if one of the shards does not know,
+// the time is unknown.
 func (w *shardedWorld) visibleTimes(t *testing.T, node *store.Store) {
 	at := func(minute int) time.Time { return time.Date(2026, 3, 1, 12, minute, 0, 0, time.UTC) }
 	for p, noted := range [][][2]int{ // sequence, minute
@@ -29,9 +29,9 @@ func (w *shardedWorld) visibleTimes(t *testing.T, node *store.Store) {
 	place := func(seq uint64) query.Watermark { return query.Watermark{Epoch: epoch, Seq: seq} }
 	want := map[query.Watermark]time.Time{
 		place(1): at(4), place(10): at(4), place(11): at(9), place(21): at(20), place(26): at(22), place(40): at(22),
-		place(2): at(4), place(3): at(4), place(4): at(4), // more than one statement asks for
+		place(2): at(4), place(3): at(4), place(4): at(4), // more than one statement reads
 	}
-	asked := []query.Watermark{{Epoch: epoch - 1, Seq: 7}, place(0), place(41)} // before it was kept, and not visible yet
+	asked := []query.Watermark{{Epoch: epoch - 1, Seq: 7}, place(0), place(41)} // before times were kept, and not visible yet
 	for p := range want {
 		asked = append(asked, p)
 	}

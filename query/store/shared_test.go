@@ -13,7 +13,7 @@ import (
 	"preismon/query"
 )
 
-// tables are what statements read in this test: each takes a while, and sees
+// tables is what statements read in this test: each takes a while, and sees
 // what is there when it begins.
 type tables struct {
 	mu    sync.Mutex
@@ -44,8 +44,9 @@ func (t *tables) write(mark uint64) {
 	t.mark = mark
 }
 
-// TestSharedIsAsOfAfterTheQuestion: whoever asks while a statement runs hears
-// what was written before the question, and all who wait share one statement.
+// TestSharedIsAsOfAfterTheQuestion: a caller that arrives while a statement
+// runs gets what was written before its call, and all waiting callers share one
+// statement.
 func TestSharedIsAsOfAfterTheQuestion(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := &tables{}
@@ -71,8 +72,8 @@ func TestSharedIsAsOfAfterTheQuestion(t *testing.T) {
 	})
 }
 
-// TestSharedBesideAHang: a statement that hangs holds nobody up but those who
-// asked by it, and they no longer than they have time.
+// TestSharedBesideAHang: a statement that hangs delays only the callers that
+// share it, and those no longer than their own deadline.
 func TestSharedBesideAHang(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := &tables{hang: true}
@@ -95,8 +96,8 @@ func TestSharedBesideAHang(t *testing.T) {
 	})
 }
 
-// TestSharedIsNeverAnOldOne: where a statement fails, nobody gets the
-// last one that could.
+// TestSharedIsNeverAnOldOne: when a statement fails, no caller gets the result
+// of an earlier one.
 func TestSharedIsNeverAnOldOne(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := &tables{mark: 1}

@@ -12,10 +12,10 @@ import (
 	"pgregory.net/rapid"
 )
 
-// every is how long after a capture of a pair the next one is due by an order;
-// 0: nothing tells.
+// every returns how long after a capture of a pair the next one is due under an
+// order; 0: unknown.
 func (o orderRow) every(p contracts.Pair) time.Duration {
-	const most = 10 * 366 * 24 * 60 // minutes, of a schedule without sense
+	const most = 10 * 366 * 24 * 60 // minutes, for absurd schedules
 	i := slices.IndexFunc(o.counters, func(c contracts.SiteCounters) bool { return c.Site == p.Site })
 	switch {
 	case !o.confirms(p):
@@ -33,7 +33,7 @@ func (w *world) siteStatusOracle(a contracts.AccountID, rows map[contracts.Order
 		every time.Duration
 	}
 	pairs := map[contracts.Pair]judged{}
-	for _, id := range w.ordersOf(a) { // by id: of equals the first stands
+	for _, id := range w.ordersOf(a) { // by id: of equals the first counts
 		if !rows[id].active || only != 0 && id != only {
 			continue
 		}

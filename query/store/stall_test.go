@@ -11,8 +11,8 @@ import (
 	"preismon/query/store"
 )
 
-// TestStalledServer: a read ends with its context also while the server sends
-// nothing any more, and no later read gets the connection that it had.
+// TestStalledServer: a read ends with its context even when the server sends
+// nothing more, and no later read gets its connection.
 func TestStalledServer(t *testing.T) {
 	w := newWorld(t, 12, 600)
 	line, dsn := proxy.Before(t, w.cfg.DSN.Reveal())
@@ -45,7 +45,7 @@ func TestStalledServer(t *testing.T) {
 		"inside of a block":                    {3000, limited},
 		"inside of a block, the client leaves": {3000, left},
 	} {
-		if rows, err := read(t.Context()); err != nil || rows == 0 { // leaves a connection that works
+		if rows, err := read(t.Context()); err != nil || rows == 0 { // leaves a working connection behind
 			t.Fatalf("%s: %d rows, %v", name, rows, err)
 		}
 		line.Set(proxy.Down, proxy.Rule{Left: c.passes, Then: proxy.Hold})

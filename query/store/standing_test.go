@@ -17,8 +17,8 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 )
 
-// crowded adds n captures of three days, most of several offers that differ
-// in little: each part of the rule that chooses one decides for some of them.
+// crowded adds n captures over three days, most with several offers that differ
+// little: each part of the rule that chooses one is decisive for some of them.
 func (w *world) crowded(r *rand.Rand, n int) {
 	w.t.Helper()
 	var fresh []obsRow
@@ -53,7 +53,8 @@ func (w *world) crowded(r *rand.Rand, n int) {
 
 // TestOneOfferStandsForACapture compares latestPerPair with a look at every
 // row: from the newest captures, from windows by mandate and by pair, under
-// filters, and of captures behind later ones that nobody may see yet.
+// filters, and for captures that are followed by later ones that are not
+// visible yet.
 func TestOneOfferStandsForACapture(t *testing.T) {
 	w := newWorld(t, 61, 0)
 	w.tells()
@@ -105,8 +106,9 @@ func TestOneOfferStandsForACapture(t *testing.T) {
 	}
 }
 
-// TestWalkFromBeforeGoesOn goes on after the first offer of each pair, as a
-// walk does that began when the first one stood: the pair does not come again.
+// TestWalkFromBeforeGoesOn continues after another offer of each pair than the
+// one that stands, like a walk that began when that offer stood: the pair does
+// not come again.
 func TestWalkFromBeforeGoesOn(t *testing.T) {
 	w := newWorld(t, 63, 0)
 	w.crowded(rand.New(rand.NewPCG(6, 3)), 100)
@@ -141,8 +143,8 @@ func TestWalkFromBeforeGoesOn(t *testing.T) {
 	}
 }
 
-// TestBestOfEquallyCheapOffers takes for the best of a market the offer that
-// would stand: it holds the buy box where that is observed, or costs least
+// TestBestOfEquallyCheapOffers: the best of a market is the offer that would
+// stand for it: it holds the buy box where that is observed, or costs least
 // with shipping.
 func TestBestOfEquallyCheapOffers(t *testing.T) {
 	w := newWorld(t, 64, 0)
@@ -172,9 +174,10 @@ func TestBestOfEquallyCheapOffers(t *testing.T) {
 	}
 }
 
-// TestWhichOfferStandsCanBeSeen takes the rule at its public word: of the rows
-// of latestObservationPerPair, latestPerPair gives the one that holds the buy
-// box, with the lowest totalPrice, with the lowest price, or that comes first.
+// TestWhichOfferStandsCanBeSeen applies the rule as documented: from the rows
+// of latestObservationPerPair, latestPerPair returns the one that holds the buy
+// box, then the one with the lowest totalPrice, then with the lowest price,
+// then the first.
 func TestWhichOfferStandsCanBeSeen(t *testing.T) {
 	w := newWorld(t, 62, 0)
 	w.crowded(rand.New(rand.NewPCG(6, 2)), 300)

@@ -19,8 +19,8 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files again")
 
-// TestStatements shows the SQL and the values of each kind of results read,
-// so that a reviewer reads them in the diff.
+// TestStatements shows the SQL and the values of each kind of results read, so
+// that a reviewer reads them in the diff.
 func TestStatements(t *testing.T) {
 	whole := query.Visibility{Mandate: 7, Versions: []uint64{3}, Applied: true, Scope: contracts.AccountScope{AllOrders: true, AllSites: true}}
 	behind := whole
@@ -57,8 +57,8 @@ func TestStatements(t *testing.T) {
 	}
 }
 
-// TestFeedStatements shows the SQL of a feed, alone and for several mandates. Only
-// who sees all of its mandate shares one.
+// TestFeedStatements shows the SQL of a feed, for one mandate and for several.
+// Only accounts that see all of their mandate share a statement.
 func TestFeedStatements(t *testing.T) {
 	whole := query.Visibility{Mandate: 7, Versions: []uint64{3}, Applied: true, Scope: contracts.AccountScope{AllOrders: true, AllSites: true}}
 	of := func(v query.Visibility, s query.Selectors) (query.Visibility, *query.FeedQuery) {
@@ -91,8 +91,8 @@ func TestFeedStatements(t *testing.T) {
 	}
 }
 
-// goldenStatement compares a statement and its values with the golden file.
-// No statement is without the caller's mandate.
+// goldenStatement compares a statement and its values with the golden file. No
+// statement is without the caller's mandate.
 func goldenStatement(t *testing.T, name string, st statement) {
 	t.Helper()
 	var b strings.Builder

@@ -14,13 +14,13 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 )
 
-// priceOf is a product in a currency, as records name it.
+// priceOf names a product in a currency as records do.
 func priceOf(item contracts.ItemID, currency contracts.Currency) string {
 	return fmt.Sprint(item, " ", currency)
 }
 
-// Where the customer stands is what get_market_price_position says of each
-// country, taken together, and the one reference price that applies.
+// The customer's standing is what get_market_price_position returns for each
+// country, combined, with the one reference price that applies.
 func TestStandings(t *testing.T) {
 	w := newWorld(t, 183, 0)
 	w.tells()
@@ -58,7 +58,7 @@ func TestStandings(t *testing.T) {
 					t.Errorf("account %s, %s: the cheapest is %+v, want %+v", a, key, got.Cheapest, cheapest)
 				}
 				switch amount, ok := owned[key]; {
-				case key == "2 EUR": // as far as alpha.example offers it
+				case key == "2 EUR": // depends on whether alpha.example offers it
 				case !ok:
 					if without++; got.OwnPrice != nil || got.Difference != nil || got.DifferencePercent != nil {
 						t.Errorf("account %s, %s: an own price %+v", a, key, got)
@@ -77,8 +77,8 @@ func TestStandings(t *testing.T) {
 	}
 }
 
-// TestStandingsEndWithTheWindow: an offer of the first instant behind the window is not
-// of it.
+// TestStandingsEndWithTheWindow: an offer captured at the first instant after
+// the window does not count.
 func TestStandingsEndWithTheWindow(t *testing.T) {
 	w := newWorld(t, 184, 0)
 	end := w.now.Add(-24 * time.Hour)
@@ -114,7 +114,8 @@ func checkDifference(t *testing.T, st query.StatisticStanding) {
 	}
 }
 
-// What is beside sums is of products, of the whole window, and of at most 1,000.
+// Trends and standings are only for products, for the whole window, and for at
+// most 1,000 records.
 func TestStatisticsDetailsRefused(t *testing.T) {
 	w := newWorld(t, 184, 0)
 	for _, req := range []query.StatisticsRequest{

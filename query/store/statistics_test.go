@@ -37,7 +37,7 @@ func (w *world) statistics(t require, a contracts.AccountID, r query.StatisticsR
 	}
 }
 
-// sums are what one group in one part of a window comes to.
+// sums are the totals of one group in one part of a window.
 type sums struct {
 	pairs                                  map[contracts.Pair]bool
 	priced, unavailable, notFound, unknown uint64
@@ -48,7 +48,7 @@ type sums struct {
 	held                                   map[string]map[int64]int64 // ms by price by currency
 }
 
-// stateOfRow is what a row says, and its price where it has one.
+// stateOfRow returns what a row shows, and its price if it has one.
 func stateOfRow(r obsRow) (state, currency string, price int64) {
 	state = coverage(r)
 	if state == "PRICE_OBSERVED" {
@@ -57,8 +57,7 @@ func stateOfRow(r obsRow) (state, currency string, price int64) {
 	return state, "", r.price
 }
 
-// addUp looks at every row: pair after pair, capture after capture, part after
-// part.
+// addUp looks at every row: pair by pair, capture by capture, part by part.
 func (w *world) addUp(a contracts.AccountID, r query.StatisticsRequest, from, until int64, edges []int64) map[string]*sums {
 	captures := map[contracts.Pair][][]obsRow{}
 	rows := slices.DeleteFunc(slices.Clone(w.rows), func(row obsRow) bool {
@@ -79,7 +78,8 @@ func (w *world) addUp(a contracts.AccountID, r query.StatisticsRequest, from, un
 		}
 		captures[p] = append(all, []obsRow{row})
 	}
-	// chosen are the offers of a capture that count, by merchant where that is asked.
+	// chosen returns the offers of a capture that count, by merchant if
+	// requested.
 	chosen := func(offers []obsRow) map[string]obsRow {
 		best := map[string]obsRow{}
 		for _, o := range offers {
@@ -169,7 +169,7 @@ func (w *world) addUp(a contracts.AccountID, r query.StatisticsRequest, from, un
 	return found
 }
 
-// stateCode tells all outcomes apart, as changes do.
+// stateCode distinguishes all outcomes, as changes do.
 func stateCode(r obsRow) contracts.Outcome {
 	if r.outcome == contracts.PriceObserved && r.price < 0 {
 		return contracts.OutcomeUnknown
@@ -235,8 +235,8 @@ func (s *sums) show(from, until int64) query.StatisticRecord {
 	return rec
 }
 
-// soldOut adds captures, some of one pair one after another, whose offers have prices
-// but cannot be bought: their currencies are no change.
+// soldOut adds captures, some of one pair one after another, whose offers have
+// prices but cannot be bought: their currencies are no change.
 func (w *world) soldOut(r *rand.Rand, n int) {
 	w.t.Helper()
 	var fresh []obsRow
@@ -254,9 +254,9 @@ func (w *world) soldOut(r *rand.Rand, n int) {
 }
 
 // TestStatistics compares statistics with a look at every row: all groupings,
-// parts by the calendar of three zones, over the change of clocks, ties, late
-// captures, several currencies, states that were seen before the window, and
-// pages of any size.
+// parts by the calendar of three zones, across the change of clocks, ties, late
+// captures, several currencies, states that began before the window, and pages
+// of any size.
 func TestStatistics(t *testing.T) {
 	w := newWorld(t, 181, 0)
 	w.now = time.Date(2026, 3, 31, 12, 0, 0, 0, time.UTC) // clocks changed on the 29th

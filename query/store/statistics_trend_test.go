@@ -13,8 +13,8 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 )
 
-// A trend is the median of each of 24 equal parts of the window, as adding up
-// every row gives it, on pages of any size.
+// A trend is the median of each of 24 equal parts of the window, as computed
+// from every row, on pages of any size.
 func TestTrends(t *testing.T) {
 	w := newWorld(t, 182, 0)
 	w.tells()
@@ -31,7 +31,7 @@ func TestTrends(t *testing.T) {
 		case 0:
 			req.ItemID = 1
 		case 1:
-			req.EAN, req.Limit, req.Standing = "4006381333931", ptr(1), true // of two products
+			req.EAN, req.Limit, req.Standing = "4006381333931", ptr(1), true // two products
 		case 2:
 			req.Brand, req.GlobalScope = "A", true
 		default:

@@ -11,9 +11,9 @@ import (
 	"preismon/query"
 )
 
-// TestStatisticsAtVolume sums up 10,000 products over 30 days: one statement,
-// that reads the rows of the window and of the day before it once, beside the
-// scope and the sites.
+// TestStatisticsAtVolume sums up 10,000 products over 30 days: with one
+// statement that reads the rows of the window and of the day before it one
+// time, in addition to the scope and the sites.
 func TestStatisticsAtVolume(t *testing.T) {
 	testserver.Full(t, "statistics of 10,000 products over 30 days")
 	w := newWorld(t, 191, 0)
@@ -50,11 +50,11 @@ func TestStatisticsAtVolume(t *testing.T) {
 }
 
 // TestSummaryAtVolume sums up more rows than a page has, and than the node
-// counts itself: they are what the rows were made from, wherever they are cut,
-// with a filter, too, which hides no pair that was observed.
+// counts itself: the totals match what the rows were made from, wherever the
+// rows are cut, also with a filter, which hides no observed pair.
 func TestSummaryAtVolume(t *testing.T) {
 	w := newWorld(t, 193, 0)
-	const products, rows = 700, 70_000 // row n is of product n%700+1, of which the last is never seen
+	const products, rows = 700, 70_000 // row n is of product n%700+1; the last one is never visible
 	w.exec("INSERT INTO scope_pairs SELECT 2, 8, number + 1, 'alpha.example', [201] FROM numbers(701)")
 	w.exec("INSERT INTO scopes VALUES (2, 8, 701, 701)")
 	w.exec("INSERT INTO scopes_applied VALUES (2, 0, 8)")

@@ -50,7 +50,7 @@ func (l *lines) answers(t require) []answer {
 	return all
 }
 
-// TestStreamEndsWithItsClient: nothing is read on when nobody takes it.
+// TestStreamEndsWithItsClient: reading stops when the client is gone.
 func TestStreamEndsWithItsClient(t *testing.T) {
 	w := newWorld(t, 12, 600)
 	r := query.ResultsRequest{OrderID: orderA, CapturedFrom: "2026-01-01"}

@@ -14,18 +14,18 @@ import (
 	"pgregory.net/rapid"
 )
 
-// withDeadline is a service of the same world with another soft deadline. One
-// that is over at once ends each page after one slice of the window.
+// withDeadline returns a service of the same world with another soft deadline.
+// A deadline that is over at once ends each page after one slice of the window.
 func (w *world) withDeadline(soft time.Duration) *query.Service {
 	w.t.Helper()
 	return w.over(w.store, func(c *query.Config) { c.SoftDeadline, c.HardBudget = soft, time.Minute })
 }
 
-// TestWalksAreSnapshots asks random questions page by page, with another
-// limit and another service each time, while rows arrive, early and late
-// ones, and soft deadlines cut pages short: the union of the pages is what was
-// there at the first, each row once, in order: CUR-02, RES-P01, RES-P02,
-// RES-11b, RES-11c.
+// TestWalksAreSnapshots sends random queries page by page, with another limit
+// and another service each time, while rows arrive, early and late ones, and
+// soft deadlines cut pages short: the pages together are what was there at the
+// first one, each row once, in order: CUR-02, RES-P01, RES-P02, RES-11b,
+// RES-11c.
 func TestWalksAreSnapshots(t *testing.T) {
 	w := newWorld(t, 77, 1500)
 	w.tells()
@@ -45,7 +45,7 @@ func TestWalksAreSnapshots(t *testing.T) {
 	walks := testserver.Often(10, 20)
 	accounts := []contracts.AccountID{accountWhole, accountWhole, accountOrder, accountSites, accountOther}
 	long := w.now.Add(-200 * time.Hour).Format(time.RFC3339Nano)
-	many := []query.ResultsRequest{ // of several pages
+	many := []query.ResultsRequest{ // with several pages
 		{ItemID: 4, CapturedFrom: long},
 		{OrderID: orderB, CapturedFrom: long, Sort: "asc"},
 		{OrderID: orderB, LatestPerPair: true},
@@ -123,8 +123,8 @@ func TestWalksAreSnapshots(t *testing.T) {
 	}
 }
 
-// TestSlicesMeet cuts a window that has a row in each millisecond into pages
-// of single slices: none is lost or doubled where two slices meet.
+// TestSlicesMeet cuts a window that has a row in each millisecond into pages of
+// single slices: no row is missing or repeated where two slices meet.
 func TestSlicesMeet(t *testing.T) {
 	w := newWorld(t, 78, 0)
 	w.tells()

@@ -16,15 +16,15 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 )
 
-// syncer is a client that holds a window's rows by its parts, and reads again
-// those alone that it has to.
+// syncer is a client that holds the rows of a window in parts, and reads again
+// only the parts that it must.
 type syncer struct {
 	feeder
 	bucket  string
 	digests map[string]string
-	parts   map[string]map[string]int // rows by what the part begins with
+	parts   map[string]map[string]int // rows by the beginning of the part
 	reads   int
-	again   bool // it began again, because of a refusal
+	again   bool // it began again after a refusal
 }
 
 func (c *syncer) ask(r query.WindowsRequest) (*query.WindowsPage, error) {
@@ -69,7 +69,7 @@ func (c *syncer) sync(t require) {
 	}
 }
 
-// held are all rows that the client has.
+// held returns all rows that the client has.
 func (c *syncer) held() map[string]int {
 	all := map[string]int{}
 	for _, rows := range c.parts {
@@ -80,7 +80,8 @@ func (c *syncer) held() map[string]int {
 	return all
 }
 
-// whole are all rows up to an instant, by reads that may be as long as that.
+// whole returns all rows up to an instant. Without a selector it reads site by
+// site, since a read of everything may not be that long.
 func (c *syncer) whole(t require, to string) map[string]int {
 	f := c.feeder
 	f.request.CapturedTo = to
@@ -96,11 +97,11 @@ func (c *syncer) whole(t require, to string) map[string]int {
 	return all
 }
 
-// TestSyncedWindowsAreTheRows holds the promise of windows against random rows,
-// early and late ones, time that goes on, two epochs, grants, revocations,
-// tables rebuilt and restored: who reads the windows again whose digest is
-// another one holds what a read of everything gives, and a window without
-// another row is never read again.
+// TestSyncedWindowsAreTheRows checks the promise of windows against random
+// rows, early and late ones, advancing time, two epochs, grants, revocations,
+// tables rebuilt and restored: a client that reads again the windows whose
+// digest changed holds what a read of everything returns, and an unchanged
+// window is never read again.
 func TestSyncedWindowsAreTheRows(t *testing.T) {
 	w := newWorld(t, 327, 150)
 	w.cfg.SliceRows = 10_000
@@ -151,7 +152,7 @@ func TestSyncedWindowsAreTheRows(t *testing.T) {
 					t.Errorf("while a grant is filled in: %v", err)
 				}
 			})
-		case 8: // rebuilt: a row comes to an old place
+		case 8: // rebuilt: a row appears at an old place
 			late := w.rows[r.IntN(len(w.rows))]
 			late.capture += 500
 			w.rows = append(w.rows, late)
@@ -197,8 +198,8 @@ func TestSyncedWindowsAreTheRows(t *testing.T) {
 	}
 }
 
-// later gives the instant where it has not come by now; else what none begins
-// with.
+// later returns the instant if it is still in the future; otherwise a text that
+// no instant begins with.
 func later(now time.Time, instant string) string {
 	if at, err := time.Parse(time.RFC3339, instant); err == nil && at.Before(now) {
 		return "-"
@@ -206,7 +207,8 @@ func later(now time.Time, instant string) string {
 	return instant
 }
 
-// What windows cannot be asked of is refused, and a token is its account's.
+// Requests for which there are no windows are refused, and a token belongs to
+// its account.
 func TestWindowsRefusals(t *testing.T) {
 	w := newWorld(t, 328, 20)
 	p := query.Principal{Account: accountWhole}

@@ -14,8 +14,8 @@ import (
 )
 
 // TestAWarehouseSyncsAYear: a copy of a year of closed days learns with one
-// request which days to read; after late captures of three days one request
-// names these three, and with them read the copy is the year again.
+// request which days to read; after late captures on three days one request
+// names these three, and reading them completes the copy again.
 func TestAWarehouseSyncsAYear(t *testing.T) {
 	w := newWorld(t, 331, 0)
 	w.cfg.SliceRows = 10_000

@@ -34,7 +34,7 @@ type obsRow struct {
 	outcome  contracts.Outcome
 	price    int64
 	shipping *int64 // nil: not observed
-	currency string // empty: EUR, where there is a price
+	currency string // empty: EUR, if there is a price
 	merchant string
 	prime    contracts.Flag
 	buyBox   contracts.Flag
@@ -50,9 +50,9 @@ func compareDesc(a, b obsRow) int {
 		cmp.Compare(a.epoch, b.epoch), cmp.Compare(a.seq, b.seq), cmp.Compare(a.capture, b.capture), cmp.Compare(a.offer, b.offer))
 }
 
-// world is a small market in the tables, and in memory for the oracle. Its
-// rows are written by this test alone, so that reading is judged apart from
-// projecting.
+// world is a small market in the tables, and in memory for the oracle. Its rows
+// are written by this test directly, so that reading is judged independently of
+// the projector.
 type world struct {
 	t       testing.TB
 	conn    driver.Conn
@@ -60,14 +60,14 @@ type world struct {
 	store   *store.Store
 	admin   string // DSN
 	service *query.Service
-	single  *query.Service // the same, where a test puts another there
+	single  *query.Service // the original service, where a test replaces the other
 	now     time.Time
 	rows    []obsRow
-	epoch   uint32 // of rows that are inserted
+	epoch   uint32 // of inserted rows
 	mark    uint64
 	scopes  map[contracts.MandateID]map[contracts.Pair][]contracts.OrderID
-	more    map[contracts.AccountID]contracts.MandateID // accounts of further mandates, each of which sees all of its own
-	written atomic.Pointer[event.Written]               // another after each write; nil: nobody tells
+	more    map[contracts.AccountID]contracts.MandateID // accounts of additional mandates, each of which sees all of its mandate
+	written atomic.Pointer[event.Written]               // another after each write; nil: no notifications
 }
 
 const (
@@ -124,13 +124,13 @@ func newWorld(t testing.TB, seed uint64, n int) *world {
 	return w
 }
 
-// serve puts a service over the store.
+// serve replaces the service by one over the store.
 func (w *world) serve(st *store.Store) {
 	w.t.Helper()
 	w.service, w.store = w.over(st, func(*query.Config) {}), st
 }
 
-// over is a service over a store, with other limits than those it comes with.
+// over returns a service over a store, with limits changed from the defaults.
 func (w *world) over(st query.Store, limit func(*query.Config)) *query.Service {
 	w.t.Helper()
 	qc := query.Defaults()
@@ -141,13 +141,14 @@ func (w *world) over(st query.Store, limit func(*query.Config)) *query.Service {
 	return s
 }
 
-// statements are those that a store was asked.
+// statements are the statements that a store ran.
 type statements struct {
 	mu  sync.Mutex
 	all []store.Asked
 }
 
-// take gives those of some names, or all, and forgets what was asked so far.
+// take returns those with the given names, or all, and forgets everything so
+// far.
 func (s *statements) take(names ...string) []store.Asked {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -156,8 +157,8 @@ func (s *statements) take(names ...string) []store.Asked {
 	return slices.DeleteFunc(all, func(a store.Asked) bool { return len(names) > 0 && !slices.Contains(names, a.Statement) })
 }
 
-// listen puts the service over another store of the world's configuration, and
-// gives the statements that this one is asked.
+// listen puts the service over another store with the world's configuration,
+// and returns the statements that this store runs.
 func (w *world) listen() *statements {
 	w.t.Helper()
 	var s statements
@@ -188,8 +189,9 @@ func (w *world) exec(sql string, args ...any) {
 	w.written.Store(&event.Written{})
 }
 
-// tells lets readers know of each write from now on, as projectors do: only then
-// they ask again how far the tables are, and what an account may see.
+// tells notifies readers of each write from now on, as projectors do: only
+// after a notification do they read again how far the tables are, and what an
+// account may see.
 func (w *world) tells() {
 	w.t.Helper()
 	w.told("CATALOG")
@@ -225,7 +227,7 @@ func (w *world) writeCatalog() {
 	}
 }
 
-// scopeRows are the rows of scope_pairs for a version of a mandate's scope.
+// scopeRows returns the rows of scope_pairs for a version of a mandate's scope.
 func scopeRows(m contracts.MandateID, version uint64, pairs map[contracts.Pair][]contracts.OrderID) (rows []string) {
 	for p, orders := range pairs {
 		rows = append(rows, fmt.Sprintf("(%d, %d, %d, '%s', %s)", m, version, p.Item, p.Site, strings.ReplaceAll(fmt.Sprint(ids(orders)), " ", ", ")))
@@ -255,7 +257,8 @@ func (w *world) insert(r *rand.Rand, n int, after time.Duration) {
 		for capture := range uint16(1 + r.IntN(4)) {
 			base := obsRow{
 				item: 1 + r.Uint64N(6), site: worldSites[r.IntN(len(worldSites))], epoch: w.epoch, seq: w.mark, capture: capture,
-				// hours of the last ten days, a third of them tied to the same few instants
+				// hours of the last ten days, a third of them tied to the same
+				// few instants
 				ms:      w.now.Add(after - time.Duration(r.IntN(240*4))*15*time.Minute).UnixMilli(),
 				outcome: contracts.Outcome(r.IntN(6)), price: -1,
 			}
@@ -270,7 +273,7 @@ func (w *world) insert(r *rand.Rand, n int, after time.Duration) {
 				row := base
 				row.offer, row.price = offer, r.Int64N(100_000)
 				if r.IntN(3) == 0 {
-					row.price = -1 + r.Int64N(3) // none, or one that others ask, too
+					row.price = -1 + r.Int64N(3) // none, or one that occurs elsewhere, too
 				}
 				if r.IntN(3) > 0 {
 					row.shipping = ptr(r.Int64N(4) * 500)

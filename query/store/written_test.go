@@ -10,9 +10,10 @@ import (
 	"preismon/query/store"
 )
 
-// TestCheckpointsThatNobodyWrote: as long as the projectors wrote nothing, the
-// checkpoints are read four times a second; and at each request when they write, when
-// nobody can tell, and when these tables do not hold what was written.
+// TestCheckpointsThatNobodyWrote: while the projectors write nothing, the
+// checkpoints are read four times a second; they are read for each request
+// while projectors write, when that is unknown, and when these tables do not
+// hold what was written.
 func TestCheckpointsThatNobodyWrote(t *testing.T) {
 	w := newWorld(t, 74, 0)
 	var reads atomic.Int64

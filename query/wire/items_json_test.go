@@ -14,8 +14,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestItemsAsJSON: a page of items says what encoding/json says of it, in the same
-// order, whatever its texts are and whether they are there.
+// TestItemsAsJSON: a page of items is what encoding/json writes, in the same
+// order, whatever its texts are and whether they are present.
 func TestItemsAsJSON(t *testing.T) {
 	text := rapid.OneOf(rapid.Just(""), rapid.String(), rapid.StringN(0, 3, 9), rapid.SampledFrom([]string{"a\"b\\c", "\u2028\x7f\x00\n", "Müller & <Söhne>", "bad \xff byte"}))
 	rapid.Check(t, func(rt *rapid.T) {
@@ -44,7 +44,7 @@ func TestItemsAsJSON(t *testing.T) {
 	})
 }
 
-// tokens are those of a JSON text, in order.
+// tokens returns the tokens of a JSON text, in order.
 func tokens(t *rapid.T, text []byte) (all []json.Token) {
 	d := json.NewDecoder(bytes.NewReader(text))
 	for {

@@ -13,13 +13,13 @@ import (
 	"preismon/query/wire"
 )
 
-// request draws any request that can be asked.
+// request draws any valid request.
 func request(t *rapid.T) query.ResultsRequest {
 	text := func(name, form string) string {
 		if rapid.Bool().Draw(t, name+"?") {
 			return ""
 		}
-		return norm.NFC.String(rapid.StringMatching(form).Draw(t, name)) // as each request has it
+		return norm.NFC.String(rapid.StringMatching(form).Draw(t, name)) // as in each decoded request
 	}
 	id := func(name string) uint64 { return rapid.Uint64().Draw(t, name) }
 	flag := func(name string) bool { return rapid.Bool().Draw(t, name) }
@@ -49,7 +49,7 @@ func request(t *rapid.T) query.ResultsRequest {
 	return r
 }
 
-// What a request is told as is read as that request (choices 52).
+// Arguments written for a request decode to that request (choices 52).
 func TestArgumentsOfResultsAreTheInverseOfTheirDecoder(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		want := request(t)
@@ -67,7 +67,7 @@ func TestArgumentsOfResultsAreTheInverseOfTheirDecoder(t *testing.T) {
 	})
 }
 
-// An operation names its parameters without being asked anything.
+// An operation lists its parameters without a request.
 func TestParametersOfAnOperation(t *testing.T) {
 	for name, c := range map[string]struct {
 		op   wire.Operation
@@ -85,7 +85,7 @@ func TestParametersOfAnOperation(t *testing.T) {
 	}
 }
 
-// A number is what JSON Schema says it is: 5.0 is an integer, "5" a text.
+// A number is what JSON Schema says it is: 5.0 is an integer, "5" a string.
 func TestIntegersInArguments(t *testing.T) {
 	for object, want := range map[string]int{`{"limit":5}`: 5, `{"limit":5.0}`: 5, `{"limit":5.00,"itemId":11.0}`: 5} {
 		got, err := wire.DecodeResults(wire.FromArguments([]byte(object)))

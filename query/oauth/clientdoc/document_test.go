@@ -11,7 +11,8 @@ import (
 	"preismon/query/oauth/clientdoc"
 )
 
-// What no client id may be is refused before anything is asked (section 3 of the draft).
+// URLs that may not be client ids are refused before anything is fetched
+// (section 3 of the draft).
 func TestClientIDs(t *testing.T) {
 	w := newWorld(t)
 	f := w.fetcher(func(c *clientdoc.Config, _ *clientdoc.Deps) { c.Ports = append(c.Ports, 443) })
@@ -100,7 +101,7 @@ func TestDocuments(t *testing.T) {
 	}
 }
 
-// A name is bounded, not refused.
+// A long name is shortened, not refused.
 func TestLongName(t *testing.T) {
 	w := newWorld(t)
 	w.answer(func(rw http.ResponseWriter, _ *http.Request) {

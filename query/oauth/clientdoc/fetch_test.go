@@ -38,13 +38,13 @@ func TestFetch(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
-	w.wantHits(1) // nothing else of the document is fetched
+	w.wantHits(1) // nothing else in the document is fetched
 	if seen.Method != "GET" || seen.URL.RequestURI() != "/oauth/client.json?v=1" || seen.Header.Get("Accept") != "application/json" || seen.Header.Get("Accept-Encoding") != "" || seen.Header.Get("Authorization")+seen.Header.Get("Cookie") != "" {
 		t.Errorf("%+v", seen)
 	}
 }
 
-// Answers that are none.
+// Responses that are not documents.
 func TestAnswers(t *testing.T) {
 	w := newWorld(t)
 	for name, c := range map[string]struct {
@@ -82,7 +82,8 @@ func TestAnswers(t *testing.T) {
 	}
 }
 
-// A host that is slow, at the head or in the body, costs no more than the timeout.
+// A host that is slow, in the head or in the body, costs no more than the
+// timeout.
 func TestTimeout(t *testing.T) {
 	w := newWorld(t)
 	short := func(c *clientdoc.Config, _ *clientdoc.Deps) { c.Timeout = 150 * time.Millisecond }
@@ -163,11 +164,11 @@ func TestFailuresAreRemembered(t *testing.T) {
 	w.wantHits(2)
 }
 
-// What is remembered is bounded, and the caller's copy is the caller's.
+// The memory is bounded, and changing a returned document does not change it.
 func TestMemoryIsBounded(t *testing.T) {
 	w := newWorld(t)
 	f := w.fetcher(func(c *clientdoc.Config, _ *clientdoc.Deps) { c.Entries = 2 })
-	for _, path := range []string{"/a", "/b", "/a", "/c", "/a", "/b"} { // c drives out b, which is the least used
+	for _, path := range []string{"/a", "/b", "/a", "/c", "/a", "/b"} { // c evicts b, the least recently used
 		doc, err := f.Fetch(t.Context(), w.id(path))
 		if must(t, err); doc.RedirectURIs[0] != "http://127.0.0.1/cb" {
 			t.Errorf("%v", doc.RedirectURIs)
@@ -177,7 +178,7 @@ func TestMemoryIsBounded(t *testing.T) {
 	w.wantHits(4)
 }
 
-// One domain is asked so often and no more, whatever its hosts are called.
+// Requests to one domain are limited, whatever its hosts are called.
 func TestDomainsAreLimited(t *testing.T) {
 	w := newWorld(t)
 	f := w.fetcher(func(c *clientdoc.Config, _ *clientdoc.Deps) { c.PerMinute = 3 })
@@ -201,7 +202,8 @@ func TestDomainsAreLimited(t *testing.T) {
 	w.wantHits(5)
 }
 
-// Fetches of one id are one, and a caller who leaves does not end it.
+// Concurrent fetches of one id are one fetch, and a caller that leaves does not
+// end it.
 func TestFetchesAreJoined(t *testing.T) {
 	w := newWorld(t)
 	arrived, open := make(chan struct{}, 10), make(chan struct{})
@@ -236,7 +238,8 @@ func TestFetchesAreJoined(t *testing.T) {
 	w.wantHits(1)
 }
 
-// At most so many fetches run at once, and waiting for a turn is not endless.
+// A limited number of fetches run at once, and waiting for one's turn is
+// bounded.
 func TestAtOnce(t *testing.T) {
 	w := newWorld(t)
 	arrived, open := make(chan struct{}), make(chan struct{})

@@ -10,10 +10,10 @@ import (
 	"preismon/query/oauth/clientdoc"
 )
 
-// programs are schemes that are no domain in reverse.
+// programs are schemes that are not reversed domains.
 var programs = []string{"cursor", "vscode", "claude"}
 
-// Where answers may go (line 12 of the OAuth checklist, RFC 8252).
+// Where responses may go (line 12 of the OAuth checklist, RFC 8252).
 func TestValidRedirect(t *testing.T) {
 	for _, uri := range []string{
 		"https://app.example.com/callback", "https://app.example.com", "https://app.example.com/", "https://app.example.com:8443/cb?a=b&c=%2Fd",
@@ -51,7 +51,7 @@ func TestValidRedirect(t *testing.T) {
 	}
 }
 
-// Only schemes that are configured are taken, and none that a browser has.
+// Only configured schemes are accepted, and none that browsers handle.
 func TestSchemes(t *testing.T) {
 	if clientdoc.ValidRedirect("cursor://anysphere.cursor-mcp/oauth/callback", nil) == nil {
 		t.Error("taken without a word of the configuration")
@@ -68,7 +68,7 @@ func TestSchemes(t *testing.T) {
 	}
 }
 
-// Whatever is taken reads the same to a strict reader of URLs.
+// Every accepted URI reads the same to a strict URL parser.
 func FuzzValidRedirect(f *testing.F) {
 	for _, uri := range []string{"https://app.example.com:8443/cb?a=b", "http://127.0.0.1:1/cb", "http://[::1]/", "com.example.app:/cb", "https://a/%2e%2e", "https://a@b/", "javascript:x", "https://a\\b/*#"} {
 		f.Add(uri)

@@ -16,7 +16,7 @@ import (
 	"preismon/query/oauth/clientdoc"
 )
 
-// private are addresses inside of networks, one or more of each range.
+// private are addresses inside networks, one or more of each range.
 var private = []string{
 	"127.0.0.1", "127.8.8.8", "0.0.0.0", "10.0.0.1", "172.16.0.1", "172.31.255.255", "192.168.1.1", "169.254.169.254", "100.64.0.1", "100.127.255.255",
 	"192.0.0.1", "192.0.2.1", "198.18.0.1", "198.51.100.1", "203.0.113.1", "224.0.0.1", "239.255.255.255", "240.0.0.1", "255.255.255.255",
@@ -24,8 +24,8 @@ var private = []string{
 	"2002:7f00:1::1", "2001::1", "2001:db8::1", "fec0::1", "100::1",
 }
 
-// The check that is used when none is given refuses each of them, by the
-// address that a name resolves to (line 20 of the OAuth checklist).
+// The default check refuses each of them, by the address that a name resolves
+// to (line 20 of the OAuth checklist).
 func TestPrivateAddresses(t *testing.T) {
 	w := newWorld(t)
 	for _, a := range private {
@@ -43,12 +43,12 @@ func TestPrivateAddresses(t *testing.T) {
 	w.wantHits(0)
 }
 
-// strict takes the default check, behind the given name server.
+// strict uses the default check, with the given name server.
 func strict(n *names) func(*clientdoc.Config, *clientdoc.Deps) {
 	return func(_ *clientdoc.Config, d *clientdoc.Deps) { d.Control, d.Resolver = nil, n.resolver }
 }
 
-// A mixed answer does not help: each address is checked on its own.
+// Mixed answers do not help: each address is checked separately.
 func TestMixedAddresses(t *testing.T) {
 	w := newWorld(t)
 	n := serveNames(t, []string{"10.0.0.1", "127.0.0.1", "::1"})
@@ -61,8 +61,8 @@ func TestMixedAddresses(t *testing.T) {
 
 var errNotDialled = errors.New("a public address; this test goes no further")
 
-// A name that is public when it is checked and private when it is dialled
-// gets nowhere: the name is resolved once, and what is checked is dialled.
+// A name that is public when it is checked and private when it is dialled gets
+// nowhere: the name is resolved one time, and the checked address is dialled.
 func TestRebinding(t *testing.T) {
 	w := newWorld(t)
 	n := serveNames(t, []string{"8.8.8.8"}, []string{"127.0.0.1"})
@@ -103,8 +103,8 @@ func TestPortsAreChecked(t *testing.T) {
 	wantFault(t, "port", err, fault.Invalid)
 }
 
-// A proxy of the environment would dial unchecked. It is read once a process,
-// so all tests here run with one that answers nobody.
+// A proxy from the environment would dial unchecked. It is read one time per
+// process, so all tests here run with a proxy that answers no one.
 func TestMain(m *testing.M) {
 	for _, name := range []string{"HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy"} {
 		os.Setenv(name, "http://127.0.0.1:1")

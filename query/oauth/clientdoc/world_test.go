@@ -24,8 +24,8 @@ import (
 	"preismon/query/oauth/clientdoc"
 )
 
-// names is a name server on loopback. It answers A questions about any name
-// by the addresses of the list, one list a question, the last one for good.
+// names is a name server on loopback. It answers A queries for any name with
+// the addresses of the lists, one list per query; the last list is repeated.
 type names struct {
 	resolver *net.Resolver
 	mu       sync.Mutex
@@ -74,8 +74,8 @@ func resource(a netip.Addr) dnsmessage.ResourceBody {
 	return &dnsmessage.AAAAResource{AAAA: a.As16()}
 }
 
-// next gives the addresses of the type out of the list whose turn it is. A
-// and AAAA questions come in pairs; the A question takes the list.
+// next returns the addresses of the type in the current list. A and AAAA
+// queries come in pairs; the A query moves to the next list.
 func (n *names) next(kind dnsmessage.Type) (of []string) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -136,7 +136,7 @@ func newWorld(t *testing.T) *world {
 	return w
 }
 
-// anywhere stands for the strict check in tests that want to be served.
+// anywhere replaces the strict check in tests that expect to be served.
 func anywhere(string, string, syscall.RawConn) error { return nil }
 
 func (w *world) fetcher(set ...func(*clientdoc.Config, *clientdoc.Deps)) *clientdoc.Fetcher {
@@ -154,7 +154,7 @@ func (w *world) fetcher(set ...func(*clientdoc.Config, *clientdoc.Deps)) *client
 
 func (w *world) pass(d time.Duration) { w.now.Add(int64(d)) }
 
-// id is that of a client at the host of the world.
+// id returns the id of a client at the host of the world.
 func (w *world) id(path string) string { return w.at(host, path) }
 
 func (w *world) at(name, path string) string {
@@ -163,7 +163,7 @@ func (w *world) at(name, path string) string {
 
 type object map[string]any
 
-// document is a good one, changed.
+// document returns a valid document with changes.
 func (w *world) document(id string, change object) string {
 	o := object{"client_id": id, "client_name": "Example", "redirect_uris": []string{"http://127.0.0.1/cb", "https://client.example.com/cb"}, "token_endpoint_auth_method": "none", "grant_types": []string{"authorization_code", "refresh_token"}}
 	for k, v := range change {
@@ -176,7 +176,7 @@ func (w *world) document(id string, change object) string {
 	return string(b)
 }
 
-// serve answers by a good document after header was set.
+// serve answers with a valid document after calling header.
 func (w *world) serve(header func(http.Header)) {
 	w.answer(func(rw http.ResponseWriter, r *http.Request) {
 		rw.Header().Set("Content-Type", "application/json")

@@ -14,7 +14,7 @@ import (
 )
 
 // step is a key, or "type " and a text, and what has the focus after it: the
-// name of a field, and its value where several have that name.
+// name of a field, and its value where several fields have that name.
 type step = []string
 
 type walk struct {
@@ -24,9 +24,9 @@ type walk struct {
 	Wants string `json:"wants"` // the URL where it ends
 }
 
-// A real browser shows each page in both languages, light and dark, on a
-// phone and on a desk; axe finds nothing, the policy stops nothing of ours,
-// and the keyboard is enough for all (OAUTH-03c).
+// A real browser shows each page in both languages, light and dark, on a phone
+// and on a desktop; axe finds nothing, the policy blocks nothing of ours, and
+// the keyboard is enough for everything (OAUTH-03c).
 func TestInBrowser(t *testing.T) {
 	onward := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
 	defer onward.Close()
@@ -45,7 +45,8 @@ func TestInBrowser(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	// A form that comes back is answered by the place that /then/ names, with what it said.
+	// A submitted form is answered from the place that /then/ names, with its
+	// values.
 	mux.HandleFunc("POST /then/", func(w http.ResponseWriter, r *http.Request) {
 		_ = r.ParseForm()
 		to, _ := url.PathUnescape(strings.TrimPrefix(r.URL.EscapedPath(), "/then/"))
@@ -91,7 +92,7 @@ func TestInBrowser(t *testing.T) {
 		{"allow", own, toAllow, end + decided("allow")},
 		{"deny", own, []step{{"", "BODY"}, {"Tab", "decision", "switch"}, {"Tab", "decision", "allow"}, {"Tab", "decision", "deny"}, {"Space"}}, end + decided("deny")},
 		{"switch account", own, []step{{"Tab", "decision", "switch"}, {"Enter"}}, end + decided("switch")},
-		// The answer is a redirect, which Chromium holds against form-action.
+		// The answer is a redirect, which Chromium checks against form-action.
 		{"to a program on this computer", consent("walk-loopback", client.URL+"/cb", client.URL+"/cb"), toAllow, client.URL + "/cb?" + decided("allow")},
 		{"to a website that sends on", consent("walk-onward", "https://client.example.com/cb", client.URL+"/onward"), toAllow, onward.URL + "/"},
 	}

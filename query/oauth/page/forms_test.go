@@ -11,7 +11,7 @@ import (
 	"preismon/query/oauth/page"
 )
 
-// fields gives what a page's form would send, without its buttons.
+// fields returns what a page's form would send, without its buttons.
 func fields(doc *html.Node) map[string]string {
 	sent := map[string]string{}
 	for _, in := range all(doc, "input") {
@@ -21,7 +21,7 @@ func fields(doc *html.Node) map[string]string {
 	return sent
 }
 
-// decisions gives the values that a page's buttons send, in order.
+// decisions returns the values that a page's buttons send, in order.
 func decisions(doc *html.Node) (values []string) {
 	for _, b := range all(doc, "button") {
 		if name, _ := attr(b, "name"); name == page.FieldDecision {
@@ -102,8 +102,8 @@ const (
 	stays      = "For up to 30 days, until access is revoked."
 )
 
-// A person is told who asks, where the answer goes, who they are logged in
-// as, and what is granted (line 18 of the OAuth checklist, OAUTH-03c).
+// The page shows who requests access, where the answer goes, who is logged in,
+// and what is granted (line 18 of the OAuth checklist, OAUTH-03c).
 func TestConsent(t *testing.T) {
 	for _, c := range []struct {
 		page  string
@@ -132,7 +132,7 @@ func TestConsent(t *testing.T) {
 		if diff := cmp.Diff([]string{page.SwitchAccount, page.Allow, page.Deny}, decisions(doc)); diff != "" {
 			t.Error(diff)
 		}
-		for n := range doc.Descendants() { // Enter of the login before must not consent
+		for n := range doc.Descendants() { // the Enter key of the login before must not consent
 			if _, focus := attr(n, "autofocus"); focus {
 				t.Errorf("%s: %s takes the focus", c.page, n.Data)
 			}

@@ -61,7 +61,8 @@ func TestHeaders(t *testing.T) {
 	}
 }
 
-// The pages find their style sheet wherever the service is below its host.
+// The pages find their style sheet at whatever path of its host the service is
+// mounted.
 func TestStyleBelowAPath(t *testing.T) {
 	for _, at := range []string{"https://prices.example.com", "https://example.com/prices", "https://example.com/a/b"} {
 		for _, path := range []string{"/oauth/authorize", "/oauth/authorize/login", "/oauth/authorize/consent"} {
@@ -93,7 +94,7 @@ func TestStyle(t *testing.T) {
 	if strings.Contains(body, "url(") || strings.Contains(body, "@import") || strings.Contains(body, "@font-face") || !strings.Contains(body, "prefers-color-scheme: dark") || !strings.Contains(body, ":focus-visible") {
 		t.Error("the style sheet fetches something, or lacks something")
 	}
-	for _, path := range []string{page.StylePath, page.StylePath + "?v=another"} { // of another build: not to be kept as this one's
+	for _, path := range []string{page.StylePath, page.StylePath + "?v=another"} { // from another build: not cached as this one's
 		if w := get(path); w.Body.String() != body || w.Header().Get("Cache-Control") != "no-cache" || w.Header().Get("ETag") == "" {
 			t.Errorf("%s: %v", path, w.Header())
 		}

@@ -13,7 +13,7 @@ import (
 	"preismon/query/oauth/page"
 )
 
-// Each page has what a screen reader needs, a form only goes where the caller
+// Each page has what a screen reader needs, a form goes only where the caller
 // says, and nothing is run or fetched but our style sheet.
 func TestMarkup(t *testing.T) {
 	for name, p := range pages {
@@ -65,7 +65,7 @@ func TestMarkup(t *testing.T) {
 	}
 }
 
-// What a page cannot say in full is not shown at all.
+// A page that cannot show something in full is not shown at all.
 func TestUnsayable(t *testing.T) {
 	good := page.Consent{Form: form, ClientName: "x", RedirectURI: "https://app.example.com/cb", Account: "a", Scopes: []string{"mcp"}}
 	with := func(change func(*page.Consent)) page.Page {
@@ -121,7 +121,8 @@ func TestProblems(t *testing.T) {
 	}
 }
 
-// What strangers say is text, of one line, that stays in its place.
+// Texts from strangers are shown as text, on one line, and cannot leave their
+// place.
 func TestStrangersAreText(t *testing.T) {
 	evil := "<script>alert(1)</script>\"' onclick=x \u202e\u200b\U000E0041\x00\xff{{.}}"
 	for name, p := range map[string]page.Page{
@@ -144,7 +145,8 @@ func TestStrangersAreText(t *testing.T) {
 	}
 }
 
-// Names are cut at their end, hosts at their front: the end says whose they are.
+// Names are cut at their end, hosts at their front: the end of a host shows
+// whose it is.
 func TestLongTexts(t *testing.T) {
 	doc := parse(t, render(t, page.Consent{
 		Form: form, ClientName: strings.Repeat("n", 61), ClientHost: strings.Repeat("h", 80) + ".example.com", Account: strings.Repeat("a", 61),

@@ -13,7 +13,8 @@ import (
 
 var form = page.Form{Action: "/oauth/login", Transaction: "t-1"}
 
-// pages are one of each sort and state, for tests that look at all.
+// pages has one page of each kind and state, for tests that look at all of
+// them.
 var pages = map[string]page.Page{
 	"login":              page.Login{Form: form},
 	"login-client":       page.Login{Form: form, ClientName: "Claude Code"},
@@ -30,7 +31,7 @@ var pages = map[string]page.Page{
 	"problem-often":      page.Problem{Reason: page.TooManyRequests, Wait: 200 * time.Second},
 }
 
-// render gives the answer to a browser that wants a language.
+// render returns the answer to a browser that prefers a language.
 func render(t *testing.T, p page.Page, accept ...string) *httptest.ResponseRecorder {
 	t.Helper()
 	r := httptest.NewRequest("GET", "/oauth/authorize", nil)
@@ -48,7 +49,7 @@ func parse(t *testing.T, w *httptest.ResponseRecorder) *html.Node {
 	return doc
 }
 
-// all gives the elements with a name.
+// all returns the elements with a name.
 func all(doc *html.Node, name string) (found []*html.Node) {
 	for n := range doc.Descendants() {
 		if n.Type == html.ElementNode && n.Data == name {
@@ -58,7 +59,7 @@ func all(doc *html.Node, name string) (found []*html.Node) {
 	return found
 }
 
-// attr gives an attribute, and whether there is one.
+// attr returns an attribute, and whether it is present.
 func attr(n *html.Node, name string) (string, bool) {
 	for _, a := range n.Attr {
 		if a.Key == name {
@@ -68,7 +69,8 @@ func attr(n *html.Node, name string) (string, bool) {
 	return "", false
 }
 
-// text is what is read of an element, blanks as one.
+// text returns the text of an element as it is read, with runs of blanks as
+// one.
 func text(n *html.Node) string {
 	var b strings.Builder
 	for d := range n.Descendants() {

@@ -17,7 +17,7 @@ import (
 	"preismon/query/table/reread"
 )
 
-// nested has what records have, one within the other.
+// nested has every kind of value that records have, nested in one another.
 type nested struct {
 	ID    string       `json:"id"`
 	At    *string      `json:"at" column:"instant"`
@@ -48,7 +48,7 @@ type inner struct {
 	N    int     `json:"n"`
 }
 
-// Records of any nesting are in Arrow and Parquet what they are in JSON, also
+// Records of any nesting are the same in Arrow and Parquet as in JSON, also
 // over several batches.
 func TestNestedRecords(t *testing.T) {
 	columns := query.RecordColumns[nested]()
