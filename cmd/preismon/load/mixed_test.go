@@ -15,18 +15,18 @@ import (
 	"preismon/ingest/market"
 )
 
-// clients are how many ask at once.
+// clients is how many send requests at once.
 const clients = 200
 
-// mix is how often each kind is asked for, about as real clients do.
+// mix weights the kinds of requests roughly as real clients send them.
 var mix = slices.Concat(
 	slices.Repeat([]string{page}, 6), slices.Repeat([]string{tool}, 4), slices.Repeat([]string{sites, latest, history}, 3),
 	slices.Repeat([]string{stream, download}, 2), []string{sums, moved, login},
 )
 
 // TestLoad: many clients of mixed kinds, of all mandates, on two nodes: none
-// gets an error but one that says when to come again and is obeyed: a 429, or
-// one login in a hundred at most a 503. Every answer is the whole truth.
+// gets an error except one that says when to retry and is obeyed: a 429, or for
+// at most one login in a hundred a 503. Every answer is the whole truth.
 func TestLoad(t *testing.T) {
 	testserver.Full(t, "load")
 	e := newEstate(t, market.Config{Seed: 9, Scale: 0.3}, 24*time.Hour)
@@ -80,7 +80,7 @@ func TestLoad(t *testing.T) {
 			t.Errorf("%s: every one of %d answers ended early", kind, n)
 		}
 	}
-	if busy, logins := m.limited[login], len(m.took[login]); busy*5 > logins { // none on a quiet machine; one hashes as many as its processors can
+	if busy, logins := m.limited[login], len(m.took[login]); busy*5 > logins { // none on a quiet machine; a node hashes as many at once as its processors can
 		t.Errorf("%d logins were put off, and %d answered: more than one in five", busy, logins)
 	}
 	for _, c := range accounts {
@@ -89,9 +89,9 @@ func TestLoad(t *testing.T) {
 	e.settle(nodes[0], quiet)
 }
 
-// TestFairness: the pages of a small customer beside a large one, whose three
-// accounts read as much as they are let; for as long as it takes the large one
-// to read some streams to their ends, however slow the machine.
+// TestFairness: the pages of a small customer next to a large one, whose three
+// accounts read as much as they may; for as long as the large one needs to read
+// some streams to their ends, however slow the machine is.
 func TestFairness(t *testing.T) {
 	testserver.Full(t, "load")
 	e := newEstate(t, market.Config{Seed: 10, Scale: 0.5}, 48*time.Hour)
