@@ -121,7 +121,7 @@ func TestFairness(t *testing.T) {
 		c.learn(t)
 	}
 	for _, c := range heavy {
-		for range 16 { // twice as many as it has places
+		for range 16 { // twice as many as an account has places
 			running.Go(func() {
 				for ctx.Err() == nil {
 					r := c.send(ctx, stream)
@@ -129,7 +129,7 @@ func TestFairness(t *testing.T) {
 						m.add(r)
 					}
 					if r.status == http.StatusTooManyRequests {
-						pause(ctx, 300*time.Millisecond) // it does not obey
+						pause(ctx, 300*time.Millisecond) // it ignores Retry-After
 					}
 				}
 			})
@@ -156,7 +156,8 @@ func pause(ctx context.Context, d time.Duration) {
 	}
 }
 
-// share is the time that so large a part of the requests needed at most.
+// share returns the time within which the given part of the requests was
+// answered.
 func share(sorted []time.Duration, part float64) time.Duration {
 	if len(sorted) == 0 {
 		return 0
@@ -164,11 +165,11 @@ func share(sorted []time.Duration, part float64) time.Duration {
 	return sorted[min(len(sorted)-1, int(part*float64(len(sorted))))].Round(100 * time.Microsecond)
 }
 
-// measures are what became of many requests.
+// measures are the results of many requests.
 type measures struct {
 	mu            sync.Mutex
 	took          map[string][]time.Duration // of answers, by kind
-	limited       map[string]int             // put off: 429, and 503 of a login
+	limited       map[string]int             // told to retry: 429, and 503 for a login
 	early         map[string]int             // of the answers, those that ended at the soft deadline
 	total, failed int
 }
@@ -194,8 +195,8 @@ func (m *measures) add(r reply) {
 	}
 }
 
-// later tells whether the service says to come again: the limit of an account
-// is used up, or more people log in than it can check passwords of.
+// later reports whether the service says to retry later: the limit of an
+// account is used up, or more people log in than it can check passwords for.
 func (r *reply) later() bool {
 	return r.status == http.StatusTooManyRequests || r.kind == login && r.status == http.StatusServiceUnavailable
 }
