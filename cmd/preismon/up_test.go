@@ -239,8 +239,8 @@ func (d *demoTest) sharing(t *testing.T) {
 	}
 }
 
-// refused: an administrative account gets what a wrong password gets (AUTH-04,
-// AUTH-T7e).
+// refused: an administrative account gets the same answer as a wrong password
+// (AUTH-04, AUTH-T7e).
 func (d *demoTest) refused(t *testing.T) {
 	admin, anna := d.account(t, "admin"), d.account(t, "anna")
 	answers := map[string]string{}
@@ -273,8 +273,8 @@ func (d *demoTest) refused(t *testing.T) {
 	}
 }
 
-// rows: currencies with no, two and three digits, and outcomes without a
-// price, are told apart (GEN-G5).
+// rows: currencies with no, two and three decimals, and outcomes without a
+// price, are distinguished (GEN-G5).
 func (d *demoTest) rows(t *testing.T) {
 	to := time.Now().UTC()
 	currencies, without := map[string]int{}, map[string]int{}
@@ -332,8 +332,9 @@ func (d *demoTest) admin(t *testing.T) {
 	}
 }
 
-// again: Ctrl-C loses nothing and takes seconds; the next start is quick,
-// fills the time between, and doubles nothing. Tokens outlive it.
+// again: stopping with Ctrl-C loses nothing and takes seconds; the next start
+// is quick, fills the time in between, and duplicates nothing. Tokens stay
+// valid.
 func (d *demoTest) again(t *testing.T) {
 	c := d.client(t, "anna")
 	runtime, err := embedded.ReadRuntime(d.up.DataDir)
@@ -364,7 +365,7 @@ func (d *demoTest) again(t *testing.T) {
 	}
 	time.Sleep(2 * time.Second) // a gap to fill
 
-	// On the same address, so that the token is still one of this issuer.
+	// At the same address, so that the token still has the right issuer.
 	u := startUp(t, append([]string{"--data-dir", d.up.DataDir, "--listen", strings.TrimPrefix(d.up.URL, "http://")}, demoArgs...)...)
 	t.Logf("ready again after %v", u.Ready)
 	if u.Ready > 30*time.Second { // 1 to 2 s on a quiet machine
