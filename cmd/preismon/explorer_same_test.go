@@ -207,7 +207,7 @@ func (s explorerSaid) compareFiles(t *testing.T, rows []explorerRow) {
 	}
 }
 
-// compareTables checks that the files that the page made of what it shows, CSV
+// compareTables checks that the files built by the page from what it shows, CSV
 // and Parquet, have these names and the same content.
 func compareTables(t *testing.T, tables [][]savedFile, names ...string) {
 	t.Helper()

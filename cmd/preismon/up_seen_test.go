@@ -135,8 +135,8 @@ func (d *demoTest) due(from, to time.Time, pairs map[contracts.Pair]bool) []seen
 	return sorted(all)
 }
 
-// decimalText formats an amount in main units with all the decimals that ISO
-// 4217 gives its currency.
+// decimalText formats an amount in main units, with all the decimals that its
+// currency has in ISO 4217.
 func decimalText(minor int64, currency string) string {
 	n := map[string]int{"EUR": 2, "JPY": 0, "KWD": 3}[currency]
 	text := fmt.Sprintf("%0*d", n+1, minor)

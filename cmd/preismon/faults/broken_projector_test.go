@@ -21,8 +21,8 @@ import (
 	"preismon/projector/clickhouse"
 )
 
-// connFunc makes a function a connection: broken projectors are built from what
-// they do with theirs.
+// connFunc is a function used as a connection: a broken projector differs from
+// a correct one in what it does with its connection.
 
 type connFunc func(ctx context.Context, q ch.Query) error
 

@@ -1,10 +1,10 @@
 // Package faults breaks what can break while producers publish and customers
-// read, and proves that nothing was lost or duplicated, shown to another
-// mandate, or half a file mistaken for a whole one. Servers and roles are real
-// processes, with a proxy of ours between any two of them. rows_test.go lists
-// which fault proves which row of the matrix of faults; what must always hold
-// (I1 to I9) is in checker_test.go, answer_test.go, tokens_test.go and
-// bounds_test.go.
+// read, and proves that nothing was lost, duplicated or shown to another
+// mandate, and that no half file was mistaken for a whole one. Servers and
+// roles are real processes, with a proxy of ours between any two of them.
+// rows_test.go lists which fault proves which row of the matrix of faults; what
+// must always hold (I1 to I9) is in checker_test.go, answer_test.go,
+// tokens_test.go and bounds_test.go.
 //
 // `go test` runs the core faults, some of the others at random, and a
 // composition of some. -fault.for or PREISMON_FAULTS, as in 15m, requests a
