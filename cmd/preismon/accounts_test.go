@@ -10,8 +10,8 @@ import (
 
 // changeAccounts: a colleague is added, granted, disabled and enabled again by
 // commands that show the change first; nothing changes without a yes, and no
-// login belongs to two mandates. "Our shop" was imported by the given
-// arguments, and "Their shop" now is too.
+// login belongs to two mandates. "Our shop" was imported with the arguments
+// imported; "Their shop" is now imported the same way.
 func changeAccounts(t *testing.T, u *upProcess, imported []string) {
 	const other = "something quite different"
 	theirs := slices.Clone(imported)

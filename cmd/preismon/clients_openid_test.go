@@ -52,8 +52,8 @@ func (c *clientsTest) openidClient(t *testing.T) {
 	got.Rotation.Sites = ""
 	want := report{
 		SameMetadata: true, // OAUTH-02
-		// OAUTH-01c: one reuse within the grace, and none after it. A reuse
-		// then ends the whole family (RFC 9700, 4.14.2).
+		// OAUTH-01c: a token may be reused once within the grace, and never
+		// after it. A later reuse ends the whole family (RFC 9700, 4.14.2).
 		Rotation:   rotation{"mcp offline_access", 4, 200, "", "invalid_grant", "invalid_grant"},
 		Revocation: revocation{200, 401, "invalid_grant", nil},
 		// OAUTH-01a, OAUTH-01b: the library checks iss (RFC 9207); the server

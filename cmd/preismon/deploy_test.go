@@ -90,8 +90,8 @@ func orchestrated(t *testing.T) (all []deployed) {
 			}
 			for _, c := range append(o.Spec.Template.Spec.Containers, o.Spec.JobTemplate.Spec.Template.Spec.Containers...) {
 				for _, a := range c.Args {
-					// As Kubernetes replaces it; the config map has the same
-					// name.
+					// Expanded as Kubernetes does it; the config map has the
+					// same name.
 					roles[o.Metadata.Name] = append(roles[o.Metadata.Name], strings.ReplaceAll(a, "$(POD_NAME)", o.Metadata.Name+"-29000000-x7k2p"))
 				}
 			}

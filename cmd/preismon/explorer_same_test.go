@@ -74,8 +74,8 @@ func resultsOf(t *testing.T, out string) (rows []json.RawMessage) {
 }
 
 // compareCommands runs what the page offers for copying: the curl command, the
-// client's and the call of the tool return the same rows. Newer rows may arrive
-// in between: then those of a pair are newer.
+// client's and the call of the tool return the same rows. The newest rows may
+// be followed by others in between: then those of a pair are newer.
 func (s explorerSaid) compareCommands(t *testing.T, d *demoTest, token string) {
 	t.Helper()
 	p, agent := d.person(t, "PREISMON_TOKEN="+token), d.agent(t, "anna")
@@ -229,7 +229,7 @@ func compareTables(t *testing.T, tables [][]savedFile, names ...string) {
 			}
 			columns = append(columns, c)
 		}
-		var file []byte // passed through as Latin-1
+		var file []byte // received as Latin-1
 		for _, r := range forms[1].Text {
 			file = append(file, byte(r))
 		}

@@ -39,7 +39,8 @@ func TestMain(m *testing.M) {
 	if os.Getenv(commandVariable) == "" {
 		os.Exit(m.Run())
 	}
-	// The pipe at 3 is closed when the test process ends, however it ends.
+	// The pipe at file descriptor 3 is closed when the test process ends,
+	// however it ends.
 	syscall.CloseOnExec(3)
 	go func() {
 		_, _ = os.NewFile(3, "test process").Read(make([]byte, 1))

@@ -28,8 +28,8 @@ func waitFor(t *testing.T, what string, ok func() bool) {
 // products, a mandate and a login of its own.
 var onOneUp = map[string]func(*testing.T, *upProcess){"files": importFiles, "guesses": importGuesses, "texts in NFC": textsInNFC}
 
-// TestImportFiles imports files with people's own columns into an up, and runs
-// the other tests on it.
+// TestImportFiles imports people's files into an up, and runs the other tests
+// on it.
 func TestImportFiles(t *testing.T) {
 	t.Parallel()
 	u := startUp(t)

@@ -175,7 +175,7 @@ func TestImport(t *testing.T) {
 	if !slices.Equal(got, want) || len(items) != 1 {
 		t.Errorf("rows of the EAN, of %d items:\n%s\nwant\n%s", len(items), strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
-	// The wrong EAN is not stored, but its product is there.
+	// The wrong EAN is not treated as an EAN, but its product is there.
 	for _, ean := range []string{"4006381333932"} {
 		if status, body := c.get("/v1/items", url.Values{"ean": {ean}}); status == http.StatusOK && !strings.Contains(string(body), `"data":[]`) {
 			t.Errorf("an item with the EAN %s of a wrong check digit: %s", ean, body)

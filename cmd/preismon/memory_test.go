@@ -166,8 +166,8 @@ func (m *memoryTest) largeOrder() {
 	}
 }
 
-// largeRepair: a hundred mandates see all of 40,000 rows, and all of these have
-// an unknown outcome.
+// largeRepair: a hundred mandates see all of 40,000 rows, and for all of these
+// it is uncertain whether they were written.
 func (m *memoryTest) largeRepair() {
 	const mandates, items, sites, rounds = 100, 500, 10, 8
 	m.publish(func(yield func(event.Payload) bool) {

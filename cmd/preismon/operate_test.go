@@ -125,7 +125,7 @@ func (o *operate) deadLetters(t *testing.T) {
 	o.publish("observations.elsewhere", lost, func(s string) string { return s })
 	o.publish(old.Subject(), old, func(s string) string { return strings.Replace(s, `"kind"`, "\"k\x1b[2Jind\"", 1) })
 	applied(t, o.up)
-	// An older program would have made this one a dead letter.
+	// As if an older program had made this one a dead letter.
 	body, err := event.Encode(old)
 	must(t, err)
 	if _, err := o.bus.js.PublishMsg(t.Context(), &nats.Msg{Subject: event.DeadLetterSubject(event.StreamObservations), Data: body, Header: nats.Header{

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// The garbage collector's goal is never below what reads may hold: it follows
-// what they do hold up and down.
+// The garbage collector's goal is never below what reads may hold: it rises and
+// falls with what they do hold.
 func TestMemoryGoalFollowsReads(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())

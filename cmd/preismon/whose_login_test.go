@@ -15,8 +15,8 @@ import (
 
 // whoseLogin: an account published with the login of another, bypassing the
 // publisher, becomes a dead letter with that reason; the rightful account can
-// still log in, also after it was published again and all tables were rebuilt
-// which rebuilt checks. When the rightful account is disabled, the login is
+// still log in, also after it was published again and, as rebuilt checks, after
+// all tables were rebuilt. When the rightful account is disabled, the login is
 // free.
 func whoseLogin(t *testing.T, u *upProcess) (rebuilt func()) {
 	t.Helper()

@@ -10,8 +10,8 @@ import (
 	"preismon/contracts/event"
 )
 
-// TestPartition has values that must never change: they decide where the data
-// of every installation with several partitions is.
+// TestPartition has values that must never change: they determine where every
+// installation with several partitions keeps its data.
 func TestPartition(t *testing.T) {
 	for _, c := range []struct {
 		subject                       string

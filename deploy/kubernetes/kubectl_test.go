@@ -116,7 +116,8 @@ const noKubectlVariable = "PREISMON_TEST_NO_KUBECTL"
 
 // TestKubectl: the commands of the how-tos run as written, up to the dry run
 // against a server that has what they have created by then; and kubectl builds
-// what the kustomize library builds, which TestHowTo uses everywhere.
+// the same as the kustomize library, with which TestHowTo builds on every
+// machine.
 func TestKubectl(t *testing.T) {
 	testserver.Full(t, "a kubectl")
 	program, err := exec.LookPath("kubectl")

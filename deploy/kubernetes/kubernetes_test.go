@@ -155,8 +155,9 @@ func TestRestricted(t *testing.T) {
 
 func is(b *bool) bool { return b != nil && *b }
 
-// TestRolling: a node that stops first receives no more requests, and is then
-// waited for; a node that starts receives requests when it is ready.
+// TestRolling: a node that is stopped receives no more requests before it
+// stops, and is waited for; a node that starts receives requests when it is
+// ready.
 func TestRolling(t *testing.T) {
 	for _, w := range rendered(t, "base").workloads {
 		if !w.stays() {
