@@ -120,7 +120,7 @@ func TestIDs(t *testing.T) {
 			t.Errorf("%s: %v", text, err)
 		}
 	}
-	// Stable over time, and the parts do not run into each other.
+	// Derived ids never change, and their parts are not simply concatenated.
 	if id := contracts.DeriveID[contracts.ItemID]("site", "key"); id != contracts.DeriveID[contracts.ItemID]("site", "key") || id == contracts.DeriveID[contracts.ItemID]("sitek", "ey") || id == 0 || id>>63 != 0 {
 		t.Errorf("derived %d", id)
 	}
@@ -148,7 +148,7 @@ func TestProductNumbers(t *testing.T) {
 			t.Errorf("ASIN %q: %v", text, !want)
 		}
 	}
-	// Of the ten last digits exactly one is right.
+	// Exactly one of the ten last digits is right.
 	rapid.Check(t, func(t *rapid.T) {
 		stem := rapid.StringMatching(`[0-9]{7}|[0-9]{11,13}`).Draw(t, "stem")
 		right := 0
@@ -167,7 +167,8 @@ func TestFlagsKeepWhatWasObserved(t *testing.T) {
 	for in, want := range map[string]contracts.Flag{
 		// FLD-02c: true and false are both kept.
 		`{"isPrime":true}`: contracts.FlagTrue, `{"isPrime":false}`: contracts.FlagFalse,
-		// FLD-02d: missing, null and what is no Boolean are unknown, not false.
+		// FLD-02d: missing, null and values that are not Booleans are unknown,
+		// not false.
 		`{}`: contracts.FlagUnknown, `{"isPrime":null}`: contracts.FlagUnknown, `{"isPrime":"true"}`: contracts.FlagUnknown, `{"isPrime":1}`: contracts.FlagUnknown,
 		`{"isPrime":0}`: contracts.FlagUnknown, `{"isPrime":[true]}`: contracts.FlagUnknown, `{"isPrime":{"a":true}}`: contracts.FlagUnknown,
 	} {
@@ -199,7 +200,7 @@ func TestRatings(t *testing.T) {
 			t.Errorf("%s: %d tenths, want %d", text, got, want)
 		}
 	}
-	// FLD-04c: missing, malformed and out of range is no rating.
+	// FLD-04c: a missing, malformed or out-of-range rating is no rating.
 	for _, text := range []contracts.Rating{"", "abc", "-0.1", "5.1", "5.0000001", "NaN", "nan", "Inf", "-inf", "infinity", "0x1p2", "1_0", "4,3", " 4", "4 ", "4/5", "1e999", "--1"} {
 		if got := text.Tenths(); got != contracts.NoRating {
 			t.Errorf("%q: %d tenths", text, got)

@@ -9,7 +9,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestWindowDays names the days that clocks make special: RES-02a, RES-02b.
+// TestWindowDays covers the days on which clocks change or dates are special:
+// RES-02a, RES-02b.
 func TestWindowDays(t *testing.T) {
 	for _, c := range []struct {
 		zone, from, to string
@@ -26,7 +27,7 @@ func TestWindowDays(t *testing.T) {
 		{"Asia/Beirut", "2022-03-27", "2022-03-27", 23 * time.Hour},       // midnight is skipped
 		{"America/Havana", "2023-11-05", "2023-11-05", 25 * time.Hour},    // 00:xx comes twice
 		{"America/St_Johns", "2010-11-06", "2010-11-06", 25 * time.Hour},  // at 00:01 of the 7th the clocks go back to 23:01
-		{"America/St_Johns", "2010-11-07", "2010-11-07", 25 * time.Hour},  // and so the 7th begins a minute before that
+		{"America/St_Johns", "2010-11-07", "2010-11-07", 25 * time.Hour},  // so the 7th begins a minute before that
 		{"Pacific/Apia", "2011-12-29", "2011-12-31", 48 * time.Hour},      // the 30th does not exist
 		{"Australia/Lord_Howe", "2026-04-05", "2026-04-05", 24*time.Hour + 30*time.Minute},
 	} {
@@ -42,8 +43,8 @@ func TestWindowDays(t *testing.T) {
 	}
 }
 
-// TestDaysAreWhole: a day begins with its first instant and the next begins
-// one millisecond after it ends, in any zone: RES-02a, RES-02b.
+// TestDaysAreWhole: a day begins at its first instant, and the next begins one
+// millisecond after it ends, in any zone: RES-02a, RES-02b.
 func TestDaysAreWhole(t *testing.T) {
 	zones := []string{"UTC", "Europe/Berlin", "America/Sao_Paulo", "America/Havana", "Asia/Beirut", "Australia/Lord_Howe", "America/Asuncion", "Asia/Tehran", "Pacific/Chatham", "Africa/Cairo"}
 	rapid.Check(t, func(t *rapid.T) {
@@ -90,7 +91,7 @@ func TestBadBounds(t *testing.T) {
 	}
 }
 
-// TestGoodBounds: what RFC 3339 allows is taken (RES-P08a).
+// TestGoodBounds: what RFC 3339 allows is accepted (RES-P08a).
 func TestGoodBounds(t *testing.T) {
 	for _, s := range []string{
 		"2026-11-20T05:00:00Z", "2026-11-20t05:00:00z", "2026-11-20T05:00:00.000000Z", "2026-11-20T06:00:00+01:00", "2026-11-19T05:01:00-23:59", "2026-11-20T05:00:00-00:00",
@@ -101,8 +102,8 @@ func TestGoodBounds(t *testing.T) {
 	}
 }
 
-// TestBoundsAreNeverOpen: an open end is the zero time, so no text may stand
-// for it, or a limit on the window would not hold (RES-04c, LIM-10).
+// TestBoundsAreNeverOpen: an open end is the zero time, so no text may parse as
+// it; otherwise a limit on the window would not hold (RES-04c, LIM-10).
 func TestBoundsAreNeverOpen(t *testing.T) {
 	for _, s := range []string{
 		"0001-01-01", "0001-12-31", "0001-01-01T00:00:00Z", "0001-01-01T01:00:00+01:00", "0000-12-31T23:00:00-01:00", "0001-01-01T00:00:00.0009Z",
@@ -125,7 +126,7 @@ func TestBoundsAreNeverOpen(t *testing.T) {
 }
 
 // TestBoundsRoundInward: captures have whole milliseconds, so a finer bound
-// takes in neither one more nor one less.
+// includes neither one more nor one less.
 func TestBoundsRoundInward(t *testing.T) {
 	from, _ := contracts.ParseLower("2026-01-01T00:00:00.0001Z", time.UTC)
 	to, _ := contracts.ParseUpper("2026-01-01T00:00:00.0019+00:00", time.UTC)

@@ -13,7 +13,7 @@ import (
 	"preismon/contracts"
 )
 
-// TestMain lets the tests have the zones that Go brings along, as in an image
+// TestMain makes the tests use the zones that Go includes, as in an image
 // without a zone database, and not those of the machine.
 func TestMain(m *testing.M) {
 	root, err := exec.Command("go", "env", "GOROOT").Output()
@@ -27,11 +27,11 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// goDatabase is the path of the database that Go brings along.
+// goDatabase is the path of the database that Go includes.
 var goDatabase string
 
-// ianaZones names every zone of that database, one name for zones with the
-// same rules.
+// ianaZones returns every zone of that database, with one name for zones with
+// the same rules.
 func ianaZones(t *testing.T) []string {
 	t.Helper()
 	database, err := zip.OpenReader(goDatabase)
@@ -50,8 +50,8 @@ func ianaZones(t *testing.T) []string {
 	return names
 }
 
-// TestZoneNames: a zone has its IANA name, and nothing else that lies in a
-// folder of zones is one (RES-P10).
+// TestZoneNames: a zone has its IANA name, and no other file in a folder of
+// zones is one (RES-P10).
 func TestZoneNames(t *testing.T) {
 	for _, name := range []string{
 		"", "Local", "localtime", "posixrules", "Factory", "right/Europe/Berlin", "posix/UTC", "./UTC", "Europe//Berlin", "Europe/", "Europe", "/UTC", "UTC/",
@@ -69,13 +69,13 @@ func TestZoneNames(t *testing.T) {
 	}
 }
 
-// firstInstant finds the beginning of a day by looking at the zone's calendar
-// minute by minute: the first one that shows this day or a later one. It looks
-// from three hours before midnight as the clocks were on the day before.
+// firstInstant finds the beginning of a day by checking the zone's calendar
+// minute by minute: the first minute that is on this day or a later one. It
+// starts three hours before midnight by the clocks of the day before.
 func firstInstant(day time.Time, loc *time.Location) time.Time {
 	_, offset := day.Add(-15 * time.Hour).In(loc).Zone()
 	at := day.Add(-time.Duration(offset)*time.Second - 3*time.Hour)
-	if !civilDate(at.In(loc)).Before(day) { // they were set by a day
+	if !civilDate(at.In(loc)).Before(day) { // the clocks were changed by a day
 		at = day.Add(-15 * time.Hour)
 	}
 	for ; civilDate(at.In(loc)).Before(day); at = at.Add(time.Minute) {
@@ -88,9 +88,9 @@ func civilDate(t time.Time) time.Time {
 	return time.Date(y, m, d, 0, 0, 0, 0, time.UTC)
 }
 
-// TestDaysAtEveryTransition walks all IANA zones and all their transitions
-// from 2015 to 2035 and compares the days around each with a look at the
-// calendar: RES-02a, RES-02b, RES-P08a.
+// TestDaysAtEveryTransition walks all IANA zones and all their transitions from
+// 2015 to 2035 and compares the days around each with the calendar: RES-02a,
+// RES-02b, RES-P08a.
 func TestDaysAtEveryTransition(t *testing.T) {
 	var (
 		begin, end = time.Date(2015, 1, 1, 0, 0, 0, 0, time.UTC), time.Date(2036, 1, 1, 0, 0, 0, 0, time.UTC)

@@ -68,7 +68,7 @@ func TestVerdict(t *testing.T) {
 	}
 }
 
-// sample is a result with something of everything.
+// sample is a result that has some of everything.
 func sample() *Result {
 	r := &Result{Machine: "2 cores", DataSet: "made <here> & now", Began: time.Unix(0, 0).UTC(), Quick: true, Values: map[string]float64{}, Missing: []string{"this"}}
 	r.put("stream_vs_clickhouse_json", "a stream", "×", spread{2.5, 2, 3}, 2, false, "")
@@ -90,7 +90,7 @@ func sample() *Result {
 
 func TestJSON(t *testing.T) {
 	r := sample()
-	r.Values["broken"] = math.Inf(1) // no number in JSON
+	r.Values["broken"] = math.Inf(1) // JSON has no such number
 	text, err := json.Marshal(r)
 	must(t, err)
 	var got map[string]any
@@ -103,7 +103,7 @@ func TestJSON(t *testing.T) {
 }
 
 // TestPublishedKeys finds each public key in a file that measures, so that no
-// measurement loses it.
+// measurement is dropped.
 func TestPublishedKeys(t *testing.T) {
 	files, err := filepath.Glob("*.go")
 	must(t, err)
@@ -185,7 +185,7 @@ func TestConfig(t *testing.T) {
 	}
 }
 
-// TestItemsAreTheSame: the same seed gives the same market.
+// TestItemsAreTheSame: the same seed builds the same market.
 func TestItemsAreTheSame(t *testing.T) {
 	a, b, other := makeItems(1), makeItems(1), makeItems(2)
 	same := func(x, y item) bool {

@@ -8,10 +8,10 @@ import (
 	"testing"
 )
 
-// changeAccounts: a colleague is added, granted, shut out and let in again by
-// commands that show the change first; nothing is changed unless somebody says
-// yes, and no login belongs to two mandates. "Our shop" was imported by the
-// arguments, as now "Their shop" is.
+// changeAccounts: a colleague is added, granted, disabled and enabled again by
+// commands that show the change first; nothing changes without a yes, and no
+// login belongs to two mandates. "Our shop" was imported with the arguments
+// imported; "Their shop" is now imported the same way.
 func changeAccounts(t *testing.T, u *upProcess, imported []string) {
 	const other = "something quite different"
 	theirs := slices.Clone(imported)
@@ -40,7 +40,7 @@ func changeAccounts(t *testing.T, u *upProcess, imported []string) {
 	add := []string{"add", "Colleague", "--mandate", "Our shop", "--sites", "alpha.example,beta.example", "--permissions", "sites,results"}
 	_, errs = accounts(exitUsage, add...)
 	contains(errs, "colleague", "alpha.example, beta.example", "yes: missing")
-	out, errs, code = inProcess(t, append(append([]string{"accounts"}, add...), "--dry-run", "--data-dir", u.DataDir)...) // nobody is asked for a password
+	out, errs, code = inProcess(t, append(append([]string{"accounts"}, add...), "--dry-run", "--data-dir", u.DataDir)...) // no password is requested
 	says(t, out, errs, code, 0)
 	contains(errs, "Nothing is changed")
 	_, errs = accounts(exitFailed, "show", "colleague")
@@ -92,8 +92,8 @@ func changeAccounts(t *testing.T, u *upProcess, imported []string) {
 	sites("gamma.example")
 }
 
-// TestFormOf: the ending of a file's name says its form, unless a flag does;
-// both must not contradict each other.
+// TestFormOf: the format follows from the file name's extension unless a flag
+// states it; the two must not contradict each other.
 func TestFormOf(t *testing.T) {
 	for _, c := range []struct{ format, name, want string }{
 		{"auto", "-", "ndjson"},

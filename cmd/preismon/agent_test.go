@@ -16,8 +16,8 @@ import (
 	"preismon/query/auth"
 )
 
-// agent is a client of the MCP surface that knows no more of it than a
-// message.
+// agent is a client of the MCP surface that knows nothing of it but its
+// messages.
 type agent struct {
 	t     *testing.T
 	url   string
@@ -25,14 +25,14 @@ type agent struct {
 	http  *http.Client
 }
 
-// agent gives one for an account of the demo.
+// agent returns one for an account of the demo.
 func (d *demoTest) agent(t *testing.T, name string) *agent {
 	t.Helper()
 	return d.up.agent(t, d.account(t, name).LoginIdentifier)
 }
 
-// agent gives one for an account, with a token as a consent gives it: signed
-// with the key of the folder.
+// agent returns one for an account, with a token like one from a consent:
+// signed with the key in the data folder.
 func (u *upProcess) agent(t *testing.T, login string) *agent {
 	t.Helper()
 	keys, err := auth.ReadKeyring(filepath.Join(u.DataDir, "token-key.pem"))
@@ -53,7 +53,7 @@ func (u *upProcess) agent(t *testing.T, login string) *agent {
 
 type noRevocations struct{ auth.Revocations }
 
-// toolAnswer is what came of a tool call: its structured content.
+// toolAnswer is the outcome of a tool call: its structured content.
 type toolAnswer struct {
 	failed bool
 	body   json.RawMessage
@@ -104,7 +104,7 @@ func sameJSON(a, b []byte) bool {
 	return decodeExact(a, &x) == nil && decodeExact(b, &y) == nil && cmp.Equal(x, y)
 }
 
-// decodeExact keeps numbers as they are written.
+// decodeExact keeps numbers as they were written.
 func decodeExact(text []byte, into any) error {
 	d := json.NewDecoder(bytes.NewReader(text))
 	d.UseNumber()

@@ -18,9 +18,9 @@ import (
 	"preismon/ingest/market"
 )
 
-// TestAuditArchives: an audit names each copy that an archive lacks, or holds
-// damaged, by file and archive; a repair brings it back from a good copy, and
-// then everybody can download it.
+// TestAuditArchives: an audit names each copy that is missing from an archive
+// or damaged in it, by file and archive; a repair restores it from a good copy,
+// after which every account can download it.
 func TestAuditArchives(t *testing.T) {
 	t.Parallel()
 	t.Run("folder", func(t *testing.T) {
@@ -38,8 +38,8 @@ func TestAuditArchives(t *testing.T) {
 	})
 }
 
-// testAuditArchives audits the folder of up, another one and a third place,
-// whose secret is not to be seen.
+// testAuditArchives audits the folder of up, another folder and a third place,
+// whose secret must not appear in any output.
 func testAuditArchives(t *testing.T, bucketPlace string, bucket archive.Store, secret string) {
 	folderPlace := t.TempDir()
 	u := startUp(t, "--archive", folderPlace, "--archive", bucketPlace)
@@ -66,7 +66,7 @@ func testAuditArchives(t *testing.T, bucketPlace string, bucket archive.Store, s
 			return a, "", code
 		}
 		if a.Files != uint64(files) {
-			return a, "", code // more come into the tables
+			return a, "", code // more arrive in the tables
 		}
 		text, errs, again := inProcess(t, args...)
 		if again != code || (secret != bucketPlace && strings.Contains(out+text+errs, secret)) {
@@ -113,7 +113,8 @@ func testAuditArchives(t *testing.T, bucketPlace string, bucket archive.Store, s
 		t.Errorf("after the repair: exit code %d, %d findings, want %d: %.2000s", code, len(a.Findings), 3*lost, text)
 	}
 
-	// The same length and other bytes, in all copies of one file but the last.
+	// The same length but other bytes, in every copy of one file except the
+	// last.
 	spoilt := spoil(t, filepath.Join(u.DataDir, "artifacts"))
 	if second := spoil(t, folderPlace); second != spoilt {
 		t.Fatalf("%s and %s", spoilt, second)
@@ -168,7 +169,7 @@ func openFolder(t *testing.T, path string) archive.Store {
 	return d
 }
 
-// spoil changes a byte of the first file that has one.
+// spoil changes a byte of the first file that is not empty.
 func spoil(t *testing.T, dir string) (key string) {
 	t.Helper()
 	err := filepath.WalkDir(filepath.Join(dir, "exports"), func(path string, entry fs.DirEntry, err error) error {

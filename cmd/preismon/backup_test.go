@@ -15,9 +15,10 @@ import (
 	"preismon/projector/backup"
 )
 
-// TestBackupDrill: a backup lies outside the data folder and is listed; a
-// drill tells a good one from one whose tables lack rows and one that is
-// damaged, and writes nothing to the tables in use; of none no folder is made.
+// TestBackupDrill: a backup lies outside the data folder and is listed; a drill
+// distinguishes a good backup from one whose tables lack rows and from a
+// damaged one, and writes nothing to the tables in use; without a backup, no
+// folder is created.
 func TestBackupDrill(t *testing.T) {
 	testserver.Full(t, "drills of backups")
 	t.Parallel()
@@ -104,8 +105,8 @@ func TestBackupDrill(t *testing.T) {
 	}
 }
 
-// TestCopyFolder: where a backup goes to another disk it comes whole and for
-// its owner alone, and never takes the place of another.
+// TestCopyFolder: a backup copied to another disk arrives complete and readable
+// by its owner only, and never replaces another backup.
 func TestCopyFolder(t *testing.T) {
 	from, in := t.TempDir(), t.TempDir()
 	must(t, (backup.Note{Checkpoint: backup.Checkpoint{Seq: 7}}).Write(from))

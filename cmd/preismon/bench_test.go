@@ -11,8 +11,8 @@ import (
 	"preismon/deploy/testserver"
 )
 
-// TestBenchSmall runs a few parts of the benchmark on a small data set: its
-// numbers mean nothing then, but it cannot rot.
+// TestBenchSmall runs a few parts of the benchmark on a small data set: the
+// numbers mean nothing, but the benchmark cannot rot.
 func TestBenchSmall(t *testing.T) {
 	testserver.Full(t, "a small benchmark")
 	program := filepath.Join(t.TempDir(), "preismon") // it runs roles of its own as children

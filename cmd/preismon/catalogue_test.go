@@ -11,8 +11,8 @@ import (
 )
 
 // changeCatalogue: orders and sites are listed, added, changed and paused by
-// commands that show the change first; what is seen follows, and nothing is
-// changed unless somebody says yes. The login "me" of "Our shop" is there.
+// commands that show the change first; what accounts see follows, and nothing
+// changes without a yes. The login "me" of "Our shop" must exist.
 func changeCatalogue(t *testing.T, u *upProcess, password string) {
 	c := u.client()
 	c.t = t
@@ -108,8 +108,8 @@ func changeCatalogue(t *testing.T, u *upProcess, password string) {
 	contains(errs, "no order 7", "orders list")
 }
 
-// TestChangedSet: what is added comes last and once, what is removed is gone,
-// also when it is added at the same time.
+// TestChangedSet: what is added comes last and only once; what is removed is
+// gone, even if it is added at the same time.
 func TestChangedSet(t *testing.T) {
 	for _, c := range []struct{ set, add, remove, want []int }{
 		{[]int{1, 2}, []int{3}, nil, []int{1, 2, 3}},

@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// TestChecklistNamesTests: each line of the security checklist names tests,
-// and each of them is there.
+// TestChecklistNamesTests: each line of the security checklist names tests, and
+// each of these tests exists.
 func TestChecklistNamesTests(t *testing.T) {
 	text, err := os.ReadFile("../../deploy/docs/reference/security-checklist.md")
 	must(t, err)

@@ -15,7 +15,7 @@ import (
 )
 
 // cutStreams: what the service sends and the network cuts at random bytes is
-// read once, in its order, by exchanges of the contract.
+// read once and in its order, by exchanges that keep the contract.
 func (d *demoTest) cutStreams(t *testing.T, c *api) {
 	_, params := past()
 	to, err := time.Parse(time.RFC3339, params.Get("capturedTo"))

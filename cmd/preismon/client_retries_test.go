@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestRetriesAreOneLine: where nothing answers, a read says that it tries again
-// in one line, and in the next what may be wrong.
+// TestRetriesAreOneLine: where nothing answers, a read reports in one line that
+// it tries again, and in the next what may be wrong.
 func TestRetriesAreOneLine(t *testing.T) {
 	t.Parallel()
 	address := "http://" + freeAddress(t)

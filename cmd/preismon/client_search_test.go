@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// searches: products are found by words, and what finds nothing or is refused
-// says what to do.
+// searches: products are found by words, and a search that finds nothing or is
+// refused says what to do.
 func (d *demoTest) searches(t *testing.T) {
 	t.Run("search", func(t *testing.T) {
 		p := d.within(t, "anna")
@@ -26,7 +26,7 @@ func (d *demoTest) searches(t *testing.T) {
 		}
 		_, behind, _ := strings.Cut(whole, `"ean":"`)
 		ean, _, _ := strings.Cut(behind, `"`)
-		coded := `"ean":"` + ean + `"` // several products may have it
+		coded := `"ean":"` + ean + `"` // several products may share it
 		if by, _ := p.run(0, "items", ean); by == "" || strings.Count(by, "\n") != strings.Count(whole, coded) || strings.Count(by, coded) != strings.Count(whole, coded) {
 			t.Errorf("by the EAN %s: %s", ean, by)
 		}

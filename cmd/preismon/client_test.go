@@ -27,7 +27,7 @@ import (
 	"preismon/query/table/reread"
 )
 
-// person is somebody with a config folder of their own.
+// person is a user with a config folder of their own.
 type person struct {
 	t      *testing.T
 	dir    string
@@ -41,7 +41,8 @@ func (d *demoTest) person(t *testing.T, env ...string) *person {
 	return &person{t, dir, append([]string{"XDG_CONFIG_HOME=" + dir, "PREISMON_URL=" + d.up.URL}, env...), nil}
 }
 
-// within gives somebody whose commands run within the test, by the token of an account.
+// within returns a person whose commands run within the test, with the token of
+// an account.
 func (d *demoTest) within(t *testing.T, name string) *person {
 	t.Helper()
 	p := d.person(t)
@@ -49,7 +50,7 @@ func (d *demoTest) within(t *testing.T, name string) *person {
 	return p
 }
 
-// run runs a command that has to end with a code.
+// run runs a command that must exit with code.
 func (p *person) run(code int, args ...string) (stdout, stderr string) {
 	p.t.Helper()
 	var out, errs string
@@ -65,7 +66,7 @@ func (p *person) run(code int, args ...string) (stdout, stderr string) {
 	return out, errs
 }
 
-// past is a window that does not change any more, as flags and as parameters.
+// past returns a window that no longer changes, as flags and as parameters.
 func past() (flags []string, params url.Values) {
 	to := time.Now().UTC().Add(-time.Hour)
 	const form = "2006-01-02T15:04:05.000Z"
@@ -73,7 +74,7 @@ func past() (flags []string, params url.Values) {
 	return []string{"--from", from, "--to", until}, url.Values{"capturedFrom": {from}, "capturedTo": {until}}
 }
 
-// commands: the client commands give what the service has.
+// commands: the client commands show what the service has.
 func (d *demoTest) commands(t *testing.T) {
 	anna := d.account(t, "anna")
 	c := d.client(t, "anna")
@@ -157,9 +158,9 @@ func (d *demoTest) commands(t *testing.T) {
 
 func first(out, _ string) string { return out }
 
-// sameRows: pages, stream and both forms of export have the rows of the
+// sameRows: pages, stream and both formats of export have the rows of the
 // service, over a window that is refused as a whole (RES-04c, RES-12). Hanna
-// sees little, and that of every kind.
+// sees few pairs, but some of every kind.
 func (d *demoTest) sameRows(t *testing.T) {
 	p, c := d.within(t, "hanna"), d.client(t, "hanna")
 	flags, params := past()
@@ -167,7 +168,7 @@ func (d *demoTest) sameRows(t *testing.T) {
 	var want []string
 	sites := listAll(t, c, "/v1/sites", "site")
 	plain := *c
-	plain.http = http.DefaultClient // so many rows are held against the contract elsewhere
+	plain.http = http.DefaultClient // checking so many rows against the contract is left to other tests
 	c = &plain
 	for _, site := range sites {
 		one := maps.Clone(params)
@@ -226,8 +227,9 @@ func (d *demoTest) sameRows(t *testing.T) {
 	t.Logf("%d rows", len(want))
 }
 
-// tables: an export of a site as Arrow or Parquet has the very records of the one
-// as NDJSON, and one as CSV is byte for byte what the service sends as CSV.
+// tables: an export of a site as Arrow or Parquet has exactly the records of
+// the one as NDJSON, and one as CSV is byte for byte what the service sends as
+// CSV.
 func (d *demoTest) tables(t *testing.T, p *person, c *api, flags, lines []string) {
 	want, err := reread.Lines([]byte(strings.Join(lines, "\n")))
 	if err != nil || len(want) < 100 {
@@ -264,7 +266,8 @@ func (d *demoTest) tables(t *testing.T, p *person, c *api, flags, lines []string
 		must(t, err)
 		return string(sent)
 	}
-	// The market goes on: when a pair was processed last may change between two reads.
+	// The market goes on: the time a pair was last processed may change between
+	// two reads.
 	sent, got := served(), ""
 	for range 5 {
 		if got = first(p.run(0, args...)); got == sent {
@@ -295,7 +298,8 @@ func (b *cutBody) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// downloads: an archived file arrives as it is, also over a network that cuts.
+// downloads: an archived file arrives unchanged, also over a network that cuts
+// connections.
 func (d *demoTest) downloads(t *testing.T, p *person, c *api) {
 	order := ordersOf(t, p)["buybox"]
 	status, want := c.get("/v1/orders/"+order+"/exports/history/download", url.Values{"latest": {"true"}})
@@ -325,7 +329,7 @@ func (d *demoTest) downloads(t *testing.T, p *person, c *api) {
 	}
 }
 
-// ordersOf are the ids of the orders, by alias.
+// ordersOf returns the ids of the orders by alias.
 func ordersOf(t *testing.T, p *person) map[string]string {
 	t.Helper()
 	all, err := csv.NewReader(strings.NewReader(first(p.run(0, "orders", "--format", "csv")))).ReadAll()
@@ -374,7 +378,7 @@ func (d *demoTest) readme(t *testing.T) {
 			t.Errorf("no %q in:\n%s", want, out)
 		}
 	}
-	// A market as small as this one has hours of a day without any.
+	// In a market as small as this one, some hours of a day have neither.
 	if !strings.Contains(string(out), "UNAVAILABLE") && !strings.Contains(string(out), "The newest row is of ") {
 		t.Errorf("neither what is unavailable nor when something was, in:\n%s", out)
 	}

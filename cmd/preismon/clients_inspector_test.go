@@ -11,8 +11,9 @@ import (
 	"preismon/deploy/testserver"
 )
 
-// inspector: the command line of the MCP Inspector, in both eras. Its first call
-// registers it and logs its person in; the others have the tokens that it kept.
+// inspector: the command line of the MCP Inspector, in both eras. Its first
+// call registers it and logs its person in; later calls use the tokens that it
+// kept.
 func (c *clientsTest) inspector(t *testing.T) {
 	for _, era := range []string{"legacy", "modern"} {
 		t.Run(era, func(t *testing.T) {
@@ -44,8 +45,9 @@ type inspectorRun struct {
 	home string
 }
 
-// login calls a tool without a token, and gives the text of its result (OAUTH-01a
-// to OAUTH-03c). The Inspector shows the address that its person is to open.
+// login calls a tool without a token and returns the text of its result
+// (OAUTH-01a to OAUTH-03c). The Inspector prints the address that its person
+// must open.
 func (i inspectorRun) login(tool string) string {
 	i.t.Helper()
 	redirect := "http://" + freeAddress(i.t) + "/oauth/callback"
@@ -70,15 +72,15 @@ func (i inspectorRun) ask(result any, method string, args ...string) {
 	i.askBy(io.Discard, result, method, append(args, "--stored-auth-only")...)
 }
 
-// askBy does so, and hands on what the Inspector says beside it.
+// askBy does the same, and also hands on what the Inspector prints to stderr.
 func (i inspectorRun) askBy(said io.Writer, result any, method string, args ...string) {
 	i.t.Helper()
 	run := testserver.Node(i.t, append([]string{
 		testserver.Tool(i.t, "inspector"), "--cli", "--server-url", i.c.up.URL + "/mcp", "--transport", "http", "--protocol-era", i.era,
 		"--connect-timeout", "60000", "--format", "json", "--method", method,
 	}, args...)...)
-	// Its login needs a terminal or this variable, and the browser that it would
-	// then open is the person's.
+	// Its login needs a terminal or this variable; the test, as the person,
+	// opens the browser instead of it.
 	run.Env = append(run.Environ(), "HOME="+i.home, "MCP_INSPECTOR_SECRET_STORE=file", "MCP_AUTO_OPEN_ENABLED=true", "BROWSER=true", "DISPLAY=")
 	var stderr bytes.Buffer
 	run.Stderr = io.MultiWriter(&stderr, said)
@@ -91,8 +93,8 @@ func (i inspectorRun) askBy(said io.Writer, result any, method string, args ...s
 	}
 }
 
-// lists reads all four. The schemas of the tools have to be such that models
-// and their makers take them: that is what --strict looks at (MCP-14).
+// lists reads all four. The schemas of the tools must be acceptable to models
+// and their vendors: that is what --strict checks (MCP-14).
 func (i inspectorRun) lists() (o offer) {
 	i.t.Helper()
 	var tools struct {
@@ -130,7 +132,7 @@ func (i inspectorRun) lists() (o offer) {
 	return o
 }
 
-// tool calls a tool, and gives the text of its result.
+// tool calls a tool and returns the text of its result.
 func (i inspectorRun) tool(name string) string {
 	i.t.Helper()
 	return i.toolBy(io.Discard, name, "--stored-auth-only")
@@ -149,7 +151,7 @@ func (i inspectorRun) toolBy(said io.Writer, name string, args ...string) string
 	return result.Content[0].Text
 }
 
-// prompt gets the text of a prompt. One of them needs an argument.
+// prompt returns the text of a prompt. One of them needs an argument.
 func (i inspectorRun) prompt(name string) string {
 	i.t.Helper()
 	args := []string{"--prompt-name", name}

@@ -18,14 +18,14 @@ import (
 	"golang.org/x/oauth2"
 )
 
-// walked is what the person saw on the way.
+// walked is what the person saw during the login.
 type walked struct {
 	End   string
 	Pages []string
 }
 
-// goClient: the official Go client, with nothing but the URL. Its tokens are
-// renewed before each request, as if they had ended (OAUTH-01c).
+// goClient: the official Go client, given nothing but the URL. Its tokens are
+// renewed before each request, as if they had expired (OAUTH-01c).
 func (c *clientsTest) goClient(t *testing.T) {
 	redirect, answers := callback(t)
 	var tokens oauth2.TokenSource
@@ -72,8 +72,8 @@ func (c *clientsTest) goClient(t *testing.T) {
 	c.checkSites(t, c.sites(t, session))
 }
 
-// versions: the Go client in each version of the protocol, with a token that
-// it has (MCP-10a, MCP-10b, MCP-11).
+// versions: the Go client in each version of the protocol, with a token that it
+// already has (MCP-10a, MCP-10b, MCP-11).
 func (c *clientsTest) versions(t *testing.T) {
 	for _, version := range []string{"2025-03-26", "2025-06-18", "2025-11-25", "2026-07-28"} {
 		t.Run(version, func(t *testing.T) {
@@ -103,7 +103,8 @@ func (c *clientsTest) sites(t *testing.T, s *mcp.ClientSession) string {
 	return sites.Content[0].(*mcp.TextContent).Text
 }
 
-// found reads the lists of a session, all pages (MCP-10c, MCP-10d, MCP-10e).
+// found reads the lists of a session, all pages of them (MCP-10c, MCP-10d,
+// MCP-10e).
 func found(t *testing.T, s *mcp.ClientSession) (o offer) {
 	t.Helper()
 	failed := func(err error) bool {
@@ -156,7 +157,7 @@ func callback(t *testing.T) (redirect string, answers <-chan url.Values) {
 	return "http://" + listener.Addr().String() + "/callback", got
 }
 
-// checkPages: the person logs in, and is then asked about the client by its
+// checkPages: the person logs in and is then asked to allow the client, by its
 // name (OAUTH-03c).
 func checkPages(t *testing.T, pages []string, client string) {
 	t.Helper()
@@ -165,8 +166,8 @@ func checkPages(t *testing.T, pages []string, client string) {
 	}
 }
 
-// typescript: the official TypeScript client in both its lines, and in both
-// eras of the protocol (MCP-11).
+// typescript: the official TypeScript client in both its release lines, and in
+// both eras of the protocol (MCP-11).
 func (c *clientsTest) typescript(t *testing.T) {
 	for name, line := range map[string]struct {
 		sdk, version, negotiated string
@@ -174,7 +175,7 @@ func (c *clientsTest) typescript(t *testing.T) {
 	}{
 		"v2 modern": {"v2", "2026-07-28", "2026-07-28", true},
 		"v2 legacy": {"v2", "legacy", "2025-11-25", true},
-		"v1":        {"v1", "legacy", "2025-11-25", true}, // it asks for the scopes of the challenge, and no others
+		"v1":        {"v1", "legacy", "2025-11-25", true}, // it requests the scopes of the challenge, and no others
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -193,7 +194,8 @@ func (c *clientsTest) typescript(t *testing.T) {
 				return
 			}
 			checkPages(t, r.Pages, "TypeScript client "+line.sdk)
-			// OAUTH-02, OAUTH-03a, OAUTH-03b: refused, told where to ask, registered.
+			// OAUTH-02, OAUTH-03a, OAUTH-03b: refused, sent to the
+			// authorization server, registered.
 			way := []string{
 				"POST /mcp 401", "GET /.well-known/oauth-protected-resource/mcp 200", "GET /.well-known/oauth-authorization-server 200",
 				"POST /oauth/register 201", "POST /oauth/token 200", "POST /mcp 200",

@@ -6,8 +6,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// openidClient: a client library that was certified for OpenID Connect finds
-// nothing to complain of, and the server refuses what it has to.
+// openidClient: a client library certified for OpenID Connect finds nothing to
+// complain about, and the server refuses what it must.
 func (c *clientsTest) openidClient(t *testing.T) {
 	const grace = 30 // seconds, the default
 	type rotation struct {
@@ -52,19 +52,19 @@ func (c *clientsTest) openidClient(t *testing.T) {
 	got.Rotation.Sites = ""
 	want := report{
 		SameMetadata: true, // OAUTH-02
-		// OAUTH-01c: once more within the grace, and never after it. A reuse
-		// ends the whole family (RFC 9700, 4.14.2).
+		// OAUTH-01c: a token may be reused once within the grace, and never
+		// after it. A later reuse ends the whole family (RFC 9700, 4.14.2).
 		Rotation:   rotation{"mcp offline_access", 4, 200, "", "invalid_grant", "invalid_grant"},
 		Revocation: revocation{200, 401, "invalid_grant", nil},
-		// OAUTH-01a, OAUTH-01b: the library checks iss (RFC 9207), the server
-		// the code, its verifier and the resource (RFC 8707).
+		// OAUTH-01a, OAUTH-01b: the library checks iss (RFC 9207); the server
+		// checks the code, its verifier and the resource (RFC 8707).
 		Misuse: misuse{
 			"OAUTH_INVALID_RESPONSE", "OAUTH_INVALID_RESPONSE", "mcp", nil, 200, "invalid_grant", 401, "invalid_grant", "invalid_target",
 		},
 		Denial: map[string]string{"error": "access_denied", "iss": c.up.URL, "state": "checked"}, // OAUTH-03c
 	}
 	want.Client.ClientName = "openid-client" // OAUTH-03b
-	// OAUTH-04: the browser is sent to another port than the registered one.
+	// OAUTH-04: the browser is sent to a port other than the registered one.
 	want.Client.RedirectURIs = []string{"http://127.0.0.1:1/callback"}
 	delete(got.Denial, "error_description")
 	if diff := cmp.Diff(want, got); diff != "" {

@@ -12,9 +12,9 @@ import (
 	"preismon/deploy/testserver"
 )
 
-// remote: mcp-remote, by which programs that speak over standard input and
-// output only reach a server, logs its person in and hands calls on. Its
-// second run has its tokens, and asks nobody.
+// remote: mcp-remote, which connects programs that speak only over standard
+// input and output to a server, logs its person in and forwards calls. On its
+// second run it has its tokens and needs no login.
 func (c *clientsTest) remote(t *testing.T) {
 	home := t.TempDir()
 	for _, logins := range []int{1, 0} {
@@ -39,14 +39,14 @@ func (c *clientsTest) remote(t *testing.T) {
 	}
 }
 
-// remoteRun is what a run of mcp-remote says, and the person who reads it.
+// remoteRun is what a run of mcp-remote prints, and the person who reads it.
 type remoteRun struct {
 	c      *clientsTest
 	t      *testing.T
 	person sync.WaitGroup
 	mu     sync.Mutex
 	said   []string
-	opened int // pages of login
+	opened int // login pages
 }
 
 func (r *remoteRun) text() string {
@@ -55,7 +55,7 @@ func (r *remoteRun) text() string {
 	return strings.Join(r.said, "\n")
 }
 
-// says reads a line, and opens the address that it is.
+// says reads a line, and opens it if it is the address of the login.
 func (r *remoteRun) says(line string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

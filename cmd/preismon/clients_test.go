@@ -16,13 +16,12 @@ import (
 	"preismon/ingest/market"
 )
 
-// TestClients: programs that we have not written use the service, each as its
-// makers mean it to be used. What they have in common is a person with a
-// browser, who is played by Chromium.
+// TestClients: third-party programs use the service, each as its authors
+// intend. They share a person with a browser, played by Chromium.
 func TestClients(t *testing.T) {
 	testserver.Full(t, "clients of others' making, whose person is a browser")
 	t.Parallel()
-	u := startUp(t, append([]string{"--reads-per-minute", "100000"}, demoArgs...)...) // the suite asks often
+	u := startUp(t, append([]string{"--reads-per-minute", "100000"}, demoArgs...)...) // the suite sends many requests
 	c := &clientsTest{demoTest: newDemoTest(t, u), scripts: testserver.Scripts(t, "testdata/clients"), browser: testserver.Chromium(t)}
 	c.person = c.account(t, "anna")
 	t.Run("go", c.goClient)
@@ -50,7 +49,7 @@ type clientsTest struct {
 	*demoTest
 	scripts, browser string
 	person           market.DemoAccount
-	token            string // what the Go client got
+	token            string // the one that the Go client received
 }
 
 // script runs one of our scripts with settings, and reads its report.
@@ -76,7 +75,7 @@ func (c *clientsTest) script(t *testing.T, name string, settings map[string]any,
 	}
 }
 
-// held holds every exchange with /mcp against the contract.
+// held checks every exchange with /mcp against the contract.
 func (c *clientsTest) held(t *testing.T) http.RoundTripper {
 	return contract.Transport(http.DefaultTransport, func(err error) { t.Error(err) })
 }
@@ -101,7 +100,7 @@ type offer struct {
 	Tools, Prompts, Resources, Templates []string
 }
 
-// check: the lists are whole, and the same to every client.
+// check: the lists are complete, and the same for every client.
 func (o offer) check(t *testing.T) {
 	t.Helper()
 	if tools := keysOf(setOf(o.Tools)); len(o.Tools) != 14 || len(tools) != 14 || len(setOf(append(tools, knownTools...))) != 14 { // TOOL-01a, TOOL-01c
@@ -124,7 +123,7 @@ func setOf(names []string) map[string]bool {
 	return set
 }
 
-// checkSites: list_sites answers what REST does (GEN-05).
+// checkSites: list_sites returns what REST does (GEN-05).
 func (c *clientsTest) checkSites(t *testing.T, text string) {
 	t.Helper()
 	var got struct {
@@ -145,7 +144,7 @@ func (c *clientsTest) checkSites(t *testing.T, text string) {
 }
 
 // notOfREST: the token of a client opens nothing but /mcp (AUTH-06), and no
-// other token opens that (MCP-08).
+// other token opens /mcp (MCP-08).
 func (c *clientsTest) notOfREST(t *testing.T) {
 	a := c.up.client()
 	a.t = t

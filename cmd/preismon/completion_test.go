@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestComplete: the shells are offered commands, flags and values.
+// TestComplete: commands, flags and values are offered to the shells.
 func TestComplete(t *testing.T) {
 	t.Parallel()
 	for line, want := range map[string]string{

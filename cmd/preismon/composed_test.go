@@ -15,8 +15,8 @@ import (
 	"preismon/ingest/market"
 )
 
-// textsInNFC: a letter with its accent is the same text in one
-// code point as in two, in events as in requests.
+// textsInNFC: a letter with an accent is the same text as one code point or as
+// two, in events and in requests.
 func textsInNFC(t *testing.T, u *upProcess) {
 	const composed, decomposed = "Müllers Café", "Mu\u0308llers Cafe\u0301"
 	b := u.bus(t)
@@ -75,7 +75,7 @@ func textsInNFC(t *testing.T, u *upProcess) {
 		}
 	}
 	of := u.agent(t, strings.ToLower(composed))
-	for _, text := range []string{composed, decomposed} { // a category is asked over MCP only
+	for _, text := range []string{composed, decomposed} { // a category can be requested over MCP only
 		answer, err := of.call("list_items", map[string]any{"category": text})
 		var page struct{ Data []json.RawMessage }
 		if err != nil || answer.failed || json.Unmarshal(answer.body, &page) != nil || len(page.Data) != 2 {

@@ -9,15 +9,15 @@ import (
 	"preismon/query"
 )
 
-// TestScopesOutliveReads: no read may meet a scope whose pairs are deleted
-// while it runs, for it would find no rows and no error.
+// TestScopesOutliveReads: no read may run with a scope whose pairs are deleted
+// meanwhile, because it would find no rows and no error.
 func TestScopesOutliveReads(t *testing.T) {
 	if keep := projector.DefaultConfig().KeepScopes; keep < 2*query.MaxHardBudget {
 		t.Errorf("scopes are kept for %s, reads may take %s", keep, query.MaxHardBudget)
 	}
 }
 
-// printed reads what --print-config says, and what it finds wrong.
+// printed returns what --print-config prints, and the faults that it finds.
 func printed(t *testing.T, env []string, args ...string) (all map[string]string, faults string) {
 	t.Helper()
 	out, errs, code := preismon(t, env, append(args, "--print-config")...)
@@ -35,8 +35,8 @@ func printed(t *testing.T, env []string, args ...string) (all map[string]string,
 	return all, errs
 }
 
-// TestPrecedence: a flag counts more than the environment, that more than the
-// file, and that more than the default.
+// TestPrecedence: a flag overrides the environment, which overrides the file,
+// which overrides the default.
 func TestPrecedence(t *testing.T) {
 	t.Parallel()
 	config := file(t, "c.yaml", "listen: 127.0.0.1:1001\nadmin-listen: 127.0.0.1:1002\nstop-grace: 3s\ndemo: true\nallowed-origins: [https://a.example, https://b.example]\n")
@@ -50,15 +50,16 @@ func TestPrecedence(t *testing.T) {
 			t.Errorf("%s is %q, want %q", name, got[name], want)
 		}
 	}
-	// The file may be named by the environment, too, and the names of the
-	// specification's two guards are its own.
+	// The environment may name the file, too, and the specification's two
+	// guards keep their own names.
 	got, _ = printed(t, []string{"PREISMON_CONFIG=" + config, "RUST_API_RESULTS_SCAN_GUARD_MAX_SCOPE_PAIRS=77"}, "up", "--log-format=text", "--log-level", "warn")
 	if got["listen"] != "127.0.0.1:1001" || got["log-format"] != "text" || got["log-level"] != "warn" || got["scan-guard-max-scope-pairs"] != "77" {
 		t.Errorf("the configuration is %v", got)
 	}
 }
 
-// TestSecretsAreHidden in what is printed, wherever they come from.
+// TestSecretsAreHidden: secrets never appear in what is printed, wherever they
+// come from.
 func TestSecretsAreHidden(t *testing.T) {
 	t.Parallel()
 	const hidden = "hush-hush-hush-hush-hush-hush-hush-hush"
@@ -88,7 +89,7 @@ func TestSecretsAreHidden(t *testing.T) {
 	}
 }
 
-// TestCheck looks and does nothing.
+// TestCheck: --check validates and does nothing else.
 func TestCheck(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("k", 32)
@@ -110,8 +111,8 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// TestOneServer: those who write name one server; those who only read may name
-// several.
+// TestOneServer: commands that write name one server; commands that only read
+// may name several.
 func TestOneServer(t *testing.T) {
 	t.Parallel()
 	servers := []string{"--nats-url", "nats://127.0.0.1:1", "--clickhouse-dsn", "clickhouse://u@127.0.0.1:1,127.0.0.2:1/d", "--check"}
@@ -134,8 +135,8 @@ func TestVersion(t *testing.T) {
 	}
 }
 
-// TestShortNames: what people type for the demo's seed and speed and for a
-// NATS server reaches the flags with the longer names.
+// TestShortNames: the short names that people type for the demo's seed and
+// speed and for a NATS server set the flags with the longer names.
 func TestShortNames(t *testing.T) {
 	t.Parallel()
 	out, errs, code := inProcess(t, "up", "--seed", "7", "--speed", "3", "--print-config")

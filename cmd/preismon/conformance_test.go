@@ -16,8 +16,8 @@ import (
 	"preismon/deploy/testserver"
 )
 
-// conformance: the suite of the protocol's makers, in each version that it
-// has scenarios of (MCP-11).
+// conformance: the suite of the protocol's authors, in each version that it has
+// scenarios for (MCP-11).
 func (c *clientsTest) conformance(t *testing.T) {
 	proxy := c.proxy(t)
 	for version, choice := range map[string][]string{
@@ -35,15 +35,15 @@ func (c *clientsTest) conformance(t *testing.T) {
 	}
 }
 
-// proxy adds the token that the suite has no option for. Pages of the proxy
-// are those of the service.
+// proxy adds the token, for which the suite has no option. To the service, the
+// pages of the proxy have the service's own origin.
 func (c *clientsTest) proxy(t *testing.T) string {
 	t.Helper()
 	to, err := url.Parse(c.up.URL)
 	must(t, err)
 	server := httptest.NewServer(&httputil.ReverseProxy{Transport: c.held(t), Rewrite: func(r *httputil.ProxyRequest) {
 		r.SetURL(to)
-		// Read before it is sent: an answer closes what is left of it.
+		// Read the body before forwarding: an answer closes what is left of it.
 		if r.Out.Body != nil {
 			body, _ := io.ReadAll(r.In.Body)
 			r.Out.Body, r.Out.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
@@ -57,7 +57,7 @@ func (c *clientsTest) proxy(t *testing.T) string {
 	return server.URL
 }
 
-// authorizationServer: what the suite asks of the authorization server.
+// authorizationServer: what the suite requires of the authorization server.
 func (c *clientsTest) authorizationServer(t *testing.T) {
 	callback := freeAddress(t) // the suite listens there
 	_, port, _ := net.SplitHostPort(callback)
@@ -76,7 +76,7 @@ func (c *clientsTest) authorizationServer(t *testing.T) {
 	person.Wait()
 }
 
-// register makes a client by hand: the suite does not.
+// register registers a client by hand, because the suite does not.
 func (c *clientsTest) register(t *testing.T) (id string) {
 	t.Helper()
 	body := `{"client_name":"conformance","redirect_uris":["http://127.0.0.1/callback"],"token_endpoint_auth_method":"none"}`
@@ -92,7 +92,7 @@ func (c *clientsTest) register(t *testing.T) (id string) {
 	return client.ID
 }
 
-// lines is a writer that hands on whole lines.
+// lines is a writer that passes on complete lines.
 type lines struct {
 	mu   sync.Mutex
 	rest []byte

@@ -13,8 +13,9 @@ import (
 	"preismon/deploy/testserver"
 )
 
-// TestUpKilled kills the process at moments drawn at random, and stops it while it
-// fills: the folder starts again each time, quickly, with every event applied once.
+// TestUpKilled kills the process at random moments and also stops it while it
+// fills its folder: the folder starts again each time, quickly, with every
+// event applied once.
 func TestUpKilled(t *testing.T) {
 	testserver.Full(t, "kills of up")
 	t.Parallel()
@@ -24,7 +25,7 @@ func TestUpKilled(t *testing.T) {
 	dir := t.TempDir()
 	args := []string{"--data-dir", dir, "--demo", "--demo-scale", "0.12"}
 
-	clickHouse := 0 // the one of the process before
+	clickHouse := 0 // the ClickHouse of the previous process
 	kill := func(u *upProcess) {
 		r, err := embedded.ReadRuntime(dir)
 		must(t, err)
@@ -45,7 +46,7 @@ func TestUpKilled(t *testing.T) {
 		time.Sleep(wait)
 		t.Logf("killed %v into the fill", wait)
 		kill(u)
-		u = launchUp(t, nil, args...) // and stopped by Ctrl-C while it starts or fills
+		u = launchUp(t, nil, args...) // and stopped by Ctrl-C while it starts or fills the folder
 		eventually(t, time.Minute, "it listens to signals", func() bool {
 			holder, err := os.ReadFile(filepath.Join(dir, "holder.json"))
 			return err == nil && strings.Contains(string(holder), fmt.Sprintf(`"pid":%d,`, u.cmd.Process.Pid))
@@ -58,8 +59,8 @@ func TestUpKilled(t *testing.T) {
 			t.Errorf("interrupted after %v: exit code %d after %v\n%s", wait, code, time.Since(began), u.stderr)
 		}
 	}
-	led := time.Hour       // the shortest wait: others use the machine, too
-	for round := range 2 { // and live
+	led := time.Hour       // the shortest wait, because others use the machine, too
+	for round := range 2 { // and while it is live
 		u := startUp(t, args...)
 		led = min(led, leadingAfter(t, u))
 		t.Logf("ready after %v, with %d rows", u.Ready, exactDemo(t, u))
@@ -83,7 +84,7 @@ func TestUpKilled(t *testing.T) {
 	}
 }
 
-// running tells whether an up that is past its start uses the folder.
+// running reports whether an up that has finished starting uses the folder.
 func running(dir string) bool {
 	_, err := embedded.ReadRuntime(dir)
 	return err == nil

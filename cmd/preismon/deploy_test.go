@@ -24,7 +24,7 @@ import (
 	"golang.org/x/crypto/bcrypt"
 )
 
-// deployed is a role as a file under deploy starts it.
+// deployed is a role as a file under deploy/ starts it.
 type deployed struct {
 	where string
 	args  []string
@@ -90,7 +90,8 @@ func orchestrated(t *testing.T) (all []deployed) {
 			}
 			for _, c := range append(o.Spec.Template.Spec.Containers, o.Spec.JobTemplate.Spec.Template.Spec.Containers...) {
 				for _, a := range c.Args {
-					// As Kubernetes does; the config map has the same name.
+					// Expanded as Kubernetes does it; the config map has the
+					// same name.
 					roles[o.Metadata.Name] = append(roles[o.Metadata.Name], strings.ReplaceAll(a, "$(POD_NAME)", o.Metadata.Name+"-29000000-x7k2p"))
 				}
 			}
@@ -123,15 +124,15 @@ func imageEnv(t *testing.T) map[string]string {
 }
 
 // TestDeployed: each variable of docker-compose.yml, of the manifests and of
-// the image is a flag of its role, takes its value, and with secrets as
-// `preismon secrets` makes them the whole is valid.
+// the image is a flag of its role that accepts the value, and with secrets from
+// `preismon secrets` the whole configuration is valid.
 func TestDeployed(t *testing.T) {
 	t.Parallel()
 	secrets := t.TempDir()
 	if _, errs, code := inProcess(t, "secrets", secrets); code != 0 {
 		t.Fatal(errs)
 	}
-	// Chosen by hand, as the how-to says.
+	// Chosen by hand, as the how-to instructs.
 	must(t, os.WriteFile(filepath.Join(secrets, "import-password"), []byte("ohZoo7Quae3aetho"), 0o600))
 	incoming := t.TempDir()
 	roles := slices.Concat(composed(t), orchestrated(t))
@@ -177,7 +178,8 @@ func flagName(variable string) string {
 	return strings.ReplaceAll(strings.ToLower(strings.TrimPrefix(variable, "PREISMON_")), "_", "-")
 }
 
-// TestSecrets: what docker-compose.yml names is made, once, and fits together.
+// TestSecrets: the secrets that docker-compose.yml names are created, only
+// once, and match one another.
 func TestSecrets(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "secrets")
@@ -201,7 +203,7 @@ func TestSecrets(t *testing.T) {
 		if file.Secrets[e.Name()].File != "./deploy/secrets/"+e.Name() {
 			t.Errorf("docker-compose.yml does not know %s", e.Name())
 		}
-		// Containers have users of their own, and mount single files.
+		// Containers run as users of their own, and mount single files.
 		if info, err := e.Info(); err != nil || info.Mode() != 0o444 {
 			t.Errorf("%s: %v %v", e.Name(), info.Mode(), err)
 		}
@@ -225,7 +227,8 @@ func TestSecrets(t *testing.T) {
 	}
 }
 
-// TestHealth asks a role that is ready, one that is not, and none.
+// TestHealth checks a role that is ready, one that is not, and one that does
+// not exist.
 func TestHealth(t *testing.T) {
 	t.Parallel()
 	status := http.StatusOK
@@ -257,7 +260,8 @@ func TestHealth(t *testing.T) {
 	}
 }
 
-// TestMigrateMakesBuckets where they are missing, and only then.
+// TestMigrateMakesBuckets: migrate creates buckets where they are missing, and
+// only then.
 func TestMigrateMakesBuckets(t *testing.T) {
 	t.Parallel()
 	server, ch := testserver.S3(t), testserver.ClickHouse(t)
@@ -269,9 +273,9 @@ func TestMigrateMakesBuckets(t *testing.T) {
 	}
 	place, err := parseArchive(secretOf(u.String()).Secret)
 	must(t, err)
-	s3, err := archive.NewS3(place.s3) // may not make it itself
+	s3, err := archive.NewS3(place.s3) // this login may not create it
 	must(t, err)
-	defer s3.Close() //nolint:errcheck // only asked
+	defer s3.Close() //nolint:errcheck // only queried
 	if err := s3.EnsureBucket(t.Context()); err != nil {
 		t.Error(err)
 	}
@@ -284,8 +288,8 @@ func secretOf(text string) (s secret) {
 	return s
 }
 
-// TestMarket fills streams of its own servers, goes on, stops, and knows the
-// next time where it was.
+// TestMarket: the market fills streams of its own servers, goes on, stops, and
+// resumes from the same place the next time.
 func TestMarket(t *testing.T) {
 	t.Parallel()
 	nats, dir := testserver.NATS(t), filepath.Join(t.TempDir(), "market")
@@ -307,7 +311,8 @@ func TestMarket(t *testing.T) {
 	}
 }
 
-// sameDuration tells whether two texts are one duration, as 2160h and 2160h0m0s.
+// sameDuration reports whether two texts are the same duration, as 2160h and
+// 2160h0m0s are.
 func sameDuration(a, b string) bool {
 	x, errX := time.ParseDuration(a)
 	y, errY := time.ParseDuration(b)

@@ -12,7 +12,7 @@ import (
 	"github.com/yuin/goldmark/text"
 )
 
-// docsFolder is where the documentation lies, rootFolder where the README does.
+// docsFolder contains the documentation, rootFolder the README.
 var (
 	rootFolder = filepath.Join("..", "..")
 	docsFolder = filepath.Join(rootFolder, "deploy", "docs")
@@ -30,8 +30,8 @@ type docBlock struct {
 	reason   string // why it is not run; empty: it is
 }
 
-// docCommand is what a person types at once, and the lines that are shown
-// after it. In them "…" stands for anything.
+// docCommand is one command as a person types it, and the lines shown after it,
+// in which "…" stands for anything.
 type docCommand struct {
 	text string
 	want []string
@@ -45,11 +45,11 @@ func markdown(t *testing.T, name string) (doc ast.Node, source []byte) {
 	return goldmark.DefaultParser().Parse(text.NewReader(source)), source
 }
 
-// blocks finds the commands of a document, in its order. A block of sh is one
-// command; in one of console each line that begins with "$ " is, and the
-// lines after it are what it prints. Indented blocks, as the README has them,
-// are sh. One of python is handed to python3, one of sql is a statement. Of what
-// is none of these it must be known that it is no command.
+// blocks returns the commands of a document, in order. A block of sh is one
+// command; in a block of console, each line that begins with "$ " is a command,
+// and the lines after it are its output. Indented blocks, as in the README, are
+// sh. A block of python is passed to python3, and one of sql is a statement.
+// Any other language must be known not to be a command.
 func blocks(t *testing.T, name string) (all []docBlock) {
 	t.Helper()
 	doc, source := markdown(t, name)
@@ -74,7 +74,7 @@ func blocks(t *testing.T, name string) (all []docBlock) {
 			b.commands = []docCommand{{text: "python3 - <<'PYTHON'\n" + body + "PYTHON"}}
 		case "sql":
 			b.commands = []docCommand{{text: body}}
-		case "", "json", "yaml", "xml", "text": // what a program prints, or a file holds
+		case "", "json", "yaml", "xml", "text": // what a program prints, or a file contains
 			return ast.WalkContinue, nil
 		default:
 			t.Errorf("%s: nothing runs blocks of %q", name, language)
@@ -92,7 +92,7 @@ func blocks(t *testing.T, name string) (all []docBlock) {
 	return all
 }
 
-// session splits what a terminal shows into commands and their output.
+// session splits a terminal session into commands and their output.
 func session(t *testing.T, name, body string) (all []docCommand) {
 	t.Helper()
 	for line := range strings.Lines(body) {
@@ -122,7 +122,7 @@ func blockText(n ast.Node, source []byte) string {
 	return b.String()
 }
 
-// plain is the text of a node without its form.
+// plain is the text of a node without its markup.
 func plain(n ast.Node, source []byte) string {
 	var b strings.Builder
 	_ = ast.Walk(n, func(n ast.Node, entering bool) (ast.WalkStatus, error) {
@@ -137,8 +137,8 @@ func plain(n ast.Node, source []byte) string {
 	return b.String()
 }
 
-// TestSession holds the reading of sessions against what it should be: a
-// reader that overlooks commands would have all tests pass.
+// TestSession checks the parsing of sessions: a parser that overlooks commands
+// would make all tests pass.
 func TestSession(t *testing.T) {
 	got := session(t, "here", "$ one \\\n>   more\nout\n> out\n$ two\n")
 	want := []docCommand{{"one \\\n  more", []string{"out", "> out"}}, {"two", nil}}

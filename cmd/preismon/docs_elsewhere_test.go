@@ -1,8 +1,8 @@
 package main
 
-// elsewhere are the blocks that TestDocs leaves to another test, by document and
-// first line, with its name. Beneath deploy/docs the document says so itself, in
-// the same words.
+// elsewhere lists the blocks that TestDocs leaves to another test, by document
+// and first line, with the name of that test. Under deploy/docs the document
+// states the same, in the same words.
 var elsewhere = map[string]string{
 	"README.md: preismon login --login anna@demo-hersteller-nord.example":                                                                 "TestUpDemo/readme does",
 	"how-to/connect-an-agent.md: npx mcp-remote@0.15.1 http://127.0.0.1:8080/mcp":                                                         "clients_remote_test.go does so, with a person at the browser.",
@@ -23,7 +23,7 @@ var elsewhere = map[string]string{
 	"how-to/import-your-csv.md: preismon import --watch inbox --map shop.yaml --mandate \"Our shop\" --login me --data-dir preismon-data": "it goes on until it is stopped; TestImportFiles watches a folder.",
 }
 
-// inlineElsewhere are the commands within sentences that are in no block, and
+// inlineElsewhere lists the commands within sentences that are in no block, and
 // the tests that run them.
 var inlineElsewhere = map[string]string{
 	"preismon query --base-url https://prices.example.com …":                    "roles_test.go runs nodes with a base URL",
@@ -47,9 +47,9 @@ var inlineElsewhere = map[string]string{
 	"go test ./query/mcp -run Questions -v":                   "TestQuestions",
 }
 
-// nowhere are the commands that no test runs, and why: blocks by document and
-// first line, of which documents say so in the same words, and those within
-// sentences as they are.
+// nowhere lists the commands that no test runs, and why: blocks by document and
+// first line, where the document gives the reason in the same words, and
+// commands within sentences by their text.
 var nowhere = map[string]string{
 	"kubectl rollout restart":       "it needs a cluster",
 	"go list -m -u":                 "it asks for versions that are newer each week",

@@ -19,8 +19,9 @@ var (
 	namedTest    = regexp.MustCompile(`\bTest[A-Z]\w*|\b\w+_test\.go\b|\b(?:cmd|deploy|query|ingest|projector)/[\w/]+`)
 )
 
-// inline: each command within a sentence is the name of one of preismon's, or
-// its help, or in a block, or in inlineElsewhere or nowhere.
+// inline: each command within a sentence is the name of a preismon command, a
+// request for its help, part of a block, or listed in inlineElsewhere or
+// nowhere.
 func (r *reader) inline(t *testing.T) {
 	left := maps.Clone(inlineElsewhere)
 	seen := 0
@@ -52,7 +53,8 @@ func (r *reader) inline(t *testing.T) {
 	}
 }
 
-// allDocuments are those beneath the README and the documentation, by name.
+// allDocuments returns the README and the documents under the documentation, by
+// name.
 func allDocuments(t *testing.T) map[string]string {
 	t.Helper()
 	all := map[string]string{"README.md": filepath.Join(rootFolder, "README.md")}
@@ -68,8 +70,8 @@ func allDocuments(t *testing.T) map[string]string {
 	return all
 }
 
-// inlineCommands are the code spans of a document that call a program with
-// something behind it.
+// inlineCommands returns the code spans of a document that call a program with
+// arguments.
 func inlineCommands(t *testing.T, path string) (all []string) {
 	t.Helper()
 	doc, source := markdown(t, path)
@@ -85,14 +87,14 @@ func inlineCommands(t *testing.T, path string) (all []string) {
 	return all
 }
 
-// has tells whether a block has the command, in which a word in capitals or "…"
-// stands for any.
+// has reports whether a block contains the command, in which a word in capitals
+// or "…" stands for any word.
 func (r *reader) has(command string) bool {
 	form := regexp.MustCompile(placeholder.ReplaceAllLiteralString(regexp.QuoteMeta(command), `\S+`))
 	return slices.ContainsFunc(r.texts, form.MatchString)
 }
 
-// isCommand tells whether words are the name of a command of preismon.
+// isCommand reports whether words are the name of a command of preismon.
 func isCommand(words []string) bool {
 	parser := kong.Must(&cli{}, kong.Name("preismon"), kong.Vars(defaults()))
 	node := parser.Model.Node
@@ -106,7 +108,8 @@ func isCommand(words []string) bool {
 	return true
 }
 
-// TestDocsElsewhere: what is left to another test is left to one that there is.
+// TestDocsElsewhere: what is left to another test is left to a test that
+// exists.
 func TestDocsElsewhere(t *testing.T) {
 	t.Parallel()
 	there := map[string]bool{}

@@ -12,8 +12,8 @@ import (
 	"github.com/yuin/goldmark/ast"
 )
 
-// TestLinks: every relative link in every Markdown file leads to a file that
-// is there, and to a heading of it.
+// TestLinks: every relative link in every Markdown file leads to an existing
+// file, and to an existing heading in it.
 func TestLinks(t *testing.T) {
 	cmd := exec.Command("git", "ls-files", "--cached", "--others", "--exclude-standard", "*.md")
 	cmd.Dir = rootFolder
@@ -70,7 +70,7 @@ func targets(doc ast.Node) (all []string) {
 
 var notInAnchor = regexp.MustCompile(`[^\p{L}\p{N} _-]`)
 
-// anchors are the names that forges give to headings.
+// anchors returns the anchors that code forges assign to headings.
 func anchors(doc ast.Node, source []byte) map[string]bool {
 	all := map[string]bool{}
 	_ = ast.Walk(doc, func(n ast.Node, entering bool) (ast.WalkStatus, error) {

@@ -15,11 +15,11 @@ import (
 	"preismon/deploy/testserver"
 )
 
-// programs are those of the documents that a machine need not have: how the
-// reader gets each, as a script in the first folder of PATH. They are had only
-// where everything is tested.
+// programs are those that documents use but a machine need not have, each with
+// a function that returns a script for the first folder of PATH. They are
+// available only where everything is tested.
 var programs = map[string]func(t *testing.T) (script string){
-	"claude": func(t *testing.T) string { // of nobody's: without the variables and settings of who tests
+	"claude": func(t *testing.T) string { // without the variables and settings of the person who runs the tests
 		return fmt.Sprintf("exec env -i PATH=\"$PATH\" HOME=%s DISABLE_AUTOUPDATER=1 CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1 %s \"$@\"", t.TempDir(), testserver.ClaudeCode(t))
 	},
 	"duckdb": func(t *testing.T) string {
@@ -28,7 +28,8 @@ var programs = map[string]func(t *testing.T) (script string){
 	"python3": func(t *testing.T) string { return fmt.Sprintf("exec %s \"$@\"", testserver.Pandas(t)) },
 }
 
-// provide gets the programs that a block needs. It tells whether they are there.
+// provide installs the programs that a block needs, and reports whether they
+// are available.
 func (r *reader) provide(t *testing.T, b docBlock) bool {
 	t.Helper()
 	for name, get := range programs {
@@ -43,7 +44,7 @@ func (r *reader) provide(t *testing.T, b docBlock) bool {
 	return true
 }
 
-// calls tells whether a command of the block begins with the program.
+// calls reports whether a command of the block begins with the program.
 func (b docBlock) calls(program string) bool {
 	form := regexp.MustCompile(`(?m)(?:^|[|;&(])\s*` + program + ` `)
 	for _, c := range b.commands {
@@ -55,7 +56,7 @@ func (b docBlock) calls(program string) bool {
 }
 
 // sql sends a statement to the ClickHouse of the server, with a token where the
-// documents leave one out.
+// documents omit one.
 func (r *reader) sql(t *testing.T, statement string) {
 	t.Helper()
 	runtime, err := embedded.ReadRuntime(r.up.DataDir)

@@ -24,9 +24,8 @@ import (
 
 var update = flag.Bool("update", false, "write the generated pages of the documentation")
 
-// TestReference holds the generated pages against what they are made from:
-// the flags, the schema of events, the table of errors. With -update it
-// writes them.
+// TestReference compares the generated pages with their sources: the flags, the
+// schema of events, the table of errors. With -update it writes them.
 func TestReference(t *testing.T) {
 	for name, page := range map[string]func(*testing.T) string{
 		"configuration.md": configurationPage, "events.md": eventsPage, "errors.md": errorsPage,
@@ -44,7 +43,7 @@ func TestReference(t *testing.T) {
 	}
 }
 
-// TestExitCodes: the page has those that there are.
+// TestExitCodes: the page lists exactly the codes that exist.
 func TestExitCodes(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join(docsFolder, "reference", "exit-codes.md"))
 	must(t, err)
@@ -105,7 +104,7 @@ func flagTable(b *strings.Builder, flags []*kong.Flag) {
 	}
 }
 
-// quotedAll shows values as code, and nothing for none.
+// quotedAll formats values as code, and skips empty ones.
 func quotedAll(values []string) string {
 	var all []string
 	for _, v := range values {
@@ -120,7 +119,7 @@ func inCell(text string) string {
 	return strings.NewReplacer("|", `\|`, "<", "&lt;").Replace(strings.Join(strings.Fields(text), " "))
 }
 
-// eventSchema is what the page says of a JSON Schema.
+// eventSchema is the part of a JSON Schema that the page shows.
 type eventSchema struct {
 	Ref         string                  `json:"$ref"`
 	Type        any                     `json:"type"`
@@ -213,7 +212,8 @@ func fieldTable(b *strings.Builder, s *eventSchema) {
 	fieldRows(b, "", s)
 }
 
-// fieldRows describes the fields of an object, and after each those within it.
+// fieldRows describes the fields of an object, each followed by the fields
+// within it.
 func fieldRows(b *strings.Builder, within string, s *eventSchema) {
 	for _, f := range s.Properties {
 		required := ""
@@ -255,7 +255,7 @@ func typeName(s *eventSchema) string {
 	return fmt.Sprint(s.Type)
 }
 
-// limits says which values there are, as far as a person needs it.
+// limits describes which values are allowed, as far as a person needs to know.
 func limits(s *eventSchema) (text string) {
 	each := s
 	if s.Items != nil {

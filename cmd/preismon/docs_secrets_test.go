@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// TestDocsSecrets: the how-to makes each Secret with the keys that the
+// TestDocsSecrets: the how-to creates each Secret with the keys that the
 // manifests of deploy/kubernetes/parts mount, and no others.
 func TestDocsSecrets(t *testing.T) {
 	t.Parallel()

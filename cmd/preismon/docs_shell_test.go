@@ -12,8 +12,9 @@ import (
 	"time"
 )
 
-// unsaid gives the first of the lines that a text does not have after those
-// before it; "…" stands for anything, and blanks are as one.
+// unsaid returns the first of the wanted lines that the output does not contain
+// after the lines before it; "…" stands for anything, and any run of blanks
+// equals one.
 func unsaid(output string, want []string) string {
 	have := strings.Split(output, "\n")
 	for _, w := range want {
@@ -28,7 +29,7 @@ func unsaid(output string, want []string) string {
 	return ""
 }
 
-// shell is a bash that stays, so that variables do.
+// shell is a bash that keeps running, so that variables persist.
 type shell struct {
 	in  io.WriteCloser
 	out *bufio.Reader
@@ -61,7 +62,8 @@ func (r *reader) shell(t *testing.T) *shell {
 	return s
 }
 
-// do runs a text and gives what it printed. It fails when a line of it does.
+// do runs a text and returns what it printed; ok is false if a line of it
+// fails.
 func (s *shell) do(t *testing.T, command string) (output string, ok bool) {
 	t.Helper()
 	const mark = "\x1d"

@@ -22,7 +22,7 @@ import (
 	"preismon/ingest"
 )
 
-// howTos are run after the tutorial, in this order: later ones take more away.
+// howTos are run after the tutorial, in this order: later ones remove more.
 var howTos = []string{
 	"import-your-csv.md", "connect-an-agent.md", "use-it-in-scripts.md", "ask-for-more-than-rows.md", "be-told.md", "take-csv-arrow-or-parquet.md", "generate-a-client.md", "run-with-containers.md",
 	"run-on-kubernetes.md", "rotate-keys.md", "add-a-query-node.md", "more-than-one-machine.md", "watch.md", "trace.md", "upgrade.md", "operate.md",
@@ -30,8 +30,7 @@ var howTos = []string{
 }
 
 // TestDocs does what the tutorial, the how-tos and the README say, in one
-// folder and with one server, and compares what is printed with what they
-// show.
+// folder and with one server, and compares what is printed with what they show.
 func TestDocs(t *testing.T) {
 	testserver.Full(t, "the commands of the documents")
 	t.Parallel()
@@ -72,17 +71,17 @@ func TestDocs(t *testing.T) {
 	}
 }
 
-// reader is somebody who does what the documents say.
+// reader is a person who does what the documents say.
 type reader struct {
 	folder string // the working directory, with the data folder
 	bin    string // the first folder of PATH
 	env    []string
 	up     *upProcess
 	demo   bool            // it has a market
-	read   map[string]bool // documents
-	unmet  map[string]bool // of elsewhere and nowhere
-	texts  []string        // of all commands, those of elsewhere and nowhere too
-	t      *testing.T      // the whole
+	read   map[string]bool // documents already read
+	unmet  map[string]bool // entries of elsewhere and nowhere not yet met
+	texts  []string        // of all commands, including those of elsewhere and nowhere
+	t      *testing.T      // the whole test
 }
 
 func newReader(t *testing.T) *reader {
@@ -147,7 +146,7 @@ func (r *reader) document(t *testing.T, name, path string) {
 			continue
 		}
 		for _, c := range b.commands {
-			if r.serve(t, &c) && s != nil { // whose server and password were those before
+			if r.serve(t, &c) && s != nil { // shell variables referred to the previous server and password
 				s.close(t)
 				s = nil
 			}
@@ -164,15 +163,15 @@ func (r *reader) document(t *testing.T, name, path string) {
 
 var starts = regexp.MustCompile(`^(?:go run \./cmd/preismon|preismon) up( --demo)?\n?$`)
 
-// serve does what a command says about the server, and leaves the rest of it:
-// what runs until it is stopped is started beside, and ^C stops it. It tells
-// whether it started a server.
+// serve does what a command says about the server, and leaves the rest of the
+// command: what runs until it is stopped is started in the background, and ^C
+// stops it. It reports whether it started a server.
 func (r *reader) serve(t *testing.T, c *docCommand) (started bool) {
 	t.Helper()
 	first, rest, _ := strings.Cut(c.text, "\n")
 	if m := starts.FindStringSubmatch(first); m != nil {
 		started = r.start(m[1] != "", c.want)
-		c.text = rest // as the README has it: the next line is for another terminal
+		c.text = rest // as in the README: the next line is for another terminal
 	}
 	if strings.TrimSpace(c.text) == "^C" {
 		r.up.interrupt()
@@ -184,7 +183,7 @@ func (r *reader) serve(t *testing.T, c *docCommand) (started bool) {
 	return started
 }
 
-// command does one thing in the shell.
+// command runs one command in the shell.
 func (r *reader) command(t *testing.T, s *shell, document string, c docCommand) {
 	t.Helper()
 	here := strings.NewReplacer()
@@ -215,7 +214,7 @@ func (r *reader) start(demo bool, want []string) bool {
 		}
 	}
 	args := append([]string{"--data-dir", filepath.Join(r.folder, "preismon-data")}, demoArgs[1:]...) // with their limits
-	if r.up != nil {                                                                                  // again, where it was
+	if r.up != nil {                                                                                  // again, at the same addresses
 		for name, was := range map[string]string{"--listen": r.up.URL, "--admin-listen": r.up.AdminURL} {
 			args = append(args, name, strings.TrimPrefix(was, "http://"))
 		}
@@ -230,7 +229,7 @@ func (r *reader) start(demo bool, want []string) bool {
 	return true
 }
 
-// compress packs a file of the folder beside it.
+// compress writes a gzipped copy of a file of the folder next to it.
 func (r *reader) compress(t *testing.T, name string) {
 	text, err := os.ReadFile(filepath.Join(r.folder, name))
 	must(t, err)
@@ -241,7 +240,7 @@ func (r *reader) compress(t *testing.T, name string) {
 	must(t, errors.Join(err, z.Close(), f.Close()))
 }
 
-// breakSomething publishes a message that nobody can read.
+// breakSomething publishes a message that no one can read.
 func (r *reader) breakSomething(t *testing.T) {
 	runtime, err := embedded.ReadRuntime(r.up.DataDir)
 	must(t, err)
@@ -255,8 +254,8 @@ func (r *reader) breakSomething(t *testing.T) {
 }
 
 // commandsOfThePage runs every command of /docs: each is a request that the
-// service understands, if often one for something that is not there. Every
-// problem that it links has its page.
+// service understands, though often one for something that does not exist.
+// Every problem that it links to has its page.
 func (r *reader) commandsOfThePage(t *testing.T) {
 	c := r.up.client()
 	c.t = t

@@ -10,9 +10,9 @@ import (
 	"preismon/deploy/embedded"
 )
 
-// TestDoctor: all is well with a new folder but that it has no backup; poison,
-// a node by another address, and servers that are away are each found, with
-// what mends them.
+// TestDoctor: in a new folder all is well except that it has no backup; poison,
+// a node at another address, and unreachable servers are each found, with what
+// fixes them.
 func TestDoctor(t *testing.T) {
 	t.Parallel()
 	u := startUp(t)
@@ -41,7 +41,7 @@ func TestDoctor(t *testing.T) {
 		if f.Check == "backup" {
 			want = doctor.Warning
 		}
-		if f.State != want && f.Check != "disk" && f.Check != "memory" { // of the machine that tests
+		if f.State != want && f.Check != "disk" && f.Check != "memory" { // these depend on the machine that runs the tests
 			t.Errorf("%+v", f)
 		}
 	}

@@ -11,7 +11,8 @@ import (
 	"preismon/deploy/testserver"
 )
 
-// inProcess runs a command within the test, for what depends on no variable.
+// inProcess runs a command within the test, for tests that depend on no
+// variable.
 func inProcess(t *testing.T, args ...string) (stdout, stderr string, code int) {
 	t.Helper()
 	var out, errs bytes.Buffer
@@ -50,7 +51,7 @@ func TestExitCodesOfCommands(t *testing.T) {
 			t.Errorf("%s --help has no example:\n%s", command, out)
 			continue
 		}
-		if n.Name == "explain" { // its flags are those of the command that is explained
+		if n.Name == "explain" { // its flags are those of the command that it explains
 			continue
 		}
 		known := map[string]bool{}

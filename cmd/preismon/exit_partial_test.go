@@ -15,7 +15,7 @@ import (
 	"preismon/cmd/preismon/client"
 )
 
-// documented gives the commands that a code belongs to.
+// documented returns the commands that a code belongs to.
 func documented(t *testing.T, code int) []string {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(docsFolder, "reference", "exit-codes.md"))
@@ -35,7 +35,7 @@ func documented(t *testing.T, code int) []string {
 	return nil
 }
 
-// halfAnswers begins every list with a page, and refuses what comes then.
+// halfAnswers begins every list with a page, and refuses what comes next.
 func halfAnswers() http.Handler {
 	refuse := func(w http.ResponseWriter) {
 		w.Header().Set("Content-Type", "application/problem+json")
@@ -68,8 +68,8 @@ func halfAnswers() http.Handler {
 	})
 }
 
-// TestPartialAnswers: each command that the documents say ends with code 4 does
-// so where a part of its answer was written.
+// TestPartialAnswers: each command that is documented to exit with code 4 does
+// so after a part of its answer was written.
 func TestPartialAnswers(t *testing.T) {
 	t.Parallel()
 	eans := strings.Repeat("4006381333931\n", 10_001)
@@ -97,7 +97,8 @@ func TestPartialAnswers(t *testing.T) {
 	}
 }
 
-// TestSQLOfAPart: nothing is asked of a part of the rows, and nothing was written.
+// TestSQLOfAPart: no statement is run over a part of the rows, and nothing was
+// written.
 func TestSQLOfAPart(t *testing.T) {
 	t.Parallel()
 	half, asked := halfAnswers(), 0
@@ -124,8 +125,8 @@ func TestSQLOfAPart(t *testing.T) {
 	}
 }
 
-// TestFoundAndRejected: the commands of the codes 3 and 5 are those whose tests
-// see the code.
+// TestFoundAndRejected: the commands documented for codes 3 and 5 are those
+// whose tests check the code.
 func TestFoundAndRejected(t *testing.T) {
 	for code, want := range map[int][]string{
 		exitRejected: {"import", "ingest", "deadletters replay"},   // import_test.go, ingest_test.go, operate_test.go
@@ -137,7 +138,8 @@ func TestFoundAndRejected(t *testing.T) {
 	}
 }
 
-// TestAllFaultsAtOnce: of flags, variables and the file.
+// TestAllFaultsAtOnce: faults of flags, variables and the file are reported at
+// once.
 func TestAllFaultsAtOnce(t *testing.T) {
 	t.Parallel()
 	config := file(t, "c.yaml", "audit-every: rarely\nlissten: x\n")
@@ -159,8 +161,9 @@ func TestAllFaultsAtOnce(t *testing.T) {
 	}
 }
 
-// TestFaultsOfBothKinds: what cannot be read and what makes no sense is named in
-// one refusal, each once, and nothing that only follows from it.
+// TestFaultsOfBothKinds: values that cannot be read and values that make no
+// sense are named in one refusal, each once, without anything that merely
+// follows from them.
 func TestFaultsOfBothKinds(t *testing.T) {
 	t.Parallel()
 	servers := []string{"--nats-url", "nats://h:4222", "--clickhouse-dsn", "clickhouse://u@h:9000/d"}
@@ -191,7 +194,7 @@ func TestFaultsOfBothKinds(t *testing.T) {
 			args: []string{"up", "--reads-per-minute=-1", "--base-url", "prices", "--sync-always=perhaps"},
 			want: []string{"--demo-scale", "--hard-budget", "--listen", "reads", "base url", "sync-always"},
 		},
-		"no config file": { // what is missing may be in it
+		"no config file": { // what is missing may be in the file
 			args: []string{"query", "--config", "/nowhere/c.yaml", "--listen", "nonsense"},
 			want: []string{"/nowhere/c.yaml", "--listen"},
 		},
@@ -215,8 +218,8 @@ func TestFaultsOfBothKinds(t *testing.T) {
 	}
 }
 
-// TestFlagsOfParameters: a refusal of the API names parameters; each that has
-// another name as a flag is told by that flag.
+// TestFlagsOfParameters: a refusal of the API names parameters; each whose flag
+// has another name is reported by that flag.
 func TestFlagsOfParameters(t *testing.T) {
 	for parameter, flag := range map[string]string{
 		"ownMerchant": "--own-merchant", "ownSite": "--own-site", "rearmPercent": "--rearm-percent", "currencyCode": "--currency-code",
@@ -228,8 +231,8 @@ func TestFlagsOfParameters(t *testing.T) {
 	}
 }
 
-// TestRefusalsNameFlags: also those whose names are words like others, and only
-// where they are meant.
+// TestRefusalsNameFlags: this includes flags whose names are ordinary words,
+// but only where the flag is meant.
 func TestRefusalsNameFlags(t *testing.T) {
 	for detail, want := range map[string]string{
 		`ean: "12" is no EAN; site: "x y" is no site`:                                             `--ean: "12" is no EAN; --site: "x y" is no site`,

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// explains: what a command reads is explained and not read; a refusal is that of
-// the command, and what does not read is not run.
+// explains: the read of a command is explained and not executed; a refusal is
+// that of the command, and a command that reads nothing is not run.
 func (d *demoTest) explains(t *testing.T) {
 	p := d.within(t, "anna")
 	for _, command := range []string{

@@ -9,7 +9,7 @@ import (
 	"preismon/query/explorer"
 )
 
-// TestExplorerAssets: the libraries are put where a query node finds them.
+// TestExplorerAssets: the libraries are written where a query node finds them.
 func TestExplorerAssets(t *testing.T) {
 	folder := filepath.Join(t.TempDir(), "new", "folder")
 	out, errs, code := preismon(t, nil, "explorer-assets", folder)

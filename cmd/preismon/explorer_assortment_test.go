@@ -12,8 +12,8 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 )
 
-// compareAssortment holds the file of the assortment, and its table, against
-// what the API adds up.
+// compareAssortment compares the file of the assortment, and its table, with
+// the totals of the API.
 func (s explorerSaid) compareAssortment(t *testing.T, client *api) {
 	t.Helper()
 	_, asked, _ := strings.Cut(s.Curl["assortment"], "/ext/v1/statistics?")

@@ -12,9 +12,9 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 )
 
-// valuesOf are the values of what commands or tools told, each as a text: of
-// sites, orders, and the lists of the start; of one order also its detail and its
-// files. Times are in UTC.
+// valuesOf returns the values that commands or tools reported, each as a text:
+// of sites, orders, and the lists of the start page; of one order also its
+// detail and its files. Times are in UTC.
 func valuesOf(t *testing.T, out, orderID string) (all []string) {
 	t.Helper()
 	text := func(v any) string {
@@ -32,7 +32,7 @@ func valuesOf(t *testing.T, out, orderID string) (all []string) {
 			is("site", r)
 		case r["filename"] != nil:
 			is("file", r["exportName"], r["name"], r["filename"], r["archivedAt"], r["sizeBytes"])
-		case r["fileCount"] != nil: // the status of an order says what is below, and its files
+		case r["fileCount"] != nil: // the status of an order repeats what is below, and its files
 			files, quality := r["files"].([]any), r["qualitySummary"]
 			for _, name := range []string{"fileCount", "files", "qualitySummary"} {
 				delete(r, name)
@@ -71,7 +71,7 @@ func valuesOf(t *testing.T, out, orderID string) (all []string) {
 	return all
 }
 
-// inUTC gives a value of JSON with each time in it in UTC.
+// inUTC converts every time in a JSON value to UTC.
 func inUTC(v any) any {
 	switch v := v.(type) {
 	case string:
@@ -90,7 +90,7 @@ func inUTC(v any) any {
 	return v
 }
 
-// ran gives what a command of curl writes.
+// ran returns what a curl command writes.
 func ran(t *testing.T, command, token string) string {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), "sh", "-c", command)
@@ -102,7 +102,7 @@ func ran(t *testing.T, command, token string) string {
 	return string(out)
 }
 
-// ranAll gives what commands of the client write, one after the other.
+// ranAll returns what commands of the client write, one after the other.
 func (p *person) ranAll(commands string) string {
 	var out strings.Builder
 	for command := range strings.Lines(commands) {
@@ -112,7 +112,7 @@ func (p *person) ranAll(commands string) string {
 	return out.String()
 }
 
-// toolCall is a call that the page gave to be copied.
+// toolCall is a call that the page offers for copying.
 type toolCall struct {
 	Params struct {
 		Name      string
@@ -120,7 +120,7 @@ type toolCall struct {
 	}
 }
 
-// called gives what a tool answers.
+// called returns what a tool answers.
 func (a *agent) called(text string) string {
 	a.t.Helper()
 	var call toolCall
@@ -134,8 +134,8 @@ func (a *agent) called(text string) string {
 	return string(answer.body)
 }
 
-// untilSame asks in several ways for the same, again where the market went on in
-// between, and tells what is different.
+// untilSame requests the same in several ways, again if the market went on in
+// between, and reports what differs.
 func untilSame(t *testing.T, view string, ask func() map[string][]string) {
 	t.Helper()
 	for try := 0; ; try++ {
@@ -158,10 +158,11 @@ func untilSame(t *testing.T, view string, ask func() map[string][]string) {
 	}
 }
 
-// compareCommands runs what the pages of sites and orders gave to be copied:
-// curl, the client and the tools tell the same, value by value. No tool adds up
-// what the page of sites shows; what it offers is taken. Of all orders the tools
-// tell as much as their list has, and the rest of the one on show.
+// compareCommands runs what the pages of sites and orders offer for copying:
+// curl, the client and the tools report the same, value by value. No tool
+// computes the totals of the sites page, so the call that it offers is only
+// run. For all orders the tools report as much as their list has, and the rest
+// for the order on show.
 func (s pagesSaid) compareCommands(t *testing.T, d *demoTest, token string) {
 	t.Helper()
 	p, agent := d.person(t, "PREISMON_TOKEN="+token), d.agent(t, "anna")
@@ -185,8 +186,9 @@ func (s pagesSaid) compareCommands(t *testing.T, d *demoTest, token string) {
 	}
 }
 
-// compareStart runs what the start gave to be copied: curl and the client tell
-// the same, value by value, and the tool counts what moved as the page did.
+// compareStart runs what the start page offers for copying: curl and the client
+// report the same, value by value, and the tool counts the same moves as the
+// page.
 func (s explorerSaid) compareStart(t *testing.T, d *demoTest, token string) {
 	t.Helper()
 	p, agent := d.person(t, "PREISMON_TOKEN="+token), d.agent(t, "anna")
@@ -207,7 +209,7 @@ func (s explorerSaid) compareStart(t *testing.T, d *demoTest, token string) {
 		if _, err := fmt.Sscan(list, &name, &count); err != nil {
 			t.Fatalf("%q: %v", list, err)
 		}
-		if n := told.Query.Kinds[name]; max(n-count, count-n) > 2 { // what was captured then and came later
+		if n := told.Query.Kinds[name]; max(n-count, count-n) > 2 { // what was captured by then but arrived later
 			t.Errorf("the start counts %s, the tool %d of them", list, n)
 		}
 		compared++

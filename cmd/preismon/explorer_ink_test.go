@@ -6,19 +6,19 @@ import (
 	"preismon/deploy/testserver/chromium"
 )
 
-// What the explorer promises, and by how much a machine that does other work
-// may be slower: the tests share two processors with servers and browsers.
+// The limits that the explorer promises, and how much slower a busy machine may
+// be: the tests share two processors with servers and browsers.
 const (
 	mostScriptBytes  = 75_000 // of script, compressed
 	firstNumberMS    = 800
 	firstChartMS     = 1200
 	busyMachine      = 4 // times
 	frameMS          = 1000 / 60.
-	framesOnSoftware = 6 // frames that one may take where no graphics processor draws, and the machine is busy
+	framesOnSoftware = 6 // how many frames' time one may take on a busy machine without a graphics processor
 )
 
-// explorerInk has a browser look at the pixels of a history, and at what the
-// page weighs and how soon it is there.
+// explorerInk checks in a browser the pixels of a history, the size of the page
+// and how soon it appears.
 func (d *demoTest) explorerInk(t *testing.T) {
 	account := d.account(t, "anna")
 	client := d.client(t, "anna")

@@ -6,9 +6,9 @@ import (
 	"preismon/deploy/testserver/chromium"
 )
 
-// explorerLive has a browser look at pages that are open for a while: they
-// follow the feed, what somebody is at stays, and they open without Preact
-// once it is there.
+// explorerLive checks in a browser pages that stay open for a while: they
+// follow the feed, what a person is using stays, and a page that lacked Preact
+// opens when it is there.
 func (d *demoTest) explorerLive(t *testing.T) {
 	account := d.account(t, "anna")
 	plan := explorerPlan{Base: d.up.URL, Hosts: []string{d.up.URL + "/"}, Login: account.LoginIdentifier, Password: account.Password, Site: "demo-markt-de.example"}

@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// compareOverview holds the start against the reads that it is made of. The
-// market goes on meanwhile: what is compared is not of the last minutes.
+// compareOverview compares the start page with the reads that it is built from.
+// The market goes on meanwhile, so counts may differ a little.
 func (s explorerSaid) compareOverview(t *testing.T, client *api) {
 	t.Helper()
 	var positions struct {
@@ -20,7 +20,7 @@ func (s explorerSaid) compareOverview(t *testing.T, client *api) {
 	if _, body := client.get("/ext/v1/position", url.Values{"limit": {"10"}}); json.Unmarshal(body, &positions) != nil || len(positions.Data) != 10 {
 		t.Fatalf("position: %s", body)
 	}
-	var said int // a minute ago: a market is gone where nothing is in stock any more
+	var said int // as of a minute ago: a market disappears when nothing is in stock there
 	if _, err := fmt.Sscanf(s.Stand.Summary, "Of %d products", &said); err != nil || max(said-positions.Query.Positions, positions.Query.Positions-said) > 3 || len(s.Stand.Rows) != len(positions.Data) {
 		t.Errorf("the start says %q and has %d rows, the service has %+v", s.Stand.Summary, len(s.Stand.Rows), positions.Query)
 	}
@@ -43,7 +43,7 @@ func (s explorerSaid) compareOverview(t *testing.T, client *api) {
 		name, count, _ := strings.Cut(list, " ")
 		counts[name], _ = strconv.Atoi(count)
 	}
-	for _, list := range overview.Data[:7] { // a minute later some have moved
+	for _, list := range overview.Data[:7] { // some have moved within the minute
 		if apart := max(list.Count-counts[list.List], counts[list.List]-list.Count); apart > 5 {
 			t.Errorf("%s: %d on the page, %d by the service", list.List, counts[list.List], list.Count)
 		}

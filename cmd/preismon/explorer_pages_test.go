@@ -15,13 +15,13 @@ import (
 	"preismon/deploy/testserver/chromium"
 )
 
-// pagesPlan is what the browser is told.
+// pagesPlan is what the browser is given.
 type pagesPlan struct {
 	Base      string    `json:"base"`
-	Hosts     []string  `json:"hosts"` // how the URLs begin that it may ask for
+	Hosts     []string  `json:"hosts"` // prefixes of the URLs that it may request
 	Login     string    `json:"login"`
 	Password  string    `json:"password"`
-	Forbidden [2]string `json:"forbidden"` // login and password of who may not read files
+	Forbidden [2]string `json:"forbidden"` // login and password of an account that may not read files
 }
 
 type savedFile struct{ Name, Text string }
@@ -44,8 +44,8 @@ type pagesSaid struct {
 	MCP       map[string][]string
 }
 
-// explorerPages looks at the pages of sites and of orders in a browser: what
-// they show is what the API says, and their commands do what they promise.
+// explorerPages checks the pages of sites and of orders in a browser: they show
+// what the API returns, and their commands do what they promise.
 func (d *demoTest) explorerPages(t *testing.T) {
 	account, forbidden, client := d.account(t, "anna"), d.account(t, "emil"), d.client(t, "anna")
 	plan := pagesPlan{
@@ -63,7 +63,7 @@ func (d *demoTest) explorerPages(t *testing.T) {
 	compareTables(t, said.Tables, "sites", "orders")
 }
 
-// records reads a file for spreadsheets as maps by its head.
+// records reads a file for spreadsheets as maps by column name.
 func (f savedFile) records(t *testing.T) (all []map[string]string) {
 	t.Helper()
 	rows, err := csv.NewReader(strings.NewReader(f.Text)).ReadAll()
@@ -80,8 +80,9 @@ func (f savedFile) records(t *testing.T) (all []map[string]string) {
 	return all
 }
 
-// compareSites holds the page of sites against the quality of all orders, which
-// is another way to the same: the captures go on meanwhile, the pairs do not.
+// compareSites compares the page of sites with the quality of all orders,
+// another way to the same numbers: captures go on meanwhile, but the pairs stay
+// the same.
 func (s pagesSaid) compareSites(t *testing.T, client *api) {
 	t.Helper()
 	var orders struct{ Data []struct{ OrderID string } }
@@ -114,10 +115,11 @@ func (s pagesSaid) compareSites(t *testing.T, client *api) {
 	for _, r := range s.Sites.File.records(t) {
 		n := map[string]int{}
 		for name, value := range r {
-			n[name], _ = strconv.Atoi(value) // the others are no numbers
+			n[name], _ = strconv.Atoi(value) // the others are not numbers
 		}
 		site, answers := r["site"], n["priceObserved"]+n["productUnavailable"]+n["productNotFound"]
-		// A pair or two may have had another outcome since the file was made.
+		// A pair or two may have had another outcome since the file was
+		// written.
 		if got[site] = n["pairs"]; max(answers-len(answered[site]), len(answered[site])-answers) > 2 {
 			t.Errorf("%s: %d pairs were answered by the file, %d by the quality", site, answers, len(answered[site]))
 		}
@@ -136,8 +138,8 @@ func (s pagesSaid) compareSites(t *testing.T, client *api) {
 	}
 }
 
-// compareOrders holds the page of orders, and the files that it fetched,
-// against the API.
+// compareOrders compares the page of orders, and the files that it fetched,
+// with the API.
 func (s pagesSaid) compareOrders(t *testing.T, client *api) {
 	t.Helper()
 	type order struct {

@@ -13,8 +13,7 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 )
 
-// itemTold is what a summary says of a product, as far as the page of products
-// shows it.
+// itemTold is the part of a product's summary that the page of products shows.
 type itemTold struct {
 	Data []struct {
 		Country      string
@@ -39,8 +38,8 @@ type itemTold struct {
 	Query struct{ ItemID, Name, CapturedFrom, CapturedTo, Timezone string }
 }
 
-// compareMarkets holds what the page says of the markets of two products
-// against what the service told it, and that against the service and the rows:
+// compareMarkets compares what the page shows of the markets of two products
+// with the service's answers to it, and those with the service and the rows:
 // nothing is added up on the way.
 func (s explorerSaid) compareMarkets(t *testing.T, client *api, rows []explorerRow) {
 	t.Helper()
@@ -121,9 +120,9 @@ func (s explorerSaid) compareMarkets(t *testing.T, client *api, rows []explorerR
 	}
 }
 
-// comparePlaced holds where the page says that an own price stands against what
-// the service told it, and runs what it gave to be copied: curl, the client and the tool tell
-// the same of it.
+// comparePlaced compares where the page places an own price with the service's
+// answer to it, and runs what the page offers for copying: curl, the client and
+// the tool report the same.
 func (s explorerSaid) comparePlaced(t *testing.T, d *demoTest, token string) {
 	t.Helper()
 	p, agent := d.person(t, "PREISMON_TOKEN="+token), d.agent(t, "anna")
@@ -160,9 +159,9 @@ func (s explorerSaid) comparePlaced(t *testing.T, d *demoTest, token string) {
 	}
 }
 
-// placesOf are the places of a candidate in what curl, the client or the tool
-// wrote: market, price, rank, cheaper, equal and dearer offers, and their lowest,
-// middle and highest price.
+// placesOf returns where a candidate stands in the output of curl, the client
+// or the tool: market, price, rank, number of cheaper, equal and dearer offers,
+// and the lowest, median and highest price.
 func placesOf(t *testing.T, out string) (all []string) {
 	t.Helper()
 	type standing struct {
@@ -201,7 +200,8 @@ func placesOf(t *testing.T, out string) (all []string) {
 	return all
 }
 
-// amountOf is the first number of what the page wrote in English; -: none.
+// amountOf returns the first number of what the page wrote in English; "-":
+// none.
 func amountOf(cell string) string {
 	cell = strings.NewReplacer("€", "", "¥", "", "KWD", "", ",", "", "\u00a0", " ").Replace(cell)
 	number, _, _ := strings.Cut(strings.TrimSpace(cell), " ")

@@ -8,8 +8,8 @@ import (
 	"preismon/deploy/testserver/chromium"
 )
 
-// requestBudgets are what a page may ask of the service, by the pages of the
-// explorer: one read.
+// requestBudgets are the requests that each page of the explorer may make to
+// the service: one read.
 var requestBudgets = []struct {
 	page, hash, view, what string
 	reads                  []string
@@ -23,16 +23,16 @@ var requestBudgets = []struct {
 	{"stream", "#view=stream&zone=UTC", "stream", ".same code", nil},
 }
 
-// listsOfForm are read once after a login: what can be chosen.
+// listsOfForm are read once after a login: the values to choose from.
 var listsOfForm = []string{"v1/items", "v1/sites"}
 
-// explorerRequests counts the requests of each page: no more than it may, none
-// twice, and those of the form only once in a tab.
+// explorerRequests counts the requests of each page: no more than its budget,
+// none twice, and those of the form only once per tab.
 func (d *demoTest) explorerRequests(t *testing.T) {
 	type asked struct {
 		Hash string `json:"hash"`
 		View string `json:"view"`
-		What string `json:"what"` // is there when all is
+		What string `json:"what"` // appears when the page is complete
 	}
 	account, item := d.account(t, "anna"), notMonitored(t, d.client(t, "anna"))[0]
 	plan := struct {

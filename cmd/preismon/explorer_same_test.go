@@ -16,7 +16,7 @@ import (
 	"preismon/query/table/reread"
 )
 
-// answered are the rows of an answer as texts, in order: what the page, a
+// answered returns the rows of an answer as texts, in order: what the page, a
 // command and an agent must agree on.
 func answered(t *testing.T, rows []json.RawMessage) (all []string) {
 	t.Helper()
@@ -42,8 +42,8 @@ func deref[T any](p *T) any {
 	return *p
 }
 
-// resultsOf are the rows of results in the output of several commands: each
-// gives rows as NDJSON, or a page, or something else, which is left out.
+// resultsOf returns the rows of results in the output of several commands: each
+// writes rows as NDJSON, or a page, or something else, which is skipped.
 func resultsOf(t *testing.T, out string) (rows []json.RawMessage) {
 	t.Helper()
 	d := json.NewDecoder(strings.NewReader(out))
@@ -73,9 +73,9 @@ func resultsOf(t *testing.T, out string) (rows []json.RawMessage) {
 	return rows
 }
 
-// compareCommands runs what the page gave to be copied: the command of curl,
-// that of the client, and the call of the tool give the same rows. The newest
-// ones may be followed by others in between: those of a pair are then newer.
+// compareCommands runs what the page offers for copying: the curl command, the
+// client's and the call of the tool return the same rows. The newest rows may
+// be followed by others in between: then those of a pair are newer.
 func (s explorerSaid) compareCommands(t *testing.T, d *demoTest, token string) {
 	t.Helper()
 	p, agent := d.person(t, "PREISMON_TOKEN="+token), d.agent(t, "anna")
@@ -116,7 +116,7 @@ func (s explorerSaid) compareCommands(t *testing.T, d *demoTest, token string) {
 	}
 }
 
-// callAll calls a tool to its end, page by page, as an agent does.
+// callAll calls a tool until its last page, as an agent does.
 func callAll(t *testing.T, of *agent, text string) (rows []json.RawMessage) {
 	t.Helper()
 	var call struct {
@@ -146,7 +146,8 @@ func callAll(t *testing.T, of *agent, text string) (rows []json.RawMessage) {
 	}
 }
 
-// ofItem are those of some texts of rows that are of the item that a call names.
+// ofItem returns the texts of rows that are of the item that a call names, or
+// all if it names none.
 func ofItem(all []string, call string) []string {
 	var named struct {
 		Params struct {
@@ -159,8 +160,8 @@ func ofItem(all []string, call string) []string {
 	return slices.DeleteFunc(slices.Clone(all), func(text string) bool { return !strings.HasPrefix(text, named.Params.Arguments.ItemID+" ") })
 }
 
-// compareFiles holds the files of a history against the rows of the API, and
-// looks whether the others are what they are called.
+// compareFiles compares the files of a history with the rows of the API, and
+// checks that the other files are what their names say.
 func (s explorerSaid) compareFiles(t *testing.T, rows []explorerRow) {
 	t.Helper()
 	var want, got []string
@@ -206,8 +207,8 @@ func (s explorerSaid) compareFiles(t *testing.T, rows []explorerRow) {
 	}
 }
 
-// compareTables looks whether the files that the page made of what is on show,
-// CSV and Parquet, have these names and hold the same.
+// compareTables checks that the files built by the page from what it shows, CSV
+// and Parquet, have these names and the same content.
 func compareTables(t *testing.T, tables [][]savedFile, names ...string) {
 	t.Helper()
 	if len(tables) != len(names) {
@@ -228,7 +229,7 @@ func compareTables(t *testing.T, tables [][]savedFile, names ...string) {
 			}
 			columns = append(columns, c)
 		}
-		var file []byte // which came as Latin-1
+		var file []byte // received as Latin-1
 		for _, r := range forms[1].Text {
 			file = append(file, byte(r))
 		}

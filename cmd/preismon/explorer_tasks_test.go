@@ -10,24 +10,25 @@ import (
 	"preismon/deploy/testserver/chromium"
 )
 
-// mostTaskSeconds is how long a task may take, with what it has to read.
+// mostTaskSeconds is how long a task may take, including its reads.
 const mostTaskSeconds = 4
 
 var allTasks = flag.Bool("tasks.all", false, "every task in every language, width and way, not in one turn of them")
 
-// explorerTasks has a browser do what analysts do, and prints how.
+// explorerTasks performs in a browser the tasks of analysts, and prints how
+// they went.
 func (d *demoTest) explorerTasks(t *testing.T) {
 	account := d.account(t, "anna")
 	plan := struct {
 		explorerPlan
 		Item   string   `json:"item"`   // one with an EAN
 		Before string   `json:"before"` // a day before the window
-		Days   []string `json:"days"`   // when each day of the window begins in Berlin, and the last ends
+		Days   []string `json:"days"`   // when each day of the window begins in Berlin, and the end of the last one
 		All    bool     `json:"all"`    // every task in every turn
 	}{All: *allTasks, explorerPlan: explorerPlan{Base: d.up.URL, Hosts: []string{d.up.URL + "/"}, Login: account.LoginIdentifier, Password: account.Password, Site: "demo-markt-de.example"}}
 	berlin, err := time.LoadLocation("Europe/Berlin")
 	must(t, err)
-	to := time.Now().Add(-d.market.MaxDelay()).Truncate(time.Minute).In(berlin) // all late ones are in
+	to := time.Now().Add(-d.market.MaxDelay()).Truncate(time.Minute).In(berlin) // all late observations are in
 	from := to.AddDate(0, 0, -30)
 	for at := from; at.Before(to); at = time.Date(at.Year(), at.Month(), at.Day()+1, 0, 0, 0, 0, berlin) {
 		plan.Days = append(plan.Days, at.UTC().Format(time.RFC3339))
@@ -56,7 +57,7 @@ func (d *demoTest) explorerTasks(t *testing.T) {
 	for _, s := range said {
 		by := map[bool]string{false: "mouse", true: "keyboard"}[s.Keys]
 		most := mostTaskSeconds * busyMachine
-		if s.Keys || s.Task == "link-through-login" { // each key waits for what the one before did; it opens a second browser
+		if s.Keys || s.Task == "link-through-login" { // each key waits for the effect of the previous one; it opens a second browser
 			most *= 2
 		}
 		ok := s.Fault == "" && s.Clicks <= s.Max && s.Seconds <= float64(most)

@@ -16,10 +16,10 @@ import (
 	"preismon/deploy/testserver/chromium"
 )
 
-// explorerPlan is what the browser is told.
+// explorerPlan is what the browser is given.
 type explorerPlan struct {
 	Base     string   `json:"base"`
-	Hosts    []string `json:"hosts"` // how the URLs begin that it may ask for
+	Hosts    []string `json:"hosts"` // prefixes of the URLs that it may request
 	Login    string   `json:"login"`
 	Password string   `json:"password"`
 	Searches []string `json:"searches"` // each finds one product
@@ -39,7 +39,7 @@ type explorerSaid struct {
 	Moved, Stand struct {
 		Summary string
 		Rows    [][]string
-		Lists   []string // of what moved: name and count
+		Lists   []string // of the moves: name and count
 	}
 	Sites      [][]string
 	Assortment struct {
@@ -49,7 +49,7 @@ type explorerSaid struct {
 		File   struct{ Name, Text string }
 	}
 	Markets, Boxes [][]string // of both products
-	Summaries      []itemTold // of them, as the page was told
+	Summaries      []itemTold // of both products, as the page received them
 	Offers         [][]string
 	Positions      [][]string // of an own price of 100
 	Placed         struct {
@@ -60,7 +60,7 @@ type explorerSaid struct {
 	}
 	Curl, CLI, MCP map[string]string
 	Files          map[string][]savedFile
-	Tables         [][]savedFile // of the start and of the assortment
+	Tables         [][]savedFile // of the start page and of the assortment
 	Stream         struct {
 		Rows, First, Rate string
 		Lines             []string
@@ -75,7 +75,7 @@ type chartSaid struct {
 	MS                                                                      float64
 }
 
-// row is what the test looks at in a row of the API.
+// explorerRow is what the test checks in a row of the API.
 type explorerRow struct {
 	ItemID, Site, CapturedAt, Availability string
 	Merchant, CurrencyCode                 *string
@@ -83,14 +83,14 @@ type explorerRow struct {
 	IsBuyBox, IsPrime                      bool
 }
 
-// explorer clicks through the page in a browser: all that it shows is what
-// the API says, and the commands that it gives do what they promise.
+// explorer clicks through the page in a browser: everything that it shows is
+// what the API returns, and the commands that it offers do what they promise.
 func (d *demoTest) explorer(t *testing.T) {
 	berlin, err := time.LoadLocation("Europe/Berlin")
 	must(t, err)
 	account := d.account(t, "anna")
 	client := d.client(t, "anna")
-	to := time.Now().Add(-d.market.MaxDelay()).Truncate(time.Minute) // all late ones are in
+	to := time.Now().Add(-d.market.MaxDelay()).Truncate(time.Minute) // all late observations are in
 	from := to.Add(-10 * 24 * time.Hour)
 	window := url.Values{"capturedFrom": {from.UTC().Format(time.RFC3339)}, "capturedTo": {to.UTC().Format(time.RFC3339)}, "includeExportFields": {"true"}}
 
@@ -129,8 +129,8 @@ func (d *demoTest) explorer(t *testing.T) {
 	}
 }
 
-// chooseProducts takes the product with the most unavailable captures at the
-// site, and the one with the most buy boxes.
+// chooseProducts plans the product with the most unavailable captures at the
+// site and another one with the most buy boxes, and returns their rows.
 func (d *demoTest) chooseProducts(t *testing.T, client *api, plan *explorerPlan, window url.Values) []explorerRow {
 	read := func(selector, value string) (rows []explorerRow) {
 		params := maps.Clone(window)
@@ -173,7 +173,8 @@ func (d *demoTest) chooseProducts(t *testing.T, client *api, plan *explorerPlan,
 	return all
 }
 
-// notMonitored is a product and a site that the caller sees, but not together.
+// notMonitored returns a product and a site that the caller sees, but not
+// together.
 func notMonitored(t *testing.T, client *api) (pair [2]string) {
 	t.Helper()
 	var sites struct{ Data []struct{ Site string } }
@@ -198,7 +199,7 @@ func notMonitored(t *testing.T, client *api) (pair [2]string) {
 	return pair
 }
 
-// monitored is the number of pairs that the selectors name.
+// monitored returns the number of pairs that the selectors name.
 func monitored(t *testing.T, client *api, selectors url.Values) int {
 	t.Helper()
 	params := maps.Clone(selectors)
@@ -210,7 +211,7 @@ func monitored(t *testing.T, client *api, selectors url.Values) int {
 	return *answer.Pairs
 }
 
-// compareChart holds what was drawn against the rows of the API.
+// compareChart compares what was drawn with the rows of the API.
 func (s explorerSaid) compareChart(t *testing.T, rows []explorerRow) {
 	t.Helper()
 	type capture struct{ item, site, at string }
@@ -252,7 +253,7 @@ func (s explorerSaid) compareChart(t *testing.T, rows []explorerRow) {
 	if len(s.Chart.Points) != min(16, len(points)) {
 		t.Errorf("%d lines are drawn of %d", len(s.Chart.Points), len(points))
 	}
-	for _, n := range s.Chart.Points { // those drawn are chosen by price, not by their captures
+	for _, n := range s.Chart.Points { // those drawn are chosen by price, not by capture
 		i := slices.Index(points, n)
 		if i < 0 {
 			t.Fatalf("no line has %d captures, of %v: %v", n, points, s.Chart.Points)
@@ -267,8 +268,8 @@ func (s explorerSaid) compareChart(t *testing.T, rows []explorerRow) {
 	}
 }
 
-// comparePairs looks whether exactly the monitored pairs are on show, those
-// without a row in the window as such.
+// comparePairs checks that exactly the monitored pairs are shown, and that
+// those without a row in the window are marked as such.
 func (s explorerSaid) comparePairs(t *testing.T, client *api, items []string, rows []explorerRow) {
 	t.Helper()
 	all, observed := 0, map[[2]string]bool{}
@@ -289,8 +290,8 @@ func (s explorerSaid) comparePairs(t *testing.T, client *api, items []string, ro
 	}
 }
 
-// comparePosition counts the cheaper offers of the first market in euros again,
-// in the table of the newest prices.
+// comparePosition recounts the cheaper offers of the first market in euros, in
+// the table of the newest prices.
 func (s explorerSaid) comparePosition(t *testing.T) {
 	t.Helper()
 	at := slices.IndexFunc(s.Positions, func(p []string) bool { return p[2] == "€100.00" })

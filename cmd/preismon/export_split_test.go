@@ -16,8 +16,8 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 )
 
-// splitExport: the days of a folder have the rows of the whole; run again, only
-// what has changed is read; what the folder does not hold is told.
+// splitExport: the days of a folder together have all rows; a second run reads
+// only what has changed; what the folder does not hold is reported.
 func (d *demoTest) splitExport(t *testing.T) {
 	p := d.within(t, "hanna")
 	flags, _ := past()
@@ -64,7 +64,7 @@ func (d *demoTest) splitExport(t *testing.T) {
 	if _, said = p.run(0, split...); !strings.HasPrefix(said, "0 of ") || !strings.Contains(said, "holds "+all) {
 		t.Errorf("nothing is new: %s", said)
 	}
-	// A day whose rows are others, and one that has none any more.
+	// A day whose rows have changed, and one that has no rows any more.
 	name := filepath.Join(folder, splitStateName)
 	var state splitState
 	text, err := os.ReadFile(name)
@@ -94,10 +94,10 @@ func (d *demoTest) splitExport(t *testing.T) {
 	if _, said := p.run(exitUsage, "export", "--split", "day", "--from", "2026-01-01"); !strings.Contains(said, "name a folder") {
 		t.Errorf("without a folder: %s", said)
 	}
-	// What the folder is made by, as a command.
+	// The windows that the folder is built from, as a command.
 	out, said := p.run(0, append([]string{"windows", "--format", "csv", "--site", "demo-markt-de.example"}, flags[:4]...)...)
 	_, next, more := strings.Cut(strings.TrimSpace(said), "preismon windows --since ")
-	empty := strings.Count(out, ",closed,0,") // such a day has no file
+	empty := strings.Count(out, ",closed,0,") // an empty day has no file
 	if strings.Count(out, "\n") != 1+len(state.Days)+empty || !more {
 		t.Fatalf("windows: %s%s", out, said)
 	}
@@ -107,7 +107,7 @@ func (d *demoTest) splitExport(t *testing.T) {
 	p.run(exitUsage, "windows", "--since", next, "--site", "demo-markt-de.example")
 }
 
-// readByDuckDB reads the folder as the how-to says.
+// readByDuckDB reads the folder as the how-to describes.
 func (d *demoTest) readByDuckDB(t *testing.T, folder string, want int) {
 	dir := testserver.Scripts(t, "../../query/rest/testdata/readers")
 	plan, err := json.Marshal([]map[string]string{{

@@ -12,8 +12,8 @@ import (
 	"preismon/deploy/embedded"
 )
 
-// says checks that a command failed as it should: with that code, and on
-// standard error, beside the log, with words that say what to do.
+// says checks that a command failed as it should: with that code and, on
+// standard error in addition to the log, with words that describe what to do.
 func says(t *testing.T, stdout, stderr string, code, want int, words ...string) {
 	t.Helper()
 	if code != want {
@@ -36,7 +36,7 @@ func says(t *testing.T, stdout, stderr string, code, want int, words ...string) 
 	}
 }
 
-// sentence checks that the answer is one line.
+// sentence checks that the message is one line.
 func sentence(t *testing.T, stderr string) {
 	t.Helper()
 	if told := strings.TrimSpace(message(stderr)); strings.Count(told, "\n") > 0 || !strings.HasPrefix(told, "preismon: ") {
@@ -71,14 +71,14 @@ func TestUpPortTaken(t *testing.T) {
 
 // oneFolder: one folder, one process, one schema.
 func oneFolder(t *testing.T, u *upProcess) {
-	// A second one on the same folder.
+	// A second one in the same folder.
 	out, errs, code := preismon(t, nil, append([]string{"up", "--data-dir", u.DataDir}, anywhere...)...)
 	says(t, out, errs, code, exitFailed, u.DataDir, "in use by process", "stop it, or choose another folder")
 	sentence(t, errs)
 	if status, _ := u.client().get("/healthz", nil); status != 200 {
 		t.Errorf("the first one answers %d after the second was refused", status)
 	}
-	// A newer program was here.
+	// A newer program ran here.
 	db := u.tables()
 	if _, err := db.ExecContext(t.Context(), "INSERT INTO schema_migrations (version, name, sha256) VALUES (9999, 'later', 'x')"); err != nil {
 		t.Fatal(err)
@@ -108,12 +108,12 @@ func TestUpForeignFolder(t *testing.T) {
 	sentence(t, errs)
 }
 
-// offline is what npm says without a network, in short.
+// offline prints roughly what npm does without a network.
 const offline = `echo "npm error code ENOTFOUND" >&2
 echo "npm error network request to https://registry.example/@chdb%2flib failed, reason: getaddrinfo ENOTFOUND registry.example" >&2
 exit 1`
 
-// TestUpLibrary: what can be wrong with the ClickHouse library.
+// TestUpLibrary covers what can be wrong with the ClickHouse library.
 func TestUpLibrary(t *testing.T) {
 	t.Parallel()
 	run := func(t *testing.T, cache, path string) (out, errs string, code int) {
@@ -134,7 +134,8 @@ func TestUpLibrary(t *testing.T) {
 		says(t, out, errs, code, exitFailed, "cannot make the cache folder", embedded.CacheVariable)
 		sentence(t, errs)
 	})
-	// A library of the right size and mark, without a right byte in it.
+	// A library with the right size and marker, but without a correct byte in
+	// it.
 	broken := func(t *testing.T) string {
 		cache, err := embedded.CacheDir()
 		must(t, err)
@@ -169,7 +170,8 @@ func TestUpLibrary(t *testing.T) {
 	})
 }
 
-// TestWrongConfiguration: all faults are named at once, without a start.
+// TestWrongConfiguration: all faults are reported at once, and nothing is
+// started.
 func TestWrongConfiguration(t *testing.T) {
 	t.Parallel()
 	csv := file(t, "p.csv", "a,b\n1,2\n")
@@ -226,8 +228,8 @@ func TestWrongConfiguration(t *testing.T) {
 	}
 }
 
-// TestUnreachableServers: what does not answer is named once, with its address, with
-// what to look at, and without the password.
+// TestUnreachableServers: a server that does not answer is named once, with its
+// address and what to check, and without the password.
 func TestUnreachableServers(t *testing.T) {
 	t.Parallel()
 	const (

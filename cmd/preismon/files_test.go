@@ -32,7 +32,8 @@ type fileEntry struct {
 
 // wantFiles compares everything that a caller sees of the files of a mandate
 // with the market: the history of each order, and each byte of each file, or of
-// every third; a content that is in no archive is a 409 (HIST-K1, EXP-04a, IMP-04a, HIST-06).
+// every third; a content that is in no archive returns 409 (HIST-K1, EXP-04a,
+// IMP-04a, HIST-06).
 func wantFiles(t *testing.T, c *api, m *market.Market, mandate contracts.MandateID) (files, lost int) {
 	t.Helper()
 	contents := map[contracts.ArchiveID]map[int][]byte{}
@@ -42,7 +43,7 @@ func wantFiles(t *testing.T, c *api, m *market.Market, mandate contracts.Mandate
 		}
 		contents[ref.ArchiveID][ref.Index] = content
 	}
-	want := map[string]map[string][]byte{} // by route, by name and time; nil: lost
+	want := map[string]map[string][]byte{} // by route, by name and time; nil: missing
 	for e := range m.Catalog() {
 		switch d := e.Data.(type) {
 		case *contracts.Order:
@@ -145,7 +146,7 @@ func (d *demoTest) files(t *testing.T) {
 		a := d.account(t, name)
 		mandate := world.accounts[a.LoginIdentifier].MandateID
 		files, lost := wantFiles(t, d.client(t, name), d.market, mandate)
-		if t.Logf("%s: %d files, %d of them lost", name, files, lost); files == 0 || (lost > 0) != wantLost { // hanna's package is as large as her order where the market is as small as here
+		if t.Logf("%s: %d files, %d of them lost", name, files, lost); files == 0 || (lost > 0) != wantLost { // at this small scale, hanna's package is as large as her order
 			t.Errorf("%s: %d files, %d of them lost", name, files, lost)
 		}
 	}
@@ -179,7 +180,7 @@ func (d *demoTest) files(t *testing.T) {
 		if diff := cmp.Diff(due, names); diff != "" {
 			t.Errorf("%s: %s", o.Alias, diff)
 		}
-		for c, want := range map[*api]int{clara: http.StatusOK, emil: http.StatusForbidden} { // some sites only, and no permission
+		for c, want := range map[*api]int{clara: http.StatusOK, emil: http.StatusForbidden} { // one with some sites only, one without permission
 			if status, body := c.get(route, nil); status != want {
 				t.Errorf("%s: %d, want %d: %s", route, status, want, body)
 			}
@@ -187,7 +188,7 @@ func (d *demoTest) files(t *testing.T) {
 	}
 }
 
-// bucketURL is a fresh bucket as --archive takes it, and the bucket.
+// bucketURL returns a new bucket as a value of --archive, and the bucket.
 func bucketURL(t *testing.T) (string, *archive.S3) {
 	t.Helper()
 	server := testserver.S3(t)
@@ -215,8 +216,8 @@ func putFiles(t *testing.T, m *market.Market, archives ...archive.Store) {
 	}
 }
 
-// TestArchivePlaces: what --archive takes, what it refuses, and that it names
-// no secret.
+// TestArchivePlaces: which values --archive accepts and refuses, and that it
+// prints no secret.
 func TestArchivePlaces(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[contracts.Secret]archivePlace{

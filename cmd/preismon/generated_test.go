@@ -13,7 +13,7 @@ import (
 	"preismon/deploy/testserver"
 )
 
-// What the programs of testdata/generated read, in their order.
+// What the programs of testdata/generated read, in order.
 const generatedReads = `createToken
 getHealth
 listSites
@@ -31,10 +31,11 @@ listResults
 a problem
 `
 
-// generated: clients that generators of others' making wrote from the served
-// contract compile, and read live answers. oapi-codegen's has each answer
-// compared with the bytes it came from; that of @hey-api/openapi-ts holds each
-// against zod schemas; openapi-typescript's types are what the compiler checks.
+// generated: clients written by third-party generators from the served contract
+// compile, and read live answers. With oapi-codegen's client each answer is
+// compared with the bytes it came from; that of @hey-api/openapi-ts validates
+// each with zod schemas; openapi-typescript's types are checked by the
+// compiler.
 func (d *demoTest) generated(t *testing.T) {
 	testserver.Full(t, "generated clients")
 	c, account := d.client(t, "anna"), d.account(t, "anna")
@@ -86,7 +87,7 @@ func (r generatedRun) write(name string, content []byte) {
 	}
 }
 
-// run gives what the command wrote; it must end well.
+// run returns what the command wrote; it must succeed.
 func (r generatedRun) run(command ...string) string {
 	r.t.Helper()
 	cmd := exec.CommandContext(r.t.Context(), command[0], command[1:]...)

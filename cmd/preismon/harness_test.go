@@ -31,15 +31,16 @@ import (
 	"preismon/ingest"
 )
 
-// The tests of this package run the command as its users do: as a process of
-// its own. The test binary itself is the command where commandVariable is set.
+// The tests of this package run the command as its users do: as a separate
+// process. The test binary itself is the command when commandVariable is set.
 const commandVariable = "PREISMON_TEST_MAIN"
 
 func TestMain(m *testing.M) {
 	if os.Getenv(commandVariable) == "" {
 		os.Exit(m.Run())
 	}
-	// The pipe at 3 ends with the test process, however that ends.
+	// The pipe at file descriptor 3 is closed when the test process ends,
+	// however it ends.
 	syscall.CloseOnExec(3)
 	go func() {
 		_, _ = os.NewFile(3, "test process").Read(make([]byte, 1))
@@ -51,9 +52,9 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// command prepares the command as a process in a group of its own, ended with
-// the test. The variables of the person who tests do not reach it, except for
-// the place of the ClickHouse library; env is added.
+// command prepares the command as a process in its own group, which ends with
+// the test. The variables of the person who runs the tests do not reach it,
+// except for the location of the ClickHouse library; env is added.
 func command(t *testing.T, env []string, args ...string) *exec.Cmd {
 	t.Helper()
 	binary, err := os.Executable()
@@ -69,14 +70,14 @@ func command(t *testing.T, env []string, args ...string) *exec.Cmd {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	t.Cleanup(func() {
 		if cmd.Process != nil {
-			_ = cmd.Process.Kill() // never by a bare pid: it may be another process by then
+			_ = cmd.Process.Kill() // never by a bare pid, which may belong to another process by then
 		}
 		_ = errors.Join(alive.Close(), ours.Close())
 	})
 	return cmd
 }
 
-// preismon runs a command to its end. The exit code is -1 after a signal.
+// preismon runs a command until it ends. The exit code is -1 after a signal.
 func preismon(t *testing.T, env []string, args ...string) (stdout, stderr string, code int) {
 	t.Helper()
 	var out, errs bytes.Buffer
@@ -88,15 +89,15 @@ func preismon(t *testing.T, env []string, args ...string) (stdout, stderr string
 	return out.String(), errs.String(), cmd.ProcessState.ExitCode()
 }
 
-// upReadyLimit is generous: other tests run beside.
+// upReadyLimit is generous: other tests run at the same time.
 const upReadyLimit = 4 * time.Minute
 
-// upProcess is a `preismon up` that runs beside the test.
+// upProcess is a `preismon up` that runs alongside the test.
 type upProcess struct {
 	t                      *testing.T
 	DataDir, URL, AdminURL string
 	Started                time.Time
-	Ready                  time.Duration // from start to the line
+	Ready                  time.Duration // from start to the ready line
 
 	cmd            *exec.Cmd
 	stdout, stderr *transcript
@@ -104,8 +105,8 @@ type upProcess struct {
 	err            error         // of the end
 }
 
-// startUp starts `up` and waits until it is ready. Where args do not say
-// otherwise the folder is new and the ports are free ones.
+// startUp starts `up` and waits until it is ready. Unless args say otherwise,
+// the folder is new and the ports are free ones.
 func startUp(t *testing.T, args ...string) *upProcess {
 	t.Helper()
 	u := launchUp(t, nil, args...)
@@ -113,7 +114,7 @@ func startUp(t *testing.T, args ...string) *upProcess {
 	return u
 }
 
-// launchUp is startUp with an environment, and does not wait.
+// launchUp is like startUp, with an environment and without waiting.
 func launchUp(t *testing.T, env []string, args ...string) *upProcess {
 	t.Helper()
 	u := &upProcess{t: t, ended: make(chan struct{}), Started: time.Now()}
@@ -135,7 +136,7 @@ func launchUp(t *testing.T, env []string, args ...string) *upProcess {
 		u.err = u.cmd.Wait()
 		close(u.ended)
 	}()
-	t.Cleanup(func() { // before the folder goes
+	t.Cleanup(func() { // before the folder is removed
 		_ = u.cmd.Process.Kill()
 		<-u.ended
 		if t.Failed() {
@@ -150,7 +151,8 @@ func launchUp(t *testing.T, env []string, args ...string) *upProcess {
 	return u
 }
 
-// failures are the first lines of a log that tell of requests that failed on our side.
+// failures returns the first lines of a log that report requests that failed on
+// the server's side.
 func failures(log string) string {
 	const most = 10
 	var lines []string
@@ -162,7 +164,7 @@ func failures(log string) string {
 	return strings.Join(lines[:min(most, len(lines))], "")
 }
 
-// tail is the last lines of a text.
+// tail returns the last lines of a text.
 func tail(text string) string {
 	const most = 50
 	lines := strings.SplitAfter(text, "\n")
@@ -200,7 +202,7 @@ func (u *upProcess) awaitReady() {
 	u.URL, u.AdminURL = r.APIURL, r.AdminURL
 }
 
-// Output is what it wrote so far, standard output before standard error.
+// Output is what it has written so far, standard output before standard error.
 func (u *upProcess) Output() string { return u.stdout.String() + u.stderr.String() }
 
 // interrupt asks it to stop, as Ctrl-C does.
@@ -211,8 +213,8 @@ func (u *upProcess) interrupt() {
 	}
 }
 
-// kill9 ends the process at once, and returns when it is gone. What it started
-// has to notice by itself.
+// kill9 kills the process and returns when it is gone. Processes that it
+// started must notice by themselves.
 func (u *upProcess) kill9() {
 	u.t.Helper()
 	if err := u.cmd.Process.Kill(); err != nil {
@@ -221,7 +223,7 @@ func (u *upProcess) kill9() {
 	<-u.ended
 }
 
-// wait waits for the end, and gives the exit code; -1 after a signal.
+// wait waits for the end and returns the exit code; -1 after a signal.
 func (u *upProcess) wait() int {
 	u.t.Helper()
 	select {
@@ -232,7 +234,8 @@ func (u *upProcess) wait() int {
 	return u.cmd.ProcessState.ExitCode()
 }
 
-// transcript keeps what a process writes, and tells of the line that begins with "ready".
+// transcript keeps what a process writes, and signals the line that begins with
+// "ready".
 type transcript struct {
 	mu    sync.Mutex
 	text  bytes.Buffer
@@ -267,14 +270,14 @@ type api struct {
 	http  *http.Client
 }
 
-// client gives a client without a login.
+// client returns a client without a login.
 func (u *upProcess) client() *api {
 	a := &api{t: u.t, url: u.URL}
 	a.http = &http.Client{Timeout: 2 * time.Minute, Transport: contract.Transport(http.DefaultTransport, func(err error) { a.t.Error(err) })}
 	return a
 }
 
-// login gives a client with the token of an account.
+// login returns a client with the token of an account.
 func (a *api) login(login, password string) *api {
 	a.t.Helper()
 	body, err := json.Marshal(map[string]string{"loginIdentifier": login, "password": password})
@@ -311,7 +314,7 @@ func (a *api) request(path string, params url.Values) (*http.Response, error) {
 	return a.http.Do(req)
 }
 
-// get reads an answer whole, whatever its status is. It may be called from
+// get reads a complete answer, whatever its status. It may be called from
 // several goroutines.
 func (a *api) get(path string, params url.Values) (status int, body []byte) {
 	resp, err := a.request(path, params)
@@ -327,8 +330,8 @@ func (a *api) get(path string, params url.Values) (status int, body []byte) {
 	return resp.StatusCode, body
 }
 
-// stream reads NDJSON line by line to its end. An answer that is no stream, or
-// not a whole one, is an error.
+// stream reads NDJSON line by line to its end. An answer that is not a stream,
+// or not a complete one, is an error.
 func (a *api) stream(path string, params url.Values, line func([]byte) error) (header, trailer http.Header, err error) {
 	resp, err := a.request(path, params)
 	if err != nil {
@@ -355,7 +358,7 @@ func (a *api) stream(path string, params url.Values, line func([]byte) error) (h
 	return resp.Header, resp.Trailer, nil
 }
 
-// bus connects to the NATS of up, past the publisher.
+// bus connects to the NATS of up, bypassing the publisher.
 func (u *upProcess) bus(t *testing.T) *bus {
 	t.Helper()
 	r, err := embedded.ReadRuntime(u.DataDir)
@@ -377,7 +380,7 @@ func (b *bus) send(t *testing.T, e *event.Event) {
 	}
 }
 
-// freeAddress is one of this machine where nobody listens.
+// freeAddress returns an address of this machine where nothing listens.
 func freeAddress(t *testing.T) string {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")

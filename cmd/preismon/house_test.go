@@ -14,7 +14,7 @@ import (
 
 const module = "preismon"
 
-// goPackage is what `go list` says of a package; tests are not in it.
+// goPackage is what `go list` reports about a package, without its tests.
 type goPackage struct {
 	ImportPath string
 	Imports    []string
@@ -41,7 +41,7 @@ func packages(t *testing.T) []goPackage {
 }
 
 // arrows lists for each part of the tree, by the longest prefix, which of our
-// packages it may import. A part may always import what lies in it.
+// packages it may import. A part may always import what is within it.
 var arrows = map[string][]string{
 	"contracts":             {},
 	"contracts/fault":       {},
@@ -80,16 +80,16 @@ var arrows = map[string][]string{
 	"cmd/preismon/notify":   {"contracts", "cmd/preismon/client"},
 	"cmd/preismon/records":  {"contracts", "query/frame", "query/table", "query/table/objects"},
 	"cmd/preismon/otlp":     {},
-	"deploy/prometheus":     {}, // tests alone
+	"deploy/prometheus":     {}, // only tests
 	"cmd":                   {"contracts", "ingest", "projector", "query", "archive", "deploy/embedded", "deploy/runbook"},
 
 	"deploy/testserver/migrated": {"deploy/testserver", "projector"},
 }
 
 // homes lists where each library may be imported. deploy/testserver starts
-// servers for tests and may use their clients. The API of OpenTelemetry is a
-// seam itself, that does nothing until the SDK stands behind it: those who make
-// spans know the API, and cmd alone the SDK.
+// servers for tests and may use their clients. The API of OpenTelemetry is
+// itself an abstraction that does nothing without the SDK behind it: packages
+// that create spans import the API, and cmd alone the SDK.
 var homes = map[string][]string{
 	"github.com/gin-gonic/gin":                    {"query/rest"},
 	"github.com/modelcontextprotocol/go-sdk":      {"query/mcp"},
@@ -115,9 +115,9 @@ var homes = map[string][]string{
 	"testing":                                     {"deploy/testserver"},
 }
 
-// TestImportArrows guards the tree: contracts know nobody; ingest, projector,
-// query and archive know contracts and not each other; cmd joins them; each
-// library has one home.
+// TestImportArrows guards the tree: contracts import none of our packages;
+// ingest, projector, query and archive import contracts and not each other; cmd
+// joins them; each library has one home.
 func TestImportArrows(t *testing.T) {
 	for _, p := range packages(t) {
 		name := strings.TrimPrefix(p.ImportPath, module+"/")
@@ -129,7 +129,8 @@ func TestImportArrows(t *testing.T) {
 		for _, imported := range p.Imports {
 			if ours, ok := strings.CutPrefix(imported, module+"/"); ok {
 				to, _ := longest(arrows, ours)
-				// An arrow to a part is one to all in it; only query's rooms are named one by one.
+				// An arrow to a part covers everything in it; only query's
+				// subpackages are named one by one.
 				if !within(ours, part) && !slices.ContainsFunc(allowed, func(a string) bool { return a == to || a != "query" && within(to, a) || part == "cmd" && within(to, a) }) {
 					t.Errorf("%s imports %s: no arrow from %s to %s", name, ours, part, to)
 				}
@@ -157,8 +158,8 @@ func longest(of map[string][]string, name string) (key string, value []string) {
 	return key, value
 }
 
-// TestDecisionsAreShort: a decision says context, decision and consequences in
-// at most 400 words.
+// TestDecisionsAreShort: a decision states context, decision and consequences
+// in at most 400 words.
 func TestDecisionsAreShort(t *testing.T) {
 	const most = 400
 	files, err := filepath.Glob(filepath.Join(rootFolder, "contracts", "decisions", "*.md"))

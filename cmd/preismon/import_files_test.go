@@ -14,7 +14,7 @@ import (
 	"preismon/ingest/maps"
 )
 
-// waitFor waits until something is so.
+// waitFor waits until a condition holds.
 func waitFor(t *testing.T, what string, ok func() bool) {
 	t.Helper()
 	for end := time.Now().Add(90 * time.Second); !ok(); time.Sleep(50 * time.Millisecond) {
@@ -24,11 +24,12 @@ func waitFor(t *testing.T, what string, ok func() bool) {
 	}
 }
 
-// onOneUp are tests that share an up, side by side: each has sites, products, a
-// mandate and a login of its own.
+// onOneUp are tests that share an up and run in parallel: each has sites,
+// products, a mandate and a login of its own.
 var onOneUp = map[string]func(*testing.T, *upProcess){"files": importFiles, "guesses": importGuesses, "texts in NFC": textsInNFC}
 
-// TestImportFiles imports files of people into an up, and has the other tests on it.
+// TestImportFiles imports people's files into an up, and runs the other tests
+// on it.
 func TestImportFiles(t *testing.T) {
 	t.Parallel()
 	u := startUp(t)
@@ -42,10 +43,11 @@ func TestImportFiles(t *testing.T) {
 	}
 }
 
-// importFiles: files of several days, by a pattern, have one mapping and
-// one report, their rejected rows stay apart, and what two of them say alike
-// comes once; standard input is a file, too. A watched folder is imported, and
-// what arrives there, and after a restart nothing comes twice.
+// importFiles: files of several days, selected by a pattern, have one mapping
+// and one report, their rejected rows are kept separately, and what two of them
+// have in common is imported once; standard input is a file, too. The files of
+// a watched folder are imported, including those that arrive later, and nothing
+// is imported twice after a restart.
 func importFiles(t *testing.T, u *upProcess) {
 	db := u.tables()
 	dir := t.TempDir()
@@ -95,7 +97,7 @@ func importFiles(t *testing.T, u *upProcess) {
 	noDoubles(t, db)
 }
 
-// watched watches a folder twice; three rows are there before.
+// watched watches a folder twice; three rows are there already.
 func watched(t *testing.T, dir string, args []string, header string, count func() uint64) {
 	t.Helper()
 	inbox := filepath.Join(dir, "inbox")
@@ -126,7 +128,7 @@ func watched(t *testing.T, dir string, args []string, header string, count func(
 			put("broken.csv", "")
 			put("second.csv", "A-5;5,00 €;2026-03-04 09:00\nA-6;teuer €;2026-03-04 09:00\n")
 			waitFor(t, "second file", told("second.csv: 1 new observation, 0 rows known, 1 rejected"))
-			put("third.csv", "A-4;4,00 €;2026-03-04 08:00\nA-5;4,00 €;2026-03-04 10:00\nA-7;4,00 €;2026-03-04 10:00\n") // one late, one of a new product
+			put("third.csv", "A-4;4,00 €;2026-03-04 08:00\nA-5;4,00 €;2026-03-04 10:00\nA-7;4,00 €;2026-03-04 10:00\n") // one is late, one is of a new product
 			waitFor(t, "what changed", told("third.csv: 3 new observations, 0 rows known, 0 rejected\n  1 of the prices known before changed:\n  A-5 at laden: 5.00 EUR -> 4.00 EUR (-20.0 %)\n"))
 			waitFor(t, "broken file", told("broken.csv: not imported: the file has a header and no rows"))
 		} else {
@@ -143,8 +145,8 @@ func watched(t *testing.T, dir string, args []string, header string, count func(
 	}
 }
 
-// TestSettledFiles: a file is complete when it stays as it is for a while, and
-// is given again when it changed.
+// TestSettledFiles: a file is complete when it has not changed for a while, and
+// is returned again after it changed.
 func TestSettledFiles(t *testing.T) {
 	dir := t.TempDir()
 	now := time.Now()
@@ -180,8 +182,8 @@ func TestSettledFiles(t *testing.T) {
 	look("old.csv")
 }
 
-// TestLabelled: no two files of a run have one label, and those of one kind share
-// their orders.
+// TestLabelled: no two files of a run have the same label, and those of one
+// kind share their orders.
 func TestLabelled(t *testing.T) {
 	file := func(name string) importFile {
 		return importFile{Source: maps.Source{Name: name, Path: name}, label: maps.Label(name), orders: maps.Series(name)}

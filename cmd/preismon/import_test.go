@@ -24,7 +24,7 @@ import (
 	"preismon/deploy/testserver"
 )
 
-// shopMap names the columns of shopCSV; both are invented.
+// shopMap maps the columns of shopCSV; both are invented.
 const shopMap = `
 source: invented
 columns:
@@ -44,8 +44,8 @@ sites:
   gamma.example: {name: Gamma, type: shop, country: JP, currency: JPY}
 `
 
-// shopCSV: an EAN at two sites, several offers in one capture, a wrong check
-// digit, a price in a currency without decimals, and four rows that are none.
+// shopCSV has an EAN at two sites, several offers in one capture, a wrong check
+// digit, a price in a currency without decimals, and four invalid rows.
 const shopCSV = `shop;sku;ean;name;seen;price;currency;stock;seller
 alpha.example;A-1;4006381333931;Pen;2026-03-10 12:00:00;1,20;EUR;1;Alpha
 beta.example;B-7;4006381333931;Pen;2026-03-10 12:05:00;1,10;EUR;1;Kiosk
@@ -60,9 +60,9 @@ gamma.example;G-1;;Brush;2026-03-10 13:00:00;450,5;JPY;1;Gamma
 alpha.example;A-1;4006381333931;Pen;2026-03-10 12:00:00;1,20;EUR;1;Alpha
 `
 
-// importGuesses: without a mapping the first rows are shown as understood,
-// with what was assumed, and the mapping is written; nothing is published
-// unless somebody agrees.
+// importGuesses: without a mapping, the first rows are shown as interpreted,
+// with the assumptions made, and the mapping is written; nothing is published
+// without consent.
 func importGuesses(t *testing.T, u *upProcess) {
 	dir := t.TempDir()
 	must(t, os.WriteFile(filepath.Join(dir, "preise.csv"), []byte("Shop;Artikel;Preis;Datum\nladen.de;Stift;1,20 €;01.10.2026 09:00\nladen.de;Heft;0,99 €;01.10.2026 09:00\n"), 0o600))
@@ -96,7 +96,7 @@ func importGuesses(t *testing.T, u *upProcess) {
 	says(t, out, errs, code, exitUsage, "file: missing", "--mandate", "--login")
 }
 
-// TestImport: anybody's CSV becomes a working service, whose orders, sites and
+// TestImport: any CSV becomes a working service, whose orders, sites and
 // accounts are changed by commands.
 func TestImport(t *testing.T) {
 	t.Parallel()
@@ -109,12 +109,12 @@ func TestImport(t *testing.T) {
 	const password = "--password=correct horse battery staple"
 	count := func() uint64 { return number(t, db, "SELECT count() FROM observations") }
 
-	// Without a terminal nobody can be asked for the password.
+	// Without a terminal, the password cannot be requested.
 	out, errs, code := inProcess(t, append(args, "--data-dir", u.DataDir)...)
 	says(t, out, errs, code, exitFailed, "PREISMON_PASSWORD", "terminal")
 	sentence(t, errs)
 
-	// Judged only.
+	// Checked only.
 	out, errs, code = inProcess(t, append(args, "--dry-run")...)
 	if code != exitRejected || !strings.Contains(out, "4") {
 		t.Errorf("--dry-run: exit code %d: %s%s", code, out, errs)
@@ -136,7 +136,7 @@ func TestImport(t *testing.T) {
 			t.Errorf("%s: %d rows, want 7", what, n)
 		}
 		noDoubles(t, db)
-		// Three products, of which one is at two sites.
+		// Three products, one of them at two sites.
 		if n := number(t, db, "SELECT count() FROM items FINAL"); n != 3 {
 			t.Errorf("%s: %d items, want 3", what, n)
 		}
@@ -175,14 +175,15 @@ func TestImport(t *testing.T) {
 	if !slices.Equal(got, want) || len(items) != 1 {
 		t.Errorf("rows of the EAN, of %d items:\n%s\nwant\n%s", len(items), strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
-	// The wrong EAN is not an EAN, and its product is there all the same.
+	// The wrong EAN is not treated as an EAN, but its product is there.
 	for _, ean := range []string{"4006381333932"} {
 		if status, body := c.get("/v1/items", url.Values{"ean": {ean}}); status == http.StatusOK && !strings.Contains(string(body), `"data":[]`) {
 			t.Errorf("an item with the EAN %s of a wrong check digit: %s", ean, body)
 		}
 	}
 	// Another password changes nothing, nor does a login of another mandate; a
-	// short one makes no account. Each is refused before anything is published.
+	// short password creates no account. Each is refused before anything is
+	// published.
 	published := func() uint64 {
 		return number(t, db, "SELECT max(version) FROM mandates") + number(t, db, "SELECT max(version) FROM accounts")
 	}
@@ -211,7 +212,7 @@ func TestImport(t *testing.T) {
 		t.Errorf("without a password for an account that is there: exit code %d: %s%s", code, out, errs)
 	}
 
-	// A password is changed by the command that says so.
+	// The password is changed by its own command.
 	out, errs, code = preismon(t, []string{"PREISMON_PASSWORD=too short"}, "accounts", "set-password", "me", "--data-dir", u.DataDir)
 	says(t, out, errs, code, exitFailed, "at least 12 characters")
 	out, errs, code = preismon(t, []string{"PREISMON_PASSWORD=something quite different"}, "accounts", "set-password", "nobody", "--data-dir", u.DataDir)
@@ -228,7 +229,7 @@ func TestImport(t *testing.T) {
 	t.Run("catalogue", func(t *testing.T) { changeCatalogue(t, u, "something quite different") })
 	t.Run("accounts", func(t *testing.T) { changeAccounts(t, u, append(slices.Clone(args), "--data-dir", u.DataDir)) })
 
-	// What the stream has no more is not known, which is said.
+	// What the stream no longer has is unknown, and the command reports that.
 	js := u.bus(t).js
 	stream, err := js.Stream(t.Context(), event.StreamObservations)
 	must(t, err)
@@ -241,8 +242,9 @@ func TestImport(t *testing.T) {
 	says(t, out, errs, code, exitRejected, "The stream OBSERVATIONS has what was published since 20", "--keep-observations")
 }
 
-// grown: the file again with a row before the others adds that row, and one
-// that contradicts it is refused; the rejected rows of both runs stay.
+// grown: importing the file again with an additional row at its beginning adds
+// that row, and a row that contradicts an earlier one is refused; the rejected
+// rows of both runs stay.
 func grown(t *testing.T, u *upProcess, args []string, password string) {
 	t.Helper()
 	header, rows, _ := strings.Cut(shopCSV, "\n")
@@ -274,7 +276,7 @@ func grown(t *testing.T, u *upProcess, args []string, password string) {
 	}
 	noDoubles(t, db)
 
-	// What the file of another day does not list any more stays in view.
+	// A product that a later day's file no longer lists stays visible.
 	const visible = "SELECT count() FROM observations_by_mandate"
 	before := number(t, db, visible)
 	first, _, _ := strings.Cut(rows, "\n")
@@ -288,7 +290,7 @@ func grown(t *testing.T, u *upProcess, args []string, password string) {
 		t.Errorf("%d rows in view, %d before", n, before)
 	}
 
-	// Another customer's file gives a product that both see no other name.
+	// Another customer's file does not rename a product that both see.
 	const named = "SELECT countIf(name = 'Pen') FROM items FINAL WHERE ean = '4006381333931'"
 	if n := number(t, db, named); n != 1 {
 		t.Fatalf("%d products of the name", n)
@@ -326,8 +328,8 @@ func rejected(t *testing.T, name string, lines ...int) {
 	}
 }
 
-// TestImportInterrupted: an import that was stopped, in whatever way, is
-// finished by the next one.
+// TestImportInterrupted: an import that was interrupted, however that happened,
+// is finished by the next one.
 func TestImportInterrupted(t *testing.T) {
 	testserver.Full(t, "interruptions of import")
 	t.Parallel()
@@ -352,14 +354,14 @@ func TestImportInterrupted(t *testing.T) {
 		var stderr bytes.Buffer
 		cmd.Stderr = &stderr
 		must(t, cmd.Start())
-		wait := time.Duration(30+rnd.IntN(970)) * time.Millisecond // it takes a second or two, and opens its streams first
+		wait := time.Duration(30+rnd.IntN(970)) * time.Millisecond // an import takes a second or two, and opens its streams first
 		time.Sleep(wait)
 		_ = cmd.Process.Signal(signal)
 		if err := cmd.Wait(); err == nil {
 			t.Logf("%v after %v came too late", signal, wait)
 			continue
 		}
-		if code := cmd.ProcessState.ExitCode(); signal == syscall.SIGINT && code >= 0 && // -1: it did not listen yet
+		if code := cmd.ProcessState.ExitCode(); signal == syscall.SIGINT && code >= 0 && // -1: it did not handle signals yet
 			(code != exitFailed || !strings.Contains(stderr.String(), "run it again") && !strings.Contains(stderr.String(), "everything is published")) {
 			t.Errorf("%v after %v: exit code %d: %s", signal, wait, code, stderr.String())
 		}

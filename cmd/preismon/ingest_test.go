@@ -22,8 +22,8 @@ import (
 	"preismon/ingest/market"
 )
 
-// aMarket gives the events of a small market: its catalogue, and what it
-// observed in the days before a fixed instant.
+// aMarket returns the events of a small market: its catalogue, and its
+// observations of the last span before the current hour.
 func aMarket(t *testing.T, cfg market.Config, span time.Duration) (m *market.Market, catalogue, observations []*event.Event) {
 	t.Helper()
 	cfg.Now = time.Now().UTC().Truncate(time.Hour)
@@ -32,8 +32,8 @@ func aMarket(t *testing.T, cfg market.Config, span time.Duration) (m *market.Mar
 	return m, slices.Collect(m.Catalog()), slices.Collect(m.Observations(cfg.Now.Add(-span), cfg.Now))
 }
 
-// TestIngest: events from files of every form and from standard input arrive
-// once; what is no event is named by file and line.
+// TestIngest: events from files of every format and from standard input arrive
+// once; what is not an event is reported by file and line.
 func TestIngest(t *testing.T) {
 	t.Parallel()
 	u := startUp(t)
@@ -75,7 +75,7 @@ func TestIngest(t *testing.T) {
 		t.Errorf("once more: exit code %d, %q, want %q: %s", code, out, want, errs)
 	}
 
-	// The rest comes by standard input, with faults between.
+	// The rest comes from standard input, with faults in between.
 	var lines bytes.Buffer
 	ndjson(t, &lines, observations[2*third:])
 	good := slices.Collect(strings.Lines(lines.String()))
@@ -104,7 +104,7 @@ func TestIngest(t *testing.T) {
 		t.Errorf("rejected lines %v, want %v", places, want)
 	}
 
-	// A file that breaks off gives what it has, and fails.
+	// A truncated file contributes what it has, and fails.
 	whole, err := os.ReadFile(gz)
 	must(t, err)
 	cut := filepath.Join(dir, "cut.ndjson.gz")
@@ -128,8 +128,8 @@ type keepOpen struct{ io.Writer }
 
 func (keepOpen) Close() error { return nil }
 
-// TestIngestInterrupted: a run that was interrupted says so, and the next one
-// adds what is missing and nothing else.
+// TestIngestInterrupted: a run that was interrupted reports it, and the next
+// one adds what is missing and nothing more.
 func TestIngestInterrupted(t *testing.T) {
 	testserver.Full(t, "interruptions of ingest")
 	t.Parallel()

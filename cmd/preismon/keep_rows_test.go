@@ -6,10 +6,10 @@ import (
 	"time"
 )
 
-// TestKeepRows: rows that are older than they are kept are gone for everybody, and
-// missed by nobody: not by readers, who are told, not by the audit, not by doctor,
-// not by a rebuild, after which logins are still whose they were. What comes late
-// is not written.
+// TestKeepRows: rows past their retention are gone for every reader without
+// being reported as missing: readers are told about it, the audit and doctor
+// accept it, and so does a rebuild, after which logins still belong to the same
+// accounts. Late rows are not written.
 func TestKeepRows(t *testing.T) {
 	t.Parallel()
 	u := startUp(t)
@@ -47,8 +47,8 @@ func TestKeepRows(t *testing.T) {
 	kept := time.Now().UTC().Add(-minKeptRows)
 	at := time.Date(kept.Year(), (kept.Month()-1)/3*3+1, 1, 0, 0, 0, 0, time.UTC)
 	eventually(t, 3*expireEvery, "the floor is that of the quarter", func() bool { return floor() >= uint64(at.UnixMilli()) })
-	at = time.UnixMilli(int64(floor())).UTC()             // that of the next one, if it began meanwhile
-	run(0, "audit", "--content", "--data-dir", u.DataDir) // counts, too
+	at = time.UnixMilli(int64(floor())).UTC()             // that of the next quarter, if it began meanwhile
+	run(0, "audit", "--content", "--data-dir", u.DataDir) // with --content it also counts
 	if said := run(0, "doctor", "--data-dir", u.DataDir); !strings.Contains(said, "those captured from "+at.Format(time.DateOnly)+" on") || !strings.Contains(said, "2024-01-01") {
 		t.Errorf("doctor: %s", said)
 	}
@@ -79,8 +79,8 @@ func TestKeepRows(t *testing.T) {
 	rebuilt()
 }
 
-// TestKeptRows: by size no row of the last 31 days is removed, and of age and size
-// the one counts that removes more.
+// TestKeptRows: limiting by size removes no row of the last 31 days, and of age
+// and size the one that removes more applies.
 func TestKeptRows(t *testing.T) {
 	now := time.Date(2026, 10, 10, 12, 0, 0, 0, time.UTC)
 	ago := func(days int) time.Time { return now.AddDate(0, 0, -days) }

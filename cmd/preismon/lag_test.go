@@ -10,9 +10,9 @@ import (
 	"preismon/deploy/testserver"
 )
 
-// TestLagWithoutLeader: while something waits, no process says that nothing
-// does: who does not lead has no lag to tell, in its metrics and in /readyz, where
-// a projector also tells what ClickHouse says to it.
+// TestLagWithoutLeader: while something waits, no process reports that nothing
+// does: one that does not lead reports no lag, in its metrics and in /readyz,
+// where a projector also reports what ClickHouse answers it.
 func TestLagWithoutLeader(t *testing.T) {
 	t.Parallel()
 	m := &memoryTest{T: t, ch: testserver.ClickHouse(t), nats: testserver.NATS(t)}

@@ -17,11 +17,12 @@ import (
 	"preismon/ingest"
 )
 
-// memoryLimit is what a projector may ever have had in memory.
+// memoryLimit is the maximum memory that a projector may ever have used.
 const memoryLimit = 512 << 20
 
-// TestProjectorMemory gives a projector as much of everything as is legal, and
-// reads from the kernel how much memory its process ever had.
+// TestProjectorMemory loads a projector with the maximum of everything that is
+// permitted, and reads from the kernel how much memory its process used at its
+// peak.
 func TestProjectorMemory(t *testing.T) {
 	testserver.Full(t, "the memory of a projector with five million pairs, a repair for a hundred mandates, and the greatest events")
 	for name, of := range map[string]func(*memoryTest){
@@ -49,7 +50,7 @@ type memoryTest struct {
 	db   *sql.DB
 }
 
-// project runs a projector until it has everything that was published.
+// project runs a projector until it has applied everything that was published.
 func (m *memoryTest) project(flags ...string) *role {
 	m.Helper()
 	args := []string{"projector", "--nats-url", m.nats, "--clickhouse-dsn", m.ch.ProjectorDSN, "--admin-listen", "127.0.0.1:0"}
@@ -60,7 +61,7 @@ func (m *memoryTest) project(flags ...string) *role {
 	return r
 }
 
-// stop stops it, and says how much memory it had at most.
+// stop stops it, and logs its peak memory.
 func (m *memoryTest) stop(r *role, what string) {
 	m.Helper()
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", r.cmd.Process.Pid))
@@ -147,8 +148,8 @@ func memoryOrder(mandate, id, items, sites int) *contracts.Order {
 
 func memorySite(i int) contracts.SiteKey { return contracts.SiteKey(fmt.Sprintf("shop-%d.example", i)) }
 
-// largeOrder: the greatest order that is legal by default, at the next start of
-// a projector, and changed.
+// largeOrder: the largest order permitted by default, also at the next start of
+// a projector and after a change.
 func (m *memoryTest) largeOrder() {
 	m.publish(each(memoryMandate(1), memoryOrder(1, 1, 50_000, 100)))
 	m.stop(m.project(), "the order")
@@ -165,8 +166,8 @@ func (m *memoryTest) largeOrder() {
 	}
 }
 
-// largeRepair: a hundred mandates see everything of 40,000 rows, and all of it is
-// in doubt.
+// largeRepair: a hundred mandates see all of 40,000 rows, and for all of these
+// it is uncertain whether they were written.
 func (m *memoryTest) largeRepair() {
 	const mandates, items, sites, rounds = 100, 500, 10, 8
 	m.publish(func(yield func(event.Payload) bool) {
@@ -215,7 +216,7 @@ func (m *memoryTest) largeRepair() {
 	noDoubles(m.T, m.db)
 }
 
-// largeEvents: a backlog of events that are as long as an event may be.
+// largeEvents: a backlog of events of the maximum size.
 func (m *memoryTest) largeEvents() {
 	const items = 400
 	title, address := strings.Repeat("t", 900), "https://shop.example/"+strings.Repeat("u", 1400)
@@ -226,7 +227,7 @@ func (m *memoryTest) largeEvents() {
 }
 
 // emptyOffers: a backlog of events that are fifty times as large in memory as
-// they are published, each more than a batch may have rows.
+// when published, each with more rows than a batch may have.
 func (m *memoryTest) emptyOffers() {
 	offers := make([]contracts.Offer, 500)
 	m.observe(40, 490, func(o *contracts.Observation) { o.Outcome, o.Offers = contracts.Unavailable, offers })
@@ -256,7 +257,7 @@ func (m *memoryTest) observe(events, items int, fill func(*contracts.Observation
 	}
 }
 
-// manyOrders: a backlog of orders, each as long as an event may be.
+// manyOrders: a backlog of orders, each an event of the maximum size.
 func (m *memoryTest) manyOrders() {
 	const orders = 200
 	m.publish(func(yield func(event.Payload) bool) {

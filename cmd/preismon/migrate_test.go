@@ -12,10 +12,11 @@ import (
 	"preismon/query/auth"
 )
 
-// TestMigrateIntoCluster: tables were made without a cluster. A node of several
-// shards names the tables that it misses and what to run; that makes them, says
-// so, and the node finds them by itself. Tables of a newer version are no harm to
-// nodes, whether they run or start.
+// TestMigrateIntoCluster: tables were created without a cluster. A node of
+// several shards names the tables that are missing and the command to run; the
+// command creates them and reports it, and the node finds them by itself.
+// Tables of a newer version do not harm nodes, whether they are running or
+// starting.
 func TestMigrateIntoCluster(t *testing.T) {
 	t.Parallel()
 	shard := testserver.Shards(t, 1)[0]

@@ -21,7 +21,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// collector takes traces as a collector does, and keeps their spans.
+// collector receives traces as a collector does, and keeps their spans.
 type collector struct {
 	URL   string
 	mu    sync.Mutex
@@ -37,7 +37,7 @@ func collect(t *testing.T) *collector {
 	return c
 }
 
-// all is how many spans there are.
+// all returns the number of spans.
 func (c *collector) all() int { return len(c.find(func(sentSpan) bool { return true })) }
 
 type sentSpan struct {
@@ -87,7 +87,7 @@ func (c *collector) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// find gives the spans that are looked for.
+// find returns the spans that want accepts.
 func (c *collector) find(want func(sentSpan) bool) (found []sentSpan) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -99,9 +99,10 @@ func (c *collector) find(want func(sentSpan) bool) (found []sentSpan) {
 	return found
 }
 
-// observed: one process that does everything exposes what deploy/metrics.md says
-// and nothing else, keeps what is for operators off the public port, and its
-// traces lead from a publisher to ClickHouse, and from a request there.
+// observed: one process that does everything exposes exactly the metrics that
+// deploy/metrics.md documents, keeps what is for operators off the public port,
+// and its traces lead from a publisher to ClickHouse, and from a request to
+// ClickHouse.
 func (d *demoTest) observed(t *testing.T) {
 	u, c, a := d.up, d.traces, d.client(t, "anna")
 	if status, body := a.get("/v1/results", url.Values{"limit": {"3"}}); status != http.StatusOK {
@@ -178,7 +179,7 @@ func (d *demoTest) observed(t *testing.T) {
 
 var metricRow = regexp.MustCompile("^\\| `(preismon_[a-z_]+)` \\| ([a-z]+)((?:, by)?(?:,? `[a-z]+`)*) \\|")
 
-// documentedMetrics reads the tables of deploy/metrics.md: kind and labels, by
+// documentedMetrics reads the tables of deploy/metrics.md: kind and labels by
 // name.
 func documentedMetrics(t *testing.T) map[string]string {
 	t.Helper()
@@ -195,7 +196,7 @@ func documentedMetrics(t *testing.T) map[string]string {
 	return all
 }
 
-// exposedMetrics asks a process for its own.
+// exposedMetrics reads those of a process.
 func exposedMetrics(t *testing.T, admin string) map[string]string {
 	t.Helper()
 	resp, err := http.Get(admin + "/metrics")
@@ -227,8 +228,8 @@ func exposedMetrics(t *testing.T, admin string) map[string]string {
 	return all
 }
 
-// requestIDInAllLogs: a request that fails in the store leaves its id in
-// every line of the log that it causes, and in ClickHouse.
+// requestIDInAllLogs: the id of a request that fails in the store is in every
+// log line that it causes, and in ClickHouse.
 func requestIDInAllLogs(t *testing.T, r *role, ch *testserver.ClickHouseServer) {
 	t.Helper()
 	if _, err := database(t, ch.AdminDSN).ExecContext(t.Context(), "DROP TABLE accounts"); err != nil {

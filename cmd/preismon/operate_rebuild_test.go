@@ -20,8 +20,8 @@ import (
 	"preismon/contracts/event"
 )
 
-// rebuild: while events come in and readers ask, no answer is another than
-// before, in no page and no stream, and everything is there afterwards.
+// rebuild: while events arrive and readers send queries, no answer differs from
+// before, neither in pages nor in streams, and everything is there afterwards.
 func (o *operate) rebuild(t *testing.T) {
 	c := o.up.client().login(o.account.LoginIdentifier, o.account.Password)
 	c.t = t
@@ -69,7 +69,7 @@ func (o *operate) rebuild(t *testing.T) {
 	if want := uint64(len(o.observations) + len(o.later) + len(o.latest)); a.Events != want || a.DeadLetters != 2 || a.Waiting != 0 {
 		t.Errorf("%d events, want %d: %+v", a.Events, want, a)
 	}
-	// The tables are others than before, and no letter was written twice.
+	// The tables are different ones, and no letter was written twice.
 	if n := number(t, o.db, "SELECT count() FROM preismon_rebuild.observations"); n == 0 {
 		t.Error("the old tables are gone")
 	}
@@ -83,12 +83,12 @@ func (o *operate) rebuild(t *testing.T) {
 	}
 }
 
-// window is from the first capture to the last before those of latest.
+// window spans the first capture to the last before those of latest.
 func (o *operate) window() (from, to time.Time) {
 	return time.UnixMilli(firstCapture(o.observations[0])), time.UnixMilli(firstCapture(o.latest[0]) - 1)
 }
 
-// firstCapture is when the oldest capture of an event was made, in Unix ms.
+// firstCapture returns the time of an event's oldest capture, in Unix ms.
 func firstCapture(e *event.Event) int64 {
 	return slices.MinFunc(factsOf(e), func(a, b fact) int { return cmp.Compare(a.At, b.At) }).At
 }
@@ -129,8 +129,8 @@ func (o *operate) mend(t *testing.T) {
 	}
 }
 
-// restore: into the damaged folder, where the stream has the rest; and into a
-// new one, where it has not.
+// restore restores into the damaged folder, whose stream has the rest, and into
+// a new one, whose stream does not.
 func (o *operate) restore(t *testing.T) {
 	out, errs, code := preismon(t, nil, "restore", "--data-dir", o.up.DataDir, "--from", "first", "--replace")
 	says(t, out, errs, code, exitFailed, "in use by process")
@@ -162,7 +162,7 @@ func (o *operate) restore(t *testing.T) {
 	other := startUp(t, "--data-dir", dir)
 	db = other.tables()
 	settle(t, db)
-	exact(t, db, slices.Values(o.observations), slices.Values(o.later)) // nothing lost of what was there, and nothing else
+	exact(t, db, slices.Values(o.observations), slices.Values(o.later)) // nothing of what was there is missing, and nothing else was added
 	noDoubles(t, db)
 	if n := number(t, db, "SELECT count() FROM ingested_events"); n < o.saved {
 		t.Errorf("%d events, %d were there before the backup", n, o.saved)

@@ -13,9 +13,9 @@ import (
 	"preismon/contracts"
 )
 
-// tables: a damaged table is right after it was rebuilt alone, also for the
-// readers that ask all the while: what they get is what the damage left, or
-// right, and once it is right it stays so.
+// tables: a damaged table is right after it alone was rebuilt, also for readers
+// during the rebuild: their answers are either what the damage left or right,
+// and after the first right one they stay right.
 func (o *operate) tables(t *testing.T) {
 	c := o.up.client().login(o.account.LoginIdentifier, o.account.Password)
 	c.t = t
@@ -96,7 +96,7 @@ func (o *operate) tables(t *testing.T) {
 	}
 }
 
-// orderOf is an order of the caller of which there is something to read.
+// orderOf returns an order of the caller that has rows to read.
 func (o *operate) orderOf(t *testing.T, c *api) string {
 	t.Helper()
 	status, body := c.get("/v1/orders", nil)

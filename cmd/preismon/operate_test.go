@@ -38,8 +38,8 @@ func TestOperate(t *testing.T) {
 	m, catalogue, observations := aMarket(t, market.Config{Seed: 3, Scale: 0.02}, 12*time.Hour)
 	o := &operate{t: t, up: u, bus: b, db: u.tables(), runtime: r, observations: observations}
 	o.account = m.Accounts()[0]
-	// The last to be published have nothing old, however late things come in at
-	// this time of the day: see window.
+	// The events published last contain no old captures, however late
+	// observations arrive at this time of day: see window.
 	slices.SortStableFunc(observations, func(a, b *event.Event) int {
 		return cmp.Compare(firstCapture(a), firstCapture(b))
 	})
@@ -72,7 +72,7 @@ type operate struct {
 	later        []*event.Event // published while the backup is taken
 	latest       []*event.Event // published while the tables are rebuilt
 	account      market.DemoAccount
-	bucket       string // a backup in it
+	bucket       string // the location of a backup in it
 	saved        uint64 // events that were applied before the backup
 }
 
@@ -94,7 +94,8 @@ func (o *operate) run(t *testing.T, args ...string) (stdout, stderr string, code
 	return preismon(t, nil, append(args, "--data-dir", o.up.DataDir)...)
 }
 
-// audit runs one in both forms; found is what its exit code says.
+// audit runs an audit in both forms and returns what it found; code is the
+// expected exit code.
 func (o *operate) audit(t *testing.T, code int, args ...string) (a projector.Audit, text string) {
 	t.Helper()
 	text, errs, got := preismon(t, nil, append([]string{"audit", "--nats-url", o.runtime.NATSURL, "--clickhouse-dsn", o.runtime.ProjectorDSN}, args...)...)
@@ -116,14 +117,15 @@ func (o *operate) audit(t *testing.T, code int, args ...string) (a projector.Aud
 	return a, text
 }
 
-// deadLetters: what was in the wrong place, or beyond an older program, comes
-// through by a replay, once, however often it is replayed.
+// deadLetters: a replay brings in events that were published under the wrong
+// subject, or that an older program did not understand, and does so only once,
+// however often they are replayed.
 func (o *operate) deadLetters(t *testing.T) {
 	lost, old := o.observations[0], o.observations[1]
 	o.publish("observations.elsewhere", lost, func(s string) string { return s })
 	o.publish(old.Subject(), old, func(s string) string { return strings.Replace(s, `"kind"`, "\"k\x1b[2Jind\"", 1) })
 	applied(t, o.up)
-	// A program that knows less has buried this one.
+	// As if an older program had made this one a dead letter.
 	body, err := event.Encode(old)
 	must(t, err)
 	if _, err := o.bus.js.PublishMsg(t.Context(), &nats.Msg{Subject: event.DeadLetterSubject(event.StreamObservations), Data: body, Header: nats.Header{
@@ -182,7 +184,8 @@ func (o *operate) deadLetters(t *testing.T) {
 		!strings.Contains(out, "1: would be published to OBSERVATIONS") || !strings.Contains(out, "2: refused: it would fail again") {
 		t.Errorf("replay --dry-run: exit code %d: %s%s", code, out, errs)
 	}
-	// Twice: the second time by force, as two operators would do who do not talk.
+	// Twice: the second time by force, as two operators might do without
+	// talking to each other.
 	for try, want := range []int{exitRejected, 0} {
 		args := []string{"deadletters", "replay", "1", "3", "2"}
 		if try > 0 {
@@ -213,7 +216,7 @@ func (o *operate) deadLetters(t *testing.T) {
 	}
 }
 
-// admin gives what the admin port says.
+// admin returns the answer of the admin port.
 func (o *operate) admin(t *testing.T, path string) string {
 	t.Helper()
 	c := &api{t: t, url: o.up.AdminURL, http: http.DefaultClient}
@@ -224,7 +227,7 @@ func (o *operate) admin(t *testing.T, path string) string {
 	return string(body)
 }
 
-// metrics: what was done to this folder is counted, and stands in /readyz.
+// metrics: what was done to this folder is counted, and is shown in /readyz.
 func (o *operate) metrics(t *testing.T) {
 	eventually(t, time.Minute, "an audit beside the projector is clean", func() bool {
 		return !strings.Contains(o.admin(t, "/metrics"), `preismon_audits_total{result="clean"} 0`)
@@ -247,7 +250,7 @@ func (o *operate) metrics(t *testing.T) {
 	}
 }
 
-// backup: taken while events come in; to the server's folder and to S3.
+// backup: taken while events arrive, to the server's folder and to S3.
 func (o *operate) backup(t *testing.T) {
 	s3 := testserver.S3(t)
 	client, err := minio.New(s3.Endpoint, &minio.Options{Creds: credentials.NewStaticV4(s3.AccessKey, s3.SecretKey, "")})
@@ -285,7 +288,7 @@ func (o *operate) backup(t *testing.T) {
 
 func none(func(*event.Event) bool) {}
 
-// damage: an audit names what somebody did to the tables.
+// damage: an audit names what was changed in the tables.
 func (o *operate) damage(t *testing.T) {
 	seq := number(t, o.db, "SELECT max(seq) FROM observations_by_mandate") // the last event need not have rows there
 	for _, q := range []string{
@@ -305,7 +308,7 @@ func (o *operate) damage(t *testing.T) {
 	if len(what) < 2 || !what["doubled observations 10"] || !what["missing observations_by_mandate "+strconv.FormatUint(seq, 10)] {
 		t.Errorf("findings %v", what)
 	}
-	// The proof beside it may be the first to say so.
+	// The proof, which also runs, may be the first to report it.
 	eventually(t, time.Minute, "the audit beside the projector finds it too", func() bool {
 		ready := o.admin(t, "/readyz")
 		return strings.Contains(ready, "observations holds") && strings.Contains(ready, `"result":"found"`)
@@ -315,7 +318,7 @@ func (o *operate) damage(t *testing.T) {
 	}
 }
 
-// usage: what is wrong with the flags is said at once.
+// usage: wrong flags are reported at once.
 func (o *operate) usage(t *testing.T) {
 	for _, c := range []struct {
 		args  []string

@@ -14,8 +14,8 @@ import (
 )
 
 // TestUpOutlivesClickHouse kills the ClickHouse of an up: it comes back on the
-// same ports, requests meanwhile are told to come again, and no event is lost
-// or doubled. A ClickHouse that never lives long is given up with everything.
+// same ports, requests meanwhile are told to retry, and no event is lost or
+// duplicated. If ClickHouse never lives long, up gives up and stops.
 func TestUpOutlivesClickHouse(t *testing.T) {
 	testserver.Full(t, "kills of ClickHouse")
 	t.Parallel()
@@ -25,7 +25,7 @@ func TestUpOutlivesClickHouse(t *testing.T) {
 	must(t, err)
 	stop, stopped := make(chan struct{}), make(chan struct{})
 	var refused atomic.Int64
-	go func() { // a client that never rests
+	go func() { // a client that never pauses
 		defer close(stopped)
 		for {
 			select {
@@ -85,7 +85,7 @@ func TestUpOutlivesClickHouse(t *testing.T) {
 	}
 	t.Logf("%d rows", exactDemo(t, u))
 
-	// Killed as soon as it is back, it is given up after five restarts.
+	// If it is killed as soon as it is back, up gives up after five restarts.
 	for n := range 4 {
 		r, err := embedded.ReadRuntime(u.DataDir)
 		must(t, err)
@@ -97,7 +97,7 @@ func TestUpOutlivesClickHouse(t *testing.T) {
 		back(r.ClickHouse)
 	}
 	t.Logf("from a kill until requests are answered: %v", away)
-	if best, worst := slices.Min(away), slices.Max(away); best > 10*time.Second || worst > 30*time.Second { // twice what is promised: a machine that does much else has a part
+	if best, worst := slices.Min(away), slices.Max(away); best > 10*time.Second || worst > 30*time.Second { // twice the promise, because a busy machine is slower
 		t.Errorf("without ClickHouse for %v at best, five seconds are promised, and %v at worst", best, worst)
 	}
 	kill()

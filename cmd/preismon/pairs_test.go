@@ -7,8 +7,8 @@ import (
 	"preismon/deploy/testserver"
 )
 
-// TestPairsBeyondTheLimit: an order of more pairs than a projector takes is a
-// dead letter that says so, and what comes behind it is applied.
+// TestPairsBeyondTheLimit: an order of more pairs than a projector accepts
+// becomes a dead letter that gives this reason, and what follows it is applied.
 func TestPairsBeyondTheLimit(t *testing.T) {
 	t.Parallel()
 	m := &memoryTest{T: t, ch: testserver.ClickHouse(t), nats: testserver.NATS(t)}

@@ -15,10 +15,10 @@ import (
 	"preismon/ingest/market"
 )
 
-// TestPartitions runs the projectors of two partitions on databases of their
-// own, and an operator's commands on each. Who is started on the tables of
-// another partition ends and says why, and a command that waits has to be told
-// for whom.
+// TestPartitions runs the projectors of two partitions on separate databases,
+// and an operator's commands on each. A projector started on the tables of
+// another partition ends and gives the reason, and a command that waits must be
+// told for which partition.
 func TestPartitions(t *testing.T) {
 	testserver.Full(t, "several partitions")
 	t.Parallel()
@@ -75,7 +75,7 @@ func TestPartitions(t *testing.T) {
 	if _, errs, code := preismon(t, nil, args("projector", 0, 2)...); code != exitUsage || !strings.Contains(errs, "partition: 2, of 2") {
 		t.Errorf("partition 2 of 2: exit code %d: %s", code, errs)
 	}
-	// A durable consumer of the only projector that there once was.
+	// A durable consumer from when there was only one projector.
 	b, err := connect(ingest.Config{URL: nats, Name: t.Name()})
 	must(t, err)
 	defer b.conn.Close()

@@ -9,8 +9,8 @@ import (
 	"preismon/cmd/preismon/records"
 )
 
-// TestTablesForPeople: tables of records name products, and give prices with their
-// currency and changes in percent.
+// TestTablesForPeople: tables of records name products, and show prices with
+// their currency and changes in percent.
 func TestTablesForPeople(t *testing.T) {
 	names := &products{known: map[string]string{"17": "Kettle, blue"}}
 	for name, c := range map[string]struct {

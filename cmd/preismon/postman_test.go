@@ -13,8 +13,8 @@ import (
 	"preismon/deploy/testserver"
 )
 
-// postman: the published collection runs green as it stands, with a login and
-// an order that has archived files (PUB-05a, GEN-10c).
+// postman: the published collection passes unchanged, with a login and an order
+// that has archived files (PUB-05a, GEN-10c).
 func (d *demoTest) postman(t *testing.T) {
 	c := d.client(t, "anna")
 	status, collection := c.get(openapi.PostmanPath, nil)
@@ -60,7 +60,7 @@ func (d *demoTest) postman(t *testing.T) {
 	}
 }
 
-// orderWithFiles finds an order that has archived files of exports and of
+// orderWithFiles returns an order that has archived files of exports and of
 // imports.
 func orderWithFiles(t *testing.T, c *api) string {
 	t.Helper()

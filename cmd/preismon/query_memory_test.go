@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// The goal for garbage is never below what reads may hold: it goes up and down
-// with what they do hold.
+// The garbage collector's goal is never below what reads may hold: it rises and
+// falls with what they do hold.
 func TestMemoryGoalFollowsReads(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())

@@ -12,9 +12,9 @@ import (
 	"preismon/query/auth"
 )
 
-// TestQueryReadyWithoutArchive: /readyz of a query node tells which archive is
-// away, and the node stays ready; a node without an address of its own says at
-// its start what that means for tokens, and names each request in its log.
+// TestQueryReadyWithoutArchive: /readyz of a query node reports which archive
+// is unavailable, and the node stays ready; a node without a base URL of its
+// own logs at its start what that means for tokens, and logs each request.
 func TestQueryReadyWithoutArchive(t *testing.T) {
 	t.Parallel()
 	server := testserver.ClickHouse(t)

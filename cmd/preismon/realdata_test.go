@@ -24,10 +24,10 @@ const (
 	realMarketplace = "marketplace_offers.csv.gz"
 )
 
-// TestRealData imports real observations by the real commands and asks the
-// real service for everything, row by row. What is right is said by an oracle
-// that reads the CSV files with code of its own; it shares the mapping's
-// documented decisions with ingest/maps, and no line of it.
+// TestRealData imports real observations with the real commands and queries the
+// real service for everything, row by row. An oracle with its own code for
+// reading the CSV files decides what is right; it shares the documented
+// decisions of the mapping with ingest/maps, but no line of code.
 func TestRealData(t *testing.T) {
 	testserver.Full(t, "every row of the real files")
 	dir := realDataDir(t)
@@ -41,7 +41,7 @@ func TestRealData(t *testing.T) {
 	}
 	t.Logf("import: %.1f s, %.0f rows/s from the file to the tables", first.took.Seconds(), float64(first.rows)/first.took.Seconds())
 
-	// The oracle reads while the file is imported for the second time.
+	// The oracle reads while the file is imported a second time.
 	worlds := [2]*realWorld{newRealWorld(), newRealWorld()}
 	var loadErr error
 	var reading sync.WaitGroup
@@ -83,8 +83,9 @@ func TestRealData(t *testing.T) {
 	}
 }
 
-// realDataDir finds ../shared/data beside the repository. The files have no
-// licence and are no part of the project, so the test can run only there.
+// realDataDir finds ../shared/data next to the repository. The files have no
+// licence and are not part of the project, so the test runs only where they
+// are.
 func realDataDir(t *testing.T) string {
 	t.Helper()
 	dir, err := os.Getwd()
@@ -107,7 +108,7 @@ func realDataDir(t *testing.T) string {
 
 const realPassword = "correct horse battery"
 
-// realImport is what an import says about itself.
+// realImport is what an import reports about itself.
 type realImport struct {
 	rows, accepted, rejected, events, known, code int
 	took                                          time.Duration
@@ -144,7 +145,8 @@ func importReal(t *testing.T, u *upProcess, file, mapping, name string) realImpo
 	return im
 }
 
-// sameRejects wants each duplicate to be listed by its line, with the line it repeats.
+// sameRejects requires each duplicate to be listed by its line, with the line
+// that it repeats.
 func sameRejects(t *testing.T, duplicates map[int]int, rejects []byte) {
 	t.Helper()
 	listed := map[int]bool{}

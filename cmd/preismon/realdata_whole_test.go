@@ -17,7 +17,7 @@ import (
 
 // --- everything
 
-// compareSites asks for all sites (SITE-K1): an account sees its own (VIS-05).
+// compareSites reads all sites (SITE-K1): an account sees its own (VIS-05).
 func (w *realWorld) compareSites(t *testing.T) {
 	t.Helper()
 	var page struct {
@@ -75,7 +75,8 @@ type apiMoney struct {
 	CurrencyCode string      `json:"currencyCode"`
 }
 
-// rowSet is a set of rows by two sums of their hashes; order is no part of it.
+// rowSet identifies a set of rows by two sums of their hashes, regardless of
+// order.
 type rowSet struct {
 	count     int
 	one, some uint64
@@ -90,10 +91,10 @@ func (s *rowSet) add(seeds *[2]maphash.Seed, row []byte) {
 // pairKey is an item at a site, by the service's id.
 type pairKey struct{ site, item string }
 
-// compareEverything reads every row of every site as streams, and wants the
-// rows of each item at each site to be those of the file: not one more, not
-// one less (RES-K1, RES-P03a, FLD-01a). It learns the ids of items on the way; an
-// item of several sites must have the same one everywhere.
+// compareEverything reads every row of every site as streams, and requires the
+// rows of each item at each site to be exactly those of the file (RES-K1,
+// RES-P03a, FLD-01a). It learns the ids of items on the way; an item at several
+// sites must have the same id everywhere.
 func (w *realWorld) compareEverything(t *testing.T) {
 	t.Helper()
 	seeds := [2]maphash.Seed{maphash.MakeSeed(), maphash.MakeSeed()}
@@ -103,7 +104,7 @@ func (w *realWorld) compareEverything(t *testing.T) {
 	}
 	tasks := make(chan task, 256)
 	for n, s := range w.sites {
-		// Windows that adjoin: the end of one lies a millisecond before the next.
+		// Adjacent windows: one ends a millisecond before the next begins.
 		const part = 100_000
 		from := realEarliest
 		for at := part; ; at += part {
@@ -231,7 +232,7 @@ func (w *realWorld) matchItems(t *testing.T, got map[pairKey]*rowSet, seeds *[2]
 		for site, set := range sets {
 			c := content{w.sites[site].key, *set}
 			id := ""
-			if list := ids[c]; len(list) > 0 { // twins in everything but their name may be exchanged
+			if list := ids[c]; len(list) > 0 { // twins that differ only in their name may be swapped
 				id, ids[c] = list[0], list[1:]
 			}
 			other, known := taken[id]
@@ -260,7 +261,7 @@ func (w *realWorld) matchItems(t *testing.T, got map[pairKey]*rowSet, seeds *[2]
 	}
 }
 
-// append writes what both sides of the comparison say about a row.
+// append writes what both sides of the comparison have of a row.
 func (r *apiRow) append(b []byte) ([]byte, error) {
 	money := func(m *apiMoney) (int64, error) {
 		if m == nil {
@@ -315,8 +316,8 @@ func (r *realRow) availability() string {
 	return "AVAILABLE"
 }
 
-// compareCatalogue walks all items by pages (ITEM-00b): each is one of the oracle's,
-// with the name and brand that were captured last.
+// compareCatalogue walks all items in pages (ITEM-00b): each is one of the
+// oracle's, with the name and brand that were captured last.
 func (w *realWorld) compareCatalogue(t *testing.T) {
 	t.Helper()
 	byID := map[string]*realItem{}
@@ -365,8 +366,8 @@ type apiItems struct {
 	} `json:"paging"`
 }
 
-// record is the item as the service should show it; the EAN may be in any of
-// the forms in which the file writes it.
+// record returns the item as the service should show it; the EAN may be in any
+// of the forms that the file uses.
 func (it *realItem) record(shownEAN string) apiItem {
 	ean := shownEAN
 	if !it.forms[ean] && !it.forms[strings.TrimPrefix(ean, "0")] {

@@ -18,7 +18,8 @@ import (
 
 // --- the oracle
 
-// realRow is one accepted row of a file. Texts are numbers in realWorld.texts; 0 is none.
+// realRow is one accepted row of a file. Texts are indexes into
+// realWorld.texts; 0: none.
 type realRow struct {
 	ms                            int64
 	price, shipping               int64 // minor units; -1: none
@@ -28,8 +29,8 @@ type realRow struct {
 	unavailable, boxKnown, buyBox bool
 }
 
-// realItem is a product as the issue defines it: one by its valid EAN, PZN or
-// ASIN, else by the key its site uses.
+// realItem is a product as the issue defines it: identified by its valid EAN,
+// PZN or ASIN, otherwise by the key that its site uses.
 type realItem struct {
 	forms            map[string]bool // of its EAN, as written
 	gtin             string          // 14 digits
@@ -39,8 +40,8 @@ type realItem struct {
 	nameAt, brandAt  int64
 	rows             []int32 // by time, then as in the file
 	sites            map[int32]bool
-	id               string // learnt from the service
-	product, written string // what the file calls it, and the EAN there
+	id               string // learned from the service
+	product, written string // what the file calls it, and its EAN there
 }
 
 // realWorld is what one account sees.
@@ -56,7 +57,7 @@ type realWorld struct {
 	itemIndex map[string]int32
 	pairs     int
 
-	duplicates map[int]int // line to the line it repeats
+	duplicates map[int]int // maps a line to the line that it repeats
 }
 
 type realSite struct {
@@ -215,7 +216,7 @@ func realMinor(s string) (int64, error) {
 
 var realTimeForm = regexp.MustCompile(`^(\d{4})-(\d\d)-(\d\d)(?:T(\d\d):(\d\d):(\d\d)(Z?))?$`)
 
-// realTime reads a capture time; a day alone is taken at noon.
+// realTime reads a capture time; a date alone means noon.
 func realTime(s, zone string) (int64, error) {
 	m := realTimeForm.FindStringSubmatch(s)
 	if m == nil {
@@ -277,9 +278,9 @@ func (w *realWorld) item(site, product, ean, pzn, asin, locale string) int32 {
 	return n
 }
 
-// realGTIN gives the 14 digits of a right GTIN, else nothing; shared tells
-// that the number means the same product everywhere. Eleven digits are twelve
-// whose zero was lost.
+// realGTIN returns the 14 digits of a valid GTIN, otherwise ""; shared reports
+// whether the number means the same product everywhere. Eleven digits are
+// twelve that lost a leading zero.
 func realGTIN(s string) (gtin string, shared bool) {
 	switch len(s) {
 	case 11:

@@ -8,8 +8,8 @@ import (
 	"preismon/query"
 )
 
-// TestResultFlags: the command line has a flag for each parameter of results, and
-// no other.
+// TestResultFlags: the command line has a flag for each parameter of results,
+// and no others.
 func TestResultFlags(t *testing.T) {
 	var flags []string
 	for field := range reflect.TypeFor[resultFlags]().Fields() {

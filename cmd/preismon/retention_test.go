@@ -9,10 +9,10 @@ import (
 	"preismon/deploy/testserver"
 )
 
-// TestRetention: what a retention removed from the stream is in the tables and
-// is missed by nobody: not by readers, not by the audit, not by the doctor. A
-// rebuild refuses, for it could not bring it back. What comes afterwards is
-// applied as before, also after everything was removed.
+// TestRetention: what a retention removed from the stream is in the tables, and
+// neither readers nor the audit nor the doctor report it missing. A rebuild
+// refuses, because it could not restore it. What comes afterwards is applied as
+// before, even after everything was removed.
 func TestRetention(t *testing.T) {
 	testserver.Full(t, "retention of the streams")
 	t.Parallel()
@@ -47,7 +47,7 @@ func TestRetention(t *testing.T) {
 	must(t, err)
 	there := s.CachedInfo().State.LastSeq
 	c := s.CachedInfo().Config
-	c.MaxAge, c.Duplicates = time.Second, time.Second // two days later
+	c.MaxAge, c.Duplicates = time.Second, time.Second // as if two days later
 	if _, err := js.UpdateStream(t.Context(), c); err != nil {
 		t.Fatal(err)
 	}
@@ -56,7 +56,7 @@ func TestRetention(t *testing.T) {
 		return err == nil && info.State.FirstSeq > there
 	})
 	eventually(t, time.Minute, "doctor says that what is dropped is in the tables, between two captures of the market", func() bool {
-		out, _, code := preismon(t, nil, append([]string{"doctor"}, here...)...) // while a capture is written it is bad: the stream drops it within a second
+		out, _, code := preismon(t, nil, append([]string{"doctor"}, here...)...) // it is bad while a capture is written, which the stream drops within a second
 		return code == 0 && strings.Contains(out, "drops what is 1s old, and all of it is in the tables")
 	})
 	run(0, "audit")

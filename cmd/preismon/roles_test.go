@@ -23,18 +23,18 @@ import (
 	"preismon/query/auth"
 )
 
-// role is a process of one role beside the test.
+// role is a process of one role alongside the test.
 type role struct {
 	t      *testing.T
 	name   string
 	cmd    *exec.Cmd
 	stderr *transcript
 	ended  chan struct{}
-	listen string // its addresses, once it runs
+	listen string // its addresses, when it runs
 	admin  string
 }
 
-// startRole starts a role and waits until it says its addresses.
+// startRole starts a role and waits until it logs its addresses.
 func startRole(t *testing.T, args ...string) *role {
 	t.Helper()
 	r := &role{t: t, name: args[0], cmd: command(t, nil, args...), stderr: newTranscript(), ended: make(chan struct{})}
@@ -67,7 +67,7 @@ func startRole(t *testing.T, args ...string) *role {
 	return r
 }
 
-// statements tells how many statements a query node has sent to ClickHouse.
+// statements returns how many statements a query node has sent to ClickHouse.
 func (r *role) statements() (sum float64) {
 	c := &api{t: r.t, url: "http://" + r.admin, http: http.DefaultClient}
 	_, body := c.get("/metrics", nil)
@@ -83,7 +83,7 @@ func (r *role) statements() (sum float64) {
 	return sum
 }
 
-// metric reads a metric, or an empty text.
+// metric returns a metric, or "" if it does not exist.
 func (r *role) metric(name string) string {
 	c := &api{t: r.t, url: "http://" + r.admin, http: http.DefaultClient}
 	_, body := c.get("/metrics", nil)
@@ -101,7 +101,7 @@ func (r *role) ready() bool {
 	return status == http.StatusOK
 }
 
-// check is what /readyz says of one condition.
+// check returns what /readyz reports about one condition.
 func (r *role) check(name string) string {
 	c := &api{t: r.t, url: "http://" + r.admin, http: http.DefaultClient}
 	_, body := c.get("/readyz", nil)
@@ -129,8 +129,8 @@ func (r *role) terminate() {
 	}
 }
 
-// TestRoles runs every role as a process of its own against servers that are
-// not preismon's: migrate, two projectors, ingest, two query nodes.
+// TestRoles runs every role as a separate process against external servers:
+// migrate, two projectors, ingest, two query nodes.
 func TestRoles(t *testing.T) {
 	t.Parallel()
 	ch, nats := testserver.ClickHouse(t), testserver.NATS(t)
@@ -196,7 +196,7 @@ func TestRoles(t *testing.T) {
 		return &api{t: t, url: "http://" + n.listen, http: http.DefaultClient, token: c.token}
 	}
 
-	// The leader dies in the middle of its work; the other one takes over.
+	// The leader is killed in the middle of its work; the other one takes over.
 	must(t, projectors[first].cmd.Process.Kill())
 	killed := time.Now()
 	publish("second.ndjson", observations[half:])
@@ -234,8 +234,9 @@ func TestRoles(t *testing.T) {
 		}
 	}
 
-	// What has not changed costs no statement: the projectors have said that they
-	// write nothing. Four times a second the checkpoints are read all the same.
+	// Repeated reads of unchanged data cost no statement, because the
+	// projectors have announced that they write nothing. Checkpoints are still
+	// read four times a second.
 	quiet := at(nodes[0], at(nodes[0], &api{}).login(m.Accounts()[0].LoginIdentifier, m.Accounts()[0].Password))
 	quiet.get("/v1/sites", nil)
 	const hot = 200
@@ -250,7 +251,8 @@ func TestRoles(t *testing.T) {
 		t.Errorf("%v statements for %d requests of sites in %v, though nothing was written", sent, hot, took)
 	}
 
-	// The files that the archives have between them, by either node.
+	// The files, which are spread over the archives, are available at either
+	// node.
 	for i, login := range []string{"anna", "frida"} {
 		a := m.Accounts()[slices.IndexFunc(m.Accounts(), func(a market.DemoAccount) bool { return strings.HasPrefix(a.LoginIdentifier, login+"@") })]
 		c := at(nodes[i], at(nodes[i], &api{}).login(a.LoginIdentifier, a.Password))
@@ -298,7 +300,8 @@ func TestRoles(t *testing.T) {
 	}
 }
 
-// waitApplied waits until the projector has everything that is in the streams.
+// waitApplied waits until the projector has applied everything that is in the
+// streams.
 func waitApplied(t *testing.T, address string) {
 	t.Helper()
 	b, err := connect(ingest.Config{URL: address, Name: t.Name()})

@@ -24,11 +24,12 @@ import (
 	"preismon/query/auth"
 )
 
-// writtenRun is all that a run wrote, and what must not be in it.
+// writtenRun is everything that a run wrote, and the secrets that must not be
+// in it.
 type writtenRun struct {
 	t       *testing.T
 	up      *upProcess
-	secrets map[string]string // by what they are of
+	secrets map[string]string // by what they belong to
 	texts   []writtenText
 }
 
@@ -41,7 +42,7 @@ func (w *writtenRun) wrote(place, text string) {
 	w.texts = append(w.texts, writtenText{place, []byte(text)})
 }
 
-// find gives the places where a secret stands, in any form it may have been
+// find returns the places that contain a secret, in any form it may have been
 // written in. A key of several lines is searched for line by line.
 func (w *writtenRun) find(secret string) map[string]bool {
 	w.t.Helper()
@@ -92,7 +93,7 @@ func (w *writtenRun) account(login, password string) {
 	})
 }
 
-// exchange sends a request; an answer that is an error is written down.
+// exchange sends a request; an answer that is an error is recorded.
 func (w *writtenRun) exchange(c *http.Client, r *http.Request) (*http.Response, string) {
 	w.t.Helper()
 	resp, err := c.Do(r)
@@ -154,8 +155,8 @@ var (
 	formAction       = regexp.MustCompile(`action="([^"]*)"`)
 )
 
-// agent goes the way of an agent to its tokens, with a wrong password on it,
-// uses them, renews them, and uses codes and tokens again that are used up.
+// agent obtains tokens as an agent does, with a wrong password on the way, uses
+// them, renews them, and reuses codes and tokens that are used up.
 func (w *writtenRun) agent(login, password, wrong string) {
 	w.t.Helper()
 	const redirect = "http://127.0.0.1/callback"
@@ -233,7 +234,7 @@ func (w *writtenRun) agent(login, password, wrong string) {
 	}
 }
 
-// queryLog writes down what ClickHouse keeps of statements.
+// queryLog records what ClickHouse keeps of statements.
 func (w *writtenRun) queryLog(db *sql.DB) {
 	w.t.Helper()
 	if _, err := db.Exec("SYSTEM FLUSH LOGS"); err != nil {

@@ -16,10 +16,10 @@ import (
 )
 
 // TestSecretsStaySecret: after a run with logins, failed logins, agents, wrong
-// passwords of servers and broken requests, no secret stands in anything that
-// the run wrote: standard output and error, logs of the servers, streams and
-// buckets of NATS, the query log of ClickHouse, metrics, profiles, answers that
-// are errors. The files that are there to hold a secret hold theirs alone.
+// passwords of servers and broken requests, nothing that the run wrote contains
+// a secret: standard output and error, logs of the servers, streams and buckets
+// of NATS, the query log of ClickHouse, metrics, profiles, error answers. The
+// files that exist to hold a secret contain only their own.
 func TestSecretsStaySecret(t *testing.T) {
 	t.Parallel()
 	const password, wrong, storeSecret = "correct-horse-8841", "battery-staple-2297", "S3cret/of+the=store"
@@ -29,7 +29,7 @@ func TestSecretsStaySecret(t *testing.T) {
 	run := &writtenRun{t: t, up: u, secrets: map[string]string{"password": password, "wrong password": wrong, "secret of the object store": storeSecret}}
 	run.account("me@secrets.example", password)
 
-	// People and programs, right and wrong.
+	// Requests of people and programs, right and wrong.
 	token := run.post("/v1/auth/token", `{"loginIdentifier":"me@secrets.example","password":"`+password+`"}`, 200)["accessToken"].(string)
 	run.secrets["REST token"] = token
 	for body, status := range map[string]int{
@@ -48,7 +48,7 @@ func TestSecretsStaySecret(t *testing.T) {
 	run.get("/v1/sites", "Basic "+base64.StdEncoding.EncodeToString([]byte("me:"+password)), "")
 	run.agent("me@secrets.example", password, wrong)
 
-	// What the servers are reached by.
+	// The credentials of the servers.
 	r, err := embedded.ReadRuntime(u.DataDir)
 	must(t, err)
 	for name, address := range map[string]string{"administrator of ClickHouse": r.AdminDSN, "projector's user": r.ProjectorDSN, "query node's user": r.QueryDSN, "NATS": r.NATSURL} {
@@ -127,8 +127,8 @@ func TestSecretsStaySecret(t *testing.T) {
 	t.Logf("%d secrets, %d texts", len(run.secrets), len(run.texts))
 }
 
-// homesOfSecrets are the files that are there to hold secrets, for their owner
-// alone to read.
+// homesOfSecrets are the files that exist to hold secrets, readable by their
+// owner only.
 var homesOfSecrets = map[string][]string{
 	"cursor-key":    {"cursor key"},
 	"token-key.pem": {"token key"},

@@ -13,8 +13,8 @@ import (
 	"preismon/deploy/testserver"
 )
 
-// sql: what a login asks in SQL is of the rows that it reads otherwise, and of
-// no others; a statement can change nothing, and is held to its limits.
+// sql: SQL queries of a login cover exactly the rows that it reads in other
+// ways; a statement can change nothing, and is held to its limits.
 func (d *demoTest) sql(t *testing.T) {
 	testserver.Full(t, "SQL of every account, each on a ClickHouse of its own")
 	flags, _ := past()
@@ -25,10 +25,10 @@ func (d *demoTest) sql(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			p := d.person(t, "PREISMON_PASSWORD="+d.account(t, name).Password)
 			p.run(0, "login", "--login", d.account(t, name).LoginIdentifier)
-			if name == "anna" || name == "emil" { // who may see them, and who may not
+			if name == "anna" || name == "emil" { // one that may see them, and one that may not
 				p.sameInSQL(t, flags)
 			}
-			if n := p.sameInSQL(t, everything); n == 0 && name != "gustav" { // who sees nothing
+			if n := p.sameInSQL(t, everything); n == 0 && name != "gustav" { // which sees nothing
 				t.Error("no rows were compared")
 			}
 		})
@@ -75,11 +75,11 @@ func (d *demoTest) sql(t *testing.T) {
 	}
 }
 
-// sqlRow is a row in SQL, in the words of sqlRowOf.
+// sqlRow selects a row in the format of sqlRowOf.
 const sqlRow = `SELECT concatWithSeparator('|', itemId, site, toString(toUnixTimestamp64Milli(capturedAt)), availability, ifNull(merchant, ''), ` +
 	`ifNull(toString(priceMoney.amountMinor), ''), ifNull(priceMoney.currencyCode, '')) AS row FROM results`
 
-// sqlRowOf is a row of a stream, in the words of sqlRow.
+// sqlRowOf formats a row of a stream like sqlRow.
 func sqlRowOf(t *testing.T, line string) string {
 	t.Helper()
 	var r struct {
@@ -102,8 +102,8 @@ func sqlRowOf(t *testing.T, line string) string {
 	return strings.Join(words, "|")
 }
 
-// sameInSQL compares the rows of a stream with those of SQL, and gives how many they
-// are; one that is refused is refused by the other.
+// sameInSQL compares the rows of a stream with those of SQL, and returns their
+// number; if one is refused, the other must be, too.
 func (p *person) sameInSQL(t *testing.T, flags []string) int {
 	t.Helper()
 	rows, refused, code := preismon(t, p.env, append([]string{"stream"}, flags...)...)
@@ -133,7 +133,8 @@ func (p *person) sameInSQL(t *testing.T, flags []string) int {
 	return len(want)
 }
 
-// TestConverse: statements come one after the other; one that fails ends them.
+// TestConverse: statements are run one after the other; one that fails ends the
+// session.
 func TestConverse(t *testing.T) {
 	rows := filepath.Join(t.TempDir(), "rows.csv")
 	must(t, os.WriteFile(rows, []byte("site,cents\nshop-one,1250\nshop-two,999\n"), 0o600))

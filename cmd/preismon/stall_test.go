@@ -12,14 +12,15 @@ import (
 
 const leaderMetric = "preismon_projector_leader"
 
-// TestProjectorMeetsTablesLate: who starts while it cannot reach its tables
-// keeps no lease from who can. When they come in reach and are none that it may
-// write, it ends; when they are to be migrated, it waits for that.
+// TestProjectorMeetsTablesLate: a projector that starts while it cannot reach
+// its tables keeps no lease from one that can. If the tables that become
+// reachable are not ones that it may write, it ends; if they must be migrated
+// first, it waits for that.
 func TestProjectorMeetsTablesLate(t *testing.T) {
 	testserver.Full(t, "a projector without tables")
 	t.Parallel()
 	for _, c := range []struct {
-		name, change string // made of the tables while they are out of reach
+		name, change string // what happens to the tables while they are out of reach
 		says         string
 		goesOn       bool
 	}{
@@ -70,8 +71,9 @@ func TestProjectorMeetsTablesLate(t *testing.T) {
 	}
 }
 
-// TestProjectorGivesLeaseBack: a standby that takes over and does not reach its
-// tables leaves the lease to one that does, and leads again when it does.
+// TestProjectorGivesLeaseBack: a standby that takes over without reaching its
+// tables leaves the lease to one that does, and leads again when it reaches
+// them.
 func TestProjectorGivesLeaseBack(t *testing.T) {
 	t.Parallel()
 	nats, s := testserver.NATS(t), testserver.ClickHouse(t)

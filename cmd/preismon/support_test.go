@@ -13,7 +13,7 @@ import (
 	"preismon/contracts/event"
 )
 
-// logLine is what the tests read of a log line.
+// logLine is the part of a log line that the tests read.
 type logLine struct {
 	Time   time.Time `json:"time"`
 	Level  string    `json:"level"`
@@ -22,7 +22,7 @@ type logLine struct {
 	Admin  string    `json:"admin"`
 }
 
-// logLines reads the log lines of a process among what else it wrote.
+// logLines returns the log lines in what a process wrote.
 func logLines(text string) (all []logLine) {
 	for line := range strings.Lines(text) {
 		var l logLine
@@ -33,7 +33,7 @@ func logLines(text string) (all []logLine) {
 	return all
 }
 
-// message is what a process wrote beside its log.
+// message returns what a process wrote apart from its log.
 func message(stderr string) string {
 	var all []string
 	for line := range strings.Lines(stderr) {
@@ -44,7 +44,7 @@ func message(stderr string) string {
 	return strings.Join(all, "")
 }
 
-// file writes a file of the test and gives its name.
+// file writes a file for the test and returns its name.
 func file(t *testing.T, name, content string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), name)
@@ -52,7 +52,7 @@ func file(t *testing.T, name, content string) string {
 	return path
 }
 
-// program puts a script into a folder that is all of PATH, and gives the
+// program puts a script into a folder that is the whole PATH, and returns that
 // variable.
 func program(t *testing.T, name, script string) string {
 	t.Helper()

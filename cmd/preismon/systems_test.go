@@ -14,9 +14,10 @@ import (
 	source "golang.org/x/tools/go/packages"
 )
 
-// TestOtherSystems: what preismon is made of also compiles for macOS, linux/arm64
-// and Windows, as far as its types tell. Bodies of other modules' functions are left
-// out: it takes seconds, where the builds of .ci/run from an empty cache take minutes each.
+// TestOtherSystems: the module also compiles for macOS, linux/arm64 and
+// Windows, as far as type checking shows. Function bodies of other modules are
+// skipped: this takes seconds, whereas the builds of .ci/run take minutes each
+// from an empty cache.
 func TestOtherSystems(t *testing.T) {
 	testserver.Full(t, "other systems")
 	root, err := filepath.Abs(rootFolder)

@@ -17,8 +17,9 @@ import (
 	"preismon/query/table/reread"
 )
 
-// Lists of /ext/v1 have the same records as tables, over their pages; a field
-// that this program does not know is left out, and half an answer has no end.
+// Lists of /ext/v1 have the same records when written as tables, across their
+// pages; a field that this program does not know is left out, and half an
+// answer has no end.
 func TestRecordsAsTables(t *testing.T) {
 	t.Parallel()
 	const (

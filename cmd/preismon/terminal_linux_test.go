@@ -18,15 +18,15 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// terminal opens a terminal of so many columns; shown gives, once, all that was
-// written to it.
+// terminal opens a terminal with that many columns; shown returns, once,
+// everything that was written to it.
 func terminal(t *testing.T, columns uint16) (tty *os.File, shown func() string) {
 	t.Helper()
 	tty, _, shown = keyboard(t, columns)
 	return tty, shown
 }
 
-// keyboard is terminal, with what a person types there.
+// keyboard is like terminal, with a function that types into it.
 func keyboard(t *testing.T, columns uint16) (tty *os.File, typed func(string), shown func() string) {
 	t.Helper()
 	master, err := os.OpenFile("/dev/ptmx", os.O_RDWR|unix.O_NOCTTY, 0)
@@ -39,7 +39,7 @@ func keyboard(t *testing.T, columns uint16) (tty *os.File, typed func(string), s
 	must(t, unix.IoctlSetWinsize(int(tty.Fd()), unix.TIOCSWINSZ, &unix.Winsize{Row: 24, Col: columns}))
 	text := make(chan string, 1)
 	go func() {
-		b, _ := io.ReadAll(master) // EIO: nobody has the other end any more
+		b, _ := io.ReadAll(master) // EIO: the other end is closed
 		text <- strings.ReplaceAll(string(b), "\r\n", "\n")
 	}()
 	typed = func(text string) {
@@ -61,7 +61,7 @@ func keyboard(t *testing.T, columns uint16) (tty *os.File, typed func(string), s
 	}
 }
 
-// sitesServer lists so many sites with long names.
+// sitesServer serves a list of n sites with long names.
 func sitesServer(t *testing.T, n int) string {
 	t.Helper()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -76,8 +76,8 @@ func sitesServer(t *testing.T, n int) string {
 	return server.URL
 }
 
-// TestTablesOnTerminals: a table is as wide as the terminal, and says what it
-// cut; it goes through the pager, and leaving that is no failure.
+// TestTablesOnTerminals: a table is as wide as the terminal, and reports what
+// was cut; it goes through the pager, and quitting the pager is not a failure.
 func TestTablesOnTerminals(t *testing.T) {
 	url := sitesServer(t, 3)
 	t.Setenv("NO_COLOR", "1")
@@ -109,8 +109,8 @@ func TestTablesOnTerminals(t *testing.T) {
 	}
 }
 
-// TestLinesAboveTheBar: a log line takes the bar of progress away, and the bar
-// stands below it again.
+// TestLinesAboveTheBar: a log line removes the progress bar, which then appears
+// again below it.
 func TestLinesAboveTheBar(t *testing.T) {
 	tty, shown := terminal(t, 100)
 	std := sharing(streams{err: tty})
@@ -118,7 +118,7 @@ func TestLinesAboveTheBar(t *testing.T) {
 	show := newProgress(std.err, log, "reading", 100)
 	show.at(40)
 	log.Info("lines")
-	time.Sleep(150 * time.Millisecond) // longer than the bar waits
+	time.Sleep(150 * time.Millisecond) // longer than the bar's delay
 	show.at(80)
 	show.end()
 	fmt.Fprintln(std.err, "the end")
@@ -146,8 +146,8 @@ func TestLinesAboveTheBar(t *testing.T) {
 
 func init() { onOneUp["questions on a terminal"] = questions }
 
-// questions: what is about to be published is asked for, and only yes
-// is yes.
+// questions: consent is requested before anything is published, and only yes
+// means yes.
 func questions(t *testing.T, u *upProcess) {
 	dir := t.TempDir()
 	must(t, os.WriteFile(filepath.Join(dir, "preise.csv"), []byte("Shop;Artikel;Preis;Datum\nfrage.de;Stift;1,20 €;01.10.2026 09:00\n"), 0o600))
@@ -201,7 +201,8 @@ func questions(t *testing.T, u *upProcess) {
 	}
 }
 
-// TestListsOfOperatorsOnTerminals: only the terminal cuts a list, which says so.
+// TestListsOfOperatorsOnTerminals: only on a terminal is a list cut, which it
+// then reports.
 func TestListsOfOperatorsOnTerminals(t *testing.T) {
 	t.Setenv("PAGER", "")
 	t.Setenv("NO_COLOR", "1")

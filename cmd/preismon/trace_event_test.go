@@ -10,9 +10,10 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// trace: an event of observations is where the tables say, with the mandates
-// that have rows of it; one of the catalogue is applied; poison is a dead
-// letter; of an id that nobody published nothing is known.
+// trace: for an event of observations, the command reports what the tables
+// have, with the mandates that have rows of it; one of the catalogue is
+// reported as applied, poison as a dead letter; of an id that was never
+// published nothing is known.
 func (d *demoTest) trace(t *testing.T) {
 	db := d.up.tables()
 	trace := func(code int, id string) string {

@@ -8,8 +8,8 @@ import (
 	"go.opentelemetry.io/otel/trace"
 )
 
-// TestSampler: a batch is kept with one of its messages, a request never with
-// what it links to, and a child as its parent.
+// TestSampler: a batch is sampled if one of its messages is, a request never
+// because of what it links to, and a child if its parent is.
 func TestSampler(t *testing.T) {
 	t.Parallel()
 	linked := func(flags trace.TraceFlags) trace.SpanStartOption {
@@ -41,7 +41,7 @@ func TestSampler(t *testing.T) {
 	}
 }
 
-// TestTraceFlags names what is wrong with them.
+// TestTraceFlags: faults of the flags are found.
 func TestTraceFlags(t *testing.T) {
 	t.Parallel()
 	for f, ok := range map[traceFlags]bool{

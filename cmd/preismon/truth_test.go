@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	_ "github.com/ClickHouse/clickhouse-go/v2" // the driver to count with
+	_ "github.com/ClickHouse/clickhouse-go/v2" // the driver for counting
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/uuid"
 
@@ -22,10 +22,11 @@ import (
 	"preismon/ingest/market"
 )
 
-// The truth about a folder is what its events say: the market is a pure
-// function, so what `up --demo` should have published is known without it.
+// The truth about a folder is in its events: the market is a pure function, so
+// what `up --demo` should have published is known without it.
 
-// fact is what a row must say, by the event and the place it came from.
+// fact is what a row must contain, by the event and the position that it came
+// from.
 type fact struct {
 	Event          string
 	Capture, Offer uint16
@@ -39,7 +40,7 @@ type fact struct {
 	Merchant       string
 }
 
-// factsOf gives the rows of an event of observations, in order.
+// factsOf returns the rows of an event of observations, in order.
 func factsOf(e *event.Event) (all []fact) {
 	batch, ok := e.Data.(*contracts.Observations)
 	if !ok {
@@ -66,7 +67,7 @@ func factsOf(e *event.Event) (all []fact) {
 	return all
 }
 
-// demoOf reads what a folder remembers of its market.
+// demoOf reads the state of its market that a folder keeps.
 func demoOf(t *testing.T, dir string) demoState {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(dir, demoStateFile))
@@ -102,7 +103,7 @@ func (u *upProcess) tables() *sql.DB {
 	return database(u.t, r.AdminDSN)
 }
 
-// number asks for one number.
+// number queries for one number.
 func number(t *testing.T, db *sql.DB, query string, args ...any) uint64 {
 	t.Helper()
 	var n uint64
@@ -112,9 +113,9 @@ func number(t *testing.T, db *sql.DB, query string, args ...any) uint64 {
 	return n
 }
 
-// stored reads every row with the event it came from. A batch writes its rows
-// before its events: rows without an event may be on their way in, and are
-// read again; those that nobody published stay.
+// stored reads every row with the event that it came from. A batch writes its
+// rows before its events: rows without an event may be in the middle of being
+// written, and are read again; rows of no published event stay.
 func stored(t *testing.T, db *sql.DB) map[string][]fact {
 	t.Helper()
 	all := storedNow(t, db)
@@ -144,8 +145,8 @@ func storedNow(t *testing.T, db *sql.DB) map[string][]fact {
 	return all
 }
 
-// noDoubles proves that no row stands twice, in any sense, and that the tables
-// agree with each other.
+// noDoubles proves that no row is there twice, in any sense, and that the
+// tables agree with each other.
 func noDoubles(t *testing.T, db *sql.DB) {
 	t.Helper()
 	for _, query := range []string{
@@ -154,19 +155,21 @@ func noDoubles(t *testing.T, db *sql.DB) {
 		`SELECT count() - uniqExact(event_id) FROM ingested_events`,
 		`SELECT count() - uniqExact(mandate, epoch, seq, capture, offer) FROM observations_by_mandate`,
 		`SELECT abs(toInt64(sum(rows)) - (SELECT toInt64(count()) FROM observations)) FROM ingested_events`,
-		// What each mandate has is what its scope in force says, by content.
+		// What each mandate has equals what its scope in force covers, by
+		// content.
 		`WITH force AS (SELECT p.mandate AS mandate, p.item AS item, p.site AS site FROM scope_pairs AS p
 		                INNER JOIN (SELECT mandate, version FROM scopes FINAL) AS s ON p.mandate = s.mandate AND p.version = s.version),
 		      due AS (SELECT f.mandate AS mandate, cityHash64(o.item, o.site, toUnixTimestamp64Milli(o.captured_at), o.epoch, o.seq, o.capture, o.offer, o.price_minor) AS h
 		              FROM observations AS o INNER JOIN force AS f ON o.item = f.item AND o.site = f.site),
 		      have AS (SELECT mandate, cityHash64(item, site, toUnixTimestamp64Milli(captured_at), epoch, seq, capture, offer, price_minor) AS h FROM observations_by_mandate)
 		 SELECT count() FROM (SELECT mandate, h, sum(n) AS n FROM (SELECT mandate, h, 1 AS n FROM due UNION ALL SELECT mandate, h, -1 AS n FROM have) GROUP BY mandate, h HAVING n != 0)`,
-		// The newest capture of each pair is the newest there is.
+		// The newest capture of each pair is the newest of all.
 		`SELECT count() FROM (SELECT item, site, max(captured_at) AS at FROM observations GROUP BY item, site) AS o
 		 FULL JOIN (SELECT item, site, captured_at AS at FROM latest_observations FINAL) AS l ON o.item = l.item AND o.site = l.site AND o.at = l.at
 		 WHERE o.item = 0 OR l.item = 0`,
 	} {
-		// Rows may be on their way in, table by table: what is wrong stays wrong.
+		// A batch may be in the middle of being written, table by table: what
+		// is really wrong stays wrong.
 		n := int64(1)
 		for try := 0; try < 30 && n != 0; try++ {
 			if try > 0 {
@@ -182,8 +185,8 @@ func noDoubles(t *testing.T, db *sql.DB) {
 	}
 }
 
-// exact proves that the tables hold the rows of every event that must be
-// there, of no event but those that may, and each of them once and whole.
+// exact proves that the tables hold the rows of every event in must, no rows of
+// events that are not in must or may, and each row once and complete.
 func exact(t *testing.T, db *sql.DB, must, may iter.Seq[*event.Event]) (rows int) {
 	t.Helper()
 	have := stored(t, db)
@@ -228,12 +231,12 @@ func exact(t *testing.T, db *sql.DB, must, may iter.Seq[*event.Event]) (rows int
 	return rows
 }
 
-// span is a time in which `up --demo` was live without a break.
+// span is a period in which `up --demo` was live without interruption.
 type span struct{ from, to time.Time }
 
-// exactDemo proves it for the folder of `up --demo`: everything up to what the
-// folder remembers to have published is there, also while more comes in, and
-// with it the live captures of the spans.
+// exactDemo proves the same for the folder of `up --demo`: everything up to
+// what the folder remembers having published is there, even while more arrives,
+// including the live captures of the spans.
 func exactDemo(t *testing.T, u *upProcess, live ...span) (rows int) {
 	t.Helper()
 	s := demoOf(t, u.DataDir)
@@ -250,7 +253,7 @@ func exactDemo(t *testing.T, u *upProcess, live ...span) (rows int) {
 	return rows
 }
 
-// chain gives the events of all, one after the other.
+// chain yields the events of all, one after the other.
 func chain(all ...iter.Seq[*event.Event]) iter.Seq[*event.Event] {
 	return func(yield func(*event.Event) bool) {
 		for _, events := range all {
@@ -263,7 +266,8 @@ func chain(all ...iter.Seq[*event.Event]) iter.Seq[*event.Event] {
 	}
 }
 
-// applied waits until the projector has everything that is in the streams.
+// applied waits until the projector has applied everything that is in the
+// streams.
 func applied(t *testing.T, u *upProcess) {
 	t.Helper()
 	r, err := embedded.ReadRuntime(u.DataDir)
@@ -271,7 +275,7 @@ func applied(t *testing.T, u *upProcess) {
 	waitApplied(t, r.NATSURL)
 }
 
-// settle is called before counting: scopes may still be on their way in.
+// settle is called before counting, because scopes may still be being applied.
 func settle(t *testing.T, db *sql.DB) {
 	t.Helper()
 	eventually(t, time.Minute, "every scope is in force and its lost rows are gone", func() bool {
@@ -291,8 +295,7 @@ func eventually(t *testing.T, limit time.Duration, what string, ok func() bool) 
 	}
 }
 
-// alive tells whether a process runs; one that ended and waits for its parent
-// to look does not.
+// alive reports whether a process runs; a zombie does not.
 func alive(pid int) bool {
 	if syscall.Kill(pid, 0) != nil {
 		return false
@@ -305,7 +308,7 @@ func alive(pid int) bool {
 	return len(after) < 2 || after[1] != 'Z'
 }
 
-// catalog is the market's master data as its events say it.
+// catalog is the market's master data, as its events describe it.
 type catalog struct {
 	sites    map[contracts.SiteKey]*contracts.Site
 	items    map[contracts.ItemID]*contracts.Item
@@ -339,8 +342,8 @@ func catalogOf(m *market.Market) catalog {
 	return c
 }
 
-// visible is what a login may see: the pairs of its mandate's active orders,
-// oldest first and within the package, that its own scope leaves.
+// visible returns what a login may see: the pairs of its mandate's active
+// orders, oldest first and within the package, as far as its own scope permits.
 func (c catalog) visible(login string) map[contracts.Pair]bool {
 	a := c.accounts[login]
 	orders := slices.Clone(c.orders[a.MandateID])

@@ -13,8 +13,8 @@ import (
 )
 
 // programScript is a clickhouse program for machines that have none: it is
-// called as one is, and has this test's library be the server. It brings the
-// user of the library's own session, and holds open what its parent would.
+// called like the real one, and runs this test's library as the server. It adds
+// the user of the library's own session, and holds open what its parent would.
 const programScript = `#!/bin/sh
 [ "$2" = --version ] && { echo 'ClickHouse server version 26.7.3.1 (official build).'; exit; }
 config=${2#--config-file=}
@@ -30,7 +30,7 @@ exec env PREISMON_CLICKHOUSE_CHILD="{\"library\":\"LIBRARY\",\"args\":[\"clickho
 `
 
 // TestUpWithProgram: where the library is hidden, as on systems that have none,
-// `up` starts and answers by a clickhouse program on PATH.
+// `up` starts and answers with a clickhouse program from PATH.
 func TestUpWithProgram(t *testing.T) {
 	t.Parallel()
 	library, err := (&embedded.Library{Logger: slog.New(slog.DiscardHandler)}).Ensure(t.Context())
@@ -58,7 +58,7 @@ func TestUpWithProgram(t *testing.T) {
 }
 
 // TestUpWithoutClickHouse: where neither the library nor a clickhouse program
-// can be had, one sentence says how to get one.
+// is available, one sentence explains how to get one.
 func TestUpWithoutClickHouse(t *testing.T) {
 	t.Parallel()
 	hidden := []string{"PATH=" + t.TempDir(), embedded.CacheVariable + "=" + t.TempDir()}

@@ -15,7 +15,7 @@ import (
 	"preismon/contracts"
 )
 
-// listAll follows a list to its end and gives one field of each record.
+// listAll follows a list to its end and returns one field of each record.
 func listAll(t *testing.T, c *api, path, field string) []string {
 	t.Helper()
 	values := []string{}
@@ -78,7 +78,7 @@ type row struct {
 	Merchant     string `json:"merchant"`
 }
 
-// seen is a row without what differs in spelling only.
+// seen is a row without differences that are only spelling.
 type seen struct {
 	Item         contracts.ItemID
 	Site         contracts.SiteKey
@@ -106,7 +106,7 @@ func sorted(all []seen) []seen {
 	return all
 }
 
-// due are the rows of a window as the events say them.
+// due returns the rows of a window according to the events.
 func (d *demoTest) due(from, to time.Time, pairs map[contracts.Pair]bool) []seen {
 	all := []seen{}
 	for e := range d.market.Observations(from, to.Add(d.market.MaxDelay())) {
@@ -135,8 +135,8 @@ func (d *demoTest) due(from, to time.Time, pairs map[contracts.Pair]bool) []seen
 	return sorted(all)
 }
 
-// decimalText is an amount in main units, written by ISO 4217 and the rule of
-// JSON that 10.50 and 10.5 are the same number.
+// decimalText formats an amount in main units, with all the decimals that its
+// currency has in ISO 4217.
 func decimalText(minor int64, currency string) string {
 	n := map[string]int{"EUR": 2, "JPY": 0, "KWD": 3}[currency]
 	text := fmt.Sprintf("%0*d", n+1, minor)
@@ -146,11 +146,11 @@ func decimalText(minor int64, currency string) string {
 	return text
 }
 
-// whatTheySee: every account sees its own scope, whole, and nothing else
+// whatTheySee: every account sees its own scope completely, and nothing else
 // (GEN-02, AUTH-01a, VIS-01a, VIS-01b, VIS-05).
 func (d *demoTest) whatTheySee(t *testing.T) {
 	world := catalogOf(d.market)
-	to := d.state.Start.Add(demoDays).Add(-d.market.MaxDelay()).Truncate(time.Hour) // all late ones are in
+	to := d.state.Start.Add(demoDays).Add(-d.market.MaxDelay()).Truncate(time.Hour) // all late observations are in
 	from := to.Add(-24 * time.Hour)
 	counts := map[string]int{}
 	for _, a := range d.accounts {
@@ -198,7 +198,8 @@ func (d *demoTest) whatTheySee(t *testing.T) {
 	}
 }
 
-// normalPrices writes prices with all digits of their currency.
+// normalPrices formats prices with all decimals of their currency, because in
+// JSON 10.50 and 10.5 are the same number.
 func normalPrices(all []seen) []seen {
 	for i := range all {
 		if all[i].Minor < 0 {

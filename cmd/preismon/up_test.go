@@ -21,12 +21,12 @@ import (
 	"preismon/ingest/market"
 )
 
-// demoArgs start a small market whose logins are not throttled: all of them
-// come from one address here.
+// demoArgs start a small market whose logins are not throttled, because all of
+// them come from one address here.
 var demoArgs = []string{"--demo", "--demo-scale", "0.05", "--logins-per-minute", "1000", "--reads-per-minute", "100000"}
 
-// TestUpDemo is the main job: from an empty folder to answers, and once more
-// from the folder it left.
+// TestUpDemo is the main scenario: from an empty folder to answers, and again
+// from the folder that it left.
 func TestUpDemo(t *testing.T) {
 	t.Parallel()
 	traces := collect(t)
@@ -65,7 +65,7 @@ type demoTest struct {
 	state    demoState
 	accounts []market.DemoAccount
 	tokens   map[string]string // by account
-	traces   *collector        // if they are sent
+	traces   *collector        // nil: traces are not collected
 }
 
 // newDemoTest reads what a demo left in its folder.
@@ -79,7 +79,7 @@ func newDemoTest(t *testing.T, u *upProcess) *demoTest {
 	return demo
 }
 
-// client logs a demo account in, by the name before the @.
+// client logs in to a demo account, by the name before the @.
 func (d *demoTest) client(t *testing.T, name string) *api {
 	t.Helper()
 	a := d.account(t, name)
@@ -101,7 +101,7 @@ func (d *demoTest) account(t *testing.T, name string) market.DemoAccount {
 	return d.accounts[i]
 }
 
-// page: what is printed can be used as it stands.
+// page: what is printed can be used unchanged.
 func (d *demoTest) page(t *testing.T) {
 	out := d.up.stdout.String()
 	for _, want := range []string{d.up.URL, d.up.AdminURL, filepath.Join(d.up.DataDir, demoAccountsFile), "simulated"} {
@@ -123,7 +123,7 @@ func (d *demoTest) page(t *testing.T) {
 	if len(lines) != 3 {
 		t.Fatalf("%d lines with curl, want 3:\n%s", len(lines), out)
 	}
-	// Pasted: one shell, the lines in their order. A page each, of JSON.
+	// Pasted: all lines in order in one shell. Each prints a page of JSON.
 	cmd := exec.Command("bash", "-e", "-c", strings.Join(lines, "\necho\n")+"\necho")
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
@@ -183,8 +183,7 @@ func keysOf(m map[string]bool) []string {
 	return keys
 }
 
-// sharing: two mandates that share items do not share anything else (VIS-02,
-// VIS-05).
+// sharing: two mandates that share items share nothing else (VIS-02, VIS-05).
 func (d *demoTest) sharing(t *testing.T) {
 	world := catalogOf(d.market)
 	anna, frida := d.client(t, "anna"), d.client(t, "frida")
@@ -199,7 +198,7 @@ func (d *demoTest) sharing(t *testing.T) {
 			owners[o.OrderID.String()] = world.mandates[o.MandateID].Name
 		}
 	}
-	// The items of a mandate's first places have reference prices of each kind.
+	// The first items of a mandate have reference prices of each kind.
 	references := map[*api]map[string]string{anna: {}, frida: {}}
 	for c, login := range map[*api]string{anna: "anna", frida: "frida"} {
 		mandate := d.account(t, login).Mandate
@@ -240,8 +239,8 @@ func (d *demoTest) sharing(t *testing.T) {
 	}
 }
 
-// refused: an administrative account gets what a wrong password gets (AUTH-04,
-// AUTH-T7e).
+// refused: an administrative account gets the same answer as a wrong password
+// (AUTH-04, AUTH-T7e).
 func (d *demoTest) refused(t *testing.T) {
 	admin, anna := d.account(t, "admin"), d.account(t, "anna")
 	answers := map[string]string{}
@@ -274,8 +273,8 @@ func (d *demoTest) refused(t *testing.T) {
 	}
 }
 
-// rows: currencies with no, two and three digits, and outcomes without a
-// price, are told apart (GEN-G5).
+// rows: currencies with no, two and three decimals, and outcomes without a
+// price, are distinguished (GEN-G5).
 func (d *demoTest) rows(t *testing.T) {
 	to := time.Now().UTC()
 	currencies, without := map[string]int{}, map[string]int{}
@@ -333,8 +332,9 @@ func (d *demoTest) admin(t *testing.T) {
 	}
 }
 
-// again: Ctrl-C loses nothing and takes seconds; the next start is quick,
-// fills the time between, and doubles nothing. Tokens outlive it.
+// again: stopping with Ctrl-C loses nothing and takes seconds; the next start
+// is quick, fills the time in between, and duplicates nothing. Tokens stay
+// valid.
 func (d *demoTest) again(t *testing.T) {
 	c := d.client(t, "anna")
 	runtime, err := embedded.ReadRuntime(d.up.DataDir)
@@ -365,7 +365,7 @@ func (d *demoTest) again(t *testing.T) {
 	}
 	time.Sleep(2 * time.Second) // a gap to fill
 
-	// On the same address, so that the token is still one of this issuer.
+	// At the same address, so that the token still has the right issuer.
 	u := startUp(t, append([]string{"--data-dir", d.up.DataDir, "--listen", strings.TrimPrefix(d.up.URL, "http://")}, demoArgs...)...)
 	t.Logf("ready again after %v", u.Ready)
 	if u.Ready > 30*time.Second { // 1 to 2 s on a quiet machine

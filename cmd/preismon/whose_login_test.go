@@ -13,10 +13,11 @@ import (
 	"preismon/ingest/market"
 )
 
-// whoseLogin: an account that takes the login of another, past the
-// publisher, is a dead letter with its reason; the rightful account goes on
-// logging in, also after it was published again and all tables were rebuilt,
-// of which rebuilt is told. Once it is disabled, the login is free.
+// whoseLogin: an account published with the login of another, bypassing the
+// publisher, becomes a dead letter with that reason; the rightful account can
+// still log in, also after it was published again and, as rebuilt checks, after
+// all tables were rebuilt. When the rightful account is disabled, the login is
+// free.
 func whoseLogin(t *testing.T, u *upProcess) (rebuilt func()) {
 	t.Helper()
 	b := u.bus(t)

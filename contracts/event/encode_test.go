@@ -27,7 +27,7 @@ func sameBytes(tb rapid.TB, e *event.Event) {
 func TestEncodeGivesTheBytesOfEncodingJSON(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) { sameBytes(t, anyEvent(t)) })
 
-	for c := range rune(0x3000) { // every escape, at every place of eight bytes
+	for c := range rune(0x3000) { // every escape, at every position of eight bytes
 		if c > 0x100 && c&^0xff != 0x2000 && testserver.Often(0, 1) == 0 {
 			continue
 		}
@@ -68,8 +68,8 @@ func FuzzEncode(f *testing.F) {
 	})
 }
 
-// Encoding a batch costs one allocation for the bytes and a constant number
-// for its checks, whatever its size.
+// Encoding a batch costs one allocation for the bytes and a constant number for
+// its checks, whatever the batch's size.
 func TestEncodeAllocatesPerBatchNotPerOffer(t *testing.T) {
 	per := func(n int) float64 {
 		e := samples()[0]
@@ -91,7 +91,7 @@ func TestEncodeAllocatesPerBatchNotPerOffer(t *testing.T) {
 }
 
 // Decoding a batch costs a number of allocations that does not grow with its
-// captures: offers, amounts and unescaped texts lie in slabs.
+// captures: offers, amounts and unescaped texts are allocated in slabs.
 func TestDecodeAllocatesPerBatchNotPerOffer(t *testing.T) {
 	per := func(n int) float64 {
 		e := samples()[0]

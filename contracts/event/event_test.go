@@ -24,7 +24,7 @@ var producedAt = time.Date(2026, 3, 1, 12, 0, 0, 250_000_000, time.UTC)
 
 func ptr[T any](v T) *T { return &v }
 
-// samples gives one event of each kind, with every field in use.
+// samples returns one event of each kind, with every field in use.
 func samples() []*event.Event {
 	data := map[event.Kind]event.Payload{
 		event.KindObservations: &contracts.Observations{

@@ -5,11 +5,11 @@ import (
 	"slices"
 )
 
-// FieldNames gives every name that Decode knows.
+// FieldNames returns every name that Decode knows.
 func FieldNames() []string {
 	return slices.Concat(append(slices.Collect(maps.Values(fieldNames)), envelopeFields)...)
 }
 
 // EncodeAny is Encode by encoding/json, which the encoder of observations is
-// held against.
+// compared with.
 var EncodeAny = encodeAny

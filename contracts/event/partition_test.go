@@ -10,8 +10,8 @@ import (
 	"preismon/contracts/event"
 )
 
-// TestPartition has values that hold for ever: the data of every installation
-// with several partitions lies by them.
+// TestPartition has values that must never change: they determine where every
+// installation with several partitions keeps its data.
 func TestPartition(t *testing.T) {
 	for _, c := range []struct {
 		subject                       string
@@ -22,9 +22,9 @@ func TestPartition(t *testing.T) {
 		{"observations.markt=example", 0, 1, 1, 3, 736714867 % 65_536},
 		{"observations.amazon=de", 0, 1, 1, 11, 576447067 % 65_536},
 		{"observations.elsewhere", 0, 1, 2, 11, 404146571 % 65_536},
-		{"observations.a", 0, 0, 1, 12, 3826002220 % 65_536}, // of the authors' test vectors: e40c292c
+		{"observations.a", 0, 0, 1, 12, 3826002220 % 65_536}, // from the authors' test vectors: e40c292c
 		{"observations.kaffee-söhne=example", 0, 0, 0, 0, 492883824 % 65_536},
-		{"observations.a.b", 0, 0, 1, 12, 277607692 % 65_536}, // no event's: its dead letter is somebody's all the same
+		{"observations.a.b", 0, 0, 1, 12, 277607692 % 65_536}, // not an event's subject: its dead letter still belongs to a partition
 		{"observations.", 0, 1, 1, 5, 2166136261 % 65_536},
 		{"catalog.site.markt=example", 0, 0, 0, 0, 0},
 		{"catalog.item.7", 0, 0, 0, 0, 0},
@@ -38,7 +38,8 @@ func TestPartition(t *testing.T) {
 	}
 }
 
-// TestPartitionOfSites: by the library's hash, all events of a site together.
+// TestPartitionOfSites: the library's hash decides, and all events of a site
+// stay together.
 func TestPartitionOfSites(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		site := contracts.SiteKey(rapid.StringMatching(`[a-z0-9][a-z0-9._-]{0,63}`).Draw(t, "site"))

@@ -36,8 +36,8 @@ func FuzzDecode(f *testing.F) {
 		e, err := event.Decode(b)
 		byJSON, jsonErr := viaJSON(b)
 		if err != nil {
-			// Whatever Decode refuses encoding/json refuses too, but for what
-			// Decode promises to refuse.
+			// Whatever Decode refuses, encoding/json refuses too, except for
+			// what Decode promises to refuse.
 			if jsonErr == nil && !caseFolded(b) && !stricter.MatchString(err.Error()) {
 				t.Fatalf("only Decode refuses %q: %v", b, err)
 			}
@@ -62,10 +62,10 @@ func FuzzDecode(f *testing.F) {
 	})
 }
 
-// stricter is what Decode refuses and encoding/json does not.
+// stricter matches what Decode refuses and encoding/json does not.
 var stricter = regexp.MustCompile(`given twice|nested deeper|not UTF-8|at most 1000000|amountMinor: missing|is not a time like`)
 
-// viaJSON reads an event with encoding/json: what Decode is compared with.
+// viaJSON reads an event with encoding/json, for comparison with Decode.
 func viaJSON(b []byte) (*event.Event, error) {
 	var env struct {
 		Version    int
@@ -110,7 +110,7 @@ func viaJSON(b []byte) (*event.Event, error) {
 		d.ArchivedAt = d.ArchivedAt.UTC()
 	case *contracts.CustomerData:
 		for k, v := range d.Fields {
-			if v == "" { // a null field is no field
+			if v == "" { // a null field counts as missing
 				delete(d.Fields, k)
 			}
 		}
@@ -118,8 +118,8 @@ func viaJSON(b []byte) (*event.Event, error) {
 	return e, e.Validate()
 }
 
-// caseFolded tells whether a name could be one that encoding/json takes for
-// another, or a field of a customer that is empty.
+// caseFolded reports whether a name could be one that encoding/json takes for
+// another name, or a field of a customer that is empty.
 func caseFolded(b []byte) bool {
 	var doc any
 	if json.Unmarshal(b, &doc) != nil {

@@ -65,7 +65,7 @@ func TestSchemaNamesEveryField(t *testing.T) {
 			fields(reflect.TypeOf(e.Data))
 		}
 	}
-	// Condition parts of the schema repeat names; what counts is the set.
+	// Conditional parts of the schema repeat names; only the set counts.
 	set := func(s []string) []string { slices.Sort(s); return slices.Compact(s) }
 	if d := cmp.Diff(set(inTypes), set(inSchema)); d != "" {
 		t.Error("fields (-types +schema):\n" + d)
@@ -83,14 +83,15 @@ func TestSchemaNamesEveryField(t *testing.T) {
 	}
 }
 
-// only lists what Decode refuses and JSON Schema cannot express.
+// only lists what Decode refuses but JSON Schema cannot express.
 var only = regexp.MustCompile(strings.Join([]string{
 	`check digit`, `not in lower case without blanks`, `is not an id`, `lies outside 2000 to 2099`, `producedAt: missing`, `bytes, at most`,
 	`createdAt: missing`, `archivedAt: missing`, `after producedAt`,
 }, "|"))
 
-// A single changed field is refused by both, the schema and Decode, or by
-// neither. Unless all is asked for, each field takes every fourth value.
+// A single changed field is refused either by both the schema and Decode or by
+// neither. Unless the full run is requested, each field gets every fourth
+// value.
 func TestSchemaAndDecodeAgree(t *testing.T) {
 	s := schema(t)
 	values := []string{
@@ -139,7 +140,8 @@ func TestSchemaAndDecodeAgree(t *testing.T) {
 	}
 }
 
-// each visits every value below v; set and remove change it until the next.
+// each visits every value below v; set and remove change it until the next
+// visit.
 func each(v any, path string, visit func(path string, set func(any), remove func())) {
 	switch v := v.(type) {
 	case map[string]any:

@@ -6,8 +6,8 @@ import (
 	"preismon/contracts/event"
 )
 
-// TestSame: what was applied is the same up to the least place where the
-// stream lost its tail since.
+// TestSame: what was applied is the same up to the lowest position at which the
+// stream has since lost its tail.
 func TestSame(t *testing.T) {
 	in := event.Incarnation{Epoch: 30, Created: 10, Forks: []event.Fork{{Epoch: 20, After: 50}, {Epoch: 30, After: 80}}}
 	for _, c := range []struct {

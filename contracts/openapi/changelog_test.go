@@ -17,8 +17,7 @@ type entry struct{ version, class, text string }
 
 var heading = regexp.MustCompile(`^## ([0-9.]+), (additive|breaking)$`)
 
-// entries reads the changelog: what stands before the first version are the
-// rules.
+// entries reads the changelog; the text before the first version is the rules.
 func entries(t *testing.T) (rules string, all []entry) {
 	t.Helper()
 	for line := range strings.Lines(string(document(t, openapi.ChangelogPath))) {
@@ -37,7 +36,7 @@ func entries(t *testing.T) (rules string, all []entry) {
 	return rules, all
 }
 
-// hundredths is a version as a number of hundredths.
+// hundredths returns a version in hundredths.
 func hundredths(t *testing.T, version string) int {
 	t.Helper()
 	f, err := strconv.ParseFloat(version, 64)
@@ -87,7 +86,7 @@ func TestChangelogStatesItsRules(t *testing.T) {
 	}
 }
 
-// Each entry names its change, and what it brought to REST is still there.
+// Each entry names its change, and what it added to REST is still there.
 func TestChangelogEntriesAreTrue(t *testing.T) {
 	_, all := entries(t)
 	texts := map[string]string{}

@@ -7,11 +7,11 @@ import (
 	"preismon/contracts/openapi"
 )
 
-// What the specification leaves open of MCP is said in the reference: where
+// The reference states what the specification leaves open about MCP: where
 // input schemas are found (OPEN-10), all names of tools (OPEN-11), payloads and
 // URI templates (OPEN-12), lifetimes (OPEN-13), the paths of the metadata
 // (OPEN-14), and the versions of the protocol (VER-05). That the program does
-// as it says is proved where it is built.
+// what it states is proved by the tests of the packages that implement it.
 func TestReferenceSaysWhatWeChose(t *testing.T) {
 	text := strings.Join(strings.Fields(string(document(t, openapi.LLMsFullPath))), " ")
 	for rule, words := range map[string][]string{

@@ -15,7 +15,7 @@ import (
 	"preismon/contracts/openapi"
 )
 
-// The JSON form says exactly what the YAML says (PUB-03).
+// The JSON form is equal to the YAML (PUB-03).
 func TestJSONEqualsYAML(t *testing.T) {
 	var fromYAML any
 	must(t, yaml.Unmarshal(document(t, openapi.YAMLPath), &fromYAML))
@@ -34,8 +34,8 @@ func TestJSONEqualsYAML(t *testing.T) {
 
 var hosts = regexp.MustCompile(`[a-z]+://[^/\s"'` + "`" + `)>]*`)
 
-// No host is part of the contract but the one that the service is told it
-// has; where it has another, all documents have that (GEN-01b).
+// The contract names no host except the service's configured base URL; with
+// another base URL, all documents use that one (GEN-01b).
 func TestDocumentsNameNoHost(t *testing.T) {
 	for _, base := range []string{"http://127.0.0.1:18080", "https://prices.example.test/api"} {
 		all, err := openapi.Documents(base)
@@ -44,11 +44,11 @@ func TestDocumentsNameNoHost(t *testing.T) {
 			if bytes.Contains(d.Body, []byte("{base_url}")) {
 				t.Errorf("%s still has {base_url}", d.Path)
 			}
-			if !bytes.Contains(d.Body, []byte(base)) && d.Path != openapi.ChangelogPath && d.Path != openapi.ExtChangelogPath { // which has no address
+			if !bytes.Contains(d.Body, []byte(base)) && d.Path != openapi.ChangelogPath && d.Path != openapi.ExtChangelogPath { // these have no address
 				t.Errorf("%s does not name %s", d.Path, base)
 			}
-			// What is left are the names of resources of MCP, and the name of
-			// the format of the collection.
+			// All that remains are the names of MCP resources and the name of
+			// the collection's format.
 			for _, found := range hosts.FindAllString(strings.ReplaceAll(string(d.Body), base, ""), -1) {
 				if !strings.HasPrefix(found, "svc://") && found != "https://schema.getpostman.com" {
 					t.Errorf("%s names %s", d.Path, found)
@@ -67,7 +67,7 @@ func TestDocumentsNameNoHost(t *testing.T) {
 	}
 }
 
-// All operations read, but for login and logout (GEN-07a).
+// All operations are reads, except login and logout (GEN-07a).
 func TestContractIsReadOnly(t *testing.T) {
 	var writes []string
 	for path, item := range load(t).Paths.Map() {
@@ -83,8 +83,8 @@ func TestContractIsReadOnly(t *testing.T) {
 	}
 }
 
-// Each problem of the document is one that can be had there: its example
-// follows its own schema, and the list of codes says something about each.
+// Each problem in the document can really occur there: its example follows its
+// own schema, and the list of codes describes each code.
 func TestCodesAreDescribed(t *testing.T) {
 	doc := load(t)
 	codes := doc.Components.Schemas["ErrorCode"].Value

@@ -12,9 +12,9 @@ import (
 	"preismon/contracts/openapi"
 )
 
-// The document of /ext/v1 is whole by itself and valid, its JSON says the
-// same, its version is the newest of its changelog, and everything under
-// /ext/v1 is a read that lists what it may be refused with.
+// The document of /ext/v1 is complete and valid by itself, its JSON is equal,
+// its version is the newest in its changelog, and everything under /ext/v1 is a
+// read that lists how it may be refused.
 func TestExtDocument(t *testing.T) {
 	doc := loadExt(t)
 	if err := doc.Validate(t.Context(), openapi3.EnableSchemaPatternValidation()); err != nil {
@@ -54,7 +54,7 @@ func TestExtDocument(t *testing.T) {
 	}
 }
 
-// What both documents have, they have alike: a parameter, a record or a code
+// What both documents have is the same in both: a parameter, a record or a code
 // is declared once.
 func TestExtSharesWhatItHasOfV1(t *testing.T) {
 	base, ext := load(t), loadExt(t)

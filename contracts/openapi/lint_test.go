@@ -9,9 +9,9 @@ import (
 	"preismon/deploy/testserver"
 )
 
-// The documents as they are served pass the linters of Redocly and of Spectral
-// in their recommended rules, without a warning. The small ones, which are made
-// of the first, are linted if all is asked for.
+// The documents as served pass the linters of Redocly and Spectral with their
+// recommended rules, without a warning. The partial documents, which are built
+// from the first, are linted only in a full run.
 func TestLint(t *testing.T) {
 	dir := t.TempDir()
 	var files []string

@@ -10,10 +10,10 @@ import (
 	"preismon/contracts/openapi"
 )
 
-// base is where clients reach the service in these tests.
+// base is the base URL of the service in these tests.
 const base = "https://prices.example.test/api"
 
-// document gives a public document as it is served.
+// document returns a public document as served.
 func document(t *testing.T, path string) []byte {
 	t.Helper()
 	all, err := openapi.Documents(base)
@@ -27,7 +27,8 @@ func document(t *testing.T, path string) []byte {
 	return nil
 }
 
-// load and loadExt give the documents of the two surfaces, which nobody changes.
+// load and loadExt return the documents of the two surfaces, which callers must
+// not change.
 func load(t *testing.T) *openapi3.T    { return loaded(t, openapi.YAMLPath) }
 func loadExt(t *testing.T) *openapi3.T { return loaded(t, openapi.ExtYAMLPath) }
 
@@ -53,7 +54,7 @@ func TestDocumentIsValid(t *testing.T) {
 	}
 }
 
-// Every read lists what it may be refused with (SITE-01, ERR-E1).
+// Every read lists how it may be refused (SITE-01, ERR-E1).
 func TestReadsListRefusals(t *testing.T) {
 	for path, item := range load(t).Paths.Map() {
 		op := item.Operations()[http.MethodGet]
@@ -68,8 +69,8 @@ func TestReadsListRefusals(t *testing.T) {
 	}
 }
 
-// The problem object is closed, and its schema says which fields it needs
-// (ERR-F1 to ERR-F5, ERR-F8).
+// The problem object allows no other fields, and its schema states which are
+// required (ERR-F1 to ERR-F5, ERR-F8).
 func TestProblemIsStrict(t *testing.T) {
 	schema := load(t).Components.Schemas["Problem"].Value
 	if got := strings.Join(schema.Required, " "); got != "type title status detail code" {
@@ -83,8 +84,8 @@ func TestProblemIsStrict(t *testing.T) {
 	}
 }
 
-// GET /v1/items takes exactly these, all as text (ITEM-00a); no results
-// operation knows category (RES-13).
+// GET /v1/items accepts exactly these, all as text (ITEM-00a); no results
+// operation has category (RES-13).
 func TestParameters(t *testing.T) {
 	doc := load(t)
 	var names []string

@@ -9,8 +9,8 @@ import (
 	"preismon/contracts/openapi"
 )
 
-// Each part is an OpenAPI document by itself, smaller than the whole, and
-// has the operations of its use as the whole has them.
+// Each part is an OpenAPI document by itself, smaller than the whole, and has
+// the operations for its use exactly as in the whole.
 func TestParts(t *testing.T) {
 	whole, size := load(t), len(document(t, openapi.YAMLPath))
 	for name, paths := range map[string][]string{

@@ -12,7 +12,7 @@ import (
 	"preismon/contracts/openapi"
 )
 
-// folder is the part of a Postman collection that these tests look at.
+// folder is the part of a Postman collection that these tests check.
 type folder struct {
 	Name    string
 	Item    []folder
@@ -43,7 +43,7 @@ func (f folder) requests() (all []folder) {
 	return all
 }
 
-// The collection has a request for each read, after the login that keeps its
+// The collection has a request for each read, after the login that saves its
 // token, and none for MCP (PUB-05a, PUB-05b).
 func TestPostmanCollection(t *testing.T) {
 	text := document(t, openapi.PostmanPath)

@@ -40,7 +40,7 @@ func TestReferenceHasNineParts(t *testing.T) {
 }
 
 // The reference covers every operation, parameter, field, value, code and
-// header of the contract, and names what MCP will have (GEN-10e).
+// header of the contract, and names what MCP offers (GEN-10e).
 func TestReferenceIsComplete(t *testing.T) {
 	text := string(document(t, openapi.LLMsFullPath))
 	has := func(words string) {
@@ -101,8 +101,8 @@ func walk(ref *openapi3.SchemaRef, field, value func(string)) {
 	}
 }
 
-// No line of the documents for readers says nothing: each heading has text
-// below it, no template is left, no table has a row without a name.
+// No line of the documents for readers is empty of content: each heading has
+// text below it, no template is left, and no table has a row without a name.
 func TestReferenceIsWhole(t *testing.T) {
 	text := string(document(t, openapi.LLMsFullPath))
 	for _, wrong := range []string{"{{", "}}", "<no value>", "%!", "| `` |", "<nil>"} {
@@ -115,8 +115,8 @@ func TestReferenceIsWhole(t *testing.T) {
 	}
 }
 
-// The first steps and the guidance for a question about a time only stand in
-// both texts for models, in their order.
+// The first steps and the guidance for questions about a single time are in
+// both texts for models, in order.
 func TestGuidance(t *testing.T) {
 	for _, path := range []string{openapi.LLMsPath, openapi.LLMsFullPath} {
 		text := strings.Join(strings.Fields(string(document(t, path))), " ")
@@ -147,7 +147,8 @@ func TestGuidance(t *testing.T) {
 	}
 }
 
-// What models read stays short: fewer words than when the tools answered less.
+// The texts that models read stay short: fewer words than when the tools
+// returned less.
 func TestTextsForModelsAreShort(t *testing.T) {
 	source, err := os.ReadFile("llms-full.md")
 	must(t, err)

@@ -9,8 +9,8 @@ import (
 	"preismon/contracts/strictjson"
 )
 
-// TestMembers: each member in order, names as often as they stand, and nothing
-// beside one object.
+// TestMembers: every member in order, repeated names included, and nothing
+// besides one object.
 func TestMembers(t *testing.T) {
 	for text, want := range map[string]string{
 		`{}`:                      ``,

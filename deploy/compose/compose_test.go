@@ -21,7 +21,7 @@ import (
 	"preismon/deploy/testserver"
 )
 
-// stack is docker-compose.yml, brought up as a project of its own.
+// stack is docker-compose.yml, started as a separate project.
 type stack struct {
 	t       *testing.T
 	folder  string // a copy of the files that it mounts, with secrets
@@ -29,10 +29,10 @@ type stack struct {
 	url     string
 	program string // preismon, static
 
-	prometheus string // its address; empty: there is none, for a reason that is given
+	prometheus string // its address; empty: there is none, for a reason that the test reports
 }
 
-// compose prepares a command on the project.
+// compose prepares a command for the project.
 func (s *stack) compose(args ...string) *exec.Cmd {
 	cmd := testserver.Compose(s.t, append([]string{
 		"--project-name", s.name, "--project-directory", s.folder, "--profile", "demo",
@@ -52,7 +52,7 @@ func (s *stack) compose(args ...string) *exec.Cmd {
 	return cmd
 }
 
-// TestCompose brings docker-compose.yml up on a Docker engine and does with it
+// TestCompose starts docker-compose.yml on a Docker engine and does with it
 // what a person does with the demo.
 func TestCompose(t *testing.T) {
 	needsEngine(t)
@@ -61,7 +61,7 @@ func TestCompose(t *testing.T) {
 		t.Logf("%s: %v", what, time.Since(began).Round(100*time.Millisecond))
 		began = time.Now()
 	}
-	testserver.Compose(t) // built by now, or the failure is its own
+	testserver.Compose(t) // built first, so that a failure to build it is reported as such
 	s := &stack{t: t, folder: t.TempDir(), name: "preismon-test-" + strings.ToLower(rand.Text()[:8]), url: "http://127.0.0.1:" + freePort(t)}
 	s.program = buildImages(t)
 	if reason := os.Getenv(testserver.NoPrometheusVariable); reason != "" {
@@ -108,8 +108,8 @@ func TestCompose(t *testing.T) {
 	lap("stop")
 }
 
-// tearDown removes the project at the end of the test. The test's own context
-// is over by then.
+// tearDown removes the project at the end of the test, when the test's own
+// context is already over.
 func tearDown(t *testing.T, name string) {
 	t.Helper()
 	program := testserver.Compose(t).Path
@@ -121,8 +121,8 @@ func tearDown(t *testing.T, name string) {
 	})
 }
 
-// static: the program of the image runs `up` on a machine with a clickhouse
-// program, and says what is missing on one without; it fetches nothing in vain.
+// static: on a machine without a clickhouse program, `up` of the image's
+// program fails and says how to get one.
 func (s *stack) static(t *testing.T) {
 	cmd := exec.CommandContext(t.Context(), s.program, "up", "--data-dir", t.TempDir(), "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0")
 	cmd.Env = []string{"HOME=" + t.TempDir(), "PATH=/nowhere"}
@@ -149,7 +149,7 @@ func (s *stack) accounts(t *testing.T) (all []account) {
 	return all
 }
 
-// as runs the client of the image's program against the stack.
+// as runs the client of the image's program for the stack.
 func (s *stack) as(t *testing.T, home string, env []string, args ...string) string {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), s.program, args...)
@@ -165,14 +165,15 @@ func (s *stack) login(t *testing.T, a account) (home string) {
 	return home
 }
 
-// demo: sites, results and a whole stream, by the demo's first login.
+// demo: the demo's first login reads sites, results and a complete stream.
 func (s *stack) demo(t *testing.T) {
 	home := s.login(t, s.accounts(t)[0])
 	sites := strings.Count(s.as(t, home, nil, "sites", "--format", "ndjson"), "\n")
 	if sites == 0 {
 		t.Fatal("no sites")
 	}
-	// The market fills before it is healthy, the projector some moments later.
+	// The market publishes its past before it is healthy; the projector follows
+	// some moments later.
 	rows, before := 0, -1
 	for deadline := time.Now().Add(time.Minute); rows != before || rows == 0; time.Sleep(time.Second) {
 		before, rows = rows, strings.Count(s.as(t, home, nil, "stream", "--latest-per-pair"), "\n")
@@ -191,7 +192,7 @@ func (s *stack) demo(t *testing.T) {
 	t.Logf("%d sites, %d latest rows, %d rows in the stream", sites, rows, strings.Count(all, "\n"))
 }
 
-// archives: a file that the market put into S3 comes out as it is listed.
+// archives: a file that the market stored in S3 is downloaded as it is listed.
 func (s *stack) archives(t *testing.T) {
 	home := s.login(t, s.accounts(t)[0])
 	for line := range strings.Lines(s.as(t, home, nil, "orders", "--format", "ndjson")) {
@@ -227,7 +228,8 @@ func get(t *testing.T, url string) string {
 	return string(body)
 }
 
-// explorer: the page, with the libraries that were put into the image.
+// explorer: the page is served, with the libraries that were put into the
+// image.
 func (s *stack) explorer(t *testing.T) {
 	if page := get(t, s.url+"/explorer/"); !strings.Contains(page, "<html") {
 		t.Errorf("the explorer is %.200s", page)
@@ -242,8 +244,8 @@ func (s *stack) explorer(t *testing.T) {
 	}
 }
 
-// scraped: every role answers by its name and port as Prometheus asks for it,
-// and nothing but the public surface can be reached from outside.
+// scraped: every role answers at its name and port as Prometheus scrapes it,
+// and nothing except the public surface can be reached from outside.
 func (s *stack) scraped(t *testing.T) {
 	for role, metric := range map[string]string{
 		"projector": "preismon_projector_leader 1", "query": "preismon_build_info", "market": "preismon_build_info",

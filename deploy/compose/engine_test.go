@@ -12,11 +12,11 @@ import (
 	"preismon/deploy/testserver"
 )
 
-// noDockerVariable is the reason why there is no Docker engine to test on.
-// Without it a missing engine is a failure.
+// noDockerVariable contains the reason why there is no Docker engine to test
+// with. Without it, a missing engine is a failure.
 const noDockerVariable = "PREISMON_TEST_NO_DOCKER"
 
-// needsEngine fails where no engine answers.
+// needsEngine fails if no engine answers.
 func needsEngine(t *testing.T) {
 	t.Helper()
 	testserver.Full(t, "containers on a Docker engine")
@@ -34,7 +34,7 @@ func needsEngine(t *testing.T) {
 		noDockerVariable, err, out)
 }
 
-// run runs a command to its end and gives its standard output.
+// run runs a command until it ends and returns its standard output.
 func run(t *testing.T, cmd *exec.Cmd) string {
 	t.Helper()
 	var out, errs bytes.Buffer

@@ -11,7 +11,7 @@ import (
 	"github.com/goccy/go-yaml"
 )
 
-// service is what the test looks at in docker-compose.yml.
+// service is the part of a service in docker-compose.yml that the test checks.
 type service struct {
 	Image       string
 	Build       map[string]any
@@ -50,13 +50,13 @@ func readCompose(t *testing.T, name string) (f composeFile) {
 	return f
 }
 
-// TestFile looks at every service, those too that TestCompose cannot run.
+// TestFile checks every service, including those that TestCompose cannot run.
 func TestFile(t *testing.T) {
 	f := readCompose(t, "docker-compose.yml")
 	if len(f.Services) != 9 {
 		t.Fatalf("%d services", len(f.Services))
 	}
-	pinned := regexp.MustCompile(`^\$\{[A-Z0-9_]+:-([a-z0-9-]+/)?[a-z0-9-]+:[a-z0-9.-]+\}$`) // no host, a tag
+	pinned := regexp.MustCompile(`^\$\{[A-Z0-9_]+:-([a-z0-9-]+/)?[a-z0-9-]+:[a-z0-9.-]+\}$`) // no host, but a tag
 	used := map[string]bool{}
 	for name, s := range f.Services {
 		if !s.ReadOnly || !slices.Equal(s.CapDrop, []string{"ALL"}) || !slices.Equal(s.SecurityOpt, []string{"no-new-privileges:true"}) {

@@ -19,7 +19,7 @@ import (
 
 const root = "../.." // of the repository
 
-// The images of the test. The first two are the final stages of deploy/Dockerfile.
+// The test's images. The first two are the final stages of deploy/Dockerfile.
 const (
 	preismonImage   = "preismon-test/preismon"
 	minioImage      = "preismon-test/minio"
@@ -28,7 +28,7 @@ const (
 	prometheusImage = "preismon-test/prometheus"
 )
 
-// TestImages leaves the images that the tests of other packages take with
+// TestImages leaves behind the images that the tests of other packages use with
 // PREISMON_TEST_IMAGES=preismon-test, and starts nothing.
 func TestImages(t *testing.T) {
 	needsEngine(t)
@@ -39,9 +39,10 @@ func TestImages(t *testing.T) {
 
 var imagesBuilt bool // in this process
 
-// buildImages builds the four images without pulling any. The base images of the
-// build stages cannot be had here, so their commands run on this machine; the
-// final stages, which are FROM scratch, are built by the engine as they are.
+// buildImages builds the four images without pulling any. The base images of
+// the build stages are not available here, so their commands run on this
+// machine; the engine builds the final stages, which are FROM scratch,
+// unchanged.
 func buildImages(t *testing.T) (program string) {
 	t.Helper()
 	work := t.TempDir()
@@ -76,7 +77,8 @@ func buildImages(t *testing.T) (program string) {
 	return program
 }
 
-// static fails for a program that needs a loader: FROM scratch has none.
+// static fails for a program that needs a loader, because FROM scratch has
+// none.
 func static(t *testing.T, program string) {
 	t.Helper()
 	f, err := elf.Open(program)
@@ -123,7 +125,8 @@ func parseStages(t *testing.T, text string) map[string]*stage {
 	return all
 }
 
-// sent gives a folder with what an engine gets of the repository to build from.
+// sent returns a folder with the files of the repository that an engine
+// receives for a build.
 func sent(t *testing.T) string {
 	t.Helper()
 	const image = "preismon-test/sources"
@@ -138,7 +141,8 @@ func sent(t *testing.T) string {
 	return to
 }
 
-// runHere runs the commands of a stage, with a folder of its name in the place of /out.
+// runHere runs the commands of a stage, with a folder named after it in place
+// of /out.
 func (s *stage) runHere(t *testing.T, sources, work string) {
 	t.Helper()
 	for _, command := range s.runs {
@@ -156,11 +160,12 @@ func (s *stage) runHere(t *testing.T, sources, work string) {
 func build(t *testing.T, folder, target, image string) {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), "docker", "build", "--target", target, "--tag", image, folder)
-	cmd.Env = append(os.Environ(), "DOCKER_BUILDKIT=0") // the one builder that needs neither a plug-in nor a frontend image
+	cmd.Env = append(os.Environ(), "DOCKER_BUILDKIT=0") // the only builder that needs neither a plug-in nor a frontend image
 	run(t, cmd)
 }
 
-// buildStandIns puts this test binary, and what it loads, into two images.
+// buildStandIns puts this test binary, and the libraries that it loads, into
+// two images.
 func buildStandIns(t *testing.T) {
 	t.Helper()
 	work := t.TempDir()
@@ -188,7 +193,8 @@ COPY --chown=101:101 data /var/lib/clickhouse
 	build(t, work, "clickhouse", clickHouseImage)
 }
 
-// buildPrometheus puts Debian's program where the image of Prometheus has its own.
+// buildPrometheus puts Debian's program where the image of Prometheus has its
+// own.
 func buildPrometheus(t *testing.T) {
 	t.Helper()
 	work := t.TempDir()
@@ -207,7 +213,7 @@ ENTRYPOINT ["/bin/prometheus"]
 	build(t, work, "prometheus", prometheusImage)
 }
 
-// needed lists the shared libraries of programs, the loader with them.
+// needed lists the shared libraries of programs, including the loader.
 func needed(t *testing.T, files ...string) []string {
 	t.Helper()
 	all := map[string]bool{}
@@ -224,7 +230,7 @@ func needed(t *testing.T, files ...string) []string {
 	return slices.Sorted(maps.Keys(all))
 }
 
-// link puts a file somewhere else, as a copy where it must be.
+// link links a file to another place, or copies it where necessary.
 func link(t *testing.T, from, to string) {
 	t.Helper()
 	must(t, os.MkdirAll(filepath.Dir(to), 0o755))

@@ -17,18 +17,18 @@ func must(t *testing.T, err error) {
 	}
 }
 
-// again: what was kept is there after the containers were recreated.
+// again: stored data is still there after the containers were recreated.
 func (s *stack) again(t *testing.T) {
 	a := s.accounts(t)[0]
 	first := s.as(t, s.login(t, a), nil, "sites", "--format", "ndjson")
-	run(t, s.compose("down", "--timeout", "30")) // volumes stay
+	run(t, s.compose("down", "--timeout", "30")) // volumes are kept
 	run(t, s.compose("up", "--detach", "--wait", "--wait-timeout", "150", "--no-build", "--pull", "never"))
 	if second := s.as(t, s.login(t, a), nil, "sites", "--format", "ndjson"); second != first {
 		t.Errorf("the sites differ after a restart:\n%s\n%s", first, second)
 	}
 }
 
-// stops: each container ends by itself when it is asked to.
+// stops: each container ends by itself when it is told to stop.
 func (s *stack) stops(t *testing.T) {
 	run(t, s.compose("stop"))
 	for line := range strings.Lines(run(t, s.compose("ps", "--all", "--format", "json"))) {
@@ -51,7 +51,7 @@ func freePort(t *testing.T) string {
 	return strconv.Itoa(l.Addr().(*net.TCPAddr).Port)
 }
 
-// container is what the engine says of one.
+// container is what the engine reports about one.
 type container struct {
 	Name   string
 	Config struct {
@@ -72,7 +72,7 @@ type container struct {
 	}
 }
 
-// hardened: the engine confirms what the file asks for.
+// hardened: the engine confirms what the file requires.
 func (s *stack) hardened(t *testing.T) {
 	ids := strings.Fields(run(t, s.compose("ps", "--all", "--quiet")))
 	var all []container
@@ -100,12 +100,12 @@ func (s *stack) hardened(t *testing.T) {
 			}
 		}
 	}
-	// Nothing but the program: a shell is not found.
+	// Nothing but the program: there is no shell.
 	out, err := exec.CommandContext(t.Context(), "docker", "run", "--rm", "--entrypoint", "/bin/sh", preismonImage).CombinedOutput()
 	if err == nil || !bytes.Contains(out, []byte("no such file")) {
 		t.Errorf("the image has a shell: %v %s", err, out)
 	}
-	// Nor is anything of the repository in it.
+	// The image contains no file of the repository either.
 	listed := docker(t, "create", preismonImage, "version")
 	defer func() { docker(t, "rm", strings.TrimSpace(listed)) }()
 	tar := exec.CommandContext(t.Context(), "sh", "-c", "docker export "+strings.TrimSpace(listed)+" | tar -t")

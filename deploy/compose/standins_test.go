@@ -16,10 +16,10 @@ import (
 	"preismon/deploy/embedded"
 )
 
-// Where no image can be pulled, the images of ClickHouse and NATS hold this
-// test binary by the names of their programs. Each takes the command lines that
-// docker-compose.yml gives to the real one. NATS is the real server, compiled
-// in; ClickHouse is its library; wget does what a health check asks for.
+// Where no image can be pulled, the images of ClickHouse and NATS contain this
+// test binary under the names of their programs. It accepts the command lines
+// that docker-compose.yml uses for the real ones. NATS is the real server,
+// compiled in; ClickHouse is its library; wget does what a health check needs.
 func TestMain(m *testing.M) {
 	switch filepath.Base(os.Args[0]) {
 	case "clickhouse":

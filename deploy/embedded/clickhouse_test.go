@@ -21,7 +21,8 @@ import (
 	"preismon/deploy/embedded"
 )
 
-// helperVariable makes the test binary a parent process for a test to kill.
+// helperVariable turns the test binary into a parent process for a test to
+// kill.
 const helperVariable = "PREISMON_TEST_EMBEDDED_PARENT"
 
 func TestMain(m *testing.M) {
@@ -34,7 +35,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// parent runs what `preismon up` runs, says where, and waits to be killed.
+// parent runs what `preismon up` runs, prints where, and waits to be killed.
 func parent(dir string) {
 	ctx := context.Background()
 	check := func(err error) {
@@ -96,7 +97,7 @@ func count(t testing.TB, db *sql.DB, query string) uint64 {
 	return n
 }
 
-// eventually polls until ok, and fails after the limit.
+// eventually polls until ok returns true, and fails after the limit.
 func eventually(t testing.TB, limit time.Duration, what string, ok func() bool) {
 	t.Helper()
 	for end := time.Now().Add(limit); !ok(); time.Sleep(5 * time.Millisecond) {
@@ -106,7 +107,8 @@ func eventually(t testing.TB, limit time.Duration, what string, ok func() bool) 
 	}
 }
 
-// gone says whether a process has ended, if only its new parent has not noticed yet.
+// gone reports whether a process has ended, even if its new parent has not
+// noticed yet.
 func gone(pid int) bool {
 	if stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid)); err == nil {
 		return strings.Contains(string(stat), ") Z ")
@@ -142,8 +144,8 @@ func TestClickHouseKeepsDataAfterKill(t *testing.T) {
 	}
 }
 
-// TestClickHouseSurvivesCollection: the child's garbage collector runs beside
-// the engine, and once took its arguments away.
+// TestClickHouseSurvivesCollection: the child's garbage collector runs
+// alongside the engine, and once freed its arguments.
 func TestClickHouseSurvivesCollection(t *testing.T) {
 	ch := startClickHouse(t, embedded.ClickHouseConfig{Dir: filepath.Join(t.TempDir(), "clickhouse")})
 	select {
@@ -156,8 +158,8 @@ func TestClickHouseSurvivesCollection(t *testing.T) {
 	}
 }
 
-// TestClickHouseYields: the threads of the engine come after those of the
-// roles beside it.
+// TestClickHouseYields: the threads of the engine have lower priority than
+// those of the roles.
 func TestClickHouseYields(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("reads /proc")
@@ -173,19 +175,19 @@ func TestClickHouseYields(t *testing.T) {
 	for _, name := range threads {
 		text, err := os.ReadFile(name)
 		if err != nil {
-			continue // it ended
+			continue // the thread has ended
 		}
-		_, fields, _ := strings.Cut(string(text), ") ") // from the third on, see proc(5)
+		_, fields, _ := strings.Cut(string(text), ") ") // the third field and later ones, see proc(5)
 		nice[strings.Fields(fields)[16]]++
 	}
-	if nice["5"] < 10 || nice["5"] < 2*nice["0"] { // one of the engine takes more where it may
+	if nice["5"] < 10 || nice["5"] < 2*nice["0"] { // some threads of the engine raise their priority where they may
 		t.Errorf("threads by nice value: %v", nice)
 	}
 	t.Logf("threads by nice value: %v", nice)
 }
 
-// TestClickHouseLogsAfterRestart: the library leaves folders of its log
-// tables behind, which once kept the next start from logging queries.
+// TestClickHouseLogsAfterRestart: the library leaves folders of its log tables
+// behind, which once prevented the next start from logging queries.
 func TestClickHouseLogsAfterRestart(t *testing.T) {
 	cfg := embedded.ClickHouseConfig{Dir: filepath.Join(t.TempDir(), "clickhouse")}
 	for range 2 {
@@ -271,7 +273,7 @@ func TestClickHouseEndsWithItsParent(t *testing.T) {
 		t.Error("the runtime file of a killed process is believed")
 	}
 
-	// At once again, before the old child may have let go of the folder.
+	// Again at once, before the old child may have released the folder.
 	cmd, child = start()
 	_ = cmd.Process.Kill()
 	_ = cmd.Wait()

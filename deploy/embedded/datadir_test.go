@@ -39,7 +39,7 @@ func TestDataDir(t *testing.T) {
 			t.Errorf("%q: %v, %v", name, st, err)
 		}
 	}
-	// The file of a process that was killed, seen before it is removed.
+	// The file of a killed process, read before it is removed.
 	stale := want
 	stale.PID = 1 << 30
 	text, err := json.Marshal(stale)

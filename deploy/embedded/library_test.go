@@ -18,7 +18,7 @@ import (
 	"preismon/deploy/embedded"
 )
 
-// pack makes a package with the given library in it.
+// pack builds a package that contains the given library.
 func pack(t *testing.T, library string) (packed []byte, integrity string) {
 	t.Helper()
 	var b bytes.Buffer
@@ -35,8 +35,8 @@ func pack(t *testing.T, library string) (packed []byte, integrity string) {
 	return b.Bytes(), "sha512-" + base64.StdEncoding.EncodeToString(sum[:])
 }
 
-// fakeNPM puts an npm on PATH that runs the script, and returns a file to which
-// the script may add a line for each run.
+// fakeNPM puts an npm that runs the script on PATH, and returns a file to which
+// a line is added for each run.
 func fakeNPM(t *testing.T, script string) (runs string) {
 	t.Helper()
 	dir := t.TempDir()
@@ -101,7 +101,7 @@ func TestLibraryIsFetchedOnce(t *testing.T) {
 	}
 	check()
 
-	// A truncated file is seen at once and fetched again.
+	// A truncated file is noticed at once and fetched again.
 	must(t, os.Truncate(path, 3))
 	var bar bytes.Buffer
 	l := library()
@@ -114,7 +114,8 @@ func TestLibraryIsFetchedOnce(t *testing.T) {
 		t.Errorf("progress bar: %q", bar.String())
 	}
 
-	// One of the right size with wrong bytes is seen when somebody asks.
+	// A file of the right size with wrong bytes is noticed when Refetch is
+	// called.
 	if again, err := library().Refetch(t.Context()); again || err != nil {
 		t.Errorf("a right file was fetched again: %v, %v", again, err)
 	}
@@ -141,7 +142,7 @@ func TestLibraryErrors(t *testing.T) {
 	packed, integrity := pack(t, "the engine")
 	other, _ := pack(t, "another engine")
 	for name, c := range map[string]struct {
-		script string // none: no npm on PATH
+		script string // "": no npm on PATH
 		pkg    embedded.Package
 		cache  string
 		want   string
@@ -198,8 +199,8 @@ func TestLibraryFetchIsInterrupted(t *testing.T) {
 	}
 }
 
-// The library of the right size that does not load: it is checked, found wrong,
-// and fetched again; when it is what was pinned, the system is at fault.
+// A library of the right size that does not load is checked, found to be wrong,
+// and fetched again; if it is the pinned one, the system is at fault.
 func TestLibraryDoesNotLoad(t *testing.T) {
 	packed, integrity := pack(t, "no engine at all")
 	fakeNPM(t, handOut(t, packed))

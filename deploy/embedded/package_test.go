@@ -15,8 +15,8 @@ import (
 	"preismon/deploy/embedded"
 )
 
-// Files of any package come into the cache as the library does: once, all of
-// them, and again when one is not whole.
+// Files of any package enter the cache as the library does: only once, all of
+// them, and again if one is damaged.
 func TestPackageFiles(t *testing.T) {
 	var b bytes.Buffer
 	gz := gzip.NewWriter(&b)

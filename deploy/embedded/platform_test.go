@@ -7,7 +7,8 @@ import (
 	"preismon/deploy/embedded"
 )
 
-// Where there is no library, one sentence says how to get a clickhouse program.
+// Where there is no library, one sentence explains how to get a clickhouse
+// program.
 func TestLibraryFor(t *testing.T) {
 	if p, err := embedded.LibraryFor("linux/amd64"); err != nil || p.Integrity == "" {
 		t.Errorf("linux/amd64: %+v, %v", p, err)

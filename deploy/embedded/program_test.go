@@ -16,8 +16,9 @@ import (
 	"preismon/deploy/embedded"
 )
 
-// fakeVariable makes the test binary a stand-in for `clickhouse server`: it
-// takes the ports of the config file it names and answers everything with 200.
+// fakeVariable turns the test binary into a stand-in for `clickhouse server`:
+// it listens on the ports of the given config file and answers everything with
+// 200.
 const fakeVariable = "PREISMON_TEST_EMBEDDED_FAKE"
 
 func fakeClickHouse(config string) {
@@ -41,7 +42,7 @@ func fakeClickHouse(config string) {
 	panic(http.Serve(listen("http_port"), http.HandlerFunc(func(http.ResponseWriter, *http.Request) {})))
 }
 
-// putProgram puts a clickhouse on PATH that says it is of the given version.
+// putProgram puts a clickhouse on PATH that reports the given version.
 func putProgram(t *testing.T, version string) {
 	t.Helper()
 	dir := t.TempDir()

@@ -15,8 +15,8 @@ import (
 
 var update = flag.Bool("update", false, "write the files of deploy/clickhouse again")
 
-// TestContainerFiles: the files that docker-compose.yml mounts are those that
-// all other servers of ours get, so neither can be changed alone.
+// TestContainerFiles: docker-compose.yml mounts the same files that all our
+// other servers get, so neither can be changed alone.
 func TestContainerFiles(t *testing.T) {
 	config, users, err := embedded.ContainerFiles("")
 	must(t, err)
@@ -34,7 +34,7 @@ func TestContainerFiles(t *testing.T) {
 			t.Errorf("%s is not what the template gives (-template +file); run this test with -update:\n%s", file, diff)
 		}
 	}
-	// What every server of ours must have, whoever reads its files.
+	// What every server of ours must have, however its files are read.
 	for _, must := range []string{
 		"<async_insert>0</async_insert>", "<use_query_condition_cache>0</use_query_condition_cache>", "<readonly>2</readonly>",
 		`<password_sha256_hex incl="preismon_query"/>`, "<include_from>/run/secrets/clickhouse-users</include_from>",
@@ -48,7 +48,8 @@ func TestContainerFiles(t *testing.T) {
 	}
 }
 
-// TestPasswordHashes: the file holds no password, and one hash for each user.
+// TestPasswordHashes: the file contains no password, but one hash for each
+// user.
 func TestPasswordHashes(t *testing.T) {
 	text := string(embedded.PasswordHashes(map[string]string{embedded.AdminUser: "a secret", embedded.ProjectorUser: "b secret", embedded.QueryUser: "c secret"}))
 	if strings.Contains(text, "secret") {

@@ -88,7 +88,7 @@ func TestClickHouseUsers(t *testing.T) {
 	}
 }
 
-// refusal says whether err is ClickHouse's exception of that name.
+// refusal reports whether err is ClickHouse's exception of that name.
 func refusal(err error, name string) bool {
 	code := map[string]string{"ACCESS_DENIED": "code: 497", "READONLY": "code: 164", "SETTING_CONSTRAINT_VIOLATION": "code: 452"}[name]
 	return strings.Contains(err.Error(), code)
@@ -110,7 +110,8 @@ func TestClickHouseSaysWhyItDoesNotStart(t *testing.T) {
 }
 
 // TestClickHouseOutlivesItsClients breaks connections in the ways that end a
-// clickhouse-local: an idle one is reset, a login is wrong, the protocol is another.
+// clickhouse-local: an idle one is reset, a login is wrong, another protocol is
+// used.
 func TestClickHouseOutlivesItsClients(t *testing.T) {
 	dir := t.TempDir()
 	ch := startClickHouse(t, embedded.ClickHouseConfig{Dir: dir})
@@ -170,8 +171,8 @@ func TestClickHouseOutlivesItsClients(t *testing.T) {
 	}
 }
 
-// TestClickHouseSaysThatItIsFragile: a library whose error handler is another
-// than the one we know serves, and a warning says what it does not outlive.
+// TestClickHouseSaysThatItIsFragile: a library with an unknown error handler
+// still serves, and a warning says what it does not survive.
 func TestClickHouseSaysThatItIsFragile(t *testing.T) {
 	known, err := (&embedded.Library{Logger: quiet()}).Ensure(t.Context())
 	must(t, err)

@@ -13,10 +13,11 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// TestHowTo: the commands of the how-to, as far as they go without a cluster.
-// The copy is made as written, beside the files that it is a copy of, and built
-// as `kubectl apply -k` builds it; what kubectl is to wait for, follow or delete
-// is among what was built, in the namespace that was made.
+// TestHowTo runs the commands of the how-to as far as possible without a
+// cluster. The copy is created as written, next to the files that it is a copy
+// of, and built as `kubectl apply -k` builds it; whatever kubectl must wait
+// for, follow or delete is among what was built, in the namespace that was
+// created.
 func TestHowTo(t *testing.T) {
 	root := t.TempDir()
 	must(t, os.CopyFS(filepath.Join(root, "deploy", "kubernetes"), os.DirFS(".")))

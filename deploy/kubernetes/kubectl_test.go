@@ -22,8 +22,8 @@ import (
 	"preismon/deploy/testserver"
 )
 
-// apiServer is what kubectl has to ask for a dry run: which kinds there are,
-// and the objects that are there. It refuses every write.
+// apiServer serves what kubectl needs for a dry run: the kinds that exist, and
+// the objects that are there. It refuses every write.
 type apiServer struct {
 	t       *testing.T
 	mu      sync.Mutex
@@ -90,7 +90,7 @@ func (s *apiServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// add has an object be there.
+// add adds an object.
 func (s *apiServer) add(object any) {
 	kind := object.(interface{ GetObjectKind() schema.ObjectKind }).GetObjectKind().GroupVersionKind()
 	at := "/apis/" + kind.GroupVersion().String()
@@ -110,13 +110,14 @@ func (s *apiServer) add(object any) {
 	s.objects[at+"/"+plural(kind.Kind)+"/"+named.GetName()] = text
 }
 
-// noKubectlVariable is the reason why there is no kubectl. Without it a missing one
-// is a failure where nothing is left out.
+// noKubectlVariable contains the reason why there is no kubectl. Without it, a
+// missing kubectl is a failure in a full test run.
 const noKubectlVariable = "PREISMON_TEST_NO_KUBECTL"
 
-// TestKubectl: the commands of the how-tos run as written, up to the dry run against
-// a server that has what they have made by then; and kubectl builds what the library
-// of kustomize builds, with which TestHowTo builds everywhere.
+// TestKubectl: the commands of the how-tos run as written, up to the dry run
+// against a server that has what they have created by then; and kubectl builds
+// the same as the kustomize library, with which TestHowTo builds on every
+// machine.
 func TestKubectl(t *testing.T) {
 	testserver.Full(t, "a kubectl")
 	program, err := exec.LookPath("kubectl")
@@ -143,7 +144,7 @@ func TestKubectl(t *testing.T) {
 		}
 		return string(out)
 	}
-	var text []byte // an upgrade is of what runs
+	var text []byte // an upgrade is of what is running
 	for _, name := range []string{"run-on-kubernetes.md", "upgrade.md"} {
 		part, err := os.ReadFile("../docs/how-to/" + name)
 		must(t, err)
@@ -186,7 +187,7 @@ func TestKubectl(t *testing.T) {
 			case slices.Contains(words, "delete"):
 				kubectl(append(words[1:], "--dry-run=client", "-o", "name")...)
 				done["delete"]++
-			case slices.ContainsFunc(words, func(w string) bool { return w == "wait" || w == "rollout" || w == "get" }): // TestHowTo looks for what they name
+			case slices.ContainsFunc(words, func(w string) bool { return w == "wait" || w == "rollout" || w == "get" }): // TestHowTo checks what they name
 			default:
 				t.Errorf("not run: %s", line)
 			}
@@ -197,7 +198,8 @@ func TestKubectl(t *testing.T) {
 	}
 }
 
-// name is the last word of a command that is no flag: what it makes.
+// name returns the last word of a command that is not a flag: the name of what
+// it creates.
 func name(words []string) string {
 	last := ""
 	for _, w := range words {
@@ -208,7 +210,7 @@ func name(words []string) string {
 	return last
 }
 
-// same compares what two programs built of a folder.
+// same compares what two programs built from a folder.
 func same(t *testing.T, objects []any, text string) {
 	t.Helper()
 	form := func(v any) string {

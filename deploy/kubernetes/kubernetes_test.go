@@ -18,7 +18,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 )
 
-// workload is what makes pods.
+// workload is an object that creates pods.
 type workload struct {
 	name   string
 	labels labels.Set // of its pods
@@ -89,7 +89,7 @@ func selects(t *testing.T, s *meta.LabelSelector, of labels.Set) bool {
 	return !selector.Empty() && selector.Matches(of)
 }
 
-// selected names the workloads whose pods a selector finds.
+// selected returns the names of the workloads whose pods a selector matches.
 func (c cluster) selected(t *testing.T, s *meta.LabelSelector) (names []string) {
 	t.Helper()
 	for _, w := range c.workloads {
@@ -103,18 +103,19 @@ func (c cluster) selected(t *testing.T, s *meta.LabelSelector) (names []string) 
 
 var folders = []string{"base", "overlays/example", "overlays/shards"}
 
-// shards is how many of them each folder has.
+// shards is the number of shards of each folder.
 var shards = map[string]int{"base": 1, "overlays/example": 1, "overlays/shards": 2}
 
-// command of preismon that the workload runs, without its flags.
+// command is the preismon command that the workload runs, without its flags.
 func (w workload) command() []string {
 	return slices.DeleteFunc(slices.Clone(w.pod.Containers[0].Args), func(a string) bool { return strings.HasPrefix(a, "-") })
 }
 
-// role of the workload, without its shard.
+// role is the role of the workload, without its shard.
 func (w workload) role() string { return w.labels["app.kubernetes.io/component"] }
 
-// TestRestricted: every pod fits the restricted Pod Security Standard, and more.
+// TestRestricted: every pod meets the restricted Pod Security Standard, and
+// more.
 func TestRestricted(t *testing.T) {
 	for _, folder := range folders {
 		c := rendered(t, folder)
@@ -154,8 +155,9 @@ func TestRestricted(t *testing.T) {
 
 func is(b *bool) bool { return b != nil && *b }
 
-// TestRolling: a node that goes is no longer asked before it stops, and is
-// waited for; one that comes is asked when it is ready.
+// TestRolling: a node that is stopped receives no more requests before it
+// stops, and is waited for; a node that starts receives requests when it is
+// ready.
 func TestRolling(t *testing.T) {
 	for _, w := range rendered(t, "base").workloads {
 		if !w.stays() {
@@ -171,13 +173,13 @@ func TestRolling(t *testing.T) {
 				t.Errorf("%s: %s probe %+v", w.name, name, probe)
 			}
 		}
-		// readyz itself gives its checks 3 s.
+		// /readyz itself allows its checks 3 s.
 		if c.ReadinessProbe.TimeoutSeconds <= 3 {
 			t.Errorf("%s: the readiness probe gives up before /readyz does", w.name)
 		}
 		pause, stop := time.Duration(0), map[string]time.Duration{"preismon-query": 20 * time.Second, "preismon-projector": 30 * time.Second, "preismon-ingest": 30 * time.Second}[w.name]
 		if c.Lifecycle != nil && c.Lifecycle.PreStop != nil {
-			if c.Lifecycle.PreStop.Sleep == nil { // anything else needs a program in the image
+			if c.Lifecycle.PreStop.Sleep == nil { // any other hook needs a program in the image
 				t.Fatalf("%s: before its stop %+v", w.name, c.Lifecycle.PreStop)
 			}
 			pause = time.Duration(c.Lifecycle.PreStop.Sleep.Seconds) * time.Second
@@ -192,7 +194,7 @@ func TestRolling(t *testing.T) {
 			t.Errorf("%s is not spread", w.name)
 		}
 		for _, s := range w.pod.TopologySpreadConstraints {
-			if s.WhenUnsatisfiable != core.ScheduleAnyway { // the types take any text
+			if s.WhenUnsatisfiable != core.ScheduleAnyway { // the type accepts any text
 				t.Errorf("%s: %q would keep pods from starting", w.name, s.WhenUnsatisfiable)
 			}
 			if !selects(t, s.LabelSelector, w.labels) {
@@ -202,7 +204,7 @@ func TestRolling(t *testing.T) {
 	}
 }
 
-// TestNames: what names something names something that is there.
+// TestNames: every reference names something that exists.
 func TestNames(t *testing.T) {
 	for _, folder := range folders {
 		c := rendered(t, folder)
@@ -265,8 +267,8 @@ func (c cluster) port(of, name string) int32 {
 	return 0
 }
 
-// sharded: the projectors are of each partition once, each shard has Secrets
-// of its own, and the query service knows how many there are.
+// sharded: there is one projector for each partition, each shard has its own
+// Secrets, and the query service knows the number of shards.
 func (c cluster) sharded(t *testing.T, folder string) {
 	t.Helper()
 	n := shards[folder]
@@ -276,7 +278,7 @@ func (c cluster) sharded(t *testing.T, folder string) {
 	count := strconv.Itoa(n)
 	var partitions, secrets []string
 	for _, w := range c.workloads {
-		if w.role() == "query" || w.role() == "ingest" { // of all shards
+		if w.role() == "query" || w.role() == "ingest" { // these use all shards
 			continue
 		}
 		secrets = append(secrets, w.pod.Volumes[0].Secret.SecretName)
@@ -309,7 +311,7 @@ func (c cluster) sharded(t *testing.T, folder string) {
 	}
 }
 
-// TestFlags: every variable of a role is one that it knows.
+// TestFlags: every variable of a role is one that the role knows.
 func TestFlags(t *testing.T) {
 	text, err := os.ReadFile("../docs/reference/configuration.md")
 	must(t, err)
@@ -330,13 +332,13 @@ func TestFlags(t *testing.T) {
 	}
 }
 
-// secrets: each file that the environment names is mounted, nothing else is,
-// and only migrations and backups have the administrator's.
+// secrets: each file that the environment names is mounted, no others are, and
+// only migrations and backups have the administrator's.
 func (c cluster) secrets(t *testing.T, folder string) {
 	t.Helper()
 	for _, w := range c.workloads {
 		mounted := map[string]bool{}
-		var own []string // folders that are no secrets
+		var own []string // folders that are not secrets
 		for _, v := range w.pod.Volumes {
 			if v.Secret == nil {
 				for _, m := range w.pod.Containers[0].VolumeMounts {
@@ -378,8 +380,8 @@ func (c cluster) secrets(t *testing.T, folder string) {
 	}
 }
 
-// closed: every pod is under a policy for both directions, and only the public
-// port of the query service is open beside the admin ports.
+// closed: every pod has a policy for both directions, and apart from the admin
+// ports only the public port of the query service is open.
 func (c cluster) closed(t *testing.T, folder string) {
 	t.Helper()
 	for _, w := range c.workloads {

@@ -19,7 +19,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// kinds are all there may be, by the type of the API that each must fit.
+// kinds lists all permitted kinds, with the type of the API that each must fit.
 var kinds = map[string]func() any{
 	"v1 Namespace":                            func() any { return &core.Namespace{} },
 	"v1 ServiceAccount":                       func() any { return &core.ServiceAccount{} },
@@ -37,7 +37,7 @@ var kinds = map[string]func() any{
 	"monitoring.coreos.com/v1 PrometheusRule": func() any { return &prometheusRule{} },
 }
 
-// podMonitor is what we use of the Prometheus operator's type.
+// podMonitor is the part of the Prometheus operator's type that we use.
 type podMonitor struct {
 	meta.TypeMeta   `json:",inline"`
 	meta.ObjectMeta `json:"metadata"`
@@ -55,7 +55,7 @@ type podMonitor struct {
 	} `json:"spec"`
 }
 
-// prometheusRule is what we use of the Prometheus operator's type.
+// prometheusRule is the part of the Prometheus operator's type that we use.
 type prometheusRule struct {
 	meta.TypeMeta   `json:",inline"`
 	meta.ObjectMeta `json:"metadata"`
@@ -64,7 +64,7 @@ type prometheusRule struct {
 	} `json:"spec"`
 }
 
-// ruleGroup is a group of rules, as Prometheus reads it and as the operator does.
+// ruleGroup is a group of rules as both Prometheus and the operator read it.
 type ruleGroup struct {
 	Name  string `json:"name"`
 	Rules []struct {
@@ -77,7 +77,8 @@ type ruleGroup struct {
 }
 
 // render builds a folder as `kubectl apply -k` does, and decodes every object
-// into its type. A field that the type does not have, or has twice, is an error.
+// into its type. A field that the type lacks, or that is given twice, is an
+// error.
 func render(folder string) ([]any, error) {
 	built, err := krusty.MakeKustomizer(krusty.MakeDefaultOptions()).Run(filesys.MakeFsOnDisk(), folder)
 	if err != nil {
@@ -112,7 +113,7 @@ func decode(text []byte) (any, error) {
 		return nil, err
 	}
 	// A value of the wrong form can vanish silently in a type that accepts
-	// anything, such as a quantity of nothing: nothing may be lost on the way.
+	// anything, such as an empty quantity: nothing may be lost on the way.
 	back, err := yaml.Marshal(o)
 	if err != nil {
 		return nil, err
@@ -127,7 +128,7 @@ func decode(text []byte) (any, error) {
 	return o, lost("", was, is)
 }
 
-// lost names what a decoded object no longer says.
+// lost returns an error that names what is missing from a decoded object.
 func lost(path string, was, is any) error {
 	switch w := was.(type) {
 	case map[string]any:
@@ -158,7 +159,7 @@ func lost(path string, was, is any) error {
 	return nil
 }
 
-// TestStrict: a mistake of every sort is found.
+// TestStrict: a mistake of every kind is found.
 func TestStrict(t *testing.T) {
 	for name, c := range map[string]struct{ from, to, says string }{
 		"none":         {"replicas: 2", "replicas: 2", ""},
@@ -194,8 +195,8 @@ spec:
 	}
 }
 
-// TestNoRegistry: images are named without the host of a registry, so that an
-// overlay says where they come from.
+// TestNoRegistry: images are named without a registry host, so that an overlay
+// decides where they come from.
 func TestNoRegistry(t *testing.T) {
 	for _, folder := range folders {
 		built, err := krusty.MakeKustomizer(krusty.MakeDefaultOptions()).Run(filesys.MakeFsOnDisk(), folder)

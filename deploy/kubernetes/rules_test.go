@@ -14,7 +14,7 @@ var update = flag.Bool("update", false, "write the rules of the Prometheus opera
 
 const rulesFile = "components/monitoring/rules.yaml"
 
-// TestRules: the operator gets the rules that deploy/prometheus holds, and each
+// TestRules: the operator receives the rules in deploy/prometheus, and each
 // links to the runbook at the address of the overlay's query service.
 func TestRules(t *testing.T) {
 	text, err := os.ReadFile("../prometheus/alerts.yml")

@@ -8,7 +8,8 @@ import (
 	core "k8s.io/api/core/v1"
 )
 
-// timed: a job of the clock fails once, and is not run beside itself.
+// timed: a scheduled job is not retried in its pod, and never runs twice at the
+// same time.
 func (c cluster) timed(t *testing.T, o *batch.CronJob) {
 	t.Helper()
 	s := o.Spec
@@ -18,8 +19,8 @@ func (c cluster) timed(t *testing.T, o *batch.CronJob) {
 	}
 }
 
-// stays tells whether the workload runs until it is stopped.
+// stays reports whether the workload runs until it is stopped.
 func (w workload) stays() bool { return w.spread() || w.role() == "ingest" }
 
-// spread tells whether the workload has several pods.
+// spread reports whether the workload has several pods.
 func (w workload) spread() bool { return w.role() == "query" || w.role() == "projector" }

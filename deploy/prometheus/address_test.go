@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// TestRunbookAddress: the command of the how-to puts an address into the link of
-// every alert, and the rules stay what they are beside that.
+// TestRunbookAddress: the command of the how-to puts an address into the link
+// of every alert, and changes nothing else in the rules.
 func TestRunbookAddress(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile("../docs/how-to/watch.md")

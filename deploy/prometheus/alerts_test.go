@@ -9,7 +9,7 @@ import (
 	"github.com/goccy/go-yaml"
 )
 
-// rules is the part of Prometheus' rule file that ours uses.
+// rules is the part of Prometheus' rule file format that ours uses.
 type rules struct {
 	Groups []struct {
 		Name  string `yaml:"name"`
@@ -46,8 +46,9 @@ func alerts(t *testing.T) []rule {
 	return all
 }
 
-// TestAlerts: every rule asks for what is exposed, says what it is about, and
-// links to a paragraph that exists; no paragraph is about a rule that is gone.
+// TestAlerts: every rule queries metrics that are exposed, describes its alert,
+// and links to a paragraph that exists; no paragraph is about a rule that is
+// gone.
 func TestAlerts(t *testing.T) {
 	t.Parallel()
 	known, paragraphs := documented(t), anchors(t)
@@ -78,7 +79,7 @@ func TestAlerts(t *testing.T) {
 	}
 }
 
-// TestScrapes: the configuration loads the rules, and asks the admin ports.
+// TestScrapes: the configuration loads the rules, and scrapes the admin ports.
 func TestScrapes(t *testing.T) {
 	t.Parallel()
 	var config struct {

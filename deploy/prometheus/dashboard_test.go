@@ -46,8 +46,9 @@ func ours(t *testing.T) (d dashboard) {
 
 var placeholder = regexp.MustCompile(`\{\{\s*([a-z]+)\s*\}\}`)
 
-// TestDashboard: every panel asks for what is exposed, has a unit and no other
-// on top of it, and every metric of ours is on the dashboard or in an alert.
+// TestDashboard: every panel queries metrics that are exposed, has a unit and
+// overlaps no other panel, and every metric of ours is on the dashboard or in
+// an alert.
 func TestDashboard(t *testing.T) {
 	t.Parallel()
 	known, d := documented(t), ours(t)
@@ -103,8 +104,8 @@ func TestDashboard(t *testing.T) {
 	}
 }
 
-// TestProvisioning: Grafana finds the source and the dashboards where they are
-// mounted.
+// TestProvisioning: Grafana finds the data source and the dashboards where they
+// are mounted.
 func TestProvisioning(t *testing.T) {
 	t.Parallel()
 	var source struct {

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// metric is a row of the tables in deploy/metrics.md. A test of the command
+// metric is a row of the tables in deploy/metrics.md. A test of cmd/preismon
 // compares those with what the processes expose.
 type metric struct {
 	kind   string
@@ -21,7 +21,8 @@ var (
 
 const document = "../metrics.md"
 
-// documented reads the tables, as series are named: a histogram has three.
+// documented reads the tables by the names of the series: a histogram has
+// three.
 func documented(t *testing.T) map[string]metric {
 	t.Helper()
 	text, err := os.ReadFile(document)
@@ -54,7 +55,7 @@ func documented(t *testing.T) map[string]metric {
 	return all
 }
 
-// anchors are the alerts of the runbook as links name them.
+// anchors returns the alerts of the runbook as links name them.
 func anchors(t *testing.T) map[string]bool {
 	t.Helper()
 	text, err := os.ReadFile("../runbook/runbook.md")

@@ -12,9 +12,9 @@ import (
 // scraped are the labels that Prometheus adds.
 var scraped = []string{"job", "instance"}
 
-// check finds what is wrong with an expression: that it does not parse, asks
-// for a metric or a label that no process exposes, takes a rate of a gauge, or
-// takes a counter as it is.
+// check returns what is wrong with an expression: that it does not parse, uses
+// a metric or a label that no process exposes, takes a rate of a gauge, or uses
+// a counter without a rate.
 func check(known map[string]metric, text string) (faults []string) {
 	text = strings.NewReplacer("$__rate_interval", "5m", "$__range", "1h").Replace(text)
 	expr, err := parser.ParseExpr(text)
@@ -50,7 +50,7 @@ func check(known map[string]metric, text string) (faults []string) {
 	})
 	parser.Inspect(expr, func(n parser.Node, _ []parser.Node) error {
 		if a, ok := n.(*parser.AggregateExpr); ok && a.Op == parser.COUNT_VALUES {
-			labels = append(labels, a.Param.(*parser.StringLiteral).Val) // which it makes
+			labels = append(labels, a.Param.(*parser.StringLiteral).Val) // the label that it creates
 		}
 		return nil
 	})
@@ -72,7 +72,7 @@ func check(known map[string]metric, text string) (faults []string) {
 	return faults
 }
 
-// TestCheck: the checks above see what they are for.
+// TestCheck: the checks above find the faults that they are for.
 func TestCheck(t *testing.T) {
 	t.Parallel()
 	known := documented(t)

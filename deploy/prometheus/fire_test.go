@@ -15,7 +15,7 @@ import (
 	"github.com/prometheus/prometheus/util/annotations"
 )
 
-// sample is one value; histograms of ours are buckets.
+// sample is one value; our histograms are buckets.
 type sample struct {
 	ms    int64
 	value float64
@@ -30,10 +30,10 @@ func (s sample) Copy() chunks.Sample           { return s }
 
 const step = 15 * time.Second
 
-// began is when the first scrape is.
+// began is the time of the first scrape.
 var began = time.Unix(1_000_000, 0)
 
-// seriesOf reads series in promtool's notation, a value a scrape.
+// seriesOf reads series in promtool's notation, one value per scrape.
 func seriesOf(t *testing.T, lines string) *storage.MockQueryable {
 	t.Helper()
 	var all []storage.Series
@@ -73,7 +73,7 @@ func matches(l labels.Labels, matchers []*labels.Matcher) bool {
 	return true
 }
 
-// set gives series one by one.
+// set iterates over series one by one.
 type set struct {
 	all []storage.Series
 	at  int
@@ -85,8 +85,8 @@ func (s *set) Err() error         { return nil }
 
 func (s *set) Warnings() annotations.Annotations { return nil }
 
-// TestAlertsFire: each rule fires on what it is about, and not while all is
-// well. A series has 61 scrapes, a quarter of an hour.
+// TestAlertsFire: each rule fires in the situation that it is about, and not
+// while all is well. A series has 61 scrapes, a quarter of an hour.
 func TestAlertsFire(t *testing.T) {
 	t.Parallel()
 	cases := map[string]struct{ fires, quiet string }{
@@ -215,7 +215,7 @@ func TestAlertsFire(t *testing.T) {
 			`preismon_projector_proof_findings{instance="p1"} 2x60
 			preismon_projector_leader{instance="p1"} 0x60
 			preismon_projector_proof_findings{instance="p2"} 0x60
-			preismon_projector_leader{instance="p2"} 1x60`, // what a former leader found may be mended
+			preismon_projector_leader{instance="p2"} 1x60`, // what a former leader found may be repaired by now
 		},
 		"PreismonAuditOld": {
 			`preismon_audit_timestamp_seconds 980000x60`,

@@ -26,7 +26,7 @@ func TestMain(m *testing.M) { process.Main(m) }
 
 // TestReal: a real Prometheus loads the configuration and the rules, scrapes
 // every role, evaluates every rule and answers every panel; and when a
-// projector dies, the alert that says so goes off.
+// projector dies, the alert for that fires.
 func TestReal(t *testing.T) {
 	t.Parallel()
 	program := testserver.Prometheus(t)
@@ -90,13 +90,13 @@ func TestReal(t *testing.T) {
 }
 
 // estate starts one process of each role that has an admin port, and a second
-// projector; by the names of their jobs.
+// projector, and returns them by the names of their jobs.
 func estate(t *testing.T) map[string][]*process.Role {
 	t.Helper()
 	tables, streams := migrated.ClickHouse(t), testserver.NATS(t)
 	key := filepath.Join(t.TempDir(), "token.pem")
 	must(t, auth.EnsureKey(key))
-	events, open, err := os.Pipe() // of a crawler that has nothing to say
+	events, open, err := os.Pipe() // of a crawler that sends nothing
 	must(t, err)
 	t.Cleanup(func() { _, _ = events.Close(), open.Close() })
 	all := map[string][]*process.Role{}
@@ -117,9 +117,9 @@ func estate(t *testing.T) map[string][]*process.Role {
 // server is a running Prometheus.
 type server struct{ url string }
 
-// startPrometheus starts it with our configuration, in which each job has its
-// roles for the names that only a network of containers knows, and a second is
-// the time of everything.
+// startPrometheus starts it with our configuration, in which each job scrapes
+// its roles instead of names known only in a network of containers, and all
+// intervals are one second.
 func startPrometheus(t *testing.T, program string, roles map[string][]*process.Role) *server {
 	t.Helper()
 	folder := t.TempDir()
@@ -147,7 +147,7 @@ func startPrometheus(t *testing.T, program string, roles map[string][]*process.R
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	must(t, err)
 	address := l.Addr().String()
-	_ = l.Close() // Prometheus does not tell a port that it chose
+	_ = l.Close() // Prometheus does not report a port that it chose
 	var log strings.Builder
 	cmd := exec.Command(program, "--config.file="+filepath.Join(folder, "prometheus.yml"), "--storage.tsdb.path="+filepath.Join(folder, "data"), "--web.listen-address="+address)
 	cmd.Stderr = &log
@@ -174,7 +174,7 @@ func startPrometheus(t *testing.T, program string, roles map[string][]*process.R
 	return p
 }
 
-// ask asks the HTTP API.
+// ask queries the HTTP API.
 func (p *server) ask(t *testing.T, path string, query url.Values, to any) {
 	t.Helper()
 	resp, err := http.Get(p.url + path + "?" + query.Encode())
@@ -196,7 +196,8 @@ func (p *server) ask(t *testing.T, path string, query url.Values, to any) {
 	}
 }
 
-// targets gives the jobs of those that are up, and what is wrong with another.
+// targets returns the jobs of the targets that are up, and what is wrong with
+// another.
 func (p *server) targets(t *testing.T) (jobs []string, down string) {
 	t.Helper()
 	var found struct {
@@ -230,7 +231,7 @@ func (p *server) rules(t *testing.T) (all []alerting) {
 	return all
 }
 
-// value is that of an expression with one; 0 where there is none.
+// value returns the value of an expression that has one; 0 if it has none.
 func (p *server) value(t *testing.T, expr string) (v float64) {
 	t.Helper()
 	var found struct{ Result []struct{ Value [2]any } }
@@ -241,7 +242,7 @@ func (p *server) value(t *testing.T, expr string) (v float64) {
 	return v
 }
 
-// panels are the expressions of the dashboard.
+// panels returns the expressions of the dashboard.
 func (p *server) panels(t *testing.T) (all []string) {
 	t.Helper()
 	for _, p := range ours(t).Panels {

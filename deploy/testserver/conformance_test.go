@@ -14,7 +14,8 @@ import (
 	"preismon/deploy/testserver"
 )
 
-// TestConformance: the list and what happens have to agree, in both directions.
+// TestConformance: the list and the actual results must agree, in both
+// directions.
 func TestConformance(t *testing.T) {
 	for name, c := range map[string]struct {
 		pings bool
@@ -46,7 +47,7 @@ func TestConformance(t *testing.T) {
 	}
 }
 
-// recorder keeps errors to itself.
+// recorder records errors.
 type recorder struct {
 	testing.TB
 	errors []string
@@ -56,7 +57,7 @@ func (r *recorder) Errorf(format string, args ...any) {
 	r.errors = append(r.errors, fmt.Sprintf(format, args...))
 }
 
-// pings is as little of an MCP server as the scenario needs.
+// pings is a minimal MCP server for the scenario.
 func pings(answered bool) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		var m struct {

@@ -71,7 +71,7 @@ func TestClickHouseHTTP(t *testing.T) {
 }
 
 func TestNATS(t *testing.T) {
-	for range 2 { // the second server knows nothing of the first
+	for range 2 { // the second server shares nothing with the first
 		t.Run("fresh", func(t *testing.T) {
 			nc, err := nats.Connect(testserver.NATS(t))
 			must(t, err)

@@ -16,7 +16,7 @@ import (
 	"preismon/cmd/preismon/client"
 )
 
-// unchecked gives a client of a server that breaks the contract.
+// unchecked returns a client for a server that breaks the contract.
 func unchecked(t *testing.T, at string) *client.Client {
 	t.Helper()
 	c, err := client.New(client.Config{URL: at, Token: "t", Wait: func(ctx context.Context, _ time.Duration) error { return ctx.Err() }})
@@ -24,8 +24,8 @@ func unchecked(t *testing.T, at string) *client.Client {
 	return c
 }
 
-// TestWaits: refusals that pass are waited for as long as they say (RATE-03,
-// ERR-10), others are not asked again.
+// TestWaits: the client waits out temporary refusals for as long as they say
+// (RATE-03, ERR-10), and does not retry others.
 func TestWaits(t *testing.T) {
 	t.Parallel()
 	q := url.Values{"site": {"a"}}
@@ -40,7 +40,7 @@ func TestWaits(t *testing.T) {
 				if n > 1 {
 					return false
 				}
-				w.Header().Set("X-RateLimit-Remaining", "0") // Retry-After is the one to obey
+				w.Header().Set("X-RateLimit-Remaining", "0") // the client must obey Retry-After instead
 				w.Header().Set("Retry-After", strconv.Itoa(7+n))
 				problem(w, "RATE_LIMIT_EXCEEDED")
 				return true
@@ -113,8 +113,8 @@ func slicesOf(n int, d time.Duration) (all []time.Duration) {
 	return all
 }
 
-// TestProxies: what is no answer of a preismon server is told as such, and a
-// gateway that fails for a moment is asked again.
+// TestProxies: an answer that does not come from a preismon server is reported
+// as such, and a gateway that fails for a moment is retried.
 func TestProxies(t *testing.T) {
 	t.Parallel()
 	s := &shop{t: t, rows: tied(5, time.Second, "a")}
@@ -138,8 +138,8 @@ func TestProxies(t *testing.T) {
 	}
 }
 
-// TestNobodyThere: a server that never answered is not asked for long; one that
-// did may be restarting.
+// TestNobodyThere: a server that never answered is not retried for long; one
+// that did may be restarting.
 func TestNobodyThere(t *testing.T) {
 	there := true
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {

@@ -6,7 +6,7 @@ import (
 	"preismon/cmd/preismon/client"
 )
 
-// TestProblemReads: a code is said where it tells more than the sentence.
+// TestProblemReads: a code is shown where it adds to the sentence.
 func TestProblemReads(t *testing.T) {
 	for _, c := range []struct {
 		p    client.Problem

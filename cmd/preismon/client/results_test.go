@@ -15,7 +15,7 @@ import (
 	"preismon/cmd/preismon/client"
 )
 
-// span is the length of the window that a question names; 0: it names none.
+// span is the length of the window that a query names; 0: it names none.
 func span(q url.Values) time.Duration {
 	from, err1 := time.Parse(time.RFC3339, q.Get("capturedFrom"))
 	to, err2 := time.Parse(time.RFC3339, q.Get("capturedTo"))
@@ -25,8 +25,8 @@ func span(q url.Values) time.Duration {
 	return to.Sub(from) + time.Millisecond
 }
 
-// TestSlices: what is refused is read in slices of 24, 12, 6 and 1 hour, then
-// site by site, and each row is there once (GEN-G3, GEN-G4, RES-12).
+// TestSlices: a refused read is split into slices of 24, 12, 6 and 1 hour, then
+// read site by site, and each row appears once (GEN-G3, GEN-G4, RES-12).
 func TestSlices(t *testing.T) {
 	t.Parallel()
 	const day = 24 * time.Hour
@@ -88,7 +88,7 @@ func TestSlices(t *testing.T) {
 			t.Run(fmt.Sprint(name, " ", way.sort), func(t *testing.T) {
 				t.Parallel()
 				s := &shop{t: t, rows: tied(3_700, 114*time.Minute, "a", "b", "c"), sites: []string{"a", "b", "c"}, refuse: c.refuse}
-				for i := range s.rows { // at the very edges of slices, too
+				for i := range s.rows { // also at the very edges of slices
 					s.rows[i].at = s.rows[i].at.Truncate(time.Hour).Add(-time.Millisecond * time.Duration(i%2))
 				}
 				slices.SortStableFunc(s.rows, func(a, b row) int { return a.at.Compare(b.at) })
@@ -140,8 +140,8 @@ func (s *shop) first(prefix string) (n int) {
 }
 
 // TestImplicitWindow: a read without bounds is sliced over the window that the
-// server says it has (RES-05a), and one without a selector needs globalScope
-// then (RES-03a, RES-04a).
+// server reports (RES-05a), and one without a selector then needs globalScope
+// (RES-03a, RES-04a).
 func TestImplicitWindow(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -195,7 +195,8 @@ func TestImplicitWindow(t *testing.T) {
 	}
 }
 
-// TestRowFails: an error of whoever takes the rows ends the read as it is.
+// TestRowFails: an error of the function that receives the rows ends the read
+// and is returned unchanged.
 func TestRowFails(t *testing.T) {
 	t.Parallel()
 	s := &shop{t: t, rows: tied(500, time.Second, "a")}

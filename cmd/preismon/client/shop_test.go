@@ -18,8 +18,8 @@ import (
 	contract "preismon/contracts/openapi/check"
 )
 
-// shop is a server of the contract over rows in memory. What it answers is
-// held against the contract, so that it stays one.
+// shop is a server of the contract over rows in memory. Its answers are checked
+// against the contract, so that it remains one.
 type shop struct {
 	t     *testing.T
 	rows  []row // ascending by capture time
@@ -46,7 +46,7 @@ func (r row) json() string {
 
 var began = time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)
 
-// tied gives rows of which many share a capture time, over some sites.
+// tied returns rows many of which share a capture time, over some sites.
 func tied(n int, every time.Duration, sites ...string) (all []row) {
 	for i := range n {
 		all = append(all, row{sites[i%len(sites)], began.Add(time.Duration(i/37) * every), i})
@@ -60,7 +60,8 @@ func (s *shop) serve() *httptest.Server {
 	return server
 }
 
-// client gives a client that does not really wait; waits are what it would.
+// client returns a client that does not really wait, and the waits that it
+// would have made.
 func (s *shop) client(at string) (c *client.Client, waits *[]time.Duration) {
 	waits = &[]time.Duration{}
 	transport := &http.Transport{}
@@ -131,7 +132,7 @@ func answer(w http.ResponseWriter, data []string, limit int, cursor, query strin
 	fmt.Fprintf(w, `{"data":[%s],"paging":{"limit":%d,"returned":%d%s},"query":%s}`, strings.Join(data, ","), limit, len(data), next, query)
 }
 
-// matching are the rows of a question, in its order.
+// matching returns the rows of a query, in its order.
 func (s *shop) matching(q url.Values) (all []row) {
 	bound := func(name string, none time.Time) time.Time {
 		if t, err := time.Parse(time.RFC3339, q.Get(name)); err == nil {
@@ -164,7 +165,7 @@ func (s *shop) results(w http.ResponseWriter, r *http.Request, q url.Values) {
 		return
 	}
 	all, at := s.matching(q), 0
-	if cursor := q.Get("cursor"); cursor != "" { // the place, and the question that it belongs to
+	if cursor := q.Get("cursor"); cursor != "" { // the position, and the query that it belongs to
 		place, question, _ := strings.Cut(cursor, "~")
 		if at, _ = strconv.Atoi(place); question != bare.Encode() {
 			problem(w, "MVP_VALIDATION_ERROR")
@@ -209,7 +210,7 @@ func read(t *testing.T, c *client.Client, r client.Results) (items []int, err er
 	return items, err
 }
 
-// want are the items of a question, in its order.
+// want returns the items of a query, in its order.
 func (s *shop) want(q url.Values) (items []int) {
 	for _, r := range s.matching(q) {
 		items = append(items, r.n+1)

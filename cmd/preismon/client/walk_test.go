@@ -18,7 +18,7 @@ import (
 	"preismon/cmd/preismon/client"
 )
 
-// cutter is a proxy that ends connections after a random number of bytes of
+// cutter is a proxy that closes connections after a random number of bytes of
 // the answers.
 type cutter struct {
 	URL  string
@@ -64,8 +64,8 @@ func (p *cutter) carry(in net.Conn, to string) {
 	}
 }
 
-// TestCutStreams: streams that break at random bytes give each row once, in
-// order, though many share a capture time (GEN-G4, RES-11c).
+// TestCutStreams: streams that break at random bytes yield each row once, in
+// order, even though many share a capture time (GEN-G4, RES-11c).
 func TestCutStreams(t *testing.T) {
 	t.Parallel()
 	for _, sort := range []string{"asc", "desc"} {
@@ -89,8 +89,8 @@ func TestCutStreams(t *testing.T) {
 	}
 }
 
-// TestPages: pages are followed while there is a cursor, also behind an empty
-// page (RES-11c, CUR-01b).
+// TestPages: pages are followed as long as there is a cursor, also after an
+// empty page (RES-11c, CUR-01b).
 func TestPages(t *testing.T) {
 	t.Parallel()
 	s := &shop{t: t, rows: tied(20_500, time.Second, "a")}
@@ -118,8 +118,8 @@ func TestPages(t *testing.T) {
 	}
 }
 
-// TestEndsThatLie: an end of a stream without its trailers, or with a wrong
-// count, is no end: pages tell whether there is more.
+// TestEndsThatLie: a stream that ends without its trailers, or with a wrong
+// count, has not ended: pages show whether there is more.
 func TestEndsThatLie(t *testing.T) {
 	t.Parallel()
 	for name, lie := range map[string]func(w http.ResponseWriter, rows []row){
@@ -165,8 +165,8 @@ func TestEndsThatLie(t *testing.T) {
 	}
 }
 
-// TestOtherRows: where the rows behind a cursor are not the same any more, the
-// read ends as incomplete instead of guessing.
+// TestOtherRows: where the rows after a cursor are no longer the same, the read
+// ends as incomplete instead of guessing.
 func TestOtherRows(t *testing.T) {
 	t.Parallel()
 	s := &shop{t: t, rows: tied(900, time.Second, "a")}
@@ -175,7 +175,7 @@ func TestOtherRows(t *testing.T) {
 		if r.URL.Path != "/v1/results/stream" {
 			return false
 		}
-		stream(w, s.matching(q)[150:170], nil) // not behind the cursor
+		stream(w, s.matching(q)[150:170], nil) // not the rows after the cursor
 		return true
 	}
 	got, err := read(t, unchecked(t, s.serve().URL), client.Results{Params: q, Stream: true})

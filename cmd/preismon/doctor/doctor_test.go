@@ -9,8 +9,8 @@ import (
 	"preismon/projector/backup"
 )
 
-// TestBackupsAge: the newest whole one counts, by its age; so does the last
-// that was restored to see whether it can be.
+// TestBackupsAge: the newest complete backup counts, by its age; so does the
+// last one that was restored in a drill.
 func TestBackupsAge(t *testing.T) {
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	s := &Site{Backups: []string{t.TempDir(), t.TempDir()}, Drills: filepath.Join(t.TempDir(), "drills"), Flags: "--data-dir x", Now: func() time.Time { return now }}
@@ -35,7 +35,7 @@ func TestBackupsAge(t *testing.T) {
 	part(1, "old", "tables", backup.Mark, 40*24*time.Hour)
 	look(0, Bad, mend)
 	part(0, "week", "checkpoints", backup.Mark, time.Hour)
-	look(0, Bad, mend) // it is not whole
+	look(0, Bad, mend) // it is not complete
 	part(0, "week", "checkpoints", backup.Mark, 8*24*time.Hour)
 	part(0, "week", "tables", backup.Mark, 8*24*time.Hour)
 	look(0, Warning, mend)
@@ -59,8 +59,8 @@ func TestBackupsAge(t *testing.T) {
 	}
 }
 
-// TestClock: what a server said its time is lies between asking and the answer,
-// or its clock differs.
+// TestClock: a server's time must lie between the request and the answer;
+// otherwise its clock differs.
 func TestClock(t *testing.T) {
 	asked := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	s := &Site{Now: func() time.Time { return asked.Add(3 * time.Second) }}

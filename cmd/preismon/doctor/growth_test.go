@@ -7,8 +7,8 @@ import (
 	"preismon/projector"
 )
 
-// TestRoom: before the disk is full it is said, where it is known how fast the
-// tables grow and how much is free.
+// TestRoom: a warning comes before the disk is full, where the growth of the
+// tables and the free space are known.
 func TestRoom(t *testing.T) {
 	const gib = 1 << 30
 	for name, c := range map[string]struct {

@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// TestMendsAreCommands: whatever is not well comes with a command, which the
-// shell can be given once its words in capitals are replaced.
+// TestMendsAreCommands: every problem found comes with a command, which can be
+// given to the shell after its words in capitals are replaced.
 func TestMendsAreCommands(t *testing.T) {
 	files, err := os.ReadDir(".")
 	must(t, err)
@@ -45,7 +45,7 @@ func TestMendsAreCommands(t *testing.T) {
 				mend = sum.X
 			}
 			text, ok := mend.(*ast.BasicLit)
-			if !ok { // of a function or a variable, which is looked at where it is made
+			if !ok { // from a function or a variable, which is checked where it is built
 				return true
 			}
 			said, err := strconv.Unquote(text.Value)

@@ -11,8 +11,8 @@ import (
 	"preismon/ingest"
 )
 
-// TestRetention: it is told in time that a message is about to be dropped that
-// is in no table, and that the stream is about to be full.
+// TestRetention: it is reported in time that a message that is in no table is
+// about to be dropped, and that the stream is about to be full.
 func TestRetention(t *testing.T) {
 	s, ctx := onStreams(t), t.Context()
 	js := s.JS

@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// TestKeys: each node has to take what the others sign and seal; while a key
-// is rotated, they may differ.
+// TestKeys: each node must accept what the others sign and seal; while a key is
+// rotated, they may differ.
 func TestKeys(t *testing.T) {
 	for name, c := range map[string]struct {
 		nodes []Keys
@@ -39,7 +39,7 @@ func TestKeys(t *testing.T) {
 	}
 }
 
-// TestRoles: what a process tells at its admin address, good and bad.
+// TestRoles: what a process reports at its admin address, good and bad.
 func TestRoles(t *testing.T) {
 	type told struct {
 		ready  bool

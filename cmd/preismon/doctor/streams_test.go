@@ -27,7 +27,7 @@ func onStreams(t *testing.T) *Site {
 	return &Site{NATS: nc, JS: js, Partitions: 1, Flags: "--data-dir x", Now: time.Now}
 }
 
-// wants compares the only finding of a look.
+// wants compares the only finding of a check.
 func wants(t *testing.T, found []Finding, state State, says, mend string) {
 	t.Helper()
 	if len(found) != 1 || found[0].State != state || !strings.Contains(found[0].Says, says) || !strings.HasPrefix(found[0].Mend, mend) || (found[0].Mend == "") != (state == OK) {
@@ -56,7 +56,8 @@ func TestLogins(t *testing.T) {
 	wants(t, s.logins(t.Context()), OK, "1 accounts", "")
 }
 
-// TestLetters: a dead letter that waits is told, and in time before it is removed.
+// TestLetters: a waiting dead letter is reported, and in time before it is
+// removed.
 func TestLetters(t *testing.T) {
 	s := onStreams(t)
 	wants(t, s.letters(t.Context()), OK, "none waits", "")
@@ -77,7 +78,8 @@ func TestLetters(t *testing.T) {
 	wants(t, s.letters(t.Context()), Bad, "the oldest is removed in 13 days", mend)
 }
 
-// TestLag: a projector that never read is missed, and one that falls behind is told.
+// TestLag: a projector that never read is reported missing, and one that falls
+// behind is reported.
 func TestLag(t *testing.T) {
 	s := onStreams(t)
 	wants(t, s.lag(t.Context()), Bad, "none of partition 0 of 1 has read the stream", "preismon projector")
@@ -100,7 +102,8 @@ func TestLag(t *testing.T) {
 	wants(t, s.lag(t.Context()), Warning, "10000 messages wait", "curl ")
 }
 
-// TestReplicas: copies that are behind are named, and a stream without a leader is bad.
+// TestReplicas: replicas that are behind are named, and a stream without a
+// leader is bad.
 func TestReplicas(t *testing.T) {
 	info := func(leader string, replicas ...*jetstream.PeerInfo) *jetstream.StreamInfo {
 		return &jetstream.StreamInfo{Config: jetstream.StreamConfig{Replicas: 3}, Cluster: &jetstream.ClusterInfo{Leader: leader, Replicas: replicas}}

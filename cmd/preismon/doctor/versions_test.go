@@ -13,8 +13,8 @@ import (
 	"github.com/nats-io/nats.go"
 )
 
-// TestVersions: builds of nodes and roles are compared; who does not answer is
-// left out.
+// TestVersions: builds of nodes and roles are compared; those that do not
+// answer are left out.
 func TestVersions(t *testing.T) {
 	serve := func(build string) string {
 		mux := http.NewServeMux()
@@ -46,7 +46,8 @@ func TestVersions(t *testing.T) {
 	}
 }
 
-// TestCertificates: before a certificate ends it is said, and when it has.
+// TestCertificates: it is reported before a certificate expires, and when it
+// has.
 func TestCertificates(t *testing.T) {
 	server := httptest.NewTLSServer(http.NotFoundHandler())
 	t.Cleanup(server.Close)

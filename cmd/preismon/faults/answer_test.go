@@ -4,7 +4,7 @@ import (
 	"time"
 )
 
-// result is what is read of a row.
+// result is the part of a row that is read.
 type result struct {
 	ItemID     string    `json:"itemId"`
 	Site       string    `json:"site"`
@@ -19,8 +19,8 @@ type result struct {
 type answer struct {
 	reader *reader
 	rows   map[int64]*fact
-	before map[int64]*fact // seen when the read began
-	asked  time.Time       // when the request was sent that is being read
+	before map[int64]*fact // seen before the read began
+	asked  time.Time       // when the current request was sent
 }
 
 func (r *reader) begin() *answer {
@@ -49,8 +49,8 @@ func (a *answer) add(row *result) error {
 	return nil
 }
 
-// whole checks an answer that says of itself that it is complete: whatever was
-// there before is still there.
+// whole checks an answer that claims to be complete: every row that was there
+// before is still there.
 func (a *answer) whole() (map[int64]*fact, error) {
 	missing, example := 0, (*fact)(nil)
 	since := a.reader.since.Load()

@@ -17,9 +17,9 @@ import (
 	"preismon/deploy/testserver/process"
 )
 
-// What processes may take at any moment, whatever breaks (I9): memory in
-// bytes, goroutines or threads, and open files. What they do take on a quiet
-// machine is a half of it, or less.
+// bounds is what each process may use at any moment, whatever breaks (I9):
+// memory in bytes, goroutines or threads, and open files. On a quiet machine
+// they use at most half of it.
 var bounds = map[string]usage{
 	"projector":  {memory: 400 << 20, threads: 300, files: 150},
 	"query":      {memory: 500 << 20, threads: 600, files: 300},
@@ -27,7 +27,7 @@ var bounds = map[string]usage{
 	"nats":       {memory: 600 << 20, threads: 300, files: 300},
 }
 
-// maxParts is how many active parts a table may have.
+// maxParts is the maximum number of active parts of a table.
 const maxParts = 150
 
 type usage struct{ memory, threads, files float64 }
@@ -40,14 +40,14 @@ func (u usage) with(o usage) usage {
 	return usage{max(u.memory, o.memory), max(u.threads, o.threads), max(u.files, o.files)}
 }
 
-// sampler looks at all processes each second.
+// sampler samples all processes each second.
 type sampler struct {
 	mu    sync.Mutex
 	most  map[string]usage
-	parts float64 // of one table, the most
+	parts float64 // of one table, the maximum
 }
 
-// sample looks until ctx ends.
+// sample samples until ctx ends.
 func (w *world) sample(ctx context.Context) {
 	for ctx.Err() == nil {
 		w.look(ctx)
@@ -55,7 +55,7 @@ func (w *world) sample(ctx context.Context) {
 	}
 }
 
-// within compares what a process takes with what it may.
+// within compares what a process uses with its bounds.
 func within(name string, u usage) error {
 	if b := bounds[name]; u.memory > b.memory || u.threads > b.threads || u.files > b.files {
 		return wrong("I9", "%s takes %s; the bounds are %s", name, u, b)
@@ -103,7 +103,7 @@ func (w *world) look(ctx context.Context) {
 	}
 }
 
-// report prints the most that was seen.
+// report prints the maxima that were seen.
 func (s *sampler) report() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -113,7 +113,7 @@ func (s *sampler) report() {
 	fmt.Printf("bounds parts=%.0f of one table at most\n", s.parts)
 }
 
-// roleUsage is what a role says of itself.
+// roleUsage is what a role reports about itself.
 func roleUsage(r *process.Role) (u usage, ok bool) {
 	if r == nil {
 		return u, false
@@ -122,7 +122,7 @@ func roleUsage(r *process.Role) (u usage, ok bool) {
 	return usage{m["process_resident_memory_bytes"], m["go_goroutines"], m["process_open_fds"]}, m != nil
 }
 
-// processUsage is what the system says of a process.
+// processUsage is what the operating system reports about a process.
 func processUsage(pid int) (u usage, err error) {
 	proc := filepath.Join("/proc", strconv.Itoa(pid))
 	text, err := os.ReadFile(filepath.Join(proc, "status"))
@@ -145,7 +145,7 @@ func processUsage(pid int) (u usage, err error) {
 	return u, err
 }
 
-// limitFaults take from the leading projector what a process needs.
+// limitFaults take resources from the leading projector.
 var limitFaults = []fault{
 	{name: "projector-out-of-files", core: true, do: func(w *world, _ *rand.Rand) error {
 		leader, standby, err := w.leader()
@@ -157,7 +157,7 @@ var limitFaults = []fault{
 			return notHere(w, leader, err)
 		}
 		defer back()
-		w.projectorTables.Reset() // it needs new connections, and gets none
+		w.projectorTables.Reset() // it needs new connections, and cannot open any
 		w.projectorStreams.Reset()
 		return process.Until(patience, "the standby leads", standby.Leads)
 	}},
@@ -183,7 +183,8 @@ var limitFaults = []fault{
 	}},
 }
 
-// notHere says that limits cannot be set here, and kills the process instead.
+// notHere reports that limits cannot be set here, and kills the process
+// instead.
 func notHere(w *world, r *process.Role, err error) error {
 	fmt.Printf("NOTE: the limits of another process cannot be set here (%v): it is killed instead\n", err)
 	r.Kill()

@@ -21,17 +21,18 @@ import (
 	"preismon/projector/clickhouse"
 )
 
-// Projectors that are built wrong, as what they do with their connection.
+// connFunc is a function used as a connection: a broken projector differs from
+// a correct one in what it does with its connection.
 
 type connFunc func(ctx context.Context, q ch.Query) error
 
 func (f connFunc) Do(ctx context.Context, q ch.Query) error { return f(ctx, q) }
 
-// isInsert tells whether a statement writes rows of observations.
+// isInsert reports whether a statement writes rows of observations.
 func isInsert(q *ch.Query) bool { return q.Input != nil && strings.Contains(q.QueryID, "observations") }
 
-// heedless goes on to checkpoint and acknowledgement whatever becomes of the
-// insert: as one does that acknowledges before it.
+// heedless goes on to checkpoint and acknowledge whatever becomes of the
+// insert, like a projector that acknowledges first.
 func heedless(c projector.Conn) projector.Conn {
 	return connFunc(func(ctx context.Context, q ch.Query) error {
 		err := c.Do(ctx, q)
@@ -42,7 +43,7 @@ func heedless(c projector.Conn) projector.Conn {
 	})
 }
 
-// blind sends an insert that failed again without reading back.
+// blind repeats a failed insert without reading back.
 func blind(c projector.Conn) projector.Conn {
 	return connFunc(func(ctx context.Context, q ch.Query) error {
 		id := q.QueryID
@@ -96,15 +97,15 @@ func (w *world) project(ctx context.Context, build func(projector.Conn) projecto
 	return consumer, nil
 }
 
-// TestFaultSuiteCanFailProjector: the checks find projectors that are built
-// wrong, and nothing at the right one under the same faults.
+// TestFaultSuiteCanFailProjector: the checks detect projectors that are built
+// wrong, and find nothing wrong with a correct one under the same faults.
 func TestFaultSuiteCanFailProjector(t *testing.T) {
 	testserver.Full(t, "faults in a broken projector")
 	for _, c := range []struct {
 		name  string
 		build func(projector.Conn) projector.Conn
 		do    func(w *world, rnd *rand.Rand) error
-		found func(v verdictOf) bool // nil: nothing may be
+		found func(v verdictOf) bool // nil: nothing may be found
 	}{
 		{"acknowledge-before-insert", heedless, cutInsert, func(v verdictOf) bool { return v.lost > 0 }},
 		{"blind-retry", blind, lostReply, func(v verdictOf) bool { return v.doubled > 0 }},
@@ -126,7 +127,8 @@ func TestFaultSuiteCanFailProjector(t *testing.T) {
 				w.heal()
 				time.Sleep(200 * time.Millisecond)
 				must(t, w.producer.pause(healed))
-				// It says that it is through: what lacks now will never come.
+				// The consumer reports that it is done: what is missing now
+				// will never come.
 				end, err := ingest.End(ctx, w.streams(), event.StreamObservations)
 				if err == nil {
 					wait, done := context.WithTimeout(ctx, healed)

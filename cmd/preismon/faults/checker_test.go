@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"time"
 
-	_ "github.com/ClickHouse/clickhouse-go/v2" // the driver to count with
+	_ "github.com/ClickHouse/clickhouse-go/v2" // the driver for counting
 
 	"preismon/contracts"
 	"preismon/contracts/event"
@@ -15,7 +15,7 @@ import (
 	"preismon/ingest"
 )
 
-// doubles count rows that stand twice, or that one table has and another lacks.
+// doubles are queries that count duplicate rows per table.
 var doubles = map[string]string{
 	"observations":                   `SELECT count() - uniqExact(epoch, seq, capture, offer) FROM observations`,
 	"observations, by their content": `SELECT count() - uniqExact(price_minor) FROM observations`,
@@ -24,8 +24,8 @@ var doubles = map[string]string{
 	"ingested_events":                `SELECT count() - uniqExact(event_id) FROM ingested_events`,
 }
 
-// doubled counts doubled rows of all tables. Nothing may ever be doubled, so
-// it may be asked at any time.
+// doubled counts duplicate rows in all tables. Because there must never be any,
+// it may be called at any time.
 func doubled(ctx context.Context, db *sql.DB) (total uint64, err error) {
 	for table, query := range doubles {
 		var n uint64
@@ -40,8 +40,8 @@ func doubled(ctx context.Context, db *sql.DB) (total uint64, err error) {
 	return total, err
 }
 
-// stored compares the rows captured since a moment with those due: mandate 0
-// is the table observations. lost counts those that are not there.
+// stored compares the rows captured since a moment with those due; mandate 0
+// means the table observations. lost counts the missing rows.
 func (w *world) stored(ctx context.Context, mandate uint64, since int64, due map[int64]*fact) (lost int, err error) {
 	query := `SELECT price_minor, item, toString(site), toUnixTimestamp64Milli(captured_at), toString(merchant) FROM observations WHERE captured_at >= fromUnixTimestamp64Milli(?)`
 	args := []any{since}
@@ -66,7 +66,7 @@ func (w *world) stored(ctx context.Context, mandate uint64, since int64, due map
 		}
 		want := due[got.price]
 		if f := w.ledger.known(got.price); want == nil && f != nil && mayGet(mandate, f) {
-			want = f // until what was revoked is deleted
+			want = f // allowed until revoked rows are deleted
 		}
 		switch {
 		case want == nil && bad == nil:
@@ -79,7 +79,8 @@ func (w *world) stored(ctx context.Context, mandate uint64, since int64, due map
 	return len(left), errors.Join(rows.Err(), bad)
 }
 
-// newest compares the table of the latest captures with those of all events.
+// newest compares the table of the latest captures with the latest of all
+// events.
 func newest(ctx context.Context, db *sql.DB, all map[int64]*fact) error {
 	want := map[contracts.Pair]*fact{}
 	for _, f := range all {
@@ -112,8 +113,8 @@ func newest(ctx context.Context, db *sql.DB, all map[int64]*fact) error {
 	return errors.Join(rows.Err(), bad)
 }
 
-// healed is how long everything acknowledged may take to be visible after a
-// fault is over.
+// healed is the time that everything acknowledged may take to become visible
+// after a fault is over.
 const healed = 60 * time.Second
 
 // verdictOf is what the checks after one fault found.
@@ -156,8 +157,8 @@ func (w *world) settle(ctx context.Context, since int64) (v verdictOf) {
 	return v
 }
 
-// ready finds it wrong when a role does not say that it is ready though all is
-// well again.
+// ready reports a finding if a role does not report that it is ready although
+// all is well again.
 func (w *world) ready() error {
 	for _, r := range []*process.Role{w.projectors[0], w.projectors[1], w.query} {
 		if r == nil {
@@ -170,7 +171,7 @@ func (w *world) ready() error {
 	return nil
 }
 
-// lacking counts the rows due that a table or an answer lacks.
+// lacking counts the due rows that are missing from a table or an answer.
 func (w *world) lacking(ctx context.Context, since int64) (lost int, err error) {
 	for mandate := range uint64(3) {
 		due := w.ledger.due(mandate, since)
@@ -201,14 +202,14 @@ func (w *world) lacking(ctx context.Context, since int64) (lost int, err error) 
 	return 0, nil
 }
 
-// reached tells whether a stream is applied to its end, rows that nobody sees
-// and messages that are no events included.
+// reached reports whether a stream is applied to its end, including rows that
+// no mandate sees and messages that are not events.
 func (w *world) reached(stream string) bool {
 	end, err := ingest.End(context.Background(), w.streams(), stream)
 	return err == nil && w.checkpoint(stream) >= end
 }
 
-// checkpoint is how far a stream is applied.
+// checkpoint is the sequence up to which a stream is applied.
 func (w *world) checkpoint(stream string) (seq uint64) {
 	_ = w.db().QueryRow(`SELECT max((epoch, seq)).2 FROM checkpoints WHERE stream = ?`, stream).Scan(&seq)
 	return seq

@@ -19,14 +19,15 @@ func (a answering) RoundTrip(*http.Request) (*http.Response, error) {
 	return &http.Response{StatusCode: http.StatusOK, Body: io.NopCloser(strings.NewReader(string(a)))}, nil
 }
 
-// reads gives a reader of the first mandate that gets that answer to all it asks.
+// reads returns a reader of the first mandate that receives that answer to
+// every request.
 func (a answering) reads(l *ledger, found func(error)) *reader {
 	r := newReader(1, l, func() string { return "http://127.0.0.1:1" }, 1, found)
 	r.client, r.token = &http.Client{Transport: a}, "t"
 	return r
 }
 
-// TestFaultChecksCanFail: what must never be is found when it is.
+// TestFaultChecksCanFail: the checks find what must never happen when it does.
 func TestFaultChecksCanFail(t *testing.T) {
 	is := func(err error, invariant string) bool {
 		var f *finding
@@ -62,7 +63,7 @@ func TestFaultChecksCanFail(t *testing.T) {
 			defer server.Close()
 			r := answering("").reads(l, nil)
 			r.client, r.base = server.Client(), func() string { return server.URL }
-			r.seen[1] = &fact{at: r.since.Load()} // a row of an answer before
+			r.seen[1] = &fact{at: r.since.Load()} // a row of an earlier answer
 			if _, err := r.stream(t.Context()); is(err, "I5") != c.finding || !c.finding && !errors.Is(err, errRefused) {
 				t.Errorf("a stream that is %s: %v", c.name, err)
 			}

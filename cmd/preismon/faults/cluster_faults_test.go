@@ -11,7 +11,7 @@ import (
 )
 
 // clusterFaults are those of three NATS servers. alone: no other fault of the
-// cluster may run into it.
+// cluster may overlap it.
 var clusterFaults = []fault{
 	{name: "cluster-follower-late", core: true, do: followerLate},
 	{name: "cluster-leader-late", do: func(w *world, rnd *rand.Rand) error {
@@ -74,7 +74,7 @@ var clusterFaults = []fault{
 	{name: "cluster-old-disk", core: true, alone: true, do: oldDisk},
 }
 
-// lateness is from 40 ms to 5 s, and short more often than long.
+// lateness is 40 ms to 5 s, more often short than long.
 func lateness(rnd *rand.Rand) time.Duration {
 	if rnd.IntN(5) == 0 {
 		return time.Second + upTo(rnd, 4*time.Second)
@@ -82,8 +82,8 @@ func lateness(rnd *rand.Rand) time.Duration {
 	return 40*time.Millisecond + upTo(rnd, 600*time.Millisecond)
 }
 
-// followerLate brings the stream's leader and the consumer's apart, makes the
-// latter late, and has the stream opened again.
+// followerLate moves the consumer's leader to another server than the stream's,
+// delays that server, and has the stream opened again.
 func followerLate(w *world, rnd *rand.Rand) error {
 	stream, consumer, err := w.clusterLeaders()
 	for try := 0; err == nil && stream == consumer && try < 5; try++ {
@@ -121,7 +121,7 @@ func followerLate(w *world, rnd *rand.Rand) error {
 	return nil
 }
 
-// lateAround makes late what a server sends and gets.
+// lateAround delays what a server sends and receives.
 func lateAround(w *world, rnd *rand.Rand, which func(stream, consumer int) int) error {
 	stream, consumer, err := w.clusterLeaders()
 	if err != nil {
@@ -147,8 +147,8 @@ func (w *world) serverKilled(rnd *rand.Rand, i int) error {
 	return w.cluster.Start(i)
 }
 
-// leadersDeposed has the leaders of streams, of their consumer and of the lease
-// step down, again and again.
+// leadersDeposed makes the leaders of streams, of their consumer and of the
+// lease step down, repeatedly.
 func leadersDeposed(w *world, rnd *rand.Rand) error {
 	streams := []string{event.StreamObservations, event.StreamCatalog, "KV_" + ingest.BucketLeases}
 	for range 3 {
@@ -164,8 +164,8 @@ func leadersDeposed(w *world, rnd *rand.Rand) error {
 }
 
 // oldDisk starts a server on the files that it had a while ago. The others have
-// everything: a cluster promises no more, for a majority must remember what it
-// took.
+// everything: a cluster promises no more than that, because a majority must
+// remember what it accepted.
 func oldDisk(w *world, rnd *rand.Rand) error {
 	i := rnd.IntN(cluster.Size)
 	ctx := context.Background()
@@ -193,5 +193,5 @@ func oldDisk(w *world, rnd *rand.Rand) error {
 	if err := w.cluster.Start(i); err != nil {
 		return err
 	}
-	return w.cluster.Whole(ctx) // before the next server is lost
+	return w.cluster.Whole(ctx) // before the next server fails
 }

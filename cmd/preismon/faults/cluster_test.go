@@ -28,8 +28,8 @@ var (
 	clusterOnly  = flag.String("cluster.only", "", "regular expression of the faults of a cluster to run")
 )
 
-// TestCluster has everything on three NATS servers, breaks those, and what the
-// other faults break beside them. -fault.seed repeats a run.
+// TestCluster runs everything on three NATS servers and breaks these, and at
+// the same time what the other faults break. -fault.seed repeats a run.
 func TestCluster(t *testing.T) {
 	seed, short := *runSeed, *clusterCount == 0 && *clusterFor == 0
 	if short {
@@ -91,14 +91,15 @@ func TestCluster(t *testing.T) {
 		if v.err != nil {
 			t.Errorf("composition %d of %v, seed %d: %v", n+1, names, seed, v.err)
 			if v.lost > 0 || v.doubled > 0 {
-				return // the next would say the same
+				return // the next one would report the same
 			}
 		}
 	}
 }
 
-// besideFaults are those of the other servers and of the roles that can come
-// while the cluster is broken: they need no proxy before one NATS server.
+// besideFaults are the faults of the other servers and of the roles that can
+// occur while the cluster is broken: they need no proxy in front of a single
+// NATS server.
 func besideFaults() (list []fault) {
 	for _, f := range faults {
 		if slices.Contains(beside, f.name) {
@@ -114,7 +115,8 @@ var beside = []string{
 	"granted-and-revoked", "granted-and-killed",
 }
 
-// composed draws the faults of a composition: the first are each alone.
+// composed draws the faults of a composition: in the first compositions, each
+// fault is alone.
 func (w *world) composed(t *testing.T, rnd *rand.Rand, of []fault, n int) (names []string, do func() error) {
 	drawn := []fault{of[n%len(of)]}
 	if n >= len(of) {
@@ -124,7 +126,7 @@ func (w *world) composed(t *testing.T, rnd *rand.Rand, of []fault, n int) (names
 		if other := of[rnd.IntN(len(of))]; rnd.IntN(3) == 0 && !drawn[0].alone && !other.alone && other.name != drawn[0].name {
 			drawn = append(drawn, other)
 		}
-		if others := besideFaults(); rnd.IntN(5) < 3 { // of two, one might wait for the other
+		if others := besideFaults(); rnd.IntN(5) < 3 { // only one: of two, one might wait for the other
 			drawn = append(drawn, others[rnd.IntN(len(others))])
 		}
 	}
@@ -149,7 +151,7 @@ func (w *world) composed(t *testing.T, rnd *rand.Rand, of []fault, n int) (names
 					w.finding(err)
 				case len(drawn) == 1:
 					first = err
-				default: // what one fault waits for, another may prevent
+				default: // one fault may prevent what another waits for
 					t.Logf("composition: %s: %v", f.name, err)
 				}
 			})
@@ -159,8 +161,8 @@ func (w *world) composed(t *testing.T, rnd *rand.Rand, of []fault, n int) (names
 	}
 }
 
-// reviveCluster starts the servers that are down and takes back what was done
-// to their routes.
+// reviveCluster starts the servers that are down and undoes what was done to
+// their routes.
 func (w *world) reviveCluster() error {
 	var err error
 	for i := range cluster.Size {
@@ -170,13 +172,14 @@ func (w *world) reviveCluster() error {
 	return err
 }
 
-// lagGrace is how old a message may be that a lag of 0 does not count.
+// lagGrace is the age up to which a waiting message may be missing from the
+// lag.
 const lagGrace = 8 * time.Second
 
 var lagLine = regexp.MustCompile(`(?m)^preismon_projector_lag_messages (\S+)$`)
 
-// watchLag finds it wrong when a projector, leading or standing by, says that
-// nothing waits while a message does that came a while ago.
+// watchLag reports a finding if a projector, leading or standing by, reports
+// that nothing waits although a message has been waiting for a while.
 func (w *world) watchLag(ctx context.Context) {
 	type end struct {
 		at  time.Time
@@ -201,7 +204,7 @@ func (w *world) watchLag(ctx context.Context) {
 			if w.lagOf(ctx, r) != "0" {
 				continue
 			}
-			var at uint64 // read after the metric, so that what was applied meanwhile is no finding
+			var at uint64 // read after the metric, so that what was applied meanwhile is not a finding
 			if err := w.db().QueryRowContext(ctx, `SELECT max((epoch, seq)).2 FROM checkpoints WHERE stream = ?`, event.StreamObservations).Scan(&at); err == nil && at < known {
 				w.finding(wrong("I7", "the lag is 0 and %d messages wait since %s ago", known-at, lagGrace))
 			}
@@ -228,8 +231,8 @@ func (w *world) lagOf(ctx context.Context, r *process.Role) string {
 	return ""
 }
 
-// clusterLeaders gives the server that leads OBSERVATIONS, and the one that leads the
-// projector's consumer of it.
+// clusterLeaders returns the server that leads OBSERVATIONS and the one that
+// leads the projector's consumer of it.
 func (w *world) clusterLeaders() (stream, consumer int, err error) {
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
 	defer cancel()

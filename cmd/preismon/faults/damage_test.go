@@ -16,19 +16,20 @@ import (
 	"preismon/deploy/testserver/process"
 )
 
-// damageFaults change what is stored behind the back of everybody: it must be
-// noticed, and be right when it is mended.
+// damageFaults change stored data without the roles knowing: it must be
+// noticed, and all must be right again after it is repaired.
 var damageFaults = []fault{
 	{name: "rows-lost", alone: true, do: rowsLost},
 	{name: "archive-damaged", core: true, alone: true, do: archiveDamaged},
 	{name: "clock-was-ahead", alone: true, do: clockWasAhead},
 }
 
-// unwatched are rows that no mandate sees: no reader may miss them.
+// unwatched selects rows that no mandate sees, so that no reader misses them.
 const unwatched = `item > 16 AND (epoch, seq) = (SELECT max((epoch, seq)) FROM observations WHERE item > 16)`
 
 // rowsLost deletes rows behind the checkpoint: the next leader finds that the
-// tables are not what was applied, and the next after they are back does not.
+// tables differ from what was applied, and the next leader after they are
+// restored does not.
 func rowsLost(w *world, _ *rand.Rand) (err error) {
 	if err := w.applied(); err != nil {
 		return err
@@ -59,7 +60,7 @@ func rowsLost(w *world, _ *rand.Rand) (err error) {
 }
 
 // proves kills the leader and waits until the next has compared the tables with
-// their proof, and found what is wanted.
+// their proof and found what is wanted.
 func (w *world) proves(wanted func(findings float64) bool) error {
 	began := time.Now().Truncate(time.Second)
 	if err := w.killLeader(); err != nil {
@@ -74,8 +75,9 @@ func (w *world) proves(wanted func(findings float64) bool) error {
 	})
 }
 
-// archiveDamaged has a query node of its own ask an archive first whose copy has
-// the right length and other bytes: the file comes whole from the second.
+// archiveDamaged starts a separate query node whose first archive has a copy of
+// the right length but with other bytes: the file arrives complete from the
+// second archive.
 func archiveDamaged(w *world, rnd *rand.Rand) (err error) {
 	if w.file == nil {
 		return errors.New("there is no archive")
@@ -132,9 +134,9 @@ func putDamaged(folder string, f *file, at int) error {
 	return err
 }
 
-// clockWasAhead leaves the tables with the fence of a leader whose lease a NATS
-// with a clock an hour ahead gave. The leases' own come after it in an hour only:
-// who leads next counts from the tables, at once.
+// clockWasAhead leaves in the tables the fence of a leader whose lease came
+// from a NATS with its clock an hour ahead. Fences from leases will exceed it
+// only in an hour, so the next leader must count on from the tables, at once.
 func clockWasAhead(w *world, _ *rand.Rand) error {
 	const hour = 3_600_000 << 22 // fences count milliseconds, see package ingest
 	old, _, err := w.leader()
@@ -155,7 +157,7 @@ func clockWasAhead(w *world, _ *rand.Rand) error {
 	return nil
 }
 
-// fence is the newest that the tables know.
+// fence is the newest fence that the tables know.
 func (w *world) fence() (n uint64) {
 	_ = w.db().QueryRow("SELECT max(fence) FROM leader_fences WHERE partition = 0").Scan(&n)
 	return n

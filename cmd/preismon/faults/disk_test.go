@@ -8,18 +8,18 @@ import (
 	"time"
 )
 
-// disk is a folder of a server on a file system of its own, so that it can be
-// full while the machine's is not.
+// disk is a server's folder on a file system of its own, so that it can be full
+// while the machine's is not.
 type disk struct {
 	dir     string
 	mounted bool
 }
 
-// diskBytes is what such a disk may hold; what it does not hold takes nothing.
+// diskBytes is what such a disk may hold; unused space takes no memory.
 const diskBytes = 4 << 30
 
-// newDisk mounts the folder. Where that is not allowed, it is a plain folder,
-// and the faults make its server run into a limit of its own instead.
+// newDisk mounts the folder. Where mounting is not allowed, it is a plain
+// folder, and the faults set a limit on its server instead.
 func newDisk(t testing.TB, dir string) *disk {
 	t.Helper()
 	must(t, os.MkdirAll(dir, 0o700))
@@ -37,13 +37,13 @@ func newDisk(t testing.TB, dir string) *disk {
 	return d
 }
 
-// fullWhile leaves the disk with no more than so many free bytes until do
-// returns, whatever its server removes meanwhile.
+// fullWhile leaves the disk with at most room free bytes until do returns,
+// whatever its server removes meanwhile.
 func (d *disk) fullWhile(room int64, do func() error) error {
 	fill := func() error {
 		used, err := usedBytes(d.dir)
 		if err == nil {
-			err = resizeMemory(d.dir, used+room) // fails when more is used by now
+			err = resizeMemory(d.dir, used+room) // fails if more is used by now
 		}
 		return err
 	}
@@ -58,7 +58,7 @@ func (d *disk) fullWhile(room int64, do func() error) error {
 			case <-stop:
 				return
 			case <-time.After(200 * time.Millisecond):
-				_ = fill() // else at the next time
+				_ = fill() // otherwise the next time
 			}
 		}
 	}()

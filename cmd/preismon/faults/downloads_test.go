@@ -19,19 +19,19 @@ import (
 	"preismon/deploy/testserver/proxy"
 )
 
-// file is an archived export of the first mandate, in a real MinIO with a
-// proxy before it.
+// file is an archived export of the first mandate, in a real MinIO behind a
+// proxy.
 type file struct {
 	content []byte
 	ref     archive.Ref
 	at      time.Time
-	place   string // what --archive takes
+	place   string // the value of --archive
 	server  string // host and port
 }
 
 const fileName = "daily prices"
 
-// putFile stores a file and gives the records that name it.
+// putFile stores a file and returns the records that name it.
 func putFile(t testing.TB, p *proxy.Proxy, seed uint64) (*file, []*event.Event) {
 	t.Helper()
 	server := testserver.S3(t)
@@ -64,8 +64,8 @@ func putFile(t testing.TB, p *proxy.Proxy, seed uint64) (*file, []*event.Event) 
 	}
 }
 
-// download fetches the file: whole, or so that it is seen to be broken. While
-// an order is granted more it holds what its mandate does not see yet: then its
+// download fetches the file, either complete or visibly broken. While its order
+// is granted more, it contains what its mandate does not see yet: then the
 // content may be refused.
 func (r *reader) download(ctx context.Context) error {
 	at, asked := r.file.at.Format(time.RFC3339Nano), time.Now()
@@ -115,7 +115,7 @@ var archiveFaults = []fault{
 	}},
 }
 
-// breaks downloads until the rule is met.
+// breaks downloads until the rule has been triggered.
 func (w *world) breaks(r proxy.Rule) error {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()

@@ -1,15 +1,16 @@
-// Package faults breaks what can break, while producers publish and customers
-// read, and proves that nothing was lost, doubled, someone else's, or half a
-// file taken for a whole one. Servers and roles are real ones, as processes,
-// with a proxy of ours between any two of them. Which fault proves which row of
-// the matrix of faults stands in rows_test.go, and what must always hold (I1 to
-// I9) in checker_test.go, answer_test.go, tokens_test.go and bounds_test.go.
+// Package faults breaks what can break while producers publish and customers
+// read, and proves that nothing was lost, duplicated or shown to another
+// mandate, and that no half file was mistaken for a whole one. Servers and
+// roles are real processes, with a proxy of ours between any two of them.
+// rows_test.go lists which fault proves which row of the matrix of faults; what
+// must always hold (I1 to I9) is in checker_test.go, answer_test.go,
+// tokens_test.go and bounds_test.go.
 //
-// `go test` runs the chief faults, some of the others drawn by chance, and a
-// composition of some. A longer run is asked for by -fault.for or
-// PREISMON_FAULTS, as in 15m: the chief ones first, then all others by chance, round
-// after round, for so long. -fault.seed repeats one as far as chance goes: what
-// processes do meanwhile is theirs.
+// `go test` runs the core faults, some of the others at random, and a
+// composition of some. -fault.for or PREISMON_FAULTS, as in 15m, requests a
+// longer run: first the core faults, then all others at random, round after
+// round, for that long. -fault.seed repeats a run as far as random choices go;
+// the timing of the processes is not repeatable.
 package faults_test
 
 import (
@@ -44,11 +45,11 @@ func variable() time.Duration {
 	return d
 }
 
-// tries are how often a fault may fail to come about: on a busy machine what
-// it waits for may be over before it looks. What was tried is checked anyway.
+// tries is how often a fault may fail to occur: on a busy machine, what it
+// waits for may be over before it looks. The checks run after every try anyway.
 const tries = 3
 
-// tally is what became of a fault's iterations.
+// tally is the result of a fault's iterations.
 type tally struct {
 	iterations, lost int
 	doubled          uint64
@@ -71,7 +72,7 @@ func TestFaults(t *testing.T) {
 	}
 	rnd := rand.New(rand.NewPCG(seed, 1))
 	only := regexp.MustCompile(*runOnly)
-	var reasons []string // again at the very end, after the logs of all processes
+	var reasons []string // printed again at the very end, after the logs of all processes
 	t.Cleanup(func() {
 		for _, line := range reasons {
 			fmt.Println("wrong:", strings.ReplaceAll(line, "\n", "; "))
@@ -108,7 +109,7 @@ func TestFaults(t *testing.T) {
 			reasons = append(reasons, fmt.Sprintf("fault=%s iteration %d, seed %d: %v", name, counts[name].iterations, seed, v.err))
 			t.Error(reasons[len(reasons)-1])
 			if v.absent == nil || v.err != v.absent {
-				t.FailNow() // else nothing is known to be wrong: the others have their turn
+				t.FailNow() // otherwise nothing is known to be wrong, and the other faults get their turn
 			}
 		}
 	}
@@ -151,17 +152,17 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// sampled is how many of the faults that are not in every run are in a short one.
+// sampled is how many of the faults that are not core a short run includes.
 const sampled = 8
 
-// drawn gives the faults of a round, in an order of chance: all, or in a short
-// run the chief ones and some others.
+// drawn returns the faults of a round in random order: all, or in a short run
+// the core ones and some others.
 func drawn(rnd *rand.Rand, only *regexp.Regexp) []fault {
 	var list []fault
 	others := 0
 	order := rnd.Perm(len(faults))
 	if *runFor > 0 {
-		slices.SortStableFunc(order, func(a, b int) int { // the chief ones first
+		slices.SortStableFunc(order, func(a, b int) int { // the core ones first
 			return cmp.Compare(rank(faults[a]), rank(faults[b]))
 		})
 	}
@@ -188,7 +189,7 @@ func rank(f fault) int {
 	return 1
 }
 
-// iteration lets a fault come and go while everything lives, and checks.
+// iteration lets a fault come and go while everything runs, and checks.
 func (w *world) iteration(t *testing.T, do func() error) verdictOf {
 	since := w.ledger.mark()
 	w.since = since
@@ -216,7 +217,7 @@ func (w *world) iteration(t *testing.T, do func() error) verdictOf {
 	return v
 }
 
-// heal takes back what faults left behind.
+// heal undoes what faults left behind.
 func (w *world) heal() {
 	for _, p := range []*proxy.Proxy{w.projectorTables, w.queryTables, w.projectorStreams, w.queryStreams, w.producerStreams, w.archive} {
 		p.Heal()
@@ -224,7 +225,7 @@ func (w *world) heal() {
 	w.producer.burst.Store(usual)
 }
 
-// compose lets some faults drawn by chance run into each other.
+// compose lets some randomly drawn faults overlap.
 func compose(t *testing.T, w *world, rnd *rand.Rand) error {
 	var group sync.WaitGroup
 	var names []string
@@ -237,7 +238,7 @@ func compose(t *testing.T, w *world, rnd *rand.Rand) error {
 		own, wait := rand.New(rand.NewPCG(rnd.Uint64(), 3)), time.Duration(rnd.IntN(600))*time.Millisecond
 		group.Go(func() {
 			time.Sleep(wait)
-			// What one fault waits for, another may prevent.
+			// One fault may prevent what another waits for.
 			if err := f.do(w, own); err != nil {
 				t.Logf("composition: %s: %v", f.name, err)
 			}

@@ -17,22 +17,22 @@ import (
 	"preismon/query"
 )
 
-// follower holds a snapshot and what came after it, over a fault: it begins again
-// where it is told that it must, and with each iteration.
+// follower holds a snapshot and the changes after it, throughout a fault: it
+// starts over when it is told that it must, and with each iteration.
 type follower struct {
 	mu    sync.Mutex
-	all   *answer // nil: it begins
+	all   *answer // nil: it starts over
 	since int64   // of the window
 	token string
 
 	pages, gone atomic.Int64
 }
 
-// errGone is a feed that cannot go on, and says so.
+// errGone is returned for a feed that reports that it cannot continue.
 var errGone = errors.New("gone")
 
-// changes brings what is followed up to date and checks that it is what a snapshot
-// of now is: each row once, and none of those missing that were read before.
+// changes brings the followed rows up to date and checks that they equal a
+// snapshot taken now: each row once, and none missing that were read before.
 func (r *reader) changes(ctx context.Context) (map[int64]*fact, error) {
 	f := &r.follower
 	f.mu.Lock()
@@ -56,17 +56,17 @@ func (r *reader) changes(ctx context.Context) (map[int64]*fact, error) {
 		}
 		if upToDate {
 			rows, err := f.all.whole()
-			return maps.Clone(rows), err // these go on
+			return maps.Clone(rows), err // the caller's copy, because the follower's rows go on changing
 		}
 	}
 }
 
-// follow begins with a snapshot.
+// follow starts with a snapshot.
 func (r *reader) follow(ctx context.Context) error {
 	f := &r.follower
 	a, since := r.begin(), r.since.Load()
 	params := r.window()
-	params.Set("capturedTo", time.Now().Add(time.Hour).UTC().Format(time.RFC3339Nano)) // later than all captures to come
+	params.Set("capturedTo", time.Now().Add(time.Hour).UTC().Format(time.RFC3339Nano)) // later than all future captures
 	header, err := r.lines(ctx, params, a, "changes-token")
 	if err != nil {
 		return err
@@ -78,7 +78,7 @@ func (r *reader) follow(ctx context.Context) error {
 	return nil
 }
 
-// page adds what came next.
+// page adds the changes that came next.
 func (r *reader) page(ctx context.Context, limit int) (upToDate bool, err error) {
 	f := &r.follower
 	text, err := r.read(ctx, "/ext/v1/changes", url.Values{"since": {f.token}, "limit": {strconv.Itoa(limit)}})
@@ -102,7 +102,7 @@ func (r *reader) page(ctx context.Context, limit int) (upToDate bool, err error)
 	return page.Progress.UpToDate, nil
 }
 
-// mayBeGone tells whether a read may be refused for good, with a reason.
+// mayBeGone reports whether a read may be refused permanently, with a reason.
 func mayBeGone(path string, status int) bool {
 	return path == "/ext/v1/changes" && status == http.StatusGone
 }

@@ -18,7 +18,7 @@ import (
 	"preismon/deploy/testserver/process"
 )
 
-// Pairs that a mandate is granted and loses again, and what it may see of
+// Pairs that are granted to a mandate and revoked again, and what it may see of
 // them when.
 
 // extra are the items of an order that come and go.
@@ -27,14 +27,14 @@ var extra = map[uint64]struct{ first, last contracts.ItemID }{grantee: {11, 14}}
 // grantee is the mandate whose pairs come and go.
 const grantee = 1
 
-// mayGet tells whether a row is of a pair that comes and goes for a mandate.
+// mayGet reports whether a row is of a pair that comes and goes for a mandate.
 func mayGet(mandate uint64, f *fact) bool {
 	e, ok := extra[mandate]
 	return ok && f.item >= e.first && f.item <= e.last && inScope(scopes[mandate].sites, f.site)
 }
 
-// grants are the times in which the extra pairs could be seen: from before
-// the grant was sent until the revocation was in force.
+// grants are the times at which the extra pairs could be seen: from before the
+// grant was sent until the revocation was in force.
 type grants struct {
 	mu    sync.Mutex
 	spans []span
@@ -64,7 +64,7 @@ func (g *grants) open() bool {
 	return len(g.spans) > 0 && g.spans[len(g.spans)-1].to.IsZero()
 }
 
-// within tells whether there was a grant at some instant since a moment.
+// within reports whether there was a grant at any time since a moment.
 func (g *grants) within(asked time.Time) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -94,7 +94,7 @@ func orderOf(mandate uint64, wide bool) *contracts.Order {
 	return o
 }
 
-// accessFaults are those of callers and what they may see.
+// accessFaults are those of callers and of what they may see.
 var accessFaults = []fault{
 	{name: "granted-and-revoked", core: true, do: func(w *world, rnd *rand.Rand) error { return granted(w, rnd, nil) }},
 	{name: "granted-and-killed", do: func(w *world, rnd *rand.Rand) error {
@@ -105,19 +105,19 @@ var accessFaults = []fault{
 
 var granting sync.Mutex // one at a time, also in a composition
 
-// granted gives a mandate pairs and takes them back while its reader pages.
-// meanwhile breaks something in between. What another fault keeps it from
-// taking back, the iteration does.
+// granted grants pairs to a mandate and revokes them while its reader pages.
+// meanwhile breaks something in between. If another fault keeps it from
+// revoking them, the iteration does.
 func granted(w *world, rnd *rand.Rand, meanwhile func() error) error {
 	granting.Lock()
 	defer granting.Unlock()
 	w.grants.begin()
 	err := w.setOrder(grantee, true, meanwhile)
 	if err == nil {
-		// Now in force: what there is of them must come, also of before.
+		// Now in force: all of their rows must appear, including earlier ones.
 		due := w.ledger.extra(grantee, w.since)
 		_, err = retried(func() (any, error) {
-			got, err := w.readers[grantee-1].pages(context.Background(), 200+rnd.IntN(400)) // a run that is long has many rows
+			got, err := w.readers[grantee-1].pages(context.Background(), 200+rnd.IntN(400)) // a long run has many rows
 			for k, f := range due {
 				if err == nil && got[k] == nil {
 					err = fmt.Errorf("a row of a granted pair is not there: %+v", *f)
@@ -134,7 +134,7 @@ func granted(w *world, rnd *rand.Rand, meanwhile func() error) error {
 	return errors.Join(err, back)
 }
 
-// withdraw takes back what is still granted.
+// withdraw revokes what is still granted.
 func (w *world) withdraw() error {
 	if !w.grants.open() {
 		return nil
@@ -146,8 +146,8 @@ func (w *world) withdraw() error {
 	return nil
 }
 
-// setOrder publishes an order and waits until its scope, and none that was
-// published before, is in force.
+// setOrder publishes an order and waits until its scope, and not an earlier
+// one, is in force.
 func (w *world) setOrder(mandate uint64, wide bool, meanwhile func() error) error {
 	o := orderOf(mandate, wide)
 	e := &event.Event{ID: newID(rand.New(rand.NewPCG(rand.Uint64(), 5))), Kind: event.KindOrder, Producer: "faults", ProducedAt: time.Now(), Data: o}
@@ -166,7 +166,7 @@ func (w *world) setOrder(mandate uint64, wide bool, meanwhile func() error) erro
 	}))
 }
 
-// orderAt is the sequence of an order's last message, which is e.
+// orderAt is the sequence of an order's last message, which must be e.
 func (w *world) orderAt(ctx context.Context, e *event.Event) (uint64, error) {
 	s, err := w.streams().Stream(ctx, event.StreamCatalog)
 	if err != nil {
@@ -182,13 +182,13 @@ func (w *world) orderAt(ctx context.Context, e *event.Event) (uint64, error) {
 	return m.Sequence, nil
 }
 
-// pairs is how many pairs a mandate's scope in force has.
+// pairs is the number of pairs in the scope in force of a mandate.
 func (w *world) pairs(mandate uint64) (n uint64) {
 	_ = w.db().QueryRow("SELECT argMax(pairs, version) FROM scopes WHERE mandate = ?", mandate).Scan(&n)
 	return n
 }
 
-// catalogued tells whether the catalogue is in the tables and in force.
+// catalogued reports whether the catalogue is in the tables and in force.
 func (w *world) catalogued() bool {
 	for m := range scopes {
 		if o := orderOf(m, false); w.pairs(m) != uint64(len(o.Items)*len(o.Sites)) {
@@ -198,8 +198,8 @@ func (w *world) catalogued() bool {
 	return w.reached(event.StreamCatalog)
 }
 
-// foreignCursors asks with the cursor of another mandate, and with one that
-// was changed: neither is good for anything.
+// foreignCursors sends requests with the cursor of another mandate and with
+// altered cursors: all are refused.
 func foreignCursors(w *world, rnd *rand.Rand) error {
 	ctx := context.Background()
 	mine, other := w.readers[0], w.readers[1]
@@ -210,13 +210,13 @@ func foreignCursors(w *world, rnd *rand.Rand) error {
 		return err
 	}
 	params.Set("cursor", cursor)
-	// It is good where it belongs.
+	// It works where it belongs.
 	if _, err := retried(func() (string, error) { return mine.cursor(ctx, params) }); err != nil {
 		return fmt.Errorf("the cursor is refused where it belongs: %w", err)
 	}
 	for range 10 {
 		b := []byte(cursor)
-		at := rnd.IntN(len(b) - 1) // the last letter may have bits that mean nothing
+		at := rnd.IntN(len(b) - 1) // the last letter may have unused bits
 		for b[at] == cursor[at] {
 			b[at] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"[rnd.IntN(64)]
 		}
@@ -229,7 +229,7 @@ func foreignCursors(w *world, rnd *rand.Rand) error {
 	return other.refusedWith(ctx, params)
 }
 
-// cursor reads a page and gives the cursor of the next.
+// cursor reads a page and returns the cursor of the next.
 func (r *reader) cursor(ctx context.Context, params url.Values) (string, error) {
 	text, err := r.read(ctx, "/v1/results", params)
 	if err != nil {
@@ -238,7 +238,7 @@ func (r *reader) cursor(ctx context.Context, params url.Values) (string, error) 
 	return nextCursor(text)
 }
 
-// nextCursor reads it from a page; an error when there is none.
+// nextCursor returns the cursor in a page, or an error if there is none.
 func nextCursor(page []byte) (string, error) {
 	var p struct{ Paging struct{ NextCursor string } }
 	if err := json.Unmarshal(page, &p); err != nil {
@@ -250,7 +250,7 @@ func nextCursor(page []byte) (string, error) {
 	return p.Paging.NextCursor, nil
 }
 
-// refusedWith finds it wrong when a read is not refused as a bad request.
+// refusedWith reports a finding if a read is not refused as a bad request.
 func (r *reader) refusedWith(ctx context.Context, params url.Values) error {
 	status, err := retried(func() (int, error) {
 		if err := r.login(ctx); err != nil {

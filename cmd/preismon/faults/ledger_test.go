@@ -13,7 +13,8 @@ import (
 	"preismon/query/auth"
 )
 
-// The small world: two mandates that see some pairs each, some of them both.
+// The small world: two mandates that see some pairs each, some of these in
+// common.
 var (
 	sites  = []contracts.SiteKey{"shop-a", "shop-b", "shop-c"}
 	scopes = map[uint64]struct {
@@ -23,13 +24,13 @@ var (
 )
 
 const (
-	items    = 20 // some of them nobody watches
+	items    = 20 // no mandate sees some of them
 	password = "a word for the tests"
 )
 
 func login(mandate uint64) string { return fmt.Sprintf("reader@mandate-%d.example", mandate) }
 
-// sees tells whether a mandate always sees the rows of a pair.
+// sees reports whether a mandate always sees the rows of a pair.
 func sees(mandate uint64, f *fact) bool {
 	s := scopes[mandate]
 	return f.item >= s.first && f.item <= s.last && inScope(s.sites, f.site)
@@ -65,14 +66,14 @@ func catalog() ([]*event.Event, error) {
 	return all, nil
 }
 
-// cheapHash is of the password of all, and soon compared.
+// cheapHash is the hash of everyone's password, with a low cost.
 func cheapHash() (string, error) {
 	cfg := auth.Defaults()
 	cfg.Hash.Memory, cfg.Hash.Iterations = 8<<10, 1
 	return cfg.HashPassword(password)
 }
 
-// record makes an event of the catalogue.
+// record builds an event of the catalogue.
 func record(rnd *rand.Rand, k event.Kind, d event.Payload) *event.Event {
 	return &event.Event{ID: newID(rnd), Kind: k, Producer: "faults", ProducedAt: time.Now(), Data: d}
 }
@@ -86,20 +87,20 @@ func newID(r *rand.Rand) string {
 	return h[:8] + "-" + h[8:12] + "-" + h[12:16] + "-" + h[16:20] + "-" + h[20:]
 }
 
-// fact is one row that an event gives. Its price is its identity: no other
-// row has it.
+// fact is one row that an event adds. Its price identifies it: no other row has
+// the same.
 type fact struct {
 	event    int
 	item     contracts.ItemID
 	site     contracts.SiteKey
-	at       int64 // Unix ms, no other capture has it
+	at       int64 // Unix ms, unique to the capture
 	price    int64
 	merchant string
 	offers   int // of its capture
 }
 
-// ledger is what producers know: what they sent, and what was acknowledged.
-// An event is in it before it is sent.
+// ledger is what producers know: what they sent, and what was acknowledged. An
+// event enters it before it is sent.
 type ledger struct {
 	mu     sync.Mutex
 	rnd    *rand.Rand
@@ -107,15 +108,15 @@ type ledger struct {
 	events []*event.Event
 	acked  int // of the events, in order
 	facts  map[int64]*fact
-	rows   []*fact // by price, which is the place + 1
-	poison int     // messages sent and acknowledged that are none
+	rows   []*fact // by price, which is the index + 1
+	poison int     // messages sent and acknowledged that are not events
 }
 
 func newLedger(seed uint64) *ledger {
 	return &ledger{rnd: rand.New(rand.NewPCG(seed, 7)), clock: time.Now().Add(-30 * time.Hour).UnixMilli(), facts: map[int64]*fact{}}
 }
 
-// next makes an event and notes its rows.
+// next builds an event and records its rows.
 func (l *ledger) next() *event.Event {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -145,13 +146,13 @@ func (l *ledger) mark() int64 {
 	return l.clock + 1
 }
 
-// due gives the rows of acknowledged events captured since a moment that a
+// due returns the rows of acknowledged events captured since a moment that a
 // mandate sees; 0: all rows.
 func (l *ledger) due(mandate uint64, since int64) map[int64]*fact {
 	return l.acknowledged(since, func(f *fact) bool { return mandate == 0 || sees(mandate, f) })
 }
 
-// extra gives those of pairs that a mandate is granted now and then.
+// extra returns those of the pairs that are granted to a mandate now and then.
 func (l *ledger) extra(mandate uint64, since int64) map[int64]*fact {
 	return l.acknowledged(since, func(f *fact) bool { return mayGet(mandate, f) })
 }
@@ -168,7 +169,7 @@ func (l *ledger) acknowledged(since int64, of func(*fact) bool) map[int64]*fact 
 	return all
 }
 
-// known finds a row by its price, nil: nobody sent it.
+// known finds a row by its price; nil: it was never sent.
 func (l *ledger) known(price int64) *fact {
 	l.mu.Lock()
 	defer l.mu.Unlock()

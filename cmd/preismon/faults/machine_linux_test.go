@@ -6,19 +6,19 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// mountMemory puts a file system of its own, in memory, on a folder.
+// mountMemory mounts a separate in-memory file system on a folder.
 func mountMemory(dir string, bytes int64) error {
 	return unix.Mount("tmpfs", dir, "tmpfs", 0, fmt.Sprintf("size=%d", bytes))
 }
 
-// resizeMemory changes how much it holds; not to less than it does.
+// resizeMemory changes its capacity, but not below what it holds.
 func resizeMemory(dir string, bytes int64) error {
 	return unix.Mount("tmpfs", dir, "tmpfs", unix.MS_REMOUNT, fmt.Sprintf("size=%d", bytes))
 }
 
 func unmount(dir string) { _ = unix.Unmount(dir, unix.MNT_DETACH) }
 
-// usedBytes is what a file system holds.
+// usedBytes is the number of bytes that a file system holds.
 func usedBytes(dir string) (int64, error) {
 	var s unix.Statfs_t
 	if err := unix.Statfs(dir, &s); err != nil {
@@ -27,13 +27,13 @@ func usedBytes(dir string) (int64, error) {
 	return int64(s.Blocks-s.Bfree) * s.Bsize, nil
 }
 
-// What a process may be short of.
+// The resources that a process may run out of.
 const (
 	openFiles    = unix.RLIMIT_NOFILE
 	addressSpace = unix.RLIMIT_AS
 )
 
-// limit lowers what a process may have; back gives it back.
+// limit lowers a limit of a process; back restores it.
 func limit(pid, what int, to uint64) (back func(), err error) {
 	var was unix.Rlimit
 	if err := unix.Prlimit(pid, what, nil, &was); err != nil {

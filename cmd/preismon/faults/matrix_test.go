@@ -15,20 +15,20 @@ import (
 	"preismon/ingest"
 )
 
-// fault is one row of the matrix. do makes it come and go; what it left on
-// the proxies is taken back after it. An error says that it did not come about.
+// fault is one row of the matrix. do makes it come and go; what it left on the
+// proxies is undone afterwards. An error means that the fault did not occur.
 type fault struct {
 	name string
 	do   func(w *world, rnd *rand.Rand) error
 
-	core  bool // in every run, also the shortest
-	long  bool // takes a minute or so: in long runs only
-	alone bool // no other may run into it: it relies on what they would break
+	core  bool // in every run, even the shortest
+	long  bool // takes about a minute: in long runs only
+	alone bool // no other may overlap it: it relies on what they would break
 }
 
 func upTo(rnd *rand.Rand, d time.Duration) time.Duration { return time.Duration(rnd.Int64N(int64(d))) }
 
-// faults are all there are.
+// faults are all faults.
 var faults = slices.Concat(processFaults, tableFaults, streamFaults, accessFaults, tokenFaults, endedFaults, raceFaults, archiveFaults, limitFaults, migrationFaults, damageFaults, rejectedFaults)
 
 var processFaults = []fault{
@@ -36,7 +36,7 @@ var processFaults = []fault{
 		time.Sleep(upTo(rnd, 300*time.Millisecond))
 		return w.killLeader()
 	}},
-	// Failpoints: the leader is killed at the first byte of what it says next.
+	// Failpoints: the leader is killed at the first byte of what it sends next.
 	{name: "killed-after-fetch", do: killedAt((*world).streamsOfProjectors, proxy.Down, proxy.Rule{Pattern: []byte("observations.shop-"), Left: 2000, Then: proxy.Hold})},
 	{name: "killed-mid-block", core: true, do: killedAt((*world).tablesOfProjectors, proxy.Up, proxy.Rule{Pattern: []byte("-observations-"), Left: 3000, Then: proxy.Hold})},
 	{name: "killed-before-table-2", do: killedAt((*world).tablesOfProjectors, proxy.Up, proxy.Rule{Pattern: []byte("-observations_by_mandate-"), Then: proxy.Hold})},
@@ -66,7 +66,7 @@ var processFaults = []fault{
 		}
 		time.Sleep(upTo(rnd, 2*time.Second))
 		if rnd.IntN(2) == 0 {
-			w.projectorTables.Reset() // else what was held passes
+			w.projectorTables.Reset() // otherwise what was held would pass
 		}
 		w.projectorTables.Heal()
 		return nil
@@ -146,7 +146,7 @@ var processFaults = []fault{
 		if err != nil {
 			return err
 		}
-		taken, err := kv.Put(context.Background(), ingest.ProjectorLease(0, 1), nil) // as if it was given back
+		taken, err := kv.Put(context.Background(), ingest.ProjectorLease(0, 1), nil) // as if it was released
 		if err != nil {
 			return err
 		}
@@ -185,7 +185,7 @@ var processFaults = []fault{
 	}},
 	{name: "acknowledgement-floor-reset", core: true, do: func(w *world, rnd *rand.Rand) error {
 		_, err := w.streams().ResetConsumerToSequence(context.Background(), event.StreamObservations, "projector-0", 1)
-		if err != nil { // one that was made to begin later than there goes back no further
+		if err != nil { // a consumer that was created to begin later cannot go back that far
 			return errors.Join(err, w.streams().DeleteConsumer(context.Background(), event.StreamObservations, "projector-0"))
 		}
 		if rnd.IntN(2) == 0 {
@@ -202,11 +202,11 @@ var processFaults = []fault{
 func (w *world) tablesOfProjectors() *proxy.Proxy  { return w.projectorTables }
 func (w *world) streamsOfProjectors() *proxy.Proxy { return w.projectorStreams }
 
-// patience is for what comes soon on a quiet machine.
+// patience bounds the wait for what comes soon on a quiet machine.
 const patience = 40 * time.Second
 
-// meets puts a rule on a proxy and waits until it is met. What it breaks, it
-// breaks once: in a composition the others go on.
+// meets sets a rule on a proxy and waits until it is met. A rule that breaks
+// connections breaks one only: in a composition the others go on.
 func (w *world) meets(p *proxy.Proxy, d proxy.Direction, r proxy.Rule) error {
 	if r.Then == proxy.Break {
 		defer p.Set(d, proxy.Rule{Left: -1})
@@ -223,12 +223,13 @@ func (w *world) meets(p *proxy.Proxy, d proxy.Direction, r proxy.Rule) error {
 	case <-met:
 		return nil
 	case <-time.After(patience):
-		p.Set(d, proxy.Rule{Left: -1}) // nobody waits for it any more
+		p.Set(d, proxy.Rule{Left: -1}) // no one waits for it any more
 		return fmt.Errorf("nothing met the rule %q in %s", r.Pattern, patience)
 	}
 }
 
-// retried does something until it is done, while other faults may be about.
+// retried repeats something until it succeeds, because other faults may be
+// active.
 func retried[T any](do func() (T, error)) (v T, err error) {
 	var last error
 	err = process.Until(patience, "it is done", func() bool {
@@ -241,8 +242,8 @@ func retried[T any](do func() (T, error)) (v T, err error) {
 	return v, err
 }
 
-// again starts a role that has ended, as whoever watches over it would: as
-// often as it takes, for another fault may keep it from its servers.
+// again starts a role that has ended, as its supervisor would: as often as
+// necessary, because another fault may cut it off from its servers.
 func again(r *process.Role) error {
 	var last error
 	err := process.Until(patience, r.Args[0]+" runs again", func() bool { last = r.Start(); return last == nil })
@@ -264,7 +265,7 @@ func (w *world) killLeader() error {
 	return again(leader)
 }
 
-// killedAt kills the leader at a place of what it says or hears.
+// killedAt kills the leader at a given point of what it sends or receives.
 func killedAt(of func(*world) *proxy.Proxy, d proxy.Direction, at proxy.Rule) func(*world, *rand.Rand) error {
 	return func(w *world, rnd *rand.Rand) error {
 		leader, _, err := w.leader()
@@ -285,10 +286,11 @@ func killedAt(of func(*world) *proxy.Proxy, d proxy.Direction, at proxy.Rule) fu
 	}
 }
 
-// replyLost lets an insert of the leader be done, and holds the answer. What
-// then breaks the connection is the caller's.
+// replyLost lets an insert of the leader complete, and holds the answer. The
+// caller then breaks the connection.
 func replyLost(w *world) error {
-	// A column as the rows' block names it, not the statement, which comes before.
+	// A column as the block of rows names it, not as in the statement, which
+	// comes before.
 	insert := proxy.Rule{Pattern: []byte("captured_ms\x05Int64"), Left: -1, Answer: &proxy.Rule{Then: proxy.Hold}}
 	met := make(chan struct{})
 	insert.Answer.Act = func() { close(met) }

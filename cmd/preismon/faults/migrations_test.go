@@ -11,18 +11,18 @@ import (
 	"preismon/projector/schema"
 )
 
-// migrationFaults are of a roll-out that goes before its migration.
+// migrationFaults are those of a roll-out that precedes its migration.
 var migrationFaults = []fault{
 	{name: "rolled-out-before-migration", alone: true, do: func(w *world, rnd *rand.Rand) (err error) {
 		leader, standby, err := w.leader()
 		if err != nil {
 			return err
 		}
-		// For those that start now, the tables are one version older.
+		// For roles that start now, the tables are one version older.
 		if _, err := w.db().Exec("ALTER TABLE schema_migrations DELETE WHERE version = ? SETTINGS mutations_sync = 1", schema.Version()); err != nil {
 			return err
 		}
-		defer func() { err = errors.Join(err, w.migrate()) }() // whatever comes between
+		defer func() { err = errors.Join(err, w.migrate()) }() // whatever happens in between
 		for _, r := range []*process.Role{standby, w.query} {
 			r.Kill()
 			if err := r.Start(); err != nil {
@@ -51,7 +51,7 @@ var migrationFaults = []fault{
 	}},
 }
 
-// migrate runs two migrations side by side.
+// migrate runs two migrations at the same time.
 func (w *world) migrate() error {
 	w.mu.Lock()
 	dsn := w.clickhouse.DSN(embedded.AdminUser, "")

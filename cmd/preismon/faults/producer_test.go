@@ -16,8 +16,9 @@ import (
 	"preismon/ingest"
 )
 
-// usual are so many events at once, and plenty so many during one fault: of
-// more of them, one that lasts only makes the checks slow.
+// usual is how many events are sent at once, and plenty how many during one
+// fault: more of them, during a fault that lasts, would only slow the checks
+// down.
 const (
 	usual  = 8
 	plenty = 10_000
@@ -31,12 +32,13 @@ type producer struct {
 	js     jetstream.JetStream
 
 	// known is held by those who rely on the stream's memory of message ids:
-	// poison has no id of its own, so what stands twice is buried twice.
+	// poison has no id of its own, so a duplicate would become two dead
+	// letters.
 	known  sync.Mutex
 	burst  atomic.Int32 // events at once
 	sent   atomic.Int64 // since it was resumed
 	paused atomic.Bool
-	idle   chan struct{} // one at a time publishes
+	idle   chan struct{} // held by the one that publishes
 	err    atomic.Pointer[error]
 }
 
@@ -45,7 +47,8 @@ func newProducer(l *ledger, address string) (*producer, error) {
 	if err != nil {
 		return nil, err
 	}
-	// Its patience with what hangs is short, or each lost answer would take ten seconds.
+	// It gives up soon on what hangs; otherwise each lost answer would take ten
+	// seconds.
 	pub, err := ingest.NewPublisher(conn, ingest.PublisherConfig{AckTimeout: time.Second, MaxBackoff: 200 * time.Millisecond, NoStreamWait: time.Minute}, nil)
 	if err != nil {
 		return nil, err
@@ -59,7 +62,7 @@ func newProducer(l *ledger, address string) (*producer, error) {
 	return p, nil
 }
 
-// run publishes bursts, and writes into the ledger what was acknowledged.
+// run publishes bursts, and records in the ledger what was acknowledged.
 func (p *producer) run(ctx context.Context) {
 	for ctx.Err() == nil {
 		if !p.paused.Load() {
@@ -97,7 +100,7 @@ func (p *producer) send(ctx context.Context) error {
 	return nil
 }
 
-// pause returns when everything sent is acknowledged.
+// pause returns after everything sent is acknowledged.
 func (p *producer) pause(limit time.Duration) error {
 	p.paused.Store(true)
 	select {
@@ -121,9 +124,9 @@ func (p *producer) failure() error {
 	return nil
 }
 
-// again publishes some acknowledged events a second time under other message
-// ids: as a producer does that was cut off for longer than the stream
-// remembers ids.
+// again publishes some acknowledged events a second time with other message
+// ids, as does a producer that was cut off for longer than the stream remembers
+// ids.
 func (p *producer) again(ctx context.Context, n int) error {
 	p.ledger.mu.Lock()
 	var some []*event.Event
@@ -143,8 +146,8 @@ func (p *producer) again(ctx context.Context, n int) error {
 	return nil
 }
 
-// raw publishes bytes with a message id of their own until they are taken, but
-// not for ever.
+// raw publishes bytes with a message id of their own until they are accepted,
+// but not for ever.
 func (p *producer) raw(ctx context.Context, subject string, b []byte) error {
 	id := nats.NewInbox()
 	for began := time.Now(); ; {
@@ -161,8 +164,8 @@ func (p *producer) raw(ctx context.Context, subject string, b []byte) error {
 	}
 }
 
-// poison publishes what is no event: some of the kinds there are, from the
-// first. The largest is as large as the stream takes.
+// poison publishes messages that are not events: n of the known kinds,
+// beginning with first. The largest is as large as the stream accepts.
 func (p *producer) poison(ctx context.Context, first, n int) error {
 	p.known.Lock()
 	defer p.known.Unlock()

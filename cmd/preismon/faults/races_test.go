@@ -21,16 +21,16 @@ import (
 	"preismon/deploy/testserver/proxy"
 )
 
-// raceFaults are those who use a code or a refresh token at the same time.
-// What they find is a finding in a composition, too: nothing that another
-// fault breaks allows a second redemption.
+// raceFaults are those of requests that use a code or a refresh token at the
+// same time. What they find is a finding in a composition, too: nothing that
+// another fault breaks permits a second redemption.
 var raceFaults = []fault{
 	{name: "codes-raced", do: func(w *world, _ *rand.Rand) error { return w.codesRaced(false) }},
 	{name: "codes-raced-and-killed", do: func(w *world, _ *rand.Rand) error { return w.codesRaced(true) }},
 	{name: "refresh-raced", do: func(w *world, _ *rand.Rand) error { return w.refreshRaced() }},
 }
 
-// racers ask at once.
+// racers is how many requests are sent at once.
 const racers = 50
 
 // app is a client of the authorization server, with a browser in which a
@@ -84,7 +84,7 @@ func read(resp *http.Response, err error) (int, []byte, error) {
 	return resp.StatusCode, text, err
 }
 
-// code logs in and consents.
+// code logs in, consents and returns the code.
 func (a *app) code() (string, error) {
 	sum := sha256.Sum256([]byte(verifier))
 	status, text, err := read(a.http.Get(a.w.query.URL() + "/oauth/authorize?" + url.Values{
@@ -114,7 +114,7 @@ func (a *app) code() (string, error) {
 	return code, nil
 }
 
-// submit sends the form of a page.
+// submit submits the form of a page.
 func (a *app) submit(page []byte, fields url.Values) (*http.Response, error) {
 	action, transaction := formAction.FindSubmatch(page), transactionField.FindSubmatch(page)
 	if action == nil || transaction == nil {
@@ -130,13 +130,13 @@ func (a *app) submit(page []byte, fields url.Values) (*http.Response, error) {
 	return a.http.Do(req)
 }
 
-// tokenPair is what a token request gives.
+// tokenPair is the answer to a token request.
 type tokenPair struct {
 	Access  string `json:"access_token"`
 	Refresh string `json:"refresh_token"`
 }
 
-// token asks for tokens; refused is a final no, an error none.
+// token requests tokens; refused is a final refusal, an error is not.
 func (a *app) token(form url.Values) (got tokenPair, refused bool, err error) {
 	form.Set("client_id", a.id)
 	status, text, err := a.post("/oauth/token", "application/x-www-form-urlencoded", form.Encode())
@@ -159,7 +159,8 @@ func (a *app) refresh(token string) (tokenPair, bool, error) {
 	return a.token(url.Values{"grant_type": {"refresh_token"}, "refresh_token": {token}})
 }
 
-// race asks many times at once, and gives the pairs of tokens that came.
+// race makes many requests at once, and returns the token pairs that were
+// issued and the number of refusals.
 func race(ask func() (tokenPair, bool, error)) (won []tokenPair, refused int) {
 	var mu sync.Mutex
 	var all sync.WaitGroup
@@ -180,7 +181,7 @@ func race(ask func() (tokenPair, bool, error)) (won []tokenPair, refused int) {
 	return won, refused
 }
 
-// accepted asks for something small with an access token.
+// accepted reports whether an access token is accepted, by a small request.
 func (a *app) accepted(access string) (bool, error) {
 	req, err := http.NewRequest(http.MethodPost, a.w.query.URL()+"/mcp", strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"list_sites","arguments":{}}}`))
 	if err != nil {
@@ -201,8 +202,8 @@ func (a *app) accepted(access string) (bool, error) {
 	return false, fmt.Errorf("%d %s", status, text)
 }
 
-// ended waits until a session is over: neither of its tokens is accepted, and
-// never is again.
+// ended waits until a session is over: neither of its tokens is accepted, then
+// or later.
 func (a *app) ended(of tokenPair, why string) error {
 	over := func() bool {
 		alive, err := a.accepted(of.Access)
@@ -226,9 +227,10 @@ func (a *app) ended(of tokenPair, why string) error {
 	return nil
 }
 
-// codesRaced lets many redeem one code, and again when the node, which may be
-// killed when it has spent the code and not yet said so, runs once more. One
-// of all gets tokens at most, and loses them: who came second may be the owner.
+// codesRaced lets many redeem one code, then again after the node runs again,
+// which may be killed after it has spent the code and before it has answered.
+// At most one of all gets tokens, and these are revoked: the second one to come
+// may be the owner.
 func (w *world) codesRaced(killed bool) error {
 	a, err := retried(w.app)
 	if err != nil {
@@ -274,8 +276,8 @@ func (w *world) codesRaced(killed bool) error {
 	return nil
 }
 
-// refreshRaced lets many refresh a session while one of them ends it. What
-// any of them got is worth nothing then.
+// refreshRaced lets many refresh a session while one of them ends it. What any
+// of them received is then worthless.
 func (w *world) refreshRaced() error {
 	a, err := retried(w.app)
 	if err != nil {
@@ -299,7 +301,7 @@ func (w *world) refreshRaced() error {
 	revoked, refreshed := make(chan error, 1), make(chan struct{}, racers)
 	go func() {
 		select {
-		case <-refreshed: // the first; others are on their way
+		case <-refreshed: // the first; others are under way
 		case <-time.After(patience):
 		}
 		_, err := retried(func() (bool, error) {

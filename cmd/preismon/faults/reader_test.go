@@ -19,11 +19,11 @@ import (
 	"preismon/contracts"
 )
 
-// errRefused is an answer that a client can tell from a good one: no
+// errRefused is an answer that a client can distinguish from a good one: no
 // connection, a broken transfer, or a status of a server in trouble.
 var errRefused = errors.New("refused")
 
-// finding is something that must never be.
+// finding is something that must never happen.
 type finding struct {
 	invariant string // I1 to I9
 	text      string
@@ -35,8 +35,8 @@ func wrong(invariant, format string, args ...any) error {
 	return &finding{invariant, fmt.Sprintf(format, args...)}
 }
 
-// reader is a customer: it reads what its mandate may see, in each of the
-// ways there are, and compares it with the ledger and with what it read before.
+// reader is a customer: it reads what its mandate may see, in every way that
+// exists, and compares it with the ledger and with what it read before.
 type reader struct {
 	mandate uint64
 	ledger  *ledger
@@ -45,7 +45,7 @@ type reader struct {
 	client  *http.Client
 	grants  *grants     // of pairs that come and go
 	file    *file       // to download; nil: none
-	found   func(error) // takes findings
+	found   func(error) // receives findings
 
 	since        atomic.Int64 // reads captures from here on
 	follower     follower
@@ -54,7 +54,7 @@ type reader struct {
 
 	mu    sync.Mutex
 	token string
-	seen  map[int64]*fact          // in any answer before, since the last forget
+	seen  map[int64]*fact          // in any earlier answer since the last forget
 	last  map[contracts.Pair]int64 // newest capture seen
 }
 
@@ -68,7 +68,7 @@ func newReader(mandate uint64, l *ledger, base func() string, seed uint64, found
 	return r
 }
 
-// forget starts over at a moment.
+// forget starts over from a moment.
 func (r *reader) forget(since int64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -139,14 +139,14 @@ func (r *reader) login(ctx context.Context) error {
 
 var errForbidden = errors.New("forbidden")
 
-// turnedAway tells whether a status is one of a server in trouble: 429, too,
-// for a node that was killed keeps its places a while.
+// turnedAway reports whether a status is one of a server in trouble. 429 is
+// one, because a killed node keeps its places for a while.
 func turnedAway(status int) bool {
 	return status >= 500 || status == http.StatusTooManyRequests
 }
 
-// ask sends a read. A status that is neither 200 nor one of a server in
-// trouble is a finding.
+// ask sends a read. A status that is neither 200 nor one of a server in trouble
+// is a finding.
 func (r *reader) ask(ctx context.Context, path string, params url.Values, prefer string) (*http.Response, error) {
 	if err := r.login(ctx); err != nil {
 		return nil, err
@@ -181,7 +181,7 @@ func (r *reader) ask(ctx context.Context, path string, params url.Values, prefer
 	return nil, err
 }
 
-// read gives the whole of an answer.
+// read returns a complete answer.
 func (r *reader) read(ctx context.Context, path string, params url.Values) ([]byte, error) {
 	resp, err := r.ask(ctx, path, params, "")
 	if err != nil {
@@ -244,8 +244,8 @@ func (r *reader) pages(ctx context.Context, limit int) (map[int64]*fact, error) 
 	}
 }
 
-// lines reads NDJSON to its end, and gives its trailer; it must say that it is
-// complete.
+// lines reads NDJSON to its end and returns its trailer, which must state that
+// it is complete.
 func (r *reader) lines(ctx context.Context, params url.Values, a *answer, prefer string) (http.Header, error) {
 	resp, err := r.ask(ctx, "/v1/results/stream", params, prefer)
 	if err != nil {
@@ -257,7 +257,7 @@ func (r *reader) lines(ctx context.Context, params url.Values, a *answer, prefer
 	for lines.Scan() {
 		var row result
 		if err := json.Unmarshal(lines.Bytes(), &row); err != nil {
-			if lines.Scan(); lines.Err() != nil { // the last line of a broken one
+			if lines.Scan(); lines.Err() != nil { // the last line of a broken stream
 				break
 			}
 			return nil, wrong("I5", "a line of a stream that is no JSON: %.200s", lines.Bytes())

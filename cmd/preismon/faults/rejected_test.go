@@ -13,12 +13,12 @@ import (
 	"preismon/deploy/testserver/process"
 )
 
-// maxPairs bounds the pairs of an order, and of a mandate; the largest order of
+// maxPairs bounds the pairs of an order and of a mandate; the largest order of
 // the world has fewer.
 const maxPairs = 100
 
-// rejectedFaults publish events past the commands that would refuse them: they
-// end as dead letters, with their reason, and change nothing.
+// rejectedFaults publish events that the commands would have refused: they end
+// as dead letters with their reason, and change nothing.
 var rejectedFaults = []fault{
 	{name: "order-beyond-its-pairs", core: true, do: func(w *world, _ *rand.Rand) error {
 		o := orderOf(2, false)
@@ -49,7 +49,7 @@ var rejectedFaults = []fault{
 		if err := w.rejected(event.KindAccount, a, fmt.Sprintf("the login %q belongs to account 1 of mandate 1 already", a.LoginIdentifier)); err != nil {
 			return err
 		}
-		// Who has it logs in as before.
+		// The account that already has the login logs in as before.
 		r := newReader(1, w.ledger, w.query.URL, rnd.Uint64(), w.finding)
 		if _, err := retried(func() (any, error) { return nil, r.login(context.Background()) }); err != nil {
 			return err
@@ -105,8 +105,8 @@ func (w *world) rejected(k event.Kind, d event.Payload, reason string) error {
 	return nil
 }
 
-// takesPlace publishes a record in place of one that was rejected: the catalogue
-// has the last of each.
+// takesPlace publishes a record that replaces a rejected one, because the
+// catalogue has the last of each.
 func (w *world) takesPlace(k event.Kind, d event.Payload) error {
 	e := record(rand.New(rand.NewPCG(rand.Uint64(), 23)), k, d)
 	if err := w.producer.pub.Publish(context.Background(), e); err != nil {

@@ -14,7 +14,7 @@ import (
 	"preismon/deploy/testserver/proxy"
 )
 
-// startTables starts ClickHouse and leads the proxies to it.
+// startTables starts ClickHouse and points the proxies to it.
 func (w *world) startTables(ctx context.Context, l limits) error {
 	server, err := startClickHouse(ctx, w.tablesDisk.dir, l)
 	if err != nil {
@@ -27,7 +27,7 @@ func (w *world) startTables(ctx context.Context, l limits) error {
 	dsn := server.DSN(embedded.AdminUser, "")
 	w.projectorTables.ToURL(dsn)
 	w.queryTables.ToURL(dsn)
-	// The test's own statements have limits of their own: none.
+	// The test's own statements run without limits.
 	w.tables, err = sql.Open("clickhouse", dsn+"?max_memory_usage=0&max_execution_time=0&max_concurrent_queries_for_user=0")
 	return err
 }
@@ -43,7 +43,7 @@ func (w *world) restartTables(ctx context.Context, down time.Duration, l limits)
 	return w.startTables(ctx, l)
 }
 
-// startStreams starts NATS and leads the proxies to it.
+// startStreams starts NATS and points the proxies to it.
 func (w *world) startStreams() error {
 	if w.cluster != nil {
 		return w.connectStreams(w.cluster.URL(0))
@@ -65,8 +65,8 @@ func (w *world) connectStreams(address string) (err error) {
 	return err
 }
 
-// streamsURL is where a role finds its streams, by way of its proxy or of those
-// of the cluster.
+// streamsURL is where a role finds its streams: through its proxy, or through
+// those of the cluster.
 func (w *world) streamsURL(by *proxy.Proxy) string {
 	if w.cluster != nil {
 		return w.cluster.URL(0)
@@ -86,7 +86,7 @@ func (w *world) restartStreams(down time.Duration) error {
 	return w.restartStreamsIn(down, func() error { return nil })
 }
 
-// restartStreamsIn does something to its folder meanwhile.
+// restartStreamsIn restarts NATS and calls meanwhile while it is down.
 func (w *world) restartStreamsIn(down time.Duration, meanwhile func() error) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -96,9 +96,9 @@ func (w *world) restartStreamsIn(down time.Duration, meanwhile func() error) err
 	return errors.Join(meanwhile(), w.startStreams())
 }
 
-// revive starts what a fault left dead: one may keep another from starting a
-// server or a role again, as on a disk that is full. It finds a role that ran
-// and ended by itself.
+// revive starts what a fault left dead: one fault may keep another from
+// starting a server or a role again, for example on a full disk. A role that
+// ran and ended by itself is a finding.
 func (w *world) revive() error {
 	err := w.reviveServers()
 	for _, r := range append(w.projectors[:], w.query) {

@@ -10,15 +10,15 @@ import (
 	"testing"
 )
 
-// row is one of the matrix of faults: what is broken, and what proves that it
-// does no harm: faults of this package by their name, and tests elsewhere.
+// row is one row of the matrix of faults: what is broken, and what proves that
+// it does no harm: faults of this package by name, and tests elsewhere.
 type row struct {
 	what   string
 	faults []string
 	tests  []string
 }
 
-// matrix is every fault that was thought of, in the order of its numbers.
+// matrix lists every fault that was thought of, in the order of its numbers.
 var matrix = []row{
 	{"projector killed, at every step of a batch", []string{
 		"projector-killed", "killed-after-fetch", "killed-mid-block", "killed-after-commit", "killed-before-table-2", "killed-before-table-3",
@@ -49,7 +49,8 @@ var matrix = []row{
 		"token-logged-out", "token-expired", "account-disabled", "key-rotated",
 	}, []string{"TestStreamsDoNotOutliveTheirToken", "TestHoldEndsWithItsToken", "TestKeyFilesAreFollowed"}},
 	{"codes and refresh tokens raced for", []string{"codes-raced", "codes-raced-and-killed", "refresh-raced"}, []string{"TestCodeRace", "TestRefreshRace", "TestRevocationIsDecidedOnce", "TestReuseAndHangUp"}},
-	// A clock that is set while a process runs is proved by tests of the packages: theirs can be set.
+	// A clock that is set while a process runs is covered by tests of the
+	// packages, whose clocks can be set.
 	{"clock", []string{"clock-was-ahead"}, []string{"TestTokensExpire", "TestClockChanges", "TestWindows", "TestSoftDeadline", "TestLeaseFenceComesFromTheTables"}},
 	{"no memory, no files", []string{"projector-out-of-memory", "projector-out-of-files"}, []string{"TestDownloadMemory"}},
 	{"rolling restart, migration under load", []string{"rolled-out-before-migration"}, []string{"TestPast", "TestMigrated", "TestMigrateIntoCluster", "TestProjectorMeetsTablesLate", "TestRoles", "TestOperate"}},
@@ -61,7 +62,7 @@ var matrix = []row{
 	{"compositions by chance", nil, []string{"TestFaults", "TestCluster"}},
 }
 
-// TestMatrix: every row is proved by something that is there, and every fault
+// TestMatrix: every row is proved by something that exists, and every fault
 // belongs to a row.
 func TestMatrix(t *testing.T) {
 	if len(matrix) != 31 {

@@ -18,7 +18,7 @@ import (
 	"preismon/ingest"
 )
 
-// Faults of the streams: they are full, forget, are recreated.
+// Faults of the streams: they are full, lose messages, are recreated.
 
 var streamFaults = []fault{
 	{name: "nats-disk-full", core: true, do: func(w *world, rnd *rand.Rand) error {
@@ -28,7 +28,8 @@ var streamFaults = []fault{
 		if err := w.streamsDisk.fullWhile(0, w.unacknowledged); err != nil {
 			return err
 		}
-		// Some it takes again at once; what a write has failed in, it does after a restart.
+		// It accepts some messages again at once; where a write has failed,
+		// only after a restart.
 		return w.restartStreams(upTo(rnd, 300*time.Millisecond))
 	}},
 	{name: "nats-limit-reached", do: natsLimit},
@@ -55,13 +56,13 @@ var streamFaults = []fault{
 	}},
 }
 
-// unacknowledged waits until an event was not taken.
+// unacknowledged waits until an event is refused.
 func (w *world) unacknowledged() error {
 	before := w.producer.pub.Stats().Retries
 	return process.Until(patience, "the stream refuses events", func() bool { return w.producer.pub.Stats().Retries > before })
 }
 
-// natsLimit starts NATS with no more room than what it holds.
+// natsLimit starts NATS with hardly any more room than what it holds.
 func natsLimit(w *world, rnd *rand.Rand) error {
 	account, err := w.streams().AccountInfo(context.Background())
 	if err != nil {
@@ -78,7 +79,7 @@ func natsLimit(w *world, rnd *rand.Rand) error {
 
 var changing sync.Mutex // one at a time, also in a composition
 
-// changed has limits of OBSERVATIONS otherwise while do runs.
+// changed runs do while OBSERVATIONS has other limits.
 func (w *world) changed(change func(*jetstream.StreamConfig, jetstream.StreamState), do func() error) error {
 	changing.Lock()
 	defer changing.Unlock()
@@ -110,8 +111,8 @@ func (w *world) changed(change func(*jetstream.StreamConfig, jetstream.StreamSta
 	return err
 }
 
-// windowExpired keeps the producer without its acknowledgements for longer than
-// the stream remembers ids: what it sends again stands in the stream twice.
+// windowExpired keeps acknowledgements from the producer for longer than the
+// stream remembers ids: what the producer sends again is in the stream twice.
 func windowExpired(w *world, rnd *rand.Rand) error {
 	w.producer.known.Lock()
 	defer w.producer.known.Unlock()
@@ -147,8 +148,8 @@ func windowExpired(w *world, rnd *rand.Rand) error {
 	})
 }
 
-// twice tells whether a message id stands in OBSERVATIONS twice, from a
-// sequence on.
+// twice reports whether a message id is in OBSERVATIONS twice, from a sequence
+// on.
 func (w *world) twice(ctx context.Context, from uint64) (bool, error) {
 	s, err := w.streams().Stream(ctx, event.StreamObservations)
 	if err != nil {
@@ -169,8 +170,8 @@ func (w *world) twice(ctx context.Context, from uint64) (bool, error) {
 	return false, nil
 }
 
-// applied pauses the producer and waits until everything acknowledged is in
-// the tables: what then becomes of the stream loses nothing.
+// applied pauses the producer and waits until everything acknowledged is in the
+// tables: whatever happens to the stream then loses nothing.
 func (w *world) applied() error {
 	if err := w.producer.pause(healed); err != nil {
 		return err
@@ -187,7 +188,7 @@ func (w *world) applied() error {
 	return nil
 }
 
-// recreated deletes OBSERVATIONS and recreates it: its sequences begin again.
+// recreated deletes OBSERVATIONS and creates it again: its sequences restart.
 func recreated(w *world, rnd *rand.Rand) error {
 	if err := w.applied(); err != nil {
 		return err
@@ -198,7 +199,7 @@ func recreated(w *world, rnd *rand.Rand) error {
 	if err != nil {
 		return err
 	}
-	// An incarnation is known by the second in which it was made.
+	// An incarnation is identified by the second in which it was created.
 	if err := process.Until(patience, "a second has passed", func() bool { return time.Now().Unix() > s.CachedInfo().Created.Unix() }); err != nil {
 		return err
 	}
@@ -210,16 +211,16 @@ func recreated(w *world, rnd *rand.Rand) error {
 	return err
 }
 
-// restored kills NATS and gives it the folder that it had a while ago, as
-// after a power cut or out of a backup: streams lack their tail, and so do the
-// leases. Everything was applied before, and must stay.
+// restored kills NATS and restores the folder that it had a while ago, as after
+// a power cut or from a backup: streams lack their tail, and so do the leases.
+// Everything was applied before, and must stay.
 func restored(w *world, rnd *rand.Rand) error {
 	if err := w.applied(); err != nil {
 		return err
 	}
 	defer w.producer.resume()
 	old := w.nats.Dir + ".old"
-	defer os.RemoveAll(old) //nolint:errcheck // of a test
+	defer os.RemoveAll(old) //nolint:errcheck // in a test
 	w.mu.Lock()
 	p := w.nats.Process()
 	w.mu.Unlock()
@@ -251,7 +252,7 @@ func restored(w *world, rnd *rand.Rand) error {
 		return err
 	}
 	err = w.restartStreamsIn(0, func() error {
-		w.tokens.forget() // the copy does not know of those revoked since
+		w.tokens.forget() // the copy does not contain revocations since then
 		if err := emptied(w.nats.Dir); err != nil {
 			return err
 		}
@@ -263,7 +264,7 @@ func restored(w *world, rnd *rand.Rand) error {
 	return nil
 }
 
-// emptied removes what a folder holds, which may be a mount.
+// emptied removes the content of a folder, which may be a mount.
 func emptied(dir string) error {
 	all, err := os.ReadDir(dir)
 	for _, e := range all {

@@ -12,17 +12,18 @@ import (
 	"preismon/deploy/testserver/proxy"
 )
 
-// Faults of ClickHouse: it says no, it stands still, its disk is full.
+// Faults of ClickHouse: it refuses, it hangs, its disk is full.
 
 var tableFaults = []fault{
 	{name: "clickhouse-too-many-parts", core: true, do: func(w *world, _ *rand.Rand) error {
 		return refusedWhile(w, "TOO_MANY_PARTS", 252, "parts_to_throw_insert = 1, parts_to_delay_insert = 1", "parts_to_throw_insert, parts_to_delay_insert")
 	}},
 	{name: "clickhouse-read-only", do: func(w *world, _ *rand.Rand) error {
-		// 242 is that of a replicated table; one of its own says this.
+		// 242 is the code for a replicated table; a plain table returns this
+		// one.
 		return refusedWhile(w, "TABLE_IS_PERMANENTLY_READ_ONLY", 774, "table_readonly = 1", "table_readonly")
 	}},
-	// One wide insert takes more, a plain question does not.
+	// A wide insert needs more than this, a plain query does not.
 	{name: "clickhouse-out-of-memory", do: lowered("MEMORY_LIMIT_EXCEEDED", 241, limits{settings: map[string]string{"max_memory_usage": "4000000"}}, nil)},
 	{name: "clickhouse-too-many-queries", do: lowered("TOO_MANY_SIMULTANEOUS_QUERIES", 202, limits{settings: map[string]string{"max_concurrent_queries_for_user": "2"}}, nil)},
 	{name: "clickhouse-timeout", do: lowered("TIMEOUT_EXCEEDED", 159, limits{settings: map[string]string{"max_execution_time": "1"}}, func(w *world) error {
@@ -41,7 +42,8 @@ var tableFaults = []fault{
 				})
 			})
 		}
-		// Where nothing may be mounted, a disk that keeps all of itself free.
+		// Where mounting is not allowed: a disk that keeps all of its space
+		// free.
 		return lowered("NOT_ENOUGH_SPACE", 243, limits{config: []string{
 			`<storage_configuration><disks><default><keep_free_space_ratio>1</keep_free_space_ratio></default></disks></storage_configuration>`,
 		}}, nil)(w, rnd)
@@ -56,16 +58,17 @@ var tableFaults = []fault{
 		// Longer than the server waits for the rest of an insert.
 		time.Sleep(30*time.Second + upTo(rnd, 15*time.Second))
 		if rnd.IntN(2) == 0 {
-			w.projectorTables.Reset() // else what was held passes
+			w.projectorTables.Reset() // otherwise what was held would pass
 		}
 		w.projectorTables.Heal()
 		return nil
 	}},
 }
 
-// roomUnderWay is what a full disk of ClickHouse has left: less than the
-// 1 MiB that an insert reserves, enough for those that have. ClickHouse 26.7
-// takes a part for written whose files met the end of the disk (decision 002).
+// roomUnderWay is the room left on a full disk of ClickHouse: less than the 1
+// MiB that an insert reserves, enough for inserts that already have. ClickHouse
+// 26.7 considers a part written whose files did not fit on the disk (decision
+// 002).
 const roomUnderWay = 768 << 10
 
 // withoutMerges does something while ClickHouse merges nothing, for the same
@@ -89,9 +92,10 @@ func (w *world) withoutMerges(do func() error) error {
 	return errors.Join(err, system("START"))
 }
 
-// limits are what a ClickHouse is started with beside what all have.
+// limits are settings that a ClickHouse is started with in addition to the
+// usual ones.
 type limits struct {
-	settings map[string]string // of all sessions that do not say otherwise; the test's own do
+	settings map[string]string // of all sessions that set none themselves; the test's own do
 	config   []string          // XML elements
 }
 
@@ -110,8 +114,8 @@ func thrown(name string, code int) string {
 	return fmt.Sprintf("name = '%s' AND code = %d", name, code)
 }
 
-// lowered starts ClickHouse again with lower limits until it has refused
-// something for them. provoke makes it do so; nil: it does by itself.
+// lowered restarts ClickHouse with lower limits until it has refused something
+// because of them. provoke makes it do so; nil: it does so by itself.
 func lowered(name string, code int, l limits, provoke func(*world) error) func(*world, *rand.Rand) error {
 	return func(w *world, rnd *rand.Rand) error {
 		err := w.restartTables(context.Background(), 0, l)
@@ -128,8 +132,8 @@ func lowered(name string, code int, l limits, provoke func(*world) error) func(*
 	}
 }
 
-// refusedWhile changes settings of the table observations until ClickHouse
-// has refused inserts for them.
+// refusedWhile changes settings of the table observations until ClickHouse has
+// refused inserts because of them.
 func refusedWhile(w *world, name string, code int, set, unset string) error {
 	alter := func(what string) error {
 		var last error
@@ -151,7 +155,7 @@ func refusedWhile(w *world, name string, code int, set, unset string) error {
 	return errors.Join(err, alter("RESET SETTING "+unset))
 }
 
-// stopped freezes ClickHouse for a while: it keeps its connections and says
+// stopped freezes ClickHouse for a while: it keeps its connections and sends
 // nothing.
 func stopped(how func(*rand.Rand) time.Duration) func(*world, *rand.Rand) error {
 	return func(w *world, rnd *rand.Rand) error {
@@ -164,7 +168,7 @@ func stopped(how func(*rand.Rand) time.Duration) func(*world, *rand.Rand) error 
 	}
 }
 
-// starved gives ClickHouse a tenth of its time for some seconds.
+// starved leaves ClickHouse a tenth of its time for some seconds.
 func starved(w *world, rnd *rand.Rand) error {
 	pid := w.tablesPID()
 	for range 15 + rnd.IntN(15) {

@@ -25,9 +25,9 @@ import (
 	"preismon/query/auth"
 )
 
-// endedFaults end a token while answers to it run, on two query nodes of their
-// own: streams and downloads whose clients take nothing, and calls of agents that
-// wait for an archive. All must be broken off within a second, visibly.
+// endedFaults end a token while answers to it are running on two separate query
+// nodes: streams and downloads whose clients read nothing, and calls of agents
+// that wait for an archive. All must be cut off within a second, visibly.
 var endedFaults = []fault{
 	{name: "token-logged-out", core: true, alone: true, do: func(w *world, _ *rand.Rand) error {
 		return w.ended(time.Hour, func(e *ending) error {
@@ -52,36 +52,36 @@ var endedFaults = []fault{
 	}},
 }
 
-// Half of the answers must be broken off within the second that is promised, and
-// all within one more, for a machine that does much else.
+// Half of the answers must be cut off within the promised second, and all
+// within one more, because the machine is busy.
 const (
 	halfWithin   = time.Second
 	brokenWithin = 2 * time.Second
 )
 
-// Each node has so many answers under way; a third of them are downloads.
+// The answers under way on each node; a third of them are downloads.
 const (
 	answersOpen = 6
 	streamsOpen = 2 * answersOpen * 2 / 3
 )
 
-// longAnswer is more than a connection holds on its way.
+// longAnswer is more than a connection buffers.
 const longAnswer = 768 << 10
 
 // ending is one account with answers under way on two nodes.
 type ending struct {
 	w           *world
 	nodes       []*process.Role
-	key         string // file of the key of both
+	key         string // key file of both nodes
 	account     *contracts.Account
 	rest, agent string // its tokens
 	client      *http.Client
 }
 
-var endings atomic.Uint64 // accounts so far
+var endings atomic.Uint64 // number of accounts so far
 
-// ended opens answers, lets end make their tokens bad, and looks what becomes
-// of them.
+// ended opens answers, lets end invalidate their tokens, and checks what
+// becomes of the answers.
 func (w *world) ended(lifetime time.Duration, end func(*ending) error) error {
 	if w.file == nil {
 		return errors.New("there is no archive")
@@ -134,7 +134,7 @@ func (w *world) ended(lifetime time.Duration, end func(*ending) error) error {
 	return e.run(end)
 }
 
-// run is from the first answer to the last.
+// run covers everything from the first answer to the last.
 func (e *ending) run(end func(*ending) error) error {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
@@ -201,7 +201,7 @@ func (e *ending) run(end func(*ending) error) error {
 	if took := <-half; took > halfWithin {
 		return wrong("I8", "half of the streams run on for %s after their token ended", took.Round(time.Millisecond))
 	}
-	for i, node := range e.nodes { // before the clients take anything
+	for i, node := range e.nodes { // before the clients read anything
 		if n, known := node.Metrics()[streamsNow]; n != 0 || !known {
 			return wrong("I8", "node %d has %.0f streams %s after their token ended", i, n, brokenWithin)
 		}
@@ -214,17 +214,17 @@ func (e *ending) run(end func(*ending) error) error {
 	return nil
 }
 
-// streamsNow counts the streams that a node is reading for.
+// streamsNow is the metric of the streams that a node is reading for.
 const streamsNow = `preismon_reads{kind="stream"}`
 
-// halfBroken waits until at most half of the streams run, and gives how long that
-// was since; brokenWithin, when they went on for longer.
+// halfBroken waits until at most half of the streams run, and returns the time
+// since then; brokenWithin, if they went on for longer.
 func (e *ending) halfBroken(since time.Time) time.Duration {
 	for ; time.Since(since) < brokenWithin; time.Sleep(20 * time.Millisecond) {
 		runs := 0.0
 		for _, node := range e.nodes {
 			n, known := node.Metrics()[streamsNow]
-			if !known { // it could not be asked
+			if !known { // the node could not be queried
 				n = streamsOpen
 			}
 			runs += n
@@ -236,20 +236,20 @@ func (e *ending) halfBroken(since time.Time) time.Duration {
 	return brokenWithin
 }
 
-// running is an answer whose client takes nothing.
+// running is an answer whose client reads nothing.
 type running struct {
 	what string
 	body io.ReadCloser
 }
 
-// call is what became of a call of an agent.
+// call is the outcome of an agent's call.
 type call struct {
 	status int
 	text   string
 	err    error
 }
 
-// stream is all that was captured in the run.
+// stream is a read of everything that was captured in the run.
 func stream() string {
 	now := time.Now().UTC()
 	return "/v1/results/stream?" + url.Values{
@@ -263,7 +263,7 @@ func (e *ending) download() string {
 	return "/v1/orders/1/exports/history/download?" + url.Values{"name": {fileName}, "dateFrom": {at}, "dateTo": {at}}.Encode()
 }
 
-// call lets an agent ask for the file.
+// call lets an agent request the file.
 func (e *ending) call(ctx context.Context, node *process.Role) call {
 	at := e.w.file.at.Format(time.RFC3339Nano)
 	body, err := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": map[string]any{
@@ -285,7 +285,7 @@ func (e *ending) call(ctx context.Context, node *process.Role) call {
 	return call{status, string(text), err}
 }
 
-// refused tells whether no node takes the tokens any more.
+// refused reports whether no node accepts the tokens any more.
 func (e *ending) refused() bool {
 	for _, node := range e.nodes {
 		resp, err := e.send(node, http.MethodGet, "/v1/sites", e.rest, nil)
@@ -300,7 +300,7 @@ func (e *ending) refused() bool {
 	return true
 }
 
-// whole gives the size of a stream that is read to its end.
+// whole returns the size of a stream that is read to its end.
 func (e *ending) whole(node *process.Role) (int, error) {
 	fast := *e
 	fast.client = e.w.readers[0].client
@@ -325,7 +325,7 @@ func (e *ending) send(node *process.Role, method, path, token string, body io.Re
 	return e.client.Do(req)
 }
 
-// publish sends the account as it is now.
+// publish publishes the account in its current state.
 func (e *ending) publish() error {
 	rnd := rand.New(rand.NewPCG(uint64(time.Now().UnixNano()), 17))
 	account := *e.account
@@ -366,7 +366,7 @@ func (e *ending) issue(lifetime time.Duration) error {
 	return err
 }
 
-// revoke ends a token as another node does.
+// revoke revokes a token as another node does.
 func (e *ending) revoke(token string) error {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
@@ -377,7 +377,7 @@ func (e *ending) revoke(token string) error {
 	return revoke(token)
 }
 
-// stingy is a client whose connections take little before they are read.
+// stingy is a client whose connections buffer little before they are read.
 func stingy() *http.Client {
 	dialer := &net.Dialer{}
 	return &http.Client{Transport: &http.Transport{DisableCompression: true, DisableKeepAlives: true, DialContext: func(ctx context.Context, network, addr string) (net.Conn, error) {
@@ -389,7 +389,7 @@ func stingy() *http.Client {
 	}}}
 }
 
-// rotate puts another key in the place of one.
+// rotate replaces a key with another one.
 func rotate(name string) error {
 	next := name + ".next"
 	if err := auth.EnsureKey(next); err != nil {

@@ -19,10 +19,10 @@ import (
 	"preismon/query/auth"
 )
 
-// tokens watches that a token which was revoked is never accepted again: it
-// revokes some, and goes on to ask with them whatever breaks.
+// tokens checks that a revoked token is never accepted again: it revokes some,
+// and keeps sending requests with them whatever breaks.
 type tokens struct {
-	reader *reader // whose mandate they are of; it asks with a token of its own
+	reader *reader // of the mandate that they belong to; it uses a token of its own
 	probes atomic.Int64
 
 	mu        sync.Mutex
@@ -36,7 +36,8 @@ type revokedToken struct {
 }
 
 // Times of the query service: a revocation is known on every node after the
-// first, and one that hears no more of them refuses all tokens after the second.
+// first, and a node that no longer hears of revocations refuses all tokens
+// after the second.
 const (
 	revocationKnown = time.Second
 	revocationStale = 5 * time.Second
@@ -59,7 +60,7 @@ func (k *tokens) run(ctx context.Context, rnd *rand.Rand) {
 	}
 }
 
-// revokeOne logs in and out. What was not acknowledged is forgotten.
+// revokeOne logs in and out. Unacknowledged revocations are ignored.
 func (k *tokens) revokeOne(ctx context.Context) {
 	token, err := k.reader.newToken(ctx)
 	if err != nil {
@@ -78,7 +79,7 @@ func (k *tokens) revokeOne(ctx context.Context) {
 	}
 }
 
-// add notes a token whose revocation was asked for then, and acknowledged.
+// add records a token whose revocation was requested at asked and acknowledged.
 func (k *tokens) add(token string, asked time.Time) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -87,7 +88,7 @@ func (k *tokens) add(token string, asked time.Time) {
 	}
 }
 
-// some gives a token that every node must know to be revoked.
+// some returns a revoked token; ok: every node must know that it is revoked.
 func (k *tokens) some(rnd *rand.Rand) (revokedToken, bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -98,21 +99,21 @@ func (k *tokens) some(rnd *rand.Rand) (revokedToken, bool) {
 	return t, time.Since(t.since) > revocationKnown
 }
 
-// knows tells whether a token has not been forgotten meanwhile.
+// knows reports whether a token has not been forgotten meanwhile.
 func (k *tokens) knows(t revokedToken) bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	return t.since.After(k.forgotten)
 }
 
-// forget is for a fault that takes back what was revoked before now.
+// forget is for a fault that undoes all earlier revocations.
 func (k *tokens) forget() {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.revoked, k.forgotten = nil, time.Now()
 }
 
-// newToken logs in, besides the token that the reader goes on with.
+// newToken logs in for a token separate from the one that the reader uses.
 func (r *reader) newToken(ctx context.Context) (string, error) {
 	other := reader{mandate: r.mandate, base: r.base, client: r.client}
 	err := other.login(ctx)
@@ -128,7 +129,7 @@ func (r *reader) send(ctx context.Context, method, path, token string) (*http.Re
 	return r.client.Do(req)
 }
 
-// probe asks for something small with a token, and gives the status.
+// probe makes a small request with a token and returns the status.
 func (r *reader) probe(ctx context.Context, token string) (int, error) {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
@@ -147,7 +148,7 @@ var tokenFaults = []fault{
 }
 
 // unheard cuts the query node off from NATS while another node revokes a token:
-// it must refuse all tokens before long, and that one for ever.
+// before long it must refuse all tokens, and that one for ever.
 func unheard(w *world, _ *rand.Rand) error {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
@@ -169,7 +170,7 @@ func unheard(w *world, _ *rand.Rand) error {
 	for time.Since(cut) < revocationStale+3*time.Second {
 		asked := time.Now()
 		status, err := w.readers[0].probe(ctx, token)
-		// A second for a machine that does much else.
+		// One second more, because the machine is busy.
 		if err == nil && status == http.StatusOK && asked.Sub(cut) > revocationStale+time.Second {
 			return wrong("I8", "a node that hears nothing of revocations for %s accepts a revoked token", asked.Sub(cut).Round(time.Millisecond))
 		}

@@ -26,33 +26,33 @@ import (
 	"preismon/query/auth"
 )
 
-// leaseTTL is short, so that many faults fit into a minute, and long enough
-// for a machine that does much else.
+// leaseTTL is short, so that many faults fit into a minute, but long enough for
+// a busy machine.
 const leaseTTL = 2 * time.Second
 
-// world is everything as processes: servers, two projectors of which one
-// leads, a query node; between any two of them a proxy; and a producer and two
-// readers that never stop.
+// world is everything as processes: servers, two projectors of which one leads,
+// a query node, a proxy between any two of them, and a producer and two readers
+// that never stop.
 type world struct {
 	t    testing.TB
 	dir  string
 	seed uint64
 
 	nats       *process.NATS
-	cluster    *cluster.Cluster // in place of it; nil: it is one server
-	bus        *nats.Conn       // the test's own, past the proxies
+	cluster    *cluster.Cluster // replaces it; nil: there is one server
+	bus        *nats.Conn       // the test's own, bypassing the proxies
 	js         jetstream.JetStream
 	projectors [2]*process.Role
 	query      *process.Role
 
-	// What stands between: of the projectors, of the query node, of the producer.
+	// The proxies: of the projectors, of the query node, of the producer.
 	projectorTables, queryTables                    *proxy.Proxy
 	projectorStreams, queryStreams, producerStreams *proxy.Proxy
 	archive                                         *proxy.Proxy // of the query node, to MinIO
 
 	tablesDisk, streamsDisk *disk
 
-	mu         sync.Mutex // of the servers: one is restarted at a time
+	mu         sync.Mutex // guards the servers: one is restarted at a time
 	clickhouse *embedded.ClickHouse
 	tables     *sql.DB
 
@@ -65,19 +65,19 @@ type world struct {
 	since    int64 // captures of this iteration begin here
 	usage    sampler
 
-	patience time.Duration // until everything acknowledged must be visible
+	patience time.Duration // the time by which everything acknowledged must be visible
 
 	foundMu sync.Mutex
 	found   []error // by readers
 }
 
-// newWorld starts everything but projectors and query node.
+// newWorld starts everything except projectors and query node.
 func newWorld(t testing.TB, seed uint64) *world {
 	t.Helper()
 	return newWorldOn(t, seed, nil)
 }
 
-// newWorldOn has its streams on a cluster, if there is one.
+// newWorldOn puts its streams on a cluster, if there is one.
 func newWorldOn(t testing.TB, seed uint64, c *cluster.Cluster) *world {
 	t.Helper()
 	w := &world{t: t, dir: t.TempDir(), seed: seed, patience: healed, cluster: c}
@@ -133,7 +133,7 @@ func (w *world) publish(records []*event.Event) {
 	}
 }
 
-// withFiles gives the first mandate a file in an archive.
+// withFiles adds a file in an archive for the first mandate.
 func (w *world) withFiles() {
 	w.t.Helper()
 	var records []*event.Event
@@ -160,7 +160,7 @@ func (w *world) startQuery() {
 	}
 	args := []string{
 		"query", "--nats-url", w.streamsURL(w.queryStreams), "--stream-replicas", strconv.Itoa(w.replicas()), "--clickhouse-dsn", w.queryTables.URL(w.clickhouse.DSN(embedded.QueryUser, "")),
-		"--base-url", baseURL, // the same after each start, whatever the port
+		"--base-url", baseURL, // the same after each start, whatever the port is
 		"--token-key", key, "--cursor-key", strings.Repeat("cursor key ", 4), "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0",
 		"--reads-per-minute", "1000000", "--logins-per-minute", "1000", "--token-lifetime", "24h",
 	}
@@ -170,7 +170,7 @@ func (w *world) startQuery() {
 	w.query = w.startRole(args...)
 }
 
-// startRole starts a role, of one processor, for there are several.
+// startRole starts a role with one processor, because there are several roles.
 func (w *world) startRole(args ...string) *process.Role {
 	w.t.Helper()
 	r := process.New(w.t, args...)
@@ -181,7 +181,7 @@ func (w *world) startRole(args ...string) *process.Role {
 	return r
 }
 
-// live lets the producer and the readers run beside the test.
+// live runs the producer and the readers alongside the test.
 func (w *world) live() (stop func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	var group sync.WaitGroup
@@ -201,7 +201,7 @@ func (w *world) live() (stop func()) {
 	}
 }
 
-// read is how often the readers asked, and how often nobody answered.
+// read returns how often the readers made a request, and how often it failed.
 func (w *world) read() (reads, fails int64) {
 	for _, r := range w.readers {
 		reads, fails = reads+r.reads.Load(), fails+r.fails.Load()
@@ -217,7 +217,7 @@ func (w *world) finding(err error) {
 	}
 }
 
-// findings gives what readers found since the last call.
+// findings returns what readers found since the last call.
 func (w *world) findings() error {
 	w.foundMu.Lock()
 	defer w.foundMu.Unlock()
@@ -232,14 +232,14 @@ func (w *world) db() *sql.DB {
 	return w.tables
 }
 
-// streams is the test's own way to JetStream.
+// streams is the test's own JetStream client.
 func (w *world) streams() jetstream.JetStream {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.js
 }
 
-// conn is that way as a connection.
+// conn is the connection of that client.
 func (w *world) conn() *nats.Conn {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -261,8 +261,9 @@ func (w *world) leader() (leading, standing *process.Role, err error) {
 }
 
 // buried compares the dead letters with the poison sent. After a fault a
-// cluster may have no leader of their stream for a while, or one that was cut
-// off and answers with what it had: fewer are asked for again, more never go.
+// cluster may for a while have no leader of their stream, or one that was cut
+// off and answers with old state: too few are queried again; too many would
+// never disappear.
 func (w *world) buried(ctx context.Context) error {
 	w.ledger.mu.Lock()
 	defer w.ledger.mu.Unlock()

@@ -12,19 +12,19 @@ import (
 	"preismon/deploy/testserver/process"
 )
 
-// balancer is a small one of the usual kind: it asks each node every so often
-// whether it is ready, and hands requests to those that were, in turns. It
-// tries nothing twice.
+// balancer is a simple one of the usual kind: it regularly checks whether each
+// node is ready, and distributes requests in turn among those that were. It
+// never retries.
 type balancer struct {
 	*httptest.Server
 	t testing.TB
 
 	mu    sync.Mutex
-	nodes []*process.Role // that were ready
+	nodes []*process.Role // those that were ready
 	next  int
 }
 
-// lookEvery is how often the balancer looks at its nodes.
+// lookEvery is the interval at which the balancer checks its nodes.
 const lookEvery = 100 * time.Millisecond
 
 func newBalancer(t testing.TB) *balancer {
@@ -54,7 +54,8 @@ func (b *balancer) choose() *process.Role {
 	return b.nodes[b.next%len(b.nodes)]
 }
 
-// watch looks at a node until ctx ends, and lets it have requests while it is ready.
+// watch checks a node until ctx ends, and sends requests to it while it is
+// ready.
 func (b *balancer) watch(ctx context.Context, n *process.Role) {
 	for ctx.Err() == nil {
 		b.set(n, n.Ready())

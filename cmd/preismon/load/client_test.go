@@ -19,7 +19,7 @@ import (
 	"preismon/query/auth"
 )
 
-// kinds of requests.
+// The kinds of requests.
 const (
 	sites    = "sites"
 	page     = "page"
@@ -40,24 +40,24 @@ type client struct {
 	estate  *estate
 	account market.DemoAccount
 	http    *http.Client
-	base    func() string // of the node or balancer it asks
+	base    func() string // of the node or balancer that it uses
 
 	mu      sync.Mutex
 	token   string
 	agent   string            // its token for MCP
 	file    string            // path of a download
 	orderID string            // of the file
-	truth   map[string]string // digest of the whole answer by kind, as it is without faults
+	truth   map[string]string // digest of the whole answer by kind, without faults
 	rows    map[string][]byte // of pages, by kind
 }
 
-// reply is what became of a request. A 2xx that is not the whole truth is a
-// wrong one.
+// reply is the outcome of a request. A 2xx that is not the whole truth is
+// wrong.
 type reply struct {
 	kind   string
-	status int // 0: no answer, or one that broke off
+	status int // 0: no answer, or one that was cut off
 	code   string
-	retry  int // seconds; -1: not said
+	retry  int // seconds; -1: not given
 	took   time.Duration
 	early  bool // a page that ended at its soft deadline, with a cursor for the rest
 	wrong  error
@@ -83,7 +83,7 @@ func (e *estate) client(account string, base func() string) *client {
 	return c
 }
 
-// learn logs in and notes what every kind of request gives without faults.
+// learn logs in and records the answer to every kind of request without faults.
 func (c *client) learn(t testing.TB) {
 	t.Helper()
 	if r := c.send(t.Context(), login); r.status != http.StatusOK {
@@ -100,7 +100,7 @@ func (c *client) learn(t testing.TB) {
 	}
 }
 
-// may tells whether the account has what a kind of request needs.
+// may reports whether the account has what a kind of request needs.
 func (c *client) may(kind string) bool { return c.file != "" || kind != download && kind != history }
 
 // findFile finds the largest archived file that it may download.
@@ -179,7 +179,7 @@ func (c *client) do(ctx context.Context, method, path, token string, body []byte
 
 const loginPath = "/v1/auth/token"
 
-// window is the whole time of the estate.
+// window is the whole period of the estate.
 func (c *client) window() string {
 	return "globalScope=true&capturedFrom=" + c.estate.from.Format(time.RFC3339) + "&capturedTo=" + c.estate.to.Format(time.RFC3339)
 }
@@ -248,7 +248,8 @@ func (c *client) send(ctx context.Context, kind string) reply {
 	return r
 }
 
-// judge compares an answer with the truth; the first one of a kind is it.
+// judge compares an answer with the truth; the first one of a kind is the
+// truth.
 func (c *client) judge(r *reply, resp *http.Response, text []byte) {
 	content := text
 	var object struct {
@@ -285,7 +286,7 @@ func (c *client) judge(r *reply, resp *http.Response, text []byte) {
 			return
 		}
 	case tool:
-		if object.Result.IsError { // the status of a tool is in its answer
+		if object.Result.IsError { // the status of a tool call is in its answer
 			r.code, r.status = object.Result.StructuredContent.Code, http.StatusServiceUnavailable
 			if r.code != "SERVICE_UNAVAILABLE" {
 				r.status = http.StatusGatewayTimeout
@@ -304,7 +305,7 @@ func (c *client) judge(r *reply, resp *http.Response, text []byte) {
 			c.rows[r.kind] = content
 		}
 	}
-	// A service that has too much to do ends a page early and says so.
+	// An overloaded service ends a page early and reports it.
 	if c.truth[r.kind] != digest && object.Paging.NextCursor != "" && len(content) < len(c.rows[r.kind]) &&
 		bytes.HasPrefix(c.rows[r.kind], bytes.TrimSuffix(content, []byte("]"))) {
 		r.early = true

@@ -28,7 +28,7 @@ import (
 	"preismon/query/auth"
 )
 
-// estate is a market in real servers, each of which query nodes reach by a
+// estate is a market in real servers, each of which query nodes reach through a
 // proxy of its own.
 type estate struct {
 	t   testing.TB
@@ -39,13 +39,13 @@ type estate struct {
 	accounts   []market.DemoAccount
 	ids        map[string]contracts.AccountID // by login
 	issuer     *auth.Authority                // of tokens for agents
-	from, to   time.Time                      // between which there are observations
+	from, to   time.Time                      // the period with observations
 
 	toTables, toStreams, toFiles *proxy.Proxy
 	query                        []string // flags of a node
 }
 
-// baseURL is that of all nodes, whatever their ports are.
+// baseURL is the base URL of all nodes, whatever their ports are.
 const baseURL = "http://127.0.0.1:1"
 
 func newEstate(t testing.TB, cfg market.Config, span time.Duration) *estate {
@@ -105,7 +105,7 @@ func startRole(t testing.TB, args ...string) *process.Role {
 	return r
 }
 
-// startTables starts ClickHouse, and leads the proxy to it.
+// startTables starts ClickHouse, and points the proxy to it.
 func (e *estate) startTables() {
 	e.t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
@@ -124,7 +124,7 @@ func (e *estate) startTables() {
 	must(e.t, err)
 }
 
-// killTables is kill -9.
+// killTables kills it with SIGKILL.
 func (e *estate) killTables() {
 	e.clickhouse.Kill()
 	<-e.clickhouse.Done()
@@ -136,7 +136,7 @@ func (e *estate) signalTables(s syscall.Signal) {
 	must(e.t, syscall.Kill(e.clickhouse.PID(), s))
 }
 
-// number asks ClickHouse for a number.
+// number queries ClickHouse for a number.
 func (e *estate) number(question string) (n uint64) {
 	e.t.Helper()
 	must(e.t, e.tables.QueryRowContext(context.Background(), question).Scan(&n))
@@ -172,7 +172,7 @@ func (e *estate) publish(natsURL string, m *market.Market) {
 	t.Logf("%d rows", e.number("SELECT count() FROM "+embedded.DefaultDatabase+".observations_by_mandate"))
 }
 
-// putFiles puts the market's files into a bucket, and gives the node's flag.
+// putFiles stores the market's files in a bucket, and returns the node's flag.
 func (e *estate) putFiles(m *market.Market) string {
 	t := e.t
 	t.Helper()
@@ -182,7 +182,7 @@ func (e *estate) putFiles(m *market.Market) string {
 	cfg.AccessKey, cfg.SecretKey = server.AccessKey, contracts.Secret(server.SecretKey)
 	s3, err := archive.NewS3(cfg)
 	must(t, err)
-	defer s3.Close() //nolint:errcheck // of a test
+	defer s3.Close() //nolint:errcheck // in a test
 	must(t, s3.EnsureBucket(t.Context()))
 	for ref, content := range m.Artifacts() {
 		key := archive.Key{Folder: archive.Exports, Mandate: ref.MandateID, Order: ref.OrderID, Archive: ref.ArchiveID, File: ref.Index}
@@ -196,7 +196,7 @@ func (e *estate) putFiles(m *market.Market) string {
 	return u.String()
 }
 
-// nobody stands for what an Authority that only issues tokens does not ask.
+// nobody implements what an Authority that only issues tokens never calls.
 type nobody struct{}
 
 func (nobody) ByLogin(context.Context, string) (auth.Credentials, error) { panic("not asked") }

@@ -1,10 +1,10 @@
 // Package load puts query nodes, as processes, under load and under faults of
-// what is behind them: many clients of mixed kinds, one customer who reads
-// much beside one who reads little, nodes that are restarted, ClickHouse, NATS
-// and the object store gone, slow, out of memory or cut in the middle of an
-// answer. An answer is either the truth or says that it is none.
+// the servers behind them: many clients of mixed kinds; a customer who reads
+// much next to one who reads little; nodes that are restarted; and ClickHouse,
+// NATS and the object store gone, slow, out of memory or cut off in the middle
+// of an answer. An answer is either the truth or recognizable as incomplete.
 //
-// `go test` loads for half a minute; -load.for asks for longer.
+// `go test` applies load for half a minute; -load.for requests a longer time.
 package load_test
 
 import (
@@ -19,7 +19,7 @@ var loadFor = flag.Duration("load.for", 25*time.Second, "how long 200 clients go
 
 func TestMain(m *testing.M) { process.Main(m) }
 
-// until waits for a condition, and gives how long.
+// until waits for a condition, and returns how long that took.
 func until(t testing.TB, limit time.Duration, what string, ok func() bool) time.Duration {
 	t.Helper()
 	began := time.Now()

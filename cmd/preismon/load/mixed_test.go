@@ -15,18 +15,18 @@ import (
 	"preismon/ingest/market"
 )
 
-// clients are how many ask at once.
+// clients is how many send requests at once.
 const clients = 200
 
-// mix is how often each kind is asked for, about as real clients do.
+// mix weights the kinds of requests roughly as real clients send them.
 var mix = slices.Concat(
 	slices.Repeat([]string{page}, 6), slices.Repeat([]string{tool}, 4), slices.Repeat([]string{sites, latest, history}, 3),
 	slices.Repeat([]string{stream, download}, 2), []string{sums, moved, login},
 )
 
 // TestLoad: many clients of mixed kinds, of all mandates, on two nodes: none
-// gets an error but one that says when to come again and is obeyed: a 429, or
-// one login in a hundred at most a 503. Every answer is the whole truth.
+// gets an error except one that says when to retry and is obeyed: a 429, or for
+// at most one login in a hundred a 503. Every answer is the whole truth.
 func TestLoad(t *testing.T) {
 	testserver.Full(t, "load")
 	e := newEstate(t, market.Config{Seed: 9, Scale: 0.3}, 24*time.Hour)
@@ -80,7 +80,7 @@ func TestLoad(t *testing.T) {
 			t.Errorf("%s: every one of %d answers ended early", kind, n)
 		}
 	}
-	if busy, logins := m.limited[login], len(m.took[login]); busy*5 > logins { // none on a quiet machine; one hashes as many as its processors can
+	if busy, logins := m.limited[login], len(m.took[login]); busy*5 > logins { // none on a quiet machine; a node hashes as many at once as its processors can
 		t.Errorf("%d logins were put off, and %d answered: more than one in five", busy, logins)
 	}
 	for _, c := range accounts {
@@ -89,9 +89,9 @@ func TestLoad(t *testing.T) {
 	e.settle(nodes[0], quiet)
 }
 
-// TestFairness: the pages of a small customer beside a large one, whose three
-// accounts read as much as they are let; for as long as it takes the large one
-// to read some streams to their ends, however slow the machine.
+// TestFairness: the pages of a small customer next to a large one, whose three
+// accounts read as much as they may; for as long as the large one needs to read
+// some streams to their ends, however slow the machine is.
 func TestFairness(t *testing.T) {
 	testserver.Full(t, "load")
 	e := newEstate(t, market.Config{Seed: 10, Scale: 0.5}, 48*time.Hour)
@@ -121,7 +121,7 @@ func TestFairness(t *testing.T) {
 		c.learn(t)
 	}
 	for _, c := range heavy {
-		for range 16 { // twice as many as it has places
+		for range 16 { // twice as many as an account has places
 			running.Go(func() {
 				for ctx.Err() == nil {
 					r := c.send(ctx, stream)
@@ -129,7 +129,7 @@ func TestFairness(t *testing.T) {
 						m.add(r)
 					}
 					if r.status == http.StatusTooManyRequests {
-						pause(ctx, 300*time.Millisecond) // it does not obey
+						pause(ctx, 300*time.Millisecond) // it ignores Retry-After
 					}
 				}
 			})
@@ -156,7 +156,8 @@ func pause(ctx context.Context, d time.Duration) {
 	}
 }
 
-// share is the time that so large a part of the requests needed at most.
+// share returns the time within which the given part of the requests was
+// answered.
 func share(sorted []time.Duration, part float64) time.Duration {
 	if len(sorted) == 0 {
 		return 0
@@ -164,11 +165,11 @@ func share(sorted []time.Duration, part float64) time.Duration {
 	return sorted[min(len(sorted)-1, int(part*float64(len(sorted))))].Round(100 * time.Microsecond)
 }
 
-// measures are what became of many requests.
+// measures are the results of many requests.
 type measures struct {
 	mu            sync.Mutex
 	took          map[string][]time.Duration // of answers, by kind
-	limited       map[string]int             // put off: 429, and 503 of a login
+	limited       map[string]int             // told to retry: 429, and 503 for a login
 	early         map[string]int             // of the answers, those that ended at the soft deadline
 	total, failed int
 }
@@ -194,8 +195,8 @@ func (m *measures) add(r reply) {
 	}
 }
 
-// later tells whether the service says to come again: the limit of an account
-// is used up, or more people log in than it can check passwords of.
+// later reports whether the service says to retry later: the limit of an
+// account is used up, or more people log in than it can check passwords for.
 func (r *reply) later() bool {
 	return r.status == http.StatusTooManyRequests || r.kind == login && r.status == http.StatusServiceUnavailable
 }

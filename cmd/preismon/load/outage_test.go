@@ -18,17 +18,17 @@ import (
 	"preismon/ingest/market"
 )
 
-// outage is a fault of what is behind a query node.
+// outage is a fault of a server behind a query node.
 type outage struct {
 	name  string
 	begin func()
 	end   func()
 	lasts time.Duration
 	// fails are the kinds that must fail while it lasts, after grace; spares
-	// those that must not.
+	// are those that must not.
 	fails, spares []string
 	grace         time.Duration
-	// fast: what fails does so soon, once grace is over.
+	// fast: kinds that fail do so soon, after grace is over.
 	fast bool
 	// statuses are those that a failed request may have; 0: a broken transfer.
 	statuses []int
@@ -41,9 +41,9 @@ const (
 	brokenOff   = 0
 )
 
-// TestFaultsOfQueries: while something behind a query node is gone, slow or
-// cut, no answer is a part of the truth; failures have the right status and
-// say when to come again; afterwards all is as before, at once, and nothing is
+// TestFaultsOfQueries: while something behind a query node is gone, slow or cut
+// off, no answer is a part of the truth; failures have the right status and say
+// when to retry; afterwards everything works at once as before, and nothing is
 // left behind.
 func TestFaultsOfQueries(t *testing.T) {
 	testserver.Full(t, "faults under load")
@@ -76,7 +76,7 @@ func TestFaultsOfQueries(t *testing.T) {
 		},
 		{
 			name: "nats gone", begin: e.toStreams.Refuse, end: e.toStreams.Mend, lasts: 9 * time.Second,
-			fails: []string{sites, page, latest, stream, history, sums, moved, download, tool}, spares: []string{login}, grace: 6 * time.Second, fast: true, statuses: []int{unavailable, brokenOff, timedOut}, // under way when nobody could tell any longer whether its token is good, or a sum beside all others
+			fails: []string{sites, page, latest, stream, history, sums, moved, download, tool}, spares: []string{login}, grace: 6 * time.Second, fast: true, statuses: []int{unavailable, brokenOff, timedOut}, // under way when it could no longer be checked whether its token is good, or a sum while all the others run
 		},
 		{
 			name: "object store gone", begin: e.toFiles.Refuse, end: e.toFiles.Mend, lasts: 3 * time.Second,
@@ -104,7 +104,7 @@ func TestFaultsOfQueries(t *testing.T) {
 }
 
 // TestFaultOfMemory: a statement for which ClickHouse has no memory is a 503,
-// and no reason to take ClickHouse for away.
+// and no reason to consider ClickHouse unavailable.
 func TestFaultOfMemory(t *testing.T) {
 	testserver.Full(t, "faults under load")
 	e := newEstate(t, market.Config{Seed: 7, Scale: 0.1}, 12*time.Hour)
@@ -132,7 +132,7 @@ func TestFaultOfMemory(t *testing.T) {
 	answered(t, []*client{c}, 10*time.Second)
 }
 
-// suffer lets all kinds of requests go on while the outage lasts.
+// suffer sends all kinds of requests while the outage lasts.
 func (e *estate) suffer(t *testing.T, o outage, readers []*client) string {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -176,14 +176,14 @@ func (e *estate) suffer(t *testing.T, o outage, readers []*client) string {
 	return fmt.Sprintf("requests=%d by status %v", total, byStatus)
 }
 
-// recovers bounds the time until every kind was answered again, with what that
-// takes on a busy machine; on a quiet one it is less than a second.
+// recovers bounds the time until every kind is answered again, with allowance
+// for a busy machine; on a quiet one it is less than a second.
 const recovers = 8 * time.Second
 
 // soon is generous for a busy machine, and much less than any budget.
 const soon = 1500 * time.Millisecond
 
-// judge tells what is wrong with a reply; late: the outage is in full force.
+// judge returns what is wrong with a reply; late: the outage is in full force.
 func (o *outage) judge(r reply, late bool) string {
 	must := slices.Contains(o.fails, r.kind)
 	switch {
@@ -205,7 +205,7 @@ func (o *outage) judge(r reply, late bool) string {
 	return ""
 }
 
-// answered waits until every kind is answered as without a fault, and gives
+// answered waits until every kind is answered as without a fault, and returns
 // how long that took.
 func answered(t *testing.T, readers []*client, limit time.Duration) time.Duration {
 	t.Helper()
@@ -228,8 +228,8 @@ func answered(t *testing.T, readers []*client, limit time.Duration) time.Duratio
 	return time.Since(began)
 }
 
-// settle waits until the node has no more goroutines than before, about, and
-// ClickHouse no statement of it.
+// settle waits until the node has about as many goroutines as before, and
+// ClickHouse runs no statement of it.
 func (e *estate) settle(node *process.Role, before holding) {
 	e.t.Helper()
 	until(e.t, time.Minute, "ClickHouse runs no statement of the node", func() bool {
@@ -251,14 +251,14 @@ func held(r *process.Role) holding {
 	return holding{r.Goroutines(), len(files)}
 }
 
-// idleGoroutines are those that idle connections may have: of clients to the
-// node, one each, and of the node to the object store, two each.
+// idleGoroutines are those of idle connections: one for each client connection
+// to the node, two for each connection of the node to the object store.
 const (
 	idleGoroutines = 40
 	idleFiles      = 40 + 64 // and the two pools of connections to ClickHouse
 )
 
-// connections counts those to ClickHouse.
+// connections counts the connections to ClickHouse.
 func (e *estate) connections() uint64 {
 	return e.number("SELECT toUInt64(value) FROM system.metrics WHERE metric = 'TCPConnection'")
 }

@@ -14,9 +14,10 @@ import (
 	"preismon/ingest/market"
 )
 
-// TestFaultOfRollingRestart: nodes behind a balancer are replaced one after
-// the other under load, and no request is lost, refused or answered in part: one
-// that is asked to stop first says that it is not ready, and serves on.
+// TestFaultOfRollingRestart: nodes behind a balancer are replaced one after the
+// other under load, and no request is dropped, refused or answered in part: a
+// node that is asked to stop first reports that it is not ready, and keeps
+// serving.
 func TestFaultOfRollingRestart(t *testing.T) {
 	testserver.Full(t, "faults under load")
 	e := newEstate(t, market.Config{Seed: 8, Scale: 0.1}, 12*time.Hour)

@@ -24,14 +24,14 @@ import (
 	"github.com/emersion/go-smtp"
 )
 
-// mailbox is a mail server that keeps what it takes.
+// mailbox is a mail server that keeps the mails that it accepts.
 type mailbox struct {
 	addr    string
 	mu      sync.Mutex
 	mails   []*mail.Message
 	bodies  []string
 	to      [][]string
-	refuses int // so many mails
+	refuses int // the number of mails to refuse
 }
 
 // newMailbox starts a server whose certificate is in the world's ca.pem.
@@ -107,7 +107,7 @@ func (s *session) Data(r io.Reader) error {
 	return nil
 }
 
-// ids are the Message-IDs of the mails that were taken.
+// ids returns the Message-IDs of the accepted mails.
 func (m *mailbox) ids() (ids []string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -117,7 +117,7 @@ func (m *mailbox) ids() (ids []string) {
 	return ids
 }
 
-// certificate makes one for 127.0.0.1, that ca.pem of the world vouches for.
+// certificate issues one for 127.0.0.1 that the world's ca.pem verifies.
 func certificate(t *testing.T, w *world) *tls.Config {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -133,8 +133,8 @@ func (m *mailbox) target(more string) string {
 	return "  post: {email: {server: '" + m.addr + "', from: 'Prices <prices@shop.example>', to: [a@shop.example, 'B <b@shop.example>']" + more + "}}"
 }
 
-// Alerts go by mail, in order, over a connection that is secured before the
-// password is sent; one that is refused comes again with the same Message-ID.
+// Alerts are mailed in order, over a connection that is secured before the
+// password is sent; a refused one is sent again with the same Message-ID.
 func TestMails(t *testing.T) {
 	w := newWorld(t)
 	m := newMailbox(t, w, certificate(t, w), "prices:s3cret")
@@ -162,8 +162,8 @@ func TestMails(t *testing.T) {
 	}
 }
 
-// A password goes over no connection that is not secured, and mail to no server
-// that is not who it should be, or lies where it must not.
+// No password is sent over an unsecured connection, and no mail to a server
+// that is not the right one or is at a forbidden address.
 func TestMailsAreRefused(t *testing.T) {
 	w := newWorld(t)
 	w.write("password", "s3cret")
@@ -196,7 +196,7 @@ func TestMailsAreRefused(t *testing.T) {
 	}
 }
 
-// TestFaultsOfMail are named with their lines.
+// TestFaultsOfMail: faults are named with their lines.
 func TestFaultsOfMail(t *testing.T) {
 	w := newWorld(t)
 	w.write("rules.yaml", fmt.Sprintf(`targets:

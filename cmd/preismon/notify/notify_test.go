@@ -19,7 +19,7 @@ import (
 	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
 )
 
-// TestMain runs notify itself for tests that kill it.
+// TestMain runs notify itself, for tests that kill it.
 func TestMain(m *testing.M) {
 	if dir := os.Getenv("NOTIFY_TEST_DIR"); dir != "" {
 		w := &world{feed: &feed{Server: &httptest.Server{URL: os.Getenv("NOTIFY_TEST_FEED")}}, dir: dir}
@@ -32,7 +32,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// receiver is a webhook whose messages the library of the standard verifies.
+// receiver is a webhook whose messages are verified with the library of the
+// standard.
 type receiver struct {
 	*httptest.Server
 	mu     sync.Mutex
@@ -77,7 +78,8 @@ func (r *receiver) target() string {
 	return "  hook: {webhook: {url: " + r.URL + "/in, secretFile: DIR/secret}}"
 }
 
-// The first run begins; each later one delivers what fired since, in order.
+// The first run only begins; each later one delivers what has fired since, in
+// order.
 func TestDelivers(t *testing.T) {
 	w, r := newWorld(t), newReceiver(t)
 	w.feed.alerts = 3
@@ -97,8 +99,8 @@ func TestDelivers(t *testing.T) {
 	}
 }
 
-// A target that is away gets all when it is back, in order, and holds up no
-// other; Retry-After is kept.
+// A target that was unavailable receives everything in order when it is back,
+// and delays no other; Retry-After is obeyed.
 func TestTargetIsAway(t *testing.T) {
 	w, r := newWorld(t), newReceiver(t)
 	r.answer = func(n int, w http.ResponseWriter) {
@@ -124,8 +126,9 @@ func TestTargetIsAway(t *testing.T) {
 	}
 }
 
-// A command that ends well took the alert, though it leaves a process behind
-// that has its output open. Of what one writes that fails, the beginning is told.
+// A command that succeeds has accepted the alert, even if it leaves a process
+// that keeps its output open. Of the output of a failing command, the beginning
+// is reported.
 func TestCommandEnds(t *testing.T) {
 	w := newWorld(t)
 	f := w.rules("", "  desk: {command: [sh, -c, 'cat >> DIR/out; echo >> DIR/out; sleep 20 &']}\n  loud: {command: [sh, -c, 'echo no place; head -c 9000000 /dev/zero; exit 3']}", "desk", "loud")
@@ -140,8 +143,8 @@ func TestCommandEnds(t *testing.T) {
 	}
 }
 
-// Where no place can be kept, nothing begins: what fires while nothing runs would
-// be missed.
+// Where the position cannot be saved, nothing begins: what fires while nothing
+// runs would be missed.
 func TestStateCannotBeKept(t *testing.T) {
 	w, r := newWorld(t), newReceiver(t)
 	cfg := w.config(w.rules("", r.target(), "hook"), true)
@@ -151,7 +154,7 @@ func TestStateCannotBeKept(t *testing.T) {
 	}
 }
 
-// One that never takes anything holds up no other.
+// A target that never accepts anything delays no other.
 func TestTargetNeverTakes(t *testing.T) {
 	w := newWorld(t)
 	f := w.rules("", "  a: {command: ['false']}\n  b: {command: [sh, -c, 'cat >> DIR/out; echo >> DIR/out']}", "a", "b")
@@ -168,8 +171,8 @@ func TestTargetNeverTakes(t *testing.T) {
 	}
 }
 
-// Killed between a delivery and the file, it delivers that one again, and none
-// is missing.
+// If it is killed between a delivery and writing the file, it delivers that
+// alert again, and none is missing.
 func TestKilled(t *testing.T) {
 	w := newWorld(t)
 	f := w.rules("", "  desk: {command: [sh, -c, 'cat >> DIR/out; echo >> DIR/out; echo $PREISMON_ALERT_ID >> DIR/ids; if rm DIR/armed; then kill -9 $PPID; sleep 5; fi']}", "desk")
@@ -192,7 +195,8 @@ func TestKilled(t *testing.T) {
 	}
 }
 
-// In the midst of a page, what was delivered is not delivered again.
+// After stopping in the middle of a page, what was delivered is not delivered
+// again.
 func TestStopsInTheMidst(t *testing.T) {
 	w := newWorld(t)
 	f := w.rules("", "  desk: {command: [sh, -c, 'read m; case $m in *a1*) test -e DIR/well || exit 1;; esac; echo $m >> DIR/out']}", "desk")
@@ -209,7 +213,8 @@ func TestStopsInTheMidst(t *testing.T) {
 	}
 }
 
-// A service that is away for a while is asked again, and nothing is lost.
+// A service that is unavailable for a while is queried again, and no alert is
+// missed.
 func TestServiceRestarts(t *testing.T) {
 	w, r := newWorld(t), newReceiver(t)
 	stop := w.start(w.rules("", r.target(), "hook"))
@@ -222,7 +227,8 @@ func TestServiceRestarts(t *testing.T) {
 	}
 }
 
-// What cannot be continued is said with its reason; it begins again, or stops.
+// When the feed cannot be continued, this is reported with the reason; the rule
+// begins again, or stops.
 func TestCannotBeContinued(t *testing.T) {
 	for whenLost, begins := range map[string]int{"": 2, "begin": 2, "stop": 1} {
 		w, r := newWorld(t), newReceiver(t)
@@ -238,7 +244,7 @@ func TestCannotBeContinued(t *testing.T) {
 	}
 }
 
-// A rule that was changed begins again.
+// A changed rule begins again.
 func TestRuleChanges(t *testing.T) {
 	w, r := newWorld(t), newReceiver(t)
 	for _, more := range []string{"", "", "    site: shop.example\n"} {
@@ -249,7 +255,7 @@ func TestRuleChanges(t *testing.T) {
 	}
 }
 
-// A name that resolves to a private address is refused when it is dialled, a
+// A name that resolves to a private address is refused on connecting; a
 // redirect is not followed.
 func TestGuard(t *testing.T) {
 	w, r := newWorld(t), newReceiver(t)

@@ -9,7 +9,7 @@ import (
 	"preismon/cmd/preismon/notify"
 )
 
-// All faults of a file are named at once, with their lines.
+// All faults of a file are reported at once, with their lines.
 func TestFaultsOfAFile(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "rules.yaml")
 	text := `target: {}

@@ -9,8 +9,9 @@ import (
 	"preismon/cmd/preismon/notify"
 )
 
-// A silence is told once, whatever notify does in between, and again only after a
-// capture; a site that never had one counts from the first look.
+// A silence is reported once, whatever notify does in between, and again only
+// after another capture; for a site without any capture it counts from the
+// first check.
 func TestSilence(t *testing.T) {
 	w := newWorld(t)
 	w.write("rules.yaml", `targets: {desk: {command: [sh, -c, "test -e DIR/away && exit 1; cat >> DIR/out; echo >> DIR/out"]}}
@@ -20,19 +21,19 @@ rules: [{name: quiet, silentFor: 6h, orderId: 5, targets: [desk]}]
 	f, err := notify.Load(w.file("rules.yaml"))
 	must(t, err)
 	for _, step := range []struct {
-		asOf, a, b string // captures; empty: none
+		asOf, a, b string // times of captures; empty: none
 		away       bool
-		told       string // by site and capture
+		told       string // reported, by site and capture
 	}{
 		{"10:00", "09:00", "", false, ""},
 		{"15:00", "09:00", "", false, ""},                 // six hours, and not longer
-		{"15:30", "09:00", "", true, ""},                  // it is not taken
-		{"15:40", "09:00", "", false, "a 09:00"},          // and comes again
-		{"16:01", "09:00", "", false, "a 09:00, b never"}, // since the first look
-		{"23:00", "09:00", "", false, "a 09:00, b never"}, // once
-		{"23:10", "23:05", "", false, "a 09:00, b never"}, // a capture says nothing
+		{"15:30", "09:00", "", true, ""},                  // it is not accepted
+		{"15:40", "09:00", "", false, "a 09:00"},          // and is sent again
+		{"16:01", "09:00", "", false, "a 09:00, b never"}, // since the first check
+		{"23:00", "09:00", "", false, "a 09:00, b never"}, // only once
+		{"23:10", "23:05", "", false, "a 09:00, b never"}, // a capture itself is not reported
 		{"23:20", "23:05", "23:15", false, "a 09:00, b never"},
-		{"23:59", "17:00", "23:15", false, "a 09:00, b never, a 17:00"}, // rows were taken away: another silence
+		{"23:59", "17:00", "23:15", false, "a 09:00, b never, a 17:00"}, // rows were removed: another silence
 	} {
 		w.feed.set(func() {
 			w.feed.status = fmt.Sprintf(`{"data":[{"site":"a","lastCapturedAt":%s},{"site":"b","lastCapturedAt":%s}],"query":{"asOf":"2026-01-01T%s:00.000Z"}}`,
@@ -57,8 +58,8 @@ rules: [{name: quiet, silentFor: 6h, orderId: 5, targets: [desk]}]
 	}
 }
 
-// An alert that is not taken is said to hold the others up, and after the time of
-// its target it is in the log, and the next ones go on.
+// An alert that is not accepted is logged as holding up the others; after its
+// target's giveUpAfter it is logged as given up, and the next ones go on.
 func TestGivesUp(t *testing.T) {
 	w := newWorld(t)
 	w.hours = true
@@ -83,7 +84,7 @@ func TestGivesUp(t *testing.T) {
 	}
 }
 
-// instant is one of the day of the tests, as JSON.
+// instant returns a time on the day of the tests, as JSON.
 func instant(clock string) string {
 	if clock == "" {
 		return "null"

@@ -20,13 +20,13 @@ import (
 	"preismon/cmd/preismon/notify"
 )
 
-// feed is a server of /ext/v1/alerts, whose tokens are how many alerts are
-// behind, and that gives two at once.
+// feed is a server of /ext/v1/alerts whose tokens are the number of alerts
+// passed, and which returns two alerts at once.
 type feed struct {
 	*httptest.Server
 	mu     sync.Mutex
 	alerts int
-	fails  int // so many requests get a 503
+	fails  int // the number of requests that get a 503
 	gone   bool
 	asked  []string
 	status string // of the sites
@@ -65,7 +65,7 @@ func (f *feed) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		refuse(410, "CHANGES_HISTORY_REBUILT", "The tables were rebuilt.")
 		return
 	case err != nil:
-		since = f.alerts // it begins now
+		since = f.alerts // it begins here
 	}
 	data := []string{}
 	for ; since < f.alerts && len(data) < 2; since++ {
@@ -102,7 +102,7 @@ type world struct {
 	log   strings.Builder
 	mu    sync.Mutex
 	wait  []time.Duration
-	hours bool // each wait is a third of one
+	hours bool // each wait is a third of an hour
 	stats notify.Stats
 }
 
@@ -149,7 +149,7 @@ func (w *world) config(f *notify.File, once bool) notify.Config {
 	}
 }
 
-// now is the clock, that waits put on.
+// now is the clock, which waits advance.
 func (w *world) now() time.Time {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -159,7 +159,7 @@ func (w *world) now() time.Time {
 	return time.Now()
 }
 
-// Write takes the log.
+// Write receives the log.
 func (w *world) Write(p []byte) (int, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -174,7 +174,7 @@ func (w *world) logged() string {
 
 func (w *world) once(f *notify.File) error { return notify.Run(w.t.Context(), w.config(f, true)) }
 
-// start runs until the stop that it gives, which waits for its end.
+// start runs notify until the returned stop, which waits for its end.
 func (w *world) start(f *notify.File) (stop func()) {
 	ctx, cancel := context.WithCancel(w.t.Context())
 	ended := make(chan error, 1)
@@ -196,7 +196,8 @@ func (w *world) eventually(what string, is func() bool) {
 	}
 }
 
-// idsOf are the messages in a file that a command wrote, a line each.
+// idsOf returns the ids of the messages in a file that a command wrote, one per
+// line.
 func (w *world) idsOf(name string) (ids []string) {
 	text, _ := os.ReadFile(w.file(name))
 	for line := range strings.Lines(string(text)) {
@@ -209,7 +210,7 @@ func (w *world) idsOf(name string) (ids []string) {
 	return ids
 }
 
-// silences are those that a command was told of, by site and newest capture.
+// silences returns those that a command received, by site and newest capture.
 func (w *world) silences() string {
 	text, _ := os.ReadFile(w.file("out"))
 	var all []string

@@ -34,7 +34,7 @@ func context(traceID, spanID byte, remote bool) trace.SpanContext {
 	})
 }
 
-// spans are two of one scope and one of another, with all that spans of ours
+// spans are two of one scope and one of another, with everything that our spans
 // have.
 func spans() []sdktrace.ReadOnlySpan {
 	at := time.Date(2026, 3, 1, 12, 0, 0, 123456789, time.UTC)
@@ -61,8 +61,8 @@ func spans() []sdktrace.ReadOnlySpan {
 	}.Snapshots()
 }
 
-// TestExport: what a collector gets, held against a golden file that was
-// compared with opentelemetry-proto's trace.proto by hand.
+// TestExport compares what a collector receives with a golden file, which was
+// compared by hand with opentelemetry-proto's trace.proto.
 func TestExport(t *testing.T) {
 	t.Parallel()
 	var got bytes.Buffer
@@ -92,8 +92,8 @@ func TestExport(t *testing.T) {
 	}
 }
 
-// TestCollectorAway: what is lost is counted and logged once a minute, and is
-// no error of whoever makes spans.
+// TestCollectorAway: dropped spans are counted and logged once a minute, and
+// are no error for the code that creates spans.
 func TestCollectorAway(t *testing.T) {
 	t.Parallel()
 	var log bytes.Buffer

@@ -10,8 +10,9 @@ import (
 	"preismon/cmd/preismon/records"
 )
 
-// TestTablesFit: no line is wider than the terminal, ids stay whole, and what
-// has no room is said, once. What is not for a terminal is not cut.
+// TestTablesFit: no line is wider than the terminal, ids stay complete, and
+// what was cut for lack of room is reported, once. Output that is not for a
+// terminal is not cut.
 func TestTablesFit(t *testing.T) {
 	rows := []string{
 		`{"itemId":"9007199254740993","site":"a-shop-with-a-long-name.example","pzn":null,"price":12.50,"merchant":"Müller & Söhne, Haushaltswaren seit 1881","stars":"4.5","last":"the end"}`,

@@ -7,8 +7,8 @@ import (
 	"preismon/cmd/preismon/records"
 )
 
-// Objects that the columns look into are taken apart; others, null and what is
-// no object stay.
+// Objects with fields that are columns are split up; other objects, null and
+// values that are not objects stay.
 func TestFlat(t *testing.T) {
 	fields := []string{"id", "coverage.pairs", "coverage.ratio", "health"}
 	rows := []string{

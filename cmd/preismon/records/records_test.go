@@ -24,8 +24,8 @@ var update = flag.Bool("update", false, "write the golden files")
 
 var fields = []string{"itemId", "site", "price", "priceMoney", "merchant", "isPrime", "customerData", "orderIds"}
 
-// sample has what is hard: null, absent and empty; formulas, quotes, line ends,
-// wide and hidden characters.
+// sample has the difficult cases: null, absent and empty; formulas, quotes,
+// line ends, wide and hidden characters.
 var sample = []string{
 	`{"itemId":"4711","site":"shop-one","price":12.50,"priceMoney":{"value":12.50,"amountMinor":1250,"currencyCode":"EUR"},"merchant":"Shop, \"One\"","isPrime":false,"customerData":{"a":"b"},"orderIds":["1","2"]}`,
 	`{"itemId":"4712","site":"shop-one","price":null,"priceMoney":null,"merchant":null,"availability":"UNAVAILABLE"}`,
@@ -49,7 +49,7 @@ func written(t *testing.T, rows []string, to func(*bytes.Buffer) records.Writer)
 	for _, row := range rows {
 		line := []byte(row)
 		must(t, w.Write(line))
-		clear(line) // it is the reader's again
+		clear(line) // the caller reuses it
 	}
 	must(t, w.Close())
 	return out.String()
@@ -85,8 +85,7 @@ func TestGoldens(t *testing.T) {
 	}
 }
 
-// TestNone: an answer without records is a header in CSV, and nothing
-// elsewhere.
+// TestNone: without records, CSV has a header, and the other formats are empty.
 func TestNone(t *testing.T) {
 	if got := written(t, nil, asCSV); !strings.HasPrefix(got, "itemId,site,price,priceMoney.amountMinor,") || strings.Count(got, "\n") != 1 {
 		t.Errorf("%q", got)
@@ -101,7 +100,7 @@ func TestNone(t *testing.T) {
 	}
 }
 
-// TestLongTable: rows beyond those that the widths come from are written, too.
+// TestLongTable: rows after those that determine the widths are written, too.
 func TestLongTable(t *testing.T) {
 	rows := slices.Repeat(sample[:3], 100)
 	got := written(t, rows, func(out *bytes.Buffer) records.Writer { return records.Table(out, false, 0) })
@@ -110,7 +109,7 @@ func TestLongTable(t *testing.T) {
 	}
 }
 
-// TestLiveLines: a record does not wait for others.
+// TestLiveLines: a record does not wait for later ones.
 func TestLiveLines(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var out bytes.Buffer
@@ -130,7 +129,7 @@ type fullDisk struct{}
 
 func (fullDisk) Write([]byte) (int, error) { return 0, errFull }
 
-// TestFullDisk: what could not be written is told by Close at the latest.
+// TestFullDisk: what could not be written is reported by Close at the latest.
 func TestFullDisk(t *testing.T) {
 	for _, w := range []records.Writer{records.NDJSON(fullDisk{}), records.CSV(fullDisk{}, fields), records.Table(fullDisk{}, false, 0), asArrow(fullDisk{}, fields[:1]), asParquet(fullDisk{}, fields[:1])} {
 		err := w.Write([]byte(`{"itemId":"4711"}`))

@@ -30,8 +30,8 @@ var (
 )
 
 // TestColumnsAreTheContract: each field of the contract has a column of its
-// kind, and none can be both null and absent, or the two could not be told
-// apart.
+// type, and none can be both null and absent, because the two would be
+// indistinguishable.
 func TestColumnsAreTheContract(t *testing.T) {
 	fields := contract.Document().Components.Schemas["Result"].Value
 	optional := []string{"isPrime", "isBuyBox", "productRating", "referencePrice", "referencePriceMoney"}
@@ -87,7 +87,7 @@ func kindOf(s *openapi3.Schema) (kind frame.Kind, nullable bool) {
 	return kind, s.Type.Includes("null")
 }
 
-// full and bare are rows with all that a row can have and with the least.
+// full has everything that a row can have, and bare the least.
 var (
 	full = `{"itemId":"18446744073709551615","site":"shop-one","capturedAt":"2026-03-29T03:00:00.250+02:00","availability":"AVAILABLE","price":12.50,"priceMoney":{"value":12.50,"amountMinor":1250,"currencyCode":"EUR"},"currencyCode":"EUR","merchant":"=1+1","ean":"4006381333931","pzn":"01234562","asin":"B000000001","asinLocale":"de","productName":"桜 \"x\"\n\\","brand":"'s","manufacturer":"\u0041","orderIds":["5","6"],"customerData":{"shelf":"A 4","Größe":"\t1"},"coverageState":"PRICE_OBSERVED","lastProcessedAt":"2026-03-29T03:00:01.000+02:00","productUrl":"https://x.example/?a=1,2","offerTitle":"a; b ","shippingCost":0.00,"shippingCostMoney":{"value":0.00,"amountMinor":0,"currencyCode":"EUR"},"totalPrice":12.50,"totalPriceMoney":{"value":12.50,"amountMinor":1250,"currencyCode":"EUR"},"deliveryText":"-","isPrime":true,"isBuyBox":false,"productRating":{"value":4.5,"scale":5},"customerReferencePrices":[{"value":9.99,"amountMinor":999,"currencyCode":"EUR","appliesToSite":"shop-one","referenceQuantity":"1","priceType":"RRP"}],"referencePrice":9.99,"referencePriceMoney":{"value":9.99,"amountMinor":999,"currencyCode":"EUR"}}`
 	bare = `{"itemId":"1","site":"s","capturedAt":"2026-03-29T00:59:59.999Z","availability":"UNKNOWN","price":null,"priceMoney":null,"currencyCode":null,"merchant":null,"ean":null,"pzn":null,"asin":null,"asinLocale":null,"productName":null,"brand":null,"manufacturer":null,"orderIds":[],"customerData":{},"coverageState":"UNKNOWN","lastProcessedAt":null,"productUrl":null,"offerTitle":null,"shippingCost":null,"shippingCostMoney":null,"totalPrice":null,"totalPriceMoney":null,"deliveryText":null,"customerReferencePrices":[]}`
@@ -106,13 +106,14 @@ var forms = []tableForm{
 	{"parquet", func(w io.Writer) records.Writer { return records.Parquet(w, query.Columns(all), table.Ascending) }, func(b []byte) ([]reread.Record, error) { return reread.Parquet(b, time.UTC) }},
 }
 
-// utc has the times of a row as readers of other tables than CSV have them.
+// utc returns rows with their times as readers of formats other than CSV have
+// them.
 func utc(rows string) string {
 	return strings.NewReplacer("2026-03-29T03:00:00.250+02:00", "2026-03-29T01:00:00.250Z", "2026-03-29T03:00:01.000+02:00", "2026-03-29T01:00:01.000Z").Replace(rows)
 }
 
-// TestRowsComeBack: what was written comes back, however the rows are handed
-// over, and null and absent are still two.
+// TestRowsComeBack: what was written is read back, however the rows are passed
+// to the writer, and null and absent stay distinct.
 func TestRowsComeBack(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 1))
 	var many []string
@@ -133,7 +134,7 @@ func TestRowsComeBack(t *testing.T) {
 				if err := w.Write(given); err != nil {
 					t.Fatal(f.name, name, err)
 				}
-				clear(given) // it is the reader's again
+				clear(given) // the caller reuses it
 				if r.IntN(2) == 0 {
 					must(t, w.Flush())
 				}
@@ -154,7 +155,8 @@ func TestRowsComeBack(t *testing.T) {
 	}
 }
 
-// TestUnended: a table that was not closed is none, where the form can show it.
+// TestUnended: a table that was not closed is invalid, where the format can
+// show it.
 func TestUnended(t *testing.T) {
 	for _, f := range forms[2:] {
 		var out bytes.Buffer
@@ -169,7 +171,7 @@ func TestUnended(t *testing.T) {
 	}
 }
 
-// TestUnfit: typed tables refuse rows that would lose something.
+// TestUnfit: typed tables refuse rows of which something would be lost.
 func TestUnfit(t *testing.T) {
 	for name, row := range map[string]string{
 		"unknown field":  strings.Replace(bare, `"site"`, `"sight":1,"site"`, 1),
@@ -192,7 +194,7 @@ func TestUnfit(t *testing.T) {
 	}
 }
 
-// TestNewFields: a field of a newer server is there as its JSON.
+// TestNewFields: an unknown field of a newer server is kept as its JSON.
 func TestNewFields(t *testing.T) {
 	var out bytes.Buffer
 	w := records.Arrow(&out, query.Columns([]string{"itemId", "unheardOf"}))
@@ -207,8 +209,8 @@ func TestNewFields(t *testing.T) {
 	}
 }
 
-// TestFormulas: no cell of a text begins what a spreadsheet takes for a
-// formula, the text can be had back, and numbers stay numbers.
+// TestFormulas: no text cell begins with what a spreadsheet would interpret as
+// a formula, the text can be recovered, and numbers stay numbers.
 func TestFormulas(t *testing.T) {
 	for _, text := range []string{
 		"=1", "+1", "-1", "@A1", "\t=1", "\r=1", "\n=1", " =1", "  '", "'", "''=", "＝1", "＋1", "－1", "＠1", "=HYPERLINK(\"http://x\",1)", "a=1", "日本", "", " ",
@@ -234,8 +236,8 @@ func TestFormulas(t *testing.T) {
 	}
 }
 
-// FuzzRows: any JSON object that encoding/json takes is a row, with the same
-// members; what it does not take is no panic.
+// FuzzRows: any JSON object that encoding/json accepts is a row with the same
+// members; other input causes no panic.
 func FuzzRows(f *testing.F) {
 	f.Add(full)
 	f.Add(bare)
@@ -275,19 +277,20 @@ func FuzzRows(f *testing.F) {
 			if text == nil {
 				text = new(string)
 			}
-			if crlf := strings.NewReplacer("\r\n", "\n"); crlf.Replace(back) != crlf.Replace(*text) { // the reader of CSV makes it LF
+			if crlf := strings.NewReplacer("\r\n", "\n"); crlf.Replace(back) != crlf.Replace(*text) { // the CSV reader turns it into LF
 				t.Errorf("%s: %s is %q", row, name, back)
 			}
 		}
 	})
 }
 
-// unique tells that no name is there twice, as far as that matters.
+// unique reports whether no name occurs twice, as far as that matters.
 func unique(row string) bool {
 	return strings.Count(row, `"itemId"`) <= 1 && strings.Count(row, `"merchant"`) <= 1
 }
 
-// TestMemoryIsBounded: however many rows are written, a part of them is held.
+// TestMemoryIsBounded: however many rows are written, only a part of them is in
+// memory.
 func TestMemoryIsBounded(t *testing.T) {
 	rows, live := pieceOfStream(), func() int64 {
 		var m runtime.MemStats
@@ -312,7 +315,7 @@ func TestMemoryIsBounded(t *testing.T) {
 	}
 }
 
-// pieceOfStream are so many rows as a stream hands over at once.
+// pieceOfStream returns as many rows as a stream passes on at once.
 func pieceOfStream() []byte {
 	var b bytes.Buffer
 	usual := strings.NewReplacer(`桜 \"x\"\n\\`, "Schmerztabletten 400 mg, 20 Stück", `\u0041`, "Maker GmbH", `\t1`, "1").Replace(full) // shops write few escapes

@@ -12,12 +12,12 @@ import (
 	"preismon/deploy/testserver/process"
 )
 
-// whole asks for the whole of a client's observations.
+// whole returns the query for all of a client's observations.
 func (e *estate) whole() string {
 	return "globalScope=true&capturedFrom=" + e.from.Add(-24*time.Hour).Format(time.RFC3339) + "&capturedTo=" + e.to.Format(time.RFC3339)
 }
 
-// questions are those of a client: what is asked, and how.
+// questions are the requests of a client, by description.
 func (e *estate) questions(c *client) map[string]func(nodes []*process.Role) []string {
 	one := e.forms[1].nodes
 	type row struct {
@@ -86,9 +86,9 @@ func (e *estate) questions(c *client) map[string]func(nodes []*process.Role) []s
 	return all
 }
 
-// compare asks all forms the questions, by default all of them: the records and their order are those of
-// the single form. With several nodes, a walk asks one for a page and another
-// for the next. RES-05c, RES-14a, VIS-05, CUR-02.
+// compare sends the requests, by default all of them, to all forms: the records
+// and their order are those of the single form. With several nodes, a walk
+// reads each page from another node. RES-05c, RES-14a, VIS-05, CUR-02.
 func (e *estate) compare(t *testing.T, accounts []string, asking ...string) (records map[string]int) {
 	t.Helper()
 	records = map[string]int{}
@@ -109,7 +109,7 @@ func (e *estate) compare(t *testing.T, accounts []string, asking ...string) (rec
 					again := ask(e.forms[1].nodes)
 					if slices.Equal(again, want) {
 						break
-					} // else a window that ends now moved on
+					} // otherwise a window that ends now has moved on
 					want, diff = again, cmp.Diff(again, ask(e.forms[n].nodes))
 				}
 				if diff != "" {
@@ -121,7 +121,7 @@ func (e *estate) compare(t *testing.T, accounts []string, asking ...string) (rec
 	return records
 }
 
-// sameAnswers: of accounts that see all of their mandate, some orders of it,
+// sameAnswers: for accounts that see all of their mandate, some orders of it,
 // and some sites of it.
 func (e *estate) sameAnswers(t *testing.T) {
 	for n, f := range e.forms {

@@ -22,8 +22,8 @@ func record(kind event.Kind, data event.Payload) *event.Event {
 	}
 }
 
-// changes: what is taken from an account and from a mandate is gone from all
-// shards, and what is given back is there again. VIS-05.
+// changes: what is revoked from an account and from a mandate is gone from all
+// shards, and what is granted again is back. VIS-05.
 func (e *estate) changes(t *testing.T) {
 	const path = "/v1/results?limit=10000&"
 	three := e.forms[3].nodes
@@ -54,7 +54,8 @@ func (e *estate) changes(t *testing.T) {
 
 	e.publish(record(event.KindAccount, account), record(event.KindOrder, order))
 	e.applied()
-	// What was taken away may still be being deleted, and what is given back waits for that.
+	// The deletion of what was revoked may still be running, and what is
+	// granted again waits for it.
 	var rows int
 	err := process.Until(time.Minute, "all that was given back is there", func() bool {
 		rows = len(anna.walk(three, path+e.whole()))
@@ -68,8 +69,8 @@ func (e *estate) changes(t *testing.T) {
 	}
 }
 
-// anotherLeader: a second projector of a partition stands by, and goes on
-// where the first was killed; the other partitions do not wait.
+// anotherLeader: a second projector of a partition stands by, and continues
+// where the killed one stopped; the other partitions do not wait.
 func (e *estate) anotherLeader(t *testing.T) {
 	f := e.forms[3]
 	standby := e.projector(f, 1)

@@ -47,7 +47,7 @@ func (e *estate) client(t testing.TB, name string) *client {
 	return c
 }
 
-// send sends a request; its answer is to be read and closed.
+// send sends a request; the caller must read and close its answer.
 func (c *client) send(node *process.Role, method, path, token string, body []byte) (*http.Response, error) {
 	req, err := http.NewRequestWithContext(context.Background(), method, node.URL()+path, bytes.NewReader(body))
 	must(c.t, err)
@@ -76,7 +76,7 @@ func (c *client) get(node *process.Role, path string) (*http.Response, []byte) {
 	return c.ask(node, http.MethodGet, path, c.token, nil)
 }
 
-// walk gives the records of all pages, each asked of the next node.
+// walk returns the records of all pages, each read from the next node.
 func (c *client) walk(nodes []*process.Role, path string) (records []string) {
 	c.t.Helper()
 	cursor := ""
@@ -102,7 +102,7 @@ func (c *client) walk(nodes []*process.Role, path string) (records []string) {
 	}
 }
 
-// stream gives the lines of a whole stream.
+// stream returns the lines of a complete stream.
 func (c *client) stream(nodes []*process.Role, path string) []string {
 	c.t.Helper()
 	resp, text := c.get(nodes[0], path)
@@ -114,16 +114,18 @@ func (c *client) stream(nodes []*process.Role, path string) []string {
 	return lines
 }
 
-// complete tells whether an answer that was read to its end says it is whole.
+// complete reports whether an answer that was read to its end states that it is
+// complete.
 func complete(resp *http.Response, lines int) bool {
 	return resp.StatusCode == http.StatusOK && resp.Trailer.Get("X-Results-Complete") == "true" && resp.Trailer.Get("X-Results-Returned") == strconv.Itoa(lines)
 }
 
-// ofItsMoment is what no two answers have alike: a cursor, and the instants that a
-// link to the explorer has for a window that ends now.
+// ofItsMoment matches what differs in any two answers: a cursor, and the times
+// in a link to the explorer for a window that ends now.
 var ofItsMoment = regexp.MustCompile(`"nextCursor":"[^"]*"|\b(from|to)=[^&"]*`)
 
-// tool calls a tool, whose arguments are JSON, and gives the data of its answer.
+// tool calls a tool, with its arguments as JSON, and returns the data of its
+// answer.
 func (c *client) tool(nodes []*process.Role, call string) []string {
 	c.t.Helper()
 	name, arguments, _ := strings.Cut(call, " ")
@@ -140,7 +142,7 @@ func (c *client) tool(nodes []*process.Role, call string) []string {
 	}
 	var all []string
 	for _, part := range slices.Sorted(maps.Keys(answer.Result.StructuredContent)) {
-		if part != "paging" && part != "query" { // they have cursors, and times of the question
+		if part != "paging" && part != "query" { // they have cursors, and times of the query
 			all = append(all, part+" "+ofItsMoment.ReplaceAllString(string(answer.Result.StructuredContent[part]), ""))
 		}
 	}

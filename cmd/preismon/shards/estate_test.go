@@ -28,13 +28,13 @@ import (
 	"preismon/query/auth"
 )
 
-// baseURL is that of all nodes, whatever their ports are.
+// baseURL is the base URL of all nodes, whatever their ports are.
 const baseURL = "http://127.0.0.1:1"
 
-// leaseTTL is short, so that another leader is soon there.
+// leaseTTL is short, so that another leader takes over soon.
 const leaseTTL = 2 * time.Second
 
-// form is a whole preismon over n of the servers: with one, the single form.
+// form is a complete preismon over n of the servers; with one, the single form.
 type form struct {
 	n          int
 	database   string
@@ -43,10 +43,10 @@ type form struct {
 	publisher  *ingest.Publisher
 	projectors []*process.Role
 	nodes      []*process.Role
-	tables     []*sql.DB // of the administrator, by shard
+	tables     []*sql.DB // as the administrator, by shard
 }
 
-// shardCounts are those of the forms of an estate.
+// shardCounts are the numbers of shards of an estate's forms.
 var shardCounts = []int{1, 3}
 
 // estate is a market in forms with one shard and with three.
@@ -58,7 +58,7 @@ type estate struct {
 	market   *market.Market
 	issuer   *auth.Authority // of tokens for agents
 	key      string
-	from, to time.Time // between which there are observations
+	from, to time.Time // the period with observations
 }
 
 func newEstate(t testing.TB) *estate {
@@ -93,7 +93,7 @@ func newEstate(t testing.TB) *estate {
 	return e
 }
 
-// newForm makes the tables and starts the streams and the projectors.
+// newForm creates the tables and starts the streams and the projectors.
 func (e *estate) newForm(n int) *form {
 	t := e.t
 	t.Helper()
@@ -142,7 +142,7 @@ func (e *estate) node(f *form, p int) *process.Role {
 	return r
 }
 
-// publish gives the same events to all forms, in the same order.
+// publish publishes the same events to all forms, in the same order.
 func (e *estate) publish(events ...*event.Event) {
 	e.t.Helper()
 	for _, f := range e.forms {
@@ -167,7 +167,7 @@ func (e *estate) applied() {
 	}
 }
 
-// count asks each shard for a number.
+// count queries each shard for a number.
 func (f *form) count(question string) (all []uint64) {
 	for _, db := range f.tables {
 		var n uint64
@@ -194,7 +194,7 @@ func (e *estate) account(name string) (demo market.DemoAccount, record *contract
 	panic("no account " + name)
 }
 
-// nobody stands for what an Authority that only issues tokens does not ask.
+// nobody implements what an Authority that only issues tokens never calls.
 type nobody struct{}
 
 func (nobody) ByLogin(context.Context, string) (auth.Credentials, error) { panic("not asked") }
@@ -204,7 +204,7 @@ func (nobody) Active(context.Context, []contracts.AccountID) ([]contracts.Accoun
 func (nobody) Revoke(context.Context, string, time.Time) error { panic("not asked") }
 func (nobody) Revoked(string) (bool, error)                    { panic("not asked") }
 
-// startRole starts a role and waits until it says its addresses.
+// startRole starts a role and waits until it logs its addresses.
 func startRole(t testing.TB, args ...string) *process.Role {
 	t.Helper()
 	r := process.New(t, args...)
@@ -212,7 +212,7 @@ func startRole(t testing.TB, args ...string) *process.Role {
 	return r
 }
 
-// run runs a command of preismon to its end.
+// run runs a command of preismon until it ends.
 func run(t testing.TB, args ...string) {
 	t.Helper()
 	name, err := process.Program()

@@ -1,7 +1,7 @@
-// Package shards runs preismon on more than one machine, as processes of one:
+// Package shards runs preismon as if on several machines, as processes of one:
 // ClickHouse servers as shards, a projector for each partition, query nodes at
-// different shards, and beside them the single form, fed the same events. What
-// all of them answer is the same.
+// different shards, and next to them the single form, fed the same events. All
+// of them return the same answers.
 package shards_test
 
 import (
@@ -13,8 +13,9 @@ import (
 
 func TestMain(m *testing.M) { process.Main(m) }
 
-// TestShards shows, in this order: the same answers, also while the catalogue
-// and the observations change; and another leader of a partition.
+// TestShards shows, in this order, that the answers are the same, also while
+// the catalogue and the observations change, and that another leader takes over
+// a partition.
 func TestShards(t *testing.T) {
 	testserver.Full(t, "three ClickHouse servers and four projectors")
 	e := newEstate(t)

@@ -23,7 +23,7 @@ func headers(more ...string) http.Header {
 		h.Set(name, "x")
 	}
 	for _, name := range []string{"X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset"} {
-		h[name] = []string{"1"} // as the service spells it
+		h[name] = []string{"1"} // in the service's spelling
 	}
 	for i := 0; i < len(more); i += 2 {
 		h.Set(more[i], more[i+1])
@@ -42,7 +42,7 @@ func exchange(method, target string, status int, contentType, body string) *chec
 	}
 }
 
-// Each exchange is right as it stands and wrong after one change.
+// Each exchange is right as given and wrong after one change.
 func TestCheck(t *testing.T) {
 	type change = func(*check.Exchange)
 	sites := func() *check.Exchange {
@@ -153,7 +153,7 @@ func TestTransport(t *testing.T) {
 	defer server.Close()
 	var found []error
 	client := &http.Client{Transport: check.Transport(server.Client().Transport, func(err error) { found = append(found, err) })}
-	for _, want := range []int{1, 1} { // the second answer is right
+	for _, want := range []int{1, 1} { // the second answer adds no error
 		resp, err := client.Get(server.URL + "/healthz")
 		if err != nil {
 			t.Fatal(err)
@@ -177,7 +177,7 @@ func BenchmarkValue(b *testing.B) {
 	}
 }
 
-// Lines are the same lines however they are cut into pieces.
+// Lines are recognized the same way however they are cut into pieces.
 func TestLines(t *testing.T) {
 	text := row + "\n" + row + "\n" + strings.Replace(row, "{", `{"x":1,`, 1) + "\n" + row + "\n"
 	for size := 1; size < len(text); size += 37 {

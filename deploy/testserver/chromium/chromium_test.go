@@ -13,7 +13,7 @@ import (
 	"preismon/deploy/testserver/chromium"
 )
 
-// recorder takes the errors of a test for itself.
+// recorder records the errors of a test.
 type recorder struct {
 	testing.TB
 	errors []string
@@ -23,7 +23,7 @@ func (r *recorder) Error(args ...any) { r.errors = append(r.errors, fmt.Sprint(a
 
 const head = `<!doctype html><html lang="en"><head><title>a page</title><link rel="icon" href="data:,"></head><body><main><h1>a page</h1>`
 
-// TestRun: what is wrong with a page is found, and with a sound one nothing.
+// TestRun: the faults of a page are found, and none in a sound page.
 func TestRun(t *testing.T) {
 	stranger := httptest.NewServer(http.NotFoundHandler())
 	defer stranger.Close()
@@ -44,7 +44,7 @@ func TestRun(t *testing.T) {
 	if err := flag.Set("screenshots", folder); err != nil {
 		t.Fatal(err)
 	}
-	defer flag.Set("screenshots", "") //nolint:errcheck // as it was
+	defer flag.Set("screenshots", "") //nolint:errcheck // restores the default
 	look := func(paths ...string) (errors []string) {
 		r := &recorder{TB: t}
 		var said struct{ Paths int }

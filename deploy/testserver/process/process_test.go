@@ -13,13 +13,13 @@ import (
 	"preismon/deploy/testserver/process"
 )
 
-// parent makes the test binary a test process of its own, that starts a role
+// parent turns the test binary into a separate test process that starts a role
 // and is then killed.
 const parent = "PREISMON_TEST_PROCESS_PARENT"
 
 func TestMain(m *testing.M) { process.Main(m) }
 
-// projector is one that has tables but no streams, and so waits for them.
+// projector returns one that has tables but no streams, and so waits for them.
 func projector(t *testing.T, natsURL, tables string) *process.Role {
 	t.Helper()
 	return process.New(t, "projector", "--nats-url", natsURL, "--clickhouse-dsn", tables, "--admin-listen", "127.0.0.1:0")
@@ -34,7 +34,8 @@ func started(t *testing.T) *process.NATS {
 }
 
 // TestEndsWithTheTest: a role does not outlive a test process that is killed.
-// It is one that stands by, for one that writes ends anyway, of a broken pipe.
+// The role here is a standby, because one that writes ends anyway, with a
+// broken pipe.
 func TestEndsWithTheTest(t *testing.T) {
 	if url := os.Getenv(parent); url != "" {
 		r := projector(t, url, os.Getenv(parent+"_TABLES"))

@@ -11,7 +11,7 @@ import (
 	"preismon/deploy/testserver/proxy"
 )
 
-// echo sends back what it gets.
+// echo sends back what it receives.
 func echo(t *testing.T) (address string) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -31,7 +31,7 @@ func echo(t *testing.T) (address string) {
 	return l.Addr().String()
 }
 
-// TestProxy: a proxy that does not break what it says would prove nothing.
+// TestProxy: a proxy that did not break what it reports would prove nothing.
 func TestProxy(t *testing.T) {
 	server := echo(t)
 	sent := bytes.Repeat([]byte("0123456789"), 20_000)
@@ -64,7 +64,7 @@ func TestProxy(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			defer conn.Close() //nolint:errcheck // of a test
+			defer conn.Close() //nolint:errcheck // in a test
 			go func() { _, _ = conn.Write(sent) }()
 			read := func(n int) (got []byte, err error) {
 				got = make([]byte, n)
@@ -80,7 +80,7 @@ func TestProxy(t *testing.T) {
 			switch {
 			case c.ends && (err == nil || timedOut || len(got) > 70_000):
 				t.Errorf("%d bytes came back, error %v", len(got), err)
-			case c.want == -2: // what was under way at the pattern comes back
+			case c.want == -2: // what was in transit at the pattern comes back
 				if len(got) >= len(sent) || !timedOut {
 					t.Errorf("%d bytes came back, error %v", len(got), err)
 				}
@@ -101,15 +101,15 @@ func TestProxy(t *testing.T) {
 	}
 }
 
-// TestLate: what is late comes whole, in order and no sooner, and what is not
-// late any more does not overtake it.
+// TestLate: delayed bytes arrive complete, in order and no sooner, and bytes
+// that are no longer delayed do not overtake them.
 func TestLate(t *testing.T) {
 	p := proxy.New(t, echo(t))
 	c, err := net.Dial("tcp", p.Address())
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer c.Close() //nolint:errcheck // of a test
+	defer c.Close() //nolint:errcheck // in a test
 	const late = 300 * time.Millisecond
 	p.Set(proxy.Up, proxy.Rule{Left: -1, Late: late})
 	began := time.Now()
@@ -121,7 +121,7 @@ func TestLate(t *testing.T) {
 			t.Fatal(err)
 		}
 		if i == 15 {
-			time.Sleep(20 * time.Millisecond) // so that some are on their way
+			time.Sleep(20 * time.Millisecond) // so that some are in transit
 			p.Heal()
 		}
 	}
