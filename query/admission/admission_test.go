@@ -216,6 +216,46 @@ func TestLargeComesToItsTurn(t *testing.T) {
 	})
 }
 
+// TestLargeIsNotPassedByNewcomers: a charge that waits for the node comes next,
+// although others of its size would fit before.
+func TestLargeIsNotPassedByNewcomers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		n := admission.New(config())
+		ctx, cancel := context.WithCancel(t.Context())
+		var running sync.WaitGroup
+		for a := range contracts.AccountID(6) {
+			running.Go(func() {
+				r := begin(t, n, a+1, true)
+				defer r.End()
+				time.Sleep(time.Duration(a) * 17 * time.Millisecond) // they do not end at once
+				for ctx.Err() == nil {
+					room, err := r.Reserve(ctx, 8*mib)
+					if err != nil {
+						if ctx.Err() == nil {
+							t.Errorf("a read: %v", err)
+						}
+						return
+					}
+					time.Sleep(100 * time.Millisecond)
+					room.Release()
+					time.Sleep(10 * time.Millisecond)
+				}
+			})
+		}
+		time.Sleep(time.Second)
+		r := begin(t, n, 50, true)
+		began := time.Now()
+		room := reserve(t, r, 30*mib)
+		if took := time.Since(began); took > time.Second {
+			t.Errorf("it waited for %v", took)
+		}
+		room.Release()
+		r.End()
+		cancel()
+		running.Wait()
+	})
+}
+
 // TestStatements: an account with many statements waits behind one with few,
 // and an endless wait ends in a refusal.
 func TestStatements(t *testing.T) {

@@ -141,7 +141,7 @@ func (b *bucket) watch(ctx context.Context) error {
 			go func() {
 				ctx, cancel := context.WithTimeout(watching, b.cfg.Wait)
 				defer cancel()
-				idle <- errors.Join(b.giveBack(ctx, kv, time.Time{}), b.places.renew(ctx, kv))
+				idle <- errors.Join(b.giveBack(ctx, kv, time.Time{}), b.places.renew(ctx, kv), b.missing(ctx, kv))
 			}()
 		case err := <-idle:
 			if busy = false; err != nil {
@@ -149,6 +149,19 @@ func (b *bucket) watch(ctx context.Context) error {
 			}
 		}
 	}
+}
+
+// missing fails when the bucket is gone, so that it is created again. It is
+// looked for only after it could not be used.
+func (b *bucket) missing(ctx context.Context, kv jetstream.KeyValue) error {
+	if b.reached() {
+		return nil
+	}
+	_, err := kv.Status(ctx)
+	if errors.Is(err, jetstream.ErrStreamNotFound) || errors.Is(err, jetstream.ErrBucketNotFound) {
+		return err
+	}
+	return nil // a server that is out of reach may still have it
 }
 
 // giveBack gives back leases taken no later than before; zero: those older than

@@ -217,3 +217,31 @@ func TestRevocationFindsAQuietWatch(t *testing.T) {
 	eventually(t, "revoked or refused", 3*time.Second, func() bool { is, err := r.Revoked("a"); return is || err != nil })
 	eventually(t, "healed", 5*time.Second, func() bool { is, err := r.Revoked("a"); return is && err == nil })
 }
+
+// TestRevocationFindsAnotherBucket: what a node has seen of a bucket proves nothing
+// about one of the same name that was created after it.
+func TestRevocationFindsAnotherBucket(t *testing.T) {
+	t.Parallel()
+	address := testserver.NATS(t)
+	r := node(t, address)
+	other := node(t, address)
+	for i := range 20 { // its sequences are far ahead of those of the next
+		must(t, other.Revoke(t.Context(), fmt.Sprint("old ", i), time.Now().Add(time.Hour)))
+	}
+	eventually(t, "seen", 5*time.Second, func() bool { is, err := r.Revoked("old 19"); return is && err == nil })
+	nc, err := nats.Connect(address)
+	must(t, err)
+	defer nc.Close()
+	js, err := jetstream.New(nc)
+	must(t, err)
+	name := "KV_" + auth.RevocationDefaults().Bucket
+	stream, err := js.Stream(t.Context(), name)
+	must(t, err)
+	again := stream.CachedInfo().Config
+	must(t, js.DeleteStream(t.Context(), name))
+	_, err = js.CreateStream(t.Context(), again)
+	must(t, err)
+	must(t, other.Revoke(t.Context(), "new", time.Now().Add(time.Hour)))
+	eventually(t, "revoked or refused", 6*time.Second, func() bool { is, err := r.Revoked("new"); return is || err != nil })
+	eventually(t, "healed", 10*time.Second, func() bool { is, err := r.Revoked("new"); return is && err == nil })
+}

@@ -18,6 +18,7 @@ import (
 	"preismon/contracts"
 	"preismon/contracts/fault"
 	"preismon/deploy/testserver"
+	"preismon/deploy/testserver/cluster"
 	"preismon/deploy/testserver/proxy"
 	"preismon/query/auth"
 )
@@ -415,5 +416,71 @@ func TestSharedWindowsEnd(t *testing.T) {
 			t.Errorf("after the window: %+v, %v", q, err)
 		}
 		time.Sleep(time.Until(q.Reset) + 50*time.Millisecond)
+	}
+}
+
+// A bucket that is lost and created again is counted in by all nodes from then
+// on, also for keys that were known before.
+func TestBucketIsCreatedAgain(t *testing.T) {
+	t.Parallel()
+	address := testserver.NATS(t)
+	limits := limitsOf(150, 2*time.Second)
+	one, _ := counters(t, address, limits)
+	two, _ := counters(t, address, limits)
+	for i := range 50 { // its sequences are far ahead of those of the next
+		_, err := one.Attempt(fmt.Sprint("address ", i), "")
+		must(t, err)
+	}
+	before, err := one.Read(7)
+	must(t, err)
+	nc, err := nats.Connect(address)
+	must(t, err)
+	defer nc.Close()
+	js, err := jetstream.New(nc)
+	must(t, err)
+	must(t, js.DeleteKeyValue(t.Context(), auth.SharedDefaults().Bucket))
+	eventually(t, "the bucket is there again, and both count in it", 20*time.Second, func() bool {
+		time.Sleep(time.Until(before.Reset))
+		var q [2]auth.Quota
+		for i, node := range []*auth.Throttle{one, two} {
+			if q[i], err = node.Read(7); err != nil {
+				return false
+			}
+		}
+		before = q[1]
+		return q[0].Reset.Equal(q[1].Reset) && q[1].Remaining < q[0].Remaining
+	})
+}
+
+// Nodes that count together on a cluster do not take a conflict for an outage,
+// and grant exactly the limit.
+func TestNodesCountTogetherOnACluster(t *testing.T) {
+	testserver.Full(t, "a cluster of NATS servers")
+	t.Parallel()
+	servers := cluster.Start(t)
+	replicated := func(c *auth.SharedConfig) { c.Replicas = cluster.Size }
+	var nodes []*auth.Throttle
+	for i := range cluster.Size {
+		node, _ := counters(t, servers.URL(i), limitsOf(900, time.Hour), replicated)
+		nodes = append(nodes, node)
+	}
+	var granted, alone atomic.Int64
+	var clients sync.WaitGroup
+	for i := range 4 * cluster.Size {
+		clients.Go(func() {
+			node := nodes[i%cluster.Size]
+			for range 200 {
+				if _, err := node.Read(7); err == nil {
+					granted.Add(1)
+				}
+				if node.Stats().Alone {
+					alone.Add(1)
+				}
+			}
+		})
+	}
+	clients.Wait()
+	if granted.Load() != 900 || alone.Load() > 0 {
+		t.Errorf("%d of 900 granted, a node counted alone at %d looks", granted.Load(), alone.Load())
 	}
 }

@@ -124,15 +124,20 @@ func (w *weighing) Write(b []byte) (int, error) {
 func TestRecordsAreChargedUntilTheyAreSent(t *testing.T) {
 	t.Parallel()
 	s := serve(t)
-	for _, accept := range []string{"application/json", "application/x-ndjson", "text/csv"} {
-		r := httptest.NewRequest(http.MethodGet, "/ext/v1/windows?site=shop-one&capturedFrom=2026-01-01&bucket=day", nil)
+	const windows, rows = "/ext/v1/windows?site=shop-one&capturedFrom=2026-01-01&bucket=day", "/v1/results?limit=50"
+	for _, of := range [][2]string{
+		{windows, "application/json"}, {windows, "application/x-ndjson"}, {windows, "text/csv"},
+		{rows, "application/json"}, {rows, "application/x-ndjson"}, {rows, "text/csv"}, {rows, "application/vnd.apache.arrow.stream"}, {rows, "application/vnd.apache.parquet"},
+	} {
+		accept := of[1]
+		r := httptest.NewRequest(http.MethodGet, of[0], nil)
 		r.Header.Set("Authorization", "Bearer "+s.token(reader))
 		r.Header.Set("Accept", accept)
 		held := int64(0)
 		w := &weighing{httptest.NewRecorder(), func() { held = max(held, s.service.Admission().Stats().Held) }}
 		s.Config.Handler.ServeHTTP(w, r)
 		if n := int64(w.Body.Len()); w.Code != http.StatusOK || n < 1_000 || held < n {
-			t.Errorf("%s: status %d, %d bytes are charged when %d are sent", accept, w.Code, held, n)
+			t.Errorf("%s: status %d, %d bytes are charged when %d are sent", of, w.Code, held, n)
 		}
 	}
 }

@@ -58,6 +58,12 @@ func TestFeedPagesAndWaits(t *testing.T) {
 	if len(first.Data) != 2 || first.Progress.UpToDate || len(rest.Data) != 1 || !rest.Progress.UpToDate || rest.Data[0].RowID == first.Data[1].RowID {
 		t.Fatalf("%+v, then %+v", first, rest)
 	}
+	quiet := s.get(feedAt+"?wait=1s&since="+rest.Progress.Token, s.token(reader)) // it reads twice
+	for _, field := range []string{"RateLimit", "RateLimit-Policy"} {
+		if text := strings.Join(quiet.Header.Values(field), ", "); strings.Count(text, `"heavy"`) != 1 || strings.Count(text, `"reads"`) != 1 {
+			t.Errorf("%s: %s", field, text)
+		}
+	}
 	r := s.request("GET", feedAt+"?since="+begun.Progress.Token, s.token(reader), nil)
 	r.Header.Set("Accept", "application/x-ndjson")
 	a := s.do(r)

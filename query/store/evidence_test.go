@@ -220,3 +220,25 @@ func TestEvidenceRefuses(t *testing.T) {
 		t.Errorf("a crowd: %v", err)
 	}
 }
+
+// TestEvidenceAboveTheFloor: the link to a row works where rows are kept for a
+// time only.
+func TestEvidenceAboveTheFloor(t *testing.T) {
+	w := newWorld(t, 204, 0)
+	w.tells()
+	w.capture(1, "alpha.example", time.Hour, contracts.PriceObserved, "100 EUR")
+	w.raise(0, w.now.Add(-100*time.Hour))
+	p := query.Principal{Account: accountWhole}
+	at := w.now.Add(-time.Hour).Format(time.RFC3339Nano)
+	page, err := w.service.Evidence(t.Context(), p, query.EvidenceRequest{ItemID: 1, Site: "alpha.example", CapturedAt: at})
+	if err != nil || len(page.Data) != 1 {
+		t.Fatalf("%+v, %v", page, err)
+	}
+	again, err := url.Parse(page.Data[0].Again)
+	must(t, err)
+	of := again.Query()
+	rows, err := w.service.Results(t.Context(), p, query.ResultsRequest{ItemID: 1, Site: "alpha.example", CapturedFrom: of.Get("capturedFrom"), CapturedTo: of.Get("capturedTo"), Limit: ptr(1), Cursor: of.Get("cursor")})
+	if err != nil || rows.Paging.Returned != 1 {
+		t.Errorf("%s: %+v, %v", again, rows, err)
+	}
+}

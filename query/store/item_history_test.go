@@ -59,6 +59,17 @@ func TestItemHistory(t *testing.T) {
 			rows++
 		}
 	}
+	var token string // of an open window goes on
+	req := query.ItemHistoryRequest{ItemSummaryRequest: query.ItemSummaryRequest{ItemID: 1}, ChangesToken: &token}
+	p := query.Principal{Account: accountWhole}
+	history, err := w.service.ItemHistory(t.Context(), p, req)
+	must(t, err)
+	must(t, history.Stream(t.Context(), &lines{}))
+	w.now = w.now.Add(time.Hour)
+	w.capture(1, "alpha.example", time.Minute, contracts.PriceObserved, "100 EUR")
+	if feed, err := w.service.Feed(t.Context(), p, query.FeedRequest{Since: token}); err != nil || feed.Rows.Len() == 0 {
+		t.Errorf("nothing follows the history: %+v, %v", feed, err)
+	}
 	if rows < 3 {
 		t.Errorf("rows came between only %d times", rows)
 	}

@@ -186,6 +186,9 @@ async function narrowed() {
     await all;
     await page.waitForFunction((names) => names.every((name) => !new URLSearchParams(location.hash.slice(1)).has(name)), Object.keys(given));
   }
+  await page.evaluate((hash) => { location.hash = hash; }, `#${new URLSearchParams({ view: 'history', items: item, ownMerchant: 'A & B', own: '12.5' })}`); // the price stands for the merchant's
+  await page.waitForFunction(() => !document.querySelector('#history').hasAttribute('aria-busy'));
+  if (await page.isVisible('#history-error') || !(await page.locator('#markets tbody tr').count())) fail('narrowed', `an own price beside an own merchant shows ${await page.textContent('#history-error')}`);
   await page.context().close();
 }
 

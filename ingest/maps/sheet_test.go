@@ -1,0 +1,80 @@
+package maps_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/xuri/excelize/v2"
+
+	"preismon/ingest/maps"
+)
+
+// sheet writes a workbook of rows, whose numbers are stored as Excel stores
+// them and shown by formats, and returns its only source.
+func sheet(t *testing.T, rows [][]string, formats map[string]string) maps.Source {
+	t.Helper()
+	f := excelize.NewFile()
+	for i, row := range rows {
+		for k, text := range row {
+			cell, err := excelize.CoordinatesToCellName(k+1, i+1)
+			must(t, err)
+			if strings.HasPrefix(text, "=") { // a number
+				must(t, f.SetCellDefault("Sheet1", cell, text[1:]))
+			} else {
+				must(t, f.SetCellStr("Sheet1", cell, text))
+			}
+		}
+	}
+	for cell, form := range formats {
+		style, err := f.NewStyle(&excelize.Style{CustomNumFmt: &form})
+		must(t, err)
+		must(t, f.SetCellStyle("Sheet1", cell, cell, style))
+	}
+	file := filepath.Join(t.TempDir(), "prices.xlsx")
+	must(t, f.SaveAs(file))
+	sources, err := maps.Sources(file, t.TempDir())
+	must(t, err)
+	if len(sources) != 1 {
+		t.Fatalf("%d sources", len(sources))
+	}
+	return sources[0]
+}
+
+// TestSheetNumbers: Excel stores 17 digits of a typed number and shows fewer, and
+// a currency code behind a number does not make it a day.
+func TestSheetNumbers(t *testing.T) {
+	s := sheet(t, [][]string{
+		{"typed", "code"},
+		{"=0.57999999999999996", "=0.79"},
+		{"=2.5299999999999998", "=39990"},
+		{"=7.9600000000000004E-2", "=45000.5"},
+		{"=1234567.8899999999", "=40000"},
+		{"00123", "=36600"},
+		{"=12.5", "=45658"},
+	}, map[string]string{"B2": `0.00 "EUR"`, "B3": `#,##0 [$CZK]`, "B4": `dd-mmm-yyyy hh:mm`, "B5": `0 "SEK"`, "B7": `d mmm yyyy`})
+	text, err := os.ReadFile(s.Path)
+	must(t, err)
+	want := "typed,code\n0.58,0.79\n2.53,39990\n0.0796,2023-03-15 12:00:00\n1234567.89,40000\n00123,36600\n12.5,2025-01-01\n"
+	if diff := cmp.Diff(want, string(text)); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// TestSheetWithAColumnPerShop: a wide workbook is guessed and read like a CSV.
+func TestSheetWithAColumnPerShop(t *testing.T) {
+	s := sheet(t, [][]string{
+		{"Artikel", "EAN", "Datum", "Amazon", "Otto"},
+		{"Lampe", "4006381333931", "2026-03-01", "=12.99", "=13.5"},
+		{"Lampe", "4006381333931", "2026-03-02", "=12.49", ""},
+		{"Stift", "4006381333948", "2026-03-01", "", "=1.1"},
+	}, nil)
+	guess, err := maps.GuessMapping(s.Path, "", guessNow)
+	must(t, err)
+	sum, err := maps.Check(t.Context(), maps.Request{File: s.Path, Mapping: s.Mapping(guess.Mapping)})
+	if err != nil || sum.Accepted < 3 {
+		t.Errorf("%+v, %v", sum, err)
+	}
+}
