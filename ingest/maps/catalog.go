@@ -134,13 +134,15 @@ func (im *importer) orders(ctx context.Context, s *site, mandate contracts.Manda
 	return nil
 }
 
-// record publishes a catalogue record. Its id is derived from its content: the
-// same state is the same event, and a different state a different one.
+// record publishes a catalogue record. Its id is derived from its content and
+// from when this import began: a state that stood before, and is imported again
+// after another one, is no duplicate of what the stream remembers.
 func (im *importer) record(ctx context.Context, kind event.Kind, data event.Payload) error {
 	b, err := json.Marshal(data)
 	if err != nil {
 		return fmt.Errorf("%s: %w", kind, err)
 	}
-	sum := sha256.Sum256(append([]byte("preismon import "+string(kind)+" 1\x00"), b...))
+	at := im.now.UTC().AppendFormat(nil, time.RFC3339Nano)
+	sum := sha256.Sum256(slices.Concat([]byte("preismon import "+string(kind)+" 2\x00"), at, []byte{0}, b))
 	return im.send(ctx, &event.Event{ID: uuidOf(sum), Kind: kind, Producer: Producer, ProducedAt: im.now, Data: data})
 }

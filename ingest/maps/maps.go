@@ -5,8 +5,9 @@
 // Its caller is `preismon import`, which passes the function that publishes.
 // Every row of the file becomes an offer of an observation, or is rejected by
 // line with a reason; Import counts both and returns an error if they do not
-// add up. The same file with the same mapping results in the same event ids,
-// whenever it is read; what earlier imports published is not published again.
+// add up. The same file with the same mapping results in the same ids of
+// observations, whenever it is read; what earlier imports published is not
+// published again.
 // Memory grows with sites and products, not with rows (see rowsInMemory), and
 // by 8 bytes for each observation that was published since the first capture of
 // the file, and 16 for each of its rows. Package maps knows no server, and

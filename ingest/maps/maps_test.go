@@ -280,6 +280,17 @@ func TestCatalogue(t *testing.T) {
 		}
 	}
 
+	// A minute later the catalogue is published again: another state may have come
+	// in between. Observations are not.
+	now = now.Add(time.Minute)
+	later := mustImport(t, head, csv)
+	for i, e := range r.events {
+		if same := e.ID == later.events[i].ID; same != (e.Kind == event.KindObservations) {
+			t.Errorf("a minute later: %s has id %s, before %s", e.Kind, later.events[i].ID, e.ID)
+		}
+	}
+	now = now.Add(-time.Minute)
+
 	// Another label means another order, and no other difference.
 	m, _ := maps.ParseMapping([]byte(head))
 	file := filepath.Join(t.TempDir(), "other.csv.gz")
