@@ -114,7 +114,7 @@ func (r *AuditRequest) one(ctx context.Context, ref Ref) (found []Finding, err e
 		if f.Good = len(good); f.Good == 0 || !r.Repair {
 			continue
 		}
-		f.Repair = r.Places[f.Place].mend(ctx, ref, good)
+		f.Repair = r.Places[f.Place].repair(ctx, ref, good)
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
@@ -145,9 +145,9 @@ func (p Place) judge(ctx context.Context, ref Ref) (what string, err error) {
 	return "", err
 }
 
-// mend replaces the copy in the place from the first good one that can be read
+// repair replaces the copy in the place from the first good one that can be read
 // completely, and reads it again.
-func (p Place) mend(ctx context.Context, ref Ref, good []Place) error {
+func (p Place) repair(ctx context.Context, ref Ref, good []Place) error {
 	var errs []error
 	for _, from := range good {
 		err := p.replace(ctx, ref, from)

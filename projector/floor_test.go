@@ -335,7 +335,7 @@ func TestFloorOfRebuilds(t *testing.T) {
 		t.Run(fmt.Sprint(exchanged), func(t *testing.T) {
 			w, k := newWorld(t), newKept(t)
 			admin, dsn := w.admin("", "")
-			_, besideDSN := w.admin(rebuild.Beside(w.server.Database), w.server.ProjectorDSN)
+			_, besideDSN := w.admin(rebuild.NewDatabase(w.server.Database), w.server.ProjectorDSN)
 			batches := []*event.Batch{
 				k.keep(w.catalog(mandate(1, 100), order(1, 10, true, 0, []int{1, 2, 3, 4, 5, 6}, []int{0, 1}))), k.keep(w.aroundQuarters(30)), k.keep(w.aroundQuarters(10)),
 			}
@@ -345,7 +345,7 @@ func TestFloorOfRebuilds(t *testing.T) {
 			w.expire(quarters[1])
 			w.apply(batches[2])
 			w.settle()
-			must(t, schema.Migrate(t.Context(), strings.Replace(dsn, "/"+w.server.Database, "/"+rebuild.Beside(w.server.Database), 1), schema.Options{}))
+			must(t, schema.Migrate(t.Context(), strings.Replace(dsn, "/"+w.server.Database, "/"+rebuild.NewDatabase(w.server.Database), 1), schema.Options{}))
 			t.Cleanup(func() { _ = rebuild.Drop(context.Background(), admin, w.server.Database) })
 			must(t, rebuild.KeepFloor(t.Context(), admin, w.server.Database))
 			old, oldConn, cfg := w.p, w.conn, w.cfg

@@ -43,7 +43,7 @@ func TestRebuildExchange(t *testing.T) {
 		t.Run(fmt.Sprint(exchanged), func(t *testing.T) {
 			w := newWorld(t)
 			admin, dsn := w.admin("", "")
-			_, besideDSN := w.admin(rebuild.Beside(w.server.Database), w.server.ProjectorDSN)
+			_, besideDSN := w.admin(rebuild.NewDatabase(w.server.Database), w.server.ProjectorDSN)
 			batches := []*event.Batch{
 				w.catalog(mandate(1, 100), order(1, 10, true, 0, []int{1, 2, 3}, []int{0, 1})),
 				w.observations(20),
@@ -59,7 +59,7 @@ func TestRebuildExchange(t *testing.T) {
 				event.StreamState{Incarnation: made(epoch), First: 1}, event.StreamState{Incarnation: made(epoch)}); err != nil {
 				t.Fatal(err)
 			}
-			must(t, schema.Migrate(t.Context(), strings.Replace(dsn, "/"+w.server.Database, "/"+rebuild.Beside(w.server.Database), 1), schema.Options{}))
+			must(t, schema.Migrate(t.Context(), strings.Replace(dsn, "/"+w.server.Database, "/"+rebuild.NewDatabase(w.server.Database), 1), schema.Options{}))
 			t.Cleanup(func() { _ = rebuild.Drop(context.Background(), admin, w.server.Database) })
 			ready := func(want bool) {
 				t.Helper()
@@ -147,8 +147,8 @@ func TestRebuildOvertaken(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			w := newWorld(t)
 			admin, dsn := w.admin("", "")
-			_, besideDSN := w.admin(rebuild.Beside(w.server.Database), w.server.ProjectorDSN)
-			must(t, schema.Migrate(t.Context(), strings.Replace(dsn, "/"+w.server.Database, "/"+rebuild.Beside(w.server.Database), 1), schema.Options{}))
+			_, besideDSN := w.admin(rebuild.NewDatabase(w.server.Database), w.server.ProjectorDSN)
+			must(t, schema.Migrate(t.Context(), strings.Replace(dsn, "/"+w.server.Database, "/"+rebuild.NewDatabase(w.server.Database), 1), schema.Options{}))
 			t.Cleanup(func() { _ = rebuild.Drop(context.Background(), admin, w.server.Database) })
 			batches := []*event.Batch{w.catalog(mandate(1, 100), order(1, 10, true, 0, []int{1, 2, 3}, []int{0, 1})), w.observations(20)}
 			later := w.observations(5)

@@ -33,7 +33,7 @@ func (s *Service) pageAhead(ctx context.Context, p Principal, plan *resultsPlan,
 	}
 	ahead, cancel := context.WithCancel(ctx)
 	defer cancel()
-	now := beside(func() (*Access, error) {
+	now := concurrently(func() (*Access, error) {
 		a, err := s.authorize(ctx, p)
 		if err != nil || !a.Visibility.same(seen) {
 			cancel()
@@ -55,9 +55,9 @@ func (s *Service) pageAhead(ctx context.Context, p Principal, plan *resultsPlan,
 	return nil, refused != nil, refused
 }
 
-// beside calls f in a goroutine of its own and returns a function that waits
+// concurrently calls f in a goroutine of its own and returns a function that waits
 // for its result; a panic of f is raised again in the waiting caller.
-func beside[T any](f func() (T, error)) (wait func() (T, error)) {
+func concurrently[T any](f func() (T, error)) (wait func() (T, error)) {
 	var (
 		v        T
 		err      error

@@ -48,7 +48,7 @@ func (s *Service) Attempts(ctx context.Context, p Principal, r ResultsRequest, r
 	if err != nil {
 		return nil, s.budget(ctx, err)
 	}
-	w := &wayOut{
+	w := &attemptFinder{
 		service: s, principal: p, access: a, asked: r, latest: plan.query.Latest, filtered: plan.query.hides(),
 		slow: f.Code == CodeQueryTimeout, measured: map[Selectors]ScopeSize{},
 	}
@@ -64,9 +64,9 @@ func (q *ResultsQuery) hides() bool {
 	return other.Filtered()
 }
 
-// wayOut looks for attempts. Its methods return nil where there are none, and
+// attemptFinder looks for attempts. Its methods return nil where there are none, and
 // an empty list where there is nothing to request.
-type wayOut struct {
+type attemptFinder struct {
 	service   *Service
 	principal Principal
 	access    *Access
@@ -87,7 +87,7 @@ type part struct {
 
 // find tries shorter windows, then sites (GEN-G3), then items; for a request
 // with a time alone it tries sites first (GEN-G1).
-func (w *wayOut) find(ctx context.Context, whole part) ([]ResultsRequest, error) {
+func (w *attemptFinder) find(ctx context.Context, whole part) ([]ResultsRequest, error) {
 	ways := []func(context.Context, part) ([]ResultsRequest, error){w.byWindow, w.bySite, w.byItem, w.byNewestSet}
 	if w.asked.timeOnly() {
 		ways[0], ways[1] = w.bySite, w.byWindow
@@ -100,14 +100,14 @@ func (w *wayOut) find(ctx context.Context, whole part) ([]ResultsRequest, error)
 	return nil, nil
 }
 
-func (w *wayOut) byWindow(ctx context.Context, whole part) ([]ResultsRequest, error) {
+func (w *attemptFinder) byWindow(ctx context.Context, whole part) ([]ResultsRequest, error) {
 	if w.slow {
 		return w.slices(ctx, whole, maxAttempts)
 	}
 	return w.cover(ctx, whole, maxAttempts)
 }
 
-func (w *wayOut) bySite(ctx context.Context, whole part) ([]ResultsRequest, error) {
+func (w *attemptFinder) bySite(ctx context.Context, whole part) ([]ResultsRequest, error) {
 	pairs, err := w.service.store.PairsBySite(ctx, w.access.Visibility, w.asked.selectors())
 	if err != nil || len(pairs) > maxAttempts || w.slow && len(pairs) == 1 {
 		return nil, err
@@ -128,12 +128,12 @@ func (w *wayOut) bySite(ctx context.Context, whole part) ([]ResultsRequest, erro
 	})
 }
 
-func (w *wayOut) byItem(ctx context.Context, whole part) ([]ResultsRequest, error) {
+func (w *attemptFinder) byItem(ctx context.Context, whole part) ([]ResultsRequest, error) {
 	return w.items(ctx, whole, maxAttempts)
 }
 
 // items covers a part item by item.
-func (w *wayOut) items(ctx context.Context, of part, most int) ([]ResultsRequest, error) {
+func (w *attemptFinder) items(ctx context.Context, of part, most int) ([]ResultsRequest, error) {
 	all := w.request(of)
 	items, err := w.service.store.ScopeItems(ctx, w.access.Visibility, all.selectors(), most+1)
 	if err != nil || len(items) > most || w.slow && len(items) == 1 {
@@ -148,7 +148,7 @@ func (w *wayOut) items(ctx context.Context, of part, most int) ([]ResultsRequest
 
 // byNewestSet requests all offers of the captures of which latestPerPair
 // returns the first one: site by site, or all at once.
-func (w *wayOut) byNewestSet(ctx context.Context, whole part) ([]ResultsRequest, error) {
+func (w *attemptFinder) byNewestSet(ctx context.Context, whole part) ([]ResultsRequest, error) {
 	if w.latest != NewestRow || w.filtered || w.slow {
 		return nil, nil
 	}
@@ -176,7 +176,7 @@ func each[T any](shares []T, most int, cover func(share T, most int) ([]ResultsR
 }
 
 // cover requests a part whole if that is accepted, otherwise in slices.
-func (w *wayOut) cover(ctx context.Context, p part, most int) ([]ResultsRequest, error) {
+func (w *attemptFinder) cover(ctx context.Context, p part, most int) ([]ResultsRequest, error) {
 	r := w.request(p)
 	if ok, err := w.accepts(ctx, r); err != nil || ok {
 		return []ResultsRequest{r}, err
@@ -186,7 +186,7 @@ func (w *wayOut) cover(ctx context.Context, p part, most int) ([]ResultsRequest,
 
 // request returns the request for a part. A window without a selector needs
 // globalScope; one with a selector must not have it (RES-10c, RES-10d).
-func (w *wayOut) request(p part) ResultsRequest {
+func (w *attemptFinder) request(p part) ResultsRequest {
 	r := w.asked
 	if p.site != "" {
 		r.Site = p.site
@@ -201,7 +201,7 @@ func (w *wayOut) request(p part) ResultsRequest {
 
 // accepts reports whether a request is accepted, by the code that accepts
 // reads.
-func (w *wayOut) accepts(ctx context.Context, r ResultsRequest) (bool, error) {
+func (w *attemptFinder) accepts(ctx context.Context, r ResultsRequest) (bool, error) {
 	plan, err := w.service.plan(w.principal, r)
 	if err == nil {
 		_, err = w.service.place(ctx, plan, w.access.Visibility, Watermark{}, w.size)
@@ -213,7 +213,7 @@ func (w *wayOut) accepts(ctx context.Context, r ResultsRequest) (bool, error) {
 }
 
 // size measures each scope once: the slices of a window share one measurement.
-func (w *wayOut) size(ctx context.Context, v Visibility, sel Selectors) (ScopeSize, error) {
+func (w *attemptFinder) size(ctx context.Context, v Visibility, sel Selectors) (ScopeSize, error) {
 	if size, ok := w.measured[sel]; ok {
 		return size, nil
 	}

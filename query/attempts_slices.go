@@ -15,7 +15,7 @@ var sliceLengths = []time.Duration{24 * time.Hour, 12 * time.Hour, 6 * time.Hour
 // slices covers a part by consecutive closed windows that share no instant;
 // nil: the number allowed by most is not enough. The newest row of each pair
 // cannot be found in slices.
-func (w *wayOut) slices(ctx context.Context, p part, most int) ([]ResultsRequest, error) {
+func (w *attemptFinder) slices(ctx context.Context, p part, most int) ([]ResultsRequest, error) {
 	if w.latest != AllRows || p.window.To.IsZero() {
 		return nil, nil
 	}
@@ -37,7 +37,7 @@ func (w *wayOut) slices(ctx context.Context, p part, most int) ([]ResultsRequest
 // not accepted. Everything is in milliseconds. Windows include their bounds, so
 // each slice but the last ends an instant before the next begins, and the last
 // may be as long as is allowed.
-func (w *wayOut) slicesOf(ctx context.Context, p part, lo, hi, length int64, most int) ([]ResultsRequest, error) {
+func (w *attemptFinder) slicesOf(ctx context.Context, p part, lo, hi, length int64, most int) ([]ResultsRequest, error) {
 	n := max(1, parts(hi-lo, length))
 	if n > int64(most) {
 		return nil, nil
@@ -65,7 +65,7 @@ func (w *wayOut) slicesOf(ctx context.Context, p part, lo, hi, length int64, mos
 // first, including the longest that a global read and the scan guard allow. For
 // a read that was too slow it is one step down, but never so short that the
 // attempts do not suffice.
-func (w *wayOut) lengths(window int64, most int) (shorter []int64) {
+func (w *attemptFinder) lengths(window int64, most int) (shorter []int64) {
 	all := slices.Clone(sliceLengths)
 	if !w.slow {
 		all = append(all, maxGlobalWindow, time.Duration(w.service.cfg.ScanGuardMaxHours)*time.Hour)

@@ -53,35 +53,35 @@ func explaining(ctx context.Context) *Explanation {
 	return e
 }
 
-// gives records how many records an answer has at most.
-func (e *Explanation) gives(limit int) {
+// noteLimit records how many records an answer has at most.
+func (e *Explanation) noteLimit(limit int) {
 	if e != nil {
 		e.given = limit
 	}
 }
 
-// further records whether the answer needs more statements than the explained
+// noteMoreStatements records whether the answer needs more statements than the explained
 // one.
-func (e *Explanation) further(more bool) {
+func (e *Explanation) noteMoreStatements(more bool) {
 	if e != nil {
 		e.more = more
 	}
 }
 
-// of records the window of a read, and whether it ended before now.
-func (e *Explanation) of(in *read, shown ExplainedWindow, now time.Time) {
+// noteWindow records the window noteWindow a read, and whether it ended before now.
+func (e *Explanation) noteWindow(in *read, shown ExplainedWindow, now time.Time) {
 	q := &in.query
 	e.Window, e.Sealed = &shown, new(!q.ToNow && !q.Window.To.IsZero() && q.Window.To.Before(now))
 }
 
-// measured records a read whose scope is known.
-func (s *Service) measured(ctx context.Context, in *read) {
+// noteRead records a read whose scope is known.
+func (s *Service) noteRead(ctx context.Context, in *read) {
 	e := explaining(ctx)
 	if e == nil {
 		return
 	}
 	maxBytes := s.cfg.MaxResponseBytes
-	e.of(in, ExplainedWindow{in.echo.CapturedFrom, in.echo.CapturedTo, in.echo.Timezone}, s.now())
+	e.noteWindow(in, ExplainedWindow{in.echo.CapturedFrom, in.echo.CapturedTo, in.echo.Timezone}, s.now())
 	e.Pairs, e.include, e.maxBytes = new(in.size.Pairs), in.include, uint64(maxBytes)
 	if in.empty {
 		e.Rows, e.Scanned = new(uint64), new(uint64)
@@ -154,7 +154,7 @@ func (e *Explanation) sums(ctx context.Context, from Store, v Visibility, q Resu
 // feed ends the read of a feed, whose rows are placed by when they became
 // visible.
 func (e *Explanation) feed(in *read, limit, maxBytes int, now time.Time) error {
-	e.of(in, ExplainedWindow{formatBound(in.query.Window.From, in.zone), formatBound(in.query.Window.To, in.zone), in.echo.Timezone}, now)
+	e.noteWindow(in, ExplainedWindow{formatBound(in.query.Window.From, in.zone), formatBound(in.query.Window.To, in.zone), in.echo.Timezone}, now)
 	e.Rows, e.Bytes = new(uint64(limit)), new(uint64(maxBytes))
 	return ErrExplained
 }

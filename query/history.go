@@ -132,7 +132,7 @@ func (s *Service) LatestFile(ctx context.Context, p Principal, r HistoryRequest)
 func (s *Service) oneFile(ctx context.Context, p Principal, r HistoryRequest, content bool) (_ *FileEntry, err error) {
 	ctx, cancel := s.within(ctx)
 	defer cancel()
-	defer func() { err = s.lateList(ctx, err, 1) }()
+	defer func() { err = s.listBudget(ctx, err, 1) }()
 	q, err := historyQuery(r)
 	if err != nil {
 		return nil, err

@@ -54,8 +54,8 @@ func (r *ItemSummaryRequest) check() (wrong error) {
 	return wrong
 }
 
-// beside returns whose price the own price is.
-func (r *ItemSummaryRequest) beside() string {
+// comparedWith returns whose price the own price is.
+func (r *ItemSummaryRequest) comparedWith() string {
 	switch {
 	case r.CandidatePrice != "":
 		return "candidate"
@@ -238,13 +238,13 @@ func (s *Service) itemSummary(ctx context.Context, seen *sight, r ItemSummaryReq
 	o := itemSumming{s: s, in: in, r: r, reasons: a.may(contracts.ReadOrders), edges: edges, until: max(min(w.To.UnixMilli()+1, now.UnixMilli()), w.From.UnixMilli()), now: now, zone: newZoneFormat(in.zone)}
 	o.Query = ItemSummaryEcho{
 		ItemID: r.ItemID, CapturedFrom: at(w.From), CapturedTo: at(w.To), CurrentFrom: at(now.Add(-currentOffers)), AsOf: at(now),
-		Timezone: in.echo.Timezone, Beside: r.beside(), Pairs: in.size.Pairs,
+		Timezone: in.echo.Timezone, Beside: r.comparedWith(), Pairs: in.size.Pairs,
 	}
 	o.Data = []ItemMarket{}
 	if in.empty || in.size.Pairs == 0 {
 		return &o.ItemSummary, nil
 	}
-	explaining(ctx).gives(int(in.size.Pairs))
+	explaining(ctx).noteLimit(int(in.size.Pairs))
 	records := int(in.size.Pairs) * (len(edges) - 1)
 	giveBack() // callers that wait for room hold none
 	room, err := s.Charge(ctx, latestBytes+pageBlocks+int64(records)*statisticBytes)

@@ -58,16 +58,16 @@ func list[T, K any](ctx context.Context, s *Service, p Principal, l listing[T, K
 	defer cancel()
 	giveBack, err := s.Charge(ctx, listRoom(limit)+l.room)
 	if err != nil {
-		return nil, s.lateList(ctx, err, limit)
+		return nil, s.listBudget(ctx, err, limit)
 	}
 	defer giveBack() // the JSON is charged where it is sent
 	a, err := s.access(ctx, p, l.area)
 	if err != nil {
-		return nil, s.lateList(ctx, err, limit)
+		return nil, s.listBudget(ctx, err, limit)
 	}
 	if l.of != nil {
 		if err := l.of(ctx, a.Visibility); err != nil {
-			return nil, s.lateList(ctx, err, limit)
+			return nil, s.listBudget(ctx, err, limit)
 		}
 	}
 	bound := binding{Account: p.Account, Route: l.route, Query: l.query}
@@ -83,7 +83,7 @@ func list[T, K any](ctx context.Context, s *Service, p Principal, l listing[T, K
 	}
 	found, next, err := l.read(ctx, a.Visibility, after, limit)
 	if err != nil {
-		return nil, s.lateList(ctx, err, limit)
+		return nil, s.listBudget(ctx, err, limit)
 	}
 	if next != nil {
 		if page.Paging.NextCursor, err = s.seal.sealCursor(bound, *next); err != nil {

@@ -145,7 +145,7 @@ func (s *Service) Movers(ctx context.Context, p Principal, r MoversRequest) (*Mo
 		return nil, err
 	}
 	defer giveBack()
-	explaining(ctx).gives(limit)
+	explaining(ctx).noteLimit(limit)
 	all, err := s.movers(ctx, in, r, &page.Query)
 	if err != nil {
 		return nil, s.budgetOf(ctx, err, sinceBounds)

@@ -91,15 +91,15 @@ func (s *Service) Order(ctx context.Context, p Principal, id contracts.OrderID) 
 	defer cancel()
 	a, err := s.access(ctx, p, contracts.ReadOrders)
 	if err != nil {
-		return nil, s.lateList(ctx, err, 1)
+		return nil, s.listBudget(ctx, err, 1)
 	}
 	order, err := s.readOrder(ctx, a.Visibility, id)
 	if err != nil {
-		return nil, s.lateList(ctx, err, 1)
+		return nil, s.listBudget(ctx, err, 1)
 	}
 	one := []Order{{Order: order}}
 	if err := s.enrichOrders(ctx, a.Visibility, one, true, true); err != nil {
-		return nil, s.lateList(ctx, tooBroadAlone(id, err), 1)
+		return nil, s.listBudget(ctx, tooBroadAlone(id, err), 1)
 	}
 	return &one[0], nil
 }

@@ -122,7 +122,7 @@ func (s *Service) Positions(ctx context.Context, p Principal, r PositionsRequest
 	}
 	in.query.Watermark = place.Watermark
 	page := &PositionsPage{Data: []OwnPosition{}, Paging: Paging{Limit: limit}, Query: PositionsEcho{
-		CapturedFrom: *in.echo.CapturedFrom, CapturedTo: *in.echo.CapturedTo, Timezone: in.echo.Timezone, Amount: r.Amount, Offers: r.Offers, Pairs: in.size.Pairs, Beside: r.beside(), UndercutBy: []Undercutter{},
+		CapturedFrom: *in.echo.CapturedFrom, CapturedTo: *in.echo.CapturedTo, Timezone: in.echo.Timezone, Amount: r.Amount, Offers: r.Offers, Pairs: in.size.Pairs, Beside: r.comparedWith(), UndercutBy: []Undercutter{},
 	}}
 	if in.empty {
 		return page, nil
@@ -132,7 +132,7 @@ func (s *Service) Positions(ctx context.Context, p Principal, r PositionsRequest
 		return nil, err
 	}
 	defer giveBack()
-	explaining(ctx).gives(limit)
+	explaining(ctx).noteLimit(limit)
 	all, err := s.positions(ctx, in, r, &page.Query)
 	if err != nil {
 		return nil, s.budgetOf(ctx, err, fixedBounds)
@@ -167,7 +167,7 @@ func (r *PositionsRequest) selected() ResultsRequest {
 	return rows
 }
 
-func (r *PositionsRequest) beside() string {
+func (r *PositionsRequest) comparedWith() string {
 	switch {
 	case r.OwnMerchant != "":
 		return "merchant"
@@ -221,7 +221,7 @@ func (s *Service) positions(ctx context.Context, in *read, r PositionsRequest, e
 		}
 		by[key].offers = append(by[key].offers, o)
 	}
-	if r.beside() == "reference" && len(markets) > 0 {
+	if r.comparedWith() == "reference" && len(markets) > 0 {
 		if err := s.addReferences(ctx, in.vis, markets); err != nil {
 			return nil, err
 		}
@@ -266,7 +266,7 @@ func orNothing(s *string) string {
 
 // own returns the caller's price, and the offers that it is compared with.
 func (m *market) own(r PositionsRequest) (own *offer, others []offer) {
-	if r.beside() == "reference" {
+	if r.comparedWith() == "reference" {
 		if m.customer != nil {
 			own = &offer{price: *m.customer}
 		}

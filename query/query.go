@@ -290,9 +290,9 @@ func (s *Service) within(ctx context.Context) (context.Context, context.CancelFu
 	return context.WithTimeout(admission.WithBudget(ctx, s.cfg.HardBudget), s.cfg.HardBudget)
 }
 
-// lateList is budget for a list, or with limit 1 for one record or file: reads
+// listBudget is budget for a list, or with limit 1 for one record or file: reads
 // without a window to narrow.
-func (s *Service) lateList(ctx context.Context, err error, limit int) error {
+func (s *Service) listBudget(ctx context.Context, err error, limit int) error {
 	late, ok := errors.AsType[*fault.Error](s.budget(ctx, err))
 	switch {
 	case ok && late.Code == CodeQueryTimeout:

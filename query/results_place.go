@@ -30,7 +30,7 @@ func (s *Service) place(ctx context.Context, plan *resultsPlan, v Visibility, ma
 	}
 	in := &read{resultsPlan: plan, vis: v}
 	if in.empty = v.Nothing(); in.empty {
-		s.measured(ctx, in)
+		s.noteRead(ctx, in)
 		return in, nil
 	}
 	if plan.query.Latest != AllRows || explaining(ctx) != nil || plan.mostPairs > 0 || s.cfg.ScanGuardMaxPairs > 0 || s.cfg.ScanGuardMaxHours > 0 {
@@ -39,13 +39,13 @@ func (s *Service) place(ctx context.Context, plan *resultsPlan, v Visibility, ma
 			return nil, err
 		}
 		in.size = size
-		s.measured(ctx, in)
+		s.noteRead(ctx, in)
 		if err := s.guard(plan, size); err != nil {
 			return nil, err
 		}
 	}
 	in.empty = plan.query.nothing(v) // only now: a filter bypasses no refusal
-	s.measured(ctx, in)
+	s.noteRead(ctx, in)
 	return in, nil
 }
 

@@ -182,8 +182,8 @@ func (s *Service) Statistics(ctx context.Context, p Principal, r StatisticsReque
 		q.TrendEdges = trendEdges(place.From, place.To+1)
 	}
 	q.Rows.Window, q.Rows.Watermark = contracts.Window{From: fromMs(place.From), To: fromMs(place.To)}, place.Watermark
-	explaining(ctx).gives(limit)
-	explaining(ctx).further(r.Standing)
+	explaining(ctx).noteLimit(limit)
+	explaining(ctx).noteMoreStatements(r.Standing)
 	found, err := s.store.Statistics(ctx, in.vis, &q)
 	if err != nil {
 		return nil, s.budget(ctx, err)

@@ -59,7 +59,7 @@ func (c *exportCmd) Run(ctx context.Context, std streams, log *slog.Logger) erro
 		fmt.Fprintln(std.err, rowsWritten(n, c.Output))
 	}
 	if err == nil && n == 0 {
-		r.sayWhere(ctx, std, c.params())
+		r.explainNoRows(ctx, std, c.params())
 	}
 	return err
 }

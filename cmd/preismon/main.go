@@ -160,7 +160,7 @@ func run(ctx context.Context, args []string, std streams) int {
 		}
 		return refuse(std, lines, named(kctx.Path))
 	default:
-		fmt.Fprintf(std.err, "preismon: %v\n%s", err, whoIsAway(err))
+		fmt.Fprintf(std.err, "preismon: %v\n%s", err, connectionHint(err))
 		return exitFailed
 	}
 }
@@ -171,9 +171,9 @@ func refuse(std streams, faults []string, command string) int {
 	return exitUsage
 }
 
-// whoIsAway returns a hint for a server that did not answer, if the error does
+// connectionHint returns a hint for a server that did not answer, if the error does
 // not give one itself.
-func whoIsAway(err error) string {
+func connectionHint(err error) string {
 	dial, ok := errors.AsType[*net.OpError](err)
 	if !ok || dial.Op != "dial" || dial.Addr == nil || strings.Contains(err.Error(), "nothing answers") {
 		return ""

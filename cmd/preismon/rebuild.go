@@ -104,7 +104,7 @@ func newRebuilding(dsn contracts.Secret, b *bus, std streams, log *slog.Logger) 
 	}
 	r := &rebuilding{bus: b, std: std, log: log, database: cfg.Database}
 	beside := cfg
-	beside.Database = rebuild.Beside(cfg.Database)
+	beside.Database = rebuild.NewDatabase(cfg.Database)
 	u.Path = "/" + beside.Database
 	r.beside = contracts.Secret(u.String())
 	r.admin, r.old, r.new = clickhouse.Open(cfg, 1), clickhouse.Open(cfg, projectorConnections), clickhouse.Open(beside, projectorConnections)

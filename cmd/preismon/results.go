@@ -118,13 +118,13 @@ func (c *resultsCmd) Run(ctx context.Context, std streams) error {
 	if err := r.write(ctx, client.Results{Params: c.params(), Most: c.Limit}, &count); err != nil || count.n > 0 {
 		return err
 	}
-	r.sayWhere(ctx, std, c.params())
+	r.explainNoRows(ctx, std, c.params())
 	return nil
 }
 
-// sayWhere tells a user who got no rows which window was read, and where rows
+// explainNoRows tells a user who got no rows which window was read, and where rows
 // are. What cannot be found out is left out: the answer has been given.
-func (r *remote) sayWhere(ctx context.Context, std streams, params url.Values) {
+func (r *remote) explainNoRows(ctx context.Context, std streams, params url.Values) {
 	asked, err := r.Covered(ctx, params)
 	if err != nil {
 		return
@@ -179,7 +179,7 @@ func (c *streamCmd) Run(ctx context.Context, std streams) error {
 	if err := r.write(ctx, client.Results{Params: c.params(), Stream: true}, &count); err != nil || count.n > 0 {
 		return err
 	}
-	r.sayWhere(ctx, std, c.params())
+	r.explainNoRows(ctx, std, c.params())
 	return nil
 }
 

@@ -36,11 +36,11 @@ const (
 	pznWrong
 	asinWrong
 	renamed
-	doubts_
+	doubtCount
 )
 
 // Each doubt: the unit in which it is counted, and the sentence.
-var doubtTexts = [doubts_][2]string{
+var doubtTexts = [doubtCount][2]string{
 	zoneAssumed:       {"rows", "time without a zone: the mapping's zone assumed"},
 	dayAssumed:        {"rows", "day without a time: the mapping's time of day assumed"},
 	clockShift:        {"rows", "local time that a change of the clock makes double or missing"},
@@ -88,7 +88,7 @@ func (c *Count) add(line int) {
 
 // tally counts doubts and rejections, and writes the latter.
 type tally struct {
-	doubts   [doubts_]Count
+	doubts   [doubtCount]Count
 	rejected map[string]*Count
 	total    int
 	out      *json.Encoder // nil: counted only

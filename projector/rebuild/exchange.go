@@ -45,7 +45,7 @@ func Exchange(ctx context.Context, conn Conn, database string, tables []string, 
 	}
 	// The new witness must refuse older leaders, too.
 	err = conn.Do(ctx, ch.Query{
-		Body:     "INSERT INTO " + table(Beside(database), witness) + " (partition, fence) SELECT partition, fence FROM " + table(database, witness),
+		Body:     "INSERT INTO " + table(NewDatabase(database), witness) + " (partition, fence) SELECT partition, fence FROM " + table(database, witness),
 		Settings: []ch.Setting{ch.SettingInt("async_insert", 0)},
 	})
 	if err != nil {
@@ -57,7 +57,7 @@ func Exchange(ctx context.Context, conn Conn, database string, tables []string, 
 	if err := swap(ctx, conn, database, []string{witness}); err != nil {
 		return errors.Join(failed, err)
 	}
-	newest, err := newestFence(ctx, conn, Beside(database))
+	newest, err := newestFence(ctx, conn, NewDatabase(database))
 	if err != nil {
 		return errors.Join(failed, fmt.Errorf("whether another projector began to lead meanwhile is not known: %w", err))
 	}
@@ -89,7 +89,7 @@ func takeBack(ctx context.Context, conn Conn, database string, tables []string, 
 
 func swap(ctx context.Context, conn Conn, database string, tables []string) error {
 	for _, t := range tables {
-		if err := conn.Do(ctx, ch.Query{Body: "EXCHANGE TABLES " + table(database, t) + " AND " + table(Beside(database), t)}); err != nil {
+		if err := conn.Do(ctx, ch.Query{Body: "EXCHANGE TABLES " + table(database, t) + " AND " + table(NewDatabase(database), t)}); err != nil {
 			return fmt.Errorf("exchange %s: %w", t, err)
 		}
 	}

@@ -30,14 +30,14 @@ var Tables = []string{
 	"sites", "items", "mandates", "accounts", "orders", "reference_prices", "customer_data", "file_jobs", "file_archives",
 }
 
-// Beside returns the name of the database in which the read model of another is
+// NewDatabase returns the name of the database in which the read model of another is
 // rebuilt.
-func Beside(database string) string { return database + "_rebuild" }
+func NewDatabase(database string) string { return database + "_rebuild" }
 
 // Drop drops the database of the rebuild, if there is one. Reads under way on
 // its tables finish.
 func Drop(ctx context.Context, conn Conn, database string) error {
-	return conn.Do(ctx, ch.Query{Body: "DROP DATABASE IF EXISTS " + name(Beside(database))})
+	return conn.Do(ctx, ch.Query{Body: "DROP DATABASE IF EXISTS " + name(NewDatabase(database))})
 }
 
 // ErrNotWhole means that the streams do not hold everything that the tables do.
@@ -85,7 +85,7 @@ func versions(database string) string {
 // at least as far in both streams, and their scopes in force have the same
 // pairs. Nothing may write to either. reason explains why not.
 func Ready(ctx context.Context, conn Conn, database string) (ok bool, reason string, err error) {
-	beside := Beside(database)
+	beside := NewDatabase(database)
 	for _, q := range []struct{ reason, sql string }{
 		{"they do not reach as far", `SELECT count() AS n FROM (SELECT stream, max((epoch, seq)) AS place FROM ` + table(database, "checkpoints") + ` WHERE stream NOT IN ('IN_FORCE', 'GENERATION') GROUP BY stream) AS o
 			LEFT JOIN (SELECT stream, max((epoch, seq)) AS place FROM ` + table(beside, "checkpoints") + ` WHERE stream NOT IN ('IN_FORCE', 'GENERATION') GROUP BY stream) AS n ON o.stream = n.stream
@@ -119,7 +119,7 @@ func floor(database string) string {
 // which are empty.
 func KeepFloor(ctx context.Context, conn Conn, database string) error {
 	err := conn.Do(ctx, ch.Query{
-		Body: "INSERT INTO " + table(Beside(database), "checkpoints") + " (stream, partition, partitions, epoch, seq, floor) SELECT stream, partition, partitions, 0, 0, floor FROM " +
+		Body: "INSERT INTO " + table(NewDatabase(database), "checkpoints") + " (stream, partition, partitions, epoch, seq, floor) SELECT stream, partition, partitions, 0, 0, floor FROM " +
 			table(database, "checkpoints") + " FINAL WHERE stream = 'OBSERVATIONS' AND floor > 0",
 		Settings: []ch.Setting{ch.SettingInt("async_insert", 0)},
 	})

@@ -50,8 +50,8 @@ func KeepAccounts(ctx context.Context, conn Conn, database string) error {
 // partitioning: the other may have none, if an earlier version created it.
 func share(ctx context.Context, conn Conn, database, t string) error {
 	for _, sql := range []string{
-		"CREATE OR REPLACE TABLE " + table(Beside(database), t) + " AS " + table(database, t),
-		"ALTER TABLE " + table(Beside(database), t) + " ATTACH PARTITION ALL FROM " + table(database, t),
+		"CREATE OR REPLACE TABLE " + table(NewDatabase(database), t) + " AS " + table(database, t),
+		"ALTER TABLE " + table(NewDatabase(database), t) + " ATTACH PARTITION ALL FROM " + table(database, t),
 	} {
 		if err := conn.Do(ctx, ch.Query{Body: sql}); err != nil {
 			return fmt.Errorf("share %s: %w", t, err)
@@ -71,11 +71,11 @@ const fillRows = 1_000_000
 // into the rebuilt latest_observations, in slices of items. It passes progress
 // the fraction that is done, from 0 to 1.
 func FillLatest(ctx context.Context, conn Conn, database string, progress func(done float64)) error {
-	parts, err := itemSlices(ctx, conn, table(Beside(database), "observations"))
+	parts, err := itemSlices(ctx, conn, table(NewDatabase(database), "observations"))
 	if err != nil {
 		return err
 	}
-	fill := strings.ReplaceAll(fillLatest, "{database}", name(Beside(database)))
+	fill := strings.ReplaceAll(fillLatest, "{database}", name(NewDatabase(database)))
 	for i, s := range parts {
 		err := conn.Do(ctx, ch.Query{
 			Body: fill, Parameters: ch.Parameters(map[string]any{"first": s.first, "last": s.last}),

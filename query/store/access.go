@@ -59,7 +59,7 @@ func (s *Store) Access(ctx context.Context, account contracts.AccountID) (*query
 // when it was last read; 0: not known.
 func (s *Store) access(ctx context.Context, account contracts.AccountID, last contracts.MandateID) (none query.Access, err error) {
 	for {
-		st, err := s.states.ask(ctx, who{account, last})
+		st, err := s.states.ask(ctx, accountKey{account, last})
 		if err != nil {
 			return none, err
 		}

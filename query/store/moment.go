@@ -143,7 +143,7 @@ func (n shards) moment(all []checkpoint) (m moment, err error) {
 			continue
 		}
 		if c.stream == "OBSERVATIONS" {
-			if err := n.are(c.of); err != nil {
+			if err := n.checkPartitions(c.of); err != nil {
 				return m, err
 			}
 			m.floor = max(m.floor, c.floor)

@@ -117,8 +117,8 @@ func (p *pieces) next(ctx context.Context) (_ piece, ok bool, err error) {
 	return piece{query: q, options: readOptions{unsorted: true}, cut: c, rows: int(c.rows), perRow: p.perRow}, true, nil
 }
 
-// was updates the plan from a piece that was read.
-func (p *pieces) was(sl *slice) {
+// observe updates the plan from a piece that observe read.
+func (p *pieces) observe(sl *slice) {
 	b, of := &sl.block, &sl.piece
 	if b.Len > 0 && b.Len >= of.rows/2 {
 		p.perRow = max(1, sl.bytes()/int64(b.Len))

@@ -29,9 +29,9 @@ func (n shards) All(table string) string {
 // numbers its own versions in steps of the number of partitions.
 func (n shards) of(version uint64) uint16 { return uint16(version % uint64(max(1, n))) }
 
-// are refuses a number of partitions other than the one this node was
+// checkPartitions refuses a number of partitions other than the one this node was
 // configured with: it would return a part as if it were the whole.
-func (n shards) are(partitions uint32) error {
+func (n shards) checkPartitions(partitions uint32) error {
 	if partitions == uint32(max(1, n)) {
 		return nil
 	}

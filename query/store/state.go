@@ -11,9 +11,9 @@ import (
 	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
 )
 
-// who identifies whose state is read: an account, and the mandate that it
+// accountKey identifies whose state is read: an account, and the mandate that it
 // probably belongs to; 0: not known.
-type who struct {
+type accountKey struct {
 	account contracts.AccountID
 	mandate contracts.MandateID
 }
@@ -59,7 +59,7 @@ func scanState(r driver.Rows) (row stateRow, err error) {
 }
 
 // readState reads what is in force now.
-func (s *Store) readState(ctx context.Context, of []who) (*state, error) {
+func (s *Store) readState(ctx context.Context, of []accountKey) (*state, error) {
 	ctx, cancel := context.WithTimeout(ctx, sharedTimeout)
 	defer cancel()
 	accounts, mandates := map[contracts.AccountID]struct{}{}, map[contracts.MandateID]struct{}{}

@@ -93,7 +93,7 @@ type Store struct {
 	moments    shared[struct{}, moment]
 	written    func(context.Context) *event.Written
 	last       atomic.Pointer[lastMoment] // nil: none
-	states     shared[who, *state]
+	states     shared[accountKey, *state]
 	feeds      feeds
 	newest     newestMoment
 	pairCounts *cache.Cache[question, pairCounts]

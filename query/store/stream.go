@@ -47,7 +47,7 @@ func (s *Store) stream(ctx context.Context, from *pieces, each func(*query.Block
 			if now.err != nil {
 				return now.err
 			}
-			from.was(now)
+			from.observe(now)
 			if next, err = s.ahead(ctx, from); err != nil {
 				return err
 			}
