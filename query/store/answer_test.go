@@ -123,6 +123,10 @@ func TestSummariesTellTheRows(t *testing.T) {
 				from, to = math.MinInt64, math.MaxInt64
 			}
 		}
+		if rapid.IntRange(0, 5).Draw(rt, "boxed") == 0 { // so that there are buy boxes
+			account, from, to = accountWhole, w.now.Add(-168*time.Hour).UnixMilli(), w.now.UnixMilli()
+			r = query.ResultsRequest{Site: "market.example", CapturedFrom: w.now.Add(-168 * time.Hour).Format(time.RFC3339), CapturedTo: w.now.Format(time.RFC3339), Limit: ptr(1000)}
+		}
 		for page := 0; page < 4; page++ {
 			plain, err := w.service.Results(t.Context(), query.Principal{Account: account}, r)
 			if err != nil {
