@@ -394,6 +394,12 @@ func (o *itemSumming) date(st Statistic) string {
 	return fromMs(o.edges[st.Bucket-1]).In(o.in.zone).Format(time.DateOnly)
 }
 
+// bound reports whether a day begins where the window ends: who asks up to a
+// midnight means the days before it.
+func (o *itemSumming) bound(begins int64) bool {
+	return begins == o.in.query.Window.To.UnixMilli() && begins != o.edges[0]
+}
+
 func (o *itemSumming) site(key contracts.SiteKey) ItemSite {
 	site := ItemSite{Site: key, CoverageState: "NO_RESULT", Days: []ItemDay{}}
 	if newest, ok := o.newest[key]; ok {
@@ -401,7 +407,7 @@ func (o *itemSumming) site(key contracts.SiteKey) ItemSite {
 		site.AccessRestricted = o.reasons && newest.state == contracts.AccessRestricted
 	}
 	for _, begins := range o.edges[:len(o.edges)-1] {
-		if begins < o.until {
+		if begins < o.until && !o.bound(begins) {
 			site.DayCounts.NotObserved++
 		}
 	}
@@ -410,6 +416,9 @@ func (o *itemSumming) site(key contracts.SiteKey) ItemSite {
 			continue
 		}
 		site.Observations = site.Observations.plus(st)
+		if o.bound(o.edges[st.Bucket-1]) {
+			continue
+		}
 		state := dayUnknown
 		switch {
 		case st.OutMs > 0 && st.InMs > 0:

@@ -72,6 +72,23 @@ func TestItemSummary(t *testing.T) {
 	}
 }
 
+// TestItemSummaryEndsAtMidnight: the midnight that ends a window is no day of it,
+// although a capture at that instant is one of its captures.
+func TestItemSummaryEndsAtMidnight(t *testing.T) {
+	w := newWorld(t, 205, 0)
+	midnight := w.now.Truncate(24 * time.Hour)
+	w.capture(1, "alpha.example", w.now.Sub(midnight.Add(-time.Hour)), contracts.PriceObserved, "100 EUR")
+	w.capture(1, "alpha.example", w.now.Sub(midnight), contracts.PriceObserved, "90 EUR")
+	got, err := w.service.ItemSummary(t.Context(), query.Principal{Account: accountWhole}, query.ItemSummaryRequest{
+		ItemID: 1, Site: "alpha.example", CapturedFrom: midnight.Add(-7 * 24 * time.Hour).Format(time.RFC3339), CapturedTo: midnight.Format(time.RFC3339),
+	})
+	must(t, err)
+	site := got.Data[0].Sites[0]
+	if n := site.DayCounts; n.InStock != 1 || n.NotObserved != 6 || len(site.Days) != 1 || site.Observations.Priced != 2 || got.Data[0].Low.Price != "0.90" {
+		t.Errorf("%+v, %d days, %+v, low %v", n, len(site.Days), site.Observations, got.Data[0].Low)
+	}
+}
+
 // TestItemSummaryWithoutOrders: only an account that may read orders learns why
 // nothing is known.
 func TestItemSummaryWithoutOrders(t *testing.T) {

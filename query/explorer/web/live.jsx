@@ -9,7 +9,7 @@ import { show } from './zone.js';
 
 const followed = ['overview', 'history', 'latest', 'sites'];
 const least = 15e3; // ms between two readings of a view
-const unnoticed = 5e3; // ms from the beginning of a reading to the token of the feed, in which nothing is looked for
+const unnoticed = 15e3; // ms from the beginning of a reading to the token of the feed, in which nothing is looked for
 const patience = 15e3; // ms until a feed that failed is asked again
 
 let readAt; // when what is on show was read

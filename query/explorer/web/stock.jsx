@@ -17,7 +17,7 @@ const counts = { out: 'outOfStock', part: 'partlyInStock', in: 'inStock', restri
  */
 export function Stock({ sites, unmonitored, window: { from, to, zone }, asOf, product, siteName }) {
   if (!sites.length && !unmonitored.length) return null;
-  const days = from < asOf ? daysOf({ from, to: Math.min(to + 1, asOf), zone }) : [];
+  const days = from < asOf ? daysOf({ from, to: Math.min(to, asOf), zone }) : [];
   const count = (state) => ({ title: t.stockDays[state], number: true, text: (l) => (l.days ? number(l.dayCounts[counts[state]]) : '') });
   return <>
     <h2>{t.stock}</h2>
