@@ -408,8 +408,9 @@ async function round(turn, lang, scheme, width, keys) {
   await page.context().close();
 }
 
-// A task is done in one turn, on a wide page and on a narrow one; with plan.all in
-// all turns. Language, colours, width and mouse or keyboard vary between rounds.
+// The rounds cover each pair of values of language, colours, width and mouse or
+// keyboard. A task is done in one turn, on a wide page and on a narrow one; with
+// plan.all in all turns.
 const turns = [
   [['en-GB', 'light', 1440], ['de-DE', 'dark', 390]],
   [['de-DE', 'dark', 1440], ['en-GB', 'light', 390]],
