@@ -1,8 +1,8 @@
-// A button for what takes a while and may fail.
+// A button for an action that takes a while and may fail.
 import * as api from './api.js';
 import { Component, h } from './preact.js';
 
-/** Act does what it is for when it is pressed, and cannot be pressed until that is done. Failed gets what went wrong in words, and nothing when it begins. */
+/** Act calls act when it is pressed, and is disabled until that is done. It calls failed with the error as text, and with '' when it begins. */
 export class Act extends Component {
   press = async ({ currentTarget: button }) => {
     const { act, failed } = this.props;
@@ -13,7 +13,7 @@ export class Act extends Component {
     } catch (e) {
       failed(api.said(e));
     }
-    this.setState({ busy: false }, () => { if (document.activeElement === document.body) button.focus(); }); // lost by disabling
+    this.setState({ busy: false }, () => { if (document.activeElement === document.body) button.focus(); }); // disabling the button lost the focus
   };
 
   render({ act, failed, ...rest }, { busy }) {
@@ -21,7 +21,7 @@ export class Act extends Component {
   }
 }
 
-/** Acts says what went wrong with the last of some buttons: its child is a function of what they tell as failed, and of what shows it. */
+/** Acts shows the last error of a group of buttons: its child is a function of their failed callback and of the element that shows the error. */
 export class Acts extends Component {
   failed = (error) => this.setState({ error });
 

@@ -1,9 +1,9 @@
 // Amounts as people write them.
 
 /**
- * amountOf reads an amount above zero: 1.234,50 and 1,234.50 and 1234.5. The
- * last of two separators parts the decimals; one alone that could be either
- * (1.234) is what the language of the page says. NaN: it is no amount.
+ * amountOf parses an amount above zero: 1.234,50 and 1,234.50 and 1234.5. Of two
+ * separators the last one is the decimal separator; a single one that could be
+ * either (1.234) is read as in the language of the page. NaN: not an amount.
  */
 export function amountOf(text, language) {
   const s = text.trim().replace(/[\s\u00a0\u202f'’]/g, '').replace(/^[€$£]|[€$£]$/g, '');
@@ -20,5 +20,5 @@ export function amountOf(text, language) {
   return above(`${whole.replaceAll(other, '')}.${decimals}`);
 }
 
-// The service takes four decimals.
+// The service accepts at most four decimals.
 const above = (s) => (Number(s) > 0 && /^\d{1,15}(\.\d{1,4})?$/.test(Number(s)) ? Number(s) : NaN);

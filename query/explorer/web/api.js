@@ -1,4 +1,4 @@
-// The public API, as the page uses it. The token lives in this tab only.
+// The public API, as the page uses it. The token is kept in this tab only.
 import { t } from './texts.js';
 
 const base = new URL('../', import.meta.url); // the address of the service
@@ -6,7 +6,7 @@ const kept = 'preismon.token';
 let token = sessionStorage.getItem(kept);
 let onLost = () => {};
 
-/** serviceURL gives the absolute address of a path with its parameters; empty ones are left out. */
+/** serviceURL returns the absolute address of a path with its parameters; empty ones are left out. */
 export function serviceURL(path, params = {}) {
   const url = new URL(path, base);
   for (const [name, value] of Object.entries(params)) {
@@ -15,7 +15,7 @@ export function serviceURL(path, params = {}) {
   return url;
 }
 
-/** Problem is an answer that refuses (RFC 9457). */
+/** Problem is an error answer of the service (RFC 9457). */
 export class Problem extends Error {
   constructor(status, body, retryAfter) {
     super(body?.detail ?? body?.title ?? `HTTP ${status}`);
@@ -25,7 +25,7 @@ export class Problem extends Error {
   }
 }
 
-const patience = 5; // s that a read waits by itself where the service is busy
+const patience = 5; // s that a read waits at most before it retries by itself when the service is busy
 
 async function ask(path, params, options = {}) {
   for (let tries = 0; ; tries++) {
@@ -44,7 +44,7 @@ async function ask(path, params, options = {}) {
   }
 }
 
-/** pause waits, unless it is given up. */
+/** pause waits; it rejects when the signal aborts. */
 const pause = (ms, signal) => new Promise((ok, no) => {
   signal?.throwIfAborted();
   signal?.addEventListener('abort', () => no(signal.reason), { once: true });
@@ -56,7 +56,7 @@ function forget() {
   sessionStorage.removeItem(kept);
 }
 
-/** whenLost is called when the service no longer takes the token. */
+/** whenLost sets the function to call when the service no longer accepts the token. */
 export function whenLost(f) { onLost = f; }
 
 export function loggedIn() { return token !== null; }
@@ -66,7 +66,7 @@ export async function login(loginIdentifier, password) {
   sessionStorage.setItem(kept, token);
 }
 
-/** logout revokes the token. The tab forgets it whatever the service says. */
+/** logout revokes the token. The tab forgets it even if the service fails. */
 export async function logout() {
   try {
     await ask('v1/auth/logout', {}, { method: 'POST' });
@@ -80,17 +80,17 @@ export async function page(path, params, signal) {
   return (await ask(path, params, { signal })).json();
 }
 
-/** sent reads the JSON answer to a body. */
+/** sent posts a JSON body and reads the JSON answer. */
 async function sent(path, body, signal) {
   return (await ask(path, {}, { method: 'POST', headers: { 'Content-Type': 'application/json' }, body: JSON.stringify(body), signal })).json();
 }
 
-/** file reads the content of a file, whole; accept names its form, where there are several. */
+/** file reads the complete content of a file; accept names its format where there are several. */
 export async function file(path, params, accept) {
   return (await ask(path, params, accept && { headers: { Accept: accept } })).blob();
 }
 
-/** all reads a list page by page, to its end or until there are `most` records. */
+/** all reads a list page by page, to its end or until there are at least `most` records. */
 export async function all(path, params, most, signal) {
   const data = [];
   let cursor;
@@ -103,9 +103,10 @@ export async function all(path, params, most, signal) {
 }
 
 /**
- * stream reads NDJSON while it arrives. Each piece that arrives gives one call
- * onLines(lines, bytes), with whole lines only. It returns when the stream is
- * complete; a stream that breaks throws, for the service breaks the transfer.
+ * stream reads NDJSON while it arrives. It calls onLines(lines, bytes) for each
+ * chunk that completes a line, with complete lines only; bytes is the total so
+ * far. It returns when the stream is complete, and throws when the stream breaks,
+ * since the service then breaks the transfer.
  */
 export async function stream(path, params, signal, onLines) {
   const answer = await ask(path, params, { signal, headers: { Accept: 'application/x-ndjson' } });
@@ -123,7 +124,7 @@ export async function stream(path, params, signal, onLines) {
   if (rest !== '') throw new Error('the last line is not whole');
 }
 
-/** said is what went wrong, in words for people. */
+/** said returns an error as text for people. */
 export function said(e) {
   if (!(e instanceof Problem)) return e instanceof TypeError ? t.unreachable : e.message;
   return e.message + (e.retryAfter ? ` ${t.tryAgain(e.retryAfter)}` : '');

@@ -1,4 +1,4 @@
-// What is asked for. The address of the page says it, and the fields of the form show it.
+// What the page requests. The address of the page records it, and the fields of the form show it.
 import { amountOf } from './amount.js';
 import { by } from './dom.js';
 import { language, numberFormat, t } from './texts.js';
@@ -6,22 +6,22 @@ import { instant, known, local } from './zone.js';
 
 export const views = ['overview', 'assortment', 'history', 'latest', 'sites', 'orders', 'stream'];
 
-const filters = { assortment: 'filter', sites: 'sites-filter', orders: 'orders-filter' }; // their fields, by view
+const filters = { assortment: 'filter', sites: 'sites-filter', orders: 'orders-filter' }; // ids of the filter fields, by view
 export const mostItems = 8;
 
-/** mostEverything is how long a window of all that is seen may be, in ms. */
+/** mostEverything is the maximum length of a window over the whole scope, in ms. */
 export const mostEverything = 168 * 3600e3;
 
-/** narrowings are what else an address can ask of each view, by the names of the API. */
+/** narrowings are the additional parameters that an address can have for each view, by their names in the API. */
 const narrowings = { overview: ['since', 'ownMerchant'], assortment: ['orderId'], history: ['orderId', 'merchant', 'ownMerchant'], latest: ['orderId', 'merchant'], sites: ['orderId'] };
 const forms = { since: /^[\w:.+-]{1,64}$/, orderId: /^[1-9][0-9]*$/, merchant: /^.{1,256}$/, ownMerchant: /^.{1,256}$/ };
 
-/** asked has the window as hours up to now, or as from and to in ms; narrowed has narrowings by name; zoom is the part of a history on show, from and to in s. */
+/** asked has the window as hours up to now, or as from and to in ms; narrowed has narrowings by name; zoom is the visible part of a history, from and to in s. */
 export const asked = { site: '', items: [], order: '', narrowed: {}, view: 'overview', window: { hours: 168 }, zoom: undefined };
 
 const defaultSort = { latest: { column: 'total', up: true }, assortment: { column: 'product', up: true }, sites: { column: 'late', up: false }, orders: { column: 'name', up: true } };
 
-/** sortedOf has the order of the tables that can be sorted, by view. */
+/** sortedOf has the sort order of the sortable tables, by view. */
 export const sortedOf = structuredClone(defaultSort);
 
 export function windowAddress() {
@@ -29,7 +29,7 @@ export function windowAddress() {
   return w.hours ? { last: `${w.hours}h` } : { from: new Date(w.from).toISOString(), to: new Date(w.to).toISOString() };
 }
 
-/** narrowed gives those narrowings that are asked for of the view. */
+/** narrowed returns the narrowings that are set and apply to the current view. */
 export const narrowed = () => Object.fromEntries((narrowings[asked.view] ?? []).filter((name) => asked.narrowed[name]).map((name) => [name, asked.narrowed[name]]));
 
 function address() {
@@ -45,16 +45,16 @@ function address() {
   return `#${p}`;
 }
 
-/** plain is an own price as a number of JSON, in any language; what is none stays as it is. */
+/** plain returns an own price as a JSON number, whatever the language; text that is no amount is only trimmed. */
 export const plain = (text) => (Number.isNaN(amountOf(text, language)) ? text.trim() : String(amountOf(text, language)));
 
-/** written is a plain number as the page writes it. */
+/** written returns a plain number as the page writes it. */
 export const written = (text) => (text.trim() && Number(text) > 0 ? numberFormat({ minimumFractionDigits: 2, maximumFractionDigits: 20 }).format(Number(text)) : text);
 
-let recalled = false; // what is asked is what the address said, in whatever form
-let current = location.hash; // the address that was read or written last
+let recalled = false; // the state comes from the address, in whatever form that was
+let current = location.hash; // the address that was last read or written
 
-/** remember writes the address; what was asked before is one step back. An address that nobody has read yet, of a link just followed, stays. */
+/** remember writes the address; the previous state is one step back. It leaves an address alone that recall has not read yet, as after a click on a link. */
 export function remember() {
   if (location.hash !== current) return;
   const to = address();
@@ -66,7 +66,7 @@ export function remember() {
 export function recall() {
   current = location.hash;
   const p = new URLSearchParams(current.slice(1));
-  // commands to be copied have it: what is no key is none
+  // it goes into commands to copy: anything that is not a key is dropped
   asked.site = /^[\w.-]*$/.exec(p.get('site') ?? '')?.[0] ?? '';
   asked.items = (p.get('items') ?? '').split(',').filter((id) => /^[1-9][0-9]*$/.test(id)).slice(0, mostItems);
   asked.order = /^[1-9][0-9]*$/.exec(p.get('order') ?? '')?.[0] ?? '';
@@ -88,16 +88,16 @@ export function recall() {
   recalled = true;
 }
 
-/** hoursOf reads a length like 36h or 7d; 0: it is none. */
+/** hoursOf parses a duration like 36h or 7d; 0: not a duration. */
 function hoursOf(text) {
   const [, n, unit] = /^(\d{1,5})([hd])$/.exec(text ?? '') ?? [];
   return n ? n * (unit === 'd' ? 24 : 1) : 0;
 }
 
-/** lastOf is how many hours up to now an address asks for: last=7d, or from=now-7d without an end of its own; 0: it has another window. */
+/** lastOf returns how many hours up to now an address requests: last=7d, or from=now-7d with no end or with to=now; 0: it has another window. */
 const lastOf = (p) => hoursOf(p.get('last')) || ((p.get('to') ?? 'now') === 'now' ? hoursOf(/^now-(.+)$/.exec(p.get('from') ?? '')?.[1]) : 0);
 
-/** timeOf reads an instant, a local time of the zone, or a time before now like now-7d; NaN: none of them. */
+/** timeOf parses an instant, a local time in the zone, now, or a time before it like now-7d; NaN: none of them. */
 function timeOf(text) {
   const ago = /^now(?:-(.+))?$/.exec(text);
   if (ago) return ago[1] && !hoursOf(ago[1]) ? NaN : Date.now() - hoursOf(ago[1]) * 3600e3;
@@ -110,27 +110,27 @@ export const zoned = () => (known(by('zone').value) ? by('zone').value : 'UTC');
 
 const ends = () => (asked.window.hours ? { from: Date.now() - asked.window.hours * 3600e3, to: Date.now() + 60e3 } : asked.window);
 
-/** showWindow writes the window in the zone: another zone moves no instant. */
+/** showWindow writes the window as local times of the zone; changing the zone moves no instant. */
 export function showWindow() {
   const w = ends();
   for (const end of ['from', 'to']) by(end).value = local(w[end], zoned()).slice(0, 16);
   for (const b of by('presets').children) b.setAttribute('aria-pressed', String(Number(b.dataset.hours) === asked.window.hours));
 }
 
-/** ask takes another window. */
+/** ask sets the window, and clears the zoom. */
 export function ask(window) {
   Object.assign(asked, { window, zoom: undefined });
   showWindow();
 }
 
-/** typed takes the window from its fields, if both are there. */
+/** typed sets the window from its fields, if both are filled in, and reports whether they are. */
 export function typed() {
   if (!by('from').value || !by('to').value) return false;
   ask({ from: instant(by('from').value, zoned()), to: instant(by('to').value, zoned()) });
   return true;
 }
 
-/** timeWindow gives the window asked for, in ms, or says what is wrong with it. */
+/** timeWindow returns the requested window, in ms, or its fault as text. */
 export function timeWindow() {
   const zone = by('zone').value;
   const good = known(zone);
@@ -142,5 +142,5 @@ export function timeWindow() {
 
 export const windowParams = (w) => ({ capturedFrom: new Date(w.from).toISOString(), capturedTo: new Date(w.to).toISOString(), timezone: w.zone });
 
-/** linkTo is the address of a view of this page, with the zone as it is. */
+/** linkTo returns the address of a view of this page, with the current zone. */
 export const linkTo = (params) => `#${new URLSearchParams({ ...params, zone: by('zone').value })}`;

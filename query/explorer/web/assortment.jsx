@@ -1,5 +1,5 @@
-// Everything that is seen, a line for each product and currency, added up by
-// the service over the window.
+// The whole scope, one line for each product and currency, aggregated by the
+// service over the window.
 import * as api from './api.js';
 import { asked, linkTo, mostEverything, narrowed, sortedOf, timeWindow, windowAddress, windowParams } from './asked.js';
 import { itemName, listsRead, siteName } from './catalogue.js';
@@ -10,13 +10,13 @@ import { Sparkline } from './sparkline.jsx';
 import { inOrder, Table } from './table.jsx';
 import { money, number, percent, t } from './texts.js';
 
-const mostProducts = 5000; // that are read
-const mostLines = 300; // shown at once; the file has all that were read
+const mostProducts = 5000; // read at most
+const mostLines = 300; // shown at most; the file has all that were read
 
-let lines = []; // on show, before they are filtered
+let lines = []; // as read, before the filter
 let more = false;
 
-/** readAssortment reads the view: of one site, or of all that is seen. */
+/** readAssortment reads the view: of one site, or of the whole scope. */
 export async function readAssortment(signal) {
   const w = timeWindow();
   forgetAssortment();
@@ -40,7 +40,7 @@ export function forgetAssortment() {
   clear('products', 'assortment-files');
 }
 
-/** linesOf gives a line for each product and currency; a product without a price has one. A trend is of the window. */
+/** linesOf returns one line for each product and currency; a product without a price has one line. A trend covers the window. */
 function linesOf(records, w) {
   return records.flatMap((r) => (r.prices.length ? r.prices : [{}]).map((p) => ({
     itemId: r.itemId, name: itemName(r.itemId), sites: r.pairs, shareInStock: r.shareInStock, changes: r.changes, buyBox: r.buyBox[0],
@@ -49,7 +49,7 @@ function linesOf(records, w) {
   })));
 }
 
-/** matching are the lines that have all words of a text in their name, or its id. */
+/** matching returns the lines where each word of a text is in the name or is the id. */
 function matching(text) {
   const words = text.trim().toLowerCase().split(/\s+/).filter(Boolean);
   return lines.filter((l) => words.every((w) => l.name.toLowerCase().includes(w) || l.itemId === w));
@@ -57,7 +57,7 @@ function matching(text) {
 
 const lineId = (l) => `${l.itemId} ${l.currencyCode}`;
 
-/** columns are those of the table; the file has their values. */
+/** columns returns the columns of the table. */
 const columns = () => {
   const price = (name, title) => ({ name, title, number: true, text: (l) => money(l[name], l.currencyCode), value: (l) => l[name], group: (l) => l.currencyCode });
   return [
@@ -74,16 +74,16 @@ const columns = () => {
   ];
 };
 
-/** Cheapest is the cheapest current offer, or why there is none. */
+/** Cheapest shows the cheapest current offer, or why there is none. */
 function Cheapest({ cheapest, currencyCode }) {
   if (!cheapest) return <em>{currencyCode ? t.noOffer : t.noPriceSeen}</em>;
   return <span title={[siteName(cheapest.site), cheapest.merchant].filter(Boolean).join(', ')}>{money(cheapest.price, currencyCode)}</span>;
 }
 
-/** riseOf is by how much the last price of a trend is above its first; null: it has none. */
+/** riseOf returns by what fraction the last price of a trend is above its first; null: it has no price. */
 const riseOf = (trend) => (trend.length && trend[0].median ? trend.at(-1).median / trend[0].median - 1 : null);
 
-/** showAssortment shows the lines that the filter leaves, says how many they are, and gives them. */
+/** showAssortment shows the filtered lines and how many they are, and returns them. */
 export function showAssortment() {
   const shown = matching(by('filter').value);
   by('assortment-status').textContent = [
@@ -94,7 +94,7 @@ export function showAssortment() {
   return shown;
 }
 
-/** assortmentFile is what the filter leaves, in its order. */
+/** assortmentFile has the filtered lines, in the order of the table. */
 const assortmentFile = () => ({
   name: 'assortment', rows: inOrder(columns(), showAssortment(), sortedOf.assortment),
   columns: [

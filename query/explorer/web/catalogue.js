@@ -1,11 +1,11 @@
 // The sites and products that the caller sees, as far as the page has read them.
 import * as api from './api.js';
 
-/** catalogue has products in the order in which they were read; more: there are others. */
+/** catalogue has products in the order in which they were read; more: the service has others. */
 export const catalogue = { sites: [], items: [], more: false };
 
-const nameOf = new Map(); // of products, also of those that are not listed
-const listed = new Set(); // ids of the products that are
+const nameOf = new Map(); // of products, including those that are not in the list
+const listed = new Set(); // ids of the products in the list
 
 export const siteName = (key) => catalogue.sites.find((s) => s.site === key)?.name ?? key;
 
@@ -19,17 +19,17 @@ function add(items) {
   }
 }
 
-/** named makes the names of products known, of at most so many that are not. */
+/** named reads the names of those products whose names are not yet known, at most `most` of them. */
 export async function named(ids, most = Infinity) {
   await Promise.all([...new Set(ids)].filter((id) => !nameOf.has(id)).slice(0, most).map(async (itemId) => add((await api.page('v1/items', { itemId })).data)));
 }
 
-/** learn keeps the names of products that another answer told. */
+/** learn keeps the names of products from another answer. */
 export function learn(products) {
   for (const { itemId, name } of products) if (!nameOf.has(itemId)) nameOf.set(itemId, name ?? itemId);
 }
 
-let reader = 0; // who logged in last: what was asked for before is not theirs
+let reader = 0; // counts logins: answers to requests of an earlier one are dropped
 let reading = Promise.resolve(); // of the lists
 let sitesReading = Promise.resolve();
 
@@ -43,16 +43,16 @@ export function readCatalogue() {
     catalogue.more = more;
     add(data);
   })]);
-  sitesReading.catch(() => {}); // who waits for it, or for all, is told
+  sitesReading.catch(() => {}); // a caller that waits for it, or for both lists, gets the error
   reading.catch(() => {});
   return reading;
 }
 
-/** sitesRead waits until the names of sites are known, listsRead until those of the first products are, too. */
+/** sitesRead waits until the names of sites are known, listsRead until those of the first products are known as well. */
 export const sitesRead = () => sitesReading;
 export const listsRead = () => reading;
 
-/** forget is for the next who logs in. */
+/** forget clears the catalogue for the next login. */
 export function forget() {
   reader++;
   Object.assign(catalogue, { sites: [], items: [], more: false });
@@ -60,7 +60,7 @@ export function forget() {
   listed.clear();
 }
 
-/** lookUp asks the service for a product by its codes, and tells whether there is one. */
+/** lookUp requests a product by EAN, PZN or itemId, and reports whether there is one; an error counts as none. */
 export async function lookUp(text) {
   const params = /^\d{8,14}$/.test(text) ? [{ ean: text }, { pzn: text }, { itemId: text }] : /^\d{1,20}$/.test(text) ? [{ itemId: text }, { pzn: text }] : [];
   for (const p of params) {
@@ -71,7 +71,7 @@ export async function lookUp(text) {
   return false;
 }
 
-/** matching are the products that have all words of a text in their names or codes. */
+/** matching returns the products whose names and codes contain all words of a text. */
 export function matching(text) {
   const words = text.trim().toLowerCase().split(/\s+/).filter(Boolean);
   return catalogue.items.filter((i) => {

@@ -1,5 +1,5 @@
-// The chart of a history: steps of prices by uPlot, and below it a lane for
-// each pair of product and site with its outcomes.
+// The chart of a history: stepped price lines by uPlot, and below them a lane
+// for each pair of product and site with its outcomes.
 import { fillSpan, marks, steppedPath } from './ink.js';
 import { align, offerAt, seenAt, spans, steps, withoutPrice } from './series.js';
 import { language, money, t } from './texts.js';
@@ -9,14 +9,14 @@ export const mostLines = 16;
 const laneHeight = 34;
 const dashes = [[], [8, 4], [2, 3], [10, 3, 2, 3]];
 
-let library; // uPlot, false when it is missing; undefined: it is not there yet
+let library; // uPlot; false: it is missing; undefined: not loaded yet
 
-/** charts tells whether charts can be drawn now. */
+/** charts reports whether charts can be drawn now. */
 export const charts = () => Boolean(library);
 
 let loading;
 
-/** load fetches uPlot, once, and tells whether charts can be drawn. */
+/** load fetches uPlot, one time only, and reports whether charts can be drawn. */
 export const load = () => (loading ??= fetched());
 
 async function fetched() {
@@ -25,14 +25,14 @@ async function fetched() {
       document.head.append(Object.assign(document.createElement(name), attributes, { onload, onerror }));
     });
     await Promise.all([head('script', { src: 'uPlot.iife.min.js' }), head('link', { rel: 'stylesheet', href: 'uPlot.min.css' })]);
-    library = globalThis.uPlot; // it is no module: only this form of it is minified
+    library = globalThis.uPlot; // not a module: only this build of it is minified
   } catch {
     library = false;
   }
   return library !== false;
 }
 
-/** colours gives those of the page by their names, each read once: for one drawing. */
+/** colours returns a function from names to colours of the page that reads each colour once; it is valid for one drawing. */
 function colours() {
   const style = getComputedStyle(document.documentElement);
   const known = {};
@@ -44,8 +44,8 @@ export const colourOf = (i) => css(`--c${i % 8}`);
 
 /**
  * Chart draws into a box and a canvas. onRead gets what is under the cursor as
- * text; onZoom the part of the time that is on show, undefined for all of it;
- * onPick the point that was clicked: {itemId, site, merchant, at}.
+ * text; onZoom the visible part of the window, undefined for all of it; onPick
+ * the point that was clicked: {itemId, site, merchant, at}.
  */
 export class Chart {
   constructor(box, lanes, onRead, onZoom, onPick) {
@@ -60,18 +60,18 @@ export class Chart {
     box.addEventListener('wheel', (e) => this.wheel(e), { passive: false });
   }
 
-  /** draw shows lines and lanes ({label, at, outcome, monitored}) between two times in seconds, or the part {from, to} of it. */
+  /** draw shows lines and lanes ({label, at, outcome, monitored}) between two times in seconds, or only a part {from, to} of that. */
   draw(lines, lanes, from, to, zone, part) {
-    const width = this.width(); // before the page is shorter without the chart: it would be scrolled
+    const width = this.width(); // before the chart is removed: the shorter page would scroll
     this.plot?.destroy();
     this.plot = undefined;
-    const until = Math.min(to, Date.now() / 1e3); // nothing is known of what comes
+    const until = Math.min(to, Date.now() / 1e3); // nothing is known of the future
     for (const lane of lanes) lane.spans = spans(lane, until);
     for (const line of lines) line.steps = steps(line, until);
     this.empty = withoutPrice([...new Set(lines.map((l) => l.pair))], until);
     Object.assign(this, { lines, lanes, from, to, zone });
     this.canvas.hidden = false;
-    this.box.hidden = lines.length === 0; // an axis without a price would be invented
+    this.box.hidden = lines.length === 0; // without a price the axis would be invented
     this.box.setAttribute('aria-label', t.chart(lines.length));
     this.canvas.setAttribute('aria-label', t.lanes);
     if (this.box.hidden) {
@@ -103,7 +103,7 @@ export class Chart {
     else this.whole();
   }
 
-  /** whole shows all of the time. */
+  /** whole shows the whole window. */
   whole() { this.plot?.setScale('x', { min: this.from, max: this.to }); }
 
   zoomed({ min, max }) { this.onZoom(min <= this.from && max >= this.to ? undefined : { from: min, to: max }); }
@@ -114,7 +114,7 @@ export class Chart {
     this.box.hidden = this.canvas.hidden = true;
   }
 
-  /** width is that of the box, also when it is hidden. */
+  /** width returns the width of the box, even when it is hidden. */
   width() {
     const { hidden } = this.box;
     this.box.hidden = false;
@@ -137,7 +137,7 @@ export class Chart {
     return !this.hidden.has(key);
   }
 
-  /** bands draws where no offer has a price what all pairs say instead. */
+  /** bands marks where all pairs have the same state, other than a price. */
   bands(u) {
     const { left, top, width, height } = u.bbox;
     const css = colours();
@@ -147,18 +147,18 @@ export class Chart {
     }
   }
 
-  /** marks draws the captures of the offers on show. */
+  /** marks draws the captures of the visible offers. */
   marks(u) {
     this.lines.forEach((l, n) => { if (u.series[n + 1].show) marks(u, l, colourOf(n)); });
   }
 
-  /** lanesAlone draws them over the whole width, where there is no axis of times. */
+  /** lanesAlone draws the lanes over the whole width, when there is no time axis. */
   lanesAlone(width) {
     const pixels = width * devicePixelRatio;
     this.drawLanes(width, { left: 0, width: pixels }, (at) => ((at - this.from) / (this.to - this.from)) * pixels);
   }
 
-  /** drawLanes draws into a part of the canvas's pixels, a time where position says. */
+  /** drawLanes draws the lanes between left and left + width, in pixels of the canvas; position maps a time to such a pixel. */
   drawLanes(whole, { left, width }, position) {
     const r = devicePixelRatio;
     const css = colours();
@@ -176,7 +176,7 @@ export class Chart {
       const [y, h] = [top + 18 * r, 11 * r];
       ctx.fillStyle = css('--quiet');
       ctx.fillText(shortened(ctx, lane.label, width), left, top + 13 * r);
-      if (!lane.monitored && !lane.at.length) { // nobody looks: a bare line
+      if (!lane.monitored && !lane.at.length) { // not monitored: a bare line
         ctx.fillRect(left, y + h / 2, width, r);
         return;
       }
@@ -188,7 +188,7 @@ export class Chart {
         ctx.setLineDash([]);
         return;
       }
-      let column; // of pixels, and what was drawn there
+      let column; // a column of pixels, and the states drawn there
       let drawn;
       for (const s of lane.spans) {
         if (position(s.until) < left || position(s.from) > left + width) continue;
@@ -196,12 +196,12 @@ export class Chart {
         if (column !== Math.floor(x)) [column, drawn] = [Math.floor(x), new Set()];
         else if (drawn.has(s.state) && place(s.until) < column + 1) continue;
         drawn.add(s.state);
-        fillSpan(ctx, s.state, x, y, Math.max(place(s.until) - x, 2 * r), h, { css }); // one capture is seen, too
+        fillSpan(ctx, s.state, x, y, Math.max(place(s.until) - x, 2 * r), h, { css }); // a single capture is visible, too
       }
     });
   }
 
-  /** held gives the offers on show that held at a place of the axis, each by its newest capture, the cheapest first. */
+  /** held returns the visible offers that hold at index i of the axis, each by its newest capture, the cheapest of each currency first. */
   held(u, i) {
     const time = this.data[0][i];
     return this.lines.flatMap((l, n) => {
@@ -210,7 +210,7 @@ export class Chart {
     }).sort((a, b) => a.currency.localeCompare(b.currency) || a.price - b.price);
   }
 
-  /** pick takes the offer that is nearest to the cursor. */
+  /** pick calls onPick with the offer nearest to the cursor. */
   pick(u) {
     const { idx, top } = u.cursor;
     if (idx === null || idx === undefined) return;
@@ -228,14 +228,14 @@ export class Chart {
     this.onRead([show(at * 1000, this.zone, language), ...parts, ...gone].join(' · '));
   }
 
-  /** move shows another part of the same length; parts is how many of it lie between, at most to the ends of the window. */
+  /** move shifts the visible part by parts of its own length, at most to the ends of the window. */
   move(parts) {
     const { min, max } = this.plot.scales.x;
     const by = Math.max(this.from - min, Math.min(this.to - max, parts * (max - min)));
     if (by) this.plot.setScale('x', { min: min + by, max: max + by });
   }
 
-  /** wheel moves the part on show sideways, and leaves the page where it is. */
+  /** wheel shifts the visible part sideways, and does not scroll the page. */
   wheel(e) {
     const by = e.deltaX || (e.shiftKey ? e.deltaY : 0);
     if (!by || !this.plot) return;
@@ -255,13 +255,13 @@ export class Chart {
   }
 }
 
-/** extent gives the lowest and the highest price of a currency, for a part between captures. */
+/** extent returns the lowest and the highest price of a currency, for a visible part without captures. */
 function extent(lines, currency) {
   const prices = lines.filter((l) => l.currency === currency).flatMap((l) => l.price);
   return [prices.reduce((a, b) => Math.min(a, b)), prices.reduce((a, b) => Math.max(a, b))];
 }
 
-/** shortened cuts a text to a width. */
+/** shortened returns a text cut to a width. */
 function shortened(ctx, text, width) {
   if (ctx.measureText(text).width <= width) return text;
   let n = Math.floor((text.length * width) / ctx.measureText(text).width);
@@ -269,7 +269,7 @@ function shortened(ctx, text, width) {
   return `${text.slice(0, n)}…`;
 }
 
-/** ticks writes times of the axis: a day where one begins, else hours and minutes. */
+/** ticks returns the labels of the time axis: hours and minutes, with the date on the first tick of each day; only dates where ticks are a day or more apart. */
 function ticks(at, zone) {
   const day = new Intl.DateTimeFormat(language, { timeZone: zone, day: 'numeric', month: 'short' });
   const clock = new Intl.DateTimeFormat(language, { timeZone: zone, hour: '2-digit', minute: '2-digit', hourCycle: 'h23' });

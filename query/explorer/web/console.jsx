@@ -1,4 +1,4 @@
-// The stream console: lines of NDJSON as they arrive.
+// The stream console, which shows lines of NDJSON as they arrive.
 import { loggedIn, stream } from './api.js';
 import { asked, mostEverything, timeWindow, windowParams } from './asked.js';
 import { Files } from './files.jsx';
@@ -10,7 +10,7 @@ const shown = 200; // lines kept on the page
 
 const path = 'v1/results/stream';
 
-/** paramsOf ask for all that is chosen; of several products, for the first. */
+/** paramsOf returns the parameters for what is chosen; of several products, for the first. */
 function paramsOf() {
   const w = timeWindow();
   if (w.fault) return w;
@@ -19,7 +19,7 @@ function paramsOf() {
   return { itemId: asked.items[0] ?? '', site: asked.site, globalScope: everything, ...windowParams(w) };
 }
 
-/** readyStream says how to read what the console would. */
+/** readyStream shows how to read by other means what the console reads. */
 export function readyStream() {
   const params = paramsOf();
   if (params.fault) {
@@ -38,7 +38,7 @@ export class Console {
 
   stop() { this.#abort?.abort(); }
 
-  /** run reads the stream that is asked for to its end and shows how that went. */
+  /** run reads the requested stream to its end and shows how that went. */
   async run() {
     const params = paramsOf();
     if (params.fault) return;
@@ -48,7 +48,7 @@ export class Console {
     let tail = [];
     const tell = () => {
       drawn = false;
-      if (!loggedIn()) return; // another person may be next
+      if (!loggedIn()) return; // the next person may be someone else
       const seconds = (performance.now() - began) / 1000;
       by('n-rows').textContent = number(rows);
       by('n-bytes').textContent = number(bytes);

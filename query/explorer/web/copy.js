@@ -1,19 +1,19 @@
-// The same by other means: a curl command and a call of an MCP tool.
+// The same reads by other means: a curl command, a command of this program, a call of an MCP tool.
 import { serviceURL } from './api.js';
 
 const quoted = (text) => `'${String(text).replaceAll("'", "'\\''")}'`;
 
-/** curl writes a command for a POSIX shell. The token is in its environment: it must not be in a history of commands. */
+/** curl returns a command for a POSIX shell. The token comes from the environment, since it must not get into the shell's history. */
 export function curl(path, params, { streams = false } = {}) {
   return `curl -sS --fail-with-body --compressed${streams ? ' -N' : ''} -H "Authorization: Bearer $PREISMON_TOKEN" \\\n  ${quoted(serviceURL(path, params).href)}`;
 }
 
 const programs = { 'v1/results/stream': 'stream', 'v1/results': 'results', 'ext/v1/statistics': 'stats', 'ext/v1/overview': 'overview', 'ext/v1/sites/status': 'site-status', 'ext/v1/orders/status': 'order-status' };
 const kebab = (name) => name.replaceAll(/[A-Z]/g, (c) => `-${c.toLowerCase()}`);
-/** worded is a value as a word of a POSIX shell. */
+/** worded returns a value as a word of a POSIX shell. */
 export const worded = (value) => (/^[\w.:/+-]+$/.test(value) ? value : quoted(value));
 
-/** cli writes the command of this program for a read, which reads all pages; undefined: there is none. */
+/** cli returns the command of this program for a read; it reads all pages. undefined: there is none. */
 export function cli(path, params = {}) {
   if (!programs[path]) return undefined;
   const flags = Object.entries({ ...params, limit: undefined }).filter(([, v]) => v !== '' && v !== undefined && v !== null && v !== false)
@@ -21,7 +21,7 @@ export function cli(path, params = {}) {
   return ['preismon', programs[path], ...flags].join(' ');
 }
 
-/** tool writes a call of a tool, as JSON-RPC to the address of the agents. */
+/** tool returns a tool call, as JSON-RPC for the MCP endpoint. */
 export function tool(name, args) {
   const given = Object.fromEntries(Object.entries(args).filter(([, v]) => v !== '' && v !== undefined && v !== false));
   return JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name, arguments: given } }, null, 2);

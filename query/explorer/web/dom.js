@@ -1,4 +1,4 @@
 // Elements of the page.
 
-/** by gives the element with an id. */
+/** by returns the element with an id. */
 export const by = (id) => document.getElementById(id);

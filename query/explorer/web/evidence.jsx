@@ -36,7 +36,7 @@ function Rows({ rows, read, zone }) {
   </>;
 }
 
-/** Page leads to the observed page of the product, if it is an address of the web. */
+/** Page links to the observed product page, if its address is http or https. */
 function Page({ address }) {
   if (!/^https?:\/\//.test(address ?? '')) return address;
   return <a href={address} rel="noopener noreferrer" target="_blank">{new URL(address).host}</a>;

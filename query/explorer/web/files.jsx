@@ -1,5 +1,5 @@
-// What a view shows as files, CSV and Parquet: what the service writes as
-// such, and tables as they are on show, of the lines that a filter leaves.
+// What a view shows as files, CSV and Parquet: either files that the service
+// writes, or the tables on the page, with the lines that the filter leaves.
 import { Act, Acts } from './act.jsx';
 import * as api from './api.js';
 import { csv, save } from './csv.js';
@@ -19,9 +19,9 @@ async function keep(files, form) {
 }
 
 /**
- * Files has a button for each form. Files gives, when one is
- * pressed, what to keep: what to read, {name, path, params}, or a table,
- * {name, columns, rows}; a column is one of parquet. What is on show is named.
+ * Files has a button for each format. When one is pressed, files() returns what
+ * to save: reads, {name, path, params}, and tables, {name, columns, rows}, with
+ * columns as in parquet. what names the content for screen readers.
  */
 export const Files = ({ files, what }) => <Acts>{(failed, failure) => <>
   {Object.keys(types).map((form) => <Act class="secondary" data-form={form} act={() => keep(files(), form)} failed={failed}>
@@ -30,5 +30,5 @@ export const Files = ({ files, what }) => <Acts>{(failed, failure) => <>
   {failure}
 </>}</Acts>;
 
-/** fields are columns of a kind that have the names of the fields of a row. */
+/** fields returns columns of a kind, each named after the field of the row that it holds. */
 export const fields = (kind, ...names) => names.map((name) => ({ name, kind, value: (row) => row[name] }));

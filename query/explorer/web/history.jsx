@@ -1,7 +1,7 @@
-// The page of products: a chart of offers, what the service says of their
-// markets, sites and days, and the same as tables. Each product is one read: its
-// summary, which has all that is added up and where an own price stands, and then
-// its rows, which are drawn.
+// The page of products: a chart of offers, the service's summary of their
+// markets, sites and days, and the rows as a table. Each product is one read: its
+// summary, with all aggregates and the position of an own price, and then its
+// rows, which are drawn.
 import { amountOf } from './amount.js';
 import * as api from './api.js';
 import { asked, narrowed, remember, timeWindow, windowParams } from './asked.js';
@@ -21,17 +21,17 @@ import { Table } from './table.jsx';
 import { language, number, t } from './texts.js';
 
 const redraw = 400; // ms between drawings while rows arrive
-const names = { itemName, siteName, product: () => (asked.items.length > 1 ? [{ title: t.product, text: (l) => <Product id={l.itemId} /> }] : []) }; // the product is named where there are several
+const names = { itemName, siteName, product: () => (asked.items.length > 1 ? [{ title: t.product, text: (l) => <Product id={l.itemId} /> }] : []) }; // a column for the product only where there are several
 
 let chart;
-let drawn; // the history on show: {past, newest, window, whole, summaries}
+let drawn; // the displayed history: {past, newest, window, whole, summaries}
 
-/** onShow is what is drawn, for tests and the curious. */
+/** onShow is what is drawn, for tests and for inspection in the browser's console. */
 export const onShow = { get chart() { return chart?.plot; }, get lines() { return drawn?.past; } };
 
-let rests; // the timer of a chart that is moved
+let rests; // fires when a chart that is being moved comes to rest
 
-/** zoomed takes the part on show into the address; moved along, it is one step back once it rests. */
+/** zoomed puts the visible part into the address; a series of moves is one step back, written when the chart comes to rest. */
 function zoomed(part) {
   const moved = part && asked.zoom && part.from !== asked.zoom.from;
   asked.zoom = part;
@@ -41,7 +41,7 @@ function zoomed(part) {
   else remember();
 }
 
-/** zoomParams are the bounds of the part on show, if there is one. */
+/** zoomParams returns the bounds of the visible part, if the chart is zoomed. */
 const zoomParams = () => (asked.zoom ? { capturedFrom: new Date(asked.zoom.from * 1e3).toISOString(), capturedTo: new Date(asked.zoom.to * 1e3).toISOString() } : {});
 
 /** unzoom shows the whole window. */
@@ -53,7 +53,7 @@ export function forgetHistory() {
   showHistory();
 }
 
-/** readHistory reads the products asked for, and draws while rows arrive; again: what is on show stays until all are there. */
+/** readHistory reads the requested products, and draws while rows arrive; again: the displayed history stays until all rows are there. */
 export async function readHistory(signal, again = false) {
   const w = timeWindow();
   placing?.abort();
@@ -80,7 +80,7 @@ export async function readHistory(signal, again = false) {
   draw(<Files files={marketFiles} what={t.inMarkets} />, by('markets-files'));
   if (!quiet) by('history-status').textContent = t.loading(0);
   const past = new History();
-  const newest = new Map(); // of each product, its last rows
+  const newest = new Map(); // the last rows of each product
   const next = { own, past, newest, window: w, whole: false };
   if (!quiet) drawn = next;
   if (drawn === next) showSame(next, reads, []);
@@ -106,17 +106,17 @@ export async function readHistory(signal, again = false) {
     markRestricted(next);
     if (!signal.aborted) drawn = next;
   } finally {
-    await rest; // what did come is shown
+    await rest; // whatever arrived is shown
     if (!signal.aborted) {
       by('history-status').textContent = '';
       showHistory();
       if (next.whole && next.summaries) showSummaries(next);
-      if (next.whole && !Object.is(next.own, ownPrice())) placeOwn(); // it was typed meanwhile
+      if (next.whole && !Object.is(next.own, ownPrice())) placeOwn(); // it changed in the meantime
     }
   }
 }
 
-/** ownPrice is the own price as it was typed, as a number of JSON, or says that it is none: NaN; empty: the reference price is meant. */
+/** ownPrice returns the own price that was typed, as a number; NaN: not an amount, which the field then shows; '': none was typed, and the reference price applies. */
 function ownPrice() {
   const text = by('own').value.trim();
   const amount = text && amountOf(text, language);
@@ -126,10 +126,10 @@ function ownPrice() {
   return amount;
 }
 
-/** readProduct reads a product: its summary, and then all its rows, which onRows is given as they arrive. */
+/** readProduct reads a product: its summary, and then all its rows, which it passes to onRows as they arrive. */
 function readProduct({ path, params }, signal, onRows) {
   const summary = Promise.withResolvers();
-  summary.promise.catch(() => {}); // whole says so, too
+  summary.promise.catch(() => {}); // whole rejects, too
   let told = false;
   const whole = api.stream(path, params, signal, (lines) => {
     const rows = lines.map((line) => JSON.parse(line));
@@ -141,10 +141,10 @@ function readProduct({ path, params }, signal, onRows) {
   return { summary: summary.promise, whole };
 }
 
-/** takeSummaries takes what the service says of the products, with an own price, and shows it if the history is on show. */
+/** takeSummaries stores the summaries of the products, read with an own price, and shows them if their history is displayed. */
 async function takeSummaries(of, signal, own, reads, answers) {
   of.own = own;
-  const newest = of.asks = {}; // another own price may be asked for before this is answered
+  const newest = of.asks = {}; // another own price may be requested before this is answered
   const summaries = await Promise.all(answers);
   await sitesRead();
   if (signal.aborted || (of.asks !== newest && of.summaries)) return;
@@ -154,12 +154,12 @@ async function takeSummaries(of, signal, own, reads, answers) {
   if (drawn === of) showSummaries(of);
 }
 
-/** unplaced is a summary where the own price is none. */
+/** unplaced returns a summary without an own price and its position. */
 const unplaced = ({ data, ...rest }) => ({ ...rest, data: data.map((m) => ({ ...m, ownPrice: null, rank: null, rankWithShipping: null, position: null })) });
 
-let placing; // AbortController of the summaries that are read for another own price
+let placing; // AbortController of the summaries being read for another own price
 
-/** placeOwn places the own price that is being typed: the summaries are read again, the rows are not. */
+/** placeOwn positions the own price that is being typed: it reads the summaries again, but not the rows. */
 export async function placeOwn() {
   placing?.abort();
   const { signal } = placing = new AbortController();
@@ -177,7 +177,7 @@ export async function placeOwn() {
   }
 }
 
-/** showSame offers the reads, and the tool for the rows and for each own price on show: that knows no site. */
+/** showSame shows the reads, the tool calls for the rows, and one for each own price, but only without a site: that tool has no such parameter. */
 function showSame({ window: w }, reads, summaries) {
   const placed = asked.site ? [] : markets(summaries).filter((m) => m.position?.candidate);
   draw(<Same reads={reads} calls={[
@@ -186,24 +186,24 @@ function showSame({ window: w }, reads, summaries) {
   ]} />, by('history-same'));
 }
 
-/** rowRead is the read of the rows of a product alone, of which there are files. */
+/** rowRead returns the read of a product's rows alone, which is also the one for files. */
 const rowRead = (itemId, w) => ({
   path: 'v1/results/stream', params: { itemId, site: asked.site, ...rowNarrowing(), ...windowParams(w), sort: 'asc', includeExportFields: true },
 });
 
-/** rowNarrowing is what narrows the rows of products, and not their summaries. */
+/** rowNarrowing returns the narrowings that apply to the rows of products, but not to their summaries. */
 function rowNarrowing() {
   const { orderId, merchant } = narrowed();
   return { orderId, merchant };
 }
 
-/** summaryRead is the read of what a product costs and did, and of where a price stands. */
+/** summaryRead returns the read of a product's summary: its current and past prices, and the position of an own price. */
 function summaryRead(itemId, w, candidatePrice) {
   const { ownMerchant } = narrowed();
-  return { path: `ext/v1/items/${itemId}/summary`, params: { site: asked.site, ...windowParams(w), candidatePrice, ownMerchant: candidatePrice ? '' : ownMerchant } }; // an own price stands for the merchant's
+  return { path: `ext/v1/items/${itemId}/summary`, params: { site: asked.site, ...windowParams(w), candidatePrice, ownMerchant: candidatePrice ? '' : ownMerchant } }; // an own price replaces the merchant's
 }
 
-/** wholeRead is both in one; the program has a command for each. */
+/** wholeRead returns the read of summary and rows in one; the program has a command for each. */
 function wholeRead(itemId, w, candidatePrice) {
   const { path, params } = summaryRead(itemId, w, candidatePrice);
   const flags = { site: params.site, from: params.capturedFrom, to: params.capturedTo, timezone: params.timezone, 'candidate-price': candidatePrice, 'own-merchant': params.ownMerchant };
@@ -212,10 +212,10 @@ function wholeRead(itemId, w, candidatePrice) {
   return { path, params: { ...params, ...rowNarrowing(), includeRows: true }, streams: true, cli: `${cli(rows.path, rows.params)}\n${summary}` };
 }
 
-/** monitored are the sites at which the products on show are. */
+/** monitored returns the sites at which the displayed products are monitored. */
 const monitored = ({ summaries = [] }) => sitesOf(summaries);
 
-/** unmonitored are the products at the site that was asked for where nobody looks for them. */
+/** unmonitored returns the requested products that are not monitored at the requested site. */
 const unmonitored = (of) => (asked.site && of.summaries ? asked.items.filter((itemId) => !monitored(of).some((s) => s.itemId === itemId)).map((itemId) => ({ itemId, site: asked.site })) : []);
 
 /** markRestricted marks the pairs whose newest capture found the access restricted. */
@@ -226,7 +226,7 @@ function markRestricted(of) {
   }
 }
 
-/** showSummaries shows what the service says of the products. */
+/** showSummaries shows the summaries of the products. */
 function showSummaries(of) {
   const { summaries, reads, window } = of;
   const sites = monitored(of);
@@ -238,7 +238,7 @@ function showSummaries(of) {
   draw(<Pairs sites={sites} zone={window.zone} {...names} />, by('pairs'));
 }
 
-/** showHistory draws what was read. */
+/** showHistory draws what has been read, or clears the view if there is nothing. */
 export function showHistory() {
   for (const id of ['key', 'own-field', 'history-table']) by(id).hidden = !drawn;
   if (!drawn) {
@@ -262,7 +262,7 @@ export function showHistory() {
   if (!by('no-charts').hidden) by('history-table').open = true;
 }
 
-/** showChart draws the lines and the pairs, and names the lines. */
+/** showChart draws the lines and the pairs, and the legend of the lines. */
 function showChart(of, lines, pairs) {
   const { from, to, zone } = of.window;
   const label = (p) => (asked.items.length > 1 ? `${siteName(p.site)} · ${itemName(p.itemId)}` : siteName(p.site));
@@ -277,8 +277,8 @@ function showChart(of, lines, pairs) {
 }
 
 /**
- * pairsOf lists the pairs with rows, and those that are monitored and have none:
- * while rows are still read, those of which the service says so.
+ * pairsOf lists the pairs with rows, and those that are monitored but have none;
+ * while rows still arrive, only those for which the summary has no observations.
  */
 function pairsOf(of) {
   const silent = monitored(of).filter((s) => (of.whole || nothing(s)) && !of.past.pairs.has(pairId(s)));

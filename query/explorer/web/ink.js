@@ -1,7 +1,7 @@
-// What is drawn on the canvases of the history: only what was seen.
+// What is drawn on the canvases of the history: only what was observed.
 import { indexAt } from './series.js';
 
-/** placer gives a function from values of a linear scale to device pixels, without the work of asking the chart for each. */
+/** placer returns a function from values of a linear scale to device pixels, which is cheaper than a call of the chart for each. */
 function placer(u, scale) {
   const { min, max } = u.scales[scale];
   const zero = u.valToPos(min, scale, true);
@@ -9,15 +9,15 @@ function placer(u, scale) {
   return (v) => zero + (v - min) * each;
 }
 
-/** steppedPath is the path of a line's steps on show, in device pixels; of many in one column of pixels it keeps the first, the lowest, the highest and the last. */
+/** steppedPath returns the path of a line's visible steps, in device pixels; of many steps in one column of pixels it keeps the first, the lowest, the highest and the last. */
 export function steppedPath(u, line) {
   const stroke = new Path2D();
   const { min, max } = u.scales.x;
   const [placeX, placeY] = [placer(u, 'x'), placer(u, line.currency)];
   const x = (at) => Math.round(placeX(at));
   const y = (price) => Math.round(placeY(price));
-  let column; // {x, low, high}, of steps that are too narrow to be told apart
-  let joined = false; // the step before ends where this one begins
+  let column; // {x, low, high} of steps that are too narrow to be distinguished
+  let joined = false; // the previous step ends where this one begins
   const flush = () => {
     if (column && column.low !== column.high) {
       stroke.moveTo(column.x, column.low);
@@ -51,7 +51,8 @@ export function steppedPath(u, line) {
 
 /**
  * marks draws a dot for each capture of a line, a disc where the offer had the
- * buy box and a diamond where it was prime, not closer than can be seen.
+ * buy box and a diamond where it was prime; marks that would be too close to
+ * the last one of their kind are left out.
  */
 export function marks(u, line, colour) {
   const { ctx, bbox } = u;
@@ -91,10 +92,10 @@ export function marks(u, line, colour) {
 }
 
 /**
- * fillSpan fills a part of a canvas with the mark of a state, in device pixels:
- * a price is solid, unavailable is hatched upwards, overdue downwards, restricted
- * has bars, unknown dots. css gives a colour by its name; faint leaves the ground
- * to be seen, for a part of the chart.
+ * fillSpan fills a part of a canvas with the pattern of a state, in device
+ * pixels: a price is solid, unavailable is hatched upwards, overdue downwards,
+ * restricted has vertical bars, unknown dots. css returns a colour by its name;
+ * faint lets the background show through, for a band of the chart.
  */
 export function fillSpan(ctx, state, x, y, w, h, { css, faint }) {
   const r = devicePixelRatio;
@@ -124,7 +125,7 @@ export function fillSpan(ctx, state, x, y, w, h, { css, faint }) {
   ctx.restore();
 }
 
-/** hatch draws parallel lines that rise by lean from left to right, on a raster that stays when the part is moved. */
+/** hatch draws parallel lines that lean to the right by lean pixels over their height (below 0: to the left), at positions that do not depend on where the part begins. */
 function hatch(ctx, colour, x, y, w, h, apart, lean) {
   ctx.strokeStyle = colour;
   ctx.beginPath();

@@ -14,7 +14,7 @@ export function forgetLatest() {
   clear('offers', 'latest-files');
 }
 
-/** readLatest reads the newest offers of the site or the products asked for; again: those on show stay until all are there. */
+/** readLatest reads the newest offers of the requested site, products or order; again: the displayed ones stay until all are there. */
 export async function readLatest(signal, again = false) {
   if (!again) forgetLatest();
   if (!asked.site && !asked.items.length && !narrowed().orderId) {
@@ -42,6 +42,6 @@ export async function readLatest(signal, again = false) {
   }
   signal.throwIfAborted();
   by('latest-status').textContent = (more ? t.incomplete : '') + t.loaded(number(offers.length), number(new Set(offers.map((o) => `${o.itemId} ${o.site}`)).size));
-  const shown = columns(zone).filter((c) => asked.items.length !== 1 || c.name !== 'product'); // one product is named above
+  const shown = columns(zone).filter((c) => asked.items.length !== 1 || c.name !== 'product'); // a single product is named above
   draw(<Table caption={t.latest} columns={shown} rows={offers} id={offerId} view="latest" />, by('offers'));
 }

@@ -1,6 +1,6 @@
-// What is on show follows the feed: when something new becomes visible, the
-// view is read again, and what somebody is at in it stays; a chart that is being
-// read waits. A line says how old it is.
+// The view follows the feed: when something new becomes visible, the view is
+// read again, and the user's focus and selection stay; a chart that is in use is
+// not updated. A line shows how old the view is.
 import * as api from './api.js';
 import { asked, zoned } from './asked.js';
 import { by, clear, draw, Fragment, h } from './preact.js';
@@ -8,20 +8,20 @@ import { fromNow, language, t } from './texts.js';
 import { show } from './zone.js';
 
 const followed = ['overview', 'history', 'latest', 'sites'];
-const least = 15e3; // ms between two readings of a view
-const unnoticed = 15e3; // ms from the beginning of a reading to the token of the feed, in which nothing is looked for
-const patience = 15e3; // ms until a feed that failed is asked again
+const least = 15e3; // ms between two reads of a view
+const unnoticed = 15e3; // ms from the start of a read to the feed's token; up to this long, missed changes are accepted
+const patience = 15e3; // ms until a feed that failed is requested again
 
-let readAt; // when what is on show was read
+let readAt; // when the displayed view was read; undefined: none is displayed
 let trouble = '';
 
-/** why tells what keeps the view from following, in words; empty: nothing does. */
+/** why returns, as text, what keeps the view from following; empty: nothing does. */
 function why() {
   if (!followed.includes(asked.view)) return t.notFollowed;
   if (asked.view === 'history' && !asked.window.hours) return t.fixedWindow;
   if (asked.view === 'history' && asked.zoom) return t.pausedZoom;
   if (document.hidden) return t.pausedHidden;
-  if (document.activeElement === by('chart')) return t.pausedFocus; // it is read by keyboard, from where it is
+  if (document.activeElement === by('chart')) return t.pausedFocus; // the keyboard moves its cursor, which must not jump
   return '';
 }
 
@@ -34,14 +34,14 @@ function say() {
 }
 setInterval(say, 1000);
 
-/** fresh says that what is on show was read now. */
+/** fresh records that the view was read just now. */
 export function fresh() {
   readAt = Date.now();
   trouble = '';
   say();
 }
 
-/** stale says that nothing is on show. */
+/** stale records that no complete view is displayed. */
 export function stale() {
   readAt = undefined;
   say();
@@ -52,7 +52,7 @@ const pause = (ms, signal) => new Promise((ok, no) => {
   setTimeout(ok, ms);
 });
 
-/** follow calls again when there is something new of what is asked for since the view began to be read, until the signal. Again reads the view and throws where that fails. */
+/** follow calls again whenever something new was observed in what is requested, since the time when the read of the view began, until the signal aborts. again reads the view, and throws if that fails. */
 export async function follow(signal, again, began) {
   const of = { site: asked.site, itemId: asked.view === 'history' || asked.view === 'latest' ? (asked.items.length === 1 ? asked.items[0] : '') : '' };
   const mine = (row) => asked.items.length < 2 || !['history', 'latest'].includes(asked.view) || asked.items.includes(row.itemId);
@@ -67,7 +67,7 @@ export async function follow(signal, again, began) {
       }
       if (!token) {
         token = (await api.page('ext/v1/changes', of, signal)).progress.token;
-        news ||= Date.now() - began > unnoticed; // nobody was told what came before
+        news ||= Date.now() - began > unnoticed; // changes before the token are not reported
         continue;
       }
       const { data, progress } = await api.page('ext/v1/changes', { since: token, wait: news ? '0s' : '20s', limit: 1000 }, signal);
@@ -82,7 +82,7 @@ export async function follow(signal, again, began) {
     } catch (e) {
       if (signal.aborted) return;
       if (e.status === 410) {
-        token = undefined; // what is seen changed, or the tables: all is read again
+        token = undefined; // the scope changed, or the tables did: read everything again
         news = true;
       } else {
         trouble = t.notFollowing(api.said(e));

@@ -1,4 +1,4 @@
-// The page: choosing what is asked for, its views, the login.
+// The page: the form of what is requested, the views, the login.
 import * as api from './api.js';
 import { ask, asked, mostItems, narrowed, plain, recall, remember, showWindow, typed, views, written, zoned } from './asked.js';
 import { forgetAssortment, readAssortment, showAssortment } from './assortment.jsx';
@@ -14,13 +14,13 @@ import { forgetSites, readSites, showSites } from './sites.jsx';
 import { language, number, speak, t } from './texts.js';
 import { known, show } from './zone.js';
 
-const listed = 60; // products in the list
+const listed = 60; // products in the list at most
 const readers = { overview: readStart, assortment: readAssortment, history: readHistory, latest: readLatest, sites: readSites, orders: readOrders, stream: readyStream };
 
 let reading; // AbortController of the view
 const consoleView = new Console();
 
-const wide = matchMedia('(min-width: 60.01rem)'); // else what is asked for folds away
+const wide = matchMedia('(min-width: 60.01rem)'); // on narrower pages the form folds away
 
 // ---- choosing
 
@@ -36,7 +36,7 @@ function showItems() {
   return found.length;
 }
 
-/** Chip is a part of what is asked for that can be taken away. */
+/** Chip is a part of the request that can be removed. */
 const Chip = ({ words, away }) => <li>
   <button type="button" aria-label={t.remove(words)} onClick={() => { away(); by('search').focus(); }}><span>{words}</span><b aria-hidden="true">×</b></button>
 </li>;
@@ -74,14 +74,14 @@ function select(view, after = 0) {
   }
   showChosen();
   refresh(after);
-  requestAnimationFrame(() => { // at once, the browser would lay the page out here
+  requestAnimationFrame(() => { // done immediately, it would force a layout here
     const tab = by(`tab-${view}`);
-    tab.parentElement.scrollLeft = tab.offsetLeft - tab.parentElement.offsetLeft - 16; // on a phone there are more than fit
+    tab.parentElement.scrollLeft = tab.offsetLeft - tab.parentElement.offsetLeft - 16; // on a phone not all tabs fit
   });
   by('asking').open = wide.matches || (view === 'history' && !asked.items.length);
 }
 
-/** showAsked says in a line what is asked for, where the form is folded away. */
+/** showAsked shows in one line what is requested, for when the form is folded away. */
 function showAsked() {
   const window = asked.window.hours ? by('presets').querySelector(`[data-hours="${asked.window.hours}"]`)?.textContent ?? `${asked.window.hours} h` : ['from', 'to'].map((end) => by(end).value.replace('T', ' ')).join(' – ');
   by('asked').textContent = [asked.site ? siteName(asked.site) : t.allSites, ...asked.items.map(itemName), ...narrowingWords().map(([, words]) => words), window].join(' · ');
@@ -89,7 +89,7 @@ function showAsked() {
 
 let waiting;
 
-/** refresh reads again what the view shows, some ms after the last change, or at once. It is busy from the change on. */
+/** refresh reads the view again, `after` ms after the last change; 0: at once. The view is busy from the change on. */
 function refresh(after = 150) {
   clearTimeout(waiting);
   if (!api.loggedIn()) return;
@@ -107,7 +107,7 @@ function readNow() {
   showAsked();
 }
 
-/** read fills a view, which is busy until all that it says is there, and shows why that failed, unless it was given up. */
+/** read fills a view, which is busy until everything in it is there, and then follows the feed. It shows why the read failed, unless it was aborted. */
 async function read(view, signal) {
   const failure = by(`${view}-error`);
   if (failure) failure.hidden = true;
@@ -133,7 +133,7 @@ async function read(view, signal) {
   }, began);
 }
 
-/** failed shows what went wrong, and a way to try again. */
+/** failed shows an error, and a button to try again. */
 function failed(box, words, again) {
   box.hidden = false;
   draw(<>{words} <button type="button" class="quiet" onClick={again}>{t.retry}</button></>, box);
@@ -147,7 +147,7 @@ async function enter() {
   by('start-error').hidden = true;
   by('found').textContent = t.loadingLists;
   const lists = readCatalogue();
-  select(asked.view); // what is asked for needs no list
+  select(asked.view); // the view does not need the lists
   try {
     await lists;
     await named(asked.items);
@@ -159,7 +159,7 @@ async function enter() {
   const { site } = asked;
   showForm();
   showAsked();
-  if (asked.site !== site) refresh(); // it is none that is seen
+  if (asked.site !== site) refresh(); // the requested site is not in the scope
 }
 
 function showForm() {
@@ -174,7 +174,7 @@ function leave(words = '') {
   reading?.abort();
   stale();
   consoleView.stop();
-  for (const forgets of [forget, forgetStart, forgetAssortment, forgetHistory, forgetLatest, forgetSites, forgetOrders]) forgets(); // what was asked for stays
+  for (const forgets of [forget, forgetStart, forgetAssortment, forgetHistory, forgetLatest, forgetSites, forgetOrders]) forgets(); // what was requested stays
   clear('items', 'chosen');
   by('lines').textContent = '';
   by('stream-state').hidden = true;
@@ -226,7 +226,7 @@ function listen() {
   for (const id of ['from', 'to']) by(id).addEventListener('change', () => { if (typed()) refresh(); });
   by('zone').addEventListener('focus', () => draw(['UTC', ...(Intl.supportedValuesOf?.('timeZone') ?? [])].map((zone) => <option value={zone} />), by('zones')), { once: true }); // more than four hundred
   by('zone').addEventListener('input', () => { if (known(by('zone').value)) { showWindow(); refresh(); } });
-  by('zone').addEventListener('change', () => { if (!known(by('zone').value)) refresh(); }); // it says what is wrong
+  by('zone').addEventListener('change', () => { if (!known(by('zone').value)) refresh(); }); // this shows the fault
   by('presets').addEventListener('click', (e) => { if (e.target.dataset.hours) { ask({ hours: Number(e.target.dataset.hours) }); refresh(); } });
   for (const [field, showing] of [['filter', showAssortment], ['sites-filter', showSites], ['orders-filter', showOrders]]) {
     by(field).addEventListener('input', showing);
@@ -255,7 +255,7 @@ const chosenLanguage = sessionStorage.getItem('preismon.language') ?? (navigator
 speak(chosenLanguage);
 recall();
 listen();
-/** What is on show, for the curious in the console of the browser, and for tests. */
+/** What is displayed, for tests and for inspection in the browser's console. */
 globalThis.preismon = { get chart() { return onShow.chart; }, get lines() { return onShow.lines; }, get stream() { return consoleView.running; } };
 if (api.loggedIn()) enter();
 else leave();

@@ -1,26 +1,26 @@
-// What a product costs now in each market, what it did in the window, and who
-// held the buy box: as the service's summary of a product says it.
+// What a product costs now in each market, its extremes in the window, and who
+// held the buy box, from the service's summary of the product.
 import { Fragment, h } from './preact.js';
 import { Scrolled } from './table.jsx';
 import { language, money, number, numberFormat, percent, t } from './texts.js';
 import { formatOf } from './zone.js';
 
-/** markets are the records of summaries, each with its product. */
+/** markets returns the records of summaries, each with its product. */
 export const markets = (summaries) => summaries.flatMap(({ data, query }) => data.map((m) => ({ ...m, itemId: query.itemId })));
 
-/** sitesOf are the sites of summaries at which the products are monitored, each with its product. */
+/** sitesOf returns the sites of summaries at which the products are monitored, each with its product. */
 export const sitesOf = (summaries) => markets(summaries).flatMap((m) => m.sites.map((s) => ({ ...s, itemId: m.itemId })));
 
 const market = (m) => `${m.country ?? ''} ${m.currencyCode}`;
 
 const marketId = (m) => `${m.itemId} ${market(m)}`;
 
-/** Under is a value with where or when it was below it. */
+/** Under shows a value, and below it where or when it was observed. */
 const Under = ({ value, words }) => <span>{value}<small>{words.filter(Boolean).join(' · ')}</small></span>;
 
 const day = (date) => formatOf(language, { timeZone: 'UTC', dateStyle: 'medium' }).format(Date.parse(date));
 
-/** Cheapest is the cheapest current offer with its shipping, or why there is none. */
+/** Cheapest shows the cheapest current offer, shipping included, or why there is none. */
 function Cheapest({ market: m, siteName }) {
   const { cheapest: best, withoutShipping } = m;
   const open = withoutShipping ? t.unknownOf(number(withoutShipping)) : '';
@@ -46,7 +46,7 @@ export function Markets({ summaries, product, siteName }) {
   </>;
 }
 
-/** Positions has the prices of the current offers of each market, without shipping, and where the own price stands among them. */
+/** Positions has the prices of the current offers of each market, without shipping, and the position of the own price among them. */
 export function Positions({ summaries, product }) {
   const lines = markets(summaries).filter((m) => m.position);
   if (!lines.length) return null;
@@ -65,7 +65,7 @@ export function Positions({ summaries, product }) {
 
 const signedPercent = (v) => (v === null || v === undefined ? '' : `${numberFormat({ maximumFractionDigits: 1, signDisplay: 'exceptZero' }).format(v)} %`);
 
-/** Boxes has who held the buy box: shares of all captures at sites that have one. */
+/** Boxes has the holders of the buy box, with their shares of all captures at sites that have one. */
 export function Boxes({ summaries, product }) {
   const lines = markets(summaries).flatMap((m) => m.buyBox.map((b) => ({ ...m, ...b })));
   if (!lines.length) return null;
@@ -81,5 +81,5 @@ export function Boxes({ summaries, product }) {
   </>;
 }
 
-/** Bar is a share as a length; that of nobody is hollow. */
+/** Bar shows a share as a length; the share without a holder is hollow. */
 const Bar = ({ share, nobody }) => <span aria-hidden="true"><i class={nobody && 'nobody'} style={{ width: `${share}%` }} /></span>;

@@ -1,4 +1,4 @@
-// The orders that are seen, with what their pairs came to, and the archived
+// The orders in the scope, with the outcomes of their pairs, and the archived
 // files of one of them: one read.
 import { Act, Acts } from './act.jsx';
 import * as api from './api.js';
@@ -13,13 +13,13 @@ import { bytes, language, number, percent, t } from './texts.js';
 import { show } from './zone.js';
 
 const newestFiles = 5; // of each kind of each order
-const mostFiles = 100; // of each kind of the order on show, when they are asked for
+const mostFiles = 100; // of each kind of the displayed order, when more are requested
 
-let orders = []; // on show, before they are filtered
+let orders = []; // as read, before the filter
 
 const reasons = ['priceObserved', 'productUnavailable', 'productNotFound', 'accessTemporarilyRestricted', 'siteTemporarilyUnavailable', 'pending', 'overdue', 'unknown'];
 
-/** readOrders reads the view: all orders, with the newest files of each; the one that is asked for is on show, or the first. */
+/** readOrders reads the view: all orders, with the newest files of each. It shows the requested order, or the first one if none is requested. */
 export async function readOrders(signal) {
   forgetOrders();
   const read = { path: 'ext/v1/orders/status', params: { files: newestFiles, timezone: zoned() } };
@@ -37,7 +37,7 @@ export async function readOrders(signal) {
   showOrder(chosen);
 }
 
-/** showSame shows the commands: the tools ask for the orders, and for the one on show and its files one by one. */
+/** showSame shows the commands: there are separate tools for the list of orders, for the displayed order, and for its files. */
 function showSame(read, orderId) {
   draw(<Same reads={[read]} calls={[
     { name: 'list_orders', args: { includeMonitoring: true, includeCoverage: true, limit: 100 } },
@@ -56,14 +56,14 @@ export function forgetOrders() {
 
 const moment = (text) => (text ? show(Date.parse(text), zoned(), language) : '');
 
-/** ToOrder leads to an order on this view, with all else as it is. */
+/** ToOrder links to an order in this view, and keeps everything else in the address. */
 function ToOrder({ order }) {
   const p = new URLSearchParams(location.hash.slice(1));
   p.set('order', order.orderId);
   return <a href={`#${p}`}>{order.name || order.orderId}</a>;
 }
 
-/** columns are those of the table of orders. */
+/** columns returns the columns of the table of orders. */
 const columns = () => [
   { name: 'name', title: t.order, text: (o) => <ToOrder order={o} />, value: (o) => o.name },
   { name: 'health', title: t.health, text: (o) => <span class={`badge ${o.health.toLowerCase()}`}>{t[o.health]}</span>, value: (o) => o.health },
@@ -76,7 +76,7 @@ const columns = () => [
   { name: 'orderId', title: t.orderId, number: true, text: (o) => o.orderId, value: (o) => o.orderId.padStart(20, '0') },
 ];
 
-/** showOrders shows the orders that the filter leaves, and gives them. */
+/** showOrders shows the filtered orders, and returns them. */
 export function showOrders() {
   const shown = orders.filter((o) => withWords(by('orders-filter').value, o.name, o.alias ?? '', o.orderId));
   by('orders-status').textContent = orders.length ? t.ordersOf(number(shown.length), number(orders.length)) : t.noOrders;
@@ -84,7 +84,7 @@ export function showOrders() {
   return shown;
 }
 
-/** ordersFile is what the filter leaves, in its order. */
+/** ordersFile has the filtered orders, in the order of the table. */
 const ordersFile = () => ({
   name: 'orders',
   rows: inOrder(columns(), showOrders(), sortedOf.orders).map((o) => ({ ...o, ...o.coverage, ...o.monitoring, sites: o.monitoring.sites.join(' ') })),
@@ -94,14 +94,14 @@ const ordersFile = () => ({
   ],
 });
 
-/** showOrder shows what the pairs of an order came to, and its files. */
+/** showOrder shows the outcomes of an order's pairs, and its files. */
 function showOrder(order) {
   draw(<Order name={order.name || order.orderId} detail={order} />, by('order'));
   if (order.filesProblem) draw(<><h2>{t.files}</h2><p class="notice">{order.filesProblem.detail}</p></>, by('files'));
   else draw(<OrderFiles key={order.orderId} order={order} />, by('files'));
 }
 
-/** readFiles reads more files of the order on show. */
+/** readFiles reads more files of the displayed order. */
 async function readFiles({ orderId }) {
   const { data: [order] } = await api.page('ext/v1/orders/status', { orderId, files: mostFiles, timezone: zoned() });
   if (order) showOrder(order);
@@ -109,10 +109,10 @@ async function readFiles({ orderId }) {
 
 const capital = (words) => words[0].toUpperCase() + words.slice(1);
 
-/** states are the words for reasons that other views have, too. */
+/** states maps reasons to the words that other views use for them. */
 const states = { priceObserved: 'priced', productUnavailable: 'unavailable', productNotFound: 'notFound' };
 
-/** Order has what the pairs of an order came to. */
+/** Order has the outcomes of an order's pairs. */
 function Order({ name, detail: { monitoring, qualitySummary: quality } }) {
   const sites = monitoring.sites.map(siteName).join(', ');
   return <>
@@ -132,7 +132,7 @@ async function download(order, f) {
   save(f.filename, await api.file(`v1/orders/${order.orderId}/${f.kind}/history/download`, { ...at, latest: true }));
 }
 
-/** OrderFiles lists the files of an order, each to be downloaded. */
+/** OrderFiles lists the files of an order, each with a button to download it. */
 const OrderFiles = ({ order, order: { files, fileCount } }) => <Acts>{(failed, failure) => <>
   <h2>{t.files}</h2>
   {failure}

@@ -1,6 +1,6 @@
-// The start of the page, without any input: what moved in a day, where the
-// caller is above the cheapest featured offer, and how fresh each site is, in one
-// request. The service adds up; the page shows.
+// The start view, without any input: what changed in a day, where the caller is
+// above the cheapest featured offer, and how fresh each site is, in one request.
+// The service aggregates; the page only displays.
 import { Act, Acts } from './act.jsx';
 import * as api from './api.js';
 import { asked, linkTo, narrowed, zoned } from './asked.js';
@@ -13,12 +13,12 @@ import { Scrolled } from './table.jsx';
 import { language, money, number, percent, t } from './texts.js';
 import { show } from './zone.js';
 
-const mostWhole = 1000; // records of a list that is shown whole
-const mostNamed = 50; // products that are asked for by name, each by itself
+const mostWhole = 1000; // records of a list that is shown completely
+const mostNamed = 50; // products whose names are requested, one request each
 
 const opened = new Set(['PRICE_DOWN']); // lists that are open
-const whole = new Set(); // lists that are shown whole
-let shown = {}; // lists and what they are of together, as they were read last; another one for each question
+const whole = new Set(); // lists that are shown completely
+let shown = {}; // the lists as last read, with their query, and in `of` what was requested; a new object for each request
 
 /** forgetStart clears the view. */
 export function forgetStart() {
@@ -26,7 +26,7 @@ export function forgetStart() {
   clear('moved', 'stand', 'seen');
 }
 
-/** readStart reads the view: of one site, or of all that is seen; again: nothing is said meanwhile. */
+/** readStart reads the view: of one site, or of the whole scope; again: no progress is shown meanwhile. */
 export async function readStart(signal, again = false) {
   const { since = 'now-24h', ownMerchant = '' } = narrowed();
   const of = JSON.stringify([asked.site, since, ownMerchant, zoned()]);
@@ -50,7 +50,7 @@ export async function readStart(signal, again = false) {
   showStart();
 }
 
-/** showStart shows what was read. */
+/** showStart shows what has been read. */
 function showStart() {
   const { lists, query } = shown;
   const [above, sites] = ['ABOVE_CHEAPEST', 'SITES'].map((name) => lists.find((list) => list.list === name));
@@ -68,7 +68,7 @@ async function complete(list, signal) {
   await named([...list.movers, ...list.positions].map((r) => r.itemId), mostNamed);
 }
 
-/** wholly shows all records of a list, also where it was read again meanwhile; not where something else was asked. */
+/** wholly shows all records of a list, even if it was read again meanwhile, but not if something else was requested. */
 async function wholly(list) {
   const mine = shown;
   await complete(list, undefined);
@@ -78,7 +78,7 @@ async function wholly(list) {
   showStart();
 }
 
-/** More is a button that shows a list whole, where it is cut. */
+/** More is a button that shows the complete list, where it is cut. */
 function More({ list, on }) {
   if (on >= list.count) return null;
   if (on >= mostWhole) return <p class="small">{t.linesOf(number(on), number(list.count))}</p>;
@@ -89,10 +89,10 @@ const Item = ({ id }) => <a href={linkTo({ view: 'history', items: id, last: '72
 
 const Refused = ({ list }) => <p class="notice">{list.problem.detail}</p>;
 
-/** FilesOf is a box with a button for each form of a file. */
+/** FilesOf is a box with a button for each format of a file. */
 const FilesOf = ({ id, file, what }) => <div class="buttons files" id={id}><Files files={() => [file()]} what={what} /></div>;
 
-/** Moved has how many moved, and a list for each kind of change: how many, and the greatest. */
+/** Moved has how many pairs changed, and a list for each kind of change: how many, and the greatest. */
 function Moved({ lists, query, since }) {
   const title = narrowed().since ? t.movedSince(show(Date.parse(since), zoned(), language)) : t.movedTitle;
   if (!query) return <><h2>{title}</h2><Refused list={lists[0]} /></>;
@@ -120,10 +120,10 @@ function Movers({ list }) {
   </details>;
 }
 
-/** boxOf says who held the buy box before, and who does now. */
+/** boxOf returns, as text, who held the buy box before, and who holds it now. */
 const boxOf = ({ before, after }) => t.boxFromTo(...[before, after].map((o) => (o.isBuyBox ? o.merchant ?? t.noMerchant : t.nobody)));
 
-/** states are the words for what was observed where there is no price. */
+/** states maps what was observed to words, where there is no price. */
 const states = { UNAVAILABLE: 'unavailable', PRODUCT_NOT_FOUND: 'notFound' };
 
 const Offer = ({ offer: o }) => o && <span>
@@ -156,7 +156,7 @@ function Above({ list, query }) {
 
 const nested = (kind, name, value) => ({ name, kind, value });
 
-/** undercutFile has the positions on show. */
+/** undercutFile has the displayed positions. */
 const undercutFile = (positions) => ({
   name: 'undercut', rows: positions,
   columns: [
@@ -165,7 +165,7 @@ const undercutFile = (positions) => ({
   ],
 });
 
-/** movedFile has the movers on show, of each list. */
+/** movedFile has the displayed movers of each list. */
 const movedFile = (lists) => ({
   name: 'moved', rows: lists.flatMap((list) => list.movers.map((m) => ({ ...m, list: list.list }))),
   columns: [
@@ -177,7 +177,7 @@ const movedFile = (lists) => ({
   ],
 });
 
-/** Seen has how fresh the sites are, those with most overdue pairs first; of many, the first. */
+/** Seen has how fresh the sites are, those with the most overdue pairs first; if there are many, only the first ones. */
 function Seen({ list, query, until }) {
   if (!query) return <><h2>{t.sites}</h2><Refused list={list} /></>;
   const newest = query.lastCapturedAt && t.newestCapture(show(Date.parse(query.lastCapturedAt), zoned(), language));

@@ -1,10 +1,10 @@
-// Tables as Parquet files (parquet.apache.org, format 2): one row group, a page
-// for each column, plain values, not compressed. What a page shows is small; rows
-// of results come as Parquet from the service.
+// Tables as Parquet files (parquet.apache.org, format 2): one row group, one page
+// for each column, plain values, no compression. What the explorer shows is small;
+// rows of results come as Parquet from the service.
 
 const bytesOf = (text) => new TextEncoder().encode(text);
 
-/** fixed writes numbers of 4 or 8 bytes. */
+/** fixed encodes numbers of 4 or 8 bytes, little-endian. */
 function fixed(values, size, set) {
   const view = new DataView(new ArrayBuffer(values.length * size));
   values.forEach((v, i) => view[set](i * size, v, true));
@@ -13,14 +13,14 @@ function fixed(values, size, set) {
 
 const int32 = (v) => fixed([v], 4, 'setInt32');
 
-/** bits packs what is true, eight in a byte. */
+/** bits packs booleans, eight to a byte, the lowest bit first. */
 function bits(values) {
   const all = new Uint8Array(Math.ceil(values.length / 8));
   values.forEach((v, i) => { if (v) all[i >> 3] |= 1 << (i & 7); });
   return all;
 }
 
-/** kinds of columns: the physical type, the converted type that says more, and how values are written. */
+/** kinds has the kinds of columns: the physical type, the converted type that refines it, and how values are encoded. */
 const kinds = {
   flag: { type: 0, write: bits },
   count: { type: 2, write: (values) => fixed(values.map(BigInt), 8, 'setBigInt64') },
@@ -39,22 +39,22 @@ function joined(parts) {
   return all;
 }
 
-// ---- Thrift's compact protocol, of which the headers are
+// ---- Thrift's compact protocol, which encodes the headers and the footer
 
-/** varint writes a whole number from 0 on. */
+/** varint encodes an integer that is not negative. */
 function varint(v) {
   const all = [];
   for (; v >= 128; v = Math.floor(v / 128)) all.push((v % 128) | 128);
   return Uint8Array.from([...all, v]);
 }
 
-const zigzag = (v) => varint(v * 2); // of numbers from 0 on
+const zigzag = (v) => varint(v * 2); // of numbers that are not negative
 const i32 = (v) => [5, zigzag(v)];
 const i64 = (v) => [6, zigzag(v)];
 const string = (text) => { const b = bytesOf(text); return [8, joined([varint(b.length), b])]; };
 const list = (of, values) => [9, joined([values.length < 15 ? [(values.length << 4) | of] : [0xf0 | of, ...varint(values.length)], ...values.map(([, bytes]) => bytes)])];
 
-/** struct writes fields by their ids, which rise by less than 16; what is undefined is left out. */
+/** struct encodes fields in the order of their ids, which must increase by less than 16; undefined fields are left out. */
 function struct(fields) {
   let last = 0;
   const parts = Object.entries(fields).filter(([, v]) => v).flatMap(([id, [type, bytes]]) => {
@@ -66,9 +66,9 @@ function struct(fields) {
 }
 
 /**
- * parquet gives rows as a file. A column is {name, kind, value(row)}, its kind
- * text, number, count, time (an instant as text) or flag; each may be without a
- * value.
+ * parquet returns rows as a file. A column is {name, kind, value(row)}, its kind
+ * text, number, count, time (an instant as text) or flag; any value may be
+ * missing.
  */
 export function parquet(columns, rows) {
   const parts = [bytesOf('PAR1')];
@@ -77,7 +77,7 @@ export function parquet(columns, rows) {
   const chunks = rows.length === 0 ? [] : columns.map(({ name, kind, value }) => {
     const begins = at;
     const values = rows.map((r) => value(r) ?? null);
-    const levels = bits(values.map((v) => v !== null)); // one run: which values are there
+    const levels = bits(values.map((v) => v !== null)); // one bit-packed run: which values are present
     const run = joined([varint(levels.length * 2 + 1), levels]);
     const page = joined([int32(run.length), run, kinds[kind].write(values.filter((v) => v !== null))]);
     const [, head] = struct({ 1: i32(0), 2: i32(page.length), 3: i32(page.length), 5: struct({ 1: i32(rows.length), 2: i32(0), 3: i32(3), 4: i32(3) }) });

@@ -1,5 +1,5 @@
-// The parts of the page of products that go with its rows: the legend of the
-// chart, the newest offers, and what was observed of each pair.
+// Parts of the page of products: the legend of the chart, the newest offers, and
+// what was observed of each pair.
 import { asked, linkTo } from './asked.js';
 import { colourOf } from './chart.js';
 import { Fragment, h } from './preact.js';
@@ -8,13 +8,13 @@ import { inOrder, Scrolled, Table } from './table.jsx';
 import { language, number, t } from './texts.js';
 import { show } from './zone.js';
 
-const mostOffers = 50; // on show of the newest
-const newestColumns = ['merchant', 'total', 'price', 'site', 'buyBox', 'prime', 'time']; // what is paid is seen on a phone, too
+const mostOffers = 50; // of the newest offers shown at most
+const newestColumns = ['merchant', 'total', 'price', 'site', 'buyBox', 'prime', 'time']; // the total comes early, so that a phone shows it, too
 
-/** pairId names a pair of product and site. */
+/** pairId returns the key of a pair of product and site. */
 export const pairId = ({ itemId, site }) => `${itemId} ${site}`;
 
-/** nothing tells whether nothing was observed at a site, by the service's summary. */
+/** nothing reports whether, by the service's summary, nothing was observed at a site. */
 export const nothing = (s) => Object.values(s.observations).every((n) => n === 0);
 
 /** Legend names the lines of the chart, each a button that hides or shows it; hidden has keys of lines. */
@@ -36,7 +36,7 @@ export function Pairs({ sites, zone, product, siteName }) {
   ]} />;
 }
 
-/** Newest has the offers of the newest capture of each pair in the window, the cheapest with shipping first, each currency by itself. */
+/** Newest has the offers of the newest capture of each pair in the window, grouped by currency, the cheapest with shipping first. */
 export function Newest({ past, captured, zone }) {
   const offers = [...past.pairs.values()].flatMap((p) => p.newest).filter((r) => r.price !== null);
   if (!offers.length) return !past.rows && Number.isFinite(captured) && <Elsewhere captured={captured} zone={zone} />;
@@ -50,7 +50,7 @@ export function Newest({ past, captured, zone }) {
   </>;
 }
 
-/** Elsewhere leads to the newest capture, where the window has none. */
+/** Elsewhere links to the newest capture, if the window has none. */
 function Elsewhere({ captured, zone }) {
   const window = { from: new Date(captured - 168 * 3600e3).toISOString(), to: new Date(captured + 60e3).toISOString() };
   return <p>{t.newestElsewhere(show(captured, zone, language))} <a href={linkTo({ view: 'history', site: asked.site, items: asked.items.join(','), ...window })}>{t.showThen}</a></p>;

@@ -6,21 +6,21 @@ import { outcomeOf } from './series.js';
 import { language, money, t } from './texts.js';
 import { show } from './zone.js';
 
-/** Badge shows an outcome; none: there is no row, restricted: the shop let nobody look. */
+/** Badge shows an outcome; none: there is no row; restricted: the site refused access. */
 export const Badge = ({ outcome }) => <span class={`badge ${outcome}`}>{t[{ none: 'noResult', restricted: 'accessRestricted' }[outcome] ?? outcome]}</span>;
 
-/** Product is a name of a product, as far as it fits on three lines. */
+/** Product shows the name of a product, cut to three lines. */
 export const Product = ({ id }) => <span class="product" title={itemName(id)}>{itemName(id)}</span>;
 
-/** offerId names a row among the newest of its pairs. */
+/** offerId returns the key of a row among the newest of its pair. */
 export const offerId = (r) => `${r.itemId} ${r.site} ${r.merchant}`;
 
-/** total is the price with its shipping; where that is unknown, it says so. */
+/** total returns the price with shipping, or that the shipping is unknown. */
 const total = (r) => (r.totalPrice === null && r.price !== null ? t.shippingUnknown : money(r.totalPrice, r.currencyCode));
 
 const flag = (v) => (v === undefined ? '' : v ? t.yes : t.no);
 
-/** columns of rows, the prices where a phone shows them; the site only where there can be several. */
+/** columns returns the columns of rows, with the prices early, where a phone shows them; the site only where there can be several. */
 export function columns(zone) {
   return [
     { name: 'product', title: t.product, text: (r) => <Product id={r.itemId} />, value: (r) => itemName(r.itemId) },

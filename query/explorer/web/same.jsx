@@ -1,4 +1,4 @@
-// Commands that give what a view shows, to be copied.
+// Commands to copy that return what a view shows.
 import { serviceURL } from './api.js';
 import { cli, curl, tool } from './copy.js';
 import { Component, Fragment, h } from './preact.js';
@@ -6,7 +6,7 @@ import { t } from './texts.js';
 
 const login = () => `export PREISMON_TOKEN=$(curl -sS --fail-with-body ${serviceURL('v1/auth/token').href} \\\n  -H 'Content-Type: application/json' -d '{"loginIdentifier":"…","password":"…"}' | sed 's/.*"accessToken":"\\([^"]*\\)".*/\\1/')`;
 
-/** Same shows the commands for reads of REST, and for this program where a read has one as cli, and calls of tools; the note says what the tools do otherwise, or that none does it. */
+/** Same shows reads as curl commands and, where there are some, as commands of this program (cli overrides the command of a read), and the calls of tools; note is what the tools do differently, or that there is none. */
 export function Same({ reads, calls, note }) {
   const commands = reads.map((r) => r.cli ?? cli(r.path, r.params)).filter(Boolean);
   return <>
@@ -19,17 +19,17 @@ export function Same({ reads, calls, note }) {
   </>;
 }
 
-/** Code shows a command as it is. */
+/** Code shows a command verbatim. */
 export const Code = ({ text, kind }) => <pre tabindex="0" class="code" data-kind={kind}><code>{text}</code></pre>;
 
-/** Command has a button that copies it. */
+/** Command shows a command with a button to copy it. */
 class Command extends Component {
   copy = async ({ currentTarget: button }) => {
     try {
       await navigator.clipboard.writeText(this.props.text);
       this.setState({ copied: true });
       setTimeout(() => this.setState({ copied: false }), 2000);
-    } catch { // not over plain http: the person copies by hand
+    } catch { // no clipboard over plain http: select it to be copied by hand
       getSelection().selectAllChildren(button.closest('.copy').querySelector('pre'));
     }
   };

@@ -1,18 +1,19 @@
-// From rows of the API to what a chart draws.
+// Converts rows of the API to what a chart draws.
 //
-// Three outcomes are kept apart: a price; a product that is unavailable; no
+// Three outcomes are distinguished: a price; a product that is unavailable; no
 // result, which is a pair of product and site without any row. Rows whose
-// availability is unknown, or that are available without a price, are neither.
+// availability is unknown, or that are available without a price, are none of
+// these: they are unknown.
 
-/** outcomeOf tells what a row says: price, unavailable or unknown. */
+/** outcomeOf returns the outcome of a row: price, unavailable or unknown. */
 export function outcomeOf(row) {
   if (row.price !== null && row.availability === 'AVAILABLE') return 'price';
   return row.availability === 'UNAVAILABLE' ? 'unavailable' : 'unknown';
 }
 
 /**
- * stands tells whether a row, not another of the same capture and currency, is
- * the one that stands for it, as in the service: the buy box, then the lowest
+ * stands reports whether a row, rather than another one of the same capture and
+ * currency, represents both, as in the service: the buy box, then the lowest
  * total price, where one is known, then the lowest price, then the first.
  */
 export function stands(row, other) {
@@ -24,7 +25,7 @@ export function stands(row, other) {
   return false;
 }
 
-/** History collects rows in the order of their time. */
+/** History collects rows, which must be added in the order of their times. */
 export class History {
   rows = 0;
   pairs = new Map(); // "itemId site" -> {itemId, site, at: [], outcome: [], newest}, newest the rows of its last capture
@@ -49,7 +50,7 @@ export class History {
     let line = this.lines.get(key);
     if (!line) this.lines.set(key, line = { key, pair, merchant: row.merchant, currency: row.currencyCode, at: [], price: [], buyBox: [], prime: [] });
     const n = line.at.length - 1;
-    if (n >= 0 && line.at[n] === at) { // a second offer of the merchant: one stands for both
+    if (n >= 0 && line.at[n] === at) { // a second offer of the merchant: one represents both
       if (!stands(row, line.last)) return;
       line.price[n] = row.price;
       line.buyBox[n] = row.isBuyBox === true;
@@ -65,10 +66,11 @@ export class History {
   }
 
   /**
-   * chosen gives the lines to draw: of each pair and currency in turn the offer
-   * that had the buy box last, then the cheapest by its newest price, one with
-   * unknown shipping behind those with a known total, so that no limit hides
-   * them; those with the most points first, in a stable order.
+   * chosen returns the lines to draw, at most `most`. It takes one offer of each
+   * pair and currency in each round: first the one that last had the buy box,
+   * then the cheapest by its newest price, those with unknown shipping after
+   * those with a known total. So the limit hides neither the buy box nor the
+   * cheapest offers. The result is in a stable order, most points first.
    */
   chosen(most) {
     const groups = new Map();
@@ -90,7 +92,7 @@ export class History {
     return kept.sort((a, b) => b.at.length - a.at.length || (a.key < b.key ? -1 : 1));
   }
 
-  /** counts gives how many captures had which outcome. */
+  /** counts returns how many captures had which outcome. */
   counts() {
     const n = { price: 0, unavailable: 0, unknown: 0 };
     for (const p of this.pairs.values()) for (const o of p.outcome) n[o]++;
@@ -99,9 +101,9 @@ export class History {
 }
 
 /**
- * holds is how long a capture of a pair is taken to hold, in seconds: three
- * times the median of what lies between its captures, for the rows say no
- * schedule. Of one capture alone nothing is known: 0.
+ * holds returns how long a capture of a pair is assumed to hold, in seconds:
+ * three times the median interval between its captures, since the rows have no
+ * schedule. 0: there is only one capture, so nothing is known.
  */
 export function holds(pair) {
   if (pair.measured?.of !== pair.at.length) {
@@ -111,10 +113,10 @@ export function holds(pair) {
   return pair.measured.hold;
 }
 
-/** endOf is when what a capture of a pair saw ends: at the next one, or when one was due; until is now, or the end of the window. */
+/** endOf returns when a capture of a pair ceases to hold: at the next one (the last one: at until), or when one was due, if that is earlier; until is now, or the end of the window. */
 const endOf = (pair, i, until) => Math.max(pair.at[i], Math.min(pair.at[i + 1] ?? until, pair.at[i] + holds(pair)));
 
-/** indexAt is the newest of ascending times that is not after a time; -1: none. */
+/** indexAt returns the index of the newest of ascending times that is not after a time; -1: none. */
 export function indexAt(times, time) {
   let [low, high] = [0, times.length];
   while (low < high) {
@@ -125,22 +127,23 @@ export function indexAt(times, time) {
   return low - 1;
 }
 
-/** seenAt gives the outcome that holds at a time; undefined: none does. */
+/** seenAt returns the outcome that holds at a time; undefined: none does. */
 export function seenAt(pair, time) {
   const i = indexAt(pair.at, time);
   return i >= 0 && time <= endOf(pair, i, Infinity) ? pair.outcome[i] : undefined;
 }
 
-/** offerAt gives the index of the capture of an offer that holds at a time; undefined: none does. */
+/** offerAt returns the index of the capture of an offer that holds at a time; undefined: none does. */
 export function offerAt(line, time) {
   const k = indexAt(line.at, time);
   return k >= 0 && line.at[k] === line.pair.at[indexAt(line.pair.at, time)] && seenAt(line.pair, time) !== undefined ? k : undefined;
 }
 
 /**
- * spans gives what a pair showed, in order and without overlap: {from, until,
- * state}. The state is an outcome as long as it holds (restricted, where that is
- * known of the newest capture), then overdue until the next capture. Of the time before the first one nothing is said.
+ * spans returns the states of a pair, in order and without overlap: {from, until,
+ * state}. The state is an outcome as long as it holds (restricted, if the newest
+ * capture is marked so), then overdue until the next capture. The time before
+ * the first capture has no span.
  */
 export function spans(pair, until) {
   const all = [];
@@ -157,7 +160,7 @@ export function spans(pair, until) {
   return all;
 }
 
-/** withoutPrice gives the spans in which all pairs say the same, and it is no price. */
+/** withoutPrice returns the spans in which all pairs have the same state, other than a price. */
 export function withoutPrice(pairs, until) {
   const [first = [], ...others] = pairs.map((p) => spans(p, until).filter((s) => s.state !== 'price' && s.until > s.from));
   return others.reduce((common, one) => {
@@ -173,7 +176,7 @@ export function withoutPrice(pairs, until) {
   }, first);
 }
 
-/** steps gives what may be drawn of an offer: a step {from, until, price} for each capture; it meets the next one only where that is of the pair's next capture. */
+/** steps returns what may be drawn of an offer: a step {from, until, price} for each capture; it reaches the next step only if that is from the pair's next capture. */
 export function steps(line, until) {
   let i = -1;
   return line.at.map((from, n) => {
@@ -182,7 +185,7 @@ export function steps(line, until) {
   });
 }
 
-/** align puts lines on one axis of times, in seconds: [times, ...prices]. What is missing is null at captures of the pair without this offer, else undefined. */
+/** align puts lines on one time axis, in seconds: [times, ...prices]. A missing price is null at a capture of the pair without this offer, and otherwise undefined. */
 export function align(lines) {
   const pairs = new Set(lines.map((l) => l.pair));
   const times = Float64Array.from(new Set([...pairs].flatMap((p) => p.at))).sort();

@@ -1,5 +1,5 @@
-// Each site that is seen: how fresh it is, and why pairs have no price. The
-// service adds up; the page shows.
+// Each site in the scope: how fresh it is, and why pairs have no price. The
+// service aggregates; the page only displays.
 import * as api from './api.js';
 import { asked, linkTo, narrowed, sortedOf, zoned } from './asked.js';
 import { siteName, sitesRead } from './catalogue.js';
@@ -10,18 +10,18 @@ import { inOrder, Table, withWords } from './table.jsx';
 import { fromNow, language, number, t } from './texts.js';
 import { show } from './zone.js';
 
-let sites = []; // on show, before they are filtered
+let sites = []; // as read, before the filter
 let asOf = 0; // ms
-let all = {}; // of all sites, as the service adds up
+let all = {}; // totals over all sites, from the service
 
-/** noResult are the reasons for which a pair has neither a price nor an answer of the market. */
+/** noResult lists the reasons why a pair has neither a price nor another definite outcome. */
 const noResult = ['overdue', 'accessTemporarilyRestricted', 'siteTemporarilyUnavailable', 'pending', 'unknown'];
 
 const without = (s) => noResult.reduce((n, reason) => n + s.reasons[reason], 0);
 
 const freshness = (s) => t.freshness(number(s.pairs), number(s.reasons.priceObserved), number(s.reasons.productUnavailable + s.reasons.productNotFound), number(without(s)));
 
-/** readSites reads the view: one site, or all that are seen; again: they stay on show until then. */
+/** readSites reads the view: one site, or all in the scope; again: the displayed ones stay until the answer arrives. */
 export async function readSites(signal, again = false) {
   if (!again) forgetSites();
   const read = { path: 'ext/v1/sites/status', params: { site: asked.site, ...narrowed(), timezone: zoned() } };
@@ -44,7 +44,7 @@ export function forgetSites() {
 
 const Moment = ({ text, asOf, none = '' }) => (text === null ? none : <time datetime={text} title={show(Date.parse(text), zoned(), language, true)}>{fromNow(Date.parse(text) - asOf)}</time>);
 
-/** siteColumns are those of the table of sites, as of an instant in ms. */
+/** siteColumns returns the columns of the table of sites, as of an instant in ms. */
 export function siteColumns(asOf) {
   const time = (name, title) => ({ name, title, number: true, text: (s) => <Moment text={s[name]} asOf={asOf} />, value: (s) => s[name] && Date.parse(s[name]) });
   const count = (name, title) => ({ name, title, number: true, text: (s) => number(s.reasons[name]), value: (s) => s.reasons[name] });
@@ -59,17 +59,17 @@ export function siteColumns(asOf) {
   ];
 }
 
-/** siteId names a line of the table. */
+/** siteId returns the key of a line of the table. */
 export const siteId = (s) => s.site;
 
 const Late = ({ late, reasons: { overdue } }) => <span>{number(late)}{overdue > 0 && <span class="badge overdue">{`${t.overdue} ${number(overdue)}`}</span>}</span>;
 
-/** Overdue names the sites with pairs that are overdue, and since when; those that waited longest first. */
+/** Overdue shows the sites with overdue pairs, and since when; those overdue for longest first. */
 const Overdue = ({ late }) => late.length > 0 && <p class="notice">
   {t.overdueSites(number(late.length))} {late.map((s) => `${siteName(s.site)} (${s.lateSince ? t.since(show(Date.parse(s.lateSince), zoned(), language)) : t.neverSeen})`).join('; ')}
 </p>;
 
-/** showSites shows the sites that the filter leaves, and gives them. */
+/** showSites shows the filtered sites, and returns them. */
 export function showSites() {
   const shown = sites.filter((s) => withWords(by('sites-filter').value, siteName(s.site), s.site));
   by('sites-status').textContent = sites.length ? [t.linesOf(number(shown.length), number(sites.length)), shown.length === sites.length && freshness(all)].filter(Boolean).join('. ') : t.noSites;
@@ -79,7 +79,7 @@ export function showSites() {
   return shown;
 }
 
-/** sitesFile is a table of sites as a file. */
+/** sitesFile returns a table of sites to save as a file. */
 export const sitesFile = (name, rows) => ({
   name, rows,
   columns: [

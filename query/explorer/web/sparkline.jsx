@@ -1,12 +1,12 @@
-// A small line of what a value was in the parts of a window. It ends where a
-// part has none: nothing is drawn that was not seen.
+// A small line of a value over the parts of a window. It is interrupted where a
+// part has no value: nothing is drawn that was not observed.
 import { h } from './preact.js';
 import { t } from './texts.js';
 
 const [width, height, edge] = [96, 24, 3];
-const parts = 24; // of the window, as the service makes them
+const parts = 24; // of the window, as the service divides it
 
-/** Sparkline draws points [ms, value], each of the part of the window that begins then; text writes a value. */
+/** Sparkline draws points [ms, value], each for the part of the window that begins at ms; text formats a value. */
 export function Sparkline({ points, window, text }) {
   if (!points.length) return null;
   const values = points.map(([, v]) => v);

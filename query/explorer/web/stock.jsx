@@ -1,19 +1,19 @@
-// On which days a product was out of stock at a site, as the service's summary
-// of a product says: by the calendar of the zone, with the days of which nothing
-// is known, and the sites at which nobody looks.
+// On which days a product was out of stock at a site, from the service's summary
+// of the product: by the calendar of the zone, including days of which nothing is
+// known, and sites at which the product is not monitored.
 import { Fragment, h } from './preact.js';
 import { Scrolled } from './table.jsx';
 import { language, number, t } from './texts.js';
 import { daysOf } from './zone.js';
 
-/** states of a day as the service names them, and how they are drawn. */
+/** states maps the states of a day, as the service names them, to classes of style.css. */
 const states = { IN_STOCK: 'in', PARTLY_IN_STOCK: 'part', OUT_OF_STOCK: 'out', ACCESS_RESTRICTED: 'restricted', UNKNOWN: 'unknown' };
 const counts = { out: 'outOfStock', part: 'partlyInStock', in: 'inStock', restricted: 'accessRestricted', unknown: 'unknown', none: 'notObserved' };
 
 /**
- * Stock has a line for each product and site at which it is monitored:
- * how many days of which kind, and each day up to asOf; then those that are not
- * monitored where they were asked for, {itemId, site}.
+ * Stock has a line for each product and site at which it is monitored: how many
+ * days of which kind, and each day up to asOf; then the requested pairs that are
+ * not monitored, {itemId, site}.
  */
 export function Stock({ sites, unmonitored, window: { from, to, zone }, asOf, product, siteName }) {
   if (!sites.length && !unmonitored.length) return null;
@@ -31,7 +31,7 @@ export function Stock({ sites, unmonitored, window: { from, to, zone }, asOf, pr
   </>;
 }
 
-/** Calendar draws a mark for each day; the columns beside it say the same in numbers. */
+/** Calendar draws a mark for each day; the columns next to it have the same as numbers. */
 function Calendar({ days, line }) {
   const named = new Intl.DateTimeFormat(language, { timeZone: 'UTC', dateStyle: 'medium' });
   const on = new Map(line.days?.map(({ date, state }) => [date, states[state]]));

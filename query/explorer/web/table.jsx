@@ -1,14 +1,14 @@
-// Tables that people can sort.
+// Tables that the user can sort.
 import { remember, sortedOf } from './asked.js';
 import { Component, h } from './preact.js';
 
-/** withWords tells whether all words of a text are in some names. */
+/** withWords reports whether the names contain all words of a text. */
 export const withWords = (text, ...names) => {
   const all = names.join(' ').toLowerCase();
   return text.trim().toLowerCase().split(/\s+/).every((word) => all.includes(word));
 };
 
-/** inOrder gives rows as a table of these columns shows them. */
+/** inOrder returns rows in the order in which a table of these columns shows them. */
 export function inOrder(columns, rows, sorted) {
   const by = sorted && columns.find((c) => c.name === sorted.column);
   if (!by) return rows;
@@ -19,13 +19,13 @@ export function inOrder(columns, rows, sorted) {
     if (apart) return apart;
     const [x, y] = [value(a), value(b)];
     if (x === y) return 0;
-    if (x === null || x === undefined) return 1; // what is missing is last both ways
+    if (x === null || x === undefined) return 1; // missing values come last in both directions
     if (y === null || y === undefined) return -1;
     return sign * (typeof x === 'string' ? x.localeCompare(y) : x - y);
   });
 }
 
-/** keyed gives each row with its key; of those that are alike, each has its own. */
+/** keyed returns each row with its key; rows with the same id get different keys. */
 function keyed(rows, id) {
   const count = new Map();
   return rows.map((row) => {
@@ -37,11 +37,11 @@ function keyed(rows, id) {
 
 /**
  * Table shows rows. A column is {name, title, text(row), value(row),
- * group(row), number}: text is a string or JSX, value is what is sorted by
- * within a group, if there are any. Id names a row: what is in it stays as it is
- * where the row is shown again. People sort the table of a view; without one
- * nobody does. The caption of a table below a heading of the same words is for
- * readers of the screen only. Most is how many rows are shown, of those sorted.
+ * group(row), number}: text is a string or JSX, value is the sort key, within a
+ * group if there are groups. id identifies a row, whose elements are kept when
+ * the row is shown again. The user can sort the table only if view is set.
+ * headed: there is a heading of the same words above, so that the caption is for
+ * screen readers only. most is how many rows are shown, after sorting.
  */
 export class Table extends Component {
   sort(column, up) {
@@ -68,5 +68,5 @@ export class Table extends Component {
   }
 }
 
-/** Scrolled is a table in a box of its own that is scrolled, also by keyboard; it has the table's caption. */
+/** Scrolled is a table in a box that scrolls, by keyboard as well; the box is labelled with the table's caption. */
 export const Scrolled = ({ headed = true, ...rest }) => <div class="scroll" tabindex="0" role="region" aria-label={rest.caption}><Table {...rest} headed={headed} /></div>;

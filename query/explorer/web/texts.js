@@ -1,4 +1,4 @@
-// The words of the page in its languages.
+// The texts of the page in its languages.
 
 const en = {
   title: 'Price explorer', language: 'Language', logout: 'Log out',
@@ -98,11 +98,11 @@ const de = {
 
 const all = { en, de };
 
-/** The language in use, and its words. */
+/** The current language, and its texts. */
 export let language = 'en';
 export let t = en;
 
-/** speak sets the language and writes the words of the page. */
+/** speak sets the language and writes the texts of the page. */
 export function speak(to) {
   language = to in all ? to : 'en';
   t = all[language];
@@ -114,9 +114,9 @@ export function speak(to) {
   for (const e of document.querySelectorAll('[data-language]')) e.setAttribute('aria-pressed', e.dataset.language === language);
 }
 
-const numbers = new Map(); // a formatter costs more than a thousand numbers
+const numbers = new Map(); // creating a formatter costs more than formatting a thousand numbers
 
-/** numberFormat gives the formatter of these options in the language, made once. */
+/** numberFormat returns the formatter for these options in the current language; each is created only once. */
 export function numberFormat(options = {}) {
   const key = `${language} ${JSON.stringify(options)}`;
   if (!numbers.has(key)) numbers.set(key, new Intl.NumberFormat(language, options));
@@ -127,24 +127,24 @@ export const number = (n) => numberFormat().format(n);
 
 export const percent = (v) => `${numberFormat({ maximumFractionDigits: 1 }).format(v)} %`;
 
-/** bytes writes a length in the unit that people read. */
+/** bytes returns a length in a readable unit. */
 export function bytes(n) {
   const [unit, size] = [['megabyte', 1e6], ['kilobyte', 1e3]].find(([, size]) => n >= size) ?? ['byte', 1];
   return numberFormat({ style: 'unit', unit, unitDisplay: unit === 'byte' ? 'long' : 'short', maximumFractionDigits: 1 }).format(n / size);
 }
 
-/** fromNow writes how long ago something was, or in how long it is, from ms. */
+/** fromNow returns, as text, how long ago something was (ms below 0), or how far ahead it is. */
 export function fromNow(ms) {
   const [unit, length] = [['day', 86400e3], ['hour', 3600e3], ['minute', 60e3]].find(([, length]) => Math.abs(ms) >= 1.5 * length) ?? ['second', 1e3];
   return new Intl.RelativeTimeFormat(language, { style: 'short' }).format(Math.trunc(ms / length), unit);
 }
 
-/** money writes an amount in the main unit of its currency. */
+/** money returns an amount as text; value is in the main unit of the currency. */
 export function money(value, currency) {
   if (value === null || value === undefined) return '';
   try {
     return numberFormat({ style: 'currency', currency }).format(value);
-  } catch { // it is no currency of three letters
+  } catch { // not a currency code of three letters
     return `${value} ${currency}`;
   }
 }

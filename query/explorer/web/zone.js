@@ -1,8 +1,8 @@
-// Times in the zone that the person chose.
+// Times in the zone that the user chose.
 
-const formats = new Map(); // a formatter costs more than a hundred times
+const formats = new Map(); // creating a formatter costs more than formatting a hundred instants
 
-/** formatOf gives the formatter of these options, made once. */
+/** formatOf returns the formatter for these options; each is created only once. */
 export function formatOf(locale, options) {
   const key = `${locale} ${JSON.stringify(options)}`;
   if (!formats.has(key)) formats.set(key, new Intl.DateTimeFormat(locale, options));
@@ -13,7 +13,7 @@ const partsOf = (zone) => formatOf('en-CA', {
   timeZone: zone, hourCycle: 'h23', year: 'numeric', month: '2-digit', day: '2-digit', hour: '2-digit', minute: '2-digit', second: '2-digit',
 });
 
-/** known tells whether the browser knows a zone by this name. */
+/** known reports whether the browser knows a zone by this name. */
 export function known(zone) {
   try {
     partsOf(zone);
@@ -23,7 +23,7 @@ export function known(zone) {
   }
 }
 
-/** local gives an instant in ms as YYYY-MM-DDTHH:MM:SS of the zone. */
+/** local returns an instant in ms as YYYY-MM-DDTHH:MM:SS in the zone. */
 export function local(ms, zone) {
   const p = Object.fromEntries(partsOf(zone).formatToParts(ms).map((x) => [x.type, x.value]));
   return `${p.year}-${p.month}-${p.day}T${p.hour}:${p.minute}:${p.second}`;
@@ -32,8 +32,9 @@ export function local(ms, zone) {
 const offset = (ms, zone) => Date.parse(`${local(ms, zone)}Z`) - Math.floor(ms / 1000) * 1000;
 
 /**
- * instant gives the ms of a local time of the zone. A time that the clocks
- * jump over is taken with the offset before, one that comes twice is the first.
+ * instant returns the ms of a local time in the zone. A time that the clocks
+ * skip is read with the offset before the change; of a time that occurs twice,
+ * it is the first.
  */
 export function instant(text, zone) {
   const asUTC = Date.parse(`${text.length === 16 ? `${text}:00` : text}Z`);
@@ -43,13 +44,13 @@ export function instant(text, zone) {
   return right.length ? Math.min(...right) : candidates[0];
 }
 
-/** daysOf are the days of a window, YYYY-MM-DD by the calendar of its zone. */
+/** daysOf returns the days of a window, YYYY-MM-DD by the calendar of its zone. */
 export function daysOf({ from, to, zone }) {
   const [first, last] = [from, to - 1].map((ms) => Date.parse(`${local(ms, zone).slice(0, 10)}Z`));
   return Array.from({ length: Math.round((last - first) / 86400e3) + 1 }, (_, i) => new Date(first + i * 86400e3).toISOString().slice(0, 10));
 }
 
-/** show writes an instant for people. */
+/** show returns an instant in ms as text for people. */
 export function show(ms, zone, language, seconds = false) {
   return formatOf(language, { timeZone: zone, dateStyle: 'medium', timeStyle: seconds ? 'medium' : 'short' }).format(ms);
 }

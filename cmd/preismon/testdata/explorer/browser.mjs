@@ -1,5 +1,5 @@
-// Uses the explorer as a person does and tells what is wrong, and what the
-// page said, which explorer_test.go compares with the service.
+// Uses the explorer as a person does, and reports what is wrong and what the page
+// showed, which explorer_test.go compares with the service.
 import { readFile } from 'node:fs/promises';
 import { done, fail, open as watched, picture, picturing, plan } from './harness.mjs';
 import { copied, files, login, looks, makesRows } from './person.mjs';
@@ -12,10 +12,10 @@ async function choose(page, words) {
   await page.check('#items input');
 }
 
-/** drawn waits until all of a history is on show, not only what came first. */
+/** drawn waits until a history is displayed completely, not only its first rows. */
 const drawn = (page) => page.waitForFunction(() => !document.querySelector('#history').hasAttribute('aria-busy') && /,|\d/.test(document.querySelector('#history-status').textContent) && window.preismon.chart && document.querySelector('#pairs table'));
 
-/** chartOf tells what the chart holds, and how many of its pixels are painted. */
+/** chartOf returns what the chart holds, and how many of its pixels are painted. */
 const chartOf = (page) => page.evaluate(() => {
   const { chart, lines } = window.preismon;
   const canvas = chart.root.querySelector('canvas');
@@ -31,14 +31,14 @@ const chartOf = (page) => page.evaluate(() => {
 
 const said = { chart: {}, curl: {}, cli: {}, mcp: {}, files: {}, tables: [] };
 
-/** keepFiles keeps the files of a view, of the Parquet written by the service only that it is one. */
+/** keepFiles keeps the files of a view: CSV completely, of Parquet only the magic bytes. */
 async function keepFiles(page, view) {
   const all = await files(page, `${view}-files`);
   if (view === 'history') all.push(...await files(page, 'markets-files'));
   said.files[view] = all.map(({ name, text }) => ({ name, text: name.endsWith('.csv') ? text : `${text.slice(0, 4)} ${text.slice(-4)}` }));
 }
 
-/** keeps looks whether the address is the state: through a reload, Back, another zone, and an expired login. */
+/** keeps checks that the address holds the state: through a reload, another zone, Back, an expired login, an outage and a link. */
 async function keeps(page) {
   const state = () => page.evaluate(() => ({ hash: location.hash, chosen: document.querySelectorAll('#chosen li').length, own: document.querySelector('#own').value, from: document.querySelector('#from').value, sorted: document.querySelector('#offers [aria-sort]')?.textContent }));
   const shown = () => page.waitForSelector('#offers tbody tr');
@@ -46,7 +46,7 @@ async function keeps(page) {
   if (!/own=1234.5(&|$)/.test(before.hash) || !/sort=-price/.test(before.hash) || !/from=\d{4}-.*Z/.test(decodeURIComponent(before.hash))) fail('en', `the address is not the state: ${before.hash}`);
   const same = async (what) => {
     await shown();
-    let now = await state(); // what was on show before may still be there
+    let now = await state(); // what was displayed before may still be there
     for (let i = 0; i < 100 && JSON.stringify(now) !== JSON.stringify(before); i++) {
       await page.waitForTimeout(100);
       now = await state();
@@ -64,7 +64,7 @@ async function keeps(page) {
   await page.waitForFunction((hash) => location.hash === hash, before.hash);
   await same('Back');
   await page.route('**/v1/results?*', (route) => route.fulfill({ status: 401, contentType: 'application/problem+json', body: '{"code":"TOKEN_EXPIRED","detail":"expired"}' }));
-  await page.evaluate(() => document.querySelector('#tab-latest').click()); // a read under way may have come first
+  await page.evaluate(() => document.querySelector('#tab-latest').click()); // a read under way may already have hidden it
   await page.waitForSelector('#login:not([hidden])');
   await page.unroute('**/v1/results?*');
   await login(page);
@@ -84,7 +84,7 @@ async function keeps(page) {
   await same('a link');
 }
 
-/** ownPrice types own prices at the page of the products: the service places them, and the rows are not read again. */
+/** ownPrice types own prices on the page of products: the service positions them, and the rows are not read again. */
 async function ownPrice(page, summaries) {
   const reads = [];
   const noted = (r) => { if (/\/v1\/results|\/summary/.test(r.url())) reads.push(new URL(r.url()).pathname.replace(/\d+/g, 'N')); };
@@ -102,7 +102,7 @@ async function ownPrice(page, summaries) {
   await page.fill('#own', '1.234x');
   await page.waitForFunction(() => !document.querySelector('#positions tbody tr')).catch(() => fail('en', 'a price that is none has a position'));
   if (!(await page.isVisible('#own-error'))) fail('en', 'a price that is none is taken without a word');
-  await page.fill('#own', '12.34567'); // more than any currency has
+  await page.fill('#own', '12.34567'); // more decimals than any currency has
   await page.locator('#own').blur();
   await page.reload();
   await page.waitForFunction(() => document.querySelector('#markets tbody tr') && document.querySelector('#now tbody tr')).catch(() => fail('en', 'an own price that the service refuses takes the page away'));
@@ -112,7 +112,7 @@ async function ownPrice(page, summaries) {
   await page.locator('#own').blur();
 }
 
-/** readme takes the picture of the README: one product of a week. */
+/** readme takes the pictures of the README: one product over a week, dark and light. */
 async function readme() {
   const page = await open('en-GB', 'readme', (m) => /401/.test(m));
   await page.setViewportSize({ width: 1280, height: 760 });
@@ -132,7 +132,7 @@ async function readme() {
   await page.context().close();
 }
 
-/** overview looks at the start: where the account stands, and what its sites showed. */
+/** overview checks the start view: the positions of the account, what moved, and its sites. */
 async function overview(page) {
   const cells = (what) => page.locator(`${what} tbody tr`).evaluateAll((rows) => rows.map((r) => [...r.cells].map((c) => c.textContent)));
   const there = () => page.waitForFunction(() => document.querySelector('#overview:not([hidden])') && !document.querySelector('#overview').hasAttribute('aria-busy') && ['#stand', '#moved', '#seen'].every((id) => document.querySelector(`${id} tbody tr`)));
@@ -143,7 +143,7 @@ async function overview(page) {
   await page.reload();
   await there();
   page.off('request', noted);
-  const lists = ['/v1/sites', '/v1/items']; // of the form
+  const lists = ['/v1/sites', '/v1/items']; // read by the form
   if (reads.filter((r) => !lists.includes(r)).join() !== '/ext/v1/overview') fail('en', `the start needs ${reads}`);
   said.moved = {
     summary: await page.textContent('#moved .lead'), rows: await cells('#moved details[open]'),
@@ -155,7 +155,7 @@ async function overview(page) {
   }
   said.stand = { summary: await page.textContent('#stand .lead'), rows: await cells('#stand') };
   said.sites = await cells('#seen');
-  for (const [i, box] of ['moved-files', 'stand-files', 'seen-files'].entries()) said.tables[i] = await files(page, box); // parts are looked at together
+  for (const [i, box] of ['moved-files', 'stand-files', 'seen-files'].entries()) said.tables[i] = await files(page, box); // all parts are checked together
   for (const kind of ['curl', 'cli', 'mcp']) said[kind].overview = await copied(page, 'overview', kind);
   await looks(page, 'overview-en', true);
   await page.click('#stand tbody a'); // one click from a price too high to its history
@@ -166,9 +166,9 @@ async function overview(page) {
   if (await page.locator('#chosen li').count()) fail('en', 'Back keeps the product');
   const long = page.locator('#moved details:has(button)').first();
   if ((await long.getAttribute('open')) === null) await long.locator('summary').click();
-  const list = await long.getAttribute('data-list'); // before it has no button any more
+  const list = await long.getAttribute('data-list'); // read it before the button disappears
   const count = Number((await long.locator('summary').textContent()).replaceAll(/\D/g, ''));
-  await long.locator('button').click(); // all of a list
+  await long.locator('button').click(); // shows the complete list
   await page.waitForFunction(({ list, count }) => document.querySelectorAll(`#moved [data-list=${list}] tbody tr`).length >= count - 2, { list, count });
   await page.click('#seen tbody tr:not(:has(td:nth-child(7):text-is("0"))) a');
   await page.waitForSelector('#offers tbody tr').catch(async (e) => { throw new Error(`${e.message} ${page.url()} ${await page.textContent('main')}`); });
@@ -176,7 +176,7 @@ async function overview(page) {
   await page.waitForSelector('#overview:not([hidden])');
 }
 
-/** assortment looks at everything that is seen: sorts and filters it, keeps it in the address, takes it along as a file. */
+/** assortment checks the view of the whole scope: it sorts and filters it, and checks the address and the file. */
 async function assortment(page) {
   const lines = () => page.locator('#products tbody tr').evaluateAll((rows) => rows.map((r) => [...r.cells].map((c) => c.textContent)));
   const there = () => page.waitForFunction(() => !document.querySelector('#assortment').hasAttribute('aria-busy') && document.querySelector('#assortment:not([hidden]) #products tbody tr'));
@@ -225,7 +225,7 @@ async function assortment(page) {
   await page.goBack();
   await again('Back');
   await page.fill('#filter', 'no such product');
-  await page.waitForFunction(() => /^0 of [1-9]/.test(document.querySelector('#assortment-status').textContent)); // it may be read again still
+  await page.waitForFunction(() => /^0 of [1-9]/.test(document.querySelector('#assortment-status').textContent)); // it may still be being read again
   if ((await lines()).length) fail('en', 'a filter that fits nothing leaves lines');
   await page.fill('#filter', '');
   const blank = said.assortment.lines.filter((l) => l[2] === '');
@@ -260,10 +260,10 @@ async function english() {
 
   await overview(page);
   await assortment(page);
-  let summaries = []; // that the page was told of the products on show
+  let summaries = []; // that the page received for the displayed products
   page.on('response', async (r) => {
     const item = /ext\/v1\/items\/(\d+)\/summary/.exec(r.url())?.[1];
-    const told = item && await r.text().then((text) => JSON.parse(text.split('\n')[0])).catch(() => undefined); // it was given up
+    const told = item && await r.text().then((text) => JSON.parse(text.split('\n')[0])).catch(() => undefined); // the request was aborted
     if (told) summaries = [...summaries.filter((s) => s.query.itemId !== item), told];
   });
   for (const words of plan.searches) await choose(page, words);
@@ -286,7 +286,7 @@ async function english() {
   await page.keyboard.press('End');
   await page.keyboard.press('ArrowLeft');
   await page.waitForFunction(() => document.querySelector('#readout').textContent.length > 10);
-  const gone = await page.evaluate(() => { // what the page says at a capture that found nothing to buy
+  const gone = await page.evaluate(() => { // what the page shows at a capture that found nothing to buy
     const { chart, lines } = window.preismon;
     const pair = [...lines.pairs.values()].find((p) => p.outcome.includes('unavailable') && chart.data[0].includes(p.at[p.outcome.indexOf('unavailable')]));
     const at = pair.at[pair.outcome.indexOf('unavailable')];
@@ -296,7 +296,7 @@ async function english() {
   await page.waitForFunction(() => /zoom=/.test(location.hash));
   await page.evaluate((at) => window.preismon.chart.setCursor({ left: window.preismon.chart.valToPos(at, 'x'), top: 50 }), gone);
   await page.waitForFunction(() => /Unavailable/.test(document.querySelector('#readout').textContent)).catch(async () => fail('en', `the readout of an outage: ${await page.textContent('#readout')}`));
-  await page.setViewportSize({ width: 390, height: 844 }); // on a phone what is asked for folds away, and the keyboard gets past it
+  await page.setViewportSize({ width: 390, height: 844 }); // on a phone the form folds away, and the keyboard gets past it
   await page.reload();
   await drawn(page);
   const part = () => page.evaluate(() => { const { min, max } = window.preismon.chart.scales.x; return max - min; });
@@ -367,7 +367,7 @@ async function english() {
   await page.context().close();
 }
 
-/** german looks at a site with everything, stops a stream, and sees one break and a server without charts. */
+/** german checks a site with everything, stops a stream, and checks a stream that breaks and a server without charts. */
 async function german() {
   const page = await open('de-DE', 'de', (m) => /ERR_INCOMPLETE|uPlot|404|429/.test(m));
   await page.goto(`${plan.base}/`);
@@ -377,14 +377,14 @@ async function german() {
   if (await page.evaluate(() => document.documentElement.lang) !== 'de') fail('de', 'is not in German');
   await choose(page, plan.searches[0]);
   await page.waitForFunction(() => document.querySelector('#pairs tbody tr'));
-  const [item, site] = plan.elsewhere; // nobody looks for it there: that is not "no result"
+  const [item, site] = plan.elsewhere; // it is not monitored there: that is not "no result"
   await page.goto(`${plan.base}/explorer/#view=history&items=${item}&site=${site}`);
   await page.waitForFunction(() => /nicht beobachtet/.test(document.querySelector('#history-status').textContent));
   if (await page.locator('#pairs tbody tr, #pairs .badge').count()) fail('de', 'a pair that is not monitored has a line');
   await page.goBack();
   await page.waitForFunction(() => document.querySelector('#pairs tbody tr'));
   await page.selectOption('#site', plan.site);
-  for (const [end, time] of [['to', '2001-01-02T00:00'], ['from', '2001-01-01T00:00']]) await page.fill(`#${end}`, time); // nothing was seen then; from there to now would be too long
+  for (const [end, time] of [['to', '2001-01-02T00:00'], ['from', '2001-01-01T00:00']]) await page.fill(`#${end}`, time); // nothing was observed then; from there to now would be too long
   await page.locator('#from').blur();
   await page.waitForFunction(() => !document.querySelector('#history').hasAttribute('aria-busy') && document.querySelectorAll('#pairs tbody tr').length === 1 && document.querySelector('#pairs .badge.none'));
   if (await page.isVisible('#chart') || !(await page.evaluate(() => { const c = document.querySelector('#lanes'); return c.width > 600 && c.getContext('2d').getImageData(0, 0, c.width, c.height).data.some((v) => v); }))) fail('de', 'without a price there is an axis of prices, or no lane');
@@ -425,13 +425,13 @@ async function german() {
   await page.context().close();
 }
 
-/** many draws 100,000 points that come as one stream. */
+/** many draws 100,000 points that arrive in one stream. */
 async function many() {
   const page = await open('en', 'many');
   await page.goto(`${plan.base}/explorer/`);
   await login(page);
   await makesRows(page);
-  await page.evaluate(({ item, site }) => { // made in the page: the way from here is slower than the page
+  await page.evaluate(({ item, site }) => { // made in the page: sending them from here is slower than the page
     globalThis.madeRows = (summary) => {
       const start = Date.now() - 6 * 86400e3;
       let i = 0;

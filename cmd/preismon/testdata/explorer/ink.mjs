@@ -1,13 +1,13 @@
-// Looks at the pixels of a history that is made up here: there is ink where
-// something was seen, and none anywhere else. And what the page weighs, when
-// its first number and its first chart are there, and how 100,000 points move.
+// Checks the pixels of a history that is made up here: there is ink where
+// something was observed, and nowhere else. It also measures the size of the page,
+// the time to its first number and its first chart, and panning 100,000 points.
 import { done, fail, open as watched, picture, plan } from './harness.mjs';
 import { login, makesRows } from './person.mjs';
 
 const said = {};
 const other = 'other.example';
 
-/** madeUp has the page read rows of a shop with outages, and of another that is seen all the time, instead of those of the service. */
+/** madeUp replaces the rows of the service by those of a shop with outages, and of another shop that is observed all the time. */
 const madeUp = (page, zero) => page.evaluate(({ item, site, other, zero }) => {
   const real = fetch;
   const rows = [];
@@ -34,7 +34,7 @@ const madeUp = (page, zero) => page.evaluate(({ item, site, other, zero }) => {
   };
 }, { item: plan.items[0], site: plan.site, other, zero });
 
-/** pixels counts those of a colour in a canvas, in columns between two times that are not at an end of a step; lane is one of the lanes, else it is the chart. */
+/** pixels counts the pixels of a colour in a canvas, in columns between two times, without their edges; lane is the index of a lane; undefined: the chart. */
 const pixels = (page, zero, from, until, colour, lane) => page.evaluate(({ zero, from, until, colour, lane }) => {
   const u = window.preismon.chart;
   const canvas = lane === undefined ? u.ctx.canvas : document.querySelector('#lanes');
@@ -96,7 +96,7 @@ async function honest() {
   await page.context().close();
 }
 
-/** greys gives parts of an element as lightness, 0 to 255 for each pixel: boxes from its corner, all of one picture of it. */
+/** greys returns parts of an element as lightness, 0 to 255 for each pixel, all from one picture of it; boxes are relative to its corner. */
 async function greys(page, what, boxes) {
   const picture = (await page.locator(what).screenshot({ scale: 'css' })).toString('base64');
   return page.evaluate(async ([picture, boxes]) => {
@@ -111,7 +111,7 @@ async function greys(page, what, boxes) {
   }, [picture, boxes]);
 }
 
-/** calendar looks at days of every kind: each has its own pattern, also without colours, and says what it is. */
+/** calendar checks days of every kind: each has its own pattern, even without colours, and a title that names its kind. */
 async function calendar() {
   const page = await watched('calendar', { locale: 'en-GB', viewport: { width: 1440, height: 900 }, deviceScaleFactor: 2 });
   const kinds = ['IN_STOCK', 'PARTLY_IN_STOCK', 'OUT_OF_STOCK', 'ACCESS_RESTRICTED', 'UNKNOWN'];
@@ -150,7 +150,7 @@ async function calendar() {
   await page.context().close();
 }
 
-/** cold opens a page as somebody does who is logged in and was never here, and gives when what it waits for was there, in ms, and how many bytes of script came. */
+/** cold opens a page with a login but an empty cache, and returns after how many ms the awaited part was there, and the number and total bytes of the scripts. */
 async function cold(token, path, what) {
   const page = await watched('cold', { locale: 'en-GB', viewport: { width: 1280, height: 900 } });
   await page.addInitScript(([token, what]) => {
@@ -170,7 +170,7 @@ async function cold(token, path, what) {
   return { ms, bytes, scripts: scripts.length };
 }
 
-/** budget measures: the best of three, since what is in the way of one is not the page. */
+/** budget measures the times, each as the best of three, since disturbances of a single run do not come from the page. */
 async function budget() {
   const page = await watched('budget', { locale: 'en-GB', viewport: { width: 1280, height: 900 } });
   await page.goto(`${plan.base}/explorer/`);
@@ -194,14 +194,14 @@ async function budget() {
   }, { item: plan.items[0], site: plan.site });
   await page.evaluate((item) => { location.hash = `#view=history&items=${item}&last=168h&zone=UTC`; }, plan.items[0]);
   await page.waitForFunction(() => !document.querySelector('#history').hasAttribute('aria-busy') && window.preismon.lines?.rows === 100000);
-  await page.focus('#chart'); // it does not follow then
+  await page.focus('#chart'); // with the focus there, it does not follow the feed
   await page.evaluate(() => { const u = window.preismon.chart; const { min, max } = u.scales.x; u.setScale('x', { min, max: max - (max - min) / 5 }); });
   const from = await page.evaluate(() => window.preismon.chart.scales.x.min);
   await page.keyboard.press('Shift+ArrowRight');
   await page.waitForFunction((from) => window.preismon.chart.scales.x.min > from, from).catch(() => fail('budget', 'Shift and the right key do not move the part on show'));
-  await page.waitForTimeout(400); // a chart that rests is in the address
+  await page.waitForTimeout(400); // the address is written when the chart is at rest
   const steps = await page.evaluate(() => history.length);
-  said.pan = await page.evaluate(() => new Promise((ok) => { // back and forth by the wheel, as long as two seconds of a display of 60 Hz
+  said.pan = await page.evaluate(() => new Promise((ok) => { // back and forth by the wheel, for 120 frames: two seconds at 60 Hz
     const times = [];
     let [n, last] = [0, performance.now()];
     const frame = (now) => {
@@ -214,11 +214,11 @@ async function budget() {
     requestAnimationFrame(frame);
   }));
   await page.waitForTimeout(400);
-  const more = await page.evaluate(() => history.length) - steps; // one, or as often as a busy machine took a moment's rest
+  const more = await page.evaluate(() => history.length) - steps; // one, or one for each pause of a busy machine
   if (more > 10) fail('budget', `a pan is ${more} steps back`);
   await page.context().close();
 }
 
 await Promise.all(Object.entries({ honest, calendar }).map(([name, part]) => part().catch((e) => fail(name, `${e.stack}`.slice(0, 900)))));
-await budget().catch((e) => fail('budget', `${e.stack}`.slice(0, 900))); // alone: it is measured
+await budget().catch((e) => fail('budget', `${e.stack}`.slice(0, 900))); // alone, since it measures
 await done(said);

@@ -1,9 +1,9 @@
-// Looks at what happens while a page of the explorer is open: it follows the
-// feed, what somebody is at stays, and what was missing at first is there later.
+// Checks what happens while a page of the explorer is open: it follows the feed,
+// focus and selection stay, and what was missing at first is there later.
 import { done, fail, open as watched, plan } from './harness.mjs';
 import { login, looks, makesRows } from './person.mjs';
 
-/** follows looks whether a history follows a feed that is made up here: not while it is zoomed or hidden, and nothing else on the page moves. */
+/** follows checks that a history follows a feed that is made up here, but not while it is zoomed, hidden or has the focus, and that nothing else on the page moves. */
 async function follows() {
   const page = await watched('live', { locale: 'en-GB', viewport: { width: 1280, height: 900 } });
   await page.goto(`${plan.base}/explorer/`);
@@ -42,7 +42,7 @@ async function follows() {
   await rows(4);
   if ((await page.evaluate(() => [location.hash, scrollY].join())) !== `${hash},200`) fail('live', `following changes the address or the place: ${await page.evaluate(() => [location.hash, scrollY].join())}`);
 
-  await page.evaluate(() => scrollTo(0, document.documentElement.scrollHeight)); // to its end, where a page that is shorter for a moment would be scrolled
+  await page.evaluate(() => scrollTo(0, document.documentElement.scrollHeight)); // to its end, where a page that becomes shorter for a moment would scroll
   await page.focus('#legend button');
   const at = await page.evaluate(() => scrollY);
   await newer();
@@ -52,10 +52,10 @@ async function follows() {
 
   await page.evaluate(() => { const { min, max } = window.preismon.chart.scales.x; window.preismon.chart.setScale('x', { min: min + 600, max: max - 600 }); });
   await state('paused while zoomed');
-  await page.waitForTimeout(2500); // what was asked of the feed before has come
+  await page.waitForTimeout(2500); // earlier requests of the feed are answered by now
   await newer();
   const zoomed = await now();
-  await page.waitForTimeout(17000); // longer than it waits between two readings
+  await page.waitForTimeout(17000); // longer than it waits between two reads
   if ((await now()) !== zoomed) fail('live', `zoomed, it went from ${zoomed} to ${await now()}`);
   await page.evaluate(() => Object.defineProperty(document, 'hidden', { configurable: true, get: () => true }));
   await page.click('#unzoom');
@@ -72,7 +72,7 @@ async function follows() {
   await page.context().close();
 }
 
-/** real looks whether the newest prices of a site follow the service. */
+/** real checks that the newest prices of a site follow the service. */
 async function real() {
   const page = await watched('real', { locale: 'en-GB', viewport: { width: 1280, height: 900 } });
   await page.goto(`${plan.base}/explorer/#view=latest&site=${plan.site}&zone=UTC`);
@@ -90,7 +90,7 @@ async function real() {
   await page.context().close();
 }
 
-/** feeding has a page follow a feed that is made up here; what it gives counts what is new, and how often the page asked. */
+/** feeding has a page follow a feed that is made up here; in the result, news is the number of changes, which the caller increases, and feeds the number of requests. */
 async function feeding(page) {
   const made = { news: 0, feeds: 0 };
   await page.route('**/ext/v1/changes*', async (route) => {
@@ -99,17 +99,17 @@ async function feeding(page) {
     made.feeds++;
     for (let i = 0; i < 20 && made.news === since && asked !== null; i++) await new Promise((ok) => { setTimeout(ok, 100); }); // the service waits, too
     const body = { data: Array.from({ length: made.news - since }, () => ({ itemId: '1', site: plan.site })), progress: { token: String(made.news), asOf: new Date().toISOString(), upToDate: true } };
-    await route.fulfill({ contentType: 'application/json', body: JSON.stringify(body) }).catch(() => {}); // nobody waits any more
+    await route.fulfill({ contentType: 'application/json', body: JSON.stringify(body) }).catch(() => {}); // the page no longer waits
   });
   return made;
 }
 
-/** followed waits until a page asks what is new since it was read. */
+/** followed waits until a page requests what is new since it was read. */
 async function followed(page, made) {
   for (let i = 0; i < 300 && made.feeds < 2; i++) await page.waitForTimeout(100);
 }
 
-/** answering has the page read, once there are news, what later makes of the first answer of the service. */
+/** answering answers with the first answer of the service, and when there are changes, with what later makes of its data. */
 async function answering(page, path, made, later) {
   let first;
   await page.route(path, async (route) => {
@@ -118,10 +118,10 @@ async function answering(page, path, made, later) {
   });
 }
 
-/** at is where somebody is: what has the focus, what is selected, and where that is on the screen. */
+/** at returns where the user is: what has the focus, what is selected, and where that is on the screen. */
 const at = (page) => page.evaluate(() => [document.activeElement.textContent, String(getSelection()), Math.round(getSelection().focusNode?.getBoundingClientRect?.().top)].join());
 
-/** sorting looks whether a table is read again while somebody is at it, and all that they are at stays. */
+/** sorting checks that a table is read again while it is in use, and that focus, selection and position stay. */
 async function sorting() {
   const page = await watched('sorting', { locale: 'en-GB', viewport: { width: 1280, height: 900 } });
   const made = await feeding(page);
@@ -146,18 +146,18 @@ async function sorting() {
   await page.context().close();
 }
 
-/** moving looks whether a link that has the focus keeps it where its line goes to another place. */
+/** moving checks that a link keeps the focus when its line moves. */
 async function moving() {
   const page = await watched('moving', { locale: 'en-GB', viewport: { width: 1280, height: 900 } });
   const made = await feeding(page);
-  made.news = 2; // the first order, too, is the one made here, not that of the market at this hour
+  made.news = 2; // so that the first order, too, is made here and does not depend on the market
   await answering(page, '**/ext/v1/sites/status*', made, (sites) => sites.map((s, i) => ({ ...s, late: made.news % 2 ? i : -i, reasons: { ...s.reasons, overdue: 0 } })));
   await page.goto(`${plan.base}/explorer/#view=sites&zone=UTC`);
   await login(page);
   await page.waitForSelector('#fresh tbody tr:nth-child(3)');
   await followed(page, made);
   const places = () => page.locator('#fresh tbody a').allTextContents();
-  for (const n of [1, (await places()).length]) { // one goes down, and another one up
+  for (const n of [1, (await places()).length]) { // one moves down, and another one up
     await page.focus(`#fresh tbody tr:nth-child(${n}) a`);
     const name = await page.evaluate(() => document.activeElement.textContent);
     made.news++;
@@ -170,7 +170,7 @@ async function moving() {
   await page.context().close();
 }
 
-/** opens looks at a server that has no Preact: the page says so, in both languages, and opens once it is there. */
+/** opens checks a server without Preact: the page shows so, in both languages, and opens when it is there. */
 async function opens() {
   const page = await watched('opens', { locale: 'de-DE', viewport: { width: 1280, height: 900 } }, (m) => /404/.test(m));
   await page.route('**/preact.module.js', (route) => route.fulfill({ status: 404 }));

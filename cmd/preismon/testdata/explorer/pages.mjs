@@ -1,5 +1,5 @@
-// Uses the pages of sites and of orders as a person does, tells what is wrong,
-// and what they said, which explorer_pages_test.go compares with the service.
+// Uses the pages of sites and of orders as a person does, and reports what is wrong
+// and what they showed, which explorer_pages_test.go compares with the service.
 import { readFile } from 'node:fs/promises';
 import { done, fail, open as watched, plan } from './harness.mjs';
 import { copied, files, login, looks } from './person.mjs';
@@ -15,7 +15,7 @@ async function file(page, button) {
   return { name: kept.suggestedFilename(), text: await readFile(await kept.path(), 'utf8') };
 }
 
-/** keeps looks whether the address is the state of a view: through a reload, Back, another language and an expired login. */
+/** keeps checks that the address holds the state of a view: through a reload, Back, an expired login and an outage. */
 async function keeps(page, view, what, path, hash) {
   const now = async () => JSON.stringify([(await cells(page, what)).map((r) => r[0]), await page.inputValue(`#${view}-filter`), await page.locator(`${what} [aria-sort]`).textContent()]);
   const before = await now();
@@ -45,7 +45,7 @@ async function keeps(page, view, what, path, hash) {
   await same('an outage');
 }
 
-/** nothing looks at a view of which the service has no records. */
+/** nothing checks a view for which the service has no records. */
 async function nothing(page, view, path, words) {
   await page.route(path, (route) => route.fulfill({ status: 200, contentType: 'application/json', body: '{"data":[],"paging":{"limit":100,"returned":0},"query":{"asOf":"2026-01-01T00:00:00.000Z"}}' }));
   await page.evaluate((view) => { location.hash = `#view=${view}`; }, view);
@@ -57,10 +57,10 @@ async function nothing(page, view, path, words) {
 async function sites() {
   const page = await watched('sites', { locale: 'en-GB', viewport: { width: 1280, height: 900 }, permissions: ['clipboard-read', 'clipboard-write'] }, (m) => /401|503/.test(m));
   await page.goto(`${plan.base}/explorer/#view=sites&zone=Europe/Berlin`);
-  await login(page); // the link outlives it
+  await login(page); // the link survives it
   await there(page, 'sites', '#fresh');
   said.sites = { rows: await cells(page, '#fresh'), status: await page.textContent('#sites-status'), overdue: await page.textContent('#overdue'), file: await file(page, '#sites-files [data-form=csv]') };
-  said.tables[0] = await files(page, 'sites-files'); // the pages are looked at together
+  said.tables[0] = await files(page, 'sites-files'); // all pages are checked together
   said.curl.sites = await copied(page, 'sites', 'curl');
   said.cli.sites = await copied(page, 'sites', 'cli');
   said.mcp.sites = await page.locator('#sites-same [data-kind=mcp]').allTextContents();
@@ -124,7 +124,7 @@ async function orders() {
   await page.context().close();
 }
 
-/** german looks at both in German. */
+/** german checks both pages in German. */
 async function german() {
   const page = await watched('de', { locale: 'de-DE', viewport: { width: 390, height: 844 } }, () => false);
   await page.goto(`${plan.base}/explorer/#view=sites`);
@@ -137,7 +137,7 @@ async function german() {
   await page.context().close();
 }
 
-/** forbidden looks at who may read orders, but not their files: the order stays. */
+/** forbidden checks an account that may read orders, but not their files: the order stays. */
 async function forbidden() {
   const page = await watched('forbidden', { locale: 'en-GB' }, (m) => /403/.test(m));
   await page.goto(`${plan.base}/explorer/#view=orders`);
@@ -147,7 +147,7 @@ async function forbidden() {
   await page.context().close();
 }
 
-/** elsewhere looks at a window before all captures: it leads to the newest of the product. */
+/** elsewhere checks a window before all captures: the page links to the newest one of the product. */
 async function elsewhere() {
   const page = await watched('elsewhere', { locale: 'en-GB' }, () => false);
   await page.goto(`${plan.base}/explorer/#view=sites`);
@@ -159,7 +159,7 @@ async function elsewhere() {
   await page.context().close();
 }
 
-/** narrowed follows links as agents give them: each view asks for all that they name, and no longer for what is taken away. */
+/** narrowed follows links as agents return them: each view requests everything that they name, and no longer what the user removes. */
 async function narrowed() {
   const page = await watched('narrowed', { locale: 'en-GB', viewport: { width: 1280, height: 900 } }, () => false);
   await page.goto(`${plan.base}/explorer/#view=orders`);
@@ -186,7 +186,7 @@ async function narrowed() {
     await all;
     await page.waitForFunction((names) => names.every((name) => !new URLSearchParams(location.hash.slice(1)).has(name)), Object.keys(given));
   }
-  await page.evaluate((hash) => { location.hash = hash; }, `#${new URLSearchParams({ view: 'history', items: item, ownMerchant: 'A & B', own: '12.5' })}`); // the price stands for the merchant's
+  await page.evaluate((hash) => { location.hash = hash; }, `#${new URLSearchParams({ view: 'history', items: item, ownMerchant: 'A & B', own: '12.5' })}`); // the price replaces the merchant's
   await page.waitForFunction(() => !document.querySelector('#history').hasAttribute('aria-busy'));
   if (await page.isVisible('#history-error') || !(await page.locator('#markets tbody tr').count())) fail('narrowed', `an own price beside an own merchant shows ${await page.textContent('#history-error')}`);
   await page.context().close();

@@ -2,13 +2,13 @@
 import { readFile } from 'node:fs/promises';
 import { accessible, fail, picture, plan, wide } from './harness.mjs';
 
-/** looks lets axe see the page as it is, light and dark, wide and on a phone. */
+/** looks runs axe on the page as it is: wide and light if full, and always as on a phone in dark. */
 export async function looks(page, name, full) {
   for (const [scheme, width] of full ? [['light', 1280], ['dark', 375]] : [['dark', 375]]) {
     const where = `${name} ${scheme} ${width}`;
     await page.emulateMedia({ colorScheme: scheme });
     await page.setViewportSize({ width, height: 900 });
-    await page.waitForTimeout(150); // the chart takes its new width
+    await page.waitForTimeout(150); // the chart adapts to its new width
     await wide(page, where);
     await picture(page, where, { fullPage: true });
     await accessible(page, where, { types: ['violations'] });
@@ -26,7 +26,7 @@ export async function login(page, name = plan.login, password = plan.password) {
   await page.waitForFunction(() => document.querySelectorAll('#items li').length > 0);
 }
 
-/** makesRows has a page take the rows of products from madeRows, a function in it that makes an answer of the first line. */
+/** makesRows has a page read the rows of products from its global function madeRows, which returns an answer and gets its first line. */
 export const makesRows = (page) => page.evaluate(() => {
   const real = fetch;
   window.fetch = async (to, options) => {
@@ -36,7 +36,7 @@ export const makesRows = (page) => page.evaluate(() => {
   };
 });
 
-/** files keeps what a box offers in each form: CSV as text, Parquet as Latin-1. */
+/** files downloads what a box offers in each format: CSV as UTF-8, Parquet as Latin-1. */
 export async function files(page, box) {
   const all = [];
   for (const [form, encoding] of [['csv', 'utf8'], ['parquet', 'latin1']]) {
@@ -53,9 +53,9 @@ export async function files(page, box) {
   return all;
 }
 
-let clipboard = Promise.resolve(); // whose turn it is: the pages of a browser share one
+let clipboard = Promise.resolve(); // the queue for it: the pages of a browser share one clipboard
 
-/** copied presses the button beside the first command of a kind, and gives what is then on the clipboard. */
+/** copied presses the button next to the first command of a kind, and returns what is then on the clipboard. */
 export const copied = (page, view, kind) => {
   const mine = clipboard.then(() => copy(page, view, kind));
   clipboard = mine.catch(() => {});

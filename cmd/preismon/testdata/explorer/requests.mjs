@@ -1,18 +1,18 @@
-// Counts what each page of the explorer asks of the service: in one tab, one page
-// after the other, and of each where somebody begins with it.
+// Records what each page of the explorer requests from the service: in one tab, one
+// page after the other, and each as the first page of a tab.
 import { done, fail, open as watched, plan } from './harness.mjs';
 import { login } from './person.mjs';
 
 const asked = (url) => new URL(url).pathname.replace(/^\/+/, '').replace(/\d{6,}/, '{id}');
 
-/** counting notes the reads of a page; what it follows the feed with is not one of them. */
+/** counting records the reads of a page, without those that follow the feed. */
 function counting(page) {
   const reads = [];
   page.on('request', (r) => { if (/\/(ext\/)?v1\//.test(r.url()) && !/ext\/v1\/changes|v1\/auth/.test(r.url())) reads.push(asked(r.url())); });
   return reads;
 }
 
-/** whole waits until a page has all that it shows, and a moment more for what it should not ask for. */
+/** whole waits until a page is complete, and a moment longer for requests that it should not make. */
 async function whole(page, view, what) {
   await page.waitForFunction(([view, what]) => !document.querySelector(`#${view}`).hidden && !document.querySelector(`#${view}`).hasAttribute('aria-busy') && document.querySelector(`#${view} ${what}`), [view, what]);
   await page.waitForFunction(() => document.querySelector('#items li'));

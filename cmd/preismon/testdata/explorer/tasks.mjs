@@ -1,7 +1,7 @@
-// Does tasks of an analyst on the explorer, counts what a person would press
+// Does tasks of an analyst in the explorer, counts what a person would press
 // and type, and compares each answer with the service. A click, Enter or Space
-// on what has the focus, and a typed term count 1; by keyboard the way to it, by
-// Tab and arrows, is not counted. Each task begins on the start page, logged in.
+// on the focused element, and a typed term count 1 each; moving the focus by Tab
+// and arrows is not counted. Each task begins on the start page, logged in.
 import { readFile } from 'node:fs/promises';
 import { done, fail, open as watched, picture, plan } from './harness.mjs';
 import { login } from './person.mjs';
@@ -12,14 +12,14 @@ const ready = (page, view) => page.waitForFunction((view) => !document.querySele
 const cells = (page, what) => page.locator(`${what} tbody tr`).evaluateAll((rows) => rows.map((r) => [...r.cells].map((c) => c.innerText)));
 const linked = (page, what, name) => page.locator(`${what} tbody a`).evaluateAll((links, name) => links.map((a) => new URLSearchParams(a.hash.slice(1)).get(name)), name);
 
-/** api asks the service with the login of the page. */
+/** api reads from the service with the login of the page. */
 const api = (page, path) => page.evaluate(async (path) => (await fetch(`../${path}`, { headers: { Authorization: `Bearer ${sessionStorage.getItem('preismon.token')}` } })).json(), path);
 
-/** money writes an amount as the page has to. */
+/** money returns an amount as the page must show it. */
 const money = (lang, value, currency) => new Intl.NumberFormat(lang, { style: 'currency', currency }).format(value);
 const plain = (text) => text.replaceAll(/\s/g, ' ');
 
-/** number reads what the page wrote. */
+/** number parses an integer that the page wrote. */
 const number = (text) => Number(text.replaceAll(/[^\d-]/g, ''));
 
 /** product opens the page of a product, over the window of the plan. */
@@ -35,7 +35,7 @@ const rowsOf = (page, item, from, site = '') => page.evaluate(async (path) => {
   return text.split('\n').filter(Boolean).map((line) => JSON.parse(line));
 }, `v1/results/stream?itemId=${item}${site && `&site=${site}`}&capturedFrom=${from}&capturedTo=${plan.to}&includeExportFields=true&sort=asc`);
 
-/** days counts those that were out of stock, partly, in stock, and not observed, from rows from a day before the window on: what was seen holds until the next capture, at most a day. */
+/** days counts the days that were out of stock, partly in stock, in stock, and not observed. rows begin a day before the window, since a capture holds until the next one, at most a day. */
 function days(rows) {
   const captures = new Map();
   for (const r of rows) {
@@ -57,7 +57,7 @@ class Person {
 
   constructor(page, lang, keys) { Object.assign(this, { page, lang, keys }); }
 
-  /** seen is called when the answer is on the screen: what follows compares it. */
+  /** seen is called when the answer is on the screen; the time for its comparison does not count. */
   seen() { this.first ??= Date.now(); }
 
   async click(what) {
@@ -69,7 +69,7 @@ class Person {
     await this.page.keyboard.press(kind === 'checkbox' ? 'Space' : 'Enter');
   }
 
-  /** reach moves the focus to an element as the keyboard does: by Tab, and within tabs by arrows. */
+  /** reach moves the focus to an element by keyboard: by Tab, and within tabs by arrows. */
   async reach(there) {
     await there.waitFor();
     const tab = (await there.getAttribute('role')) === 'tab';
@@ -105,12 +105,12 @@ class Person {
 
 const columnsOf = (text) => text.trimEnd().split('\r\n').slice(1).map((line) => line.split(','));
 
-/** moving tasks compare what holds now, which may change in between. */
+/** moving lists tasks that compare current values, which may change between the page's read and the check. */
 const moving = ['largest-drop', 'undercut', 'undercut-file', 'cheapest-by-ean', 'order-health', 'overdue-sites', 'never-captured'];
 
-/** tasks have the most clicks, and what gives a fault, or nothing. */
+/** tasks maps names to the maximum number of clicks and a function that returns a fault, or undefined. */
 const tasks = {
-  // The largest drop of 24 hours: product, site, old and new price, both instants.
+  // The largest drop in 24 hours: product, site, old and new price, both instants.
   'largest-drop': [0, async ({ page, lang }) => {
     const rows = await cells(page, '#moved');
     const items = await linked(page, '#moved', 'items');
@@ -163,7 +163,7 @@ const tasks = {
     const unknown = data.filter((r) => r.price !== null && r.totalPrice === null).length;
     if (rows.filter((r) => /unknown|unbekannt/i.test(r[total])).length !== unknown) return `shipping is unknown ${unknown} times`;
   }],
-  // Where am I undercut, by gap.
+  // Where am I undercut, ordered by gap?
   'undercut': [1, async ({ page }) => {
     const { query, data } = await api(page, 'ext/v1/position?limit=10');
     const words = (await page.textContent('#stand .lead')).match(/\d+/g).map(Number);
@@ -182,7 +182,7 @@ const tasks = {
     const want = data.filter((p) => p.difference > 0).map((p) => [p.itemId, p.currencyCode, p.ownPrice].join());
     if (name !== 'undercut.csv' || rows.join(' ') !== want.join(' ') || rows.map((r) => r.split(',')[0]).join() !== items.join()) return `${name}: ${rows} for ${want}`;
   }],
-  // Which sites are overdue, since when: as the quality of the orders has it.
+  // Which sites are overdue, and since when? Must match the quality of the orders.
   'overdue-sites': [1, async (who) => {
     const { page } = who;
     await who.click('#tab-sites');
@@ -193,7 +193,7 @@ const tasks = {
     for (const { orderId } of orders) for (const q of (await api(page, `v1/orders/${orderId}/observation-quality?reasonCode=OVERDUE&limit=1000`)).data) sites.add(q.site);
     if (number(told.split('.')[0]) !== sites.size) return `${told} for ${[...sites]}`;
   }],
-  // A link, opened by who is not logged in, shows the same after the login.
+  // A link, opened without a login, shows the same after the login.
   'link-through-login': [1, async (who) => {
     const { page } = who;
     await who.click('#moved tbody a');
@@ -241,7 +241,7 @@ const tasks = {
       await who.press('Enter');
     } else {
       who.clicks++;
-      await page.mouse.move(point.x, point.y); // where it is aimed at, the chart shows a point
+      await page.mouse.move(point.x, point.y); // the chart shows a point under the cursor
       await page.waitForFunction(() => document.querySelector('#readout').textContent);
       await page.mouse.click(point.x, point.y);
     }
@@ -251,21 +251,21 @@ const tasks = {
     const [row] = await cells(page, '#evidence');
     const { data } = await api(page, `v1/results?itemId=${plan.items[1]}&capturedFrom=${new Date(at).toISOString()}&capturedTo=${new Date(Date.parse(at) + 1).toISOString()}&includeExportFields=true&limit=1000`);
     const same = data.filter((r) => r.merchant === row[0] && r.price !== null && plain(money(lang, r.price, r.currencyCode)) === plain(row[1]));
-    const off = await page.evaluate(([at, point]) => { // on a phone a pixel has several captures
+    const off = await page.evaluate(([at, point]) => { // on a phone one pixel covers several captures
       const u = window.preismon.chart;
       return Math.abs(u.valToPos(Math.round(Date.parse(at)) / 1e3, 'x') - u.valToPos(point.at, 'x'));
     }, [at, point]);
     if (!who.keys && (off > 2 || plain(row[1]) !== plain(money(lang, point.price, point.currency)))) return `${row}, ${off} pixels from ${JSON.stringify(point)}`;
     if (!same.length || !row[4] || !row[5]) return `${row}: ${same.length} rows`;
   }],
-  // Who held the buy box in 30 days, in each market: all of its captures, also those without a holder.
+  // Who held the buy box in 30 days, in each market: of all its captures, including those without a holder.
   'buy-box-share': [0, async (who) => {
     const { page } = who;
     await product(page, plan.items[1]);
     await page.waitForSelector('#boxes tbody tr');
     who.seen();
     const sites = new Map((await api(page, 'v1/sites?limit=1000')).data.map((s) => [s.site, s]));
-    const [won, all] = [new Map(), new Map()]; // by market, of its sites with a buy box
+    const [won, all] = [new Map(), new Map()]; // by market, for its sites with a buy box
     const more = (map, key) => map.set(key, (map.get(key) ?? 0) + 1);
     const captures = new Set();
     for (const r of await rowsOf(page, plan.items[1], plan.from)) {
@@ -287,11 +287,11 @@ const tasks = {
     const text = (m) => [...m].sort().join(' ');
     if (text(seen) !== text(won)) return `${text(seen)} for ${text(won)}`;
   }],
-  // On how many days of a month a shop had none.
+  // On how many days of a month was a product out of stock at a shop?
   'days-out-of-stock': [1, async (who) => {
     const { page } = who;
     await product(page, plan.items[0]);
-    if (!(await page.isVisible('#site'))) await page.click('#asking summary'); // choosing at the product is the one click
+    if (!(await page.isVisible('#site'))) await page.click('#asking summary'); // not counted: choosing the site is the one click
     await who.choose('#site', plan.site);
     await page.waitForFunction((site) => new URLSearchParams(location.hash.slice(1)).get('site') === site, plan.site);
     await ready(page, 'history');
@@ -300,7 +300,7 @@ const tasks = {
     const want = days(await rowsOf(page, plan.items[0], plan.before, plan.site));
     if (others.length || !want[1] || [2, 3, 4, 7].map((i) => number(row[i])).join() !== want.join()) return `${row} for ${want}`;
   }],
-  // Of which site was nothing ever captured, and why.
+  // At which site was nothing ever captured, and why?
   'never-captured': [1, async (who) => {
     const { page } = who;
     await who.click('#tab-sites');
@@ -322,7 +322,7 @@ const tasks = {
     const want = await api(page, `v1/orders/${order}/exports/history/latest`);
     if (name !== want.filename || !text) return `${name} for ${want.filename}`;
   }],
-  // How well is each order observed.
+  // How well is each order observed?
   'order-health': [1, async (who) => {
     const { page } = who;
     await who.click('#tab-orders');
@@ -334,7 +334,7 @@ const tasks = {
     const want = data.map((o) => [o.orderId, o.coverage.configuredPairs, o.coverage.observedPairs].join()).sort();
     if (got.join(' ') !== want.join(' ')) return `${got} for ${want}`;
   }],
-  // Which product changed most often in the window.
+  // Which product changed most often in the window?
   'most-changes': [3, async (who) => {
     const { page } = who;
     await who.click('#tab-assortment');
@@ -359,12 +359,12 @@ const tasks = {
     const lines = text.trimEnd().split(/\r?\n/).length - 1;
     if (name !== `history-${plan.items[0]}.csv` || lines !== rows) return `${name}: ${lines} lines for ${rows} rows`;
   }],
-  // How old is what I see, and does it go on.
+  // How old is what I see, and is it updated?
   'how-old': [0, async ({ page }) => {
     const [words, at] = await page.evaluate(() => [document.querySelector('#live').textContent, document.querySelector('#live time').dateTime]);
     if (!/^(As of|Stand) .*(ago|vor).* · (updates by itself|folgt|paused|angehalten)/.test(words) || Math.abs(Date.now() - Date.parse(at)) > 60e3) return `${words} ${at}`;
   }],
-  // Everything that I see as a file.
+  // The whole assortment as a file.
   'assortment-file': [2, async (who) => {
     const { page } = who;
     await who.click('#tab-assortment');
@@ -376,14 +376,14 @@ const tasks = {
   }],
 };
 
-/** begin is the start page, read again. */
+/** begin opens the start page and reloads it. */
 async function begin(page) {
   await page.goto(`${plan.base}/explorer/#view=overview&zone=UTC`);
   await page.reload();
   await start(page);
 }
 
-/** round does the tasks of its turn in one browser. */
+/** round does the tasks of its turn on one page. */
 async function round(turn, lang, scheme, width, keys) {
   const page = await watched(`tasks ${width}`, { locale: lang, timezoneId: 'UTC', colorScheme: scheme, viewport: { width, height: width > 600 ? 900 : 844 } }, () => false);
   await page.goto(`${plan.base}/explorer/`);
@@ -396,7 +396,7 @@ async function round(turn, lang, scheme, width, keys) {
     const who = new Person(page, lang, keys);
     const began = Date.now();
     let fault = await doing(who).catch((e) => `${e}`.slice(0, 300));
-    for (let tries = 0; fault && moving.includes(task) && tries < 5; tries++) { // the market went on between page and service
+    for (let tries = 0; fault && moving.includes(task) && tries < 5; tries++) { // values changed between the page's read and the check
       await begin(page);
       Object.assign(who, { clicks: 0 });
       fault = await doing(who).catch((e) => `${e}`.slice(0, 300));
@@ -408,8 +408,9 @@ async function round(turn, lang, scheme, width, keys) {
   await page.context().close();
 }
 
-// Each two of language, colours, width and way meet. A task is done in one turn,
-// on a wide page and on a narrow one; in all of them when plan.all says so.
+// The rounds cover each pair of values of language, colours, width and mouse or
+// keyboard. A task is done in one turn, on a wide page and on a narrow one; with
+// plan.all in all turns.
 const turns = [
   [['en-GB', 'light', 1440], ['de-DE', 'dark', 390]],
   [['de-DE', 'dark', 1440], ['en-GB', 'light', 390]],
