@@ -126,8 +126,14 @@ func TestRecordsAreChargedUntilTheyAreSent(t *testing.T) {
 	s := serve(t)
 	const windows, rows = "/ext/v1/windows?site=shop-one&capturedFrom=2026-01-01&bucket=day", "/v1/results?limit=50"
 	for _, of := range [][2]string{
-		{windows, "application/json"}, {windows, "application/x-ndjson"}, {windows, "text/csv"},
-		{rows, "application/json"}, {rows, "application/x-ndjson"}, {rows, "text/csv"}, {rows, "application/vnd.apache.arrow.stream"}, {rows, "application/vnd.apache.parquet"},
+		{windows, "application/json"},
+		{windows, "application/x-ndjson"},
+		{windows, "text/csv"},
+		{rows, "application/json"},
+		{rows, "application/x-ndjson"},
+		{rows, "text/csv"},
+		{rows, "application/vnd.apache.arrow.stream"},
+		{rows, "application/vnd.apache.parquet"},
 	} {
 		accept := of[1]
 		r := httptest.NewRequest(http.MethodGet, of[0], nil)
