@@ -3,6 +3,7 @@ package projector
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -175,15 +176,30 @@ func (p *Projector) housekeep(ctx context.Context) error {
 // removeScopes deletes the pairs of versions that were replaced KeepScopes ago.
 // A statement with such a version would find no rows, and no error: reads are
 // much shorter than that, and long streams check every few seconds whether
-// their version is still in force (package query).
+// their version is still in force (package query). A deletion of rows that is
+// not done reads the pairs of its version, in more than one look: those of its
+// mandate stay until then.
 func (p *Projector) removeScopes(ctx context.Context) error {
-	for len(p.stale) > 0 && time.Since(p.stale[0].since) >= p.cfg.KeepScopes {
-		n := 0
+	if len(p.stale) == 0 || time.Since(p.stale[0].since) < p.cfg.KeepScopes {
+		return nil
+	}
+	running, err := p.deletions(ctx)
+	if err != nil {
+		return err
+	}
+	due, kept := p.stale[:0:0], p.stale[:0:0]
+	for _, s := range p.stale {
+		if time.Since(s.since) < p.cfg.KeepScopes || deletes(running, s.mandate) {
+			kept = append(kept, s)
+		} else {
+			due = append(due, s)
+		}
+	}
+	for len(due) > 0 {
+		n := min(len(due), 100)
 		upTo := map[uint64]uint64{}
-		for n < len(p.stale) && n < 100 && time.Since(p.stale[n].since) >= p.cfg.KeepScopes {
-			s := p.stale[n]
+		for _, s := range due[:n] {
 			upTo[s.mandate] = max(upTo[s.mandate], s.upTo)
-			n++
 		}
 		var which []string
 		for m, v := range upTo {
@@ -193,7 +209,8 @@ func (p *Projector) removeScopes(ctx context.Context) error {
 		if err := p.mutate(ctx, "delete_scopes", sql, args{}); err != nil {
 			return err
 		}
-		p.stale = p.stale[n:]
+		due = due[n:]
+		p.stale = append(slices.Clone(due), kept...)
 	}
 	return nil
 }

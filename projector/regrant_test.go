@@ -87,6 +87,13 @@ func TestWaitingGrant(t *testing.T) {
 			if n := w.p.Stats().WaitingGrants; n != 1 {
 				t.Errorf("%d grants wait, want 1", n)
 			}
+			var pairs uint64 // which the deletion reads once it may run, and else would take all rows for foreign
+			w.scan(`SELECT count() FROM scope_pairs WHERE mandate = 1 AND version = (
+				SELECT toUInt64(extract(command, 'version = (\\d+)')) FROM system.mutations
+				WHERE database = currentDatabase() AND table = 'observations_by_mandate' AND NOT is_done LIMIT 1)`, nil, &pairs)
+			if pairs != 6 {
+				t.Errorf("%d of the 6 pairs of the deletion's version are left", pairs)
+			}
 			w.exec("SYSTEM START MERGES observations_by_mandate")
 			w.verify()
 			if n := w.p.Stats().WaitingGrants; n != 0 {
