@@ -22,11 +22,10 @@ func (a *api) itemSummary(c *gin.Context, p query.Principal) error {
 	case isHead(c):
 		return sendHead(c, ndjsonForm.typed)
 	}
-	s, err := a.transfer(c, []*form{&ndjsonForm})
+	s, err := a.newTransfer(c, []*form{&ndjsonForm})
 	if err != nil {
 		return err
 	}
-	defer s.discard()
 	req.ChangesToken = s.changes
 	history, err := a.service.ItemHistory(c.Request.Context(), p, req)
 	if err != nil {
@@ -37,7 +36,7 @@ func (a *api) itemSummary(c *gin.Context, p query.Principal) error {
 			return err
 		}
 	}
-	return a.transferred(c, s, func(to query.ResultsStream) error { return history.Stream(c.Request.Context(), to) })
+	return a.sendStream(c, s, func(to query.ResultsStream) error { return history.Stream(c.Request.Context(), to) })
 }
 
 // hasRows reports whether a request is for the summary of a product with its

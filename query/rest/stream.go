@@ -35,20 +35,20 @@ func (a *api) stream(c *gin.Context, p query.Principal) error {
 	if err != nil {
 		return err
 	}
-	s, err := a.transfer(c, streamForms)
+	s, err := a.newTransfer(c, streamForms)
 	if err != nil {
 		return err
 	}
 	s.request, req.ChangesToken = req, s.changes
-	err = a.transferred(c, s, func(to query.ResultsStream) error { return a.service.StreamResults(c.Request.Context(), p, req, to) })
+	err = a.sendStream(c, s, func(to query.ResultsStream) error { return a.service.StreamResults(c.Request.Context(), p, req, to) })
 	if err != nil {
 		a.offer(c, p, req, err)
 	}
 	return err
 }
 
-// transfer prepares the answer of a stream in the form that is requested.
-func (a *api) transfer(c *gin.Context, forms []*form) (*transfer, error) {
+// newTransfer prepares the answer of a stream in the form that is requested.
+func (a *api) newTransfer(c *gin.Context, forms []*form) (*transfer, error) {
 	c.Writer.Header().Add("Vary", "Accept")
 	c.Writer.Header().Add("Vary", "Accept-Encoding")
 	if !c.Request.ProtoAtLeast(1, 1) {
@@ -71,9 +71,9 @@ func (a *api) transfer(c *gin.Context, forms []*form) (*transfer, error) {
 	return s, nil
 }
 
-// transferred sends what a read returns. An error that it returns has not been
+// sendStream sends what a read returns. An error that it returns has not been
 // sent yet.
-func (a *api) transferred(c *gin.Context, s *transfer, read func(query.ResultsStream) error) error {
+func (a *api) sendStream(c *gin.Context, s *transfer, read func(query.ResultsStream) error) error {
 	defer s.discard()
 	var to query.ResultsStream = s
 	if s.form.write != nil {
