@@ -17,10 +17,12 @@ let lines = []; // as read, before the filter
 let more = false;
 
 /** readAssortment reads the view: of one site, or of the whole scope. */
-export async function readAssortment(signal) {
+export async function readAssortment(signal, again = false) {
   const w = timeWindow();
-  forgetAssortment();
-  by('assortment-status').textContent = w.fault ?? t.loadingView;
+  if (!again || w.fault) {
+    forgetAssortment();
+    by('assortment-status').textContent = w.fault ?? t.loadingView;
+  }
   if (w.fault) return;
   const everything = !asked.site && !narrowed().orderId;
   if (everything) w.from = Math.max(w.from, w.to - mostEverything);

@@ -7,8 +7,9 @@ import { by, clear, draw, Fragment, h } from './preact.js';
 import { fromNow, language, t } from './texts.js';
 import { show } from './zone.js';
 
-const followed = ['overview', 'history', 'latest', 'sites'];
-const least = 15e3; // ms between two reads of a view
+const followed = ['overview', 'assortment', 'history', 'latest', 'sites', 'orders'];
+const large = ['assortment', 'orders']; // views whose reads cover everything
+const least = () => (large.includes(asked.view) ? 60e3 : 15e3); // ms between two reads of a view
 const unnoticed = 15e3; // ms from the start of a read to the feed's token; up to this long, missed changes are accepted
 const patience = 15e3; // ms until a feed that failed is requested again
 
@@ -18,7 +19,7 @@ let trouble = '';
 /** why returns, as text, what keeps the view from following; empty: nothing does. */
 function why() {
   if (!followed.includes(asked.view)) return t.notFollowed;
-  if (asked.view === 'history' && !asked.window.hours) return t.fixedWindow;
+  if (['history', 'assortment'].includes(asked.view) && !asked.window.hours) return t.fixedWindow;
   if (asked.view === 'history' && asked.zoom) return t.pausedZoom;
   if (document.hidden) return t.pausedHidden;
   if (document.activeElement === by('chart')) return t.pausedFocus; // the keyboard moves its cursor, which must not jump
@@ -74,13 +75,17 @@ export async function follow(signal, again, began) {
       token = progress.token;
       news ||= data.some(mine);
       if (!news || !progress.upToDate) continue;
-      await pause(Math.max(500, readAt + least - Date.now()), signal);
+      await pause(Math.max(500, readAt + least() - Date.now()), signal);
       if (why()) continue;
       news = false;
       await again();
       fresh();
     } catch (e) {
       if (signal.aborted) return;
+      if (e.status === 403) { // an account that may read orders alone has no feed
+        trouble = t.notFollowed;
+        return say();
+      }
       if (e.status === 410) {
         token = undefined; // the scope changed, or the tables did: read everything again
         news = true;

@@ -20,11 +20,13 @@ let orders = []; // as read, before the filter
 const reasons = ['priceObserved', 'productUnavailable', 'productNotFound', 'accessTemporarilyRestricted', 'siteTemporarilyUnavailable', 'pending', 'overdue', 'unknown'];
 
 /** readOrders reads the view: all orders, with the newest files of each. It shows the requested order, or the first one if none is requested. */
-export async function readOrders(signal) {
-  forgetOrders();
+export async function readOrders(signal, again = false) {
+  if (!again) forgetOrders();
   const read = { path: 'ext/v1/orders/status', params: { files: newestFiles, timezone: zoned() } };
-  showSame(read, asked.order);
-  by('orders-status').textContent = t.loadingView;
+  if (!again) {
+    showSame(read, asked.order);
+    by('orders-status').textContent = t.loadingView;
+  }
   const [answer] = await Promise.all([api.page(read.path, read.params, signal), sitesRead()]);
   signal.throwIfAborted();
   orders = answer.data;
