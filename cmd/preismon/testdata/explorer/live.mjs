@@ -170,6 +170,24 @@ async function moving() {
   await page.context().close();
 }
 
+/** large checks that the views of everything follow the feed, too, once a minute. */
+async function large(view, row) {
+  const page = await watched(`large ${view}`, { locale: 'en-GB', viewport: { width: 1280, height: 900 } });
+  const made = await feeding(page);
+  await page.goto(`${plan.base}/explorer/#view=${view}&last=24h&zone=UTC`);
+  await login(page);
+  await page.waitForSelector(row);
+  await followed(page, made);
+  if (!/updates by itself/.test(await page.textContent('#live'))) fail(view, `it says ${await page.textContent('#live')}`);
+  const old = await page.getAttribute('#live time', 'datetime');
+  made.news++;
+  await page.waitForFunction((old) => document.querySelector('#live time').dateTime > old, old, { timeout: 90000 }).catch(() => fail(view, 'it is not read again'));
+  if (!(await page.locator(row).count())) fail(view, 'read again, it is empty');
+  await page.context().close();
+}
+const assortment = () => large('assortment', '#products tbody tr');
+const orders = () => large('orders', '#files tbody tr');
+
 /** opens checks a server without Preact: the page shows so, in both languages, and opens when it is there. */
 async function opens() {
   const page = await watched('opens', { locale: 'de-DE', viewport: { width: 1280, height: 900 } }, (m) => /404/.test(m));
@@ -186,5 +204,5 @@ async function opens() {
   await page.context().close();
 }
 
-await Promise.all(Object.entries({ follows, real, sorting, moving, opens }).map(([name, part]) => part().catch((e) => fail(name, `${e.stack}`.slice(0, 900)))));
+await Promise.all(Object.entries({ follows, real, sorting, moving, opens, assortment, orders }).map(([name, part]) => part().catch((e) => fail(name, `${e.stack}`.slice(0, 900)))));
 await done();
