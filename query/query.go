@@ -114,6 +114,7 @@ type Service struct {
 	seen     lastSeen
 	edge     edges
 	rowIDs   rowIDs
+	tags     *tagger
 	tails    tails
 	stats    stats
 	verified verified
@@ -129,6 +130,10 @@ func New(cfg Config, store Store, now func() time.Time, archives ...Archive) (*S
 	if err != nil {
 		return nil, err
 	}
+	tags, err := newTagger(cfg.CursorKey)
+	if err != nil {
+		return nil, err
+	}
 	node := cfg.Admission
 	if node == nil {
 		node = admission.New(admission.Defaults())
@@ -139,7 +144,7 @@ func New(cfg Config, store Store, now func() time.Time, archives ...Archive) (*S
 	}
 	return &Service{
 		cfg: cfg, store: newRemembering(store, cfg), archives: archives, now: now, seal: seal, seen: newLastSeen(), verified: newVerified(), node: node,
-		edge: edges{ask: func(ctx context.Context) (Edge, error) { return store.Edge(ctx) }, written: written}, rowIDs: newRowIDs(cfg.CursorKey),
+		edge: edges{ask: func(ctx context.Context) (Edge, error) { return store.Edge(ctx) }, written: written}, rowIDs: newRowIDs(cfg.CursorKey), tags: tags,
 	}, nil
 }
 

@@ -23,6 +23,7 @@ import (
 type remembering struct {
 	Store
 	answers *cache.Cache[answerKey, answer]
+	asked   *cache.Cache[answerKey, struct{}] // parts of streams, lately
 
 	mu     sync.Mutex
 	flight map[answerKey]*flight // being read
@@ -32,6 +33,9 @@ type remembering struct {
 }
 
 type answerKey [sha256.Size]byte
+
+// askedBytes is the memory for noting what was requested.
+const askedBytes = 2 << 20
 
 type answer struct {
 	value any // shared: never modified
@@ -49,6 +53,7 @@ func newRemembering(s Store, cfg Config) *remembering {
 	return &remembering{
 		Store: s, check: cfg.CheckRemembered, flight: map[answerKey]*flight{},
 		answers: cache.New(cfg.RememberBytes, func(_ answerKey, a answer) int { return len(answerKey{}) + a.bytes }),
+		asked:   cache.New(askedBytes, func(answerKey, struct{}) int { return len(answerKey{}) }),
 	}
 }
 

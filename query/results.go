@@ -30,6 +30,8 @@ type ResultsRequest struct {
 	// ChangesToken receives the token of a stream that continues as a feed;
 	// nil: none is requested.
 	ChangesToken *string `json:"-"`
+	// Condition makes a stream conditional; nil: it is not.
+	Condition *Condition `json:"-"`
 	// Lines: the JSON of the rows is separated by newlines, not by commas.
 	Lines bool `json:"-"`
 

@@ -92,8 +92,36 @@ func (s *Service) stream(ctx context.Context, seen *sight, r ResultsRequest, w R
 		}
 		return w.Start(in.echo.Scope)
 	}
+	segments, err := s.repeat(ctx, in, r, w, seen.access)
+	if err != nil {
+		return s.budget(ctx, err)
+	}
 	look := &scopeWatch{service: s, caller: seen.caller, seen: in.vis, checked: seen.at}
-	return s.budget(ctx, s.executeStream(ctx, in, w, holds, look, token))
+	return s.budget(ctx, s.executeStream(ctx, in, segments, w, holds, look, token))
+}
+
+// repeat finds what is remembered of a stream of lines; ErrUnchanged: its
+// client has all of it.
+func (s *Service) repeat(ctx context.Context, in *read, r ResultsRequest, w ResultsStream, a *Access) (found *segments, err error) {
+	ctx, cancel := context.WithTimeout(ctx, s.cfg.HardBudget)
+	defer cancel()
+	question, ok, err := s.repeatable(ctx, in, r, a)
+	if !ok {
+		return nil, err
+	}
+	if _, table := w.(TableStream); !table {
+		if found, err = s.segmentsOf(ctx, in, question); err != nil {
+			return nil, err
+		}
+	}
+	if r.Condition != nil {
+		unchanged, err := s.unchanged(ctx, in, found, question, r.Condition)
+		if err == nil && unchanged {
+			err = ErrUnchanged
+		}
+		return found, err
+	}
+	return found, nil
 }
 
 // acceptStream takes a stream through the steps up to admit. After the last
@@ -201,7 +229,7 @@ func (s *Service) execute(ctx context.Context, in *read, r ResultsRequest, start
 }
 
 // executeStream reads all rows of a stream and encodes them.
-func (s *Service) executeStream(ctx context.Context, in *read, w ResultsStream, holds *admission.Read, look *scopeWatch, token func(context.Context) error) (err error) {
+func (s *Service) executeStream(ctx context.Context, in *read, segments *segments, w ResultsStream, holds *admission.Read, look *scopeWatch, token func(context.Context) error) (err error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	defer func() {
@@ -211,19 +239,26 @@ func (s *Service) executeStream(ctx context.Context, in *read, w ResultsStream, 
 	}()
 	watch := time.AfterFunc(s.cfg.HardBudget, func() { cancel(context.DeadlineExceeded) })
 	defer watch.Stop()
-	c := &streamer{in: in, w: w, maxLine: s.cfg.MaxResponseBytes, rows: &s.stats.streamRows, node: s.node, holds: holds}
+	c := &streamer{in: in, w: w, maxLine: s.cfg.MaxResponseBytes, stats: &s.stats, node: s.node, holds: holds}
 	if to, ok := w.(TableStream); ok {
 		c.to, c.batches = to, newBatcher(in.encoder, to.Flat())
 	}
 	in.query.Read = holds
-	err = s.store.Results(ctx, in.vis, &in.query, func(b *Block) error {
+	step := func(send func() error) error {
 		watch.Stop() // the client may be slow; only the store's time counts
 		defer watch.Reset(s.cfg.HardBudget)
 		if err := look.whenDue(ctx); err != nil {
 			return err
 		}
-		return c.take(ctx, b)
-	})
+		return send()
+	}
+	if segments != nil {
+		err = segments.read(ctx, c, step)
+	} else {
+		err = s.store.Results(ctx, in.vis, &in.query, func(b *Block) error {
+			return step(func() error { return c.take(ctx, b) })
+		})
+	}
 	if err != nil {
 		return err
 	}

@@ -2,7 +2,6 @@ package query
 
 import (
 	"context"
-	"sync/atomic"
 
 	"preismon/query/admission"
 	"preismon/query/frame"
@@ -39,13 +38,15 @@ type streamer struct {
 	buf     []byte
 	started bool
 	maxLine int
-	rows    *atomic.Uint64 // those passed on
+	stats   *stats
 	node    *admission.Node
 	holds   *admission.Read
 
 	to      TableStream // nil: w takes lines
 	batches *batcher
 	made    int // bytes of the last chunk
+
+	recorder *recorder // nil: nothing is to be remembered
 }
 
 // A stream passes its lines on in chunks of about this size. The buffer has
@@ -76,7 +77,11 @@ func (c *streamer) take(ctx context.Context, b *Block) error {
 		c.in.encoder.begin(b)
 	}
 	for from := 0; from < b.Len; {
-		to, err := c.make(b, from)
+		end := b.Len
+		if c.recorder != nil {
+			end = c.recorder.reach(b, from)
+		}
+		to, err := c.make(b, from, end)
 		if err != nil {
 			return err
 		}
@@ -88,13 +93,13 @@ func (c *streamer) take(ctx context.Context, b *Block) error {
 	return nil
 }
 
-// make builds a chunk of the rows starting at from, and returns the index after
-// its last one.
-func (c *streamer) make(b *Block, from int) (to int, err error) {
+// make builds a chunk of the rows from one index to another, at most, and
+// returns the index after its last one.
+func (c *streamer) make(b *Block, from, end int) (to int, err error) {
 	if c.to != nil {
 		return c.tabulate(b, from)
 	}
-	if err := c.node.Work(func() (err error) { to, err = c.encode(b, from); return err }); err != nil {
+	if err := c.node.Work(func() (err error) { to, err = c.encode(b, from, end); return err }); err != nil {
 		return to, err
 	}
 	return to, c.start() // only now: a first line that is too large is refused like a page
@@ -137,19 +142,22 @@ func (c *streamer) hand(rows int) error {
 	} else if err := c.w.Lines(c.buf, rows); err != nil {
 		return err
 	}
+	if c.recorder != nil {
+		c.recorder.sent(c.buf, rows)
+	}
 	c.holds.Sent(int64(c.made))
-	c.rows.Add(uint64(rows))
+	c.stats.streamRows.Add(uint64(rows))
 	return nil
 }
 
-// encode builds a chunk of the rows starting at from, and returns the index
-// after its last one.
-func (c *streamer) encode(b *Block, from int) (to int, err error) {
+// encode builds a chunk of the rows from one index to another, at most, and
+// returns the index after its last one.
+func (c *streamer) encode(b *Block, from, end int) (to int, err error) {
 	if c.buf == nil {
 		c.buf = make([]byte, 0, chunkRoom)
 	}
 	c.buf = c.buf[:0]
-	for to = from; to < b.Len && len(c.buf) < chunkBytes; to++ {
+	for to = from; to < end && len(c.buf) < chunkBytes; to++ {
 		line := len(c.buf)
 		c.buf = append(c.in.encoder.append(c.buf, b, b.At(to)), '\n')
 		if len(c.buf)-line > c.maxLine {

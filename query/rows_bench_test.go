@@ -3,7 +3,6 @@ package query
 import (
 	"context"
 	"fmt"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -74,7 +73,7 @@ func testStreamer(export bool, to ResultsStream) *streamer {
 	if err != nil {
 		panic(err)
 	}
-	return &streamer{in: in, w: to, maxLine: 64 << 20, rows: new(atomic.Uint64), node: node, holds: holds}
+	return &streamer{in: in, w: to, maxLine: 64 << 20, stats: new(stats), node: node, holds: holds}
 }
 
 // TestRowsAllocateNothing: what a block of rows allocates does not depend on

@@ -13,6 +13,7 @@ type Stats struct {
 	PageRows   uint64            // rows on them
 	Streams    uint64            // streams of results that were read to their end
 	StreamRows uint64            // rows of all streams, including those that broke off
+	Replayed   uint64            // of these, sent from remembered text
 	FeedRows   uint64            // rows of all feeds
 	Tails      int               // tails that are open
 	OverBudget uint64            // pages and streams of results that the hard budget failed
@@ -35,7 +36,7 @@ var endings = []Ending{NothingMore, AtLimit, AtSoftDeadline, AtAnswerBudget}
 type stats struct {
 	pages                                     [4]atomic.Uint64 // in the order of endings
 	pageRows, streams, streamRows, overBudget atomic.Uint64
-	feedRows                                  atomic.Uint64
+	feedRows, replayed                        atomic.Uint64
 	found, missing, away, damaged             atomic.Uint64
 }
 
@@ -43,7 +44,7 @@ type stats struct {
 func (s *Service) Stats() Stats {
 	c := &s.stats
 	all := Stats{
-		Pages: map[Ending]uint64{}, PageRows: c.pageRows.Load(), Streams: c.streams.Load(), StreamRows: c.streamRows.Load(),
+		Pages: map[Ending]uint64{}, PageRows: c.pageRows.Load(), Streams: c.streams.Load(), StreamRows: c.streamRows.Load(), Replayed: c.replayed.Load(),
 		OverBudget: c.overBudget.Load(), FeedRows: c.feedRows.Load(), Tails: s.tails.open(),
 		Remembered: s.store.answers.Stats(), Checked: s.store.checked.Load(), Differences: s.store.differences.Load(),
 		Found: c.found.Load(), Missing: c.missing.Load(), Away: c.away.Load(), Damaged: c.damaged.Load(),

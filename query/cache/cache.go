@@ -18,13 +18,14 @@ type Cache[K comparable, V any] struct {
 // overhead is roughly what an entry costs in addition to its key and value.
 const overhead = 128
 
-// New returns a cache of at most the given number of bytes. Weigh returns how
+// New returns a cache of at most the given number of bytes; of none, it
+// remembers nothing. Weigh returns how
 // many bytes a key and its value hold. Values are shared: callers must not
 // change them.
 func New[K comparable, V any](bytes int64, weigh func(K, V) int) *Cache[K, V] {
 	count := stats.NewCounter()
 	return &Cache[K, V]{count: count, of: otter.Must(&otter.Options[K, V]{
-		MaximumWeight: uint64(max(0, bytes)),
+		MaximumWeight: uint64(max(1, bytes)), // less than any entry, and otter refuses 0
 		Weigher:       func(k K, v V) uint32 { return uint32(min(max(0, weigh(k, v)), 1<<31)) + overhead },
 		StatsRecorder: count,
 	})}

@@ -43,3 +43,14 @@ func TestCacheTakesNothingThatHasNoRoom(t *testing.T) {
 		t.Errorf("%+v", s)
 	}
 }
+
+// TestCacheWithoutRoom remembers nothing.
+func TestCacheWithoutRoom(t *testing.T) {
+	c := cache.New(0, func(int, int) int { return 0 })
+	for i := range 100 {
+		c.Put(i, i)
+		if s := c.Stats(); s.Bytes > 200 {
+			t.Fatalf("%+v", s)
+		}
+	}
+}

@@ -27,6 +27,8 @@ type form struct {
 	lines bool
 	// dense forms are already compressed.
 	dense bool
+	// steady forms are the same bytes for the same rows, however these come.
+	steady bool
 	// holds is about how many bytes the writer of a stream holds at most:
 	// TestEncodersHoldWhatIsCharged measures it.
 	holds int64
@@ -34,8 +36,8 @@ type form struct {
 
 var (
 	jsonForm   = form{media: "application/json", typed: "application/json"}
-	ndjsonForm = form{media: "application/x-ndjson", typed: "application/x-ndjson", lines: true}
-	csvForm    = form{media: "text/csv", typed: "text/csv; charset=utf-8; header=present", flat: true, holds: 2 << 20, write: func(w io.Writer, columns []frame.Column, _ table.Sorting) table.Writer {
+	ndjsonForm = form{media: "application/x-ndjson", typed: "application/x-ndjson", lines: true, steady: true}
+	csvForm    = form{media: "text/csv", typed: "text/csv; charset=utf-8; header=present", flat: true, steady: true, holds: 2 << 20, write: func(w io.Writer, columns []frame.Column, _ table.Sorting) table.Writer {
 		return table.CSV(w, columns)
 	}}
 	parquetForm = form{media: "application/vnd.apache.parquet", typed: "application/vnd.apache.parquet", dense: true, holds: 16 << 20, write: func(w io.Writer, columns []frame.Column, sorted table.Sorting) table.Writer {

@@ -40,7 +40,14 @@ func (a *api) stream(c *gin.Context, p query.Principal) error {
 		return err
 	}
 	s.request, req.ChangesToken = req, s.changes
+	if s.changes == nil { // its token belongs to rows of this moment
+		s.condition = s.conditionOf(c.Request)
+		req.Condition = s.condition
+	}
 	err = a.sendStream(c, s, func(to query.ResultsStream) error { return a.service.StreamResults(c.Request.Context(), p, req, to) })
+	if errors.Is(err, query.ErrUnchanged) {
+		return s.unchanged()
+	}
 	if err != nil {
 		a.offer(c, p, req, err)
 	}
@@ -138,6 +145,8 @@ type transfer struct {
 	good    func() error // whether anything may be sent
 	started bool
 	changes *string // the token for continuing with the feed; nil: none was requested
+
+	condition *query.Condition // nil: none
 	bare    bool    // without trailers: only the last chunk proves that it is complete
 
 	mu      sync.Mutex // the timer flushes concurrently with the handler
@@ -190,6 +199,7 @@ func (s *transfer) Start(scope string) error {
 		}
 		h.Set("Trailer", trailers)
 	}
+	s.setTag()
 	if s.coding != "" {
 		h.Set("Content-Encoding", s.coding)
 		s.enc = encoders[s.coding].Get().(encoder)

@@ -1,0 +1,266 @@
+package query
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/json"
+	"slices"
+	"time"
+
+	"preismon/contracts"
+)
+
+// A stream of a time that is over is sent in segments, whole hours or days, whose
+// text a node remembers. See contracts/decisions/066-what-is-over-is-sent-again.md.
+
+const (
+	hourMs = int64(time.Hour / time.Millisecond)
+	dayMs  = 24 * hourMs
+
+	// hourlyWindow is the longest window that is divided into hours only: in a
+	// longer one, whole days are one segment each.
+	hourlyWindow = 72 * time.Hour
+	// dividedWindow is the longest window that is divided at all.
+	dividedWindow = 400 * 24 * time.Hour
+	// overAfter is how long after its end a segment is over: before that, so many
+	// rows still arrive that its text would be of no use.
+	overAfter = 5 * time.Minute
+	// maxRuns is how many reads a stream makes at most for the segments that are
+	// not remembered. Beyond it, remembered segments between them are read, too.
+	maxRuns = 4
+	// maxLate is the number of late rows from which on none of the segments they
+	// may belong to are used.
+	maxLate = 1_000
+)
+
+// segment is a stretch of a stream's window, in Unix ms; both bounds are included.
+type segment struct {
+	from, to int64
+	key      answerKey // zero: its time is not over
+	held     bool      // its text is remembered, up to the watermark of the stream
+	record   bool      // its text is to be remembered
+}
+
+func (p *segment) over() bool { return p.key != answerKey{} }
+
+func (p *segment) window() contracts.Window {
+	return contracts.Window{From: fromMs(p.from), To: fromMs(p.to)}
+}
+
+// segments are those of one stream, in its order.
+type segments struct {
+	service *Service
+	in      *read
+	store   *remembering
+	all     []segment
+}
+
+// question identifies what the text of rows depends on, besides the rows and
+// their time: equal questions about a time get equal answers as long as no row
+// of that time arrives.
+type question [sha256.Size]byte
+
+// of is the question about a time.
+func (q question) of(w contracts.Window) question {
+	text := binary.BigEndian.AppendUint64(q[:], uint64(w.From.UnixMilli()))
+	return sha256.Sum256(binary.BigEndian.AppendUint64(text, uint64(w.To.UnixMilli())))
+}
+
+// repeatable returns the question of a stream; not ok: its text may not be sent
+// again. It may be if a feed can follow it: its rows change only by those that
+// arrive, by the scope, or by a rebuild.
+func (s *Service) repeatable(ctx context.Context, in *read, r ResultsRequest, a *Access) (_ question, ok bool, err error) {
+	q, v := in.query, in.vis
+	if in.empty || q.After != nil || v.Snapshot == 0 || !v.Applied || in.include.Coverage || q.Latest != AllRows || feedable(r) != nil ||
+		q.Window.From.Before(time.UnixMilli(0)) || q.Window.To.IsZero() {
+		return question{}, false, nil
+	}
+	scope, err := s.feedScope(ctx, v, q.Selectors)
+	if err != nil {
+		return question{}, false, err
+	}
+	q.Window, q.FromNow, q.ToNow, q.Watermark = contracts.Window{}, false, false, Watermark{}
+	of := struct {
+		Query      ResultsQuery
+		Include    Include
+		Zone       string
+		Scope      string
+		Generation uint64
+		Snapshot   Snapshot // only if rows show something of the catalogue
+	}{Query: q, Include: in.include, Zone: in.echo.Timezone, Scope: scope, Generation: a.Generation}
+	if in.include != (Include{}) {
+		of.Snapshot = v.Snapshot
+	}
+	text, err := json.Marshal(of)
+	return sha256.Sum256(append([]byte("rows\x00"), text...)), err == nil, err
+}
+
+// over is the time before which everything is over.
+func (s *Service) over() int64 { return s.now().Add(-overAfter).UnixMilli() }
+
+// segmentsOf divides the window of a stream, and finds which of its text is
+// remembered; nil: none may be.
+func (s *Service) segmentsOf(ctx context.Context, in *read, of question) (*segments, error) {
+	q := &in.query
+	if s.cfg.RememberBytes == 0 || q.Window.Length() > dividedWindow {
+		return nil, nil
+	}
+	over := s.over()
+	p := &segments{service: s, in: in, store: s.store, all: divide(q.Window, over)}
+	if !q.Ascending {
+		slices.Reverse(p.all)
+	}
+	for i := range p.all {
+		if one := &p.all[i]; one.to <= over {
+			one.key = answerKey(of.of(one.window()))
+		}
+	}
+	return p, p.find(ctx)
+}
+
+// divide cuts a window at whole hours, or whole days if it is long. What is not
+// over is one segment.
+func divide(w contracts.Window, over int64) (all []segment) {
+	from, to := w.From.UnixMilli(), w.To.UnixMilli()
+	daily := w.Length() > hourlyWindow
+	for from <= to {
+		end := min(to, from-from%hourMs+hourMs-1)
+		if last := from + dayMs - 1; daily && from%dayMs == 0 && last <= min(to, over) {
+			end = last
+		}
+		if end > over {
+			end = to
+		}
+		all = append(all, segment{from: from, to: end})
+		from = end + 1
+	}
+	return all
+}
+
+// find determines which segments are held. A text that was made at an earlier
+// watermark is valid if no row of its segment has become visible since.
+func (p *segments) find(ctx context.Context) error {
+	mark := p.in.query.Watermark
+	texts := make([]*segmentText, len(p.all))
+	oldest, late := mark, contracts.Window{}
+	for i := range p.all {
+		one := &p.all[i]
+		if !one.over() {
+			continue
+		}
+		text, ok := p.store.text(one.key)
+		if !ok || text.at.Compare(mark) > 0 {
+			one.record = p.store.askedBefore(one.key)
+			continue
+		}
+		one.held, texts[i] = true, text
+		if text.at.Compare(oldest) < 0 {
+			oldest = text.at
+		}
+		if from := fromMs(one.from); late.From.IsZero() || from.Before(late.From) {
+			late.From = from
+		}
+		if to := fromMs(one.to); to.After(late.To) {
+			late.To = to
+		}
+	}
+	if oldest != mark {
+		if err := p.drop(ctx, late, oldest, texts); err != nil {
+			return err
+		}
+	}
+	p.join()
+	for i, text := range texts {
+		if p.all[i].held && text.at != mark {
+			p.store.remember(p.all[i].key, &segmentText{text.chunks, text.bytes, text.since, mark})
+		}
+	}
+	return nil
+}
+
+// lateRows is the query for rows of a window that became visible after a
+// watermark.
+func (s *Service) lateRows(in *read, w contracts.Window, since Watermark, limit int) FeedQuery {
+	q := FeedQuery{Rows: in.query, After: placeOf(since), Limit: limit}
+	q.Rows.Window, q.Rows.FromNow, q.Rows.ToNow, q.Rows.Ascending, q.Rows.Export, q.Rows.Read = w, false, false, false, false, nil
+	return q
+}
+
+// newest returns a watermark since which none of the rows has become visible:
+// the one given, or an earlier one if all text is remembered.
+func (p *segments) newest(mark Watermark) (newest Watermark) {
+	if p == nil {
+		return mark
+	}
+	for i := range p.all {
+		text, ok := p.store.text(p.all[i].key)
+		if !p.all[i].held || !ok {
+			return mark
+		}
+		if text.since.Compare(newest) > 0 {
+			newest = text.since
+		}
+	}
+	return newest
+}
+
+// drop reads the rows of a window that became visible after a watermark, and
+// drops the texts that lack one of them.
+func (p *segments) drop(ctx context.Context, window contracts.Window, since Watermark, texts []*segmentText) error {
+	q := p.service.lateRows(p.in, window, since, maxLate)
+	rows := 0
+	err := p.store.Feed(ctx, p.in.vis, &q, func(b *Block) error {
+		rows += b.Len
+		for k := range b.Len {
+			i := b.At(k)
+			p.late(b.CapturedMs[i], Watermark{b.Epoch[i], b.Seq[i]}, texts)
+		}
+		return nil
+	})
+	if err == nil && rows >= maxLate { // there may be more
+		for i, text := range texts {
+			if text != nil && text.at != p.in.query.Watermark {
+				p.all[i].held, p.all[i].record = false, true
+			}
+		}
+	}
+	return err
+}
+
+// late drops the text of the segment that a row belongs to, if it became visible
+// after the text was made.
+func (p *segments) late(capturedMs int64, at Watermark, texts []*segmentText) {
+	for i := range p.all {
+		if one := &p.all[i]; one.from <= capturedMs && capturedMs <= one.to {
+			if one.held && at.Compare(texts[i].at) > 0 {
+				one.held, one.record = false, true
+			}
+			return
+		}
+	}
+}
+
+// join drops what is held between the first and the last part that is not, if
+// the stream would take too many reads.
+func (p *segments) join() {
+	runs, first, last := 0, -1, -1
+	for i := range p.all {
+		if p.all[i].held {
+			continue
+		}
+		if first < 0 {
+			first = i
+		}
+		if last != i-1 || last < 0 {
+			runs++
+		}
+		last = i
+	}
+	if runs <= maxRuns {
+		return
+	}
+	for i := first; i <= last; i++ {
+		p.all[i].held = false
+	}
+}

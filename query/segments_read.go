@@ -1,0 +1,164 @@
+package query
+
+import (
+	"context"
+	"slices"
+	"sort"
+
+	"preismon/contracts"
+)
+
+// read sends the segments in order: those that are held as they are remembered,
+// the others as the store has them. Each of its steps is run by step.
+func (p *segments) read(ctx context.Context, c *streamer, step func(func() error) error) error {
+	for i := 0; i < len(p.all); {
+		if p.all[i].held {
+			sent, err := p.replay(ctx, c, &p.all[i], step)
+			if err != nil {
+				return err
+			}
+			if sent {
+				i++
+				continue
+			}
+			p.all[i].held = false
+		}
+		to := i + 1
+		for to < len(p.all) && !p.all[to].held {
+			to++
+		}
+		if err := p.readRun(ctx, c, p.all[i:to], step); err != nil {
+			return err
+		}
+		i = to
+	}
+	return nil
+}
+
+// replay sends a remembered segment. False: it was evicted meanwhile.
+func (p *segments) replay(ctx context.Context, c *streamer, one *segment, step func(func() error) error) (bool, error) {
+	text, ok := p.store.text(one.key)
+	if !ok || text.at.Compare(p.in.query.Watermark) > 0 {
+		return false, nil
+	}
+	if p.store.check {
+		if err := p.compare(ctx, one, text); err != nil {
+			return false, err
+		}
+	}
+	room := c.holds.Hold(int64(text.bytes))
+	defer room.Release()
+	for chunks := text.chunks; len(chunks) > 0; {
+		n, rows := 0, 0
+		err := c.node.Work(func() (err error) { n, rows, err = c.unpack(chunks); return err })
+		if err != nil {
+			return false, err
+		}
+		chunks = chunks[n:]
+		err = step(func() error {
+			if err := c.start(); err != nil {
+				return err
+			}
+			return c.hand(rows)
+		})
+		if err != nil {
+			return false, err
+		}
+		c.stats.replayed.Add(uint64(rows))
+	}
+	return true, nil
+}
+
+// unpack builds a chunk of packed lines, and returns how many of these, and of
+// rows, it holds.
+func (c *streamer) unpack(chunks []packedLines) (n, rows int, err error) {
+	c.buf = c.buf[:0]
+	for ; n < len(chunks); n++ {
+		size, err := chunks[n].size()
+		if err != nil {
+			return n, rows, err
+		}
+		if n > 0 && len(c.buf)+size > chunkRoom {
+			break
+		}
+		if cap(c.buf)-len(c.buf) < size {
+			c.buf = slices.Grow(c.buf, max(size, chunkRoom))
+		}
+		if c.buf, err = chunks[n].append(c.buf); err != nil {
+			return n, rows, err
+		}
+		rows += chunks[n].rows
+	}
+	c.made = len(c.buf)
+	return n, rows, nil
+}
+
+// readRun reads adjacent segments.
+func (p *segments) readRun(ctx context.Context, c *streamer, run []segment, step func(func() error) error) error {
+	q := p.in.query
+	if len(run) < len(p.all) {
+		first, last := run[0], run[len(run)-1]
+		q.Window = contracts.Window{From: fromMs(min(first.from, last.from)), To: fromMs(max(first.to, last.to))}
+		q.FromNow, q.ToNow = false, false
+	}
+	if slices.ContainsFunc(run, func(one segment) bool { return one.record }) {
+		c.recorder = &recorder{store: p.store, at: q.Watermark, run: run}
+		defer func() { c.recorder = nil }()
+	}
+	err := p.store.Results(ctx, p.in.vis, &q, func(b *Block) error {
+		return step(func() error { return c.take(ctx, b) })
+	})
+	if err == nil && c.recorder != nil {
+		c.recorder.finish()
+	}
+	return err
+}
+
+// recorder remembers the text of segments as their rows are sent.
+type recorder struct {
+	store   *remembering
+	at      Watermark
+	run     []segment // those whose end has not been reached, in order
+	text    segmentText
+	scratch []byte
+}
+
+// reach returns the end of the rows of a block, from one on, that are in the
+// same segment. All of its segments before that one are complete.
+func (r *recorder) reach(b *Block, from int) int {
+	for !r.run[0].has(b, from) {
+		r.next()
+	}
+	return from + sort.Search(b.Len-from, func(k int) bool { return !r.run[0].has(b, from+k) })
+}
+
+func (p *segment) has(b *Block, k int) bool {
+	ms := b.CapturedMs[b.At(k)]
+	return p.from <= ms && ms <= p.to
+}
+
+// sent adds lines that were sent.
+func (r *recorder) sent(lines []byte, rows int) {
+	if !r.run[0].record {
+		return
+	}
+	var ok bool
+	if r.scratch, ok = r.text.add(lines, rows, r.scratch); !ok {
+		r.run[0].record, r.text = false, segmentText{}
+	}
+}
+
+// next completes the first segment.
+func (r *recorder) next() {
+	if r.run[0].record {
+		r.store.remember(r.run[0].key, &segmentText{r.text.chunks, r.text.bytes, r.at, r.at})
+	}
+	r.run, r.text = r.run[1:], segmentText{}
+}
+
+// finish completes all segments.
+func (r *recorder) finish() {
+	for len(r.run) > 0 {
+		r.next()
+	}
+}

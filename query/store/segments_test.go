@@ -1,0 +1,178 @@
+package store_test
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"preismon/contracts"
+	"preismon/deploy/testserver"
+	"preismon/query"
+
+	gocmp "github.com/google/go-cmp/cmp"
+)
+
+// TestRememberedStreamsAreTheRows: what a node sends of remembered text is what
+// it would read, byte for byte, while rows arrive late and dated ahead, batches
+// are incomplete, scopes change, prices of reference change, tables are rebuilt
+// and restored, and parts are evicted.
+func TestRememberedStreamsAreTheRows(t *testing.T) {
+	w := newWorld(t, 661, 400)
+	w.listen()
+	w.tells()
+	limits := func(remember int64, check bool) *query.Service {
+		return w.over(w.store, func(c *query.Config) {
+			c.SoftDeadline, c.HardBudget = time.Minute, time.Minute
+			c.RememberBytes, c.CheckRemembered = remember, check
+		})
+	}
+	never := limits(0, false)
+	nodes := map[string]*query.Service{"remembers": limits(64<<20, false), "compares": limits(64<<20, true), "evicts": limits(12<<10, false)}
+	r := rand.New(rand.NewPCG(66, 1))
+	accounts := []contracts.AccountID{accountWhole, accountOrder, accountSites, accountNone, accountOther}
+	day := func(back int, rest time.Duration) string {
+		return w.now.Add(-time.Duration(back)*24*time.Hour - rest).Format(time.RFC3339)
+	}
+	requests := []query.ResultsRequest{
+		{GlobalScope: true, CapturedFrom: day(2, 0), CapturedTo: day(0, 0)},
+		{GlobalScope: true, CapturedFrom: day(6, 90*time.Minute), CapturedTo: day(1, 17*time.Minute), Sort: "asc"},
+		{GlobalScope: true, CapturedFrom: "2026-03-03", CapturedTo: "2026-03-07", Timezone: "Asia/Kathmandu", Include: query.Include{ExportFields: true}},
+		{Site: "market.example", CapturedFrom: day(30, 0), Include: query.Include{ExportFields: true, Identity: true, OrderIDs: true, CustomerData: true}},
+		{OrderID: orderB, CapturedFrom: day(10, 0), Sort: "asc"},
+		{ItemID: 4, CapturedFrom: day(9, 5*time.Hour), CapturedTo: day(1, 0)},
+		{EAN: "4006381333931", CapturedFrom: day(8, 0), Filters: query.Filters{Merchant: "Merchant 2's \\ shop"}},
+		{Site: "gamma.example", CapturedFrom: day(3, 0), Include: query.Include{Coverage: true}}, // is never remembered
+		{},
+	}
+	text := func(s *query.Service, a contracts.AccountID, q query.ResultsRequest) string {
+		var got lines
+		if err := s.StreamResults(t.Context(), query.Principal{Account: a}, q, &got); err != nil {
+			t.Fatalf("account %d, %+v: %v", a, q, err)
+		}
+		if got.starts != 1 {
+			t.Fatalf("account %d, %+v: started %d times", a, q, got.starts)
+		}
+		return fmt.Sprintf("%s %d\n%s", got.scope, got.rows, got.text.String())
+	}
+	type asked struct {
+		account contracts.AccountID
+		request int
+	}
+	type had struct{ tag, text string }
+	clients := map[asked]had{} // what they got last, from whichever node
+	var unchanged, changed int
+	// conditionally reads a stream with the tag of the answer before.
+	conditionally := func(s *query.Service, of asked, want string) {
+		t.Helper()
+		var got lines
+		before, q := clients[of], requests[of.request]
+		q.Condition = &query.Condition{Form: "lines"}
+		if before.tag != "" {
+			q.Condition.Tags = []string{"AAAA", before.tag}
+		}
+		err := s.StreamResults(t.Context(), query.Principal{Account: of.account}, q, &got)
+		switch {
+		case errors.Is(err, query.ErrUnchanged):
+			unchanged++
+			if got.starts > 0 || before.text != want || q.Condition.Tag != before.tag {
+				t.Fatalf("account %d, %+v: not what the client has: %s", of.account, q, gocmp.Diff(before.text, want))
+			}
+			return
+		case err != nil:
+			t.Fatal(err)
+		case before.tag != "" && before.text != want:
+			changed++
+		}
+		if got := fmt.Sprintf("%s %d\n%s", got.scope, got.rows, got.text.String()); got != want {
+			t.Fatal(gocmp.Diff(want, got))
+		}
+		clients[of] = had{q.Condition.Tag, want}
+	}
+	version := uint64(7)
+	steps, compared, rows := testserver.Often(14, 40), 0, 0
+	for step := range steps {
+		switch before := w.mark; {
+		case step%7 == 3:
+			version++
+			w.regrant(version, func(pairs map[contracts.Pair][]contracts.OrderID) {
+				for p := range pairs {
+					delete(pairs, p)
+					break
+				}
+				pairs[contracts.Pair{Item: 6, Site: contracts.SiteKey(worldSites[version%4])}] = []contracts.OrderID{orderA, orderB}
+			}, func() {
+				for name, s := range nodes { // while the grant is filled in
+					if diff := gocmp.Diff(text(never, accountWhole, requests[0]), text(s, accountWhole, requests[0])); diff != "" {
+						t.Fatalf("%s: %s", name, diff)
+					}
+				}
+			})
+		case step%7 == 5:
+			w.exec(fmt.Sprintf("INSERT INTO reference_prices VALUES (1, %d, [(%d, 'EUR', '', '', '')], %d)", 1+r.IntN(6), r.IntN(9_000), step))
+		case step == 8: // rebuilt: a row appears at an old place
+			late := w.rows[r.IntN(len(w.rows))]
+			late.capture += 500
+			w.rows = append(w.rows, late)
+			w.write([]obsRow{late})
+			w.told("GENERATION")
+		case step == 10: // the stream lost its tail
+			w.insert(r, 10, 0)
+			w.epoch++
+			w.mark = 0
+			w.insert(r, 20, 0)
+			w.setMark(w.mark)
+		case step == 12: // restored from a little before
+			w.exec("TRUNCATE TABLE checkpoints")
+			w.setMark(w.mark - min(3, w.mark-1))
+			for _, stream := range []string{"CATALOG", "IN_FORCE", "GENERATION"} {
+				w.told(stream)
+			}
+		case step%4 > 0:
+			w.insert(r, 1+r.IntN(3), time.Duration(r.IntN(3))*time.Hour)
+			now := w.mark
+			if step%5 == 4 && now > before+2 { // an incomplete batch
+				now -= 2
+			}
+			w.setMark(now)
+		case step == 13:
+			w.insert(r, 1_100, 0) // more than are looked through for late ones
+			w.setMark(w.mark)
+		}
+		for i, a := range accounts {
+			for j, q := range requests {
+				if (i+j)%testserver.Often(4, 2) > 0 {
+					continue
+				}
+				want := text(never, a, q)
+				for name, s := range nodes {
+					if name == "compares" && step%3 > 0 { // it reads each segment again
+						continue
+					}
+					if diff := gocmp.Diff(want, text(s, a, q)); diff != "" {
+						t.Fatalf("step %d, %s, account %d, %+v: %s", step, name, a, q, diff)
+					}
+					compared++
+					conditionally(s, asked{a, j}, want)
+				}
+			}
+		}
+	}
+	for name, s := range nodes {
+		is := s.Stats()
+		t.Logf("%s: %d of %d rows of %d streams were remembered, %d compared, %d evicted", name, is.Replayed, is.StreamRows, is.Streams, is.Checked, is.Remembered.Evictions)
+		rows += int(is.Replayed)
+		if is.Replayed*4 < is.StreamRows && name != "evicts" || is.Differences > 0 {
+			t.Errorf("%s: %+v", name, is)
+		}
+	}
+	if never.Stats().Replayed > 0 {
+		t.Error("rows are remembered where nothing may be")
+	}
+	if unchanged < testserver.Often(10, 100) || changed < testserver.Often(4, 30) {
+		t.Errorf("%d answers were unchanged, %d changed", unchanged, changed)
+	}
+	t.Logf("%d unchanged, %d changed", unchanged, changed)
+	t.Logf("%d streams compared, %d rows of them remembered", compared, rows)
+}
