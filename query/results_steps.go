@@ -110,7 +110,7 @@ func (s *Service) repeat(ctx context.Context, in *read, r ResultsRequest, w Resu
 		return nil, err
 	}
 	if _, table := w.(TableStream); !table {
-		if found, err = s.segmentsOf(ctx, in, question); err != nil {
+		if found, err = s.segmentsOf(ctx, in, question, packingOf(w)); err != nil {
 			return nil, err
 		}
 	}

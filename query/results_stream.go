@@ -18,6 +18,22 @@ type ResultsStream interface {
 	Lines(ndjson []byte, rows int) error
 }
 
+// DeflatedStream is a ResultsStream that may be compressed by DEFLATE. If it
+// is, it takes lines that were compressed before.
+type DeflatedStream interface {
+	ResultsStream
+	Deflates() bool
+	Deflated(lines Deflated, rows int) error
+}
+
+// Deflated are lines as whole blocks of DEFLATE (RFC 1951) that end at a byte.
+// None is the final one, and none refers to anything before the first.
+type Deflated struct {
+	Blocks []byte
+	Size   int    // of the lines
+	CRC    uint32 // CRC-32 (IEEE) of the lines
+}
+
 // TableStream is a ResultsStream that receives batches instead of lines.
 type TableStream interface {
 	ResultsStream
@@ -143,7 +159,9 @@ func (c *streamer) hand(rows int) error {
 		return err
 	}
 	if c.recorder != nil {
-		c.recorder.sent(c.buf, rows)
+		if err := c.recorder.sent(c.buf, rows); err != nil {
+			return err
+		}
 	}
 	c.holds.Sent(int64(c.made))
 	c.stats.streamRows.Add(uint64(rows))

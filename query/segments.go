@@ -53,6 +53,7 @@ type segments struct {
 	service *Service
 	in      *read
 	store   *remembering
+	packing packing
 	all     []segment
 }
 
@@ -66,6 +67,9 @@ func (q question) of(w contracts.Window) question {
 	text := binary.BigEndian.AppendUint64(q[:], uint64(w.From.UnixMilli()))
 	return sha256.Sum256(binary.BigEndian.AppendUint64(text, uint64(w.To.UnixMilli())))
 }
+
+// packed is the key of the text that answers the question.
+func (q question) packed(by packing) answerKey { return sha256.Sum256(append(q[:], byte(by))) }
 
 // repeatable returns the question of a stream; not ok: its text may not be sent
 // again. It may be if a feed can follow it: its rows change only by those that
@@ -87,10 +91,18 @@ func (s *Service) repeatable(ctx context.Context, in *read, r ResultsRequest, a 
 		Zone       string
 		Scope      string
 		Generation uint64
-		Snapshot   Snapshot // only if rows show something of the catalogue
+		Catalogue  any // what rows show of it
 	}{Query: q, Include: in.include, Zone: in.echo.Timezone, Scope: scope, Generation: a.Generation}
-	if in.include != (Include{}) {
-		of.Snapshot = v.Snapshot
+	switch shown := in.include; {
+	case shown.Identity: // there are too many items to know their newest version
+		of.Catalogue = v.Snapshot
+	case shown.ExportFields || shown.CustomerData:
+		of.Catalogue, err = recall(ctx, s.store, "catalogue versions", v, shown, func(ctx context.Context) ([]uint64, error) {
+			return s.store.CatalogueVersions(ctx, v, shown)
+		})
+		if err != nil {
+			return question{}, false, err
+		}
 	}
 	text, err := json.Marshal(of)
 	return sha256.Sum256(append([]byte("rows\x00"), text...)), err == nil, err
@@ -101,19 +113,19 @@ func (s *Service) over() int64 { return s.now().Add(-overAfter).UnixMilli() }
 
 // segmentsOf divides the window of a stream, and finds which of its text is
 // remembered; nil: none may be.
-func (s *Service) segmentsOf(ctx context.Context, in *read, of question) (*segments, error) {
+func (s *Service) segmentsOf(ctx context.Context, in *read, of question, by packing) (*segments, error) {
 	q := &in.query
 	if s.cfg.RememberBytes == 0 || q.Window.Length() > dividedWindow {
 		return nil, nil
 	}
 	over := s.over()
-	p := &segments{service: s, in: in, store: s.store, all: divide(q.Window, over)}
+	p := &segments{service: s, in: in, store: s.store, packing: by, all: divide(q.Window, over)}
 	if !q.Ascending {
 		slices.Reverse(p.all)
 	}
 	for i := range p.all {
 		if one := &p.all[i]; one.to <= over {
-			one.key = answerKey(of.of(one.window()))
+			one.key = of.of(one.window()).packed(by)
 		}
 	}
 	return p, p.find(ctx)

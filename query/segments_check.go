@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"slices"
 	"time"
 )
 
@@ -14,11 +15,8 @@ func (p *segments) compare(ctx context.Context, one *segment, text *segmentText)
 	r.checked.Add(1)
 	var remembered []byte
 	for _, l := range text.chunks {
-		size, err := l.size()
-		if err != nil {
-			return err
-		}
-		if remembered, err = l.append(append(make([]byte, 0, len(remembered)+size), remembered...)); err != nil {
+		var err error
+		if remembered, err = l.append(slices.Grow(remembered, l.size), p.packing); err != nil {
 			return err
 		}
 	}

@@ -49,22 +49,26 @@ func (p *segments) replay(ctx context.Context, c *streamer, one *segment, step f
 	room := c.holds.Hold(int64(text.bytes))
 	defer room.Release()
 	for chunks := text.chunks; len(chunks) > 0; {
-		n, rows := 0, 0
-		err := c.node.Work(func() (err error) { n, rows, err = c.unpack(chunks); return err })
-		if err != nil {
-			return false, err
+		n, rows, err := 1, chunks[0].rows, error(nil)
+		if p.packing == snappy {
+			if err := c.node.Work(func() (err error) { n, rows, err = c.unpack(chunks); return err }); err != nil {
+				return false, err
+			}
 		}
-		chunks = chunks[n:]
 		err = step(func() error {
 			if err := c.start(); err != nil {
 				return err
 			}
-			return c.hand(rows)
+			if p.packing == snappy {
+				return c.hand(rows)
+			}
+			return c.pass(&chunks[0])
 		})
 		if err != nil {
 			return false, err
 		}
 		c.stats.replayed.Add(uint64(rows))
+		chunks = chunks[n:]
 	}
 	return true, nil
 }
@@ -74,23 +78,30 @@ func (p *segments) replay(ctx context.Context, c *streamer, one *segment, step f
 func (c *streamer) unpack(chunks []packedLines) (n, rows int, err error) {
 	c.buf = c.buf[:0]
 	for ; n < len(chunks); n++ {
-		size, err := chunks[n].size()
-		if err != nil {
-			return n, rows, err
-		}
+		size := chunks[n].size
 		if n > 0 && len(c.buf)+size > chunkRoom {
 			break
 		}
 		if cap(c.buf)-len(c.buf) < size {
 			c.buf = slices.Grow(c.buf, max(size, chunkRoom))
 		}
-		if c.buf, err = chunks[n].append(c.buf); err != nil {
+		if c.buf, err = chunks[n].append(c.buf, snappy); err != nil {
 			return n, rows, err
 		}
 		rows += chunks[n].rows
 	}
 	c.made = len(c.buf)
 	return n, rows, nil
+}
+
+// pass passes deflated lines on as they are.
+func (c *streamer) pass(l *packedLines) error {
+	if err := c.w.(DeflatedStream).Deflated(Deflated{l.packed, l.size, l.crc}, l.rows); err != nil {
+		return err
+	}
+	c.holds.Sent(int64(l.size))
+	c.stats.streamRows.Add(uint64(l.rows))
+	return nil
 }
 
 // readRun reads adjacent segments.
@@ -102,7 +113,7 @@ func (p *segments) readRun(ctx context.Context, c *streamer, run []segment, step
 		q.FromNow, q.ToNow = false, false
 	}
 	if slices.ContainsFunc(run, func(one segment) bool { return one.record }) {
-		c.recorder = &recorder{store: p.store, at: q.Watermark, run: run}
+		c.recorder = &recorder{store: p.store, at: q.Watermark, run: run, packer: packer{packing: p.packing}}
 		defer func() { c.recorder = nil }()
 	}
 	err := p.store.Results(ctx, p.in.vis, &q, func(b *Block) error {
@@ -116,11 +127,11 @@ func (p *segments) readRun(ctx context.Context, c *streamer, run []segment, step
 
 // recorder remembers the text of segments as their rows are sent.
 type recorder struct {
-	store   *remembering
-	at      Watermark
-	run     []segment // those whose end has not been reached, in order
-	text    segmentText
-	scratch []byte
+	store  *remembering
+	at     Watermark
+	run    []segment // those whose end has not been reached, in order
+	text   segmentText
+	packer packer
 }
 
 // reach returns the end of the rows of a block, from one on, that are in the
@@ -138,14 +149,16 @@ func (p *segment) has(b *Block, k int) bool {
 }
 
 // sent adds lines that were sent.
-func (r *recorder) sent(lines []byte, rows int) {
+func (r *recorder) sent(lines []byte, rows int) error {
 	if !r.run[0].record {
-		return
+		return nil
 	}
-	var ok bool
-	if r.scratch, ok = r.text.add(lines, rows, r.scratch); !ok {
+	packed, err := r.packer.pack(lines, rows)
+	r.text.chunks = append(r.text.chunks, packed)
+	if r.text.bytes += len(packed.packed); r.text.bytes > maxSegmentBytes {
 		r.run[0].record, r.text = false, segmentText{}
 	}
+	return err
 }
 
 // next completes the first segment.

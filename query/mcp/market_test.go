@@ -303,4 +303,8 @@ func (m *market) LastProcessed(context.Context, query.Visibility, []contracts.It
 	return nil, nil
 }
 
+func (m *market) CatalogueVersions(context.Context, query.Visibility, query.Include) ([]uint64, error) {
+	return nil, nil
+}
+
 func (m *market) SiteRecords(context.Context) ([]contracts.Site, error) { return m.sites, nil }

@@ -1,8 +1,11 @@
 package rest_test
 
 import (
+	"bytes"
+	"io"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -95,7 +98,9 @@ func TestUnchangedRowsAreNotSentAgain(t *testing.T) {
 	}
 
 	// Rows arrive at shop-one; in the store in memory they are all in the window.
-	of := func(site string) string { return window[:len("/v1/results/stream?")] + "site=" + site + window[len("/v1/results/stream?globalScope=true"):] }
+	of := func(site string) string {
+		return window[:len("/v1/results/stream?")] + "site=" + site + window[len("/v1/results/stream?globalScope=true"):]
+	}
 	one, two := ask(of("shop-one")).Header.Get("ETag"), ask(of("shop-two")).Header.Get("ETag")
 	s.store.arrive(3)
 	if a := ask(of("shop-two"), "If-None-Match", two); a.StatusCode != http.StatusNotModified || a.Header.Get("ETag") != two || !slices.Contains(asked, "Feed") {
@@ -114,5 +119,43 @@ func TestUnchangedRowsAreNotSentAgain(t *testing.T) {
 	r.Header.Set("If-None-Match", "*")
 	if a := s.do(r); a.StatusCode != http.StatusUnauthorized {
 		t.Errorf("without a token: %d", a.StatusCode)
+	}
+}
+
+// TestRememberedTextInAnyCoding: what is remembered of a stream arrives whole,
+// whatever it is compressed by, with its live end.
+func TestRememberedTextInAnyCoding(t *testing.T) {
+	for _, h2 := range []bool{false, true} {
+		s := serve(t, func(set *settings) { set.http2 = h2 })
+		s.store.accounts[reader].Visibility.Snapshot = 1
+		s.store.arrive(5) // now
+		for _, path := range []string{
+			"/v1/results/stream?site=shop-one",
+			"/v1/results/stream?globalScope=true&capturedFrom=" + time.Now().Add(-50*time.Hour).UTC().Format(time.RFC3339) + "&capturedTo=" + time.Now().UTC().Format(time.RFC3339) + "&sort=asc&includeIdentity=true",
+		} {
+			var want []byte
+			for round := range 4 {
+				for _, coding := range codings {
+					r := s.request("GET", path, s.token(reader), nil)
+					r.Header.Set("Accept-Encoding", coding)
+					resp, err := s.raw().Do(r)
+					must(t, err)
+					got, err := io.ReadAll(decoded(t, resp))
+					must(t, err)
+					_, err = io.Copy(io.Discard, resp.Body) // up to the trailers
+					must(t, err)
+					must(t, resp.Body.Close())
+					if want == nil {
+						want = got
+					}
+					if rows := strconv.Itoa(bytes.Count(want, []byte("\n"))); !bytes.Equal(got, want) || rows == "0" || resp.Trailer.Get("X-Results-Returned") != rows {
+						t.Errorf("%s, %s, round %d: %d bytes of %d, trailer %v", path, coding, round, len(got), len(want), resp.Trailer)
+					}
+				}
+			}
+		}
+		if n := s.service.Stats().Replayed; n < 100 {
+			t.Errorf("%d rows were remembered", n)
+		}
 	}
 }

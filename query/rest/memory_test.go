@@ -292,6 +292,10 @@ func (m *memory) LastProcessed(context.Context, query.Visibility, []contracts.It
 	return map[contracts.Pair]time.Time{{Item: 11, Site: "market-de"}: time.Unix(1_790_000_000, 0)}, nil
 }
 
+func (m *memory) CatalogueVersions(context.Context, query.Visibility, query.Include) ([]uint64, error) {
+	return nil, nil
+}
+
 func (m *memory) SiteRecords(context.Context) ([]contracts.Site, error) { return m.sites, nil }
 
 var errBroken = errors.New("secret cause at 10.0.0.7")

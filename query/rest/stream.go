@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/gin-gonic/gin"
-	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zstd"
 
 	"preismon/query"
@@ -115,7 +114,7 @@ type encoder interface {
 // twice its window for as long as the transfer to its client lasts.
 var encoders = map[string]*sync.Pool{
 	"gzip": {New: func() any {
-		e, err := gzip.NewWriterLevel(nil, gzip.BestSpeed)
+		e, err := newSplicer()
 		if err != nil {
 			panic(err)
 		}
@@ -147,7 +146,7 @@ type transfer struct {
 	changes *string // the token for continuing with the feed; nil: none was requested
 
 	condition *query.Condition // nil: none
-	bare    bool    // without trailers: only the last chunk proves that it is complete
+	bare      bool             // without trailers: only the last chunk proves that it is complete
 
 	mu      sync.Mutex // the timer flushes concurrently with the handler
 	enc     encoder
@@ -235,6 +234,22 @@ func (s *transfer) Lines(lines []byte, rows int) error {
 		s.err = s.make(func() error { _, err := s.enc.Write(lines); return err })
 	} else {
 		_, s.err = s.w.Write(lines)
+	}
+	return s.sent(rows)
+}
+
+// Deflates implements query.DeflatedStream.
+func (s *transfer) Deflates() bool { return s.coding == "gzip" }
+
+// Deflated sends lines that were compressed before.
+func (s *transfer) Deflated(lines query.Deflated, rows int) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.err == nil {
+		s.err = s.enc.(*splicer).splice(lines)
+	}
+	if s.err == nil {
+		s.err = s.push()
 	}
 	return s.sent(rows)
 }

@@ -167,6 +167,14 @@ func (s *Store) CustomerData(ctx context.Context, v query.Visibility, items []co
 	})
 }
 
+// CatalogueVersions implements query.ExtStore.
+func (s *Store) CatalogueVersions(ctx context.Context, v query.Visibility, include query.Include) (versions []uint64, err error) {
+	p := params{}
+	p.uint("mandate", uint64(v.Mandate))
+	err = row(ctx, s, render("catalogue_versions.sql", include, p), &versions)
+	return versions, err
+}
+
 type pairOf[T any] struct {
 	pair  contracts.Pair
 	value T
