@@ -1,6 +1,8 @@
 package ingest_test
 
 import (
+	"context"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -34,6 +36,36 @@ func TestConsumerStartsOverWithANewStream(t *testing.T) {
 	})
 	if ids := sink.ids(event.StreamObservations); len(ids) != 15 || distinct(ids) != 15 {
 		t.Errorf("%d events", len(ids))
+	}
+}
+
+// Observations wait for the whole catalogue, but not for the rest of one that
+// was replaced by a shorter one before it was read.
+func TestConsumerDoesNotWaitForTheRestOfAnOldCatalogue(t *testing.T) {
+	t.Parallel()
+	nc, js := connect(t)
+	for i := range 20 {
+		publish(t, nc, item(i+1, 1))
+	}
+	sink := newRecorder()
+	entered, release := make(chan struct{}), make(chan struct{})
+	var once sync.Once
+	sink.before = func(context.Context, *event.Batch) error {
+		once.Do(func() { close(entered) })
+		<-release
+		return nil
+	}
+	c := run(t, js, ingest.ConsumerConfig{MaxMessages: 5}, sink)
+	<-entered
+	old := c.Progress().Catalog.Epoch
+	must(t, js.DeleteStream(t.Context(), event.StreamCatalog))
+	eventually(t, "the next second", func() bool { return time.Now().Unix() > int64(old) })
+	streams(t, nc)
+	publish(t, nc, item(1, 2), item(2, 2), observations(1, 1))
+	close(release)
+	c.reach(t, js)
+	if p := c.Progress(); p.Catalog.Epoch == old || p.Catalog.Lag != 0 || p.Catalog.Last != 2 || len(sink.ids(event.StreamObservations)) != 1 {
+		t.Errorf("%+v", p)
 	}
 }
 
