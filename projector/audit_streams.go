@@ -183,29 +183,24 @@ func (a *Auditor) explain(ctx context.Context, s event.StreamState, list []event
 		return 0, nil
 	}
 	ids := make([]uuid.UUID, len(list))
-	var texts []string
 	for i, m := range list {
-		if ids[i], err = uuid.Parse(m.ID); err != nil { // published under an id of its own: a replay, or another program
+		if id, err := uuid.Parse(m.ID); err == nil { // otherwise published under an id of its own, as a replay is
+			ids[i] = id
+		}
+	}
+	known := map[uuid.UUID]struct{}{}
+	if err := a.ingested(ctx, ids, known); err != nil {
+		return 0, err
+	}
+	for i, m := range list {
+		if _, ok := known[ids[i]]; !ok { // the id may be the message's, and not its event's
 			if ids[i], err = a.idOf(ctx, m); err != nil {
 				return 0, err
 			}
 		}
-		if ids[i] != uuid.Nil {
-			texts = append(texts, ids[i].String())
-		}
 	}
-	known := map[uuid.UUID]struct{}{}
-	var id proto.ColUUID
-	if len(texts) > 0 {
-		err := a.read(ctx, "audit_known_events", args{"ids": strings.Join(texts, ",")}, proto.Results{{Name: "event_id", Data: &id}}, func() error {
-			for _, v := range id {
-				known[v] = struct{}{}
-			}
-			return nil
-		})
-		if err != nil {
-			return 0, err
-		}
+	if err := a.ingested(ctx, ids, known); err != nil {
+		return 0, err
 	}
 	for i, m := range list {
 		if _, ok := known[ids[i]]; ok {
@@ -226,6 +221,26 @@ func (a *Auditor) explain(ctx context.Context, s event.StreamState, list []event
 		}
 	}
 	return lost, nil
+}
+
+// ingested adds those of the ids that were ingested to known.
+func (a *Auditor) ingested(ctx context.Context, ids []uuid.UUID, known map[uuid.UUID]struct{}) error {
+	var texts []string
+	for _, id := range ids {
+		if _, ok := known[id]; !ok && id != uuid.Nil {
+			texts = append(texts, id.String())
+		}
+	}
+	if len(texts) == 0 {
+		return nil
+	}
+	var id proto.ColUUID
+	return a.read(ctx, "audit_known_events", args{"ids": strings.Join(texts, ",")}, proto.Results{{Name: "event_id", Data: &id}}, func() error {
+		for _, v := range id {
+			known[v] = struct{}{}
+		}
+		return nil
+	})
 }
 
 // idOf reads the event's id from the message itself; Nil: it has none.
