@@ -1,11 +1,15 @@
 package ingest_test
 
 import (
+	"context"
+	"slices"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 	"github.com/nats-io/nats.go/jetstream"
 
 	"preismon/contracts/event"
@@ -34,6 +38,36 @@ func TestConsumerStartsOverWithANewStream(t *testing.T) {
 	})
 	if ids := sink.ids(event.StreamObservations); len(ids) != 15 || distinct(ids) != 15 {
 		t.Errorf("%d events", len(ids))
+	}
+}
+
+// Observations wait for the whole catalogue, but not for the rest of one that
+// was replaced by a shorter one before it was read.
+func TestConsumerDoesNotWaitForTheRestOfAnOldCatalogue(t *testing.T) {
+	t.Parallel()
+	nc, js := connect(t)
+	for i := range 20 {
+		publish(t, nc, item(i+1, 1))
+	}
+	sink := newRecorder()
+	entered, release := make(chan struct{}), make(chan struct{})
+	var once sync.Once
+	sink.before = func(context.Context, *event.Batch) error {
+		once.Do(func() { close(entered) })
+		<-release
+		return nil
+	}
+	c := run(t, js, ingest.ConsumerConfig{MaxMessages: 5}, sink)
+	<-entered
+	old := c.Progress().Catalog.Epoch
+	must(t, js.DeleteStream(t.Context(), event.StreamCatalog))
+	eventually(t, "the next second", func() bool { return time.Now().Unix() > int64(old) })
+	streams(t, nc)
+	publish(t, nc, item(1, 2), item(2, 2), observations(1, 1))
+	close(release)
+	c.reach(t, js)
+	if p := c.Progress(); p.Catalog.Epoch == old || p.Catalog.Lag != 0 || p.Catalog.Last != 2 || len(sink.ids(event.StreamObservations)) != 1 {
+		t.Errorf("%+v", p)
 	}
 }
 
@@ -112,7 +146,7 @@ func TestConsumerFindsSequencesGivenAgain(t *testing.T) {
 					id = eventID(1, seq+100_000)
 				}
 				if !c.unknown[seq] {
-					sink.seen = append(sink.seen, seen{event.StreamObservations, created, uint64(seq), id})
+					sink.seen = append(sink.seen, seen{stream: event.StreamObservations, epoch: created, seq: uint64(seq), id: id})
 				}
 			}
 			before := len(sink.seen)
@@ -130,6 +164,54 @@ func TestConsumerFindsSequencesGivenAgain(t *testing.T) {
 				got = append(got, s.id)
 			}
 			if d := cmp.Diff(want, got); d != "" {
+				t.Error(d)
+			}
+		})
+	}
+}
+
+// In CATALOG the records that were taken show where its sequences were assigned
+// again.
+func TestConsumerFindsSequencesOfTheCatalogueGivenAgain(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		records []int // that the stream has, from sequence 1 on: items
+		taken   []int // that the sink has
+		from    int   // where reading goes on
+	}{
+		"fewer than were applied":    {[]int{1, 2}, []int{1, 2, 3, 4}, 3},
+		"others":                     {[]int{1, 2, 13, 14, 15}, []int{1, 2, 3, 4}, 3},
+		"the last one is so again":   {[]int{1, 2, 13, 4, 15}, []int{1, 2, 3, 4}, 3},
+		"all are as they were":       {[]int{1, 2, 3, 4, 15}, []int{1, 2, 3, 4}, 5},
+		"some have newer states":     {[]int{1, 2, 3, 4, 3, 4}, []int{1, 2, 3, 4}, 5},
+		"others, some of them newer": {[]int{1, 2, 13, 14, 13, 15}, []int{1, 2, 3, 4}, 3},
+	} {
+		t.Run(name, func(t *testing.T) {
+			nc, js := connect(t)
+			versions := map[int]int{}
+			var want []string
+			for i, n := range c.records {
+				versions[n]++
+				e := item(n, versions[n])
+				publish(t, nc, e)
+				if i+1 >= c.from && !slices.Contains(c.records[i+1:], n) {
+					want = append(want, e.ID)
+				}
+			}
+			s, err := js.Stream(t.Context(), event.StreamCatalog)
+			must(t, err)
+			created := uint32(s.CachedInfo().Created.Unix())
+			sink := newRecorder()
+			sink.done[at(event.StreamCatalog, created)] = uint64(len(c.taken))
+			for i, n := range c.taken {
+				sink.seen = append(sink.seen, seen{stream: event.StreamCatalog, epoch: created, seq: uint64(i + 1), record: item(n, 1).Subject()})
+			}
+			loop := run(t, js, ingest.ConsumerConfig{}, sink)
+			eventually(t, "everything else is applied", func() bool {
+				p := loop.Progress().Catalog
+				return (p.Epoch > created) == (c.from <= len(c.taken)) && p.Epoch > 0 && p.Applied == uint64(len(c.records))
+			})
+			if d := cmp.Diff(want, sink.ids(event.StreamCatalog)[len(c.taken):], cmpopts.EquateEmpty()); d != "" {
 				t.Error(d)
 			}
 		})

@@ -24,7 +24,7 @@ type feed struct {
 
 	completed chan struct{} // closed when everything that was there at the start has been applied
 	once      sync.Once
-	goal      *uint64 // the end of the stream at the start; nil: not known yet. Under loop.mu
+	goal      *uint64 // the end of the stream at the start, or where it ended since if that was before; nil: not known yet. Under loop.mu
 	last      *cut    // handed out last
 
 	taken    uint64        // the last sequence that the sink has; at.Applied may be beyond it, where nothing follows. Under loop.mu

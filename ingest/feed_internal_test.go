@@ -6,6 +6,10 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
+
+	"preismon/contracts/event"
 )
 
 // TestExpect: a stream is reopened if messages wait and none is delivered; a
@@ -36,5 +40,39 @@ func TestExpect(t *testing.T) {
 				}
 			})
 		})
+	}
+}
+
+// TestFeedEndsWhereTheStreamDoes: a stream that lost messages before they were
+// applied is complete, and not behind, at the end that it has now.
+func TestFeedEndsWhereTheStreamDoes(t *testing.T) {
+	l := &Consumer{changed: make(chan struct{})}
+	f := newFeed(l, event.StreamCatalog, event.SubjectsCatalog, &l.progress.Catalog)
+	start := time.Now()
+	report := func(last uint64, asked time.Time) {
+		f.begin(&jetstream.StreamInfo{State: jetstream.StreamState{LastSeq: last, Msgs: last}}, asked)
+	}
+	applied := func(last, pending uint64) {
+		f.came.Store(last)
+		f.applied(&cut{Batch: event.Batch{Last: last, Pending: pending}})
+	}
+	report(100, start)
+	applied(50, 50)
+	report(80, start.Add(-time.Second)) // from before the stream had 100
+	if p := f.at; p.Last != 100 || p.Lag != 50 {
+		t.Errorf("an older reply: %+v", p)
+	}
+	report(80, start.Add(time.Second))
+	if p := f.at; p.Last != 80 || p.Lag != 30 || p.Messages != 80 {
+		t.Errorf("it lost its tail: %+v", p)
+	}
+	applied(79, 1)
+	if f.complete() {
+		t.Error("complete before the end")
+	}
+	applied(80, 0)
+	report(75, start.Add(2*time.Second)) // a reply from before the last batch
+	if p := f.at; !f.complete() || p.Last != 80 || p.Lag != 0 {
+		t.Errorf("at the end, complete %t: %+v", f.complete(), p)
 	}
 }

@@ -26,6 +26,8 @@ const (
 // checks: a message that is then at a sequence is not the one that was applied
 // there. forked is false when nothing has changed. Reading something again
 // because it could not be compared does no harm: an event is known by its id.
+// In CATALOG, where only records are compared, it goes unnoticed if another
+// state of the same record is at the very same sequence.
 //
 // A partition knows only its own events, and may have passed over messages that
 // no partition has applied yet. witness is the message that this loop applied
@@ -52,14 +54,19 @@ func (f *feed) fork(ctx context.Context, s jetstream.Stream, in event.Incarnatio
 	// In what one partition knows, the last known message is not the end of
 	// what is unchanged.
 	whole := f.loop.c.Partitions == 1 || f.stream != event.StreamObservations
+	enough := 1 // the event that was taken there also shows that all before it are
+	if f.stream == event.StreamCatalog {
+		enough = forkStep // a later state of the same record may be there by chance
+	}
 	for step := uint64(forkStep); end > least && (differs || short && !whole || top-end < forkReach); step = min(4*step, forkMaxStep) {
 		first := max(least+1, end-min(end, step-1))
-		taken, err := f.loop.taken(ctx, f.stream, in.Epoch, first, end)
+		taken, err := f.takenFrom(ctx, s, in.Epoch, first, end)
 		if err != nil {
 			return 0, false, err
 		}
-		for seq := end; seq >= first; seq-- {
-			id, ok := taken[seq]
+		alike := 0
+		for seq := end; seq >= first && alike < enough; seq-- {
+			what, ok := taken[seq]
 			if !ok {
 				continue // no event, or a copy of one: it proves nothing
 			}
@@ -70,10 +77,16 @@ func (f *feed) fork(ctx context.Context, s jetstream.Stream, in event.Incarnatio
 			if err != nil {
 				return 0, false, err
 			}
-			if e, err := event.Decode(m.Data); err == nil && strings.EqualFold(e.ID, id) {
-				return seq, short || differs, nil
+			if !same(f.stream, m, what) {
+				differs, alike = true, 0
+				continue
 			}
-			differs = true
+			if alike++; alike == 1 {
+				last = seq
+			}
+		}
+		if alike > 0 {
+			return last, short || differs, nil
 		}
 		end = first - 1
 	}
@@ -81,6 +94,28 @@ func (f *feed) fork(ctx context.Context, s jetstream.Stream, in event.Incarnatio
 		return end, true, nil
 	}
 	return top, short, nil // nothing to compare
+}
+
+// takenFrom returns what the sink took from a range of sequences; nothing if the
+// stream has no message there any more, as where records have newer states.
+func (f *feed) takenFrom(ctx context.Context, s jetstream.Stream, epoch uint32, first, last uint64) (map[uint64]string, error) {
+	next, err := s.GetMsg(ctx, first, jetstream.WithGetMsgSubject(">"))
+	if errors.Is(err, jetstream.ErrMsgNotFound) || err == nil && next.Sequence > last {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return f.loop.taken(ctx, f.stream, epoch, first, last)
+}
+
+// same reports whether the message is the one that the sink took from its place.
+func same(stream string, m *jetstream.RawStreamMsg, taken string) bool {
+	if stream == event.StreamCatalog {
+		return m.Subject == taken
+	}
+	e, err := event.Decode(m.Data)
+	return err == nil && strings.EqualFold(e.ID, taken)
 }
 
 // afresh is how long a stream's new leader gets to catch up.

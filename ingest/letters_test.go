@@ -145,3 +145,41 @@ func TestDeadLetters(t *testing.T) {
 		t.Errorf("%d letters after one more failure: %v", n, err)
 	}
 }
+
+// TestReplayIntoARecreatedCatalogue: any state of the record that a recreated
+// stream has is newer than a letter of the old one, whatever their sequences.
+func TestReplayIntoARecreatedCatalogue(t *testing.T) {
+	t.Parallel()
+	nc, js := connect(t)
+	ctx := t.Context()
+	publish(t, nc, item(1, 1), item(2, 1))
+	body, err := event.Encode(item(7, 1))
+	must(t, err)
+	_, err = js.Publish(ctx, "catalog.item.2", body)
+	must(t, err)
+	c := run(t, js, ingest.ConsumerConfig{}, newRecorder())
+	c.reach(t, js)
+	old := c.Progress().Catalog.Epoch
+	must(t, js.DeleteStream(ctx, event.StreamCatalog))
+	eventually(t, "the next second", func() bool { return time.Now().Unix() > int64(old) })
+	streams(t, nc)
+	publish(t, nc, item(7, 2))
+
+	d := ingest.NewDeadLetters(js)
+	list, _, err := d.List(ctx, ingest.LetterFilter{})
+	if err != nil || len(list) != 1 || list[0].Seq != 3 {
+		t.Fatalf("%+v %v", list, err)
+	}
+	r := ingest.ReplayRequest{Letter: list[0].Letter}
+	if _, err := d.Replay(ctx, r); fault.KindOf(err) != fault.Conflict || !strings.Contains(err.Error(), "a newer state of catalog.item.7") {
+		t.Errorf("the old state: %v", err)
+	}
+	r.Force = true
+	if done, err := d.Replay(ctx, r); err != nil || done.Seq != 2 {
+		t.Errorf("by force: %+v %v", done, err)
+	}
+	r.Force = false
+	if _, err := d.Replay(ctx, r); fault.KindOf(err) != fault.Conflict || !strings.Contains(err.Error(), "it was replayed") {
+		t.Errorf("once more: %v", err)
+	}
+}

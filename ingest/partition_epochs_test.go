@@ -34,7 +34,7 @@ func TestEpochBegunByAnotherPartition(t *testing.T) {
 			if seq > 3 {
 				id = eventID(1, n+100_000) // it was another event then
 			}
-			finder.seen = append(finder.seen, seen{event.StreamObservations, created, seq, id})
+			finder.seen = append(finder.seen, seen{stream: event.StreamObservations, epoch: created, seq: seq, id: id})
 		}
 	}
 	loop := run(t, js, share(0, 2), finder)
@@ -96,7 +96,7 @@ func TestWhoIsBehindANewEpoch(t *testing.T) {
 			finder.done[at(stream, now(stream).Epoch)] = 20
 		}
 		for n := range 12 {
-			finder.seen = append(finder.seen, seen{event.StreamObservations, now(event.StreamObservations).Epoch, uint64(n + 1), eventID(1, n)})
+			finder.seen = append(finder.seen, seen{stream: event.StreamObservations, epoch: now(event.StreamObservations).Epoch, seq: uint64(n + 1), id: eventID(1, n)})
 		}
 		loop := run(t, js, share(0, 1), finder)
 		eventually(t, "both streams have a new epoch", func() bool {
@@ -153,7 +153,7 @@ func TestForkFarBehindOthersMessages(t *testing.T) {
 	created := uint32(s.CachedInfo().Created.Unix())
 	sink := newRecorder()
 	sink.done[at(event.StreamObservations, created)] = others + 10
-	sink.seen = []seen{{event.StreamObservations, created, 1, eventID(1, 2)}}
+	sink.seen = []seen{{stream: event.StreamObservations, epoch: created, seq: 1, id: eventID(1, 2)}}
 	c := share(1, 2)
 	c.MaxMessages = 10_000
 	loop := run(t, js, c, sink)

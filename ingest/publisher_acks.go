@@ -152,6 +152,9 @@ const (
 
 // judge decides whether a failed try is worth repeating. The lock is held.
 func (p *Publisher) judge(f *flight, err error) (verdict, error) {
+	if !errors.Is(err, jetstream.ErrNoStreamResponse) {
+		delete(p.noStream, f.stream) // it may have been there meanwhile
+	}
 	var api *jetstream.APIError
 	switch {
 	case errors.Is(err, nats.ErrMaxPayload):

@@ -2,8 +2,13 @@ package ingest
 
 import (
 	"testing"
+	"testing/synctest"
+	"time"
 
+	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
+
+	"preismon/contracts/event"
 )
 
 // A cluster refuses an id that it has proposed but not decided, and an account
@@ -16,4 +21,29 @@ func TestPublisherTriesAgainWhileTheIDIsInProcess(t *testing.T) {
 			t.Errorf("code %d: %d, want %d", code, got, want)
 		}
 	}
+}
+
+// A stream that is missing again after the connection was lost has not been
+// missing all the time: the publisher waits for it as long as the first time.
+func TestPublisherWaitsAgainForAStreamThatIsMissingAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := &Publisher{c: PublisherConfig{NoStreamWait: 10 * time.Second}, noStream: map[string]time.Time{}}
+		f := &flight{stream: event.StreamObservations, msg: nats.NewMsg("observations.shop")}
+		for _, c := range []struct {
+			after time.Duration
+			err   error
+			want  verdict
+		}{
+			{0, jetstream.ErrNoStreamResponse, again},
+			{time.Second, nats.ErrDisconnected, again},
+			{30 * time.Second, jetstream.ErrNoStreamResponse, again},
+			{9 * time.Second, jetstream.ErrNoStreamResponse, again},
+			{time.Second, jetstream.ErrNoStreamResponse, stop},
+		} {
+			time.Sleep(c.after)
+			if got, err := p.judge(f, c.err); got != c.want {
+				t.Errorf("%v: %d, want %d: %v", c.err, got, c.want, err)
+			}
+		}
+	})
 }

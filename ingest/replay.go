@@ -65,7 +65,11 @@ func (d DeadLetters) Replay(ctx context.Context, r ReplayRequest) (Replayed, err
 			if err != nil {
 				return Replayed{}, err
 			}
-			if overtaken(l, last) && !r.Force {
+			overtaken, err := d.overtaken(ctx, l, last)
+			if err != nil {
+				return Replayed{}, err
+			}
+			if overtaken && !r.Force {
 				return Replayed{}, fault.New(fault.Conflict, "", "a newer state of %s was published at %s, as sequence %d: replaying would put the older one back",
 					m.Subject, last.At.UTC().Format(time.RFC3339), last.Seq)
 			}
@@ -136,16 +140,19 @@ func (d DeadLetters) newest(ctx context.Context, subject string) (event.Stored, 
 }
 
 // overtaken reports whether the subject's last message is newer than the
-// letter's, and not itself a replay of it.
-func overtaken(l DeadLetter, last event.Stored) bool {
+// letter's, and not itself a replay of it. Sequences of CATALOG are compared as
+// far as the stream still has what it had when the letter was written: all
+// others were assigned since.
+func (d DeadLetters) overtaken(ctx context.Context, l DeadLetter, last event.Stored) (bool, error) {
 	if last.Seq == 0 || header(last, event.HeaderReplayOf) == strconv.FormatUint(l.Letter, 10) {
-		return false
+		return false, nil
 	}
-	if l.Stream == event.StreamCatalog && last.Seq == l.Seq {
-		return false // it is the message itself
+	if l.Stream != event.StreamCatalog {
+		return last.At.After(l.At), nil
 	}
-	if l.Stream == event.StreamCatalog {
-		return last.Seq > l.Seq
+	s, err := d.history.State(ctx, event.StreamCatalog)
+	if err != nil {
+		return false, err
 	}
-	return last.At.After(l.At)
+	return last.Seq > s.Same(l.Epoch, l.Seq), nil
 }

@@ -119,16 +119,17 @@ func expect(waiting uint64, cancel context.CancelCauseFunc) (delivered func()) {
 // the reply does not cover what came later.
 func (f *feed) begin(info *jetstream.StreamInfo, asked time.Time) {
 	state := info.State
-	if state.LastSeq >= f.at.Last { // otherwise the server that reports it is late
-		f.at.Messages, f.at.Bytes = state.Msgs, state.Bytes
-	}
-	if settled(info) {
-		if asked.After(f.at.Heard) {
-			f.at.Heard = asked
-		}
-		if f.goal == nil {
+	if settled(info) && asked.After(f.at.Heard) {
+		f.at.Heard = asked
+		// A stream that lost its tail ends before what was known: what it no
+		// longer has is not waited for.
+		f.at.Last = min(f.at.Last, max(state.LastSeq, f.came.Load()))
+		if f.goal == nil || state.LastSeq < *f.goal {
 			f.goal = &state.LastSeq
 		}
+	}
+	if state.LastSeq >= f.at.Last { // otherwise the server that reports it is late
+		f.at.Messages, f.at.Bytes = state.Msgs, state.Bytes
 	}
 	f.ends(state.LastSeq)
 }
@@ -178,7 +179,7 @@ func (f *feed) position(ctx context.Context, s jetstream.Stream) (*jetstream.Str
 		}
 		witness = place{}
 		l.count(func(*Progress) {
-			f.taken, f.witness = applied, witness
+			f.taken, f.witness, f.goal = applied, witness, nil
 			*f.at = StreamProgress{Epoch: in.Epoch, Applied: applied, Stored: f.at.Stored}
 			f.begin(info, asked)
 		})

@@ -17,9 +17,10 @@ type Sink interface {
 	// Resume returns the last sequence of the current stream that need not be
 	// delivered any more; 0: deliver from the first.
 	Resume(ctx context.Context, stream string, now event.Incarnation) (seq uint64, err error)
-	// Taken returns the ids of the events that were taken from a range of
-	// sequences of an incarnation of OBSERVATIONS, as far as the sink knows.
-	Taken(ctx context.Context, stream string, epoch uint32, first, last uint64) (ids map[uint64]string, err error)
+	// Taken returns what was taken from a range of sequences of a stream's
+	// incarnation, as far as the sink knows: the ids of the events of
+	// OBSERVATIONS, the subjects of the records of CATALOG.
+	Taken(ctx context.Context, stream string, epoch uint32, first, last uint64) (taken map[uint64]string, err error)
 	// ApplyCatalog applies master data. A record that it rejects is reported as
 	// *event.Rejected and goes into the dead letters. The whole catalogue, up
 	// to the end that it had when the loop started, comes before the first

@@ -1,6 +1,7 @@
 package ingest_test
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -176,6 +177,7 @@ type seen struct {
 	epoch  uint32
 	seq    uint64
 	id     string
+	record string // its subject, in the catalogue
 }
 
 func newRecorder() *recorder { return &recorder{done: map[string]uint64{}} }
@@ -198,13 +200,13 @@ func (r *recorder) Resume(_ context.Context, stream string, now event.Incarnatio
 func (r *recorder) Taken(_ context.Context, stream string, epoch uint32, first, last uint64) (map[uint64]string, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	ids := map[uint64]string{}
+	taken := map[uint64]string{}
 	for _, s := range r.seen {
 		if s.stream == stream && s.epoch == epoch && s.seq >= first && s.seq <= last {
-			ids[s.seq] = s.id
+			taken[s.seq] = cmp.Or(s.record, s.id)
 		}
 	}
-	return ids, nil
+	return taken, nil
 }
 
 func (r *recorder) ApplyCatalog(ctx context.Context, b *event.Batch) error {
@@ -279,7 +281,11 @@ func (r *recorder) apply(ctx context.Context, b *event.Batch) error {
 			return fmt.Errorf("message %d out of order in batch %d to %d", m.Seq, b.First, b.Last)
 		}
 		last = m.Seq
-		r.seen = append(r.seen, seen{b.Stream, b.Epoch, m.Seq, m.Event.ID})
+		s := seen{stream: b.Stream, epoch: b.Epoch, seq: m.Seq, id: m.Event.ID}
+		if b.Stream == event.StreamCatalog {
+			s.record = m.Event.Subject()
+		}
+		r.seen = append(r.seen, s)
 	}
 	r.done[key] = b.Last
 	r.batches = append(r.batches, *b)

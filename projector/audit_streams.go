@@ -1,9 +1,11 @@
 package projector
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -183,29 +185,24 @@ func (a *Auditor) explain(ctx context.Context, s event.StreamState, list []event
 		return 0, nil
 	}
 	ids := make([]uuid.UUID, len(list))
-	var texts []string
 	for i, m := range list {
-		if ids[i], err = uuid.Parse(m.ID); err != nil { // published under an id of its own: a replay, or another program
+		if id, err := uuid.Parse(m.ID); err == nil { // otherwise published under an id of its own, as a replay is
+			ids[i] = id
+		}
+	}
+	known := map[uuid.UUID]struct{}{}
+	if err := a.ingested(ctx, ids, known); err != nil {
+		return 0, err
+	}
+	for i, m := range list {
+		if _, ok := known[ids[i]]; !ok { // the id may be the message's, and not its event's
 			if ids[i], err = a.idOf(ctx, m); err != nil {
 				return 0, err
 			}
 		}
-		if ids[i] != uuid.Nil {
-			texts = append(texts, ids[i].String())
-		}
 	}
-	known := map[uuid.UUID]struct{}{}
-	var id proto.ColUUID
-	if len(texts) > 0 {
-		err := a.read(ctx, "audit_known_events", args{"ids": strings.Join(texts, ",")}, proto.Results{{Name: "event_id", Data: &id}}, func() error {
-			for _, v := range id {
-				known[v] = struct{}{}
-			}
-			return nil
-		})
-		if err != nil {
-			return 0, err
-		}
+	if err := a.ingested(ctx, ids, known); err != nil {
+		return 0, err
 	}
 	for i, m := range list {
 		if _, ok := known[ids[i]]; ok {
@@ -226,6 +223,26 @@ func (a *Auditor) explain(ctx context.Context, s event.StreamState, list []event
 		}
 	}
 	return lost, nil
+}
+
+// ingested adds those of the ids that were ingested to known.
+func (a *Auditor) ingested(ctx context.Context, ids []uuid.UUID, known map[uuid.UUID]struct{}) error {
+	var texts []string
+	for _, id := range ids {
+		if _, ok := known[id]; !ok && id != uuid.Nil {
+			texts = append(texts, id.String())
+		}
+	}
+	if len(texts) == 0 {
+		return nil
+	}
+	var id proto.ColUUID
+	return a.read(ctx, "audit_known_events", args{"ids": strings.Join(texts, ",")}, proto.Results{{Name: "event_id", Data: &id}}, func() error {
+		for _, v := range id {
+			known[v] = struct{}{}
+		}
+		return nil
+	})
 }
 
 // idOf reads the event's id from the message itself; Nil: it has none.
@@ -268,7 +285,9 @@ func (a *Auditor) judge(ctx context.Context, m event.Stored) (lost bool, err err
 	return true, nil
 }
 
-// catalog looks up each record of the stream CATALOG in its table.
+// catalog looks up each record of the stream CATALOG in its table, by its
+// sequence and its subject: a stream that lost its tail assigns sequences again.
+// Another state of the same record at the very same sequence goes unnoticed.
 func (a *Auditor) catalog(ctx context.Context) error {
 	s, err := a.cfg.Streams.State(ctx, event.StreamCatalog)
 	if err != nil {
@@ -294,22 +313,19 @@ func (a *Auditor) catalog(ctx context.Context) error {
 			list = append(list, event.Stored{Stream: m.Stream, Subject: m.Subject, Seq: m.Seq, At: m.At})
 		}
 	}
-	held := map[uint64]struct{}{}
-	var version proto.ColUInt64
-	err = a.read(ctx, "audit_versions", nil, proto.Results{{Name: "version", Data: &version}}, func() error {
-		for _, v := range version {
-			if present(s, place{uint32(v >> 32), v & (1<<32 - 1)}) {
-				held[v&(1<<32-1)] = struct{}{}
-			}
+	held := make([]bool, len(list))
+	err = recordsIn(a.asking(ctx), place{}, place{math.MaxUint32, math.MaxUint32}, func(at place, subject string) {
+		i, ok := slices.BinarySearchFunc(list, at.seq, func(m event.Stored, seq uint64) int { return cmp.Compare(m.Seq, seq) })
+		if ok && list[i].Subject == subject && present(s, at) {
+			held[i] = true
 		}
-		return nil
 	})
 	if err != nil {
 		return err
 	}
 	a.out.Records = uint64(len(list))
-	for _, m := range list {
-		if _, ok := held[m.Seq]; ok {
+	for i, m := range list {
+		if held[i] {
 			continue
 		}
 		lost, err := a.judge(ctx, m)

@@ -1,18 +1,20 @@
 package projector_test
 
 import (
+	"slices"
 	"testing"
 	"time"
 
 	"preismon/contracts"
+	"preismon/contracts/event"
 )
 
-// TestCatalogRows reads every kind of record back.
+// TestCatalogRows reads every kind of record back, and its subject.
 func TestCatalogRows(t *testing.T) {
 	w := newWorld(t)
 	odd := "tab\t quote' back\\slash \\N\nline"
 	run := start.Add(time.Hour)
-	w.apply(w.catalog(
+	records := w.catalog(
 		&contracts.Site{Site: "a.example", Name: odd, SiteType: contracts.Marketplace, CountryCode: "DE", CurrencyCode: "EUR", Operator: "op", CanonicalCountryMarket: true},
 		&contracts.Item{ItemID: 7, EAN: "4006381333931", Name: odd, Brand: "b", Manufacturer: "m"},
 		mandate(1, 5),
@@ -29,7 +31,8 @@ func TestCatalogRows(t *testing.T) {
 		&contracts.CustomerData{MandateID: 1, ItemID: 7, Category: "c", Fields: map[string]string{"k": odd, "a": "b"}},
 		&contracts.FileJob{FileJobID: 4, MandateID: 1, OrderID: 1, Name: "job", CreatedAt: start},
 		&contracts.FileArchive{ArchiveID: 5, FileJobID: 4, MandateID: 1, OrderID: 1, ArchivedAt: start, Files: []contracts.ArchivedFile{{Name: "n", Filename: "f.csv", SizeBytes: 9, SHA256: "00"}}},
-	))
+	)
+	w.apply(records)
 	version := func(seq string) string { return "toUInt64(1700000000) * 4294967296 + " + seq }
 	for q, want := range map[string]string{
 		"SELECT toString(tuple(site, name, site_type, country_code, currency, operator, canonical_country_market, price_comparison_market)) FROM sites FINAL WHERE version = " + version("1"): `('a.example','tab\t quote\' back\\slash \\N\nline','marketplace','DE','EUR','op',true,false)`,
@@ -48,4 +51,21 @@ func TestCatalogRows(t *testing.T) {
 			t.Errorf("%s\n got %s\nwant %s", q, got, want)
 		}
 	}
+
+	files := w.catalog(
+		&contracts.FileJob{FileJobID: 6, MandateID: 1, OrderID: 1, Name: "job", CreatedAt: start},
+		&contracts.FileArchive{ArchiveID: 7, FileJobID: 6, MandateID: 1, OrderID: 1, ArchivedAt: start},
+	)
+	files.Messages[0].Event.Kind, files.Messages[1].Event.Kind = event.KindExport, event.KindImportArchive
+	w.apply(files)
+	want := map[uint64]string{}
+	for _, m := range slices.Concat(records.Messages, files.Messages) {
+		want[m.Seq] = m.Event.Subject()
+	}
+	got, err := w.p.Taken(t.Context(), event.StreamCatalog, epoch, 1, 100)
+	must(t, err)
+	diff(t, "subjects", want, got)
+	got, err = w.p.Taken(t.Context(), event.StreamCatalog, epoch, 2, 3)
+	must(t, err)
+	diff(t, "subjects of a range", map[uint64]string{2: "catalog.item.7", 3: "catalog.mandate.1"}, got)
 }

@@ -207,19 +207,22 @@ func (p *Projector) follows(b *event.Batch) error {
 	return nil
 }
 
-// Taken returns the ids of the events that were ingested from a range of
-// sequences of OBSERVATIONS. Events under way may be missing.
+// Taken returns what was taken from a range of sequences: of OBSERVATIONS, the
+// ids of the events that were ingested; of CATALOG, the subjects of the records
+// that are in force. Events under way may be missing.
 func (p *Projector) Taken(ctx context.Context, stream string, epoch uint32, first, last uint64) (map[uint64]string, error) {
-	if stream != event.StreamObservations {
-		return nil, nil
+	taken := map[uint64]string{}
+	if stream == event.StreamCatalog {
+		return taken, recordsIn(p.asking(ctx), place{epoch, first}, place{epoch, last}, func(at place, subject string) {
+			taken[at.seq] = subject
+		})
 	}
 	var seq proto.ColUInt64
 	var id proto.ColUUID
-	ids := map[uint64]string{}
-	return ids, p.read(ctx, "taken_events", args{"epoch": epoch, "first": first, "last": last},
+	return taken, p.read(ctx, "taken_events", args{"epoch": epoch, "first": first, "last": last},
 		proto.Results{{Name: "seq", Data: &seq}, {Name: "event_id", Data: &id}}, func() error {
 			for i := range seq {
-				ids[seq[i]] = id[i].String()
+				taken[seq[i]] = id[i].String()
 			}
 			return nil
 		})

@@ -1,0 +1,84 @@
+package projector_test
+
+import (
+	"context"
+	"log/slog"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"preismon/contracts"
+	"preismon/contracts/event"
+	"preismon/deploy/testserver"
+	"preismon/ingest"
+)
+
+// TestCatalogSequencesGivenAgain: a CATALOG that lost its tail and assigned its
+// sequences to other records before anyone looked is noticed by the audit and by
+// the next leader, which applies those records: I1.
+func TestCatalogSequencesGivenAgain(t *testing.T) {
+	w := newWorld(t)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	log := slog.New(slog.DiscardHandler)
+	nc, err := ingest.Connect(ingest.Config{URL: testserver.NATS(t), Name: t.Name(), Logger: log})
+	must(t, err)
+	t.Cleanup(nc.Close)
+	js, err := jetstream.New(nc)
+	must(t, err)
+	must(t, ingest.EnsureStreams(ctx, js, ingest.StreamConfig{}))
+	publisher, err := ingest.NewPublisher(nc, ingest.PublisherConfig{}, log)
+	must(t, err)
+	t.Cleanup(publisher.Close)
+	record := func(id int) *event.Event {
+		return &event.Event{
+			ID: uuid.NewString(), Kind: event.KindItem, Producer: "test", ProducedAt: start,
+			Data: &contracts.Item{ItemID: contracts.ItemID(id), Name: "an item"},
+		}
+	}
+	for _, id := range []int{1, 2, 3, 4, 5, 6, 107, 108, 109, 10, 11, 12} {
+		must(t, publisher.Publish(ctx, record(id)))
+		_, err := publisher.Flush(ctx) // keeps their order
+		must(t, err)
+	}
+	history := ingest.NewHistory(js)
+	stream, err := history.State(ctx, event.StreamCatalog)
+	must(t, err)
+
+	applied := &event.Batch{Stream: event.StreamCatalog, Epoch: stream.Epoch, First: 1, Last: 9}
+	for seq := 1; seq <= 9; seq++ {
+		applied.Messages = append(applied.Messages, event.Message{Seq: uint64(seq), Event: record(seq)})
+	}
+	w.apply(applied)
+	if a := found(w.audit(history, false)); !slices.Equal(a, []string{
+		"lost CATALOG 1 at 7-7", "lost CATALOG 1 at 8-8", "lost CATALOG 1 at 9-9",
+	}) {
+		t.Errorf("found %q", a)
+	}
+
+	w.restart()
+	consumer, err := ingest.NewConsumer(ingest.ConsumerConfig{}, js, w.p, log)
+	must(t, err)
+	ended := make(chan error)
+	reading, stop := context.WithCancel(ctx)
+	go func() { ended <- consumer.Run(reading) }()
+	if err := consumer.CaughtUp(ctx, event.StreamCatalog, 12); err != nil {
+		t.Errorf("%v: %+v", err, consumer.Progress())
+	}
+	stop()
+	must(t, <-ended)
+	if at := consumer.Progress().Catalog; at.Epoch <= stream.Epoch {
+		t.Errorf("the epoch stays %d", at.Epoch)
+	}
+	var items string
+	w.scan("SELECT toString(arraySort(groupArray(item))) FROM items FINAL", nil, &items)
+	if want := "[1,2,3,4,5,6,7,8,9,10,11,12,107,108,109]"; items != want {
+		t.Errorf("items %s, want %s", items, want)
+	}
+	if a := w.audit(history, false); len(a.Findings) > 0 || a.Records != 12 {
+		t.Errorf("%+v", a)
+	}
+}
