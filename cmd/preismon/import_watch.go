@@ -108,9 +108,6 @@ func (r *importRun) arrived(ctx context.Context, name string) error {
 		return err
 	}
 	for _, f := range labelled(files, r.Label, true) {
-		if err := r.orders(ctx); err != nil { // they may have changed in the meantime
-			return err
-		}
 		one, failed := r.one(ctx, f, true)
 		if _, err := r.pub.Flush(ctx); err != nil { // also after a failure: its rows are known then
 			return err
