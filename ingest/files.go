@@ -133,7 +133,8 @@ func (j *filesJob) file(ctx context.Context, name string) error {
 		}
 		text := append([]byte(nil), l.Text...)
 		number := l.Number
-		err := j.req.Publisher.publish(ctx, l.Event, text, func(duplicate bool, err error) {
+		f := newFlight(l.Event, text)
+		f.done = func(duplicate bool, err error) {
 			switch {
 			case err != nil && j.req.Publisher.broken() != nil:
 				// Not the line's fault: neither accepted nor rejected.
@@ -142,7 +143,8 @@ func (j *filesJob) file(ctx context.Context, name string) error {
 			default:
 				j.accept(duplicate)
 			}
-		})
+		}
+		err := j.req.Publisher.publish(ctx, l.Event, f)
 		if taken := (*LoginTakenError)(nil); errors.As(err, &taken) {
 			j.reject(name, number, err, text)
 			continue

@@ -4,7 +4,9 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
+	"strconv"
 	"sync"
 	"time"
 
@@ -108,7 +110,7 @@ type flight struct {
 	msg    *nats.Msg
 	stream string
 	tries  int
-	done   func(duplicate bool, err error)
+	done   func(duplicate bool, err error) // called with the outcome; must not block; may be nil
 	began  time.Time
 	span   trace.Span // nil: no traces
 }
@@ -145,23 +147,66 @@ func (p *Publisher) Publish(ctx context.Context, e *event.Event) error {
 	if err != nil {
 		return err
 	}
-	return p.publish(ctx, e, b, nil)
+	return p.publish(ctx, e, newFlight(e, b))
 }
 
-// publish sends b, the encoding of the valid event e. done, if not nil, is
-// called with the outcome, and must not block.
-func (p *Publisher) publish(ctx context.Context, e *event.Event, b []byte, done func(duplicate bool, err error)) error {
+// ErrOvertaken means that a record of the catalogue is not published, because
+// another state of it was published since it was read.
+var ErrOvertaken = errors.New("another state of it was published meanwhile")
+
+// PublishAfter publishes the new state of a record whose earlier one was read
+// when the sequence read was the last of CATALOG, or returns ErrOvertaken. It
+// waits until the event is accepted.
+func (p *Publisher) PublishAfter(ctx context.Context, read uint64, e *event.Event) error {
+	b, err := event.Encode(e)
+	if err != nil {
+		return err
+	}
+	last, err := newest(ctx, p.js, e.Subject())
+	if err != nil {
+		return err
+	}
+	if last.Seq > read {
+		return fmt.Errorf("%w, as sequence %d of %s", ErrOvertaken, last.Seq, last.Stream)
+	}
+	f := newFlight(e, b)
+	f.msg.Header.Set(jetstream.ExpectedLastSubjSeqHeader, strconv.FormatUint(last.Seq, 10))
+	settled := make(chan error, 1)
+	f.done = func(_ bool, err error) { settled <- err }
+	if err := p.publish(ctx, e, f); err != nil {
+		return err
+	}
+	select {
+	case err = <-settled:
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+	if !errors.Is(err, ErrOvertaken) {
+		return err
+	}
+	// The other state may be our own, whose acknowledgement was lost: the server
+	// compares sequences before ids.
+	last, lastErr := newest(ctx, p.js, e.Subject())
+	if lastErr != nil || last.ID == e.ID {
+		return lastErr
+	}
+	return err
+}
+
+// newFlight returns the flight of e, whose encoding is b.
+func newFlight(e *event.Event, b []byte) *flight {
+	stream := e.Kind.Stream()
+	return &flight{stream: stream, msg: &nats.Msg{Subject: e.Subject(), Data: b, Header: nats.Header{
+		jetstream.MsgIDHeader: {e.ID}, jetstream.ExpectedStreamHeader: {stream},
+	}}}
+}
+
+// publish sends the flight of the valid event e.
+func (p *Publisher) publish(ctx context.Context, e *event.Event, f *flight) error {
 	if a, ok := e.Data.(*contracts.Account); ok {
 		if err := p.logins.claim(ctx, p.js, p.c.NoStreamWait, a); err != nil {
 			return err
 		}
-	}
-	stream := e.Kind.Stream()
-	f := &flight{
-		msg: &nats.Msg{Subject: e.Subject(), Data: b, Header: nats.Header{
-			jetstream.MsgIDHeader: {e.ID}, jetstream.ExpectedStreamHeader: {stream},
-		}},
-		stream: stream, done: done,
 	}
 	f.publishing(ctx, p.c.Tracer, e)
 	if err := p.send(ctx, f); err != nil {

@@ -102,7 +102,7 @@ func (p *Publisher) unacked(m *nats.Msg, err error) {
 	case never:
 		p.land(m)
 		p.stats.Failed++
-		if len(p.refused) < maxRefused {
+		if len(p.refused) < maxRefused && !errors.Is(reason, ErrOvertaken) { // PublishAfter returns it
 			p.refused = append(p.refused, fmt.Errorf("event %s: %w", m.Header.Get(jetstream.MsgIDHeader), reason))
 		}
 		p.mu.Unlock()
@@ -181,6 +181,8 @@ func (p *Publisher) judge(f *flight, err error) (verdict, error) {
 		switch {
 		case api.ErrorCode == codeStreamMismatch:
 			return stop, fmt.Errorf("subject %s belongs to another stream than %s: %w", f.msg.Subject, f.stream, err)
+		case WrongLastSequence(err):
+			return never, fmt.Errorf("%w: %w", ErrOvertaken, err)
 		case api.ErrorCode == codeIDInProcess, api.ErrorCode == codeAccountFull:
 			return again, err
 		case api.Code >= 400 && api.Code < 500 && api.Code != 408 && api.Code != 429:

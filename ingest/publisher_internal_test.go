@@ -1,6 +1,7 @@
 package ingest
 
 import (
+	"errors"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -46,4 +47,15 @@ func TestPublisherWaitsAgainForAStreamThatIsMissingAgain(t *testing.T) {
 			}
 		}
 	})
+}
+
+// A record that another state was published of at the same moment is not
+// published, and the reason is ErrOvertaken.
+func TestPublisherIsOvertaken(t *testing.T) {
+	for _, code := range []jetstream.ErrorCode{jetstream.JSErrCodeStreamWrongLastSequence, jetstream.JSErrCodeStreamWrongLastSequenceConstant} {
+		got, reason := new(Publisher).judge(&flight{}, &jetstream.APIError{Code: 400, ErrorCode: code})
+		if got != never || !errors.Is(reason, ErrOvertaken) {
+			t.Errorf("code %d: %d %v", code, got, reason)
+		}
+	}
 }

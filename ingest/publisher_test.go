@@ -14,6 +14,8 @@ import (
 
 	"preismon/contracts"
 	"preismon/contracts/event"
+	"preismon/deploy/testserver"
+	lines "preismon/deploy/testserver/proxy"
 	"preismon/ingest"
 )
 
@@ -72,6 +74,52 @@ func TestPublisherKeepsTheOrderOfARecord(t *testing.T) {
 	must(t, err)
 	if got, want := m.Header.Get(jetstream.MsgIDHeader), item(1, version).ID; got != want {
 		t.Errorf("last is %s, want %s", got, want)
+	}
+}
+
+// TestPublishAfter: a record is published unless another state of it came after
+// what was read; states of other records do not matter.
+func TestPublishAfter(t *testing.T) {
+	t.Parallel()
+	nc, js := connect(t)
+	p := newPublisher(t, nc, ingest.PublisherConfig{})
+	after := func(read uint64, e *event.Event) error { return p.PublishAfter(t.Context(), read, e) }
+	must(t, after(0, item(1, 1)))
+	if err := after(0, item(1, 2)); !errors.Is(err, ingest.ErrOvertaken) {
+		t.Errorf("a new record that is there: %v", err)
+	}
+	must(t, after(0, item(2, 1)))
+	must(t, after(2, item(1, 2)))
+	if err := after(2, item(1, 3)); !errors.Is(err, ingest.ErrOvertaken) {
+		t.Errorf("the state before: %v", err)
+	}
+	must(t, after(3, item(1, 3)))
+	if end, err := ingest.End(t.Context(), js, event.StreamCatalog); err != nil || end != 4 {
+		t.Errorf("the stream has %d: %v", end, err)
+	}
+	if _, err := p.Flush(t.Context()); err != nil {
+		t.Errorf("what was overtaken was refused: %v", err)
+	}
+}
+
+// TestPublishAfterLostAcknowledgement: a record whose acknowledgement was lost is
+// published, although the second try finds another state: its own.
+func TestPublishAfterLostAcknowledgement(t *testing.T) {
+	t.Parallel()
+	server := testserver.NATS(t)
+	_, js := streams(t, dial(t, server))
+	line, through := lines.Before(t, server)
+	p := newPublisher(t, dial(t, through), ingest.PublisherConfig{AckTimeout: 300 * time.Millisecond})
+	line.Set(lines.Up, lines.Rule{Pattern: []byte(jetstream.ExpectedLastSubjSeqHeader), Left: -1, Answer: &lines.Rule{Then: lines.Hold}})
+	var outage sync.WaitGroup
+	outage.Go(func() {
+		eventually(t, "it tries again", func() bool { return p.Stats().Retries > 0 })
+		line.Heal()
+	})
+	must(t, p.PublishAfter(t.Context(), 0, item(1, 1)))
+	outage.Wait()
+	if end, err := ingest.End(t.Context(), js, event.StreamCatalog); err != nil || end != 1 {
+		t.Errorf("the stream has %d: %v", end, err)
 	}
 }
 

@@ -61,7 +61,7 @@ func (d DeadLetters) Replay(ctx context.Context, r ReplayRequest) (Replayed, err
 	case err == nil:
 		m.Subject, to = e.Subject(), e.Kind.Stream()
 		if to == event.StreamCatalog {
-			last, err := d.newest(ctx, m.Subject)
+			last, err := newest(ctx, d.js, m.Subject)
 			if err != nil {
 				return Replayed{}, err
 			}
@@ -124,8 +124,8 @@ func (d DeadLetters) whole(ctx context.Context, l DeadLetter) ([]byte, error) {
 
 // newest returns the last message of a subject of the catalogue; the zero
 // value: there is none.
-func (d DeadLetters) newest(ctx context.Context, subject string) (event.Stored, error) {
-	s, err := d.js.Stream(ctx, event.StreamCatalog)
+func newest(ctx context.Context, js jetstream.JetStream, subject string) (event.Stored, error) {
+	s, err := js.Stream(ctx, event.StreamCatalog)
 	if err != nil {
 		return event.Stored{}, err
 	}

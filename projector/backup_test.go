@@ -98,16 +98,16 @@ func testBackup(t *testing.T, place backup.Place) {
 		t.Fatal(err)
 	}
 	other := admin("default")
-	if err := backup.Restore(t.Context(), other, w.server.Database, place, false); !errors.Is(err, backup.ErrInUse) {
+	if err := backup.Restore(t.Context(), other, backup.RestoreRequest{Database: w.server.Database, From: place}); !errors.Is(err, backup.ErrInUse) {
 		t.Errorf("over tables that are there: %v", err)
 	}
-	if err := backup.Restore(t.Context(), other, w.server.Database, backup.Place{Name: "no-such-backup"}, true); err == nil {
+	if err := backup.Restore(t.Context(), other, backup.RestoreRequest{Database: w.server.Database, From: backup.Place{Name: "no-such-backup"}, Replace: true}); err == nil {
 		t.Error("restored from nothing")
 	}
 	if n := count(w, "SELECT count() FROM ingested_events"); n != 60 {
 		t.Errorf("a restore that failed left %d events", n)
 	}
-	must(t, backup.Restore(t.Context(), other, w.server.Database, place, true))
+	must(t, backup.Restore(t.Context(), other, backup.RestoreRequest{Database: w.server.Database, From: place, Replace: true}))
 	if n := count(w, "SELECT count() FROM scopes_applied"); n != 0 {
 		t.Errorf("%d scopes count as applied before anybody looked", n)
 	}

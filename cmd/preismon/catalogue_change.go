@@ -78,6 +78,7 @@ type changePlan struct {
 	kind   event.Kind
 	record event.Payload
 	done   string // what is printed after it is published
+	read   uint64 // the last sequence of CATALOG before the record was read
 }
 
 // catalogueChange is what the commands that change a record share.
@@ -90,17 +91,22 @@ type catalogueChange struct {
 // change shows what a record becomes, asks for agreement, publishes it, and reports that.
 func (c *catalogueChange) change(ctx context.Context, k *kong.Context, std streams, log *slog.Logger, next func(b *bus) (*changePlan, error)) error {
 	return c.connected(k, std, log, c.Applied.faults(), func(b *bus) error {
+		read, err := ingest.End(ctx, b.js, event.StreamCatalog)
+		if err != nil {
+			return err
+		}
 		plan, err := next(b)
 		if err != nil {
 			return err
 		}
+		plan.read = read
 		if err := plan.show(std.err); err != nil {
 			return err
 		}
 		if ok, err := c.Plan.agreed(std); !ok {
 			return err
 		}
-		id, err := publishRecord(ctx, b, plan.kind, plan.record, c.Applied, log)
+		id, err := publishRecord(ctx, b, plan, c.Applied, log)
 		if err != nil {
 			return err
 		}
@@ -109,18 +115,19 @@ func (c *catalogueChange) change(ctx context.Context, k *kong.Context, std strea
 	})
 }
 
-// publishRecord publishes the new state of a record, and returns the event's id.
-func publishRecord(ctx context.Context, b *bus, kind event.Kind, record event.Payload, applied appliedFlags, log *slog.Logger) (string, error) {
+// publishRecord publishes the new state of a record, unless it was changed since
+// it was read, and returns the event's id.
+func publishRecord(ctx context.Context, b *bus, plan *changePlan, applied appliedFlags, log *slog.Logger) (string, error) {
 	pub, err := ingest.NewPublisher(b.conn, ingest.DefaultPublisherConfig(), log)
 	if err != nil {
 		return "", err
 	}
 	defer pub.Close()
-	e := &event.Event{ID: uuid.NewString(), Kind: kind, Producer: "preismon catalogue", ProducedAt: time.Now().UTC(), Data: record}
-	if err := pub.Publish(ctx, e); err != nil {
-		return "", err
-	}
-	if _, err := pub.Flush(ctx); err != nil {
+	e := &event.Event{ID: uuid.NewString(), Kind: plan.kind, Producer: "preismon catalogue", ProducedAt: time.Now().UTC(), Data: plan.record}
+	switch err := pub.PublishAfter(ctx, plan.read, e); {
+	case errors.Is(err, ingest.ErrOvertaken):
+		return "", errors.New("somebody else changed it meanwhile, and nothing is changed now; look at what it is, and run it again")
+	case err != nil:
 		return "", err
 	}
 	return e.ID, applied.wait(ctx, b)

@@ -2,7 +2,7 @@ package main
 
 import (
 	"bufio"
-	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -11,6 +11,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"preismon/cmd/preismon/client"
@@ -40,12 +41,9 @@ func (c *changesCmd) Run(ctx context.Context, std streams) error {
 func (c *followFlags) run(ctx context.Context, std streams, at remoteFlags, command string, params url.Values,
 	read func(*client.Client, context.Context, string, url.Values, time.Duration) (*client.Changes, error),
 ) error {
-	since, err := c.token()
+	since, of, err := c.start(params)
 	if err != nil {
 		return err
-	}
-	if c.Since != "" && len(params) > 0 {
-		return faulty(errors.New("since: it holds what it is of; leave the selectors out"))
 	}
 	r, err := at.connect(std)
 	if err != nil {
@@ -69,7 +67,7 @@ func (c *followFlags) run(ctx context.Context, std streams, at remoteFlags, comm
 		if err := out.Flush(); err != nil { // the kept token stays before these rows
 			return err
 		}
-		if err := c.keep(since); err != nil {
+		if err := c.keep(since, of); err != nil {
 			return err
 		}
 		if !c.Follow && found.Progress.UpToDate {
@@ -86,20 +84,37 @@ func (c *followFlags) wait(begins bool) time.Duration {
 	return changesWait
 }
 
-// token returns the one to continue from; empty: start now.
-func (c *followFlags) token() (string, error) {
-	if c.Since != "" || c.State == "" {
-		return c.Since, nil
+// start returns the token to continue from; empty: start now. of are the
+// selectors that it began with, as in a URL; empty: they are not known.
+func (c *followFlags) start(params url.Values) (token, of string, err error) {
+	given := "?" + params.Encode()
+	switch {
+	case c.Since != "" && len(params) > 0:
+		return "", "", faulty(errors.New("since: it holds what it is of; leave the selectors out"))
+	case c.Since != "":
+		return c.Since, "", nil
+	case c.State == "":
+		return "", given, nil
 	}
 	text, err := os.ReadFile(c.State)
-	if errors.Is(err, fs.ErrNotExist) {
-		return "", nil
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return "", "", err
 	}
-	return string(bytes.TrimSpace(text)), err
+	token, of, _ = strings.Cut(strings.TrimSpace(string(text)), "\n")
+	token, of = strings.TrimSpace(token), strings.TrimSpace(of)
+	if token == "" {
+		return "", given, nil
+	}
+	if of != "" && of != given && len(params) > 0 {
+		return "", "", faulty(fmt.Errorf("state: %s goes on with %s, not with %s; leave the selectors out, or remove the file to begin again",
+			c.State, cmp.Or(strings.TrimPrefix(of, "?"), "everything"), given[1:]))
+	}
+	return token, of, nil
 }
 
-// keep writes the token into its file, completely or not at all.
-func (c *followFlags) keep(token string) error {
+// keep writes the token into its file, completely or not at all, and on a second
+// line the selectors that it began with.
+func (c *followFlags) keep(token, of string) error {
 	if c.State == "" {
 		return nil
 	}
@@ -107,7 +122,7 @@ func (c *followFlags) keep(token string) error {
 	if err != nil {
 		return err
 	}
-	_, err = f.WriteString(token + "\n")
+	_, err = f.WriteString(strings.TrimSpace(token+"\n"+of) + "\n")
 	if err = errors.Join(err, f.Close()); err == nil {
 		err = os.Rename(f.Name(), c.State)
 	}

@@ -83,11 +83,13 @@ func printFinding(w io.Writer, f doctor.Finding) error {
 
 // named returns the flags for another command on the same servers. Addresses
 // contain passwords, so they appear only as placeholders.
-func (f siteFlags) named() string {
+func (f siteFlags) named() doctor.Flags {
 	if f.DataDir != "" {
-		return "--data-dir " + quoteShell(f.DataDir)
+		folder := "--data-dir " + quoteShell(f.DataDir)
+		return doctor.Flags{Both: folder, NATS: folder, Tables: folder, Archives: folder}
 	}
-	return "--nats-url URL --clickhouse-dsn DSN"
+	const nats, tables = "--nats-url URL", "--clickhouse-dsn DSN"
+	return doctor.Flags{Both: nats + " " + tables, NATS: nats, Tables: tables, Archives: tables + " --archive PLACE"}
 }
 
 func quoteShell(s string) string {

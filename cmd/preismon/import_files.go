@@ -48,7 +48,7 @@ func (r *importRun) sources(ctx context.Context) ([]importFile, error) {
 				continue
 			}
 			seen[filepath.Clean(n)] = true
-			files, err := r.filesOf(n)
+			files, err := r.filesOf(n, r.dir)
 			if err != nil {
 				return nil, fmt.Errorf("%s: %w", n, err)
 			}
@@ -58,9 +58,9 @@ func (r *importRun) sources(ctx context.Context) ([]importFile, error) {
 	return labelled(all, r.Label, false), nil
 }
 
-// filesOf returns the CSV files of one file.
-func (r *importRun) filesOf(name string) ([]importFile, error) {
-	sources, err := maps.Sources(name, r.dir)
+// filesOf returns the CSV files of one file. What is unpacked goes into dir.
+func (r *importRun) filesOf(name, dir string) ([]importFile, error) {
+	sources, err := maps.Sources(name, dir)
 	if err != nil {
 		return nil, err
 	}

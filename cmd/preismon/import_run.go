@@ -14,6 +14,7 @@ import (
 
 	"preismon/contracts"
 	"preismon/contracts/event"
+	"preismon/contracts/fault"
 	"preismon/ingest"
 	"preismon/ingest/maps"
 )
@@ -29,8 +30,8 @@ type importRun struct {
 
 	bus     *bus // nil: nothing is published
 	pub     *publishing
-	account maps.Request // for the account of the login
-	ordered map[contracts.OrderID]*contracts.Order
+	account maps.Request              // for the account of the login
+	read    uint64                    // the last sequence of CATALOG before the orders were read
 	others  map[contracts.ItemID]bool // items in orders of other mandates
 	catalog jetstream.Stream          // nil: there is no such stream
 	warned  bool                      // of what the stream no longer has
@@ -99,7 +100,7 @@ func (r *importRun) one(ctx context.Context, f importFile, several bool) (*impor
 	defer rejects.Close()
 	req := maps.Request{
 		File: f.Path, Mapping: f.Mapping(r.mapping), Label: f.orders, Mandate: r.Mandate, Login: r.Login, Rejects: rejects,
-		PasswordHash: r.account.PasswordHash, Known: r.account.Known, Ordered: r.ordered,
+		PasswordHash: r.account.PasswordHash, Known: r.account.Known,
 		Named:    func(item contracts.ItemID) (bool, error) { return r.named(ctx, item) },
 		Progress: r.progress(r.std, r.log), AddConflicts: r.Conflicts == "add", Memory: r.memory, Changes: r.Folder != "",
 	}
@@ -111,12 +112,8 @@ func (r *importRun) one(ctx context.Context, f importFile, several bool) (*impor
 		req.Published = func(site contracts.SiteKey, since time.Time) iter.Seq2[*contracts.Observations, error] {
 			return r.imported(ctx, site, since)
 		}
-		summary, err = maps.Import(ctx, req, func(ctx context.Context, e *event.Event) error {
-			if o, ok := e.Data.(*contracts.Order); ok {
-				r.ordered[o.OrderID] = o
-			}
-			return r.pub.Publish(ctx, e)
-		})
+		req.Ordered = r.orders
+		summary, err = maps.Import(ctx, req, r.publish)
 		if ctx.Err() != nil {
 			return nil, interrupted(ctx)
 		}
@@ -137,9 +134,6 @@ func (r *importRun) open(ctx context.Context, cfg ingest.Config) (err error) {
 		return err
 	}
 	if err = r.importCmd.account(ctx, r.bus, r.std, &r.account); err == nil {
-		err = r.orders(ctx)
-	}
-	if err == nil {
 		r.pub, err = r.Watch.open(r.bus, r.log)
 	}
 	if err != nil {
@@ -148,17 +142,39 @@ func (r *importRun) open(ctx context.Context, cfg ingest.Config) (err error) {
 	return err
 }
 
-// orders reads the orders of the mandate, and the items in those of others.
-func (r *importRun) orders(ctx context.Context) error {
+// publish publishes an event. An order that was changed since they were read is
+// a fault.Conflict: it would be as it was before.
+func (r *importRun) publish(ctx context.Context, e *event.Event) error {
+	if e.Kind != event.KindOrder {
+		return r.pub.Publish(ctx, e)
+	}
+	err := r.pub.PublishAfter(ctx, r.read, e)
+	if errors.Is(err, ingest.ErrOvertaken) {
+		return fault.Wrap(err, fault.Conflict, "an order was changed during the import; import the file again, nothing is duplicated")
+	}
+	return err
+}
+
+// orders reads the orders of the mandate, and the items in those of others, as
+// they are after what was published so far.
+func (r *importRun) orders(ctx context.Context) (map[contracts.OrderID]*contracts.Order, error) {
+	_, err := r.pub.Flush(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if r.read, err = ingest.End(ctx, r.bus.js, event.StreamCatalog); err != nil {
+		return nil, err
+	}
 	all, err := ingest.Orders(ctx, r.bus.js)
 	if err != nil {
-		return fmt.Errorf("read the orders: %w", err)
+		return nil, err
 	}
 	mandate := maps.MandateID(strings.TrimSpace(r.Mandate))
-	r.ordered, r.others = map[contracts.OrderID]*contracts.Order{}, map[contracts.ItemID]bool{}
+	ordered := map[contracts.OrderID]*contracts.Order{}
+	r.others = map[contracts.ItemID]bool{}
 	for _, o := range all {
 		if o.MandateID == mandate {
-			r.ordered[o.OrderID] = o
+			ordered[o.OrderID] = o
 			continue
 		}
 		for _, item := range o.Items {
@@ -168,7 +184,7 @@ func (r *importRun) orders(ctx context.Context) error {
 	if len(r.others) > 0 {
 		r.catalog, err = r.bus.js.Stream(ctx, event.StreamCatalog)
 	}
-	return err
+	return ordered, err
 }
 
 // named reports whether other mandates see an item that is in the catalogue.

@@ -2,7 +2,9 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -25,12 +27,13 @@ type seenFile struct {
 	size     int64
 	modified time.Time
 	done     bool
+	told     bool // that it is tried again
 }
 
 // watch imports what is in the folder and what arrives there, until ctx ends. It
 // keeps no state between runs: what has been imported is recognised by its
 // content. A file that cannot be read is reported, and tried again after it has
-// changed.
+// changed; if the machine was at fault, also before.
 func (r *importRun) watch(ctx context.Context, cfg ingest.Config) error {
 	if err := r.open(ctx, cfg); err != nil {
 		return err
@@ -47,16 +50,13 @@ func (r *importRun) watch(ctx context.Context, cfg ingest.Config) error {
 		}
 		for _, name := range arrived {
 			err := r.arrived(ctx, name)
-			switch {
-			case ctx.Err() != nil:
+			if ctx.Err() != nil {
 				return nil
-			case err == nil:
-			case fault.KindOf(err) == fault.Invalid:
-				fmt.Fprintf(r.std.out, "%s: not imported: %v\n", name, err)
-			case fault.KindOf(err) == fault.Conflict:
-				fmt.Fprintf(r.std.out, "%s: %v\n", name, err)
-				files[name].done = false
-			default:
+			}
+			if err != nil {
+				err = r.failed(name, files[name], err)
+			}
+			if err != nil {
 				return err
 			}
 		}
@@ -66,6 +66,26 @@ func (r *importRun) watch(ctx context.Context, cfg ingest.Config) error {
 		case <-tick.C:
 		}
 	}
+}
+
+// failed reports why a file is not imported; an error is one that ends the
+// watching.
+func (r *importRun) failed(name string, f *seenFile, err error) error {
+	switch {
+	case errors.As(err, new(*fs.PathError)): // a full disk, a right that is missing: the file may be good
+		if !f.told {
+			fmt.Fprintf(r.std.out, "%s: not imported yet, and tried again until it can be: %v\n", name, err)
+		}
+		f.done, f.told = false, true
+	case fault.KindOf(err) == fault.Invalid:
+		fmt.Fprintf(r.std.out, "%s: not imported: %v\n", name, err)
+	case fault.KindOf(err) == fault.Conflict:
+		fmt.Fprintf(r.std.out, "%s: %v\n", name, err)
+		f.done = false
+	default:
+		return err
+	}
+	return nil
 }
 
 // settledFiles returns the files of a folder that are complete and not yet
@@ -103,14 +123,16 @@ func settledFiles(folder string, files map[string]*seenFile, now time.Time) (arr
 
 // arrived imports a file of the folder, and prints what changed.
 func (r *importRun) arrived(ctx context.Context, name string) error {
-	files, err := r.filesOf(filepath.Join(r.Folder, name))
+	dir, err := os.MkdirTemp(r.dir, "")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir) //nolint:errcheck // the parent folder is removed at the end
+	files, err := r.filesOf(filepath.Join(r.Folder, name), dir)
 	if err != nil {
 		return err
 	}
 	for _, f := range labelled(files, r.Label, true) {
-		if err := r.orders(ctx); err != nil { // they may have changed in the meantime
-			return err
-		}
 		one, failed := r.one(ctx, f, true)
 		if _, err := r.pub.Flush(ctx); err != nil { // also after a failure: its rows are known then
 			return err
@@ -126,9 +148,6 @@ func (r *importRun) arrived(ctx context.Context, name string) error {
 			fmt.Fprintf(r.std.out, "%s: the rejected rows and their reasons are in %s\n", f.Name, one.rejects)
 		}
 		r.printChanges(one.Changes)
-		if f.Path != filepath.Join(r.Folder, name) {
-			_ = os.RemoveAll(filepath.Dir(f.Path)) // the parent folder is removed at the end
-		}
 		if r.account.Known == nil { // it exists now, and stays unchanged from now on
 			if r.account.Known, err = accountOf(ctx, r.bus, r.Login); err != nil {
 				return err

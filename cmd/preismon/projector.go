@@ -123,6 +123,7 @@ type led struct {
 	projector *projector.Projector
 	consumer  *ingest.Consumer
 	since     time.Time
+	over      context.Context // ends with the term
 }
 
 func newProjection(cfg clickhouse.Config, b *bus, leaseCfg ingest.LeaseConfig, auditEvery time.Duration, log *slog.Logger) (*projection, error) {
@@ -180,7 +181,9 @@ func (p *projection) lead(ctx context.Context, fence uint64) error {
 	if err != nil {
 		return err
 	}
-	p.led.Store(&led{proj, consumer, time.Now()})
+	over, ended := context.WithCancel(context.Background())
+	defer ended() // after the term is removed below
+	p.led.Store(&led{proj, consumer, time.Now(), over})
 	defer p.led.Store(nil)
 	p.log.Info("leading", "partition", p.share.Partition, "partitions", p.share.Partitions, "fence", fence)
 	var beside sync.WaitGroup
@@ -225,23 +228,49 @@ func (p *projection) maintain(ctx context.Context, stop context.CancelCauseFunc,
 	}
 }
 
-// caughtUp waits until everything published so far can be queried.
+// caughtUp waits until everything published so far can be queried, over as many
+// terms as that takes.
 func (p *projection) caughtUp(ctx context.Context) error {
 	for _, stream := range []string{event.StreamCatalog, event.StreamObservations} {
-		end, err := ingest.End(ctx, p.bus.js, stream)
-		if err != nil {
-			return err
-		}
-		for p.led.Load() == nil {
-			select {
-			case <-ctx.Done():
-				return context.Cause(ctx)
-			case <-time.After(10 * time.Millisecond):
+		for {
+			l, err := p.leads(ctx)
+			if err != nil {
+				return err
 			}
-		}
-		if err := p.led.Load().consumer.CaughtUp(ctx, stream, end); err != nil {
-			return err
+			end, err := ingest.End(ctx, p.bus.js, stream) // of each term: the stream may have lost its tail
+			if err != nil {
+				return err
+			}
+			if err = l.caughtUp(ctx, stream, end); err == nil {
+				break
+			}
+			if l.over.Err() == nil {
+				return err
+			}
 		}
 	}
 	return nil
+}
+
+// leads waits until this process leads.
+func (p *projection) leads(ctx context.Context) (*led, error) {
+	for {
+		if l := p.led.Load(); l != nil {
+			return l, nil
+		}
+		select {
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		case <-time.After(10 * time.Millisecond):
+		}
+	}
+}
+
+// caughtUp waits until the stream is applied up to seq. It fails when the term
+// ends.
+func (l *led) caughtUp(ctx context.Context, stream string, seq uint64) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(l.over, cancel)()
+	return l.consumer.CaughtUp(ctx, stream, seq)
 }

@@ -58,9 +58,9 @@ type whereabouts struct {
 	message *event.Stored      // nil: the stream no longer has it
 	letter  *ingest.DeadLetter // nil: it is not a dead letter
 	written *projector.Written // of OBSERVATIONS; nil: not in the tables
-	epoch   uint32             // where it was written
-	seq     uint64
-	mark    struct { // the checkpoint of its stream
+	seq     uint64             // in its stream
+	now     event.Incarnation  // of its stream
+	mark    struct {           // the checkpoint of its stream
 		epoch uint32
 		seq   uint64
 	}
@@ -75,7 +75,7 @@ func findEvent(ctx context.Context, b *bus, tables projector.Conn, id uuid.UUID,
 		return nil, err
 	}
 	if at.written != nil {
-		at.epoch, at.seq = at.written.Epoch, at.written.Seq
+		at.seq = at.written.Seq
 		if m, ok, err := history.At(ctx, stream, at.seq); err != nil {
 			return nil, err
 		} else if ok && m.ID == id.String() {
@@ -89,15 +89,16 @@ func findEvent(ctx context.Context, b *bus, tables projector.Conn, id uuid.UUID,
 		at.message, at.seq, stream = m, m.Seq, m.Stream
 	}
 	if at.written == nil {
+		state, err := history.State(ctx, stream)
+		if err != nil {
+			return nil, err
+		}
+		at.now = state.Incarnation
 		list, _, err := ingest.NewDeadLetters(b.js).List(ctx, ingest.LetterFilter{Stream: stream})
 		if err != nil {
 			return nil, err
 		}
-		for i := range list {
-			if list[i].Seq == at.seq {
-				at.letter = &list[i]
-			}
-		}
+		at.letter = at.letterIn(list)
 	}
 	at.mark.epoch, at.mark.seq, err = projector.AppliedTo(ctx, tables, stream, partition)
 	return at, err
@@ -118,9 +119,24 @@ func inStreams(ctx context.Context, history ingest.History, id uuid.UUID) (*even
 	return nil, nil
 }
 
+// letterIn returns the dead letter of the event's message; nil: there is none.
+// Another message may have had the same sequence, before the stream was made
+// again or lost its tail.
+func (w *whereabouts) letterIn(list []ingest.DeadLetter) *ingest.DeadLetter {
+	for i, l := range list {
+		if l.Seq == w.seq && w.now.Same(l.Epoch, l.Seq) == l.Seq {
+			return &list[i]
+		}
+	}
+	return nil
+}
+
 // passed reports whether the checkpoint has reached the event.
 func (w *whereabouts) passed() bool {
-	return w.epoch < w.mark.epoch || w.mark.seq >= w.seq
+	if w.written == nil {
+		return w.now.Same(w.mark.epoch, w.mark.seq) >= w.seq
+	}
+	return w.written.Epoch < w.mark.epoch || w.written.Epoch == w.mark.epoch && w.mark.seq >= w.seq
 }
 
 func (w *whereabouts) print(out io.Writer) error {

@@ -8,7 +8,60 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/nats-io/nats.go/jetstream"
+
+	"preismon/contracts/event"
+	"preismon/ingest"
+	"preismon/projector"
 )
+
+// TestWaitingEvent: an event beyond the checkpoint is not reported as applied,
+// also where the checkpoint has a higher sequence of what the stream has lost.
+func TestWaitingEvent(t *testing.T) {
+	t.Parallel()
+	const made, forked = 1_790_000_000, 1_790_000_500
+	now := event.Incarnation{Epoch: forked, Created: made, Forks: []event.Fork{{Epoch: forked, After: 8}}}
+	written := &projector.Written{Epoch: forked, Seq: 10, Rows: 3}
+	for _, c := range []struct {
+		stream  string
+		written *projector.Written
+		epoch   uint32 // of the checkpoint
+		seq     uint64
+		want    string
+	}{
+		{"OBSERVATIONS", nil, forked, 5, "not written yet: the checkpoint is 5"},
+		{"OBSERVATIONS", nil, made, 12, "not written yet: the checkpoint is 12"},
+		{"OBSERVATIONS", nil, 0, 0, "not written yet: the checkpoint is 0"},
+		{"OBSERVATIONS", nil, forked, 10, "nothing of it"},
+		{"OBSERVATIONS", written, forked, 9, "3 rows, not visible yet"},
+		{"OBSERVATIONS", written, made, 12, "3 rows, not visible yet"},
+		{"OBSERVATIONS", written, forked, 10, "3 rows, visible"},
+		{"CATALOG", nil, forked, 5, "not written yet: the checkpoint is 5"},
+		{"CATALOG", nil, made, 12, "not written yet: the checkpoint is 12"},
+		{"CATALOG", nil, forked, 10, "applied"},
+	} {
+		at := whereabouts{message: &event.Stored{Stream: c.stream, Seq: 10}, seq: 10, now: now, written: c.written}
+		at.mark.epoch, at.mark.seq = c.epoch, c.seq
+		var out strings.Builder
+		must(t, at.print(&out))
+		if !strings.Contains(out.String(), c.want) {
+			t.Errorf("%s, checkpoint %d of epoch %d: no %q in:\n%s", c.stream, c.seq, c.epoch, c.want, &out)
+		}
+	}
+}
+
+// TestLetterOfEvent: a dead letter belongs to the message that has its sequence
+// now, not to one that had it before the stream lost its tail.
+func TestLetterOfEvent(t *testing.T) {
+	t.Parallel()
+	const made, forked = 1_790_000_000, 1_790_000_500
+	at := whereabouts{seq: 10, now: event.Incarnation{Epoch: forked, Created: made, Forks: []event.Fork{{Epoch: forked, After: 8}}}}
+	if l := at.letterIn([]ingest.DeadLetter{{Letter: 1, Epoch: made, Seq: 10}, {Letter: 2, Epoch: forked, Seq: 9}}); l != nil {
+		t.Errorf("the letter %d is of another message", l.Letter)
+	}
+	if l := at.letterIn([]ingest.DeadLetter{{Letter: 1, Epoch: made, Seq: 10}, {Letter: 3, Epoch: forked, Seq: 10}}); l == nil || l.Letter != 3 {
+		t.Errorf("letter %+v, want 3", l)
+	}
+}
 
 // trace: for an event of observations, the command reports what the tables
 // have, with the mandates that have rows of it; one of the catalogue is

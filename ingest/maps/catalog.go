@@ -27,7 +27,12 @@ func MandateID(name string) contracts.MandateID {
 }
 
 // publishCatalog publishes sites, mandate, account, items and orders.
-func (im *importer) publishCatalog(ctx context.Context) error {
+func (im *importer) publishCatalog(ctx context.Context) (err error) {
+	if im.Ordered != nil {
+		if im.ordered, err = im.Ordered(ctx); err != nil {
+			return fmt.Errorf("read the orders: %w", err)
+		}
+	}
 	var sites []*site
 	for _, s := range im.book.ordered {
 		if s.rows > 0 {
@@ -93,8 +98,8 @@ func (im *importer) orders(ctx context.Context, s *site, mandate contracts.Manda
 		return contracts.DeriveID[contracts.OrderID]("order", im.Mandate, im.Mapping.Source, im.Label, string(s.Site.Site), strconv.Itoa(part))
 	}
 	shown := len(ids)
-	for part := 1; im.Ordered[id(part)] != nil; part++ {
-		for _, item := range im.Ordered[id(part)].Items {
+	for part := 1; im.ordered[id(part)] != nil; part++ {
+		for _, item := range im.ordered[id(part)].Items {
 			if p := s.pairs[item]; p == nil || p.rows == 0 {
 				ids = append(ids, item)
 			}
@@ -118,7 +123,7 @@ func (im *importer) orders(ctx context.Context, s *site, mandate contracts.Manda
 			MandateID: mandate, Name: name, Active: true, CreatedAt: time.UnixMilli(s.earliest).UTC(),
 			Items: items, Sites: []contracts.SiteKey{s.Site.Site},
 		}
-		if standing := im.Ordered[order.OrderID]; standing != nil { // keeping what others changed in it
+		if standing := im.ordered[order.OrderID]; standing != nil { // keeping what others changed in it
 			changed := *standing
 			changed.Items = items
 			if order.CreatedAt.Before(changed.CreatedAt) {

@@ -308,7 +308,7 @@ func TestWhatIsNotListedStaysInView(t *testing.T) {
 	items := func(gone int, rows ...string) []contracts.ItemID {
 		t.Helper()
 		r := rowsOfFile(t, file, rows...)
-		r.Ordered = ordered
+		r.Ordered = ordersIn(ordered)
 		var order *contracts.Order
 		sum, err := Import(t.Context(), r, func(_ context.Context, e *event.Event) error {
 			if o, ok := e.Data.(*contracts.Order); ok {

@@ -46,10 +46,11 @@ type Request struct {
 	// Known is the account of the login, if there is one: it stays unchanged.
 	Known *contracts.Account
 
-	// Ordered holds the current orders of the mandate: what an earlier import
-	// of the same file ordered stays ordered, and therefore visible, even if
-	// the file does not list it any more.
-	Ordered map[contracts.OrderID]*contracts.Order
+	// Ordered returns the current orders of the mandate, and is called once the
+	// file is read: what an earlier import of the same file ordered stays
+	// ordered, and therefore visible, even if the file does not list it any
+	// more. nil: there are none.
+	Ordered func(context.Context) (map[contracts.OrderID]*contracts.Order, error)
 
 	// Named reports whether an item has a name that other mandates see: it then
 	// keeps its name. nil: none has.
@@ -132,6 +133,7 @@ type importer struct {
 	tally   *tally
 	sum     *Summary
 	known   map[contracts.SiteKey]*known
+	ordered map[contracts.OrderID]*contracts.Order
 }
 
 func run(ctx context.Context, r Request, publish Publish, limit int) (*Summary, error) {

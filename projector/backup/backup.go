@@ -120,11 +120,22 @@ func Take(ctx context.Context, conn Conn, database string, to Place) (Result, er
 // requested.
 var ErrInUse = errors.New("the database holds tables already")
 
+// RestoreRequest says what to restore.
+type RestoreRequest struct {
+	Database string
+	From     Place
+	Replace  bool // what the database holds now is dropped
+	// Usable reports whether the caller can use the tables, which are in another
+	// database until then. On an error nothing is dropped or put in place. nil: it can.
+	Usable func(ctx context.Context, database string) error
+}
+
 // Restore brings the database back, completely or not at all: it is created
 // under another name first. Without a complete backup the error is ErrNone or
 // ErrDamaged. conn must be an administrator's, on another database; no
-// projector may run. With replace, what the database held is dropped.
-func Restore(ctx context.Context, conn Conn, database string, from Place, replace bool) error {
+// projector may run.
+func Restore(ctx context.Context, conn Conn, r RestoreRequest) error {
+	database, from := r.Database, r.From
 	if err := from.Validate(); err != nil {
 		return err
 	}
@@ -132,23 +143,41 @@ func Restore(ctx context.Context, conn Conn, database string, from Place, replac
 	if err != nil {
 		return err
 	}
-	if n > 0 && !replace {
+	if n > 0 && !r.Replace {
 		return fmt.Errorf("%w: %s, %d tables", ErrInUse, database, n)
 	}
 	beside := database + "_restored"
-	for _, step := range []struct{ what, sql string }{
-		{"clean up", "DROP DATABASE IF EXISTS " + name(beside) + " SYNC"},
-		{"restore the tables", "RESTORE DATABASE " + name(database) + " AS " + name(beside) + " FROM " + from.of(tables)},
-		{"restore the checkpoints", "RESTORE TABLE " + name(database) + ".checkpoints AS " + name(beside) + ".checkpoints FROM " + from.of(checkpoints)},
-		{"forget which scopes are applied", "TRUNCATE TABLE " + name(beside) + ".scopes_applied"},
-		{"forget the fences", "TRUNCATE TABLE " + name(beside) + ".leader_fences"},
-		{"begin a generation of rows", "INSERT INTO " + name(beside) + ".checkpoints (* EXCEPT (written_at)) SELECT * EXCEPT (written_at) REPLACE ('GENERATION' AS stream, toUInt32(0) AS epoch, toUInt64(toUnixTimestamp64Nano(now64(9))) AS seq) FROM " +
+	cleanUp := step{"clean up", "DROP DATABASE IF EXISTS " + name(beside) + " SYNC"}
+	if err := from.do(ctx, conn,
+		cleanUp,
+		step{"restore the tables", "RESTORE DATABASE " + name(database) + " AS " + name(beside) + " FROM " + from.of(tables)},
+		step{"restore the checkpoints", "RESTORE TABLE " + name(database) + ".checkpoints AS " + name(beside) + ".checkpoints FROM " + from.of(checkpoints)},
+		step{"forget which scopes are applied", "TRUNCATE TABLE " + name(beside) + ".scopes_applied"},
+		step{"forget the fences", "TRUNCATE TABLE " + name(beside) + ".leader_fences"},
+		step{"begin a generation of rows", "INSERT INTO " + name(beside) + ".checkpoints (* EXCEPT (written_at)) SELECT * EXCEPT (written_at) REPLACE ('GENERATION' AS stream, toUInt32(0) AS epoch, toUInt64(toUnixTimestamp64Nano(now64(9))) AS seq) FROM " +
 			name(beside) + ".checkpoints FINAL WHERE stream = 'OBSERVATIONS'"},
-		{"drop what was there", "DROP DATABASE IF EXISTS " + name(database) + " SYNC"},
-		{"put it in place", "RENAME DATABASE " + name(beside) + " TO " + name(database)},
-	} {
-		if _, err := run(ctx, conn, step.sql); err != nil {
-			return fmt.Errorf("%s: %w", step.what, from.inWords(err))
+	); err != nil {
+		return err
+	}
+	if r.Usable != nil {
+		if err := r.Usable(ctx, beside); err != nil {
+			return errors.Join(err, from.do(ctx, conn, cleanUp))
+		}
+	}
+	return from.do(ctx, conn,
+		step{"drop what was there", "DROP DATABASE IF EXISTS " + name(database) + " SYNC"},
+		step{"put it in place", "RENAME DATABASE " + name(beside) + " TO " + name(database)},
+	)
+}
+
+// step is a statement of a restore.
+type step struct{ what, sql string }
+
+// do runs steps of a restore from the place, up to the first that fails.
+func (p Place) do(ctx context.Context, conn Conn, steps ...step) error {
+	for _, s := range steps {
+		if _, err := run(ctx, conn, s.sql); err != nil {
+			return fmt.Errorf("%s: %w", s.what, p.inWords(err))
 		}
 	}
 	return nil

@@ -34,7 +34,7 @@ type Finding struct {
 
 // Site is an installation. Checks for empty fields are skipped.
 type Site struct {
-	Flags   string   // that identify it to other commands
+	Flags   Flags    // that identify it to other commands
 	DataDir string   // of `up`
 	Backups []string // folders of backups, the first for new ones; none: ClickHouse is queried
 	Drills  string   // file that records the drills of backups
@@ -50,6 +50,14 @@ type Site struct {
 	Admins                []string // admin URLs of roles
 
 	Now func() time.Time
+}
+
+// Flags identify a site to the commands that it is mended with.
+type Flags struct {
+	Both     string // to those on NATS and ClickHouse
+	NATS     string // to those on NATS alone
+	Tables   string // to those on ClickHouse alone
+	Archives string // to those on ClickHouse and the archives
 }
 
 // lookFor bounds one check.
@@ -90,8 +98,19 @@ func one(check string, state State, mend, format string, args ...any) []Finding 
 	return []Finding{{check, state, fmt.Sprintf(format, args...), mend}}
 }
 
-// command returns a command of this program for the site.
-func (s *Site) command(words string) string { return "preismon " + words + " " + s.Flags }
+// command returns a command of this program on NATS and ClickHouse of the site.
+func (s *Site) command(words string) string { return "preismon " + words + " " + s.Flags.Both }
+
+// natsCommand returns one on NATS alone.
+func (s *Site) natsCommand(words string) string { return "preismon " + words + " " + s.Flags.NATS }
+
+// tablesCommand returns one on ClickHouse alone.
+func (s *Site) tablesCommand(words string) string { return "preismon " + words + " " + s.Flags.Tables }
+
+// archivesCommand returns one on ClickHouse and the archives.
+func (s *Site) archivesCommand(words string) string {
+	return "preismon " + words + " " + s.Flags.Archives
+}
 
 // beyond returns Warning or Bad for values at or above their bounds, otherwise OK.
 func beyond[T int | uint64 | float64 | time.Duration](v, warning, bad T) State {

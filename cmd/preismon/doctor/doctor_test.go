@@ -9,11 +9,14 @@ import (
 	"preismon/projector/backup"
 )
 
+// ofFolder are the flags of a site that is a folder.
+var ofFolder = Flags{Both: "--data-dir x", NATS: "--data-dir x", Tables: "--data-dir x", Archives: "--data-dir x"}
+
 // TestBackupsAge: the newest complete backup counts, by its age; so does the
 // last one that was restored in a drill.
 func TestBackupsAge(t *testing.T) {
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
-	s := &Site{Backups: []string{t.TempDir(), t.TempDir()}, Drills: filepath.Join(t.TempDir(), "drills"), Flags: "--data-dir x", Now: func() time.Time { return now }}
+	s := &Site{Backups: []string{t.TempDir(), t.TempDir()}, Drills: filepath.Join(t.TempDir(), "drills"), Flags: ofFolder, Now: func() time.Time { return now }}
 	look := func(n int, state State, mend string) {
 		t.Helper()
 		if f := s.backups(t.Context()); n >= len(f) || f[n].State != state || f[n].Mend != mend {

@@ -76,7 +76,7 @@ func TestRoles(t *testing.T) {
 		"many files":     {told{true, nil, nil, "700"}, map[string]State{"role": OK, "open files": Warning}},
 		"too many files": {told{true, nil, nil, "9e2"}, map[string]State{"role": OK, "open files": Bad}},
 	} {
-		s := &Site{Admins: []string{serve(c.told) + "/"}, Flags: "--data-dir x"}
+		s := &Site{Admins: []string{serve(c.told) + "/"}, Flags: ofFolder}
 		got := map[string]State{}
 		for _, f := range s.roles(t.Context()) {
 			got[f.Check] = f.State

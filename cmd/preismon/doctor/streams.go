@@ -107,9 +107,9 @@ func (s *Site) letters(ctx context.Context) []Finding {
 	kept, oldest := stream.CachedInfo().Config.MaxAge, list[len(list)-1].At
 	text := fmt.Sprintf("%d wait, the newest because of: %s", matching, list[0].Reason)
 	if goes := oldest.Add(kept).Sub(s.Now()); kept > 0 && goes < min(soon, kept/6) {
-		return one(check, Bad, s.command("deadletters list --pending"), "%s; the oldest is removed in %d days", text, int(goes.Hours()/24))
+		return one(check, Bad, s.natsCommand("deadletters list --pending"), "%s; the oldest is removed in %d days", text, int(goes.Hours()/24))
 	}
-	return one(check, Warning, s.command("deadletters list --pending"), "%s", text)
+	return one(check, Warning, s.natsCommand("deadletters list --pending"), "%s", text)
 }
 
 // logins checks for a login that two accounts share: neither can log in.
@@ -128,7 +128,7 @@ func (s *Site) logins(ctx context.Context) []Finding {
 	var found []Finding
 	for _, login := range slices.Sorted(maps.Keys(by)) {
 		if of := by[login]; len(of) > 1 {
-			found = append(found, one(check, Bad, s.command("accounts list")+" # then accounts disable one of them", "%q belongs to %d accounts, among them %s of mandate %s and %s of mandate %s",
+			found = append(found, one(check, Bad, s.natsCommand("accounts list")+" # then accounts disable one of them", "%q belongs to %d accounts, among them %s of mandate %s and %s of mandate %s",
 				login, len(of), of[0].AccountID, of[0].MandateID, of[1].AccountID, of[1].MandateID)...)
 		}
 	}

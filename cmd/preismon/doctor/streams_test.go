@@ -24,7 +24,7 @@ func onStreams(t *testing.T) *Site {
 	js, err := jetstream.New(nc)
 	must(t, err)
 	must(t, ingest.EnsureStreams(t.Context(), js, ingest.StreamConfig{}))
-	return &Site{NATS: nc, JS: js, Partitions: 1, Flags: "--data-dir x", Now: time.Now}
+	return &Site{NATS: nc, JS: js, Partitions: 1, Flags: ofFolder, Now: time.Now}
 }
 
 // wants compares the only finding of a check.

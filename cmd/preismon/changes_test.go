@@ -1,0 +1,62 @@
+package main
+
+import (
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+// TestStateKeepsSelectors: a state file goes on with the selectors that it began
+// with. They may be repeated or left out; others are refused, and the file stays
+// as it is.
+func TestStateKeepsSelectors(t *testing.T) {
+	t.Parallel()
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		fmt.Fprint(w, `{"data":[],"progress":{"token":"t1","upToDate":true}}`)
+	}))
+	defer server.Close()
+	for _, c := range []struct {
+		name, text string // of the file; empty: there is none
+		first      []string
+		then       []string
+		refused    bool
+	}{
+		{name: "others", first: []string{"--site", "a"}, then: []string{"--site", "b"}, refused: true},
+		{name: "more", first: []string{"--site", "a"}, then: []string{"--site", "a", "--ean", "4006381333931"}, refused: true},
+		{name: "after none", then: []string{"--site", "b"}, refused: true},
+		{name: "the same", first: []string{"--site", "a"}, then: []string{"--site", "a"}},
+		{name: "left out", first: []string{"--site", "a"}},
+		{name: "a token of elsewhere", text: "t0\n", then: []string{"--site", "b"}},
+	} {
+		state := filepath.Join(t.TempDir(), "state")
+		if c.text != "" {
+			must(t, os.WriteFile(state, []byte(c.text), 0o600))
+		}
+		changes := func(want int, selectors ...string) string {
+			t.Helper()
+			_, errs, code := inProcess(t, append([]string{"changes", "--state", state, "--url", server.URL, "--token", "any"}, selectors...)...)
+			if code != want {
+				t.Errorf("%s: exit code %d, want %d: %s", c.name, code, want, errs)
+			}
+			return errs
+		}
+		changes(0, c.first...)
+		before, err := os.ReadFile(state)
+		must(t, err)
+		if !c.refused {
+			changes(0, c.then...)
+			changes(0)
+		} else {
+			says(t, "", changes(exitUsage, c.then...), exitUsage, exitUsage, "state: "+state+" goes on with", "leave the selectors out, or remove the file")
+		}
+		after, err := os.ReadFile(state)
+		must(t, err)
+		if string(after) != string(before) {
+			t.Errorf("%s: the file was %q and is %q", c.name, before, after)
+		}
+	}
+}

@@ -1,0 +1,122 @@
+package main
+
+import (
+	"bytes"
+	"log/slog"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"preismon/contracts"
+	"preismon/contracts/event"
+	"preismon/contracts/fault"
+	"preismon/deploy/testserver"
+	"preismon/ingest"
+	"preismon/ingest/maps"
+)
+
+// newBus connects to a new server with the streams.
+func newBus(t *testing.T) (b *bus, url string) {
+	t.Helper()
+	url = testserver.NATS(t)
+	b, err := connect(ingest.Config{URL: url, Name: t.Name()})
+	must(t, err)
+	t.Cleanup(b.conn.Close)
+	must(t, ingest.EnsureStreams(t.Context(), b.js, ingest.StreamConfig{}))
+	return b, url
+}
+
+// state publishes a state of a record as another program does.
+func (b *bus) state(t *testing.T, kind event.Kind, record event.Payload) {
+	t.Helper()
+	b.send(t, &event.Event{ID: uuid.NewString(), Kind: kind, Producer: "test", ProducedAt: time.Now().UTC(), Data: record})
+}
+
+// TestChangeOvertaken: a record that somebody else changes after it was read is
+// not put back to what it was; the next try begins with what it is.
+func TestChangeOvertaken(t *testing.T) {
+	t.Parallel()
+	b, url := newBus(t)
+	named := func(name string) *contracts.Site {
+		return &contracts.Site{Site: "a.example", Name: name, SiteType: contracts.Shop, CountryCode: "DE", CurrencyCode: "EUR"}
+	}
+	change := func(before string, meanwhile func()) error {
+		t.Helper()
+		var c catalogueChange
+		c.Bus.NATS.URL.Secret, c.Plan.Yes = contracts.Secret(url), true
+		var out, errs bytes.Buffer
+		return c.change(t.Context(), nil, streams{strings.NewReader(""), &out, &errs}, slog.New(slog.DiscardHandler), func(b *bus) (*changePlan, error) {
+			if before != "" {
+				site, err := knownSite(t.Context(), b, "a.example")
+				if err != nil || site.Name != before {
+					t.Errorf("the site is %+v, want %s: %v", site, before, err)
+				}
+			}
+			meanwhile()
+			return sitePlan(nil, named("ours")), nil
+		})
+	}
+	nobody := func() {}
+	somebody := func() { b.state(t, event.KindSite, named("theirs")) }
+	is := func(want string) {
+		t.Helper()
+		if site, err := knownSite(t.Context(), b, "a.example"); err != nil || site.Name != want {
+			t.Errorf("the site is %+v, want %s: %v", site, want, err)
+		}
+	}
+	if err := change("", somebody); err == nil || !strings.Contains(err.Error(), "somebody else changed it meanwhile") {
+		t.Errorf("a new record: %v", err)
+	}
+	is("theirs")
+	must(t, change("theirs", nobody))
+	is("ours")
+	if err := change("ours", somebody); err == nil || !strings.Contains(err.Error(), "run it again") {
+		t.Errorf("a known record: %v", err)
+	}
+	is("theirs")
+	must(t, change("theirs", func() { // another record
+		b.state(t, event.KindSite, &contracts.Site{Site: "b.example", Name: "B", SiteType: contracts.Shop, CountryCode: "DE", CurrencyCode: "EUR"})
+	}))
+	is("ours")
+}
+
+// TestImportKeepsPause: an import reads the orders after each file, so that one
+// that was paused before stays so; if it is paused just then, the import fails.
+func TestImportKeepsPause(t *testing.T) {
+	t.Parallel()
+	b, _ := newBus(t)
+	pub, err := ingest.NewPublisher(b.conn, ingest.PublisherConfig{}, slog.New(slog.DiscardHandler))
+	must(t, err)
+	defer pub.Close()
+	r := &importRun{importCmd: &importCmd{Mandate: "Our shop"}, bus: b, pub: &publishing{Publisher: pub}}
+	state := func(id contracts.OrderID, mandate string, active bool) *event.Event {
+		return &event.Event{ID: uuid.NewString(), Kind: event.KindOrder, Producer: "test", ProducedAt: time.Now().UTC(), Data: &contracts.Order{
+			OrderID: id, MandateID: maps.MandateID(mandate), Name: "Imported", Active: active, CreatedAt: time.Now().UTC().Truncate(time.Millisecond),
+			Items: []contracts.ItemID{1}, Sites: []contracts.SiteKey{"a.example"},
+		}}
+	}
+	orders := func(want ...bool) {
+		t.Helper()
+		got, err := r.orders(t.Context())
+		must(t, err)
+		if len(got) != len(want) || len(want) > 0 && got[1].Active != want[0] {
+			t.Errorf("orders %v, want %v", got, want)
+		}
+	}
+	orders()
+	must(t, r.publish(t.Context(), state(1, "Our shop", true)))
+	orders(true) // also without a flush before
+	b.send(t, state(1, "Our shop", false))
+	b.send(t, state(2, "Their shop", true))
+	if err := r.publish(t.Context(), state(1, "Our shop", true)); fault.KindOf(err) != fault.Conflict || !strings.Contains(err.Error(), "import the file again") {
+		t.Errorf("a pause after the orders were read: %v", err)
+	}
+	orders(false)
+	if !r.others[1] {
+		t.Error("the item in the order of the other mandate is not known")
+	}
+	must(t, r.publish(t.Context(), state(1, "Our shop", false)))
+	orders(false)
+}

@@ -1,0 +1,79 @@
+package main
+
+import (
+	"context"
+	"log/slog"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"preismon/contracts"
+	"preismon/contracts/event"
+	"preismon/deploy/testserver"
+	"preismon/deploy/testserver/proxy"
+	"preismon/ingest"
+	"preismon/projector/clickhouse"
+	"preismon/projector/schema"
+)
+
+// TestCaughtUpOutlastsTerm: who waits until the tables have everything waits on
+// when another process takes the lease, and until the term after that has caught
+// up.
+func TestCaughtUpOutlastsTerm(t *testing.T) {
+	t.Parallel()
+	nats, s := testserver.NATS(t), testserver.ClickHouse(t)
+	must(t, schema.Migrate(t.Context(), s.AdminDSN, schema.Options{}))
+	b, err := connect(ingest.Config{URL: nats, Name: t.Name()})
+	must(t, err)
+	t.Cleanup(b.conn.Close)
+	must(t, ingest.EnsureStreams(t.Context(), b.js, ingest.StreamConfig{}))
+	between, through := proxy.Before(t, s.ProjectorDSN)
+	tables, err := clickhouse.ParseDSN(through)
+	must(t, err)
+	lease, log := ingest.LeaseConfig{Key: ingest.ProjectorLease(0, 1), TTL: time.Second}, slog.New(slog.DiscardHandler)
+	p, err := newProjection(tables, b, lease, 0, log)
+	must(t, err)
+	p.pairs = pairFlags{Order: 1000, Mandate: 1000}
+	ctx, stop := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- p.run(ctx) }()
+	t.Cleanup(func() {
+		stop()
+		must(t, <-ended)
+		must(t, p.close())
+	})
+	eventually(t, 20*time.Second, "it leads", func() bool { return p.led.Load() != nil })
+
+	between.Refuse() // what is published now cannot be applied
+	b.send(t, &event.Event{ID: uuid.NewString(), Kind: event.KindSite, Producer: "test", ProducedAt: time.Now().UTC(), Data: &contracts.Site{
+		Site: "a.example", Name: "A", SiteType: contracts.Shop, CountryCode: "DE", CurrencyCode: "EUR",
+	}})
+	caught := make(chan error, 1)
+	go func() { caught <- p.caughtUp(ctx) }()
+	lease.Force = true
+	other, err := ingest.NewLease(lease, b.js, log)
+	must(t, err)
+	term, giveBack := context.WithCancel(ctx)
+	defer giveBack()
+	go func() {
+		_ = other.RunAsLeader(term, func(ctx context.Context, _ uint64) error {
+			<-ctx.Done()
+			return nil
+		})
+	}()
+	eventually(t, 20*time.Second, "its term ends", func() bool { return p.led.Load() == nil })
+	select {
+	case err := <-caught:
+		t.Fatalf("it has caught up without tables: %v", err)
+	default:
+	}
+	between.Mend()
+	giveBack()
+	select {
+	case err := <-caught:
+		must(t, err)
+	case <-time.After(20 * time.Second):
+		t.Fatal("it still waits for the term that ended")
+	}
+}
