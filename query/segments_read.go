@@ -12,19 +12,15 @@ import (
 // the others as the store has them. Each of its steps is run by step.
 func (p *segments) read(ctx context.Context, c *streamer, step func(func() error) error) error {
 	for i := 0; i < len(p.all); {
-		if p.all[i].held {
-			sent, err := p.replay(ctx, c, &p.all[i], step)
-			if err != nil {
+		if text := p.heldText(&p.all[i]); text != nil {
+			if err := p.replay(ctx, c, &p.all[i], text, step); err != nil {
 				return err
 			}
-			if sent {
-				i++
-				continue
-			}
-			p.all[i].held = false
+			i++
+			continue
 		}
 		to := i + 1
-		for to < len(p.all) && !p.all[to].held {
+		for to < len(p.all) && p.heldText(&p.all[to]) == nil {
 			to++
 		}
 		if err := p.readRun(ctx, c, p.all[i:to], step); err != nil {
@@ -35,15 +31,24 @@ func (p *segments) read(ctx context.Context, c *streamer, step func(func() error
 	return nil
 }
 
-// replay sends a remembered segment. False: it was evicted meanwhile.
-func (p *segments) replay(ctx context.Context, c *streamer, one *segment, step func(func() error) error) (bool, error) {
+// heldText returns the text of a segment that is held; nil: it is not, or was
+// evicted meanwhile.
+func (p *segments) heldText(one *segment) *segmentText {
+	if !one.held {
+		return nil
+	}
 	text, ok := p.store.text(one.key)
 	if !ok || text.at.Compare(p.in.query.Watermark) > 0 {
-		return false, nil
+		return nil
 	}
+	return text
+}
+
+// replay sends a remembered segment.
+func (p *segments) replay(ctx context.Context, c *streamer, one *segment, text *segmentText, step func(func() error) error) error {
 	if p.store.check {
 		if err := p.compare(ctx, one, text); err != nil {
-			return false, err
+			return err
 		}
 	}
 	room := c.holds.Hold(int64(text.bytes))
@@ -52,7 +57,7 @@ func (p *segments) replay(ctx context.Context, c *streamer, one *segment, step f
 		n, rows, err := 1, chunks[0].rows, error(nil)
 		if p.packing == snappy {
 			if err := c.node.Work(func() (err error) { n, rows, err = c.unpack(chunks); return err }); err != nil {
-				return false, err
+				return err
 			}
 		}
 		err = step(func() error {
@@ -65,12 +70,12 @@ func (p *segments) replay(ctx context.Context, c *streamer, one *segment, step f
 			return c.pass(&chunks[0])
 		})
 		if err != nil {
-			return false, err
+			return err
 		}
 		c.stats.replayed.Add(uint64(rows))
 		chunks = chunks[n:]
 	}
-	return true, nil
+	return nil
 }
 
 // unpack builds a chunk of packed lines, and returns how many of these, and of

@@ -92,7 +92,7 @@ func TestRememberedStreamsAreTheRows(t *testing.T) {
 		clients[of] = had{q.Condition.Tag, want}
 	}
 	version := uint64(7)
-	steps, compared, rows := testserver.Often(14, 40), 0, 0
+	steps, compared, rows := testserver.Often(14, 28), 0, 0
 	for step := range steps {
 		switch before := w.mark; {
 		case step%7 == 3:
@@ -145,12 +145,12 @@ func TestRememberedStreamsAreTheRows(t *testing.T) {
 		}
 		for i, a := range accounts {
 			for j, q := range requests {
-				if (i+j)%testserver.Often(5, 2) > 0 {
+				if (i+2*j)%testserver.Often(7, 3) > 0 {
 					continue
 				}
 				want := text(never, a, q)
 				for name, s := range nodes {
-					if name == "compares" && step%3 > 0 { // it reads each segment again
+					if name == "compares" && step%testserver.Often(6, 3) > 0 { // it reads each segment again
 						continue
 					}
 					if diff := gocmp.Diff(want, text(s, a, q)); diff != "" {
@@ -173,7 +173,7 @@ func TestRememberedStreamsAreTheRows(t *testing.T) {
 	if never.Stats().Replayed > 0 {
 		t.Error("rows are remembered where nothing may be")
 	}
-	if unchanged < testserver.Often(10, 100) || changed < testserver.Often(4, 30) {
+	if unchanged < testserver.Often(5, 50) || changed < testserver.Often(2, 15) {
 		t.Errorf("%d answers were unchanged, %d changed", unchanged, changed)
 	}
 	t.Logf("%d unchanged, %d changed", unchanged, changed)
