@@ -44,6 +44,9 @@ type Config struct {
 	// RememberBytes bounds the memory for remembered answers, in addition to
 	// what reads may spend; 0: none are remembered.
 	RememberBytes int64
+	// RememberStreamBytes is the same for the compressed text of streams; 0:
+	// none is remembered.
+	RememberStreamBytes int64
 	// CheckRemembered compares every remembered answer with a newly computed
 	// one, and fails the request if they differ. It costs more than not
 	// remembering.
@@ -80,6 +83,8 @@ func Defaults() Config {
 		MaxResponseBytes: 64 << 20,
 		MaxDownloadBytes: 256 << 20,
 		RememberBytes:    64 << 20,
+
+		RememberStreamBytes: 128 << 20,
 	}
 }
 
@@ -99,7 +104,7 @@ func (c Config) Validate() error {
 	f.Check(c.CountedRows >= 0, "counted-rows: negative")
 	f.Check(c.MaxResponseBytes > 0, "max response bytes: not positive")
 	f.Check(c.MaxDownloadBytes > 0, "max download bytes: not positive")
-	f.Check(c.RememberBytes >= 0, "remember-bytes: negative")
+	f.Check(c.RememberBytes >= 0 && c.RememberStreamBytes >= 0, "remember-bytes: negative")
 	return f.Err()
 }
 

@@ -23,7 +23,8 @@ import (
 type remembering struct {
 	Store
 	answers *cache.Cache[answerKey, answer]
-	asked   *cache.Cache[answerKey, struct{}] // parts of streams, lately
+	texts   *cache.Cache[answerKey, *segmentText] // of streams
+	asked   *cache.Cache[answerKey, struct{}]     // the same, requested lately
 
 	mu     sync.Mutex
 	flight map[answerKey]*flight // being read
@@ -53,6 +54,7 @@ func newRemembering(s Store, cfg Config) *remembering {
 	return &remembering{
 		Store: s, check: cfg.CheckRemembered, flight: map[answerKey]*flight{},
 		answers: cache.New(cfg.RememberBytes, func(_ answerKey, a answer) int { return len(answerKey{}) + a.bytes }),
+		texts:   cache.New(cfg.RememberStreamBytes, func(_ answerKey, t *segmentText) int { return len(answerKey{}) + t.size() }),
 		asked:   cache.New(askedBytes, func(answerKey, struct{}) int { return len(answerKey{}) }),
 	}
 }

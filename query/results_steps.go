@@ -100,26 +100,21 @@ func (s *Service) stream(ctx context.Context, seen *sight, r ResultsRequest, w R
 	return s.budget(ctx, s.executeStream(ctx, in, segments, w, holds, look, token))
 }
 
-// repeat finds what is remembered of a stream of lines; ErrUnchanged: its
-// client has all of it.
+// repeat finds what is remembered of a stream of lines, and sets its tag.
 func (s *Service) repeat(ctx context.Context, in *read, r ResultsRequest, w ResultsStream, a *Access) (found *segments, err error) {
 	ctx, cancel := context.WithTimeout(ctx, s.cfg.HardBudget)
 	defer cancel()
-	question, ok, err := s.repeatable(ctx, in, r, a)
+	about, ok, err := s.repeatable(ctx, in, r, a)
 	if !ok {
 		return nil, err
 	}
 	if _, table := w.(TableStream); !table {
-		if found, err = s.segmentsOf(ctx, in, question, packingOf(w)); err != nil {
+		if found, err = s.segmentsOf(ctx, in, about, packingOf(w)); err != nil {
 			return nil, err
 		}
 	}
-	if r.Condition != nil {
-		unchanged, err := s.unchanged(ctx, in, found, question, r.Condition)
-		if err == nil && unchanged {
-			err = ErrUnchanged
-		}
-		return found, err
+	if r.Condition != nil && in.query.Window.To.UnixMilli() <= s.over() {
+		r.Condition.Tag = s.tags.make(about.of(in.query.Window), r.Condition.Form, found.newest(in.query.Watermark))
 	}
 	return found, nil
 }

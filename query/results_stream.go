@@ -23,7 +23,8 @@ type ResultsStream interface {
 type DeflatedStream interface {
 	ResultsStream
 	Deflates() bool
-	Deflated(lines Deflated, rows int) error
+	// Deflated receives lines, in order, with so many rows.
+	Deflated(lines []Deflated, rows int) error
 }
 
 // Deflated are lines as whole blocks of DEFLATE (RFC 1951) that end at a byte.
@@ -62,7 +63,8 @@ type streamer struct {
 	batches *batcher
 	made    int // bytes of the last chunk
 
-	recorder *recorder // nil: nothing is to be remembered
+	recorder *recorder  // nil: nothing is to be remembered
+	deflated []Deflated // that are sent together
 }
 
 // A stream passes its lines on in chunks of about this size. The buffer has
@@ -151,17 +153,17 @@ func (c *streamer) send(b *Block, to, rows int) error {
 
 // hand passes the chunk on.
 func (c *streamer) hand(rows int) error {
-	if c.to != nil {
-		if err := c.to.Send(rows); err != nil {
-			return err
-		}
-	} else if err := c.w.Lines(c.buf, rows); err != nil {
-		return err
+	var err error
+	switch {
+	case c.to != nil:
+		err = c.to.Send(rows)
+	case c.recorder != nil && c.recorder.run[0].record:
+		err = c.record(rows)
+	default:
+		err = c.w.Lines(c.buf, rows)
 	}
-	if c.recorder != nil {
-		if err := c.recorder.sent(c.buf, rows); err != nil {
-			return err
-		}
+	if err != nil {
+		return err
 	}
 	c.holds.Sent(int64(c.made))
 	c.stats.streamRows.Add(uint64(rows))

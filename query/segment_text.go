@@ -21,9 +21,8 @@ type segmentText struct {
 
 // packedLines are some whole lines, compressed.
 type packedLines struct {
-	packed     []byte
-	rows, size int
-	crc        uint32 // if deflated
+	Deflated // or by S2, without a CRC
+	rows     int
 }
 
 // packing is how lines are compressed: for clients that take DEFLATE as they
@@ -62,10 +61,10 @@ var deflaters = sync.Pool{New: func() any {
 }}
 
 func (p *packer) pack(lines []byte, rows int) (l packedLines, err error) {
-	l = packedLines{rows: rows, size: len(lines)}
+	l = packedLines{Deflated{Size: len(lines)}, rows}
 	if p.packing == snappy {
-		p.scratch = s2.Encode(p.scratch[:cap(p.scratch)], lines)
-		l.packed = bytes.Clone(p.scratch)
+		p.scratch = s2.EncodeBetter(p.scratch[:cap(p.scratch)], lines)
+		l.Blocks = bytes.Clone(p.scratch)
 		return l, nil
 	}
 	out := bytes.NewBuffer(p.scratch[:0])
@@ -76,34 +75,25 @@ func (p *packer) pack(lines []byte, rows int) (l packedLines, err error) {
 		err = w.Flush()
 	}
 	p.scratch = out.Bytes()
-	l.packed, l.crc = bytes.Clone(p.scratch), crc32.ChecksumIEEE(lines)
+	l.Blocks, l.CRC = bytes.Clone(p.scratch), crc32.ChecksumIEEE(lines)
 	return l, err
 }
 
 // append appends the lines to what has room for them.
 func (l *packedLines) append(to []byte, by packing) ([]byte, error) {
-	into := to[len(to) : len(to)+l.size]
+	into := to[len(to) : len(to)+l.Size]
 	if by == deflated {
-		_, err := io.ReadFull(flate.NewReader(bytes.NewReader(l.packed)), into)
-		return to[:len(to)+l.size], err
+		_, err := io.ReadFull(flate.NewReader(bytes.NewReader(l.Blocks)), into)
+		return to[:len(to)+l.Size], err
 	}
-	_, err := s2.Decode(into, l.packed)
-	return to[:len(to)+l.size], err
+	_, err := s2.Decode(into, l.Blocks)
+	return to[:len(to)+l.Size], err
 }
 
-// text returns the remembered text of a segment.
-func (r *remembering) text(key answerKey) (*segmentText, bool) {
-	a, ok := r.answers.Get(key)
-	if !ok {
-		return nil, false
-	}
-	return a.value.(*segmentText), true
-}
-
-// remember remembers the text of a segment.
-func (r *remembering) remember(key answerKey, t *segmentText) {
+// size is the memory that the text takes.
+func (t *segmentText) size() int {
 	const each = 64 // a slice and its fields
-	r.answers.Put(key, answer{t, t.bytes + each*(len(t.chunks)+1)})
+	return t.bytes + each*(len(t.chunks)+1)
 }
 
 // askedBefore reports whether a segment was requested before, lately, and notes

@@ -20,7 +20,7 @@ const (
 
 	// hourlyWindow is the longest window that is divided into hours only: in a
 	// longer one, whole days are one segment each.
-	hourlyWindow = 72 * time.Hour
+	hourlyWindow = maxGlobalWindow
 	// dividedWindow is the longest window that is divided at all.
 	dividedWindow = 400 * 24 * time.Hour
 	// overAfter is how long after its end a segment is over: before that, so many
@@ -115,7 +115,7 @@ func (s *Service) over() int64 { return s.now().Add(-overAfter).UnixMilli() }
 // remembered; nil: none may be.
 func (s *Service) segmentsOf(ctx context.Context, in *read, of question, by packing) (*segments, error) {
 	q := &in.query
-	if s.cfg.RememberBytes == 0 || q.Window.Length() > dividedWindow {
+	if s.cfg.RememberStreamBytes == 0 || q.Window.Length() > dividedWindow {
 		return nil, nil
 	}
 	over := s.over()
@@ -161,7 +161,7 @@ func (p *segments) find(ctx context.Context) error {
 		if !one.over() {
 			continue
 		}
-		text, ok := p.store.text(one.key)
+		text, ok := p.store.texts.Get(one.key)
 		if !ok || text.at.Compare(mark) > 0 {
 			one.record = p.store.askedBefore(one.key)
 			continue
@@ -185,7 +185,7 @@ func (p *segments) find(ctx context.Context) error {
 	p.join()
 	for i, text := range texts {
 		if p.all[i].held && text.at != mark {
-			p.store.remember(p.all[i].key, &segmentText{text.chunks, text.bytes, text.since, mark})
+			p.store.texts.Put(p.all[i].key, &segmentText{text.chunks, text.bytes, text.since, mark})
 		}
 	}
 	return nil
@@ -206,7 +206,7 @@ func (p *segments) newest(mark Watermark) (newest Watermark) {
 		return mark
 	}
 	for i := range p.all {
-		text, ok := p.store.text(p.all[i].key)
+		text, ok := p.store.texts.Get(p.all[i].key)
 		if !p.all[i].held || !ok {
 			return mark
 		}

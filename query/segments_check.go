@@ -16,7 +16,7 @@ func (p *segments) compare(ctx context.Context, one *segment, text *segmentText)
 	var remembered []byte
 	for _, l := range text.chunks {
 		var err error
-		if remembered, err = l.append(slices.Grow(remembered, l.size), p.packing); err != nil {
+		if remembered, err = l.append(slices.Grow(remembered, l.Size), p.packing); err != nil {
 			return err
 		}
 	}

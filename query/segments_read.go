@@ -37,7 +37,7 @@ func (p *segments) heldText(one *segment) *segmentText {
 	if !one.held {
 		return nil
 	}
-	text, ok := p.store.text(one.key)
+	text, ok := p.store.texts.Get(one.key)
 	if !ok || text.at.Compare(p.in.query.Watermark) > 0 {
 		return nil
 	}
@@ -54,20 +54,20 @@ func (p *segments) replay(ctx context.Context, c *streamer, one *segment, text *
 	room := c.holds.Hold(int64(text.bytes))
 	defer room.Release()
 	for chunks := text.chunks; len(chunks) > 0; {
-		n, rows, err := 1, chunks[0].rows, error(nil)
+		n, rows := groupOf(chunks)
 		if p.packing == snappy {
 			if err := c.node.Work(func() (err error) { n, rows, err = c.unpack(chunks); return err }); err != nil {
 				return err
 			}
 		}
-		err = step(func() error {
+		err := step(func() error {
 			if err := c.start(); err != nil {
 				return err
 			}
 			if p.packing == snappy {
 				return c.hand(rows)
 			}
-			return c.pass(&chunks[0])
+			return c.pass(chunks[:n], rows)
 		})
 		if err != nil {
 			return err
@@ -78,12 +78,21 @@ func (p *segments) replay(ctx context.Context, c *streamer, one *segment, text *
 	return nil
 }
 
+// groupOf returns how many packed lines are sent together, and their rows.
+func groupOf(chunks []packedLines) (n, rows int) {
+	for bytes := 0; n < len(chunks) && (n == 0 || bytes+len(chunks[n].Blocks) <= chunkBytes/2); n++ {
+		bytes += len(chunks[n].Blocks)
+		rows += chunks[n].rows
+	}
+	return n, rows
+}
+
 // unpack builds a chunk of packed lines, and returns how many of these, and of
 // rows, it holds.
 func (c *streamer) unpack(chunks []packedLines) (n, rows int, err error) {
 	c.buf = c.buf[:0]
 	for ; n < len(chunks); n++ {
-		size := chunks[n].size
+		size := chunks[n].Size
 		if n > 0 && len(c.buf)+size > chunkRoom {
 			break
 		}
@@ -100,12 +109,17 @@ func (c *streamer) unpack(chunks []packedLines) (n, rows int, err error) {
 }
 
 // pass passes deflated lines on as they are.
-func (c *streamer) pass(l *packedLines) error {
-	if err := c.w.(DeflatedStream).Deflated(Deflated{l.packed, l.size, l.crc}, l.rows); err != nil {
+func (c *streamer) pass(lines []packedLines, rows int) error {
+	c.deflated, c.made = c.deflated[:0], 0
+	for i := range lines {
+		c.deflated = append(c.deflated, lines[i].Deflated)
+		c.made += lines[i].Size
+	}
+	if err := c.w.(DeflatedStream).Deflated(c.deflated, rows); err != nil {
 		return err
 	}
-	c.holds.Sent(int64(l.size))
-	c.stats.streamRows.Add(uint64(l.rows))
+	c.holds.Sent(int64(c.made))
+	c.stats.streamRows.Add(uint64(rows))
 	return nil
 }
 
@@ -153,23 +167,28 @@ func (p *segment) has(b *Block, k int) bool {
 	return p.from <= ms && ms <= p.to
 }
 
-// sent adds lines that were sent.
-func (r *recorder) sent(lines []byte, rows int) error {
-	if !r.run[0].record {
-		return nil
+// record passes the chunk on, and adds it to the text of its segment. What is
+// deflated for that is what the stream sends.
+func (c *streamer) record(rows int) error {
+	r := c.recorder
+	var packed packedLines
+	if err := c.node.Work(func() (err error) { packed, err = r.packer.pack(c.buf, rows); return err }); err != nil {
+		return err
 	}
-	packed, err := r.packer.pack(lines, rows)
 	r.text.chunks = append(r.text.chunks, packed)
-	if r.text.bytes += len(packed.packed); r.text.bytes > maxSegmentBytes {
+	if r.text.bytes += len(packed.Blocks); r.text.bytes > maxSegmentBytes {
 		r.run[0].record, r.text = false, segmentText{}
 	}
-	return err
+	if r.packer.packing == snappy {
+		return c.w.Lines(c.buf, rows)
+	}
+	return c.w.(DeflatedStream).Deflated([]Deflated{packed.Deflated}, rows)
 }
 
 // next completes the first segment.
 func (r *recorder) next() {
 	if r.run[0].record {
-		r.store.remember(r.run[0].key, &segmentText{r.text.chunks, r.text.bytes, r.at, r.at})
+		r.store.texts.Put(r.run[0].key, &segmentText{r.text.chunks, r.text.bytes, r.at, r.at})
 	}
 	r.run, r.text = r.run[1:], segmentText{}
 }

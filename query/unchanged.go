@@ -8,7 +8,6 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/binary"
-	"errors"
 
 	"preismon/contracts"
 )
@@ -21,13 +20,10 @@ type Condition struct {
 	Any  bool
 	// Form distinguishes the representations of the same rows.
 	Form string
-	// Tag is set before the stream starts, or is unchanged: the tag of the
-	// answer. Empty: it has none, because its time is not over.
+	// Tag is the tag of the answer, set before the stream starts, or once it is
+	// known to be unchanged. Empty: it has none, because its time is not over.
 	Tag string
 }
-
-// ErrUnchanged ends a stream whose rows are those that the client has.
-var ErrUnchanged = errors.New("the client has these rows")
 
 // tagger makes the tags of answers: how far the tables were, so that whether
 // rows have become visible since can be asked, hidden, since it shows how many
@@ -81,34 +77,60 @@ func (t *tagger) open(q question, form, tag string) (at Watermark, ok bool) {
 	return Watermark{binary.BigEndian.Uint32(place), binary.BigEndian.Uint64(place[4:])}, true
 }
 
-// unchanged sets the tag of a stream whose time is over, and reports whether
-// the client has its rows: none has become visible since one of its tags.
-func (s *Service) unchanged(ctx context.Context, in *read, segments *segments, q question, c *Condition) (bool, error) {
-	if in.query.Window.To.UnixMilli() > s.over() {
+// Unchanged reports whether the client has the rows of a stream: none has
+// become visible since one of its tags, which is then the tag of the answer. A
+// stream that would be refused is not unchanged.
+func (s *Service) Unchanged(ctx context.Context, p Principal, r ResultsRequest) (bool, error) {
+	c := r.Condition
+	if len(c.Tags) == 0 && !c.Any {
 		return false, nil
 	}
-	q = q.of(in.query.Window)
-	mark := in.query.Watermark
-	c.Tag = s.tags.make(q, c.Form, segments.newest(mark))
-	if c.Any {
-		return true, nil
+	ctx, cancel := s.within(ctx)
+	defer cancel()
+	plan, err := s.plan(p, r)
+	if err != nil {
+		return false, nil
 	}
+	a, err := s.authorize(ctx, p)
+	if err != nil {
+		return false, err
+	}
+	in, err := s.place(ctx, plan, a.Visibility, a.Watermark, s.store.CountPairs)
+	if err != nil || in.query.Window.To.UnixMilli() > s.over() {
+		return false, nil
+	}
+	about, ok, err := s.repeatable(ctx, in, r, a)
+	if !ok {
+		return false, err
+	}
+	about = about.of(in.query.Window)
 	for _, tag := range c.Tags {
-		at, ok := s.tags.open(q, c.Form, tag)
-		if !ok || at.Compare(mark) > 0 {
-			continue
+		fresh, err := s.upToDate(ctx, in, about, c.Form, tag)
+		if err != nil {
+			return false, err
 		}
-		rows := 0
-		if at != mark {
-			asked := s.lateRows(in, in.query.Window, at, 1)
-			if err := s.store.Feed(ctx, in.vis, &asked, func(b *Block) error { rows += b.Len; return nil }); err != nil {
-				return false, err
-			}
-		}
-		if rows == 0 {
+		if fresh {
 			c.Tag = tag
 			return true, nil
 		}
 	}
-	return false, nil
+	if c.Any {
+		c.Tag = s.tags.make(about, c.Form, in.query.Watermark)
+	}
+	return c.Any, nil
+}
+
+// upToDate reports whether a tag was made of the rows that a read has now.
+func (s *Service) upToDate(ctx context.Context, in *read, about question, form, tag string) (bool, error) {
+	at, ok := s.tags.open(about, form, tag)
+	mark := in.query.Watermark
+	if !ok || at.Compare(mark) > 0 {
+		return false, nil
+	}
+	if at == mark {
+		return true, nil
+	}
+	rows, asked := 0, s.lateRows(in, in.query.Window, at, 1)
+	err := s.store.Feed(ctx, in.vis, &asked, func(b *Block) error { rows += b.Len; return nil })
+	return rows == 0, err
 }

@@ -47,7 +47,7 @@ type Config struct {
 
 // Parts returns the names of the parts of a run, in order.
 func Parts() []string {
-	return []string{"size", "stream", "tables", "page", "beside", "hot", "reads", "mcp", "statistics", "growth", "dashboards", "memory", "publish", "drain", "visible", "tails", "ready"}
+	return []string{"size", "stream", "tables", "page", "beside", "hot", "reads", "mcp", "statistics", "growth", "dashboards", "again", "memory", "publish", "drain", "visible", "tails", "ready"}
 }
 
 // Validate returns every fault of the configuration.
@@ -177,6 +177,7 @@ func (r *run) run(ctx context.Context) (err error) {
 		{"statistics", r.measureStatistics},
 		{"growth", r.measureGrowth},
 		{"dashboards", r.measureDashboards},
+		{"again", r.measureAgain},
 		{"memory", r.measureMemory},
 		{"publish", r.measurePublish},
 		{"drain", r.measureDrain},

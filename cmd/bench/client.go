@@ -48,7 +48,22 @@ func (r *run) get(ctx context.Context, database string, mandate uint64, path str
 
 // getAs is get with an Accept header; empty: the default form.
 func (r *run) getAs(ctx context.Context, database string, mandate uint64, path string, query url.Values, accept string) (*http.Response, error) {
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, r.world.nodes[database].url+path+"?"+query.Encode(), nil)
+	header := http.Header{}
+	if accept != "" {
+		header.Set("Accept", accept)
+	}
+	resp, err := r.send(ctx, database, mandate, path, query, header)
+	if err == nil && resp.StatusCode != http.StatusOK {
+		text, _ := io.ReadAll(io.LimitReader(resp.Body, 2000))
+		_ = resp.Body.Close()
+		return nil, fmt.Errorf("%s: %s: %s", path, resp.Status, bytes.TrimSpace(text))
+	}
+	return resp, err
+}
+
+// send sends a request of an account to a query service.
+func (r *run) send(ctx context.Context, node string, mandate uint64, path string, query url.Values, header http.Header) (*http.Response, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, r.world.nodes[node].url+path+"?"+query.Encode(), nil)
 	if err != nil {
 		return nil, err
 	}
@@ -56,20 +71,9 @@ func (r *run) getAs(ctx context.Context, database string, mandate uint64, path s
 	if err != nil {
 		return nil, err
 	}
+	req.Header = header
 	req.Header.Set("Authorization", "Bearer "+token)
-	if accept != "" {
-		req.Header.Set("Accept", accept)
-	}
-	resp, err := r.world.http.Do(req)
-	if err != nil {
-		return nil, err
-	}
-	if resp.StatusCode != http.StatusOK {
-		text, _ := io.ReadAll(io.LimitReader(resp.Body, 2000))
-		_ = resp.Body.Close()
-		return nil, fmt.Errorf("%s: %s: %s", path, resp.Status, bytes.TrimSpace(text))
-	}
-	return resp, nil
+	return r.world.http.Do(req)
 }
 
 // stream reads one of our streams to its proven end.

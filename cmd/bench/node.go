@@ -29,13 +29,21 @@ type node struct {
 	ended      chan struct{}
 }
 
-// serve starts the query service on a database.
+// serve starts the query service on a database. It remembers no text of
+// streams, which are repeated only to be measured.
 func (w *world) serve(ctx context.Context, database string) error {
-	if w.nodes[database] != nil {
+	return w.serveAs(ctx, database, database, "--remember-streams", "0")
+}
+
+// serveAs starts a query service under a name.
+func (w *world) serveAs(ctx context.Context, name, database string, flags ...string) error {
+	if w.nodes[name] != nil {
 		return nil
 	}
-	cmd := exec.Command(w.cfg.Program, "query", "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0", "--base-url", nodeURL,
-		"--token-key", w.keyFile, "--reads-per-minute", "100000000", "--heavy-at-once", "1000", "--log-format", "json")
+	cmd := exec.Command(w.cfg.Program, append([]string{
+		"query", "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0", "--base-url", nodeURL,
+		"--token-key", w.keyFile, "--reads-per-minute", "100000000", "--heavy-at-once", "1000", "--log-format", "json",
+	}, flags...)...)
 	cmd.Env = append(os.Environ(), "PREISMON_CLICKHOUSE_DSN="+w.dsn(embedded.QueryUser, database), "PREISMON_NATS_URL="+w.natsURL, "PREISMON_CURSOR_KEY="+w.cursors)
 	stderr, err := cmd.StderrPipe()
 	if err != nil {
@@ -71,7 +79,7 @@ func (w *world) serve(ctx context.Context, database string) error {
 		_ = n.stop()
 		return errors.New("the query service did not start in time")
 	}
-	w.nodes[database] = n
+	w.nodes[name] = n
 	for { // until tokens are accepted
 		resp, err := w.http.Get(n.admin + "/readyz")
 		if err == nil {

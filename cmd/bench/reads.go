@@ -253,39 +253,42 @@ func (r *run) measureReads(ctx context.Context) error {
 	return nil
 }
 
+// dashboards runs one read for each of many mandates, all at once, and collects
+// when their first bytes came.
+func (r *run) dashboards(one func(ctx context.Context, mandate uint64) (done, error), firsts *[]float64) func(ctx context.Context) (done, error) {
+	return func(ctx context.Context) (total done, err error) {
+		var mu sync.Mutex
+		var group sync.WaitGroup
+		began := time.Now()
+		for m := range r.size.dashboards {
+			group.Go(func() {
+				d, e := one(ctx, uint64(m+1))
+				mu.Lock()
+				defer mu.Unlock()
+				err = errors.Join(err, e)
+				total.rows += d.rows
+				total.bytes += d.bytes
+				*firsts = append(*firsts, d.first.Seconds())
+			})
+		}
+		group.Wait()
+		total.took = time.Since(began)
+		return total, err
+	}
+}
+
 // measureDashboards streams the last day of many mandates at once.
 func (r *run) measureDashboards(ctx context.Context) error {
 	from := r.data.to.Add(-24 * time.Hour)
 	var waits, theirs, made []float64
-	all := func(one func(ctx context.Context, mandate uint64) (done, error), firsts *[]float64) func(ctx context.Context) (done, error) {
-		return func(ctx context.Context) (total done, err error) {
-			var mu sync.Mutex
-			var group sync.WaitGroup
-			began := time.Now()
-			for m := range r.size.dashboards {
-				group.Go(func() {
-					d, e := one(ctx, uint64(m+1))
-					mu.Lock()
-					defer mu.Unlock()
-					err = errors.Join(err, e)
-					total.rows += d.rows
-					total.bytes += d.bytes
-					*firsts = append(*firsts, d.first.Seconds())
-				})
-			}
-			group.Wait()
-			total.took = time.Since(began)
-			return total, err
-		}
-	}
 	series, err := r.interleave(ctx, 1, min(5, r.size.streamRounds),
-		contestant{"preismon stream", all(func(ctx context.Context, m uint64) (done, error) {
+		contestant{"preismon stream", r.dashboards(func(ctx context.Context, m uint64) (done, error) {
 			return r.stream(ctx, m, window(from, r.data.to, "globalScope", "true", "includeExportFields", "true"))
 		}, &waits)},
-		contestant{"ClickHouse JSONEachRow over HTTP", all(func(ctx context.Context, m uint64) (done, error) {
+		contestant{"ClickHouse JSONEachRow over HTTP", r.dashboards(func(ctx context.Context, m uint64) (done, error) {
 			return r.clickhouse(ctx, r.world.database, selection{mandate: m, from: from, to: r.data.to, export: true, seq: r.data.watermarkSeq}.sql())
 		}, &theirs)},
-		contestant{"ClickHouse JSONEachRow over HTTP, same fields", all(func(ctx context.Context, m uint64) (done, error) {
+		contestant{"ClickHouse JSONEachRow over HTTP, same fields", r.dashboards(func(ctx context.Context, m uint64) (done, error) {
 			return r.clickhouse(ctx, r.world.database, r.sameFields(selection{mandate: m, from: from, to: r.data.to, seq: r.data.watermarkSeq}))
 		}, &made)},
 	)

@@ -41,6 +41,7 @@ type budgetFlags struct {
 	TokenLifetime  time.Duration `help:"Lifetime of REST tokens." default:"4h"`
 	ReadMemory     int64         `help:"MiB that reads under way may hold, together. Default: 256." default:"256" placeholder:"MIB"`
 	Remember       int64         `help:"MiB in which a node remembers answers, beside what reads hold; 0: none. Default: 64." default:"64" placeholder:"MIB"`
+	RememberStream int64         `name:"remember-streams" help:"MiB in which a node remembers the text of streams, compressed, where the time of their rows is over; 0: none. Default: 128." default:"128" placeholder:"MIB"`
 	CheckRemember  bool          `name:"check-remembered" help:"Compare every answer that is remembered with a fresh one, and fail the request where they differ. For tests: it costs more than not to remember."`
 	ReadStatements int           `help:"Statements for observations that run at once; as many for the catalogue beside them." default:"32"`
 	ReadWait       time.Duration `help:"How long a read waits for memory or a statement before it is refused." default:"10s"`
@@ -63,7 +64,7 @@ func (f budgetFlags) query(key contracts.Secret, archives archiveFlags) query.Co
 	cfg := query.Defaults()
 	cfg.MaxDownloadBytes = archives.MaxDownloadBytes
 	cfg.CursorKey, cfg.SoftDeadline, cfg.HardBudget = key, f.SoftDeadline, f.HardBudget
-	cfg.RememberBytes, cfg.CheckRemembered = f.Remember<<20, f.CheckRemember
+	cfg.RememberBytes, cfg.RememberStreamBytes, cfg.CheckRemembered = f.Remember<<20, f.RememberStream<<20, f.CheckRemember
 	cfg.ScanGuardMaxPairs, cfg.ScanGuardMaxHours = f.ScanGuardPairs, f.ScanGuardHours
 	return cfg
 }

@@ -170,6 +170,7 @@ func (m *queryMetrics) observe(a *admin, q queried) {
 	const rows = "Rows of results sent."
 	a.counter("preismon_results_rows_total", rows, func() uint64 { return q.service.Stats().PageRows }, "form", "page")
 	a.counter("preismon_results_rows_total", rows, func() uint64 { return q.service.Stats().StreamRows }, "form", "stream")
+	a.counter("preismon_stream_remembered_rows_total", "Rows of streams that were sent from remembered text.", func() uint64 { return q.service.Stats().Replayed })
 	a.counter("preismon_results_rows_total", rows, func() uint64 { return q.service.Stats().FeedRows }, "form", "changes")
 	a.gauge("preismon_changes_tails", "Open tails: responses that stay open and send rows as they become visible.", func() float64 { return float64(q.service.Stats().Tails) })
 	a.counter("preismon_results_streams_total", "Streams of results that were read to the end.", func() uint64 { return q.service.Stats().Streams })
@@ -191,6 +192,7 @@ func (m *queryMetrics) observe(a *admin, q queried) {
 
 	for name, of := range map[string]func() cache.Stats{
 		"answers":  func() cache.Stats { return q.service.Stats().Remembered },
+		"streams":  func() cache.Stats { return q.service.Stats().RememberedStreams },
 		"accounts": func() cache.Stats { return q.store.Stats().Accounts },
 	} {
 		const lookups = "Lookups in the caches of this node."

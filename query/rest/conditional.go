@@ -5,6 +5,8 @@ import (
 	"regexp"
 	"strings"
 
+	"github.com/gin-gonic/gin"
+
 	"preismon/contracts/openapi"
 	"preismon/query"
 )
@@ -25,6 +27,24 @@ func (s *transfer) conditionOf(r *http.Request) *query.Condition {
 	return c
 }
 
+// unchanged answers a client that has the rows; not done: it does not have
+// them. That is no heavy read: it reads at most whether rows have arrived.
+func (a *api) unchanged(c *gin.Context, p query.Principal, s *transfer, req query.ResultsRequest) (done bool, err error) {
+	if s.condition == nil {
+		return false, nil
+	}
+	if done, err = a.service.Unchanged(c.Request.Context(), p, req); err == nil && done {
+		err = s.good()
+	}
+	if err != nil || !done {
+		return done, err
+	}
+	s.setTag()
+	c.Writer.WriteHeader(http.StatusNotModified)
+	c.Writer.WriteHeaderNow()
+	return true, nil
+}
+
 // setTag sets the tag of the rows, if they have one. It is weak where the same
 // rows may be other bytes another time, because they are compressed, or in
 // batches, as they come.
@@ -37,15 +57,4 @@ func (s *transfer) setTag() {
 		tag = "W/" + tag
 	}
 	s.w.Header().Set("ETag", tag)
-}
-
-// unchanged answers that the client has the rows.
-func (s *transfer) unchanged() error {
-	if err := s.good(); err != nil {
-		return err
-	}
-	s.setTag()
-	s.w.WriteHeader(http.StatusNotModified)
-	s.w.WriteHeaderNow()
-	return nil
 }

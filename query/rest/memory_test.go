@@ -107,12 +107,15 @@ func (m *memory) Edge(context.Context) (query.Edge, error) {
 	return query.Edge{Watermark: query.Watermark{Epoch: 1, Seq: 1<<40 + uint64(len(m.later))}, Generation: m.generation}, nil
 }
 
-// arrive makes rows visible.
-func (m *memory) arrive(n int) {
+// arrive makes rows visible that were captured now.
+func (m *memory) arrive(n int) { m.arriveLate(n, 0) }
+
+// arriveLate makes rows visible that were captured a while ago.
+func (m *memory) arriveLate(n int, ago time.Duration) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for range n {
-		m.later = append(m.later, row{item: 11, site: "shop-one", captured: time.Now(), price: 1_500, seq: 1<<40 + uint64(len(m.later)) + 1})
+		m.later = append(m.later, row{item: 11, site: "shop-one", captured: time.Now().Add(-ago), price: 1_500, seq: 1<<40 + uint64(len(m.later)) + 1})
 	}
 }
 
@@ -131,7 +134,8 @@ func (m *memory) Feed(_ context.Context, _ query.Visibility, q *query.FeedQuery,
 	m.mu.Lock()
 	var found []row
 	for _, r := range m.later {
-		if r.seq > q.After.Seq && r.seq <= q.Rows.Watermark.Seq && len(found) < q.Limit && (q.Rows.Selectors.Site == "" || q.Rows.Selectors.Site == r.site) {
+		if r.seq > q.After.Seq && r.seq <= q.Rows.Watermark.Seq && len(found) < q.Limit && (q.Rows.Selectors.Site == "" || q.Rows.Selectors.Site == r.site) &&
+			!r.captured.Before(q.Rows.Window.From) && (q.Rows.Window.To.IsZero() || !r.captured.After(q.Rows.Window.To)) {
 			found = append(found, r)
 		}
 	}

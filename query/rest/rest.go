@@ -203,7 +203,7 @@ func (a *api) routes() *gin.Engine {
 		get(e, files+downloadPath, a.handle(a.reads(a.heavy(a.download(d)))))
 	}
 	get(e, "/v1/results", a.handle(a.reads(a.heavy(a.results))))
-	e.GET(streamPath, a.handle(a.reads(a.heavy(a.stream))))
+	e.GET(streamPath, a.handle(a.reads(a.stream)))
 	get(e, "/v1/results/capabilities", a.answers(wire.Capabilities))
 	a.extend(e)
 	return e

@@ -64,7 +64,7 @@ func (s *splicer) Flush() error {
 
 // splice adds blocks. What is compressed after them refers to nothing before
 // them.
-func (s *splicer) splice(lines query.Deflated) error {
+func (s *splicer) splice(lines *query.Deflated) error {
 	if err := s.Flush(); err != nil {
 		return err
 	}

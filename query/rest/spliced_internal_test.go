@@ -46,7 +46,7 @@ func TestSplicedIsOneMember(t *testing.T) {
 				if err := ready.Flush(); err != nil {
 					t.Fatal(err)
 				}
-				err = s.splice(query.Deflated{Blocks: blocks.Bytes(), Size: len(text), CRC: crc32.ChecksumIEEE(text)})
+				err = s.splice(&query.Deflated{Blocks: blocks.Bytes(), Size: len(text), CRC: crc32.ChecksumIEEE(text)})
 				want.Write(text)
 			}
 			if err != nil {

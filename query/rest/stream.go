@@ -43,14 +43,16 @@ func (a *api) stream(c *gin.Context, p query.Principal) error {
 		s.condition = s.conditionOf(c.Request)
 		req.Condition = s.condition
 	}
-	err = a.sendStream(c, s, func(to query.ResultsStream) error { return a.service.StreamResults(c.Request.Context(), p, req, to) })
-	if errors.Is(err, query.ErrUnchanged) {
-		return s.unchanged()
+	if done, err := a.unchanged(c, p, s, req); done || err != nil {
+		return err
 	}
-	if err != nil {
-		a.offer(c, p, req, err)
-	}
-	return err
+	return a.heavy(func(c *gin.Context, p query.Principal) error {
+		err := a.sendStream(c, s, func(to query.ResultsStream) error { return a.service.StreamResults(c.Request.Context(), p, req, to) })
+		if err != nil {
+			a.offer(c, p, req, err)
+		}
+		return err
+	})(c, p)
 }
 
 // newTransfer prepares the answer of a stream in the form that is requested.
@@ -242,11 +244,13 @@ func (s *transfer) Lines(lines []byte, rows int) error {
 func (s *transfer) Deflates() bool { return s.coding == "gzip" }
 
 // Deflated sends lines that were compressed before.
-func (s *transfer) Deflated(lines query.Deflated, rows int) error {
+func (s *transfer) Deflated(lines []query.Deflated, rows int) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.err == nil {
-		s.err = s.enc.(*splicer).splice(lines)
+	for i := range lines {
+		if s.err == nil {
+			s.err = s.enc.(*splicer).splice(&lines[i])
+		}
 	}
 	if s.err == nil {
 		s.err = s.push()

@@ -1,7 +1,6 @@
 package store_test
 
 import (
-	"errors"
 	"fmt"
 	"math/rand/v2"
 	"testing"
@@ -26,7 +25,7 @@ func TestRememberedStreamsAreTheRows(t *testing.T) {
 	limits := func(remember int64, check bool) *query.Service {
 		return w.over(w.store, func(c *query.Config) {
 			c.SoftDeadline, c.HardBudget = time.Minute, time.Minute
-			c.RememberBytes, c.CheckRemembered = remember, check
+			c.RememberStreamBytes, c.CheckRemembered = remember, check
 		})
 	}
 	never := limits(0, false)
@@ -73,18 +72,22 @@ func TestRememberedStreamsAreTheRows(t *testing.T) {
 		if before.tag != "" {
 			q.Condition.Tags = []string{"AAAA", before.tag}
 		}
-		err := s.StreamResults(t.Context(), query.Principal{Account: of.account}, q, &got)
+		caller := query.Principal{Account: of.account}
+		same, err := s.Unchanged(t.Context(), caller, q)
 		switch {
-		case errors.Is(err, query.ErrUnchanged):
+		case err != nil:
+			t.Fatal(err)
+		case same:
 			unchanged++
-			if got.starts > 0 || before.text != want || q.Condition.Tag != before.tag {
+			if before.text != want || q.Condition.Tag != before.tag {
 				t.Fatalf("account %d, %+v: not what the client has: %s", of.account, q, gocmp.Diff(before.text, want))
 			}
 			return
-		case err != nil:
-			t.Fatal(err)
 		case before.tag != "" && before.text != want:
 			changed++
+		}
+		if err := s.StreamResults(t.Context(), caller, q, &got); err != nil {
+			t.Fatal(err)
 		}
 		if got := fmt.Sprintf("%s %d\n%s", got.scope, got.rows, got.text.String()); got != want {
 			t.Fatal(gocmp.Diff(want, got))
@@ -164,7 +167,7 @@ func TestRememberedStreamsAreTheRows(t *testing.T) {
 	}
 	for name, s := range nodes {
 		is := s.Stats()
-		t.Logf("%s: %d of %d rows of %d streams were remembered, %d compared, %d evicted", name, is.Replayed, is.StreamRows, is.Streams, is.Checked, is.Remembered.Evictions)
+		t.Logf("%s: %d of %d rows of %d streams were remembered, %d compared, %d evicted", name, is.Replayed, is.StreamRows, is.Streams, is.Checked, is.RememberedStreams.Evictions)
 		rows += int(is.Replayed)
 		if is.Replayed == 0 || is.Replayed*4 < is.StreamRows && name == "remembers" || is.Differences > 0 {
 			t.Errorf("%s: %+v", name, is)

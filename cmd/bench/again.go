@@ -1,0 +1,133 @@
+package bench
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"time"
+)
+
+// remembering is the node that remembers the text of streams.
+const remembering = "remembering"
+
+// measureAgain streams windows that are over to clients that had them before,
+// or that others had: their text is remembered, and their tags save them.
+func (r *run) measureAgain(ctx context.Context) error {
+	const mandate = 1
+	if err := r.world.serveAs(ctx, remembering, r.world.database); err != nil {
+		return err
+	}
+	from, err := r.windowOf(ctx, mandate, r.size.streamRows)
+	if err != nil {
+		return err
+	}
+	s := selection{mandate: mandate, from: from, to: r.data.to, export: true, seq: r.data.watermarkSeq}
+	query := window(from, r.data.to, "globalScope", "true", "includeExportFields", "true")
+	for key, coding := range map[string]string{"sealed_vs_clickhouse_json": "identity", "sealed_gzip_vs_clickhouse_json": "gzip"} {
+		series, err := r.interleave(ctx, 3, r.size.streamRounds,
+			contestant{"preismon stream, remembered, " + coding, func(ctx context.Context) (done, error) {
+				return r.coded(ctx, mandate, query, coding)
+			}},
+			contestant{"ClickHouse JSONEachRow over HTTP", func(ctx context.Context) (done, error) { return r.clickhouse(ctx, r.world.database, s.sql()) }},
+		)
+		if err != nil {
+			return err
+		}
+		r.result.Tables = append(r.result.Tables, Table{
+			Title: "A window that is over, again, " + coding, Series: series,
+			Note: "Text compressed by gzip is sent as it is remembered, and not unpacked by this client; ClickHouse sends its own uncompressed, which is faster.",
+		})
+		r.result.put(key, "a window that is over, again, as "+coding+": speed against ClickHouse's JSONEachRow", "×", faster(series[0], series[1]), 5, false, "")
+	}
+	if err := r.measureUnchanged(ctx, query); err != nil {
+		return err
+	}
+	return r.measureDashboardsAgain(ctx)
+}
+
+// coded streams from the node that remembers, without unpacking.
+func (r *run) coded(ctx context.Context, mandate uint64, query url.Values, coding string) (done, error) {
+	began := time.Now()
+	resp, err := r.send(ctx, remembering, mandate, "/v1/results/stream", query, http.Header{"Accept-Encoding": {coding}})
+	if err != nil {
+		return done{}, err
+	}
+	defer resp.Body.Close() //nolint:errcheck // read to its end
+	d, err := swallow(resp.Body, began)
+	if err != nil {
+		return done{}, err
+	}
+	if resp.Trailer.Get("X-Results-Complete") != "true" {
+		return done{}, fmt.Errorf("%s: a stream without its end", resp.Status)
+	}
+	_, err = fmt.Sscan(resp.Trailer.Get("X-Results-Returned"), &d.rows)
+	return d, err
+}
+
+// measureUnchanged measures answers that save the rows.
+func (r *run) measureUnchanged(ctx context.Context, query url.Values) error {
+	ask := func(ctx context.Context, header http.Header) (*http.Response, error) {
+		resp, err := r.send(ctx, remembering, 1, "/v1/results/stream", query, header)
+		if err != nil {
+			return nil, err
+		}
+		defer resp.Body.Close() //nolint:errcheck // read to its end
+		_, err = io.Copy(io.Discard, resp.Body)
+		return resp, err
+	}
+	first, err := ask(ctx, http.Header{})
+	if err != nil {
+		return err
+	}
+	tag := first.Header.Get("ETag")
+	worst := spread{}
+	t := Table{Title: "A window that is over, unchanged", Note: "Rows are answers with status 304, of /healthz with 200."}
+	for _, connections := range hotConnections {
+		series, err := r.interleave(ctx, 1, r.size.hotRounds,
+			contestant{fmt.Sprintf("If-None-Match, %d at once", connections), r.atOnce(connections, func(ctx context.Context, _ int) error {
+				resp, err := ask(ctx, http.Header{"If-None-Match": {tag}})
+				if err == nil && resp.StatusCode != http.StatusNotModified {
+					err = errors.New(resp.Status)
+				}
+				return err
+			})},
+			contestant{fmt.Sprintf("/healthz, %d at once", connections), r.atOnce(connections, func(ctx context.Context, _ int) error { return r.health(ctx) })},
+		)
+		if err != nil {
+			return err
+		}
+		t.Series = append(t.Series, series...)
+		if ratio := faster(series[0], series[1]); worst.value == 0 || ratio.value < worst.value {
+			worst = ratio
+		}
+	}
+	r.result.Tables = append(r.result.Tables, t)
+	r.result.put("unchanged_vs_healthz", "a window that is over, unchanged (304): answers a second against /healthz, the least of 1, 8 and 64 clients", "×", worst, 0.2, false, "")
+	return nil
+}
+
+// measureDashboardsAgain is measureDashboards for text that is remembered.
+func (r *run) measureDashboardsAgain(ctx context.Context) error {
+	from := r.data.to.Add(-24 * time.Hour)
+	var waits, theirs []float64
+	rounds := min(5, r.size.streamRounds)
+	measured := func(waits []float64) []float64 { return waits[len(waits)-rounds*r.size.dashboards:] } // not those that warmed up
+	series, err := r.interleave(ctx, 3, rounds,
+		contestant{"preismon stream, remembered", r.dashboards(func(ctx context.Context, m uint64) (done, error) {
+			return r.coded(ctx, m, window(from, r.data.to, "globalScope", "true", "includeExportFields", "true"), "identity")
+		}, &waits)},
+		contestant{"ClickHouse JSONEachRow over HTTP", r.dashboards(func(ctx context.Context, m uint64) (done, error) {
+			return r.clickhouse(ctx, r.world.database, selection{mandate: m, from: from, to: r.data.to, export: true, seq: r.data.watermarkSeq}.sql())
+		}, &theirs)},
+	)
+	if err != nil {
+		return err
+	}
+	r.result.Tables = append(r.result.Tables, Table{Title: fmt.Sprintf("%d dashboards streaming the same 24 h again, at once", r.size.dashboards), Series: series})
+	r.result.put("dashboards_again_vs_clickhouse_json", "64 streams at once of what was streamed before: speed against ClickHouse's JSONEachRow", "×", faster(series[0], series[1]), 1.5, false, "")
+	r.result.put("dashboards_again_first_byte_vs_clickhouse", "the same, p99 of the first byte against ClickHouse's", "×", exactly(quantile(measured(waits), 0.99)/quantile(measured(theirs), 0.99)), 0.333, true, "")
+	return nil
+}
