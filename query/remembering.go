@@ -24,7 +24,7 @@ type remembering struct {
 	Store
 	answers *cache.Cache[answerKey, answer]
 	texts   *cache.Cache[answerKey, *segmentText] // of streams
-	asked   *cache.Cache[answerKey, struct{}]     // the same, requested lately
+	asked   *cache.Cache[answerKey, uint32]       // how often the same was requested, lately, and not found
 
 	mu     sync.Mutex
 	flight map[answerKey]*flight // being read
@@ -55,7 +55,7 @@ func newRemembering(s Store, cfg Config) *remembering {
 		Store: s, check: cfg.CheckRemembered, flight: map[answerKey]*flight{},
 		answers: cache.New(cfg.RememberBytes, func(_ answerKey, a answer) int { return len(answerKey{}) + a.bytes }),
 		texts:   cache.New(cfg.RememberStreamBytes, func(_ answerKey, t *segmentText) int { return len(answerKey{}) + t.size() }),
-		asked:   cache.New(askedBytes, func(answerKey, struct{}) int { return len(answerKey{}) }),
+		asked:   cache.New(askedBytes, func(answerKey, uint32) int { return len(answerKey{}) }),
 	}
 }
 

@@ -96,12 +96,12 @@ func (t *segmentText) size() int {
 	return t.bytes + each*(len(t.chunks)+1)
 }
 
-// askedBefore reports whether a segment was requested before, lately, and notes
-// that it is requested now: what is read once is not worth its room.
-func (r *remembering) askedBefore(key answerKey) bool {
-	_, before := r.asked.Get(key)
-	if !before {
-		r.asked.Put(key, struct{}{})
-	}
-	return before
+// worthwhile notes that the text of a segment is requested, and reports whether
+// it should be remembered: not what is requested once, and ever more rarely what
+// found no room each time.
+func (r *remembering) worthwhile(key answerKey) bool {
+	before, _ := r.asked.Get(key)
+	now := before + 1
+	r.asked.Put(key, now)
+	return before > 0 && now&before == 0 // 2, 4, 8 and so on
 }

@@ -163,7 +163,7 @@ func (p *segments) find(ctx context.Context) error {
 		}
 		text, ok := p.store.texts.Get(one.key)
 		if !ok || text.at.Compare(mark) > 0 {
-			one.record = p.store.askedBefore(one.key)
+			one.record = p.store.worthwhile(one.key)
 			continue
 		}
 		one.held, texts[i] = true, text
