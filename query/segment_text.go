@@ -16,7 +16,7 @@ type segmentText struct {
 	chunks []packedLines
 	bytes  int       // packed
 	since  Watermark // at which it was made
-	at     Watermark // up to which it is known to be complete
+	at     Watermark // up to which no row has become visible since
 }
 
 // packedLines are some whole lines, compressed.

@@ -162,7 +162,7 @@ func (p *segments) find(ctx context.Context) error {
 			continue
 		}
 		text, ok := p.store.texts.Get(one.key)
-		if !ok || text.at.Compare(mark) > 0 {
+		if !ok || text.since.Compare(mark) > 0 {
 			one.record = p.store.worthwhile(one.key)
 			continue
 		}
@@ -184,7 +184,7 @@ func (p *segments) find(ctx context.Context) error {
 	}
 	p.join()
 	for i, text := range texts {
-		if p.all[i].held && text.at != mark {
+		if p.all[i].held && text.at.Compare(mark) < 0 {
 			p.store.texts.Put(p.all[i].key, &segmentText{text.chunks, text.bytes, text.since, mark})
 		}
 	}
@@ -206,8 +206,8 @@ func (p *segments) newest(mark Watermark) (newest Watermark) {
 		return mark
 	}
 	for i := range p.all {
-		text, ok := p.store.texts.Get(p.all[i].key)
-		if !p.all[i].held || !ok {
+		text := p.heldText(&p.all[i])
+		if text == nil {
 			return mark
 		}
 		if text.since.Compare(newest) > 0 {
@@ -232,7 +232,7 @@ func (p *segments) drop(ctx context.Context, window contracts.Window, since Wate
 	})
 	if err == nil && rows >= maxLate { // there may be more
 		for i, text := range texts {
-			if text != nil && text.at != p.in.query.Watermark {
+			if text != nil && text.at.Compare(p.in.query.Watermark) < 0 {
 				p.all[i].held, p.all[i].record = false, true
 			}
 		}

@@ -32,13 +32,14 @@ func (p *segments) read(ctx context.Context, c *streamer, step func(func() error
 }
 
 // heldText returns the text of a segment that is held; nil: it is not, or was
-// evicted meanwhile.
+// evicted meanwhile, or replaced by that of a stream which began before a row
+// became visible, or after.
 func (p *segments) heldText(one *segment) *segmentText {
 	if !one.held {
 		return nil
 	}
 	text, ok := p.store.texts.Get(one.key)
-	if !ok || text.at.Compare(p.in.query.Watermark) > 0 {
+	if mark := p.in.query.Watermark; !ok || text.since.Compare(mark) > 0 || text.at.Compare(mark) < 0 {
 		return nil
 	}
 	return text
