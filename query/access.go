@@ -45,6 +45,9 @@ type Visibility struct {
 	Floor int64 `json:",omitempty"`
 	// Snapshot identifies the state that this was read at; see Snapshot.
 	Snapshot Snapshot
+	// Catalogue is set for a stream whose text may be remembered: what its rows
+	// show of the catalogue was read after these versions of it.
+	Catalogue []uint64 `json:",omitempty"`
 }
 
 // Snapshot identifies how far the catalogue is applied and what is in force.

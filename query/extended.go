@@ -35,9 +35,9 @@ type ExtStore interface {
 	// second and never too early; places from before these times were kept are
 	// absent.
 	VisibleTimes(ctx context.Context, places []Watermark) (map[Watermark]time.Time, error)
-	// CatalogueVersions returns versions of which at least one changes before
-	// rows show anything else of sites, reference prices and customer data, as
-	// far as they are included.
+	// CatalogueVersions returns the versions of sites, reference prices and
+	// customer data, as far as they are included: what is read of them later is
+	// of these versions or newer.
 	CatalogueVersions(ctx context.Context, v Visibility, include Include) ([]uint64, error)
 	// Edge returns how far the tables are, as of a moment after the call began.
 	Edge(ctx context.Context) (Edge, error)

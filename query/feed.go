@@ -309,7 +309,7 @@ func (s *Service) feedScope(ctx context.Context, v Visibility, sel Selectors) (s
 			return "", err
 		}
 	}
-	v.Applied, v.Snapshot = false, 0
+	v.Applied, v.Snapshot, v.Catalogue = false, 0, nil
 	raw, err := json.Marshal([]any{v, items})
 	return fingerprint(raw), err
 }

@@ -29,6 +29,8 @@ type remembering struct {
 	mu     sync.Mutex
 	flight map[answerKey]*flight // being read
 
+	recorders chan struct{} // one for each segment that is being recorded
+
 	check                bool // compare each answer that is found with a newly read one
 	checked, differences atomic.Uint64
 }
@@ -52,9 +54,9 @@ type flight struct {
 
 func newRemembering(s Store, cfg Config) *remembering {
 	return &remembering{
-		Store: s, check: cfg.CheckRemembered, flight: map[answerKey]*flight{},
+		Store: s, check: cfg.CheckRemembered, flight: map[answerKey]*flight{}, recorders: make(chan struct{}, maxRecorders),
 		answers: cache.New(cfg.RememberBytes, func(_ answerKey, a answer) int { return len(answerKey{}) + a.bytes }),
-		texts:   cache.New(cfg.RememberStreamBytes, func(_ answerKey, t *segmentText) int { return len(answerKey{}) + t.size() }),
+		texts:   cache.New(cfg.RememberStreamBytes-maxRecorders*segmentBytes(cfg.RememberStreamBytes), func(_ answerKey, t *segmentText) int { return len(answerKey{}) + t.size() }),
 		asked:   cache.New(askedBytes, func(answerKey, uint32) int { return len(answerKey{}) }),
 	}
 }
@@ -300,6 +302,6 @@ func (r *remembering) itemsOf(ctx context.Context, v Visibility, items []contrac
 }
 
 func (r *remembering) sites(ctx context.Context, v Visibility) ([]contracts.Site, error) {
-	all := Visibility{Snapshot: v.Snapshot}
+	all := Visibility{Snapshot: v.Snapshot, Catalogue: v.Catalogue}
 	return recall(ctx, r, "site records", all, nil, func(ctx context.Context) ([]contracts.Site, error) { return r.Store.SiteRecords(ctx) })
 }

@@ -92,7 +92,7 @@ func (s *Service) stream(ctx context.Context, seen *sight, r ResultsRequest, w R
 		}
 		return w.Start(in.echo.Scope)
 	}
-	segments, err := s.repeat(ctx, in, r, w, seen.access)
+	segments, err := s.repeat(ctx, in, r, w, seen.access.Generation)
 	if err != nil {
 		return s.budget(ctx, err)
 	}
@@ -101,11 +101,14 @@ func (s *Service) stream(ctx context.Context, seen *sight, r ResultsRequest, w R
 }
 
 // repeat finds what is remembered of a stream of lines, and sets its tag.
-func (s *Service) repeat(ctx context.Context, in *read, r ResultsRequest, w ResultsStream, a *Access) (found *segments, err error) {
+func (s *Service) repeat(ctx context.Context, in *read, r ResultsRequest, w ResultsStream, generation uint64) (found *segments, err error) {
+	if !s.repeats(ctx, in.resultsPlan, in.vis, r) {
+		return nil, nil
+	}
 	ctx, cancel := context.WithTimeout(ctx, s.cfg.HardBudget)
 	defer cancel()
-	about, ok, err := s.repeatable(ctx, in, r, a)
-	if !ok {
+	about, err := s.questionOf(ctx, in, generation)
+	if err != nil {
 		return nil, err
 	}
 	if _, table := w.(TableStream); !table {
@@ -138,7 +141,13 @@ func (s *Service) acceptStream(ctx context.Context, seen *sight, r ResultsReques
 			return nil, nil, err
 		}
 	}
-	in, err = s.admit(ctx, plan, a.Visibility, a.Watermark)
+	v := a.Visibility
+	if s.repeats(ctx, plan, v, r) {
+		if err := s.catalogued(ctx, &v, plan.include); err != nil {
+			return nil, nil, err
+		}
+	}
+	in, err = s.admit(ctx, plan, v, a.Watermark)
 	return in, token, err
 }
 

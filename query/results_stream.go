@@ -157,7 +157,7 @@ func (c *streamer) hand(rows int) error {
 	switch {
 	case c.to != nil:
 		err = c.to.Send(rows)
-	case c.recorder != nil && c.recorder.run[0].record:
+	case c.recorder != nil && c.recorder.records():
 		err = c.record(rows)
 	default:
 		err = c.w.Lines(c.buf, rows)

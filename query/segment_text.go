@@ -5,6 +5,7 @@ import (
 	"hash/crc32"
 	"io"
 	"sync"
+	"time"
 
 	"github.com/klauspost/compress/flate"
 	"github.com/klauspost/compress/s2"
@@ -42,9 +43,22 @@ func packingOf(w ResultsStream) packing {
 	return snappy
 }
 
-// maxSegmentBytes is how large a text may be, compressed: no stream holds more
-// of one that was evicted while it was being sent.
-const maxSegmentBytes = 4 << 20
+// The memory for the text of streams is shared by what is remembered and by what
+// is being recorded: at most maxRecorders segments at the same time, none of
+// which has more than its part.
+const (
+	maxRecorders    = 8
+	maxSegmentBytes = 4 << 20
+	recordersShare  = 4 // they have a quarter
+	// recordingTime is how long a segment may be recorded: others wait meanwhile
+	// while its client is slow.
+	recordingTime = 10 * time.Second
+)
+
+// segmentBytes is how large the text of a segment may be, compressed.
+func segmentBytes(memory int64) int64 {
+	return min(maxSegmentBytes, memory/recordersShare/maxRecorders)
+}
 
 // packer compresses lines.
 type packer struct {

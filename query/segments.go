@@ -71,18 +71,35 @@ func (q question) of(w contracts.Window) question {
 // packed is the key of the text that answers the question.
 func (q question) packed(by packing) answerKey { return sha256.Sum256(append(q[:], byte(by))) }
 
-// repeatable returns the question of a stream; not ok: its text may not be sent
-// again. It may be if a feed can follow it: its rows change only by those that
-// arrive, by the scope, or by a rebuild.
-func (s *Service) repeatable(ctx context.Context, in *read, r ResultsRequest, a *Access) (_ question, ok bool, err error) {
-	q, v := in.query, in.vis
-	if in.empty || q.After != nil || v.Snapshot == 0 || !v.Applied || in.include.Coverage || q.Latest != AllRows || feedable(r) != nil ||
-		q.Window.From.Before(time.UnixMilli(0)) || q.Window.To.IsZero() {
-		return question{}, false, nil
+// repeats reports whether the text of a stream may be sent again. It may be if a
+// feed can follow it: its rows change only by those that arrive, by the scope,
+// or by a rebuild.
+func (s *Service) repeats(ctx context.Context, plan *resultsPlan, v Visibility, r ResultsRequest) bool {
+	q := &plan.query
+	return explaining(ctx) == nil && plan.cursor == "" && v.Snapshot != 0 && v.Applied && !plan.include.Coverage && q.Latest == AllRows &&
+		feedable(r) == nil && !q.Window.From.Before(time.UnixMilli(0)) && !q.Window.To.IsZero()
+}
+
+// catalogued notes the versions of what rows will show of the catalogue, before
+// anything of that is read: text is never older than the versions it is
+// remembered under. Items are too many to know their newest version; what shows
+// them is remembered under the snapshot.
+func (s *Service) catalogued(ctx context.Context, v *Visibility, shown Include) (err error) {
+	if shown.Identity || !shown.ExportFields && !shown.CustomerData {
+		return nil
 	}
+	v.Catalogue, err = recall(ctx, s.store, "catalogue versions", *v, shown, func(ctx context.Context) ([]uint64, error) {
+		return s.store.CatalogueVersions(ctx, *v, shown)
+	})
+	return err
+}
+
+// questionOf returns the question of a stream that repeats.
+func (s *Service) questionOf(ctx context.Context, in *read, generation uint64) (question, error) {
+	q, v := in.query, in.vis
 	scope, err := s.feedScope(ctx, v, q.Selectors)
 	if err != nil {
-		return question{}, false, err
+		return question{}, err
 	}
 	q.Window, q.FromNow, q.ToNow, q.Watermark = contracts.Window{}, false, false, Watermark{}
 	of := struct {
@@ -91,21 +108,14 @@ func (s *Service) repeatable(ctx context.Context, in *read, r ResultsRequest, a 
 		Zone       string
 		Scope      string
 		Generation uint64
-		Catalogue  any // what rows show of it
-	}{Query: q, Include: in.include, Zone: in.echo.Timezone, Scope: scope, Generation: a.Generation}
-	switch shown := in.include; {
-	case shown.Identity: // there are too many items to know their newest version
-		of.Catalogue = v.Snapshot
-	case shown.ExportFields || shown.CustomerData:
-		of.Catalogue, err = recall(ctx, s.store, "catalogue versions", v, shown, func(ctx context.Context) ([]uint64, error) {
-			return s.store.CatalogueVersions(ctx, v, shown)
-		})
-		if err != nil {
-			return question{}, false, err
-		}
+		Catalogue  []uint64
+		Snapshot   Snapshot // with identity only
+	}{Query: q, Include: in.include, Zone: in.echo.Timezone, Scope: scope, Generation: generation, Catalogue: v.Catalogue}
+	if in.include.Identity {
+		of.Snapshot = v.Snapshot
 	}
 	text, err := json.Marshal(of)
-	return sha256.Sum256(append([]byte("rows\x00"), text...)), err == nil, err
+	return sha256.Sum256(append([]byte("rows\x00"), text...)), err
 }
 
 // over is the time before which everything is over.

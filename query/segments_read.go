@@ -4,8 +4,10 @@ import (
 	"context"
 	"slices"
 	"sort"
+	"time"
 
 	"preismon/contracts"
+	"preismon/query/admission"
 )
 
 // read sends the segments in order: those that are held as they are remembered,
@@ -52,9 +54,16 @@ func (p *segments) replay(ctx context.Context, c *streamer, one *segment, text *
 			return err
 		}
 	}
-	room := c.holds.Hold(int64(text.bytes))
-	defer room.Release()
+	var room *admission.Room // of text that was evicted: what is remembered has memory of its own
+	defer func() {
+		if room != nil {
+			room.Release()
+		}
+	}()
 	for chunks := text.chunks; len(chunks) > 0; {
+		if room == nil && p.heldText(one) != text {
+			room = c.holds.Hold(int64(text.bytes))
+		}
 		n, rows := groupOf(chunks)
 		if p.packing == snappy {
 			if err := c.node.Work(func() (err error) { n, rows, err = c.unpack(chunks); return err }); err != nil {
@@ -133,8 +142,13 @@ func (p *segments) readRun(ctx context.Context, c *streamer, run []segment, step
 		q.FromNow, q.ToNow = false, false
 	}
 	if slices.ContainsFunc(run, func(one segment) bool { return one.record }) {
-		c.recorder = &recorder{store: p.store, at: q.Watermark, run: run, packer: packer{packing: p.packing}}
-		defer func() { c.recorder = nil }()
+		c.recorder = &recorder{
+			store: p.store, at: q.Watermark, run: run, packer: packer{packing: p.packing}, most: int(segmentBytes(p.service.cfg.RememberStreamBytes)),
+		}
+		defer func() {
+			c.recorder.stop()
+			c.recorder = nil
+		}()
 	}
 	err := p.store.Results(ctx, p.in.vis, &q, func(b *Block) error {
 		return step(func() error { return c.take(ctx, b) })
@@ -152,6 +166,8 @@ type recorder struct {
 	run    []segment // those whose end has not been reached, in order
 	text   segmentText
 	packer packer
+	most   int       // bytes of a segment
+	began  time.Time // when the first segment did; zero: it has no rows yet
 }
 
 // reach returns the end of the rows of a block, from one on, that are in the
@@ -168,6 +184,35 @@ func (p *segment) has(b *Block, k int) bool {
 	return p.from <= ms && ms <= p.to
 }
 
+// records reports whether the chunk that is next belongs to a segment that is
+// recorded. The first chunk of one takes a place among those being recorded; if
+// none is free, its text is not remembered this time.
+func (r *recorder) records() bool {
+	one := &r.run[0]
+	switch {
+	case !one.record:
+	case r.began.IsZero():
+		select {
+		case r.store.recorders <- struct{}{}:
+			r.began = time.Now()
+		default:
+			one.record = false
+		}
+	case r.text.bytes > r.most || time.Since(r.began) > recordingTime:
+		one.record = false
+		r.stop()
+	}
+	return one.record
+}
+
+// stop forgets what was recorded of a segment, and gives its place back.
+func (r *recorder) stop() {
+	if !r.began.IsZero() {
+		<-r.store.recorders
+	}
+	r.text, r.began = segmentText{}, time.Time{}
+}
+
 // record passes the chunk on, and adds it to the text of its segment. What is
 // deflated for that is what the stream sends.
 func (c *streamer) record(rows int) error {
@@ -177,9 +222,7 @@ func (c *streamer) record(rows int) error {
 		return err
 	}
 	r.text.chunks = append(r.text.chunks, packed)
-	if r.text.bytes += len(packed.Blocks); r.text.bytes > maxSegmentBytes {
-		r.run[0].record, r.text = false, segmentText{}
-	}
+	r.text.bytes += len(packed.Blocks)
 	if r.packer.packing == snappy {
 		return c.w.Lines(c.buf, rows)
 	}
@@ -188,10 +231,15 @@ func (c *streamer) record(rows int) error {
 
 // next completes the first segment.
 func (r *recorder) next() {
-	if r.run[0].record {
-		r.store.texts.Put(r.run[0].key, &segmentText{r.text.chunks, r.text.bytes, r.at, r.at})
+	one := &r.run[0]
+	if one.record && r.text.bytes <= r.most {
+		newer, ok := r.store.texts.Get(one.key)
+		if !ok || newer.at.Compare(r.at) < 0 {
+			r.store.texts.Put(one.key, &segmentText{r.text.chunks, r.text.bytes, r.at, r.at})
+		}
 	}
-	r.run, r.text = r.run[1:], segmentText{}
+	r.stop()
+	r.run = r.run[1:]
 }
 
 // finish completes all segments.

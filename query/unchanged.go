@@ -28,7 +28,8 @@ type Condition struct {
 // tagger makes the tags of answers: how far the tables were, so that whether
 // rows have become visible since can be asked, hidden, since it shows how many
 // others there are, and bound to the question. All nodes that share a key of
-// cursors make and understand the same.
+// cursors understand the same, unless rows show identity: its state is known by
+// a number of the node.
 type tagger struct {
 	place cipher.Block
 	key   []byte
@@ -78,8 +79,8 @@ func (t *tagger) open(q question, form, tag string) (at Watermark, ok bool) {
 }
 
 // Unchanged reports whether the client has the rows of a stream: none has
-// become visible since one of its tags, which is then the tag of the answer. A
-// stream that would be refused is not unchanged.
+// become visible since the newest of its tags, which is then the tag of the
+// answer. A stream that would be refused is not unchanged.
 func (s *Service) Unchanged(ctx context.Context, p Principal, r ResultsRequest) (bool, error) {
 	c := r.Condition
 	if len(c.Tags) == 0 && !c.Any {
@@ -95,42 +96,57 @@ func (s *Service) Unchanged(ctx context.Context, p Principal, r ResultsRequest) 
 	if err != nil {
 		return false, err
 	}
-	in, err := s.place(ctx, plan, a.Visibility, a.Watermark, s.store.CountPairs)
-	if err != nil || in.query.Window.To.UnixMilli() > s.over() {
+	v := a.Visibility
+	if !s.repeats(ctx, plan, v, r) || plan.query.Window.To.UnixMilli() > s.over() {
 		return false, nil
 	}
-	about, ok, err := s.repeatable(ctx, in, r, a)
-	if !ok {
+	if err := s.catalogued(ctx, &v, plan.include); err != nil {
+		return false, err
+	}
+	in, err := s.place(ctx, plan, v, a.Watermark, s.store.CountPairs)
+	if err != nil || in.empty {
+		return false, nil
+	}
+	about, err := s.questionOf(ctx, in, a.Generation)
+	if err != nil {
 		return false, err
 	}
 	about = about.of(in.query.Window)
-	for _, tag := range c.Tags {
-		fresh, err := s.upToDate(ctx, in, about, c.Form, tag)
-		if err != nil {
-			return false, err
-		}
-		if fresh {
+	tag, at := s.newestTag(about, c, in.query.Watermark)
+	switch {
+	case tag != "":
+		var late bool
+		if late, err = s.lateSince(ctx, in, at); err == nil && !late {
 			c.Tag = tag
 			return true, nil
 		}
-	}
-	if c.Any {
+	case c.Any:
 		c.Tag = s.tags.make(about, c.Form, in.query.Watermark)
+		return true, nil
 	}
-	return c.Any, nil
+	return false, err
 }
 
-// upToDate reports whether a tag was made of the rows that a read has now.
-func (s *Service) upToDate(ctx context.Context, in *read, about question, form, tag string) (bool, error) {
-	at, ok := s.tags.open(about, form, tag)
-	mark := in.query.Watermark
-	if !ok || at.Compare(mark) > 0 {
-		return false, nil
+// newestTag returns the tag of a client that was made last, up to a watermark,
+// and when; empty: none is of the question. If a row has come since, one has
+// come since each of the others, too.
+func (s *Service) newestTag(about question, c *Condition, mark Watermark) (newest string, last Watermark) {
+	for _, tag := range c.Tags {
+		at, ok := s.tags.open(about, c.Form, tag)
+		if ok && at.Compare(mark) <= 0 && (newest == "" || at.Compare(last) > 0) {
+			newest, last = tag, at
+		}
 	}
-	if at == mark {
-		return true, nil
+	return newest, last
+}
+
+// lateSince reports whether a row of a read has become visible since a
+// watermark.
+func (s *Service) lateSince(ctx context.Context, in *read, at Watermark) (bool, error) {
+	if at == in.query.Watermark {
+		return false, nil
 	}
 	rows, asked := 0, s.lateRows(in, in.query.Window, at, 1)
 	err := s.store.Feed(ctx, in.vis, &asked, func(b *Block) error { rows += b.Len; return nil })
-	return rows == 0, err
+	return rows > 0, err
 }

@@ -1,6 +1,6 @@
 // Package cache holds what a node remembers, bounded in bytes. It has no clock:
-// a key names the version of what it stands for, so that a value stays right
-// for its key forever, and entries that are no longer requested make room for
+// a key names the version of what it stands for, or the value says which
+// versions it is right for, so that no value is ever wrong, and entries that are no longer requested make room for
 // the rest. A miss is always allowed.
 package cache
 

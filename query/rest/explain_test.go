@@ -1,9 +1,13 @@
 package rest_test
 
 import (
+	"net/http"
 	"net/url"
 	"strings"
 	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 type explained struct {
@@ -132,5 +136,31 @@ func TestExplainedOnce(t *testing.T) {
 	}
 	if n := s.service.Stats(); n.Tails != 0 || n.FeedRows != 0 || n.PageRows != 0 {
 		t.Errorf("%+v", n)
+	}
+}
+
+// TestExplainedRemembered: a stream is explained as before once its text is
+// remembered, and whether or not the client has it.
+func TestExplainedRememberedStream(t *testing.T) {
+	s := serve(t, func(set *settings) { set.throttle.Reads.Requests = 1_000 })
+	s.store.accounts[reader].Visibility.Snapshot = 1
+	day := func(back int) string { return time.Now().UTC().AddDate(0, 0, -back).Format(time.DateOnly) }
+	const path = "/v1/results/stream"
+	window := "globalScope=true&capturedFrom=" + day(3) + "&capturedTo=" + day(1)
+	before := s.explain(path, window)
+	var tag string
+	for range 3 {
+		tag = s.get(path+"?"+window, s.token(reader)).Header.Get("ETag")
+	}
+	if s.service.Stats().Replayed == 0 || tag == "" {
+		t.Fatal("nothing is remembered")
+	}
+	if diff := cmp.Diff(before, s.explain(path, window)); diff != "" {
+		t.Errorf("after it was remembered: %s", diff)
+	}
+	r := s.request("GET", "/ext/v1/explain?path="+path+"&"+window, s.token(reader), nil)
+	r.Header.Set("If-None-Match", tag)
+	if a := s.do(r); a.StatusCode != http.StatusOK {
+		t.Errorf("with the tag of its answer: %d", a.StatusCode)
 	}
 }

@@ -3,10 +3,14 @@ package store_test
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"preismon/contracts"
+	"preismon/contracts/event"
 	"preismon/deploy/testserver"
 	"preismon/query"
 
@@ -181,4 +185,152 @@ func TestRememberedStreamsAreTheRows(t *testing.T) {
 	}
 	t.Logf("%d unchanged, %d changed", unchanged, changed)
 	t.Logf("%d streams compared, %d rows of them remembered", compared, rows)
+}
+
+// slowly are lines that are received with pauses.
+type slowly struct{ lines }
+
+func (l *slowly) Lines(ndjson []byte, rows int) error {
+	time.Sleep(5 * time.Millisecond)
+	return l.lines.Lines(ndjson, rows)
+}
+
+// TestRememberedStreamsSideBySide: streams that began at different moments, some
+// of them slow, each get the rows of one moment, although they remember and
+// replace each other's text.
+func TestRememberedStreamsSideBySide(t *testing.T) {
+	w := newWorld(t, 662, 300)
+	w.listen()
+	w.tells()
+	service := func(remember int64) *query.Service {
+		return w.over(w.store, func(c *query.Config) { c.RememberStreamBytes = remember })
+	}
+	never, node := service(0), service(64<<20)
+	q := query.ResultsRequest{GlobalScope: true, CapturedFrom: w.now.Add(-24 * time.Hour).Format(time.RFC3339), CapturedTo: w.now.Add(-time.Hour).Format(time.RFC3339)}
+	caller := query.Principal{Account: accountWhole}
+	var mu sync.Mutex
+	var moments []string   // text at each
+	var begun atomic.Int64 // moments, noted or about to be
+	note := func() {
+		t.Helper()
+		var now lines
+		must(t, never.StreamResults(t.Context(), caller, q, &now))
+		mu.Lock()
+		defer mu.Unlock()
+		moments = append(moments, now.text.String())
+	}
+	begun.Add(1)
+	note()
+	done := make(chan struct{})
+	var readers sync.WaitGroup
+	var streams atomic.Int64
+	for n := range 4 {
+		readers.Go(func() {
+			for {
+				select {
+				case <-done:
+					return
+				default:
+				}
+				mu.Lock()
+				from := len(moments) - 1
+				mu.Unlock()
+				got, slow := &lines{}, &slowly{}
+				var to query.ResultsStream = got
+				if n%2 == 1 {
+					got, to = &slow.lines, slow
+				}
+				if err := node.StreamResults(t.Context(), caller, q, to); err != nil {
+					t.Error(err)
+					return
+				}
+				var among []string
+				for begun := begun.Load(); from+len(among) < int(begun); time.Sleep(time.Millisecond) {
+					mu.Lock()
+					among = slices.Clone(moments[from:])
+					mu.Unlock()
+				}
+				if !slices.Contains(among, got.text.String()) {
+					t.Errorf("a stream has the rows of none of %d moments", len(among))
+					return
+				}
+				streams.Add(1)
+			}
+		})
+	}
+	r := rand.New(rand.NewPCG(66, 2))
+	for range testserver.Often(20, 100) {
+		w.mark++
+		row := obsRow{
+			item: 1 + r.Uint64N(4), site: worldSites[r.IntN(3)], epoch: w.epoch, seq: w.mark, outcome: contracts.Unavailable, price: -1,
+			ms: w.now.Add(-time.Hour - time.Duration(r.IntN(23*60))*time.Minute).UnixMilli(),
+		}
+		w.rows = append(w.rows, row)
+		w.write([]obsRow{row})
+		begun.Add(1)
+		w.setMark(w.mark)
+		note()
+	}
+	close(done)
+	readers.Wait()
+	is := node.Stats()
+	t.Logf("%d streams, %d of %d rows were remembered", streams.Load(), is.Replayed, is.StreamRows)
+	if streams.Load() < 10 || is.Replayed == 0 {
+		t.Error("too little was seen")
+	}
+}
+
+// TestContentIsNotOlderThanItsVersions: what was read of the catalogue before a
+// record changed is not remembered under its new version, although the change
+// is in the tables before it is announced.
+func TestContentIsNotOlderThanItsVersions(t *testing.T) {
+	for name, c := range map[string]struct {
+		include query.Include
+		change  string
+	}{
+		"reference price": {query.Include{ExportFields: true}, "INSERT INTO reference_prices VALUES (1, 4, [(1234, 'EUR', '', '', '')], 9)"},
+		"customer data":   {query.Include{CustomerData: true}, "INSERT INTO customer_data VALUES (1, 4, 'A', {'shelf': '9'}, 9)"},
+		"site":            {query.Include{ExportFields: true}, "INSERT INTO sites SELECT * REPLACE(NOT canonical_country_market AS canonical_country_market, 9 AS version) FROM sites FINAL"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, 663, 200)
+			w.listen()
+			w.tells()
+			caller := query.Principal{Account: accountWhole}
+			q := query.ResultsRequest{ItemID: 4, CapturedFrom: w.now.Add(-200 * time.Hour).Format(time.RFC3339), CapturedTo: w.now.Add(-time.Hour).Format(time.RFC3339), Include: c.include}
+			node, never := w.service, w.over(w.store, func(c *query.Config) { c.RememberStreamBytes = 0 })
+			page, err := node.Results(t.Context(), caller, q)
+			must(t, err)
+			page.Rows.Release()
+			must(t, w.conn.Exec(t.Context(), c.change)) // not announced
+			read := func(s *query.Service) (string, string) {
+				t.Helper()
+				var got lines
+				q.Condition = &query.Condition{}
+				must(t, s.StreamResults(t.Context(), caller, q, &got))
+				return got.text.String(), q.Condition.Tag
+			}
+			before, tag := read(node)
+			for range 3 {
+				if _, again := read(node); again == "" || tag == "" {
+					t.Fatal("a window that is over has no tag")
+				}
+			}
+			w.told("CATALOG")
+			w.told("IN_FORCE")
+			w.written.Store(&event.Written{})
+			want, _ := read(never)
+			q.Condition = &query.Condition{Tags: []string{tag}}
+			same, err := node.Unchanged(t.Context(), caller, q)
+			must(t, err)
+			if same && before != want {
+				t.Error("a tag is of rows that have changed")
+			}
+			for range 3 {
+				if got, _ := read(node); got != want {
+					t.Fatal(gocmp.Diff(want, got))
+				}
+			}
+		})
+	}
 }
