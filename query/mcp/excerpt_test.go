@@ -89,6 +89,47 @@ func TestALargeFileIsPreviewed(t *testing.T) {
 	}
 }
 
+// The link continues after the last line shown, even if the excerpt ends early,
+// and is left out where there is nothing to continue with.
+func TestTheLinkContinuesTheExcerpt(t *testing.T) {
+	a := newAgents(t, newMarket())
+	agent := a.agent(whole)
+	rows, _ := export(9_300)
+	wide := "title\n" + strings.Repeat(strings.Repeat("x", 1_500)+"\n", 50)
+	for i, c := range []struct {
+		content, lines string
+		linked         bool
+	}{
+		{wide, "", true},
+		{rows, "2-5001", true},
+		{rows, "2-999999999", true},
+		{rows, "9301-9999", false},
+		{rows, "9302-9999", false},
+		{rows, "1-1", false},
+		{"title\n", "1-9", false},
+	} {
+		name := fmt.Sprint(i)
+		a.put(query.Exports, 5, name, "main.csv", []byte(c.content))
+		arguments := object{"orderId": 5, "name": name}
+		if c.lines != "" {
+			arguments["lines"] = c.lines
+		}
+		got := agent.call("download_order_export_file", arguments).ok()
+		link, linked := got["link"].(string)
+		if linked != c.linked {
+			t.Errorf("%s: link %q", c.lines, link)
+		}
+		if !linked {
+			continue
+		}
+		var next object
+		must(t, json.Unmarshal([]byte(agent.read(link)), &next))
+		if next["from"] != at(got, "excerpt", "to").(float64)+1 {
+			t.Errorf("%s: the excerpt ends at %v, the link begins at %v", c.lines, at(got, "excerpt", "to"), next["from"])
+		}
+	}
+}
+
 // A small file whose lines are requested is reported as complete when all are
 // there.
 func TestTheLinesOfASmallFile(t *testing.T) {
