@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -199,6 +200,46 @@ func TestThePreviewOfSheetsAndPacks(t *testing.T) {
 		if diff := cmp.Diff(c.lines, texts(list(got, "excerpt", "lines"))); diff != "" || at(got, "excerpt", "header") != c.header {
 			t.Errorf("%s: header %v: %s", name, at(got, "excerpt", "header"), diff)
 		}
+	}
+}
+
+// A small workbook that unpacks to very much has no preview, and costs little.
+func TestThePreviewOfAnInflatedSheet(t *testing.T) {
+	a := newAgents(t, newMarket())
+	agent := a.agent(whole)
+	const sheet, shared = "xl/worksheets/sheet1.xml", "xl/sharedStrings.xml"
+	row := [2]string{sheet, "<worksheet><row><c><v>1</v></c></row></worksheet>"}
+	for name, parts := range map[string][][2]string{
+		"cells.xlsx": {{sheet, "<worksheet><row>" + strings.Repeat("<c/>", 8_300_000) + "</row></worksheet>"}},
+		"texts.xlsx": {{shared, "<sst>" + strings.Repeat("<si/>", 6_700_000) + "</sst>"}, row},
+		"depth.xlsx": {{sheet, strings.Repeat("<a>", 10_000_000)}},
+		"marks.xlsx": {{sheet, "<worksheet><row" + strings.Repeat(` a=""`, 6_000_000) + "/></worksheet>"}},
+		"runs.xlsx":  {{shared, "<sst><si>" + strings.Repeat("<r><t/></r>", 2_500_000) + "</si></sst>"}, row},
+	} {
+		a.put(query.Exports, 5, name, name, pack(t, parts...))
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		got := agent.call("download_order_export_file", object{"orderId": 5, "name": name, "lines": "1-100"}).ok()
+		runtime.ReadMemStats(&after)
+		most := uint64(128 << 20)
+		if name == "texts.xlsx" {
+			most = 600 << 20 // nearly all of it garbage at once
+		}
+		if spent := after.TotalAlloc - before.TotalAlloc; at(got, "excerpt", "rows") != nil || spent > most {
+			t.Errorf("%s: rows %v, %d MiB allocated", name, at(got, "excerpt", "rows"), spent>>20)
+		}
+	}
+	// A long text that is in many cells is not copied for each.
+	text := strings.Repeat("x", 1<<19)
+	a.put(query.Exports, 5, "wide.xlsx", "wide.xlsx", pack(t, [2]string{shared, "<sst><si><t>" + text + "</t></si></sst>"},
+		[2]string{sheet, "<worksheet>" + strings.Repeat("<row>"+strings.Repeat(`<c t="s"><v>0</v></c>`, 500)+"</row>", 2) + "</worksheet>"}))
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	got := agent.call("download_order_export_file", object{"orderId": 5, "name": "wide.xlsx", "lines": "1-100"}).ok()
+	runtime.ReadMemStats(&after)
+	short := text[:1_999] + "…"
+	if diff := cmp.Diff([]string{short}, texts(list(got, "excerpt", "lines"))); diff != "" || after.TotalAlloc-before.TotalAlloc > 128<<20 {
+		t.Errorf("%d MiB allocated: %s", (after.TotalAlloc-before.TotalAlloc)>>20, diff)
 	}
 }
 
