@@ -121,11 +121,11 @@ func linesOf(ctx context.Context, s *query.Service, d *query.Download, take func
 		return textLines(bytes.NewReader(content), take) // it is not what its name suggests
 	}
 	if kind == ".xlsx" {
-		return sheetLines(z, take)
+		return sheetLines(ctx, z, take)
 	}
 	take("name,sizeBytes", false)
 	for _, f := range z.File {
-		take(cutLine(csvLine([]string{f.Name, fmt.Sprint(f.UncompressedSize64)})))
+		take(cutLine(csvLine([]string{oneLine(f.Name), fmt.Sprint(f.UncompressedSize64)})))
 	}
 	return nil
 }

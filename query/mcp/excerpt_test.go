@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -89,6 +90,47 @@ func TestALargeFileIsPreviewed(t *testing.T) {
 	}
 }
 
+// The link continues after the last line shown, even if the excerpt ends early,
+// and is left out where there is nothing to continue with.
+func TestTheLinkContinuesTheExcerpt(t *testing.T) {
+	a := newAgents(t, newMarket())
+	agent := a.agent(whole)
+	rows, _ := export(9_300)
+	wide := "title\n" + strings.Repeat(strings.Repeat("x", 1_500)+"\n", 50)
+	for i, c := range []struct {
+		content, lines string
+		linked         bool
+	}{
+		{wide, "", true},
+		{rows, "2-5001", true},
+		{rows, "2-999999999", true},
+		{rows, "9301-9999", false},
+		{rows, "9302-9999", false},
+		{rows, "1-1", false},
+		{"title\n", "1-9", false},
+	} {
+		name := fmt.Sprint(i)
+		a.put(query.Exports, 5, name, "main.csv", []byte(c.content))
+		arguments := object{"orderId": 5, "name": name}
+		if c.lines != "" {
+			arguments["lines"] = c.lines
+		}
+		got := agent.call("download_order_export_file", arguments).ok()
+		link, linked := got["link"].(string)
+		if linked != c.linked {
+			t.Errorf("%s: link %q", c.lines, link)
+		}
+		if !linked {
+			continue
+		}
+		var next object
+		must(t, json.Unmarshal([]byte(agent.read(link)), &next))
+		if next["from"] != at(got, "excerpt", "to").(float64)+1 {
+			t.Errorf("%s: the excerpt ends at %v, the link begins at %v", c.lines, at(got, "excerpt", "to"), next["from"])
+		}
+	}
+}
+
 // A small file whose lines are requested is reported as complete when all are
 // there.
 func TestTheLinesOfASmallFile(t *testing.T) {
@@ -158,6 +200,46 @@ func TestThePreviewOfSheetsAndPacks(t *testing.T) {
 		if diff := cmp.Diff(c.lines, texts(list(got, "excerpt", "lines"))); diff != "" || at(got, "excerpt", "header") != c.header {
 			t.Errorf("%s: header %v: %s", name, at(got, "excerpt", "header"), diff)
 		}
+	}
+}
+
+// A small workbook that unpacks to very much has no preview, and costs little.
+func TestThePreviewOfAnInflatedSheet(t *testing.T) {
+	a := newAgents(t, newMarket())
+	agent := a.agent(whole)
+	const sheet, shared = "xl/worksheets/sheet1.xml", "xl/sharedStrings.xml"
+	row := [2]string{sheet, "<worksheet><row><c><v>1</v></c></row></worksheet>"}
+	for name, parts := range map[string][][2]string{
+		"cells.xlsx": {{sheet, "<worksheet><row>" + strings.Repeat("<c/>", 8_300_000) + "</row></worksheet>"}},
+		"texts.xlsx": {{shared, "<sst>" + strings.Repeat("<si/>", 6_700_000) + "</sst>"}, row},
+		"depth.xlsx": {{sheet, strings.Repeat("<a>", 10_000_000)}},
+		"marks.xlsx": {{sheet, "<worksheet><row" + strings.Repeat(` a=""`, 6_000_000) + "/></worksheet>"}},
+		"runs.xlsx":  {{shared, "<sst><si>" + strings.Repeat("<r><t/></r>", 2_500_000) + "</si></sst>"}, row},
+	} {
+		a.put(query.Exports, 5, name, name, pack(t, parts...))
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		got := agent.call("download_order_export_file", object{"orderId": 5, "name": name, "lines": "1-100"}).ok()
+		runtime.ReadMemStats(&after)
+		most := uint64(128 << 20)
+		if name == "texts.xlsx" {
+			most = 600 << 20 // nearly all of it garbage at once
+		}
+		if spent := after.TotalAlloc - before.TotalAlloc; at(got, "excerpt", "rows") != nil || spent > most {
+			t.Errorf("%s: rows %v, %d MiB allocated", name, at(got, "excerpt", "rows"), spent>>20)
+		}
+	}
+	// A long text that is in many cells is not copied for each.
+	text := strings.Repeat("x", 1<<19)
+	a.put(query.Exports, 5, "wide.xlsx", "wide.xlsx", pack(t, [2]string{shared, "<sst><si><t>" + text + "</t></si></sst>"},
+		[2]string{sheet, "<worksheet>" + strings.Repeat("<row>"+strings.Repeat(`<c t="s"><v>0</v></c>`, 500)+"</row>", 2) + "</worksheet>"}))
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	got := agent.call("download_order_export_file", object{"orderId": 5, "name": "wide.xlsx", "lines": "1-100"}).ok()
+	runtime.ReadMemStats(&after)
+	short := text[:1_999] + "…"
+	if diff := cmp.Diff([]string{short}, texts(list(got, "excerpt", "lines"))); diff != "" || after.TotalAlloc-before.TotalAlloc > 128<<20 {
+		t.Errorf("%d MiB allocated: %s", (after.TotalAlloc-before.TotalAlloc)>>20, diff)
 	}
 }
 

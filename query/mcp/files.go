@@ -20,10 +20,13 @@ import (
 // is not one of the published templates (RSRC-02); answers link to it.
 const fileLines = "svc://orders/{orderId}/{files}/{archivedAt}/{+name}/{lines}"
 
+// lastLine is the largest line that a range can name.
+const lastLine = 999_999_999
+
 // fileLink links to the lines after those of a part, as many again but at least
 // 100.
 func fileLink(e query.FileEntry, part wire.FilePart) *sdk.ResourceLink {
-	next := strconv.Itoa(part.To+1) + "-" + strconv.Itoa(part.To+max(100, part.To-part.From+1))
+	next := strconv.Itoa(part.To+1) + "-" + strconv.Itoa(min(lastLine, part.To+max(100, part.To-part.From+1)))
 	size := e.SizeBytes
 	return &sdk.ResourceLink{
 		URI: strings.Join([]string{

@@ -2,11 +2,15 @@ package mcp
 
 import (
 	"archive/zip"
+	"bufio"
+	"cmp"
+	"context"
 	"encoding/csv"
 	"encoding/xml"
 	"errors"
 	"io"
 	"strings"
+	"unicode/utf8"
 )
 
 // sheetBytes bounds the unpacked size of a part of a workbook.
@@ -27,69 +31,97 @@ type sheetText struct {
 
 func (t sheetText) String() string { return t.Plain + strings.Join(t.Runs, "") }
 
-// sheetRow is a row; cells without a value may be left out.
-type sheetRow struct {
-	Cells []struct {
-		Place  string    `xml:"r,attr"` // like B7
-		Type   string    `xml:"t,attr"`
-		Value  string    `xml:"v"`
-		Inline sheetText `xml:"is"`
-	} `xml:"c"`
+// sheetCell is a cell of a row; those without a value may be left out.
+type sheetCell struct {
+	Place  string    `xml:"r,attr"` // like B7
+	Type   string    `xml:"t,attr"`
+	Value  string    `xml:"v"`
+	Inline sheetText `xml:"is"`
 }
 
 // sheetLines passes on the rows of the first sheet of a workbook as lines of
 // CSV. Numbers and dates stay as they are stored.
-func sheetLines(z *zip.Reader, take func(string, bool)) error {
-	var shared []string
-	err := eachElement(z, sharedTexts, "si", func(d *xml.Decoder, start xml.StartElement) error {
-		var t sheetText
-		err := d.DecodeElement(&t, &start)
-		shared = append(shared, t.String())
-		return err
-	})
-	if err != nil && !errors.Is(err, errNoPart) {
-		return errNoLines
+func sheetLines(ctx context.Context, z *zip.Reader, take func(string, bool)) error {
+	shared, err := sharedTextsOf(ctx, z)
+	if err == nil {
+		err = rowsOf(ctx, z, shared, take)
 	}
-	err = eachElement(z, firstSheet, "row", func(d *xml.Decoder, start xml.StartElement) error {
-		var r sheetRow
-		if err := d.DecodeElement(&r, &start); err != nil {
-			return err
-		}
-		take(cutLine(csvLine(r.fields(shared))))
-		return nil
-	})
 	if err != nil {
-		return errNoLines
+		return cmp.Or(ctx.Err(), errNoLines)
 	}
 	return nil
+}
+
+// textOverhead is roughly what a shared text takes in addition to its bytes.
+const textOverhead = 32
+
+// sharedTextsOf returns the texts that cells share, which together take at most
+// sheetBytes.
+func sharedTextsOf(ctx context.Context, z *zip.Reader) (shared []string, err error) {
+	held := 0
+	err = eachElement(ctx, z, sharedTexts, "si", func(d *xml.Decoder, start xml.StartElement) error {
+		var t sheetText
+		if err := d.DecodeElement(&t, &start); err != nil {
+			return err
+		}
+		text := oneLine(t.String())
+		if held += len(text) + textOverhead; held > sheetBytes {
+			return errTooLarge
+		}
+		shared = append(shared, text)
+		return nil
+	}, func(string) {})
+	if errors.Is(err, errNoPart) {
+		return nil, nil
+	}
+	return shared, err
 }
 
 // mostColumns is how many columns a sheet can have.
 const mostColumns = 16_384
 
-// fields returns the values of a row by their columns.
-func (r sheetRow) fields(shared []string) (all []string) {
-	for _, c := range r.Cells {
-		at := columnOf(c.Place)
-		if at < 0 {
-			at = len(all)
+func rowsOf(ctx context.Context, z *zip.Reader, shared []string, take func(string, bool)) error {
+	var row []string
+	cells := 0
+	return eachElement(ctx, z, firstSheet, "c", func(d *xml.Decoder, start xml.StartElement) error {
+		if cells++; cells > mostColumns {
+			return errTooLarge
 		}
-		for len(all) <= at {
-			all = append(all, "")
+		var c sheetCell
+		if err := d.DecodeElement(&c, &start); err != nil {
+			return err
 		}
-		switch c.Type {
-		case "inlineStr":
-			all[at] = c.Inline.String()
-		case "s":
-			all[at] = ""
-			if i, ok := digits(c.Value); ok && i < len(shared) {
-				all[at] = shared[i]
-			}
-		default:
-			all[at] = c.Value
+		row = c.addTo(row, shared)
+		return nil
+	}, func(name string) {
+		if name == "row" {
+			take(cutLine(csvLine(row)))
+			row, cells = row[:0], 0
 		}
+	})
+}
+
+// addTo adds the value of a cell to those of its row, at its column.
+func (c sheetCell) addTo(row, shared []string) []string {
+	at := columnOf(c.Place)
+	if at < 0 {
+		at = len(row)
 	}
-	return all
+	for len(row) <= at {
+		row = append(row, "")
+	}
+	switch c.Type {
+	case "inlineStr":
+		row[at] = oneLine(c.Inline.String())
+	case "s":
+		row[at] = ""
+		if i, ok := digits(c.Value); ok && i < len(shared) {
+			row[at] = shared[i]
+		}
+	default:
+		row[at] = oneLine(c.Value)
+	}
+	return row
 }
 
 // columnOf returns the column, counted from 0, of a place like B7; -1: it names
@@ -118,17 +150,30 @@ func digits(s string) (n int, ok bool) {
 	return n, s != ""
 }
 
-var errNoPart = errors.New("the workbook has no such part")
+var (
+	errNoPart   = errors.New("the workbook has no such part")
+	errTooLarge = errors.New("the workbook is too large to be read")
+)
 
-// eachElement decodes the elements with a name in a part of a workbook.
-func eachElement(z *zip.Reader, part, name string, decode func(*xml.Decoder, xml.StartElement) error) error {
+// Bounds of what is decoded at once: the XML of a cell or of a shared text,
+// which is 32,767 characters at most, and how deep elements are in one another.
+const (
+	elementBytes = 1 << 20
+	elementDepth = 100
+)
+
+// eachElement decodes the elements with a name in a part of a workbook, and
+// tells the end of each of the others.
+func eachElement(ctx context.Context, z *zip.Reader, part, name string, decode func(*xml.Decoder, xml.StartElement) error, end func(name string)) error {
 	f, err := z.Open(part)
 	if err != nil {
 		return errNoPart
 	}
 	defer f.Close() //nolint:errcheck // it is only read
-	d := xml.NewDecoder(io.LimitReader(f, sheetBytes))
-	for {
+	in := &elementReader{Reader: bufio.NewReader(io.LimitReader(f, sheetBytes))}
+	d := xml.NewDecoder(in)
+	for depth := 0; ctx.Err() == nil; {
+		in.left = elementBytes
 		token, err := d.Token()
 		if errors.Is(err, io.EOF) {
 			return nil
@@ -136,24 +181,55 @@ func eachElement(z *zip.Reader, part, name string, decode func(*xml.Decoder, xml
 		if err != nil {
 			return err
 		}
-		if start, ok := token.(xml.StartElement); ok && start.Name.Local == name {
-			if err := decode(d, start); err != nil {
-				return err
+		switch t := token.(type) {
+		case xml.StartElement:
+			if t.Name.Local == name {
+				if err := decode(d, t); err != nil {
+					return err
+				}
+			} else if depth++; depth > elementDepth {
+				return errTooLarge
 			}
+		case xml.EndElement:
+			depth--
+			end(t.Name.Local)
 		}
 	}
+	return ctx.Err()
 }
 
-// csvLine returns a CSV record without its line end; line ends in a field
-// become blanks, so that a row is one line.
+// elementReader fails when an element is larger than what is left for it. The
+// XML decoder reads each byte with ReadByte.
+type elementReader struct {
+	*bufio.Reader
+	left int
+}
+
+func (r *elementReader) ReadByte() (byte, error) {
+	if r.left--; r.left < 0 {
+		return 0, errTooLarge
+	}
+	return r.Reader.ReadByte()
+}
+
+// oneLine makes line ends blanks, so that a row is one line.
+func oneLine(text string) string {
+	return strings.Join(strings.FieldsFunc(text, func(r rune) bool { return r == '\n' || r == '\r' }), " ")
+}
+
+// csvLine returns a CSV record without its line end, or the beginning of one
+// that cutLine truncates.
 func csvLine(fields []string) string {
 	var b strings.Builder
 	w := csv.NewWriter(&b)
-	flat := make([]string, len(fields))
-	for i, f := range fields {
-		flat[i] = strings.Join(strings.FieldsFunc(f, func(r rune) bool { return r == '\n' || r == '\r' }), " ")
+	var some []string
+	for left := excerptRunes; len(some) < len(fields) && left >= 0; {
+		f := fields[len(some)]
+		f = f[:min(len(f), utf8.UTFMax*(left+1))]
+		left -= utf8.RuneCountInString(f)
+		some = append(some, f)
 	}
-	_ = w.Write(flat) // to memory
+	_ = w.Write(some) // to memory
 	w.Flush()
 	return strings.TrimSuffix(b.String(), "\n")
 }

@@ -7,6 +7,8 @@ import (
 	"errors"
 	"unicode/utf8"
 
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
 	"preismon/contracts/fault"
 	"preismon/query"
 	"preismon/query/wire"
@@ -39,7 +41,7 @@ type download struct {
 	Text        *string  `json:"text,omitempty"`
 	Data        *string  `json:"data,omitempty"`
 	Excerpt     *excerpt `json:"excerpt,omitempty"`
-	Link        string   `json:"link,omitempty"` // of the resource with the lines, if there is an excerpt
+	Link        string   `json:"link,omitempty"` // of the resource with the next lines, if there is an excerpt and lines follow it
 }
 
 // encoding is how the content is shown.
@@ -90,7 +92,7 @@ const smallFile = 6 << 10
 // previewLines are the header and ten more lines.
 const previewLines = 11
 
-// showLines shows lines of the content, and where to read the others.
+// showLines shows lines of the content, and where to read those after them.
 func showLines(ctx context.Context, s *query.Service, found *query.Download, part wire.FilePart) (Result, error) {
 	e, err := excerptOf(ctx, s, found, part)
 	if err != nil {
@@ -98,8 +100,12 @@ func showLines(ctx context.Context, s *query.Service, found *query.Download, par
 	}
 	answer := describe(found)
 	answer.Excerpt = e
-	link := fileLink(found.FileEntry, part)
-	answer.Link = link.URI
+	var link *sdk.ResourceLink
+	if e.To > 0 && e.To <= min(*e.Rows, lastLine-1) { // lines follow, perhaps of this part
+		part.To = e.To
+		link = fileLink(found.FileEntry, part)
+		answer.Link = link.URI
+	}
 	r, err := answer.result(completeness{Complete: e.whole(), Reason: e.reason()})
 	r.Link = link
 	return r, err
