@@ -41,8 +41,12 @@ func TestUnchangedRowsAreNotSentAgain(t *testing.T) {
 	}
 	tags := map[string]bool{}
 	for _, form := range [][]string{
-		{}, {"Accept", "text/csv"}, {"Accept-Encoding", "gzip"}, {"Accept-Encoding", "zstd"},
-		{"Accept", "application/vnd.apache.arrow.stream"}, {"Accept", "application/vnd.apache.parquet"},
+		{},
+		{"Accept", "text/csv"},
+		{"Accept-Encoding", "gzip"},
+		{"Accept-Encoding", "zstd"},
+		{"Accept", "application/vnd.apache.arrow.stream"},
+		{"Accept", "application/vnd.apache.parquet"},
 	} {
 		weak := len(form) > 0 && form[1] != "text/csv"
 		first := ask(window, form...)
