@@ -149,6 +149,14 @@ func specials() map[string][]special {
 		s.store.rebuild()
 		return s.get("/ext/v1/windows?since="+begun.Query.Token, s.token(reader))
 	}}}
+	all["/v1/results/stream 304"] = []special{{do: func(s *surface) answer {
+		seen := &s.store.accounts[reader].Visibility
+		seen.Snapshot = 1
+		defer func() { seen.Snapshot = 0 }()
+		r := s.request("GET", "/v1/results/stream?site=shop-one&capturedFrom=2026-01-01&capturedTo=2026-01-02", s.token(reader), nil)
+		r.Header.Set("If-None-Match", "*")
+		return s.do(r)
+	}}}
 	for _, d := range []string{"/exports", "/imports"} {
 		latest, download := d+"/history/latest", d+"/history/download"
 		for _, path := range []string{latest, download} {

@@ -56,6 +56,10 @@ func readsOf(w *world, versions ...uint64) map[string]read {
 		all["ReferencePrices: "+v.name] = func(ctx context.Context, s *store.Store) ([]string, error) {
 			return texts(s.ReferencePrices(ctx, v.Visibility, every))
 		}
+		all["CatalogueVersions: "+v.name] = func(ctx context.Context, s *store.Store) ([]string, error) {
+			versions, err := s.CatalogueVersions(ctx, v.Visibility, query.Include{ExportFields: true, CustomerData: true})
+			return []string{fmt.Sprint(versions)}, err
+		}
 		all["CustomerData: "+v.name] = func(ctx context.Context, s *store.Store) ([]string, error) {
 			return texts(s.CustomerData(ctx, v.Visibility, every))
 		}
