@@ -56,16 +56,7 @@ func (r *run) coded(ctx context.Context, mandate uint64, query url.Values, codin
 	if err != nil {
 		return done{}, err
 	}
-	defer resp.Body.Close() //nolint:errcheck // read to its end
-	d, err := swallow(resp.Body, began)
-	if err != nil {
-		return done{}, err
-	}
-	if resp.Trailer.Get("X-Results-Complete") != "true" {
-		return done{}, fmt.Errorf("%s: a stream without its end", resp.Status)
-	}
-	_, err = fmt.Sscan(resp.Trailer.Get("X-Results-Returned"), &d.rows)
-	return d, err
+	return streamed(resp, began)
 }
 
 // measureUnchanged measures answers that save the rows.

@@ -88,18 +88,21 @@ func (r *run) streamAs(ctx context.Context, mandate uint64, query url.Values, ac
 	if err != nil {
 		return done{}, err
 	}
+	return streamed(resp, began)
+}
+
+// streamed reads a stream to its proven end.
+func streamed(resp *http.Response, began time.Time) (done, error) {
 	defer resp.Body.Close() //nolint:errcheck // read to its end
 	d, err := swallow(resp.Body, began)
 	if err != nil {
 		return done{}, err
 	}
 	if resp.Trailer.Get("X-Results-Complete") != "true" {
-		return done{}, errors.New("a stream without its end")
+		return done{}, fmt.Errorf("%s: a stream without its end", resp.Status)
 	}
-	if _, err := fmt.Sscan(resp.Trailer.Get("X-Results-Returned"), &d.rows); err != nil {
-		return done{}, err
-	}
-	return d, nil
+	_, err = fmt.Sscan(resp.Trailer.Get("X-Results-Returned"), &d.rows)
+	return d, err
 }
 
 // page reads one of our pages; the rows are counted after the clock was stopped.
