@@ -31,16 +31,16 @@ type packedLines struct {
 type packing byte
 
 const (
-	snappy   packing = 's' // S2
-	deflated packing = 'd'
+	byS2      packing = 's'
+	byDeflate packing = 'd'
 )
 
 // packingOf is the packing for a stream.
 func packingOf(w ResultsStream) packing {
 	if to, ok := w.(DeflatedStream); ok && to.Deflates() {
-		return deflated
+		return byDeflate
 	}
-	return snappy
+	return byS2
 }
 
 // The memory for the text of streams is shared by what is remembered and by what
@@ -76,7 +76,7 @@ var deflaters = sync.Pool{New: func() any {
 
 func (p *packer) pack(lines []byte, rows int) (l packedLines, err error) {
 	l = packedLines{Deflated{Size: len(lines)}, rows}
-	if p.packing == snappy {
+	if p.packing == byS2 {
 		p.scratch = s2.EncodeBetter(p.scratch[:cap(p.scratch)], lines)
 		l.Blocks = bytes.Clone(p.scratch)
 		return l, nil
@@ -96,7 +96,7 @@ func (p *packer) pack(lines []byte, rows int) (l packedLines, err error) {
 // append appends the lines to what has room for them.
 func (l *packedLines) append(to []byte, by packing) ([]byte, error) {
 	into := to[len(to) : len(to)+l.Size]
-	if by == deflated {
+	if by == byDeflate {
 		_, err := io.ReadFull(flate.NewReader(bytes.NewReader(l.Blocks)), into)
 		return to[:len(to)+l.Size], err
 	}

@@ -1,18 +1,21 @@
 package query
 
 import (
-	"bytes"
 	"context"
-	"fmt"
+	"crypto/sha256"
 	"slices"
-	"time"
 )
 
-// compare reads a remembered segment again, and fails if its text differs; see
-// compared.
+// textSum identifies a text in a comparison, and in its error.
+type textSum struct {
+	Bytes int
+	Sum   [sha256.Size]byte
+}
+
+func sumOf(text []byte) textSum { return textSum{len(text), sha256.Sum256(text)} }
+
+// compare reads a remembered segment again, and fails if its text differs.
 func (p *segments) compare(ctx context.Context, one *segment, text *segmentText) error {
-	r := p.store
-	r.checked.Add(1)
 	var remembered []byte
 	for _, l := range text.chunks {
 		var err error
@@ -20,21 +23,11 @@ func (p *segments) compare(ctx context.Context, one *segment, text *segmentText)
 			return err
 		}
 	}
-	for try := 0; ; try++ {
+	_, err := compared(ctx, p.store, "text of a stream from "+fromMs(one.from).String(), p.in.vis, sumOf(remembered), func(ctx context.Context) (textSum, error) {
 		again, err := p.fresh(ctx, one)
-		if err != nil || bytes.Equal(again, remembered) || !r.holds(ctx, p.in.vis.Snapshot) {
-			return err
-		}
-		if try == checkTries {
-			r.differences.Add(1)
-			return fmt.Errorf("part of a stream from %s: remembered are %d bytes, read again %d", fromMs(one.from), len(remembered), len(again))
-		}
-		select {
-		case <-ctx.Done():
-			return context.Cause(ctx)
-		case <-time.After(checkPause):
-		}
-	}
+		return sumOf(again), err
+	})
+	return err
 }
 
 // fresh reads the text of a segment.

@@ -64,17 +64,17 @@ func (p *segments) replay(ctx context.Context, c *streamer, one *segment, text *
 		if room == nil && p.heldText(one) != text {
 			room = c.holds.Hold(int64(text.bytes))
 		}
-		n, rows := groupOf(chunks)
-		if p.packing == snappy {
-			if err := c.node.Work(func() (err error) { n, rows, err = c.unpack(chunks); return err }); err != nil {
-				return err
-			}
+		var n, rows int
+		if p.packing == byDeflate {
+			n, rows = groupOf(chunks)
+		} else if err := c.node.Work(func() (err error) { n, rows, err = c.unpack(chunks); return err }); err != nil {
+			return err
 		}
 		err := step(func() error {
 			if err := c.start(); err != nil {
 				return err
 			}
-			if p.packing == snappy {
+			if p.packing == byS2 {
 				return c.hand(rows)
 			}
 			return c.pass(chunks[:n], rows)
@@ -109,7 +109,7 @@ func (c *streamer) unpack(chunks []packedLines) (n, rows int, err error) {
 		if cap(c.buf)-len(c.buf) < size {
 			c.buf = slices.Grow(c.buf, max(size, chunkRoom))
 		}
-		if c.buf, err = chunks[n].append(c.buf, snappy); err != nil {
+		if c.buf, err = chunks[n].append(c.buf, byS2); err != nil {
 			return n, rows, err
 		}
 		rows += chunks[n].rows
@@ -223,7 +223,7 @@ func (c *streamer) record(rows int) error {
 	}
 	r.text.chunks = append(r.text.chunks, packed)
 	r.text.bytes += len(packed.Blocks)
-	if r.packer.packing == snappy {
+	if r.packer.packing == byS2 {
 		return c.w.Lines(c.buf, rows)
 	}
 	return c.w.(DeflatedStream).Deflated([]Deflated{packed.Deflated}, rows)
