@@ -1,6 +1,7 @@
 package projector_test
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -138,7 +139,7 @@ func TestPartitionsHoldWhatOneWould(t *testing.T) {
 	for _, m := range k.list[event.StreamCatalog] {
 		records[m.Subject] = m
 	}
-	k.list[event.StreamCatalog] = slices.Collect(maps.Values(records))
+	k.list[event.StreamCatalog] = slices.SortedFunc(maps.Values(records), func(a, b event.Stored) int { return cmp.Compare(a.Seq, b.Seq) })
 	last := whole.catalogSeq + 1
 	k.put(event.Stored{Stream: event.StreamCatalog, Subject: "catalog.item.9", Seq: last, Data: []byte("no event"), At: time.Now()})
 	for p, s := range shards {
