@@ -298,6 +298,7 @@ func (o *itemSumming) readNewest(ctx context.Context) error {
 	q := o.in.query
 	q.Window, q.FromNow, q.ToNow, q.Latest, q.Export = contracts.Window{}, false, false, NewestWhole, true
 	o.newest = map[contracts.SiteKey]newestCapture{}
+	texts := repeatedTexts{}
 	return o.s.store.Results(ctx, o.in.vis, &q, func(b *Block) error {
 		for i := range b.Len {
 			site := contracts.SiteKey(b.Site.At(i))
@@ -306,7 +307,7 @@ func (o *itemSumming) readNewest(ctx context.Context) error {
 				o.newest[site] = newestCapture{b.CapturedMs[i], state}
 			}
 			if state == contracts.PriceObserved && b.CapturedMs[i] >= o.now.Add(-currentOffers).UnixMilli() {
-				o.offers = append(o.offers, offerOf(b, i))
+				o.offers = append(o.offers, texts.offerOf(b, i))
 			}
 		}
 		return nil

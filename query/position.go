@@ -3,12 +3,10 @@ package query
 import (
 	"cmp"
 	"context"
-	"math"
 	"slices"
 	"time"
 
 	"preismon/contracts"
-	"preismon/query/alert"
 )
 
 // PositionRequest requests where a candidate price would stand among the
@@ -46,9 +44,6 @@ type PositionEcho struct {
 	CapturedTo   string `json:"capturedTo"`
 }
 
-// unknownShipping marks shipping that was not observed: it is not an amount.
-const unknownShipping = math.MaxInt64
-
 // currentOffers is how old the newest capture of a pair may be for its offers
 // to be current.
 const currentOffers = 168 * time.Hour
@@ -59,26 +54,6 @@ const (
 	noteNothing = "No current offer is visible to this account: at the sites where it sees the product, no offer with a price was captured in the last 168 hours that matches the filters. That does not tell that the product does not exist, or that nobody sells it."
 )
 
-// offer is a current offer of the product.
-type offer struct {
-	contracts.Pair
-	merchant   string
-	currency   contracts.Currency
-	price      int64 // minor units, without shipping
-	shipping   int64 // likewise; unknownShipping if it was not observed
-	buyBox     bool
-	capturedMs int64
-}
-
-// total is the offer with its shipping in its price, if that was observed.
-func (o offer) total() (_ offer, known bool) {
-	if o.shipping == unknownShipping {
-		return o, false
-	}
-	o.price += o.shipping
-	return o, true
-}
-
 // MarketPosition places a candidate price among the current offers of a
 // product: the offers with a price of the newest capture of each visible pair,
 // if that capture found the product available and is at most 168 hours old. It
@@ -88,7 +63,7 @@ func (s *Service) MarketPosition(ctx context.Context, p Principal, r PositionReq
 	if err := r.Check(); err != nil {
 		return nil, err
 	}
-	giveBack, err := s.Charge(ctx, latestBytes)
+	room, giveBack, err := s.charge(ctx, latestBytes)
 	if err != nil {
 		return nil, err
 	}
@@ -117,7 +92,7 @@ func (s *Service) MarketPosition(ctx context.Context, p Principal, r PositionReq
 	if in.empty {
 		return answer, nil
 	}
-	markets, err := s.markets(ctx, in, r)
+	markets, err := s.markets(ctx, in, r, &offerRoom{room: room, bytes: latestBytes})
 	if err != nil {
 		return nil, s.budgetOf(ctx, err, fixedBounds)
 	}
@@ -177,12 +152,11 @@ func checkCandidate(price string, currency contracts.Currency) error {
 }
 
 // markets returns the current offers, by country and currency.
-func (s *Service) markets(ctx context.Context, in *read, r PositionRequest) ([]*market, error) {
-	offers, err := s.offers(ctx, in, r.CurrencyCode)
-	if err != nil || len(offers) == 0 {
-		return nil, err
+func (s *Service) markets(ctx context.Context, in *read, r PositionRequest, held *offerRoom) ([]*market, error) {
+	wanted := func(o offer, facts siteFacts) bool {
+		return (r.CurrencyCode == "" || o.currency == r.CurrencyCode) && (r.Country == "" || facts[o.Site].CountryCode == r.Country)
 	}
-	facts, err := s.siteFacts(ctx, in.vis)
+	offers, facts, err := s.offers(ctx, in, held, wanted, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -190,10 +164,6 @@ func (s *Service) markets(ctx context.Context, in *read, r PositionRequest) ([]*
 	var markets []*market
 	for _, o := range offers {
 		key := marketKey{facts[o.Site].CountryCode, o.currency}
-		o.buyBox = o.buyBox && facts[o.Site].CanonicalCountryMarket
-		if r.Country != "" && key.country != r.Country {
-			continue
-		}
 		if by[key] == nil {
 			by[key] = &market{marketKey: key}
 			markets = append(markets, by[key])
@@ -207,72 +177,6 @@ func (s *Service) markets(ctx context.Context, in *read, r PositionRequest) ([]*
 		return markets, nil
 	}
 	return markets, s.addReferences(ctx, in.vis, markets)
-}
-
-// offers reads the current offers, or those in one currency.
-func (s *Service) offers(ctx context.Context, in *read, currency contracts.Currency) ([]offer, error) {
-	var all []offer
-	q := in.query
-	q.Standing = true
-	err := s.store.Results(ctx, in.vis, &q, func(b *Block) error {
-		for i := range b.Len {
-			o := offerOf(b, i)
-			if o.price >= 0 && (currency == "" || o.currency == currency) {
-				all = append(all, o)
-			}
-		}
-		return nil
-	})
-	return all, err
-}
-
-// offerOf returns the offer of a row that was read with the columns that decide
-// which offer stands.
-func offerOf(b *Block, i int) offer {
-	o := offer{
-		Pair:     contracts.Pair{Item: contracts.ItemID(b.Item[i]), Site: contracts.SiteKey(b.Site.At(i))},
-		merchant: string(b.Merchant.At(i)), currency: contracts.Currency(b.Currency.At(i)), price: b.PriceMinor[i], shipping: b.ShippingMinor[i],
-		buyBox: contracts.Flag(b.IsBuyBox[i]) == contracts.FlagTrue, capturedMs: b.CapturedMs[i],
-	}
-	if o.shipping < 0 {
-		o.shipping = unknownShipping
-	}
-	return o
-}
-
-// standingOf returns the standing offers of their captures (decision 025), and
-// those to keep. The offers of a pair are from one capture and adjacent.
-func standingOf(offers []offer, keep func(offer) bool) (some []offer) {
-	var capture []alert.Offer
-	for first := 0; first < len(offers); first += len(capture) {
-		capture = capture[:0]
-		for _, o := range offers[first:] {
-			if o.Pair != offers[first].Pair {
-				break
-			}
-			capture = append(capture, o.ofAlert())
-		}
-		stands := first + alert.PlaceOfStanding(capture)
-		for i := first; i < first+len(capture); i++ {
-			if i == stands || keep(offers[i]) {
-				some = append(some, offers[i])
-			}
-		}
-	}
-	return some
-}
-
-// ofAlert is the offer in the form in which the rule for the standing offer
-// compares it.
-func (o offer) ofAlert() alert.Offer {
-	a := alert.Offer{Price: o.price, Shipping: o.shipping, Currency: o.currency, Merchant: o.merchant}
-	if o.shipping == unknownShipping {
-		a.Shipping = -1
-	}
-	if o.buyBox {
-		a.BuyBox = contracts.FlagTrue
-	}
-	return a
 }
 
 // addReferences reads the customer's own prices of the items that are offered.

@@ -127,13 +127,14 @@ func (s *Service) Positions(ctx context.Context, p Principal, r PositionsRequest
 	if in.empty {
 		return page, nil
 	}
-	giveBack, err := s.Charge(ctx, pageBlocks+int64(in.size.Pairs)*positionPair)
+	charged := pageBlocks + int64(in.size.Pairs)*positionPair
+	room, giveBack, err := s.charge(ctx, charged)
 	if err != nil {
 		return nil, err
 	}
 	defer giveBack()
 	explaining(ctx).noteLimit(limit)
-	all, err := s.positions(ctx, in, r, &page.Query)
+	all, err := s.positions(ctx, in, r, &offerRoom{room, charged}, &page.Query)
 	if err != nil {
 		return nil, s.budgetOf(ctx, err, fixedBounds)
 	}
@@ -189,23 +190,17 @@ type productMarket struct {
 }
 
 // positions returns all positions, worst first.
-func (s *Service) positions(ctx context.Context, in *read, r PositionsRequest, echo *PositionsEcho) ([]OwnPosition, error) {
-	offers, err := s.offers(ctx, in, "")
-	if err != nil || len(offers) == 0 {
-		return nil, err
+func (s *Service) positions(ctx context.Context, in *read, r PositionsRequest, held *offerRoom, echo *PositionsEcho) ([]OwnPosition, error) {
+	var reduce func([]offer) []offer
+	if r.Offers == "featured" {
+		reduce = func(capture []offer) []offer { return standingOf(capture, r.owns) }
 	}
-	facts, err := s.siteFacts(ctx, in.vis)
-	if err != nil {
+	offers, facts, err := s.offers(ctx, in, held, func(offer, siteFacts) bool { return true }, reduce)
+	if err != nil || len(offers) == 0 {
 		return nil, err
 	}
 	by := map[productMarket]*market{}
 	var markets []*market
-	for i := range offers {
-		offers[i].buyBox = offers[i].buyBox && facts[offers[i].Site].CanonicalCountryMarket
-	}
-	if r.Offers == "featured" {
-		offers = standingOf(offers, r.owns)
-	}
 	for _, o := range offers {
 		if r.Amount == "totalPrice" {
 			var known bool

@@ -172,7 +172,8 @@ func (s *Service) Statistics(ctx context.Context, p Principal, r StatisticsReque
 	if in.empty {
 		return page, nil
 	}
-	giveBack, err := s.Charge(ctx, pageBlocks+int64(limit)*statisticBytes+r.detailBytes(in, limit))
+	charged := pageBlocks + int64(limit)*statisticBytes + r.detailBytes(in, limit)
+	room, giveBack, err := s.charge(ctx, charged)
 	if err != nil {
 		return nil, err
 	}
@@ -191,7 +192,7 @@ func (s *Service) Statistics(ctx context.Context, p Principal, r StatisticsReque
 	if page, err = s.statisticsPage(page, found, &q, in, r, bound, place); err != nil || !r.Standing {
 		return page, err
 	}
-	return page, s.budget(ctx, s.tellStandings(ctx, in, page, place))
+	return page, s.budget(ctx, s.tellStandings(ctx, in, &offerRoom{room, charged}, page, place))
 }
 
 // statisticsPage builds the records from what was found.

@@ -67,7 +67,7 @@ func (r *StatisticsRequest) checkStandings(in *read, limit int) error {
 
 // tellStandings adds to the records of a page where the customer stands with
 // each, as of the page's watermark.
-func (s *Service) tellStandings(ctx context.Context, in *read, page *StatisticsPage, place statisticsCursor) error {
+func (s *Service) tellStandings(ctx context.Context, in *read, held *offerRoom, page *StatisticsPage, place statisticsCursor) error {
 	var ids []contracts.ItemID
 	prices := map[productCurrency]*StatisticPricing{}
 	for i := range page.Data {
@@ -83,7 +83,7 @@ func (s *Service) tellStandings(ctx context.Context, in *read, page *StatisticsP
 	of := in.apart()
 	of.query.Watermark = place.Watermark
 	of.query.Selectors = Selectors{Order: of.query.Selectors.Order, Site: of.query.Selectors.Site, Items: ItemsOf(ids)}
-	return s.addStandings(ctx, of, place, prices)
+	return s.addStandings(ctx, of, held, place, prices)
 }
 
 // productCurrency is a product in a currency.
@@ -93,15 +93,12 @@ type productCurrency struct {
 }
 
 // addStandings adds where the customer stands to each price.
-func (s *Service) addStandings(ctx context.Context, in *read, place statisticsCursor, prices map[productCurrency]*StatisticPricing) error {
+func (s *Service) addStandings(ctx context.Context, in *read, held *offerRoom, place statisticsCursor, prices map[productCurrency]*StatisticPricing) error {
 	to := fromMs(min(place.To, place.Until))
 	in.query.Window, in.query.FromNow, in.query.ToNow = contracts.Window{From: to.Add(-currentOffers), To: to}, false, false
 	in.query.Latest, in.query.Outcomes = NewestWhole, coverageOutcomes["PRICE_OBSERVED"]
-	offers, err := s.offers(ctx, in, "")
-	if err != nil {
-		return err
-	}
-	facts, err := s.siteFacts(ctx, in.vis)
+	wanted := func(o offer, _ siteFacts) bool { return prices[productCurrency{o.Item, o.currency}] != nil }
+	offers, _, err := s.offers(ctx, in, held, wanted, nil)
 	if err != nil {
 		return err
 	}
@@ -109,10 +106,6 @@ func (s *Service) addStandings(ctx context.Context, in *read, place statisticsCu
 	var markets []*market
 	for _, o := range offers {
 		key := productCurrency{o.Item, o.currency}
-		if prices[key] == nil {
-			continue
-		}
-		o.buyBox = o.buyBox && facts[o.Site].CanonicalCountryMarket
 		if by[key] == nil {
 			by[key] = &market{marketKey: marketKey{currency: o.currency}}
 			markets = append(markets, by[key])

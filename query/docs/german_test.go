@@ -92,7 +92,7 @@ func TestTranslated(t *testing.T) {
 var (
 	code    = regexp.MustCompile("`[^`]+`")
 	number  = regexp.MustCompile(`\d+(?:[.,:T-]?\d+)*`)
-	grouped = regexp.MustCompile(`(\d),(\d{3})`)
+	grouped = regexp.MustCompile(`,(\d{3})`)
 	link    = regexp.MustCompile(`\]\([^)]*\)`)
 )
 
@@ -103,7 +103,7 @@ func facts(text string, german bool) (all []string) {
 	all = append(code.FindAllString(text, -1), link.FindAllString(text, -1)...)
 	text = code.ReplaceAllString(text, "")
 	if !german {
-		text = grouped.ReplaceAllString(text, "$1.$2")
+		text = grouped.ReplaceAllString(text, ".$1")
 	}
 	all = append(all, number.FindAllString(text, -1)...)
 	slices.Sort(all)

@@ -100,6 +100,35 @@ func TestEveryReadIsCharged(t *testing.T) {
 	}
 }
 
+// Positions are charged for the offers that they hold: how many there are is
+// known only when they are read.
+func TestOffersAreChargedAsTheyCome(t *testing.T) {
+	t.Parallel()
+	const offers, block = 20_000, 1_000
+	s := serve(t)
+	of := s.store.rows[0]
+	s.store.rows, s.store.blockMax = nil, block
+	for i := range offers {
+		of.item, of.captured, of.price = s.store.items[i%2].ItemID, of.captured.Add(time.Millisecond), int64(1000+i)
+		s.store.rows = append(s.store.rows, of)
+	}
+	var held int64
+	s.store.each = func(n int) error {
+		held = s.service.Admission().Stats().Held
+		if n > 1 && held < int64((n-1)*block*256) {
+			t.Errorf("%d bytes are charged for %d offers", held, n*block)
+		}
+		return nil
+	}
+	path := "/ext/v1/position?site=" + string(of.site)
+	if a := s.plain(path+"&offers=all", s.token(reader)); a.StatusCode != http.StatusOK || held < offers*256 {
+		t.Errorf("%d, %d bytes are charged: %.300s", a.StatusCode, held, a.body)
+	}
+	if left := s.service.Admission().Stats(); left.Held != 0 {
+		t.Errorf("not given back: %+v", left)
+	}
+}
+
 // fed begins a feed, lets a row arrive, and returns the token from before it.
 func (s *surface) fed(path string) string {
 	s.t.Helper()
