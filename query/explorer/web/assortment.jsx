@@ -27,8 +27,7 @@ export async function readAssortment(signal, again = false) {
   const everything = !asked.site && !narrowed().orderId;
   if (everything) w.from = Math.max(w.from, w.to - mostEverything);
   const read = { path: 'ext/v1/statistics', params: { by: 'product', bucket: 'whole', site: asked.site, ...narrowed(), globalScope: everything, ...windowParams(w), includeTrend: true, includeStanding: true, limit: 1000 } };
-  const call = { name: 'list_results', args: { site: asked.site, ...narrowed(), globalScope: everything, ...windowParams(w), limit: 1 } };
-  draw(<Same reads={[read]} calls={[call]} note={t.mcpSums} />, by('assortment-same'));
+  draw(<Same reads={[read]} calls={[]} note={t.mcpSums} />, by('assortment-same'));
   const [all] = await Promise.all([api.all(read.path, read.params, mostProducts, signal), listsRead()]);
   signal.throwIfAborted();
   [lines, more] = [linesOf(all.data, w), all.more];

@@ -27,7 +27,7 @@ export function readyStream() {
     return draw(<p class="notice">{params.fault}</p>, by('stream-same'));
   }
   draw(<Files files={() => [{ name: 'stream', path, params: paramsOf() }]} />, by('stream-files'));
-  draw(<Same reads={[{ path, params, streams: true }]} calls={[{ name: 'list_results', args: params }]} note={t.mcpNone} />, by('stream-same'));
+  draw(<Same reads={[{ path, params, streams: true }]} calls={[{ name: 'list_results', args: params }]} note={t.mcpPages} />, by('stream-same'));
 }
 
 /** Console runs one stream at a time. */

@@ -26,8 +26,8 @@ export async function readSites(signal, again = false) {
   if (!again) forgetSites();
   const read = { path: 'ext/v1/sites/status', params: { site: asked.site, ...narrowed(), timezone: zoned() } };
   const { orderId } = narrowed();
-  const call = orderId ? { name: 'list_order_observation_quality', args: { orderId, site: asked.site, limit: 1 } } : { name: 'list_sites', args: { site: asked.site } };
-  draw(<Same reads={[read]} calls={[call]} note={orderId ? undefined : t.mcpSites} />, by('sites-same'));
+  const calls = orderId ? [{ name: 'list_order_observation_quality', args: { orderId, site: asked.site, limit: 1 } }] : [];
+  draw(<Same reads={[read]} calls={calls} note={orderId ? t.mcpSite : t.mcpSites} />, by('sites-same'));
   if (!again) by('sites-status').textContent = t.loadingView;
   const [answer] = await Promise.all([api.page(read.path, read.params, signal), sitesRead()]);
   signal.throwIfAborted();

@@ -157,6 +157,7 @@ async function overview(page) {
   said.sites = await cells('#seen');
   for (const [i, box] of ['moved-files', 'stand-files', 'seen-files'].entries()) said.tables[i] = await files(page, box); // all parts are checked together
   for (const kind of ['curl', 'cli', 'mcp']) said[kind].overview = await copied(page, 'overview', kind);
+  said.mcp.stand = await page.locator('#overview-same [data-kind=mcp]').nth(1).textContent();
   await looks(page, 'overview-en', true);
   await page.click('#stand tbody a'); // one click from a price too high to its history
   await drawn(page);
@@ -194,7 +195,7 @@ async function assortment(page) {
   await there();
   said.assortment = { lines: await lines(), status: await page.textContent('#assortment-status'), file: await file() };
   said.tables[3] = await files(page, 'assortment-files');
-  said.mcp.assortment = await page.textContent('#assortment-same [data-kind=mcp]');
+  if (await page.locator('#assortment-same [data-kind=mcp]').count()) fail('assortment', 'it offers a call, and no tool asks this');
   said.curl.assortment = await copied(page, 'assortment', 'curl');
   said.assortment.drawn = await page.locator('#products tbody tr').evaluateAll((rows) => rows.map((r) => r.querySelector('.spark path')?.getAttribute('d').match(/[ML]/g).length ?? 0));
   await looks(page, 'assortment-en', true);

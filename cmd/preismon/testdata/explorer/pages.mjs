@@ -63,7 +63,7 @@ async function sites() {
   said.tables[0] = await files(page, 'sites-files'); // all pages are checked together
   said.curl.sites = await copied(page, 'sites', 'curl');
   said.cli.sites = await copied(page, 'sites', 'cli');
-  said.mcp.sites = await page.locator('#sites-same [data-kind=mcp]').allTextContents();
+  if (await page.locator('#sites-same [data-kind=mcp]').count()) fail('sites', 'it offers a call, and no tool asks this');
   await looks(page, 'sites-en', true);
   await page.locator('#fresh th button', { hasText: 'Pairs' }).click();
   const pairs = (await cells(page, '#fresh')).map((r) => Number(r[5]));
@@ -118,6 +118,11 @@ async function orders() {
   await page.keyboard.press('Tab');
   await keeps(page, 'orders', '#ordered', '**/ext/v1/orders/status?*', /view=orders.*sort=orderId.*order=\d+.*filter=/);
   await page.waitForFunction((name) => document.querySelector('#order h2')?.textContent === `Order ${name}`, name);
+  const number = await page.evaluate(() => new URLSearchParams(location.hash.slice(1)).get('order'));
+  await page.evaluate((number) => { location.hash = `#view=sites&orderId=${number}`; }, number); // the sites of one order
+  await there(page, 'sites', '#fresh');
+  said.curl.sitesOfOrder = await copied(page, 'sites', 'curl');
+  said.mcp.sitesOfOrder = [await copied(page, 'sites', 'mcp')];
   await page.evaluate(() => { location.hash = '#view=orders&order=999999999'; });
   await page.waitForFunction(() => /no such order/.test(document.querySelector('#order').textContent));
   await nothing(page, 'orders', '**/ext/v1/orders/status?*', 'You see no orders.');
