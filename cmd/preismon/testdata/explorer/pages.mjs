@@ -118,8 +118,7 @@ async function orders() {
   await page.keyboard.press('Tab');
   await keeps(page, 'orders', '#ordered', '**/ext/v1/orders/status?*', /view=orders.*sort=orderId.*order=\d+.*filter=/);
   await page.waitForFunction((name) => document.querySelector('#order h2')?.textContent === `Order ${name}`, name);
-  const number = await page.evaluate(() => new URLSearchParams(location.hash.slice(1)).get('order'));
-  await page.evaluate((number) => { location.hash = `#view=sites&orderId=${number}`; }, number); // the sites of one order
+  await page.evaluate((number) => { location.hash = `#view=sites&orderId=${number}`; }, said.orders.rows[0].at(-1)); // the sites of one order
   await there(page, 'sites', '#fresh');
   said.curl.sitesOfOrder = await copied(page, 'sites', 'curl');
   said.mcp.sitesOfOrder = [await copied(page, 'sites', 'mcp')];
