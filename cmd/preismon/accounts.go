@@ -19,9 +19,9 @@ type accountsCmd struct {
 	List        accountsListCmd     `cmd:"" help:"List accounts by login."`
 	Show        accountsShowCmd     `cmd:"" help:"Show an account: its mandate, what it may read and what it sees."`
 	Add         accountsAddCmd      `cmd:"" help:"Add an account to a mandate."`
-	Grant       accountsGrantCmd    `cmd:"" help:"Replace what an account may read, and of which sites and orders."`
+	Grant       accountsGrantCmd    `cmd:"" help:"Replace what an account may read, and at which sites and of which orders."`
 	SetPassword accountsPasswordCmd `cmd:"" name:"set-password" help:"Give an account another password."`
-	Disable     accountsDisableCmd  `cmd:"" help:"Shut an account out, or let it in again."`
+	Disable     accountsDisableCmd  `cmd:"" help:"Disable an account, or enable it again."`
 }
 
 type accountsListCmd struct {

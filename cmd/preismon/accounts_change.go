@@ -97,7 +97,7 @@ func (c *accountChange) change(ctx context.Context, k *kong.Context, std streams
 
 type accountsAddCmd struct {
 	accountChange `embed:""`
-	Mandate       string    `help:"Its mandate, by name or id; it has to be there." required:"" placeholder:"NAME"`
+	Mandate       string    `help:"Its mandate, by name or id; it must exist." required:"" placeholder:"NAME"`
 	Sees          seesFlags `embed:""`
 	Password      secret    `help:"Its password, at least 12 characters; asked for on a terminal when missing." placeholder:"PASSWORD"`
 }
@@ -148,7 +148,7 @@ func (c *accountsGrantCmd) Run(ctx context.Context, k *kong.Context, std streams
 
 type accountsDisableCmd struct {
 	accountChange `embed:""`
-	Undo          bool `help:"Let it in again." env:"-"`
+	Undo          bool `help:"Enable it again." env:"-"`
 }
 
 func (c *accountsDisableCmd) Run(ctx context.Context, k *kong.Context, std streams, log *slog.Logger) error {

@@ -12,7 +12,7 @@ import (
 // and for which.
 type appliedFlags struct {
 	Wait       bool `help:"Wait until the projectors have written everything." default:"true" negatable:""`
-	Partitions int  `help:"Of how many partitions the projectors are that to wait for. Needed only while projectors of several numbers of partitions read the streams." default:"0" placeholder:"N"`
+	Partitions int  `help:"Number of partitions of the projectors to wait for. Needed only while projectors with different numbers of partitions read the streams." default:"0" placeholder:"N"`
 }
 
 func (f appliedFlags) faults() error {

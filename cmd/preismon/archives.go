@@ -20,7 +20,7 @@ import (
 // archiveFlags configure where the content of archived files is, and how large a
 // download may be. The name of the limit is the specification's.
 type archiveFlags struct {
-	Archives         []secret `name:"archive" help:"Where the files of exports and imports are: a folder, or s3://KEY:SECRET@HOST:PORT/BUCKET with ?region=NAME and, without TLS, &tls=false. Several are asked in their order. In KEY and SECRET write / as %2F and , as %2C." placeholder:"PLACE"`
+	Archives         []secret `name:"archive" help:"Where the files of exports and imports are: a folder, or s3://KEY:SECRET@HOST:PORT/BUCKET with ?region=NAME and, without TLS, tls=false. Several are tried in order. In KEY and SECRET write / as %2F and , as %2C." placeholder:"PLACE"`
 	MaxDownloadBytes int64    `name:"archive-download-max-bytes" env:"RUST_API_ARCHIVE_DOWNLOAD_MAX_BYTES" help:"Refuse downloads of larger files." default:"${archive_download_max_bytes}"`
 }
 

@@ -55,9 +55,9 @@ type auditCmd struct {
 	Content bool           `help:"Also read every event of the stream again and compare every column of its rows. Takes as long as reading the stream."`
 	Files   bool           `name:"archives" help:"Compare the archives with the catalogue instead: read every copy of every archived file."`
 	Archive []secret       `name:"archive" help:"With --archives: where the files are, as a query node takes it. The archive of --data-dir comes before them." placeholder:"PLACE"`
-	Repair  bool           `help:"With --archives: put a good copy in place of each that is missing or damaged, and read it again. Needs the right to write."`
+	Repair  bool           `help:"With --archives: replace each missing or damaged copy by a good one, and read it again. Needs write access."`
 	JSON    bool           `name:"json" help:"Print one JSON object."`
-	Timeout time.Duration  `help:"How long one question to ClickHouse may take." default:"10m"`
+	Timeout time.Duration  `help:"How long one ClickHouse statement may take." default:"10m"`
 }
 
 func (c *auditCmd) Run(ctx context.Context, k *kong.Context, std streams, log *slog.Logger) error {

@@ -26,7 +26,7 @@ type backupTakeCmd struct {
 	roleFlags
 	ClickHouse secret `name:"clickhouse-dsn" help:"clickhouse://user:password@host:9000/database of a user that may make backups." placeholder:"DSN"`
 	DataDir    string `help:"Folder of a running \"preismon up\", instead of --clickhouse-dsn." type:"path" placeholder:"DIR"`
-	To         secret `help:"A new name, a new folder, or s3://KEY:SECRET@HOST:PORT/BUCKET/PREFIX, with &tls=false as for --archive. A name is one in DIR-backups beside --data-dir, else in the server's folder of backups. With --data-dir, the time when missing." placeholder:"PLACE"`
+	To         secret `help:"A new name, a new folder (only with --data-dir), or s3://KEY:SECRET@HOST:PORT/BUCKET/PREFIX, without TLS with ?tls=false. With --data-dir a name is a folder in DIR-backups next to it, and the default is the time; without, it is a folder in the server's folder of backups." placeholder:"PLACE"`
 }
 
 func (c *backupTakeCmd) Run(ctx context.Context, k *kong.Context, std streams, log *slog.Logger) error {

@@ -24,7 +24,7 @@ type backupDrillCmd struct {
 	DataDir string `help:"Folder of a running \"preismon up\", whose streams the backup is compared with." required:"" type:"path" placeholder:"DIR"`
 	From    secret `help:"Where the backup is, as for \"preismon restore\"; the newest of the data folder when missing." placeholder:"PLACE"`
 	Content bool   `help:"Also read every event of the stream again and compare every column of its rows, as \"preismon audit --content\" does."`
-	Scratch string `help:"Folder to restore into, on a disk with room for all tables; what is put there is taken away again. When missing, the system's folder of temporary files." type:"existingdir" placeholder:"DIR"`
+	Scratch string `help:"Folder to restore into, on a disk with room for all tables; what is put there is deleted afterwards. Without it, the system's folder of temporary files is used." type:"existingdir" placeholder:"DIR"`
 }
 
 func (c *backupDrillCmd) Run(ctx context.Context, k *kong.Context, std streams, log *slog.Logger) error {

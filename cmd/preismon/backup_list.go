@@ -14,9 +14,9 @@ import (
 
 type backupListCmd struct {
 	roleFlags
-	DataDir string   `help:"Data folder whose backups are listed; it need not run." type:"path" placeholder:"DIR"`
+	DataDir string   `help:"Data folder whose backups are listed; \"preismon up\" need not be running." type:"path" placeholder:"DIR"`
 	In      []string `help:"Further folders with backups." env:"-" type:"path" placeholder:"DIR"`
-	JSON    bool     `name:"json" help:"Print one JSON object a line."`
+	JSON    bool     `name:"json" help:"Print one JSON object per line."`
 }
 
 // listedBackup is a backup and its last drill.

@@ -14,9 +14,9 @@ import (
 type benchCmd struct {
 	Observations   int      `help:"Rows of observations. Default: 50 million, or 3 million with --quick."`
 	Quick          bool     `help:"A small data set and few rounds: five minutes."`
-	Seed           uint64   `help:"Which data set." default:"1"`
+	Seed           uint64   `help:"Seed of the data set." default:"1"`
 	Rounds         int      `help:"Rounds of each comparison, instead of the usual number."`
-	Only           []string `help:"Measure these parts only: size, stream, page, beside, hot, reads, mcp, statistics, growth, dashboards, memory, publish, drain, visible, tails, ready." placeholder:"PART"`
+	Only           []string `help:"Measure these parts only: size, stream, tables, page, beside, hot, reads, mcp, statistics, growth, dashboards, again, memory, publish, drain, visible, tails, ready." placeholder:"PART"`
 	DataDir        string   `help:"Keep the data here, and use what is there. Default: a temporary folder." type:"path" placeholder:"DIR"`
 	JSON           bool     `name:"json" xor:"form" help:"Print one JSON object."`
 	Markdown       bool     `xor:"form" help:"Print the table of figures in the documentation."`

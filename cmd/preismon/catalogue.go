@@ -38,8 +38,8 @@ func (c *sitesCmd) Run(ctx context.Context, std streams) error {
 type ordersCmd struct {
 	Remote remoteFlags `embed:""`
 	listFlags
-	Order      string `arg:"" optional:"" help:"Id of an order, to read it alone, with what its pairs came to."`
-	Alias      string `help:"Only the order of this alias." env:"-" placeholder:"TEXT"`
+	Order      string `arg:"" optional:"" help:"Id of an order: only this one, with the outcomes of its pairs."`
+	Alias      string `help:"Only the order with this alias." env:"-" placeholder:"TEXT"`
 	Coverage   bool   `help:"Add how well each order is observed." env:"-"`
 	Monitoring bool   `help:"Add which sites each order monitors, and when." env:"-"`
 }
@@ -76,7 +76,7 @@ func (c *ordersCmd) one(ctx context.Context, std streams) error {
 // listFlags select how much of a list is written, and in which form.
 type listFlags struct {
 	formatFlag
-	Limit int `help:"Stop after so many records; 0: all." env:"-" default:"0" placeholder:"N"`
+	Limit int `help:"Stop after this many records; 0: all." env:"-" default:"0" placeholder:"N"`
 }
 
 // list writes a list of any kind, across all of its pages.

@@ -52,7 +52,7 @@ func (c *catalogueBus) connectedAs(name string, k *kong.Context, std streams, lo
 // planFlags select whether a change is made without asking, or only shown.
 type planFlags struct {
 	Yes    bool `help:"Make the change without asking." env:"-"`
-	DryRun bool `help:"Show the change, and make none." env:"-"`
+	DryRun bool `help:"Show the change, but do not make it." env:"-"`
 }
 
 // agreed asks for agreement to a change that has been shown; false: it must not be made.

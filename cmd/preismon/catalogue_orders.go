@@ -75,10 +75,10 @@ func (c *catalogueOrdersShowCmd) Run(ctx context.Context, k *kong.Context, std s
 type orderFlags struct {
 	Alias       string   `help:"A short name of the order, for programs." env:"-" placeholder:"TEXT"`
 	Every       int      `help:"Minutes from one capture of a pair to the next." env:"-" placeholder:"MINUTES"`
-	AddItems    []string `help:"Items to monitor, by id or EAN; @FILE: one on each line." env:"-" placeholder:"ITEM,..."`
-	RemoveItems []string `help:"Items to monitor no longer, by id or EAN; @FILE: one on each line." env:"-" placeholder:"ITEM,..."`
-	AddSites    []string `help:"Sites to monitor them at." env:"-" placeholder:"SITE,..."`
-	RemoveSites []string `help:"Sites to monitor them at no longer." env:"-" placeholder:"SITE,..."`
+	AddItems    []string `help:"Items to add, by id or EAN; @FILE: one on each line." env:"-" placeholder:"ITEM,..."`
+	RemoveItems []string `help:"Items to remove, by id or EAN; @FILE: one on each line." env:"-" placeholder:"ITEM,..."`
+	AddSites    []string `help:"Sites to add." env:"-" placeholder:"SITE,..."`
+	RemoveSites []string `help:"Sites to remove." env:"-" placeholder:"SITE,..."`
 }
 
 // apply changes the order according to the flags. Items and sites must be in the
@@ -116,8 +116,8 @@ func (f *orderFlags) apply(ctx context.Context, b *bus, o *contracts.Order) erro
 
 type catalogueOrdersAddCmd struct {
 	catalogueChange `embed:""`
-	Name            string     `arg:"" help:"Name of the order, as people read it."`
-	Mandate         string     `help:"Its mandate, by name or id; it has to be there." required:"" placeholder:"NAME"`
+	Name            string     `arg:"" help:"Name of the order, for people."`
+	Mandate         string     `help:"Its mandate, by name or id; it must exist." required:"" placeholder:"NAME"`
 	Order           orderFlags `embed:""`
 }
 

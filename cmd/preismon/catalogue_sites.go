@@ -20,7 +20,7 @@ type catalogueSitesCmd struct {
 	List   catalogueSitesListCmd   `cmd:"" help:"List all sites."`
 	Show   catalogueSitesShowCmd   `cmd:"" help:"Show a site: its name, kind, country, currency and operator."`
 	Add    catalogueSitesAddCmd    `cmd:"" help:"Add a site."`
-	Change catalogueSitesChangeCmd `cmd:"" help:"Change what is said of a site."`
+	Change catalogueSitesChangeCmd `cmd:"" help:"Change a site's name, type, country, currency or operator."`
 }
 
 type catalogueSitesListCmd struct {
@@ -69,10 +69,10 @@ func (c *catalogueSitesShowCmd) Run(ctx context.Context, k *kong.Context, std st
 
 // siteRecordFlags are the fields of a site. Fields that are not given stay.
 type siteRecordFlags struct {
-	Name     string `help:"Its name, as people read it; of a new site its key when missing." env:"-" placeholder:"TEXT"`
-	Type     string `help:"What it is: shop, marketplace or platform; a new one is a shop when missing." env:"-" placeholder:"TYPE"`
-	Country  string `help:"Its country, as in DE." env:"-" placeholder:"CODE"`
-	Currency string `help:"The usual currency of its prices, as in EUR." env:"-" placeholder:"CODE"`
+	Name     string `help:"Its name for people. A new site without one is named by its key." env:"-" placeholder:"TEXT"`
+	Type     string `help:"shop, marketplace or platform. A new site without one is a shop." env:"-" placeholder:"TYPE"`
+	Country  string `help:"Its country, like DE." env:"-" placeholder:"CODE"`
+	Currency string `help:"The usual currency of its prices, like EUR." env:"-" placeholder:"CODE"`
 	Operator string `help:"The company behind it and other sites." env:"-" placeholder:"TEXT"`
 }
 

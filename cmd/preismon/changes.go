@@ -25,9 +25,9 @@ type changesCmd struct {
 
 // followFlags are those of commands that continue from a token.
 type followFlags struct {
-	Follow bool   `help:"Go on with what comes, until it is interrupted." env:"-"`
-	Since  string `help:"Token to go on from. It holds what it is of, so it goes with no selector." env:"-" placeholder:"TOKEN"`
-	State  string `help:"File that keeps the token: written after the rows before it, read at the start when it is there." env:"-" placeholder:"FILE"`
+	Follow bool   `help:"Continue with new rows, until it is interrupted or the login expires." env:"-"`
+	Since  string `help:"Token to continue from. It contains its selectors, so no others may be given." env:"-" placeholder:"TOKEN"`
+	State  string `help:"File that keeps the token: read at the start if it exists, and written after each page of rows." env:"-" placeholder:"FILE"`
 }
 
 // changesWait is how long a request waits for the first row.

@@ -156,8 +156,8 @@ func (v fileResolver) Resolve(_ *kong.Context, _ *kong.Path, flag *kong.Flag) (a
 
 // logFlags configure logging.
 type logFlags struct {
-	Format string `help:"Form of log lines: ${enum}. auto: text on a terminal, else json." enum:"auto,text,json" default:"auto"`
-	Level  string `help:"Least level that is logged: ${enum}." enum:"debug,info,warn,error" default:"info"`
+	Format string `help:"Format of log lines: ${enum}. auto: text on a terminal, else json." enum:"auto,text,json" default:"auto"`
+	Level  string `help:"Lowest level that is logged: ${enum}." enum:"debug,info,warn,error" default:"info"`
 }
 
 func (f logFlags) logger(w io.Writer) *slog.Logger {

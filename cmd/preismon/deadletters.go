@@ -24,7 +24,7 @@ type deadLettersCmd struct {
 
 // letterFlags select letters.
 type letterFlags struct {
-	Reason string `help:"Only those whose reason holds this text." placeholder:"TEXT"`
+	Reason string `help:"Only those whose reason contains this text." placeholder:"TEXT"`
 	Since  string `help:"Only those since then: 24h, or 2026-11-21T08:00:00Z." placeholder:"TIME"`
 	Stream string `help:"Only those of this stream: OBSERVATIONS or CATALOG." placeholder:"STREAM"`
 }
@@ -50,7 +50,7 @@ type lettersListCmd struct {
 	catalogueBus `embed:""`
 	Which        letterFlags `embed:""`
 	Pending      bool        `help:"Only those that were not replayed."`
-	Limit        int         `help:"At most so many, of the newest; 0: all." default:"50"`
+	Limit        int         `help:"Show at most this many, the newest; 0: all." default:"50"`
 	JSON         bool        `name:"json" help:"Print one JSON object."`
 }
 
@@ -107,9 +107,9 @@ type listedLetter struct {
 type lettersReplayCmd struct {
 	catalogueBus `embed:""`
 	Letters      []uint64     `arg:"" optional:"" help:"Numbers of the letters, as \"list\" prints them." placeholder:"LETTER"`
-	All          bool         `help:"All that were not replayed, of those that the filters choose."`
+	All          bool         `help:"All that match the filters and were not replayed yet."`
 	Which        letterFlags  `embed:""`
-	Force        bool         `help:"Also what would fail again, was replayed before, or would put an older state of a record back."`
+	Force        bool         `help:"Also replay what would fail again, was replayed before, or would restore an older state of a record."`
 	DryRun       bool         `help:"Say what would happen, and publish nothing."`
 	Applied      appliedFlags `embed:""`
 }

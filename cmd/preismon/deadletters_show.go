@@ -20,8 +20,8 @@ import (
 type lettersShowCmd struct {
 	catalogueBus `embed:""`
 	Letter       uint64 `arg:"" help:"Number of the letter, as \"list\" prints it."`
-	Bytes        int    `help:"Show at most so much of the message." default:"16384"`
-	JSON         bool   `name:"json" xor:"form" help:"Print one JSON object; the message is in base64 when it is no JSON."`
+	Bytes        int    `help:"Show at most this many bytes of the message." default:"16384"`
+	JSON         bool   `name:"json" xor:"form" help:"Print one JSON object; the message is in base64 if it is not JSON."`
 	Raw          bool   `xor:"form" help:"Write the message alone, byte for byte; for a file or a pipe, not for a terminal."`
 }
 

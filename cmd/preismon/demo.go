@@ -22,9 +22,9 @@ import (
 // demoFlags shape the simulated market of a new folder. A folder keeps the
 // market it started with.
 type demoFlags struct {
-	Seed  uint64  `name:"demo-seed" aliases:"seed" help:"Which market; the logins depend on it." default:"1"`
-	Scale float64 `name:"demo-scale" help:"How large: 1 gives about one million rows in 14 days." default:"1"`
-	Speed int     `name:"demo-speed" aliases:"speed" help:"Captures a second that go on beside the crawl runs." default:"2"`
+	Seed  uint64  `name:"demo-seed" aliases:"seed" help:"Seed of the market; the logins depend on it." default:"1"`
+	Scale float64 `name:"demo-scale" help:"Size of the market: 1 gives about one million rows in 14 days." default:"1"`
+	Speed int     `name:"demo-speed" aliases:"speed" help:"Captures per second in addition to the crawl runs." default:"2"`
 }
 
 // faults is not called Validate, otherwise kong would call it and report only its faults.

@@ -67,9 +67,9 @@ func configurationPage(t *testing.T) string {
 	var b strings.Builder
 	b.WriteString(generated + `# Configuration
 
-Every setting is a flag. A flag counts more than its environment variable, that more than a line ` + "`flag: value`" + ` in the YAML file of ` + "`--config`" + `,
-and that more than the default. A secret given as ` + "`@FILE`" + ` is read from the file. ` + "`--check`" + ` names all faults of a configuration at once and does
-nothing; ` + "`--print-config`" + ` shows what is in force, secrets hidden.
+Every setting is a flag. A flag takes precedence over its environment variable, the variable over a line ` + "`flag: value`" + ` in the YAML file of ` + "`--config`" + `,
+and that line over the default. A secret given as ` + "`@FILE`" + ` is read from the file. ` + "`--check`" + ` lists all errors of a configuration at once and does
+nothing else; ` + "`--print-config`" + ` shows the settings in force, without secrets.
 
 ## For all commands
 

@@ -21,9 +21,9 @@ type doctorCmd struct {
 	roleFlags
 	Site  siteFlags      `embed:""`
 	Share partitionFlags `embed:""`
-	Node  []string       `help:"Base URL of a query node that is looked at, too. With --data-dir, that of the folder." env:"-" placeholder:"URL"`
-	Admin []string       `help:"Admin URL of a role, http:// and its --admin-listen: is it ready, its open files, and of a query node its archives, and whether its keys are those of the others. With --data-dir, that of the folder." env:"-" placeholder:"URL"`
-	JSON  bool           `name:"json" help:"Print one JSON object a line."`
+	Node  []string       `help:"Base URL of a query node to check. With --data-dir, also that of the folder." env:"-" placeholder:"URL"`
+	Admin []string       `help:"Admin URL of a role, http:// and its --admin-listen, to check readiness and open files, and of query nodes archives and equal keys. With --data-dir, also that of the folder." env:"-" placeholder:"URL"`
+	JSON  bool           `name:"json" help:"Print one JSON object per line."`
 }
 
 func (c *doctorCmd) Run(ctx context.Context, k *kong.Context, std streams, log *slog.Logger) error {

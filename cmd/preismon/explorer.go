@@ -77,7 +77,7 @@ func fetchAssets(l *lifecycle, log *slog.Logger) fs.FS {
 
 // assetsCmd puts the files where a query node without npm can find them.
 type assetsCmd struct {
-	Folder string `arg:"" help:"Folder for the files; made when missing." type:"path"`
+	Folder string `arg:"" help:"Folder for the files; created if it is missing." type:"path"`
 }
 
 func (c *assetsCmd) Run(ctx context.Context, std streams, log *slog.Logger) error {

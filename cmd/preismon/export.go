@@ -22,9 +22,9 @@ import (
 type exportCmd struct {
 	Remote remoteFlags `embed:""`
 	resultFlags
-	Format string `help:"Form of the file: ${enum}. auto: by the ending of its name, else NDJSON." enum:"auto,ndjson,csv,arrow,parquet" default:"auto" env:"-"`
+	Format string `help:"Format of the file: ${enum}. auto: by the ending of its name, else NDJSON." enum:"auto,ndjson,csv,arrow,parquet" default:"auto" env:"-"`
 	Output string `short:"o" help:"File to write; - is standard output." default:"-" env:"-" placeholder:"FILE"`
-	Split  string `help:"day: write a folder with a file for each day, and the next time only those with other rows." enum:",day" default:"" env:"-" placeholder:"day"`
+	Split  string `help:"day: write a folder with a file for each day, and when run again only the days whose rows have changed." enum:",day" default:"" env:"-" placeholder:"day"`
 }
 
 func (c *exportCmd) Run(ctx context.Context, std streams, log *slog.Logger) error {

@@ -12,8 +12,8 @@ import (
 
 // healthCmd is for images, which contain no other program that could send the request.
 type healthCmd struct {
-	AdminListen string        `help:"The --admin-listen of the role that is asked. Default: ${default}." default:"127.0.0.1:8081" placeholder:"HOST:PORT"`
-	URL         string        `name:"health-url" help:"Ask there instead of at /readyz of the role." placeholder:"URL"`
+	AdminListen string        `help:"The --admin-listen of the role. Default: ${default}." default:"127.0.0.1:8081" placeholder:"HOST:PORT"`
+	URL         string        `name:"health-url" help:"URL to request instead of /readyz of the role." placeholder:"URL"`
 	Timeout     time.Duration `name:"health-timeout" help:"How long an answer may take." default:"4s"`
 }
 

@@ -23,8 +23,8 @@ type historyFlags struct {
 	Remote     remoteFlags `embed:""`
 	Order      string      `arg:"" help:"Id of the order."`
 	Kind       string      `help:"Which files: ${enum}." enum:"exports,imports" default:"exports" env:"-"`
-	DateFrom   string      `aliases:"from" help:"Archived from here on. Also --from." env:"-" placeholder:"TIME"`
-	DateTo     string      `aliases:"to" help:"Archived up to here. Also --to." env:"-" placeholder:"TIME"`
+	DateFrom   string      `aliases:"from" help:"Archived at this time or later. Also --from." env:"-" placeholder:"TIME"`
+	DateTo     string      `aliases:"to" help:"Archived at this time or earlier. Also --to." env:"-" placeholder:"TIME"`
 	ExportName string      `help:"Only files of this export." env:"-" placeholder:"TEXT"`
 	Name       string      `help:"Only this file." env:"-" placeholder:"TEXT"`
 }
@@ -44,8 +44,8 @@ func (c *historyListCmd) Run(ctx context.Context, std streams) error {
 
 type historyDownloadCmd struct {
 	historyFlags
-	Latest bool   `help:"Take the newest where several match." env:"-"`
-	Output string `short:"o" help:"File to write; - is standard output. Default: the server's name for it, in this folder, where it must be new." env:"-" placeholder:"FILE"`
+	Latest bool   `help:"Take the newest if several match." env:"-"`
+	Output string `short:"o" help:"File to write; - is standard output. Default: the server's name for it, in this folder; an existing file is not replaced." env:"-" placeholder:"FILE"`
 }
 
 func (c *historyDownloadCmd) Run(ctx context.Context, std streams, log *slog.Logger) error {

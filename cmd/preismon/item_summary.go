@@ -14,8 +14,8 @@ type itemSummaryCmd struct {
 	Site           string `help:"Only this site, by its key." env:"-" placeholder:"KEY"`
 	From           string `help:"First instant or day of the window, with --to. Default: the last 30 days." env:"-" placeholder:"TIME"`
 	To             string `help:"Last instant or day of the window." env:"-" placeholder:"TIME"`
-	OwnMerchant    string `help:"You are this merchant." env:"-" placeholder:"TEXT"`
-	CandidatePrice string `help:"Place this price among the offers, instead of yours." env:"-" placeholder:"AMOUNT"`
+	OwnMerchant    string `help:"Your name as a merchant." env:"-" placeholder:"TEXT"`
+	CandidatePrice string `help:"Rank this price among the offers, instead of yours." env:"-" placeholder:"AMOUNT"`
 	Currency       string `help:"Currency of the candidate price. Default: that of each market." env:"-" placeholder:"CODE"`
 	Timezone       string `help:"IANA zone of days and of the times in the answer." env:"-" placeholder:"ZONE"`
 }

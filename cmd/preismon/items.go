@@ -14,7 +14,7 @@ var itemFields = []string{"itemId", "name", "brand", "manufacturer", "ean", "pzn
 type itemsCmd struct {
 	Remote remoteFlags `embed:""`
 	listFlags
-	Words      []string `arg:"" optional:"" help:"Words of the name, the brand or the manufacturer, or codes (EAN, PZN, ASIN): all of them, in any order, whatever case or accents."`
+	Words      []string `arg:"" optional:"" help:"Words of the name, the brand or the manufacturer, or codes (EAN, PZN, ASIN): all of them, in any order; case and accents do not matter."`
 	ItemID     string   `name:"item-id" help:"Only the item with this id." env:"-" placeholder:"ID"`
 	Ean        string   `help:"Only items with this EAN or GTIN." env:"-" placeholder:"DIGITS"`
 	Pzn        string   `help:"Only items with this Pharmazentralnummer." env:"-" placeholder:"DIGITS"`

@@ -8,8 +8,8 @@ import (
 
 // pairFlags bound what one record of the catalogue may cost the projectors.
 type pairFlags struct {
-	Order   int `name:"max-order-pairs" help:"Items times sites of one active order, at most. What has more goes into the dead letters. The same for all projectors." default:"5000000"`
-	Mandate int `name:"max-mandate-pairs" help:"The same of all active orders of a mandate together, within its package." default:"10000000"`
+	Order   int `name:"max-order-pairs" help:"Maximum number of pairs (items times sites) of one active order; one with more becomes a dead letter. Use the same value for all projectors." default:"5000000"`
+	Mandate int `name:"max-mandate-pairs" help:"Maximum number of pairs of all active orders of a mandate together, within its package. Use the same value for all projectors." default:"10000000"`
 }
 
 func (f pairFlags) faults() error {

@@ -74,7 +74,7 @@ type cli struct {
 	Windows     windowsCmd     `cmd:"" group:"As a client of a server" help:"See which days have changed, so that a copy reads only those again."`
 	Changes     changesCmd     `cmd:"" group:"As a client of a server" help:"Follow new rows as they become visible: each once, late ones too."`
 	Alerts      alertsCmd      `cmd:"" group:"As a client of a server" help:"Get alerts by a rule: a price, a drop, stock, the buy box, an undercut."`
-	Notify      notifyCmd      `cmd:"" group:"As a client of a server" help:"Deliver alerts to webhooks and commands, as a rules file says."`
+	Notify      notifyCmd      `cmd:"" group:"As a client of a server" help:"Deliver alerts to webhooks, by mail and to commands, as a rules file says."`
 	Explain     explainCmd     `cmd:"" group:"As a client of a server" help:"Show what a command would read: whether it is accepted, and how much it is."`
 	History     historyCmd     `cmd:"" group:"As a client of a server" help:"List and download archived files of an order."`
 	Completion  completionCmd  `cmd:"" group:"As a client of a server" help:"Print a completion script for your shell."`

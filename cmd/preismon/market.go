@@ -20,12 +20,12 @@ type marketCmd struct {
 	roleFlags
 	NATS        natsFlags     `embed:""`
 	Streams     streamFlags   `embed:""`
-	Archive     secret        `name:"archive" help:"Where the files of the market's exports and imports are put, written as for \"preismon query\"; without it there are none." placeholder:"PLACE"`
-	DataDir     string        `help:"Folder for what the market has to remember, and for its logins. Default: ${default}." default:"preismon-market" type:"path" placeholder:"DIR"`
-	AdminListen string        `help:"Address of live, ready and metrics. Default: ${default}." default:"127.0.0.1:8083" placeholder:"HOST:PORT"`
+	Archive     secret        `name:"archive" help:"Where to put the files of the market's exports and imports, in the form of \"preismon query\"; without it there are none." placeholder:"PLACE"`
+	DataDir     string        `help:"Folder for the state of the market and its logins. Default: ${default}." default:"preismon-market" type:"path" placeholder:"DIR"`
+	AdminListen string        `help:"Address of /livez, /readyz, /metrics and pprof. Default: ${default}." default:"127.0.0.1:8083" placeholder:"HOST:PORT"`
 	Traces      traceFlags    `embed:""`
 	Demo        demoFlags     `embed:""`
-	StopGrace   time.Duration `help:"How long a stop may take for what is under way." default:"5s"`
+	StopGrace   time.Duration `help:"How long a stop waits for work in progress." default:"5s"`
 }
 
 func (c *marketCmd) Run(ctx context.Context, k *kong.Context, std streams, log *slog.Logger) (err error) {

@@ -18,7 +18,7 @@ type migrateCmd struct {
 	ClickHouse secret   `name:"clickhouse-dsn" help:"clickhouse://user:password@host:9000/database of a user that may create tables." placeholder:"DSN"`
 	Cluster    string   `name:"clickhouse-cluster" help:"Name of the ClickHouse cluster, for replicated tables on all of its nodes, and tables that read all of its shards." placeholder:"NAME"`
 	Plain      bool     `name:"unreplicated" help:"The shards of the cluster are single servers: plain tables, on the one server that the DSN names. Needs no Keeper."`
-	Archives   []secret `name:"archive" help:"Buckets to make where they are missing, written as for \"preismon query\"." placeholder:"PLACE"`
+	Archives   []secret `name:"archive" help:"Buckets to create if they are missing, in the form of \"preismon query\"." placeholder:"PLACE"`
 }
 
 func (c *migrateCmd) Run(ctx context.Context, k *kong.Context, std streams, log *slog.Logger) error {

@@ -16,7 +16,7 @@ type moversCmd struct {
 	Until       string `help:"End of the comparison: RFC 3339, or a date, which is included. Default: now." env:"-" placeholder:"TIME"`
 	Kind        string `help:"Only movers of this kind, like PRICE_DOWN." env:"-" placeholder:"KIND"`
 	Brand       string `help:"Only this brand." env:"-" placeholder:"TEXT"`
-	OwnMerchant string `help:"You are this merchant, who wins and loses the buy box." env:"-" placeholder:"TEXT"`
+	OwnMerchant string `help:"Your name as a merchant, for buy boxes won and lost." env:"-" placeholder:"TEXT"`
 }
 
 var moverFields = []string{

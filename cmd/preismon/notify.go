@@ -14,13 +14,13 @@ import (
 type notifyCmd struct {
 	Remote remoteFlags   `embed:""`
 	Rules  string        `arg:"" help:"The rules file, YAML." placeholder:"FILE"`
-	State  string        `help:"File that keeps how far each target is. Default: ${default}." default:"notify.state" env:"-" placeholder:"FILE"`
-	Every  time.Duration `help:"From one look to the next. Default: ${default}." default:"10s" env:"-"`
+	State  string        `help:"File that keeps how far each target has got. Default: ${default}." default:"notify.state" env:"-" placeholder:"FILE"`
+	Every  time.Duration `help:"How often new alerts are requested. Default: ${default}." default:"10s" env:"-"`
 
-	AdminListen string `help:"Address of live, ready and metrics; empty: none." env:"-" placeholder:"HOST:PORT"`
+	AdminListen string `help:"Address of /livez, /readyz, /metrics and pprof; without it there is none." env:"-" placeholder:"HOST:PORT"`
 
-	Once  bool `help:"Deliver what there is, trying each target once, and end." env:"-"`
-	Check bool `help:"Check the rules file, say what would be done, and do nothing." env:"-"`
+	Once  bool `help:"Deliver what there is, trying each target once, and exit." env:"-"`
+	Check bool `help:"Check the rules file and print what would be done, but do nothing." env:"-"`
 }
 
 func (c *notifyCmd) Run(ctx context.Context, std streams, log *slog.Logger) error {

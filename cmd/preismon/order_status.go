@@ -12,7 +12,7 @@ type orderStatusCmd struct {
 	Remote remoteFlags `embed:""`
 	recordFlags
 	OrderID  string `name:"order-id" help:"Only this order." env:"-" placeholder:"ID"`
-	Files    int    `help:"Add the newest so many exports, and imports, of each order: 0 to 100." env:"-" default:"0" placeholder:"N"`
+	Files    int    `help:"Add this many of the newest exports and imports of each order: 0 to 100." env:"-" default:"0" placeholder:"N"`
 	Timezone string `help:"IANA zone of the times in the answer." env:"-" placeholder:"ZONE"`
 }
 

@@ -9,9 +9,9 @@ import (
 type overviewCmd struct {
 	Remote remoteFlags `embed:""`
 	recordFlags
-	Since       string `help:"What is compared with: RFC 3339, a date, or like now-24h or now-7d. Default: now-24h." env:"-" placeholder:"TIME"`
+	Since       string `help:"Start of the comparison: RFC 3339, a date, or like now-24h or now-7d. Default: now-24h." env:"-" placeholder:"TIME"`
 	Site        string `help:"Only this site, by its key." env:"-" placeholder:"KEY"`
-	OwnMerchant string `help:"You are this merchant." env:"-" placeholder:"TEXT"`
+	OwnMerchant string `help:"Your name as a merchant." env:"-" placeholder:"TEXT"`
 	Timezone    string `help:"IANA zone of the times in the answer." env:"-" placeholder:"ZONE"`
 }
 

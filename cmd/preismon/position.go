@@ -12,10 +12,10 @@ type positionCmd struct {
 	Remote remoteFlags `embed:""`
 	recordFlags
 	scopeFlags
-	OwnMerchant string `help:"You are this merchant, instead of your reference prices." env:"-" placeholder:"TEXT"`
-	OwnSite     string `help:"You are this site, instead of your reference prices." env:"-" placeholder:"KEY"`
-	Amount      string `help:"What offers are compared by: ${enum}." enum:"price,totalPrice" default:"price" env:"-"`
-	Offers      string `help:"What is compared with: ${enum}." enum:"featured,all" default:"featured" env:"-"`
+	OwnMerchant string `help:"Compare the offers of this merchant, instead of your reference prices." env:"-" placeholder:"TEXT"`
+	OwnSite     string `help:"Compare the offers of this site, instead of your reference prices." env:"-" placeholder:"KEY"`
+	Amount      string `help:"Which amount is compared: ${enum}." enum:"price,totalPrice" default:"price" env:"-"`
+	Offers      string `help:"Which offers of others are compared: ${enum}." enum:"featured,all" default:"featured" env:"-"`
 }
 
 var positionFields = []string{

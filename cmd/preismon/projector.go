@@ -26,13 +26,13 @@ type projectorCmd struct {
 	Streams     streamFlags    `embed:""`
 	ClickHouse  secret         `name:"clickhouse-dsn" help:"clickhouse://user:password@host:9000/database of a user that may write." placeholder:"DSN"`
 	Share       partitionFlags `embed:""`
-	AdminListen string         `help:"Address of live, ready and metrics. Default: ${default}." default:"127.0.0.1:8082" placeholder:"HOST:PORT"`
+	AdminListen string         `help:"Address of /livez, /readyz, /metrics and pprof. Default: ${default}." default:"127.0.0.1:8082" placeholder:"HOST:PORT"`
 	Traces      traceFlags     `embed:""`
 	AuditEvery  time.Duration  `help:"How often the leader compares streams and tables, as \"preismon audit\" does; 0: never." default:"1h"`
 	Pairs       pairFlags      `embed:""`
 	Retention   retentionFlags `embed:""`
 	LeaseTTL    time.Duration  `name:"lease-ttl" help:"How long a leader may be silent before another takes over. Use the same value for all projectors." default:"10s"`
-	StopGrace   time.Duration  `help:"How long a stop may take for what is under way." default:"30s"`
+	StopGrace   time.Duration  `help:"How long a stop waits for work in progress." default:"30s"`
 }
 
 func (c *projectorCmd) Run(ctx context.Context, k *kong.Context, std streams, log *slog.Logger) error {

@@ -10,7 +10,7 @@ import (
 
 // watchFlags configure how publishing can be watched.
 type watchFlags struct {
-	AdminListen string     `help:"Address of live, ready and metrics; without one there is none." placeholder:"HOST:PORT"`
+	AdminListen string     `help:"Address of /livez, /readyz, /metrics and pprof; without it there is none." placeholder:"HOST:PORT"`
 	Traces      traceFlags `embed:""`
 }
 

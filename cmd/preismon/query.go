@@ -31,21 +31,21 @@ import (
 // budgetFlags bound what reads may cost. The names of the two guards are the
 // specification's.
 type budgetFlags struct {
-	SoftDeadline   time.Duration `help:"Ends a page early, with a cursor." default:"${soft_deadline}"`
-	HardBudget     time.Duration `help:"Fails a read that takes longer." default:"${hard_budget}"`
+	SoftDeadline   time.Duration `help:"After this time a page ends early, with a cursor." default:"${soft_deadline}"`
+	HardBudget     time.Duration `help:"A read that takes longer fails." default:"${hard_budget}"`
 	ScanGuardPairs int           `name:"scan-guard-max-scope-pairs" env:"RUST_API_RESULTS_SCAN_GUARD_MAX_SCOPE_PAIRS" help:"Refuse results reads over more pairs; 0: off."`
 	ScanGuardHours int           `name:"scan-guard-max-window-hours" env:"RUST_API_RESULTS_SCAN_GUARD_MAX_WINDOW_HOURS" help:"Refuse results reads over more hours; 0: off. With both set, both must be exceeded."`
-	ReadsPerMinute int           `help:"Reads of one account in a minute." default:"600"`
-	LoginsPerMin   int           `name:"logins-per-minute" help:"Attempts to log in, by login and by address, in a minute." default:"10"`
+	ReadsPerMinute int           `help:"Reads per minute of one account." default:"600"`
+	LoginsPerMin   int           `name:"logins-per-minute" help:"Login attempts per minute, for each login and for each address." default:"10"`
 	HeavyAtOnce    int           `help:"Results reads and downloads that one account may run at once." default:"8"`
 	TokenLifetime  time.Duration `help:"Lifetime of REST tokens." default:"4h"`
-	ReadMemory     int64         `help:"MiB that reads under way may hold, together. Default: 256." default:"256" placeholder:"MIB"`
-	Remember       int64         `help:"MiB in which a node remembers answers, beside what reads hold; 0: none. Default: 64." default:"64" placeholder:"MIB"`
-	RememberStream int64         `name:"remember-streams" help:"MiB in which a node remembers the text of streams, compressed, where the time of their rows is over; 0: none. Default: 128." default:"128" placeholder:"MIB"`
-	CheckRemember  bool          `name:"check-remembered" help:"Compare every answer that is remembered with a fresh one, and fail the request where they differ. For tests: it costs more than not to remember."`
-	ReadStatements int           `help:"Statements for observations that run at once; as many for the catalogue beside them." default:"32"`
+	ReadMemory     int64         `help:"MiB that reads in progress may hold together. Default: 256." default:"256" placeholder:"MIB"`
+	Remember       int64         `help:"MiB for cached answers, in addition to what reads hold; 0: no cache. Default: 64." default:"64" placeholder:"MIB"`
+	RememberStream int64         `name:"remember-streams" help:"MiB for the cached text, compressed, of streams of past hours and days; 0: no cache. Default: 128." default:"128" placeholder:"MIB"`
+	CheckRemember  bool          `name:"check-remembered" help:"Compare every cached answer with a fresh one, and fail the request if they differ. For tests: it costs more than no cache."`
+	ReadStatements int           `help:"Concurrent statements for observations, and separately as many for the catalogue." default:"32"`
 	ReadWait       time.Duration `help:"How long a read waits for memory or a statement before it is refused." default:"10s"`
-	MinReadRate    int64         `help:"Bytes a second that a client must take of an answer, over a minute in which it is waited for; 0: any." default:"10240"`
+	MinReadRate    int64         `help:"Bytes per second that a client must read, measured over a minute in which the node waits for it; 0: any." default:"10240"`
 }
 
 func (f budgetFlags) admission() admission.Config {
@@ -87,9 +87,9 @@ func (f budgetFlags) auth(issuer string) auth.Config {
 type edgeFlags struct {
 	BaseURL        string         `help:"Where clients reach the service, without a slash at its end. Default: http:// and the address listened on." placeholder:"URL"`
 	TrustedProxies []netip.Prefix `help:"Proxies whose X-Forwarded-For names the client." placeholder:"CIDR"`
-	AllowedOrigins []string       `help:"Web origins whose pages may read answers." placeholder:"URL"`
-	Schemes        []string       `name:"redirect-schemes" help:"Schemes of the programs that agents may be sent back to after the login, beside https, loopback and domains in reverse. Default: ${default}." default:"claude,cursor,goose,kiro,vscode,vscode-insiders,windsurf,zed" placeholder:"NAME"`
-	TraceContinue  bool           `help:"Go on with the traces that requests say they are part of, kept or not as decided there. Only behind a proxy that sets or removes traceparent itself."`
+	AllowedOrigins []string       `help:"Web origins whose pages may read answers (CORS)." placeholder:"URL"`
+	Schemes        []string       `name:"redirect-schemes" help:"URL schemes to which an agent's login may return, in addition to https, loopback addresses and reversed domains (com.example.app). Default: ${default}." default:"claude,cursor,goose,kiro,vscode,vscode-insiders,windsurf,zed" placeholder:"NAME"`
+	TraceContinue  bool           `help:"Continue the trace of the caller, and follow its sampling decision. Only behind a proxy that sets or removes traceparent."`
 }
 
 func (f edgeFlags) rest(listener string) rest.Config {
@@ -106,22 +106,22 @@ type queryCmd struct {
 	roleFlags
 	NATS        natsFlags     `embed:""`
 	ClickHouse  secret        `name:"clickhouse-dsn" help:"clickhouse://user:password@host:9000/database of a user that may only read." placeholder:"DSN"`
-	Shards      int           `help:"Over how many shards of a ClickHouse cluster observations are spread; the DSN names any of them. As many as the partitions of the projectors." default:"1" placeholder:"N"`
+	Shards      int           `help:"Number of ClickHouse shards that hold the observations, which is the number of partitions of the projectors; the DSN names any one of them." default:"1" placeholder:"N"`
 	TokenKey    string        `help:"PEM file (PKCS 8, Ed25519) with the key that signs tokens: openssl genpkey -algorithm ed25519." type:"path" placeholder:"FILE"`
-	VerifyKeys  []string      `help:"PEM files of further keys whose tokens are still good, for rotation." type:"path" placeholder:"FILE"`
+	VerifyKeys  []string      `help:"PEM files of further keys whose tokens are accepted, for rotation." type:"path" placeholder:"FILE"`
 	CursorKey   secret        `help:"Seals cursors and the logins of agents: at least 32 bytes, the same on all nodes." placeholder:"KEY"`
-	OldCursors  []secret      `name:"verify-cursor-keys" help:"Further keys whose cursors and logins of agents are still good, for rotation." placeholder:"KEY"`
+	OldCursors  []secret      `name:"verify-cursor-keys" help:"Further keys whose cursors and logins of agents are accepted, for rotation." placeholder:"KEY"`
 	Archives    archiveFlags  `embed:""`
 	Edge        edgeFlags     `embed:""`
 	Budgets     budgetFlags   `embed:""`
 	Traces      traceFlags    `embed:""`
-	Listen      string        `help:"Address of the public surface. Default: ${default}." default:"127.0.0.1:8080" placeholder:"HOST:PORT"`
-	AdminListen string        `help:"Address of live, ready and metrics. Default: ${default}." default:"127.0.0.1:8081" placeholder:"HOST:PORT"`
+	Listen      string        `help:"Address of the API and the web pages. Default: ${default}." default:"127.0.0.1:8080" placeholder:"HOST:PORT"`
+	AdminListen string        `help:"Address of /livez, /readyz, /metrics and pprof. Default: ${default}." default:"127.0.0.1:8081" placeholder:"HOST:PORT"`
 	Assets      string        `name:"explorer-assets" help:"Folder with preact.module.js of Preact ${preact}, which draws the explorer, and uPlot.iife.min.js and uPlot.min.css of uPlot ${uplot}, which draw its charts. Without uPlot it shows tables, without Preact nothing. Made by: preismon explorer-assets." type:"path" placeholder:"DIR"`
 	Streams     streamFlags   `embed:""`
-	StopDelay   time.Duration `help:"How long a stop goes on serving after /readyz says no, so that balancers notice." default:"3s"`
-	StopGrace   time.Duration `help:"How long a stop may take for requests under way." default:"20s"`
-	Memory      int64         `name:"memory-goal" help:"MiB of heap, beside what reads hold, above which garbage is collected at once; no bound on what is in use. GOMEMLIMIT goes before." default:"128"`
+	StopDelay   time.Duration `help:"How long a stopping node still serves new requests while /readyz fails, so that balancers notice." default:"3s"`
+	StopGrace   time.Duration `help:"How long a stop waits for requests in progress." default:"20s"`
+	Memory      int64         `name:"memory-goal" help:"MiB of heap, in addition to what reads hold, above which garbage is collected at once; it does not limit what is in use. GOMEMLIMIT takes precedence." default:"128"`
 }
 
 func (c *queryCmd) Run(ctx context.Context, k *kong.Context, std streams, log *slog.Logger) error {

@@ -29,7 +29,7 @@ type rebuildCmd struct {
 	Pairs      pairFlags      `embed:""`
 	Content    bool           `help:"Compare every column with the events before the switch, as \"preismon audit --content\" does."`
 	Table      string         `help:"Rebuild this table and leave the others: observations_by_mandate or latest_observations." enum:",observations_by_mandate,latest_observations" default:"" placeholder:"NAME"`
-	KeepOld    bool           `help:"Keep the old tables, in the database with _rebuild behind its name."`
+	KeepOld    bool           `help:"Keep the old tables, in the database whose name has _rebuild appended."`
 }
 
 // addresses returns where the servers are.

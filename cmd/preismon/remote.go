@@ -194,7 +194,7 @@ func byFlags(err error) error {
 
 // formatFlag selects the form in which records are written.
 type formatFlag struct {
-	Format string `help:"Form of the answer: ${enum}. auto: a table on a terminal, else NDJSON." enum:"auto,table,ndjson,csv" default:"auto" env:"-"`
+	Format string `help:"Format of the answer: ${enum}. auto: a table on a terminal, else NDJSON." enum:"auto,table,ndjson,csv" default:"auto" env:"-"`
 }
 
 // writer returns the writer of records to standard output; fields are the

@@ -17,9 +17,9 @@ import (
 
 type restoreCmd struct {
 	roleFlags
-	ClickHouse secret `name:"clickhouse-dsn" help:"clickhouse://user:password@host:9000/database of an administrator; the database is made." placeholder:"DSN"`
-	DataDir    string `help:"Data folder of an \"up\" that does not run, or a new one, instead of --clickhouse-dsn." type:"path" placeholder:"DIR"`
-	From       secret `required:"" help:"Where the backup is: its folder, its name beside or in the data folder, or a bucket, as for \"preismon backup\"." placeholder:"PLACE"`
+	ClickHouse secret `name:"clickhouse-dsn" help:"clickhouse://user:password@host:9000/database of an administrator; the database is created." placeholder:"DSN"`
+	DataDir    string `help:"Data folder of a stopped \"preismon up\", or a new one, instead of --clickhouse-dsn." type:"path" placeholder:"DIR"`
+	From       secret `required:"" help:"Where the backup is: its folder, its name next to or in the data folder, or a bucket, as for \"preismon backup\"." placeholder:"PLACE"`
 	Replace    bool   `help:"Drop what the database holds now."`
 }
 

@@ -24,7 +24,7 @@ type resultFlags struct {
 	Asin                     string   `help:"One item, by its ASIN; needs --asin-locale." env:"-" placeholder:"ASIN"`
 	AsinLocale               string   `help:"Marketplace locale of the ASIN, like de." env:"-" placeholder:"LOCALE"`
 	OrderID                  string   `name:"order-id" help:"The pairs of one order." env:"-" placeholder:"ID"`
-	GlobalScope              bool     `help:"All that you see, in a window with both bounds." env:"-"`
+	GlobalScope              bool     `help:"Everything that you see; needs both bounds of the window." env:"-"`
 	CapturedFrom             string   `aliases:"from" help:"Earliest capture time: RFC 3339, or a date. Also --from." env:"-" placeholder:"TIME"`
 	CapturedTo               string   `aliases:"to" help:"Latest capture time: RFC 3339, or a date, which is included. Also --to." env:"-" placeholder:"TIME"`
 	Timezone                 string   `help:"IANA zone of dates and of the times in the answer." env:"-" placeholder:"ZONE"`
@@ -32,8 +32,8 @@ type resultFlags struct {
 	Brand                    string   `help:"Only this brand." env:"-" placeholder:"TEXT"`
 	Manufacturer             string   `help:"Only this manufacturer, as observed." env:"-" placeholder:"TEXT"`
 	Merchant                 string   `help:"Only this merchant." env:"-" placeholder:"TEXT"`
-	IsPrime                  string   `help:"Only where this was observed: true or false." enum:",true,false" default:"" env:"-" placeholder:"BOOL"`
-	IsBuyBox                 string   `help:"Only where this was observed: true or false." enum:",true,false" default:"" env:"-" placeholder:"BOOL"`
+	IsPrime                  string   `help:"Only rows in which this was observed as true, or as false." enum:",true,false" default:"" env:"-" placeholder:"BOOL"`
+	IsBuyBox                 string   `help:"Only rows in which this was observed as true, or as false." enum:",true,false" default:"" env:"-" placeholder:"BOOL"`
 	CoverageState            string   `help:"Only records of this state." env:"-" placeholder:"STATE"`
 	LatestPerPair            bool     `help:"Only the newest record of each item at each site." env:"-"`
 	LatestObservationPerPair bool     `help:"All records of the newest observation of each item at each site." env:"-"`
@@ -100,7 +100,7 @@ type resultsCmd struct {
 	Remote remoteFlags `embed:""`
 	formatFlag
 	resultFlags
-	Limit int64 `help:"Stop after so many rows; 0: all." env:"-" default:"0" placeholder:"N"`
+	Limit int64 `help:"Stop after this many rows; 0: all." env:"-" default:"0" placeholder:"N"`
 }
 
 func (c *resultsCmd) Run(ctx context.Context, std streams) error {

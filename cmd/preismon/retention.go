@@ -14,11 +14,11 @@ import (
 // retentionFlags configure how long the streams keep what is in the tables, and
 // how long the tables keep what was captured.
 type retentionFlags struct {
-	Observations time.Duration `name:"keep-observations" help:"How long the stream OBSERVATIONS keeps a message, from 24h on; the tables keep its rows. 0: as it is, for ever unless somebody set it. What the stream has dropped is in no rebuild: have backups." default:"0" placeholder:"AGE"`
-	Size         int64         `name:"keep-observations-size" help:"MiB that the stream OBSERVATIONS may fill, on each NATS server: beyond it the oldest messages go, as by --keep-observations, but none of the last 24 hours and none that is in no table yet. 0: no bound; with one, an age of 0 is for ever." default:"0" placeholder:"MIB"`
-	DeadLetters  time.Duration `name:"keep-dead-letters" help:"How long a dead letter is kept, from 24h on. 0: as it is, 90 days unless somebody set it." default:"0" placeholder:"AGE"`
-	Rows         time.Duration `name:"keep-rows" help:"How long the tables keep rows after their capture, from 744h (31 days) on, and up to a quarter longer: those of whole quarters are removed. What is removed is in no answer, audit or rebuild, and what comes too late is not written. 0: for ever; what was removed does not come back. Tables of earlier versions need \"preismon rebuild\" first." default:"0" placeholder:"AGE"`
-	RowsSize     int64         `name:"keep-rows-size" help:"MiB of disk that observations and observations_by_mandate may fill together, on each ClickHouse server: beyond it the oldest quarters are removed, as by --keep-rows, but none of the last 31 days. 0: no bound." default:"0" placeholder:"MIB"`
+	Observations time.Duration `name:"keep-observations" help:"How long the stream OBSERVATIONS keeps a message, at least 24h; the tables keep its rows. 0: not changed, which is for ever unless it was set before. What the stream has dropped cannot be rebuilt: keep backups." default:"0" placeholder:"AGE"`
+	Size         int64         `name:"keep-observations-size" help:"MiB that the stream OBSERVATIONS may fill on each NATS server: beyond it the oldest messages are dropped, but none of the last 24 hours and none that is not in the tables yet. 0: no limit. With a limit, --keep-observations 0 means for ever." default:"0" placeholder:"MIB"`
+	DeadLetters  time.Duration `name:"keep-dead-letters" help:"How long a dead letter is kept, at least 24h. 0: not changed, which is 90 days unless it was set before." default:"0" placeholder:"AGE"`
+	Rows         time.Duration `name:"keep-rows" help:"How long the tables keep rows after their capture, at least 744h (31 days); whole quarters are removed, so up to a quarter longer. Removed rows are in no answer, audit or rebuild, and captures that are already older when they arrive are not written. 0: for ever; what was removed does not come back. Tables of earlier versions need \"preismon rebuild\" first." default:"0" placeholder:"AGE"`
+	RowsSize     int64         `name:"keep-rows-size" help:"MiB of disk that observations and observations_by_mandate together may fill on each ClickHouse server: beyond it the oldest quarters are removed, as by --keep-rows, but none of the last 31 days. 0: no limit." default:"0" placeholder:"MIB"`
 }
 
 // minKeptRows is more than the default windows of reads look back: a week.

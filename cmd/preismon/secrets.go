@@ -19,7 +19,7 @@ import (
 
 // secretsCmd creates what docker-compose.yml names under secrets.
 type secretsCmd struct {
-	Folder string `arg:"" help:"Folder for the files; made when missing." type:"path"`
+	Folder string `arg:"" help:"Folder for the files; created if it is missing." type:"path"`
 }
 
 // The names of the services and what they hold, as in docker-compose.yml.

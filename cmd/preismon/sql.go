@@ -15,11 +15,11 @@ import (
 type sqlCmd struct {
 	Remote remoteFlags `embed:""`
 	resultFlags
-	Statement string        `arg:"" optional:"" help:"What to ask of the table results, in ClickHouse's SQL. When missing, statements are read from standard input; each ends with ; at the end of a line."`
-	In        string        `help:"Ask a file, or a folder of \"preismon export --split day\", and no server." env:"-" type:"path" placeholder:"PATH"`
-	Format    string        `help:"Form of the answers, by the name that ClickHouse has for it: CSVWithNames, JSONEachRow, Markdown, Parquet and so on. auto: a table on a terminal, else TSVWithNames." default:"auto" env:"-"`
+	Statement string        `arg:"" optional:"" help:"Statement about the table results, in ClickHouse's SQL. Without it, statements are read from standard input; each ends with ; at the end of a line."`
+	In        string        `help:"Read a file, or a folder of \"preismon export --split day\", instead of a server." env:"-" type:"path" placeholder:"PATH"`
+	Format    string        `help:"Format of the answers, by ClickHouse's name for it: CSVWithNames, JSONEachRow, Markdown, Parquet and so on. auto: a table on a terminal, else TSVWithNames." default:"auto" env:"-"`
 	Time      time.Duration `help:"How long a statement may take." default:"1m" env:"-"`
-	Memory    int64         `help:"What a statement may take of this machine's memory, in MiB; sorting and grouping go to the disk from a half of it on." default:"2048" env:"-"`
+	Memory    int64         `help:"MiB of memory that a statement may use; beyond half of it, sorting and grouping use the disk." default:"2048" env:"-"`
 	Rows      int64         `help:"How many rows an answer may have; 0: any number." default:"0" env:"-" placeholder:"N"`
 }
 

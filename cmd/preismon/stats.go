@@ -36,13 +36,13 @@ type statsCmd struct {
 	Remote remoteFlags `embed:""`
 	recordFlags
 	scopeFlags
-	GlobalScope  bool     `help:"All that you see, in a window with both bounds." env:"-"`
+	GlobalScope  bool     `help:"Everything that you see; needs both bounds of the window." env:"-"`
 	Brand        string   `help:"Only this brand." env:"-" placeholder:"TEXT"`
 	CapturedFrom string   `aliases:"from" help:"Earliest capture time: RFC 3339, or a date. Also --from." env:"-" placeholder:"TIME"`
 	CapturedTo   string   `aliases:"to" help:"Latest capture time: RFC 3339, or a date, which is included. Also --to." env:"-" placeholder:"TIME"`
-	By           string   `help:"What a record is of: ${enum}." enum:"product,site,merchant,brand,all" default:"product" env:"-"`
+	By           string   `help:"What each record covers: ${enum}." enum:"product,site,merchant,brand,all" default:"product" env:"-"`
 	Bucket       string   `help:"The parts of the window: ${enum}." enum:"hour,day,week,whole" default:"whole" env:"-"`
-	Include      []string `help:"More of products: ${enum}. The median of each of 24 parts of the window; the cheapest current offer and your reference price." enum:"trend,standing" env:"-" placeholder:"GROUP"`
+	Include      []string `help:"Further fields of products: ${enum}. trend: the median of each of 24 parts of the window; standing: the cheapest current offer and your reference price." enum:"trend,standing" env:"-" placeholder:"GROUP"`
 }
 
 var statsFields = []string{

@@ -11,13 +11,13 @@ import (
 
 // tableFlag selects the form in which records of /ext/v1 are written.
 type tableFlag struct {
-	Format string `help:"Form of the answer: ${enum}. auto: a table on a terminal, else NDJSON." enum:"auto,table,ndjson,csv,arrow,parquet" default:"auto" env:"-"`
+	Format string `help:"Format of the answer: ${enum}. auto: a table on a terminal, else NDJSON." enum:"auto,table,ndjson,csv,arrow,parquet" default:"auto" env:"-"`
 }
 
 // recordFlags select how much of a list of /ext/v1 is written, and in which form.
 type recordFlags struct {
 	tableFlag
-	Limit int `help:"Stop after so many records; 0: all." env:"-" default:"0" placeholder:"N"`
+	Limit int `help:"Stop after this many records; 0: all." env:"-" default:"0" placeholder:"N"`
 }
 
 // writer returns the writer of records to standard output: fields are those of

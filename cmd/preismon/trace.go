@@ -20,7 +20,7 @@ import (
 // the variables OTEL_EXPORTER_... and OTEL_TRACES_... are ignored.
 type traceFlags struct {
 	Endpoint string  `name:"trace-endpoint" help:"OTLP/HTTP receiver of traces, like http://collector:4318; without one there are none." placeholder:"URL"`
-	Sample   float64 `name:"trace-sample" help:"Share of the traces begun here that is kept, from 0 to 1." default:"0.05"`
+	Sample   float64 `name:"trace-sample" help:"Share of the traces started here that is kept, from 0 to 1." default:"0.05"`
 }
 
 // faults is not called Validate, otherwise kong would call it and report only its faults.

@@ -29,10 +29,10 @@ import (
 type upCmd struct {
 	roleFlags
 	DataDir     string         `help:"Folder for everything that is kept. Default: ${default}." default:"preismon-data" type:"path" placeholder:"DIR"`
-	Listen      string         `help:"Address of the public surface. Default: ${default}." default:"127.0.0.1:8080" placeholder:"HOST:PORT"`
-	AdminListen string         `help:"Address of live, ready and metrics. Default: ${default}." default:"127.0.0.1:8081" placeholder:"HOST:PORT"`
+	Listen      string         `help:"Address of the API and the web pages. Default: ${default}." default:"127.0.0.1:8080" placeholder:"HOST:PORT"`
+	AdminListen string         `help:"Address of /livez, /readyz, /metrics and pprof. Default: ${default}." default:"127.0.0.1:8081" placeholder:"HOST:PORT"`
 	Demo        demoFlags      `embed:""`
-	WithDemo    bool           `name:"demo" help:"Fill the folder with a simulated market, and keep it going."`
+	WithDemo    bool           `name:"demo" help:"Fill the folder with a simulated market, and keep it running."`
 	Archives    archiveFlags   `embed:""`
 	Edge        edgeFlags      `embed:""`
 	Budgets     budgetFlags    `embed:""`
@@ -40,8 +40,8 @@ type upCmd struct {
 	Pairs       pairFlags      `embed:""`
 	Retention   retentionFlags `embed:""`
 	AuditEvery  time.Duration  `help:"How often streams and tables are compared, as \"preismon audit\" does; 0: never." default:"1h"`
-	SyncAlways  bool           `help:"Have every event on disk before it is acknowledged: safe against power loss, slower."`
-	StopGrace   time.Duration  `help:"How long a stop may take for what is under way." default:"5s"`
+	SyncAlways  bool           `help:"Write every event to disk before it is acknowledged: events survive power loss, but publishing is slower."`
+	StopGrace   time.Duration  `help:"How long a stop waits for work in progress." default:"5s"`
 }
 
 func (c *upCmd) Run(ctx context.Context, k *kong.Context, std streams, log *slog.Logger) (err error) {

@@ -14,9 +14,9 @@ type windowsCmd struct {
 	tableFlag
 	scopeFlags
 	CapturedFrom string `aliases:"from" help:"When the first window begins: RFC 3339, or a date. Also --from." env:"-" placeholder:"TIME"`
-	CapturedTo   string `aliases:"to" help:"When the last one ends; default: the one that is now. Also --to." env:"-" placeholder:"TIME"`
+	CapturedTo   string `aliases:"to" help:"When the last window ends; default: the current one. Also --to." env:"-" placeholder:"TIME"`
 	Bucket       string `help:"How long a window is: hour, day or week. Default: day." enum:",hour,day,week" default:"" env:"-" placeholder:"TIME"`
-	Since        string `help:"Token of an earlier answer: only what may have other rows. It goes with no selector." env:"-" placeholder:"TOKEN"`
+	Since        string `help:"Token of an earlier answer: only windows whose rows may have changed. No selectors may be given with it." env:"-" placeholder:"TOKEN"`
 }
 
 func (c *windowsCmd) Run(ctx context.Context, std streams) error {
