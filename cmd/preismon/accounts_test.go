@@ -29,25 +29,17 @@ func changeAccounts(t *testing.T, u *upProcess, imported []string) {
 		says(t, out, errs, code, want)
 		return out, errs
 	}
-	contains := func(text string, words ...string) {
-		t.Helper()
-		for _, w := range words {
-			if !strings.Contains(text, w) {
-				t.Errorf("no %q in:\n%s", w, text)
-			}
-		}
-	}
 	add := []string{"add", "Colleague", "--mandate", "Our shop", "--sites", "alpha.example,beta.example", "--permissions", "sites,results"}
 	_, errs = accounts(exitUsage, add...)
-	contains(errs, "colleague", "alpha.example, beta.example", "yes: missing")
+	contains(t, errs, "colleague", "alpha.example, beta.example", "yes: missing")
 	out, errs, code = inProcess(t, append(append([]string{"accounts"}, add...), "--dry-run", "--data-dir", u.DataDir)...) // no password is requested
 	says(t, out, errs, code, 0)
-	contains(errs, "Nothing is changed")
+	contains(t, errs, "Nothing is changed")
 	_, errs = accounts(exitFailed, "show", "colleague")
-	contains(errs, "no account with the login")
+	contains(t, errs, "no account with the login")
 
 	out, _ = accounts(0, append(add, "--yes")...)
-	contains(out, "account colleague of mandate", "active; event ")
+	contains(t, out, "account colleague of mandate", "active; event ")
 	c := u.client()
 	c.t = t
 	c = c.login("colleague", other)
@@ -63,30 +55,30 @@ func changeAccounts(t *testing.T, u *upProcess, imported []string) {
 	}
 	for _, mandate := range []string{"Our shop", "Their shop"} {
 		_, errs = accounts(exitFailed, "add", "colleague", "--mandate", mandate, "--yes")
-		contains(errs, "belongs to account")
+		contains(t, errs, "belongs to account")
 	}
 	_, errs = accounts(exitFailed, "add", "another", "--mandate", "No shop", "--yes")
-	contains(errs, `no mandate "No shop"`, `"Our shop", "Their shop"`)
+	contains(t, errs, `no mandate "No shop"`, `"Our shop", "Their shop"`)
 
 	_, errs = accounts(exitUsage, "grant", "colleague", "--yes")
-	contains(errs, "say at least one")
+	contains(t, errs, "say at least one")
 	_, errs = accounts(0, "grant", "colleague", "--sites", "gamma.example", "--yes")
-	contains(errs, "gamma.example", "(was: alpha.example, beta.example)")
+	contains(t, errs, "gamma.example", "(was: alpha.example, beta.example)")
 	c = c.login("colleague", other)
 	sites("gamma.example")
 	out, _ = accounts(0, "show", "colleague")
-	contains(out, "gamma.example", "sites, results", "all of the mandate")
+	contains(t, out, "gamma.example", "sites, results", "all of the mandate")
 	if strings.Contains(out, "argon2") {
 		t.Errorf("the hash is shown: %s", out)
 	}
 
 	accounts(0, "disable", "colleague", "--yes")
 	_, errs = accounts(exitFailed, "disable", "colleague", "--yes")
-	contains(errs, "disabled already")
+	contains(t, errs, "disabled already")
 	_, errs, code = inProcess(t, "login", "--url", u.URL, "--login", "colleague", "--password", other)
 	says(t, "", errs, code, exitFailed)
 	_, errs = accounts(exitFailed, "add", "colleague", "--mandate", "Our shop", "--yes")
-	contains(errs, "disable --undo")
+	contains(t, errs, "disable --undo")
 	accounts(0, "disable", "--undo", "colleague", "--yes")
 	c = c.login("colleague", other)
 	sites("gamma.example")

@@ -35,7 +35,7 @@ func TestBackupDrill(t *testing.T) {
 	here := []string{"--data-dir", u.DataDir}
 	do := func(want int, words string, args ...string) string {
 		t.Helper()
-		out, errs, code := preismon(t, nil, append(args, here...)...)
+		out, errs, code := inProcess(t, append(args, here...)...)
 		if code != want || !strings.Contains(out+message(errs), words) {
 			t.Errorf("%q: exit code %d, want %d with %q: %s%s", args, code, want, words, out, errs)
 		}
@@ -98,7 +98,7 @@ func TestBackupDrill(t *testing.T) {
 	}
 
 	fresh := filepath.Join(t.TempDir(), "new")
-	out, errs, code := preismon(t, nil, "restore", "--data-dir", fresh, "--from", "nothing")
+	out, errs, code := inProcess(t, "restore", "--data-dir", fresh, "--from", "nothing")
 	says(t, out, errs, code, exitFailed, "there is no backup in")
 	if _, err := os.Stat(fresh); err == nil {
 		t.Error("a folder was made for nothing")

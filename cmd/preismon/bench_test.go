@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"testing"
 
@@ -15,21 +14,15 @@ import (
 // numbers mean nothing, but the benchmark cannot rot.
 func TestBenchSmall(t *testing.T) {
 	testserver.Full(t, "a small benchmark")
-	program := filepath.Join(t.TempDir(), "preismon") // it runs roles of its own as children
-	if out, err := exec.Command("go", "build", "-o", program, ".").CombinedOutput(); err != nil {
-		t.Fatalf("go build: %v\n%s", err, out)
-	}
+	t.Setenv(commandVariable, "bench") // the query nodes that it starts are this program, too
 	report := filepath.Join(t.TempDir(), "bench.html")
-	var stderr bytes.Buffer
-	cmd := exec.Command(program, "bench", "--observations", "30000", "--rounds", "1", "--only", "size,stream,memory,publish", "--json", "--report", report)
-	cmd.Stderr = &stderr
-	stdout, err := cmd.Output()
-	if err != nil {
-		t.Fatalf("%v: %s", err, stderr.String())
+	out, errs, code := inProcess(t, "bench", "--observations", "30000", "--rounds", "1", "--only", "size,stream,memory,publish", "--json", "--report", report)
+	if code != 0 {
+		t.Fatalf("exit code %d: %s", code, errs)
 	}
 	var got map[string]any
-	if err := json.Unmarshal(stdout, &got); err != nil {
-		t.Fatalf("%v in %s", err, stdout)
+	if err := json.Unmarshal([]byte(out), &got); err != nil {
+		t.Fatalf("%v in %s", err, out)
 	}
 	for _, key := range []string{"stream_vs_clickhouse_json", "stream_desc_vs_rows_scan", "publish_vs_bare_publish", "observations_bytes_per_row", "by_mandate_bytes_per_row", "stream_peak_rss_mib"} {
 		if v, ok := got[key].(float64); !ok || v <= 0 {

@@ -23,66 +23,58 @@ func changeCatalogue(t *testing.T, u *upProcess, password string) {
 		says(t, out, errs, code, want)
 		return out, errs
 	}
-	contains := func(text string, words ...string) {
-		t.Helper()
-		for _, w := range words {
-			if !strings.Contains(text, w) {
-				t.Errorf("no %q in:\n%s", w, text)
-			}
-		}
-	}
 	before := listAll(t, c, "/v1/sites", "site")
 	if len(before) < 3 {
 		t.Fatalf("sites: %v", before)
 	}
 
 	out, _ := catalogue(0, "orders", "list")
-	contains(out, "Imported: "+before[0], "active")
+	contains(t, out, "Imported: "+before[0], "active")
 	id := regexp.MustCompile(`(?m)^(\d+)\s+Imported: ` + regexp.QuoteMeta(before[0])).FindStringSubmatch(out)
 	if id == nil {
 		t.Fatal(out)
 	}
 	_, errs := catalogue(exitUsage, "orders", "pause", id[1])
-	contains(errs, "paused", "(was: active)", "yes: missing")
+	contains(t, errs, "paused", "(was: active)", "yes: missing")
 	_, errs = catalogue(0, "orders", "pause", id[1], "--dry-run")
-	contains(errs, "Nothing is changed")
+	contains(t, errs, "Nothing is changed")
 	if got := listAll(t, c, "/v1/sites", "site"); !slices.Equal(got, before) {
 		t.Errorf("nobody said yes, and the sites are %v", got)
 	}
 	out, _ = catalogue(0, "orders", "pause", id[1], "--yes")
-	contains(out, "order "+id[1], "paused; event ")
+	contains(t, out, "order "+id[1], "paused; event ")
 	if got := listAll(t, c, "/v1/sites", "site"); slices.Contains(got, before[0]) || len(got) != len(before)-1 {
 		t.Errorf("%s is paused, and the sites are %v", before[0], got)
 	}
 	_, errs = catalogue(exitFailed, "orders", "pause", id[1], "--yes")
-	contains(errs, "paused already")
+	contains(t, errs, "paused already")
 	catalogue(0, "orders", "pause", "--undo", id[1], "--yes")
 	eventually(t, time.Minute, "the sites of the resumed order", func() bool { // its rows are being deleted, see the help of pause
 		return slices.Equal(listAll(t, c, "/v1/sites", "site"), before)
 	})
 
 	_, errs = catalogue(exitUsage, "sites", "add", "new.example", "--country", "germany", "--yes")
-	contains(errs, "countryCode", "currencyCode")
+	contains(t, errs, "countryCode", "currencyCode")
 	_, errs = catalogue(exitFailed, "sites", "add", before[0], "--country", "DE", "--currency", "EUR", "--yes")
-	contains(errs, "there already")
+	contains(t, errs, "there already")
 	catalogue(0, "sites", "add", "new.example", "--country", "DE", "--currency", "EUR", "--yes")
 	_, errs = catalogue(0, "sites", "change", "new.example", "--name", "The new one", "--type", "marketplace", "--yes")
-	contains(errs, "The new one", "(was: new.example)", "(was: shop)")
+	contains(t, errs, "The new one", "(was: new.example)", "(was: shop)")
 	_, errs = catalogue(exitFailed, "sites", "change", "new.example", "--name", "The new one", "--yes")
-	contains(errs, "nothing would change")
+	contains(t, errs, "nothing would change")
 	out, _ = catalogue(0, "sites", "list")
-	contains(out, "new.example", "The new one", before[0])
+	contains(t, out, "new.example", "The new one", before[0])
 	_, errs = catalogue(exitFailed, "sites", "show", "nowhere.example")
-	contains(errs, "no site", "sites list")
+	contains(t, errs, "no site", "sites list")
 
 	item := listAll(t, c, "/v1/items", "itemId")[0]
 	ids := file(t, "ids.txt", item+"\n")
 	_, errs = catalogue(exitUsage, "orders", "add", "Of one", "--mandate", "Our shop", "--add-sites", "nowhere.example", "--add-items", "@"+ids+",18", "--yes")
-	contains(errs, "add-sites: nowhere.example: no site", "add-items: 18: no item")
+	contains(t, errs, "add-sites: nowhere.example: no site", "add-items: 18: no item")
 	_, errs = catalogue(exitFailed, "orders", "add", "Of one", "--mandate", "No shop", "--yes")
-	contains(errs, `no mandate "No shop"`)
+	contains(t, errs, `no mandate "No shop"`)
 	out, errs = catalogue(0, "orders", "add", "Of one", "--mandate", "Our shop", "--alias", "one", "--every", "60", "--add-sites", "new.example", "--add-items", "@"+ids, "--yes")
-	contains(errs, "Of one", "every 60 minutes", "new.example")
+	contains(t, errs, "Of one", "every 60 minutes", "new.example")
 	added := regexp.MustCompile(`order (\d+) of mandate`).FindStringSubmatch(out)
 	if added == nil {
 		t.Fatal(out)
@@ -94,18 +86,18 @@ func changeCatalogue(t *testing.T, u *upProcess, password string) {
 		t.Errorf("%d %s", status, body)
 	}
 	_, errs = catalogue(exitFailed, "orders", "change", added[1], "--name", "Of one", "--yes")
-	contains(errs, "nothing would change")
+	contains(t, errs, "nothing would change")
 	_, errs = catalogue(0, "orders", "change", added[1], "--remove-sites", "new.example", "--add-sites", before[1], "--yes")
-	contains(errs, before[1], "(was: new.example)")
+	contains(t, errs, before[1], "(was: new.example)")
 	if got := listAll(t, c, "/v1/sites", "site"); !slices.Equal(got, before) {
 		t.Errorf("the site was removed, and the sites are %v", got)
 	}
 	out, _ = catalogue(0, "orders", "show", added[1])
-	contains(out, "Of one", "pairs", before[1])
+	contains(t, out, "Of one", "pairs", before[1])
 	_, errs = catalogue(exitUsage, "orders", "show", "mine")
-	contains(errs, "is not an id")
+	contains(t, errs, "is not an id")
 	_, errs = catalogue(exitFailed, "orders", "show", "7")
-	contains(errs, "no order 7", "orders list")
+	contains(t, errs, "no order 7", "orders list")
 }
 
 // TestChangedSet: what is added comes last and only once; what is removed is

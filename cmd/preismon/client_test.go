@@ -373,11 +373,7 @@ func (d *demoTest) readme(t *testing.T) {
 	if err != nil {
 		t.Fatalf("%v:\n%s", err, out)
 	}
-	for _, want := range []string{"Logged in", "demo-markt-de.example", "Logged out"} {
-		if !strings.Contains(string(out), want) {
-			t.Errorf("no %q in:\n%s", want, out)
-		}
-	}
+	contains(t, string(out), "Logged in", "demo-markt-de.example", "Logged out")
 	// In a market as small as this one, some hours of a day have neither.
 	if !strings.Contains(string(out), "UNAVAILABLE") && !strings.Contains(string(out), "The newest row is of ") {
 		t.Errorf("neither what is unavailable nor when something was, in:\n%s", out)

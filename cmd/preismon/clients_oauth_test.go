@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"net"
 	"net/http"
@@ -88,9 +89,34 @@ func (c *clientsTest) versions(t *testing.T) {
 			if got := session.InitializeResult().ProtocolVersion; got != version {
 				t.Errorf("version %s", got)
 			}
-			found(t, session).check(t)
+			o := found(t, session)
+			o.check(t)
 			c.checkSites(t, c.sites(t, session))
+			readAll(t, session, o)
 		})
+	}
+}
+
+// readAll reads every resource and every prompt.
+func readAll(t *testing.T, s *mcp.ClientSession, o offer) {
+	t.Helper()
+	for _, uri := range o.Resources { // RSRC-01, MCP-10e
+		resource, err := s.ReadResource(t.Context(), &mcp.ReadResourceParams{URI: uri})
+		must(t, err)
+		if len(resource.Contents) != 1 || !json.Valid([]byte(resource.Contents[0].Text)) {
+			t.Errorf("%s: %+v", uri, resource)
+		}
+	}
+	for _, name := range o.Prompts { // PROM-02, MCP-10d
+		arguments := map[string]string{}
+		if name == "analyze-market-price-position" {
+			arguments["candidatePrice"] = "19.99"
+		}
+		prompt, err := s.GetPrompt(t.Context(), &mcp.GetPromptParams{Name: name, Arguments: arguments})
+		must(t, err)
+		if text, ok := prompt.Messages[0].Content.(*mcp.TextContent); !ok || strings.Count(text.Text, " ") < 50 {
+			t.Errorf("%s: %+v", name, prompt.Messages[0])
+		}
 	}
 }
 

@@ -16,13 +16,11 @@ import (
 	"preismon/ingest/market"
 )
 
-// TestClients: third-party programs use the service, each as its authors
-// intend. They share a person with a browser, played by Chromium.
-func TestClients(t *testing.T) {
+// clients: third-party programs use the service, each as its authors intend.
+// They share a person with a browser, played by Chromium.
+func (d *demoTest) clients(t *testing.T) {
 	testserver.Full(t, "clients of others' making, whose person is a browser")
-	t.Parallel()
-	u := startUp(t, append([]string{"--reads-per-minute", "100000"}, demoArgs...)...) // the suite sends many requests
-	c := &clientsTest{demoTest: newDemoTest(t, u), scripts: testserver.Scripts(t, "testdata/clients"), browser: testserver.Chromium(t)}
+	c := &clientsTest{demoTest: d, scripts: testserver.Scripts(t, "testdata/clients"), browser: testserver.Chromium(t)}
 	c.person = c.account(t, "anna")
 	t.Run("go", c.goClient)
 	if c.token == "" {

@@ -17,7 +17,6 @@ import (
 	"testing"
 	"time"
 
-	"preismon/archive"
 	"preismon/deploy/testserver"
 
 	"github.com/goccy/go-yaml"
@@ -260,40 +259,12 @@ func TestHealth(t *testing.T) {
 	}
 }
 
-// TestMigrateMakesBuckets: migrate creates buckets where they are missing, and
-// only then.
-func TestMigrateMakesBuckets(t *testing.T) {
-	t.Parallel()
-	server, ch := testserver.S3(t), testserver.ClickHouse(t)
-	u := url.URL{Scheme: "s3", User: url.UserPassword(server.AccessKey, server.SecretKey), Host: server.Endpoint, Path: "/" + server.Bucket, RawQuery: "tls=false"}
-	for range 2 {
-		if out, errs, code := inProcess(t, "migrate", "--clickhouse-dsn", ch.AdminDSN, "--archive", u.String(), "--archive", t.TempDir()); code != 0 {
-			t.Fatalf("exit code %d: %s%s", code, out, errs)
-		}
-	}
-	place, err := parseArchive(secretOf(u.String()).Secret)
-	must(t, err)
-	s3, err := archive.NewS3(place.s3) // this login may not create it
-	must(t, err)
-	defer s3.Close() //nolint:errcheck // only queried
-	if err := s3.EnsureBucket(t.Context()); err != nil {
-		t.Error(err)
-	}
-}
-
-func secretOf(text string) (s secret) {
-	if err := s.UnmarshalText([]byte(text)); err != nil {
-		panic(err)
-	}
-	return s
-}
-
 // TestMarket: the market fills streams of its own servers, goes on, stops, and
 // resumes from the same place the next time.
 func TestMarket(t *testing.T) {
 	t.Parallel()
 	nats, dir := testserver.NATS(t), filepath.Join(t.TempDir(), "market")
-	bucket, _ := bucketURL(t)
+	bucket, _ := bucketURL(t, true)
 	args := []string{"market", "--nats-url", nats, "--data-dir", dir, "--archive", bucket, "--demo-scale", "0.02", "--admin-listen", "127.0.0.1:0"}
 	var logins []byte
 	for i := range 2 {

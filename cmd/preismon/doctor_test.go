@@ -50,7 +50,7 @@ func TestDoctor(t *testing.T) {
 			t.Errorf("%s: %+v", check, f)
 		}
 	}
-	out, errs, code := preismon(t, nil, append([]string{"backup", "--to", "first"}, here...)...)
+	out, errs, code := inProcess(t, append([]string{"backup", "--to", "first"}, here...)...)
 	says(t, out, errs, code, 0)
 	found := look(0, here...)
 	if f := found["backup"]; f.State != doctor.OK {
@@ -90,7 +90,7 @@ func TestDoctor(t *testing.T) {
 			t.Errorf("%s is away: %+v", check, f)
 		}
 	}
-	if out, errs, code := preismon(t, nil, append([]string{"doctor"}, here...)...); code != 0 || !strings.Contains(out, "→ preismon deadletters list") {
+	if out, errs, code := inProcess(t, append([]string{"doctor"}, here...)...); code != 0 || !strings.Contains(out, "→ preismon deadletters list") {
 		t.Errorf("exit code %d: %s%s", code, out, errs)
 	}
 	t.Run("folder", func(t *testing.T) { oneFolder(t, u) })

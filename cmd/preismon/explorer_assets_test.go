@@ -12,7 +12,7 @@ import (
 // TestExplorerAssets: the libraries are written where a query node finds them.
 func TestExplorerAssets(t *testing.T) {
 	folder := filepath.Join(t.TempDir(), "new", "folder")
-	out, errs, code := preismon(t, nil, "explorer-assets", folder)
+	out, errs, code := inProcess(t, "explorer-assets", folder)
 	if code != 0 || !strings.Contains(out, folder) {
 		t.Fatalf("exit code %d: %s%s", code, out, errs)
 	}

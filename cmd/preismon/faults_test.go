@@ -1,15 +1,12 @@
 package main
 
 import (
-	"encoding/json"
 	"net"
 	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
-
-	"preismon/deploy/embedded"
 )
 
 // says checks that a command failed as it should: with that code and, on
@@ -96,78 +93,16 @@ func TestUpForeignFolder(t *testing.T) {
 	t.Parallel()
 	notOurs := t.TempDir()
 	must(t, os.WriteFile(filepath.Join(notOurs, "thesis.txt"), []byte("mine"), 0o600))
-	out, errs, code := preismon(t, nil, append([]string{"up", "--data-dir", notOurs}, anywhere...)...)
+	out, errs, code := inProcess(t, append([]string{"up", "--data-dir", notOurs}, anywhere...)...)
 	says(t, out, errs, code, exitFailed, notOurs, "not a data folder", "choose another")
 	sentence(t, errs)
 	if entries, _ := os.ReadDir(notOurs); len(entries) != 1 {
 		t.Errorf("it wrote into a folder that is not ours: %v", entries)
 	}
 	file := filepath.Join(notOurs, "thesis.txt")
-	out, errs, code = preismon(t, nil, append([]string{"up", "--data-dir", file}, anywhere...)...)
+	out, errs, code = inProcess(t, append([]string{"up", "--data-dir", file}, anywhere...)...)
 	says(t, out, errs, code, exitFailed, file, "choose another")
 	sentence(t, errs)
-}
-
-// offline prints roughly what npm does without a network.
-const offline = `echo "npm error code ENOTFOUND" >&2
-echo "npm error network request to https://registry.example/@chdb%2flib failed, reason: getaddrinfo ENOTFOUND registry.example" >&2
-exit 1`
-
-// TestUpLibrary covers what can be wrong with the ClickHouse library.
-func TestUpLibrary(t *testing.T) {
-	t.Parallel()
-	run := func(t *testing.T, cache, path string) (out, errs string, code int) {
-		return preismon(t, []string{embedded.CacheVariable + "=" + cache, path}, append([]string{"up", "--data-dir", filepath.Join(t.TempDir(), "d")}, anywhere...)...)
-	}
-	t.Run("no npm, cold cache", func(t *testing.T) {
-		out, errs, code := run(t, t.TempDir(), program(t, "", ""))
-		says(t, out, errs, code, exitFailed, "not in the cache", "npm is not on PATH", "install npm")
-		sentence(t, errs)
-	})
-	t.Run("no network, cold cache", func(t *testing.T) {
-		out, errs, code := run(t, t.TempDir(), program(t, "npm", offline))
-		says(t, out, errs, code, exitFailed, "not in the cache", "cannot be reached", "connect to the network once")
-		sentence(t, errs)
-	})
-	t.Run("cache that cannot be written", func(t *testing.T) {
-		out, errs, code := run(t, file(t, "cache", "a file"), program(t, "npm", offline))
-		says(t, out, errs, code, exitFailed, "cannot make the cache folder", embedded.CacheVariable)
-		sentence(t, errs)
-	})
-	// A library with the right size and marker, but without a correct byte in
-	// it.
-	broken := func(t *testing.T) string {
-		cache, err := embedded.CacheDir()
-		must(t, err)
-		marks, err := filepath.Glob(filepath.Join(cache, "chdb-*", "verified.json"))
-		if err != nil || len(marks) == 0 {
-			t.Fatalf("no library in the cache %s: %v", cache, err)
-		}
-		text, err := os.ReadFile(marks[len(marks)-1])
-		must(t, err)
-		var mark struct{ Size int64 }
-		must(t, json.Unmarshal(text, &mark))
-		copied := t.TempDir()
-		dir := filepath.Join(copied, filepath.Base(filepath.Dir(marks[len(marks)-1])))
-		must(t, os.Mkdir(dir, 0o755))
-		library := filepath.Join(dir, "libchdb.so")
-		must(t, os.WriteFile(filepath.Join(dir, "verified.json"), text, 0o600))
-		must(t, os.WriteFile(library, []byte("no library"), 0o600))
-		if err := os.Truncate(library, mark.Size); err != nil { // sparse
-			t.Fatal(err)
-		}
-		return copied
-	}
-	t.Run("broken, offline", func(t *testing.T) {
-		out, errs, code := run(t, broken(t), program(t, "npm", offline))
-		says(t, out, errs, code, exitFailed, "library is damaged", "connect to the network once")
-		sentence(t, errs)
-	})
-	t.Run("broken, without npm", func(t *testing.T) {
-		out, errs, code := run(t, broken(t), program(t, "", ""))
-		says(t, out, errs, code, exitFailed, "library is damaged", "install npm")
-		sentence(t, errs)
-	})
 }
 
 // TestWrongConfiguration: all faults are reported at once, and nothing is

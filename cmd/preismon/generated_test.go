@@ -74,17 +74,13 @@ type generatedRun struct {
 
 func (r generatedRun) copyOf(folder string, document []byte) {
 	r.t.Helper()
-	if err := os.CopyFS(r.dir, os.DirFS(folder)); err != nil {
-		r.t.Fatal(err)
-	}
+	must(r.t, os.CopyFS(r.dir, os.DirFS(folder)))
 	r.write("openapi.yaml", document)
 }
 
 func (r generatedRun) write(name string, content []byte) {
 	r.t.Helper()
-	if err := os.WriteFile(filepath.Join(r.dir, name), content, 0o600); err != nil {
-		r.t.Fatal(err)
-	}
+	must(r.t, os.WriteFile(filepath.Join(r.dir, name), content, 0o600))
 }
 
 // run returns what the command wrote; it must succeed.

@@ -32,20 +32,26 @@ import (
 )
 
 // The tests of this package run the command as its users do: as a separate
-// process. The test binary itself is the command when commandVariable is set.
-const commandVariable = "PREISMON_TEST_MAIN"
+// process. The test binary itself is the command when commandVariable is set: to
+// piped where it has the pipe of command.
+const (
+	commandVariable = "PREISMON_TEST_MAIN"
+	piped           = "1"
+)
 
 func TestMain(m *testing.M) {
 	if os.Getenv(commandVariable) == "" {
 		os.Exit(m.Run())
 	}
-	// The pipe at file descriptor 3 is closed when the test process ends,
-	// however it ends.
-	syscall.CloseOnExec(3)
-	go func() {
-		_, _ = os.NewFile(3, "test process").Read(make([]byte, 1))
-		_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
-	}()
+	if os.Getenv(commandVariable) == piped {
+		// The pipe at file descriptor 3 is closed when the test process ends,
+		// however it ends.
+		syscall.CloseOnExec(3)
+		go func() {
+			_, _ = os.NewFile(3, "test process").Read(make([]byte, 1))
+			_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
+		}()
+	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	code := run(ctx, os.Args[1:], streams{os.Stdin, os.Stdout, os.Stderr})
 	stop()
@@ -65,7 +71,7 @@ func command(t *testing.T, env []string, args ...string) *exec.Cmd {
 	cmd.Env = slices.DeleteFunc(os.Environ(), func(v string) bool {
 		return strings.HasPrefix(v, "PREISMON_") && !strings.HasPrefix(v, embedded.CacheVariable+"=") || strings.HasPrefix(v, "RUST_API_")
 	})
-	cmd.Env = append(append(cmd.Env, commandVariable+"=1"), env...)
+	cmd.Env = append(append(cmd.Env, commandVariable+"="+piped), env...)
 	cmd.ExtraFiles = []*os.File{alive}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	t.Cleanup(func() {
@@ -196,9 +202,7 @@ func (u *upProcess) awaitReady() {
 		u.t.Fatalf("up is not ready after %v", upReadyLimit)
 	}
 	r, err := embedded.ReadRuntime(u.DataDir)
-	if err != nil {
-		u.t.Fatal(err)
-	}
+	must(u.t, err)
 	u.URL, u.AdminURL = r.APIURL, r.AdminURL
 }
 
@@ -208,18 +212,14 @@ func (u *upProcess) Output() string { return u.stdout.String() + u.stderr.String
 // interrupt asks it to stop, as Ctrl-C does.
 func (u *upProcess) interrupt() {
 	u.t.Helper()
-	if err := u.cmd.Process.Signal(os.Interrupt); err != nil {
-		u.t.Fatal(err)
-	}
+	must(u.t, u.cmd.Process.Signal(os.Interrupt))
 }
 
 // kill9 kills the process and returns when it is gone. Processes that it
 // started must notice by themselves.
 func (u *upProcess) kill9() {
 	u.t.Helper()
-	if err := u.cmd.Process.Kill(); err != nil {
-		u.t.Fatal(err)
-	}
+	must(u.t, u.cmd.Process.Kill())
 	<-u.ended
 }
 
@@ -281,13 +281,9 @@ func (u *upProcess) client() *api {
 func (a *api) login(login, password string) *api {
 	a.t.Helper()
 	body, err := json.Marshal(map[string]string{"loginIdentifier": login, "password": password})
-	if err != nil {
-		a.t.Fatal(err)
-	}
+	must(a.t, err)
 	resp, err := a.http.Post(a.url+"/v1/auth/token", "application/json", bytes.NewReader(body))
-	if err != nil {
-		a.t.Fatal(err)
-	}
+	must(a.t, err)
 	defer resp.Body.Close() //nolint:errcheck // read to its end
 	var answer struct {
 		AccessToken string `json:"accessToken"`

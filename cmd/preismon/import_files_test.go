@@ -14,16 +14,6 @@ import (
 	"preismon/ingest/maps"
 )
 
-// waitFor waits until a condition holds.
-func waitFor(t *testing.T, what string, ok func() bool) {
-	t.Helper()
-	for end := time.Now().Add(90 * time.Second); !ok(); time.Sleep(50 * time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatalf("no %s", what)
-		}
-	}
-}
-
 // onOneUp are tests that share an up and run in parallel: each has sites,
 // products, a mandate and a login of its own.
 var onOneUp = map[string]func(*testing.T, *upProcess){"files": importFiles, "guesses": importGuesses, "texts in NFC": textsInNFC}
@@ -123,16 +113,16 @@ func watched(t *testing.T, dir string, args []string, header string, count func(
 				return err == nil && strings.Contains(string(b), text)
 			}
 		}
-		waitFor(t, said, told(said))
+		eventually(t, 90*time.Second, said, told(said))
 		if turn == 0 {
 			put("broken.csv", "")
 			put("second.csv", "A-5;5,00 €;2026-03-04 09:00\nA-6;teuer €;2026-03-04 09:00\n")
-			waitFor(t, "second file", told("second.csv: 1 new observation, 0 rows known, 1 rejected"))
+			eventually(t, 90*time.Second, "second file", told("second.csv: 1 new observation, 0 rows known, 1 rejected"))
 			put("third.csv", "A-4;4,00 €;2026-03-04 08:00\nA-5;4,00 €;2026-03-04 10:00\nA-7;4,00 €;2026-03-04 10:00\n") // one is late, one is of a new product
-			waitFor(t, "what changed", told("third.csv: 3 new observations, 0 rows known, 0 rejected\n  1 of the prices known before changed:\n  A-5 at laden: 5.00 EUR -> 4.00 EUR (-20.0 %)\n"))
-			waitFor(t, "broken file", told("broken.csv: not imported: the file has a header and no rows"))
+			eventually(t, 90*time.Second, "what changed", told("third.csv: 3 new observations, 0 rows known, 0 rejected\n  1 of the prices known before changed:\n  A-5 at laden: 5.00 EUR -> 4.00 EUR (-20.0 %)\n"))
+			eventually(t, 90*time.Second, "broken file", told("broken.csv: not imported: the file has a header and no rows"))
 		} else {
-			waitFor(t, "second file", told("second.csv: 0 new observations, 1 row known, 1 rejected"))
+			eventually(t, 90*time.Second, "second file", told("second.csv: 0 new observations, 1 row known, 1 rejected"))
 		}
 		must(t, cmd.Process.Signal(syscall.SIGINT))
 		if err := cmd.Wait(); err != nil {

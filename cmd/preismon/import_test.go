@@ -328,12 +328,10 @@ func rejected(t *testing.T, name string, lines ...int) {
 	}
 }
 
-// TestImportInterrupted: an import that was interrupted, however that happened,
-// is finished by the next one.
-func TestImportInterrupted(t *testing.T) {
+// importInterrupted: an import that was interrupted, however that happened, is
+// finished by the next one.
+func importInterrupted(t *testing.T, u *upProcess) {
 	testserver.Full(t, "interruptions of import")
-	t.Parallel()
-	u := startUp(t)
 	db := u.tables()
 	const items, captures = 300, 400
 	var text strings.Builder
@@ -372,7 +370,7 @@ func TestImportInterrupted(t *testing.T) {
 	}
 	t.Log(strings.TrimSpace(message(errs)))
 	settle(t, db)
-	if n := number(t, db, "SELECT count() FROM observations"); n != items*captures {
+	if n := number(t, db, "SELECT count() FROM observations WHERE site = 'alpha.example'"); n != items*captures {
 		t.Errorf("%d rows, want %d", n, items*captures)
 	}
 	noDoubles(t, db)

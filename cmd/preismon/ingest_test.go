@@ -38,7 +38,8 @@ func TestIngest(t *testing.T) {
 	t.Parallel()
 	u := startUp(t)
 	db := u.tables()
-	_, catalogue, observations := aMarket(t, market.Config{Seed: 5, Scale: 0.02}, 4*24*time.Hour)
+	_, catalogue, all := aMarket(t, market.Config{Seed: 5, Scale: 0.02}, 10*24*time.Hour)
+	older, observations := all[:len(all)*6/10], all[len(all)*6/10:]
 	third := len(observations) / 3
 	dir := t.TempDir()
 	write := func(name string, events []*event.Event, wrap func(io.Writer) io.WriteCloser) string {
@@ -63,14 +64,14 @@ func TestIngest(t *testing.T) {
 	args := []string{"ingest", "--data-dir", u.DataDir, "--rejects", rejects}
 	total := len(catalogue) + 2*third
 
-	out, errs, code := preismon(t, nil, append(args, plain, gz, zst)...)
+	out, errs, code := inProcess(t, append(args, plain, gz, zst)...)
 	if want := fmt.Sprintf("accepted %s, duplicates 0, rejected 0", thousands(total)); code != 0 || !strings.HasPrefix(out, want) {
 		t.Errorf("exit code %d, %q, want %q: %s", code, out, want, errs)
 	}
 	if _, err := os.Stat(rejects); err == nil {
 		t.Error("there is a file of rejected lines, and none was")
 	}
-	out, errs, code = preismon(t, nil, append(args, zst, gz, plain)...)
+	out, errs, code = inProcess(t, append(args, zst, gz, plain)...)
 	if want := fmt.Sprintf("accepted 0, duplicates %s, rejected 0", thousands(total)); code != 0 || !strings.HasPrefix(out, want) {
 		t.Errorf("once more: exit code %d, %q, want %q: %s", code, out, want, errs)
 	}
@@ -109,11 +110,11 @@ func TestIngest(t *testing.T) {
 	must(t, err)
 	cut := filepath.Join(dir, "cut.ndjson.gz")
 	must(t, os.WriteFile(cut, whole[:len(whole)/2], 0o600))
-	out, errs, code = preismon(t, nil, append(args, cut)...)
+	out, errs, code = inProcess(t, append(args, cut)...)
 	if code != exitFailed || !strings.Contains(errs, cut) || !strings.Contains(errs, "run it again") {
 		t.Errorf("a file that breaks off: exit code %d, %s%s", code, out, errs)
 	}
-	if _, errs, code = preismon(t, nil, append(args, filepath.Join(dir, "none"))...); code != exitFailed || !strings.Contains(errs, "none") {
+	if _, errs, code = inProcess(t, append(args, filepath.Join(dir, "none"))...); code != exitFailed || !strings.Contains(errs, "none") {
 		t.Errorf("a file that is not there: exit code %d, %s", code, errs)
 	}
 
@@ -122,21 +123,24 @@ func TestIngest(t *testing.T) {
 	rows := exact(t, db, slices.Values(observations), chain())
 	noDoubles(t, db)
 	t.Logf("%d events, %d rows", len(catalogue)+len(observations), rows)
+
+	t.Run("interrupted", func(t *testing.T) {
+		ingestInterrupted(t, u, slices.Concat(catalogue, older))
+		rows := exact(t, db, slices.Values(all), chain())
+		noDoubles(t, db)
+		t.Logf("%d rows", rows)
+	})
+	t.Run("import interrupted", func(t *testing.T) { importInterrupted(t, u) })
 }
 
 type keepOpen struct{ io.Writer }
 
 func (keepOpen) Close() error { return nil }
 
-// TestIngestInterrupted: a run that was interrupted reports it, and the next
-// one adds what is missing and nothing more.
-func TestIngestInterrupted(t *testing.T) {
+// ingestInterrupted: a run that was interrupted reports it, and the next one
+// adds what is missing.
+func ingestInterrupted(t *testing.T, u *upProcess, all []*event.Event) {
 	testserver.Full(t, "interruptions of ingest")
-	t.Parallel()
-	u := startUp(t)
-	db := u.tables()
-	_, catalogue, observations := aMarket(t, market.Config{Seed: 6, Scale: 0.02}, 6*24*time.Hour)
-	all := slices.Concat(catalogue, observations)
 	var text bytes.Buffer
 	ndjson(t, &text, all)
 	args := []string{"ingest", "--data-dir", u.DataDir, "--rejects", filepath.Join(t.TempDir(), "rejects")}
@@ -180,8 +184,5 @@ func TestIngestInterrupted(t *testing.T) {
 	}
 	t.Logf("the last run: %s", stdout.String())
 	applied(t, u)
-	settle(t, db)
-	rows := exact(t, db, slices.Values(observations), chain())
-	noDoubles(t, db)
-	t.Logf("%d rows", rows)
+	settle(t, u.tables())
 }

@@ -12,13 +12,14 @@ import (
 
 // TestLagWithoutLeader: while something waits, no process reports that nothing
 // does: one that does not lead reports no lag, in its metrics and in /readyz,
-// where a projector also reports what ClickHouse answers it.
+// where a projector also reports what ClickHouse answers it. The leader is held
+// to its limits of pairs.
 func TestLagWithoutLeader(t *testing.T) {
 	t.Parallel()
 	m := &memoryTest{T: t, ch: testserver.ClickHouse(t), nats: testserver.NATS(t)}
 	m.db = database(t, m.ch.AdminDSN)
-	m.publish(each(memoryMandate(1)))
-	args := []string{"projector", "--nats-url", m.nats, "--clickhouse-dsn", m.ch.ProjectorDSN, "--admin-listen", "127.0.0.1:0"}
+	m.publish(each(memoryMandate(1), memoryOrder(1, 1, 5, 3), memoryOrder(1, 2, 5, 2), memoryOrder(1, 3, 3, 2)))
+	args := append([]string{"projector", "--nats-url", m.nats, "--clickhouse-dsn", m.ch.ProjectorDSN, "--admin-listen", "127.0.0.1:0"}, pairLimits...)
 	projectors := []*role{startRole(t, args...), startRole(t, args...)} // neither leads: there are no tables yet
 	lags := []string{"preismon_projector_lag_messages", "preismon_projector_lag_seconds", "preismon_projector_catalog_lag_messages"}
 	ready := func(r *role) string {
@@ -46,15 +47,17 @@ func TestLagWithoutLeader(t *testing.T) {
 	if n := check(); n != 0 {
 		t.Fatalf("%d lead without tables", n)
 	}
-	if _, errs, code := preismon(t, nil, "migrate", "--clickhouse-dsn", m.ch.AdminDSN); code != 0 {
+	if _, errs, code := inProcess(t, "migrate", "--clickhouse-dsn", m.ch.AdminDSN); code != 0 {
 		t.Fatal(errs)
 	}
+	var leader *role
 	eventually(t, time.Minute, "one leads, and nothing waits", func() bool {
 		if check() != 1 {
 			return false
 		}
 		for _, r := range projectors {
 			if r.metric(lags[0]) == "0" && r.metric(lags[2]) == "0" && strings.Contains(ready(r), `"lag_messages":0`) {
+				leader = r
 				return true
 			}
 		}
@@ -63,6 +66,7 @@ func TestLagWithoutLeader(t *testing.T) {
 	if n := number(t, m.db, "SELECT count() FROM mandates"); n != 1 {
 		t.Errorf("%d mandates when nothing waits", n)
 	}
+	m.pairsBeyondTheLimit(leader)
 
 	wrong, err := url.Parse(m.ch.ProjectorDSN)
 	must(t, err)

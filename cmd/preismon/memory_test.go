@@ -35,7 +35,7 @@ func TestProjectorMemory(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			m := &memoryTest{T: t, ch: testserver.ClickHouse(t), nats: testserver.NATS(t)}
 			m.db = database(t, m.ch.AdminDSN)
-			if _, errs, code := preismon(t, nil, "migrate", "--clickhouse-dsn", m.ch.AdminDSN); code != 0 {
+			if _, errs, code := inProcess(t, "migrate", "--clickhouse-dsn", m.ch.AdminDSN); code != 0 {
 				t.Fatal(errs)
 			}
 			of(m)
@@ -65,9 +65,7 @@ func (m *memoryTest) project(flags ...string) *role {
 func (m *memoryTest) stop(r *role, what string) {
 	m.Helper()
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", r.cmd.Process.Pid))
-	if err != nil {
-		m.Fatal(err)
-	}
+	must(m.T, err)
 	var kib int64
 	for line := range strings.Lines(string(text)) {
 		if rest, ok := strings.CutPrefix(line, "VmHWM:"); ok {
@@ -87,17 +85,11 @@ func (m *memoryTest) stop(r *role, what string) {
 func (m *memoryTest) publish(all iter.Seq[event.Payload]) {
 	m.Helper()
 	b, err := connect(ingest.Config{URL: m.nats, Name: m.Name()})
-	if err != nil {
-		m.Fatal(err)
-	}
+	must(m.T, err)
 	defer b.conn.Close()
-	if err := ingest.EnsureStreams(m.Context(), b.js, ingest.StreamConfig{}); err != nil {
-		m.Fatal(err)
-	}
+	must(m.T, ingest.EnsureStreams(m.Context(), b.js, ingest.StreamConfig{}))
 	p, err := ingest.NewPublisher(b.conn, ingest.PublisherConfig{}, nil)
-	if err != nil {
-		m.Fatal(err)
-	}
+	must(m.T, err)
 	defer p.Close()
 	for data := range all {
 		e := &event.Event{ID: uuid.NewString(), ProducedAt: time.Now(), Data: data}
@@ -109,9 +101,7 @@ func (m *memoryTest) publish(all iter.Seq[event.Payload]) {
 		case *contracts.Observations:
 			e.Kind = event.KindObservations
 		}
-		if err := p.Publish(m.Context(), e); err != nil {
-			m.Fatal(err)
-		}
+		must(m.T, p.Publish(m.Context(), e))
 	}
 	if _, err := p.Flush(m.Context()); err != nil {
 		m.Fatal(err)

@@ -23,7 +23,7 @@ func TestMigrateIntoCluster(t *testing.T) {
 	admin := shard.DSN(embedded.AdminUser, "")
 	migrate := func(want string, more ...string) {
 		t.Helper()
-		if out, errs, code := preismon(t, nil, append([]string{"migrate", "--clickhouse-dsn", admin}, more...)...); code != 0 || !strings.HasSuffix(out, want) {
+		if out, errs, code := inProcess(t, append([]string{"migrate", "--clickhouse-dsn", admin}, more...)...); code != 0 || !strings.HasSuffix(out, want) {
 			t.Fatalf("migrate %v: exit code %d: %s%s", more, code, out, errs)
 		}
 	}
@@ -40,7 +40,7 @@ func TestMigrateIntoCluster(t *testing.T) {
 		said := node.check("schema")
 		return !node.ready() && strings.Contains(said, "("+tables+"); run `preismon migrate --clickhouse-cluster NAME`")
 	})
-	if _, errs, code := preismon(t, nil, "migrate", "--clickhouse-dsn", admin, "--clickhouse-cluster", testserver.Cluster(1)); code != exitFailed ||
+	if _, errs, code := inProcess(t, "migrate", "--clickhouse-dsn", admin, "--clickhouse-cluster", testserver.Cluster(1)); code != exitFailed ||
 		!strings.Contains(errs, "take a new database") {
 		t.Errorf("replicas of plain tables: exit code %d: %s", code, errs)
 	}

@@ -65,7 +65,7 @@ func (o *operate) rebuild(t *testing.T) {
 	applied(t, o.up)
 	settle(t, o.db)
 	noDoubles(t, o.db)
-	a, _ := o.audit(t, 0, "--content")
+	a := o.audit(t, 0, "--content")
 	if want := uint64(len(o.observations) + len(o.later) + len(o.latest)); a.Events != want || a.DeadLetters != 2 || a.Waiting != 0 {
 		t.Errorf("%d events, want %d: %+v", a.Events, want, a)
 	}
@@ -132,17 +132,17 @@ func (o *operate) mend(t *testing.T) {
 // restore restores into the damaged folder, whose stream has the rest, and into
 // a new one, whose stream does not.
 func (o *operate) restore(t *testing.T) {
-	out, errs, code := preismon(t, nil, "restore", "--data-dir", o.up.DataDir, "--from", "first", "--replace")
+	out, errs, code := inProcess(t, "restore", "--data-dir", o.up.DataDir, "--from", "first", "--replace")
 	says(t, out, errs, code, exitFailed, "in use by process")
 	o.up.interrupt()
 	if code := o.up.wait(); code != 0 {
 		t.Errorf("exit code %d", code)
 	}
-	out, errs, code = preismon(t, nil, "restore", "--data-dir", o.up.DataDir, "--from", "first")
+	out, errs, code = inProcess(t, "restore", "--data-dir", o.up.DataDir, "--from", "first")
 	says(t, out, errs, code, exitFailed, "holds tables already", "--replace")
-	out, errs, code = preismon(t, nil, "restore", "--data-dir", o.up.DataDir, "--from", "second", "--replace")
+	out, errs, code = inProcess(t, "restore", "--data-dir", o.up.DataDir, "--from", "second", "--replace")
 	says(t, out, errs, code, exitFailed, "there is no backup in", "preismon backup list")
-	if out, errs, code := preismon(t, nil, "restore", "--data-dir", o.up.DataDir, "--from", "first", "--replace"); code != 0 {
+	if out, errs, code := inProcess(t, "restore", "--data-dir", o.up.DataDir, "--from", "first", "--replace"); code != 0 {
 		t.Fatalf("restore: exit code %d: %s%s", code, out, errs)
 	}
 	u := startUp(t, "--data-dir", o.up.DataDir)
@@ -151,12 +151,12 @@ func (o *operate) restore(t *testing.T) {
 	settle(t, db)
 	t.Logf("%d rows", exact(t, db, slices.Values(slices.Concat(o.observations, o.later, o.latest)), none))
 	noDoubles(t, db)
-	if out, errs, code := preismon(t, nil, "audit", "--data-dir", u.DataDir, "--content"); code != 0 {
+	if out, errs, code := inProcess(t, "audit", "--data-dir", u.DataDir, "--content"); code != 0 {
 		t.Errorf("audit after the restore: exit code %d: %s%s", code, out, errs)
 	}
 
 	dir := t.TempDir()
-	if out, errs, code := preismon(t, nil, "restore", "--data-dir", dir, "--from", o.bucket); code != 0 {
+	if out, errs, code := inProcess(t, "restore", "--data-dir", dir, "--from", o.bucket); code != 0 {
 		t.Fatalf("restore from S3: exit code %d: %s%s", code, out, errs)
 	}
 	other := startUp(t, "--data-dir", dir)
@@ -167,7 +167,7 @@ func (o *operate) restore(t *testing.T) {
 	if n := number(t, db, "SELECT count() FROM ingested_events"); n < o.saved {
 		t.Errorf("%d events, %d were there before the backup", n, o.saved)
 	}
-	if out, errs, code := preismon(t, nil, "audit", "--data-dir", dir); code != 0 {
+	if out, errs, code := inProcess(t, "audit", "--data-dir", dir); code != 0 {
 		t.Errorf("audit of the new folder: exit code %d: %s%s", code, out, errs)
 	}
 	if left, err := os.ReadDir(serverBackups(dir)); err != nil || len(left) != 0 {

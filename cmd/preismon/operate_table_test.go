@@ -54,7 +54,7 @@ func (o *operate) tables(t *testing.T) {
 			if len(right) == 0 || reflect.DeepEqual(damaged, right) {
 				t.Fatalf("%d rows, %d after the damage", len(right), len(damaged))
 			}
-			a, _ := o.audit(t, exitFound)
+			a := o.audit(t, exitFound)
 			what := map[string]bool{}
 			for _, f := range a.Findings {
 				what[f.What+" "+f.Where] = true

@@ -31,7 +31,7 @@ import (
 func TestOperate(t *testing.T) {
 	testserver.Full(t, "a day of an operator, with backups on S3")
 	t.Parallel()
-	u := startUp(t, "--audit-every", "1s")
+	u := startUp(t, "--audit-every", "5s")
 	r, err := embedded.ReadRuntime(u.DataDir)
 	must(t, err)
 	b := u.bus(t)
@@ -50,7 +50,7 @@ func TestOperate(t *testing.T) {
 	}
 	applied(t, u)
 	settle(t, o.db)
-	t.Run("audit of nothing wrong", func(t *testing.T) { o.audit(t, 0) })
+	t.Run("audit of nothing wrong", func(t *testing.T) { o.audits(t, 0) })
 	t.Run("dead letters", o.deadLetters)
 	t.Run("metrics", o.metrics)
 	t.Run("backup", o.backup)
@@ -79,9 +79,7 @@ type operate struct {
 func (o *operate) publish(subject string, e *event.Event, change func(string) string) {
 	o.t.Helper()
 	body, err := event.Encode(e)
-	if err != nil {
-		o.t.Fatal(err)
-	}
+	must(o.t, err)
 	m := &nats.Msg{Subject: subject, Data: []byte(change(string(body))), Header: nats.Header{jetstream.MsgIDHeader: {e.ID}}}
 	if _, err := o.bus.js.PublishMsg(o.t.Context(), m); err != nil {
 		o.t.Fatal(err)
@@ -91,28 +89,29 @@ func (o *operate) publish(subject string, e *event.Event, change func(string) st
 // run runs a command on the folder.
 func (o *operate) run(t *testing.T, args ...string) (stdout, stderr string, code int) {
 	t.Helper()
-	return preismon(t, nil, append(args, "--data-dir", o.up.DataDir)...)
+	return inProcess(t, append(args, "--data-dir", o.up.DataDir)...)
 }
 
-// audit runs an audit in both forms and returns what it found; code is the
-// expected exit code.
-func (o *operate) audit(t *testing.T, code int, args ...string) (a projector.Audit, text string) {
+// audit returns what an audit found; code is the expected exit code.
+func (o *operate) audit(t *testing.T, code int, args ...string) (a projector.Audit) {
 	t.Helper()
-	text, errs, got := preismon(t, nil, append([]string{"audit", "--nats-url", o.runtime.NATSURL, "--clickhouse-dsn", o.runtime.ProjectorDSN}, args...)...)
-	if got != code {
-		t.Errorf("audit: exit code %d, want %d: %s%s", got, code, text, errs)
-	}
 	out, errs, got := o.run(t, append([]string{"audit", "--json"}, args...)...)
 	if err := json.Unmarshal([]byte(out), &a); err != nil || got != code {
 		t.Errorf("audit --json: exit code %d, want %d: %s%s %v", got, code, out, errs, err)
 	}
-	if nothing := strings.Contains(text, "Nothing is missing and nothing is doubled."); nothing != (code == 0) {
-		t.Errorf("it says %s", text)
+	return a
+}
+
+// audits is audit in both forms: in words of the servers by their addresses.
+func (o *operate) audits(t *testing.T, code int) (a projector.Audit, text string) {
+	t.Helper()
+	a = o.audit(t, code)
+	text, errs, got := inProcess(t, "audit", "--nats-url", o.runtime.NATSURL, "--clickhouse-dsn", o.runtime.ProjectorDSN)
+	if nothing := strings.Contains(text, "Nothing is missing and nothing is doubled."); got != code || nothing != (code == 0) {
+		t.Errorf("audit: exit code %d, want %d: %s%s", got, code, text, errs)
 	}
 	for _, f := range a.Findings {
-		if !strings.Contains(text, f.Text) {
-			t.Errorf("it does not say %q: %s", f.Text, text)
-		}
+		contains(t, text, f.Text)
 	}
 	return a, text
 }
@@ -134,7 +133,7 @@ func (o *operate) deadLetters(t *testing.T) {
 	}}); err != nil {
 		t.Fatal(err)
 	}
-	a, _ := o.audit(t, 0)
+	a := o.audit(t, 0)
 	if a.DeadLetters != 2 || a.Events != uint64(len(o.observations)-2) {
 		t.Errorf("%d dead letters, %d events: %+v", a.DeadLetters, a.Events, a)
 	}
@@ -207,7 +206,7 @@ func (o *operate) deadLetters(t *testing.T) {
 	if out, _, code := o.run(t, "deadletters", "replay", "1"); code != exitRejected || !strings.Contains(out, "refused: it was replayed at") {
 		t.Errorf("replay of a replayed one: exit code %d: %s", code, out)
 	}
-	a, _ = o.audit(t, 0, "--content")
+	a = o.audit(t, 0, "--content")
 	if a.Copies != 2 || a.DeadLetters != 2 || a.Compared != a.Events || a.Events != uint64(len(o.observations)) {
 		t.Errorf("after the replays: %+v", a)
 	}
@@ -233,21 +232,9 @@ func (o *operate) metrics(t *testing.T) {
 		return !strings.Contains(o.admin(t, "/metrics"), `preismon_audits_total{result="clean"} 0`)
 	})
 	text := o.admin(t, "/metrics")
-	for _, want := range []string{
-		"preismon_projector_leader 1", "preismon_projector_lag_messages 0", "preismon_projector_dead_letters_total 2", "preismon_projector_duplicate_events_total 2",
-		`preismon_projector_insert_seconds_count{table="observations"}`, `preismon_projector_insert_rows_bucket{table="observations_by_mandate",le="+Inf"}`,
-		"preismon_audit_findings 0",
-	} {
-		if !strings.Contains(text, want) {
-			t.Errorf("/metrics does not say %s", want)
-		}
-	}
-	ready := o.admin(t, "/readyz")
-	for _, want := range []string{`"ready":true`, `"leader":true`, `"lag_messages":0`, `"dead_letters":2`, `"result":"clean"`} {
-		if !strings.Contains(ready, want) {
-			t.Errorf("/readyz does not say %s: %s", want, ready)
-		}
-	}
+	contains(t, text, "preismon_projector_leader 1", "preismon_projector_lag_messages 0", "preismon_projector_dead_letters_total 2", "preismon_projector_duplicate_events_total 2",
+		`preismon_projector_insert_seconds_count{table="observations"}`, `preismon_projector_insert_rows_bucket{table="observations_by_mandate",le="+Inf"}`, "preismon_audit_findings 0")
+	contains(t, o.admin(t, "/readyz"), `"ready":true`, `"leader":true`, `"lag_messages":0`, `"dead_letters":2`, `"result":"clean"`)
 }
 
 // backup: taken while events arrive, to the server's folder and to S3.
@@ -299,7 +286,7 @@ func (o *operate) damage(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	a, text := o.audit(t, exitFound)
+	a, text := o.audits(t, exitFound)
 	t.Log(text)
 	what := map[string]bool{}
 	for _, f := range a.Findings {
@@ -331,7 +318,7 @@ func (o *operate) usage(t *testing.T) {
 		{[]string{"deadletters", "replay", "--data-dir", o.up.DataDir}, "numbers of letters, or all: missing"},
 		{[]string{"deadletters", "replay", "1", "--all", "--data-dir", o.up.DataDir}, "all: not together"},
 	} {
-		out, errs, code := preismon(t, nil, c.args...)
+		out, errs, code := inProcess(t, c.args...)
 		says(t, out, errs, code, exitUsage, c.words)
 	}
 }

@@ -15,7 +15,8 @@ import (
 
 // TestUpOutlivesClickHouse kills the ClickHouse of an up: it comes back on the
 // same ports, requests meanwhile are told to retry, and no event is lost or
-// duplicated. If ClickHouse never lives long, up gives up and stops.
+// duplicated. If ClickHouse never lives long, up gives up and stops. The next up
+// on the folder is given ages for its streams.
 func TestUpOutlivesClickHouse(t *testing.T) {
 	testserver.Full(t, "kills of ClickHouse")
 	t.Parallel()
@@ -104,8 +105,9 @@ func TestUpOutlivesClickHouse(t *testing.T) {
 	if code := u.wait(); code != exitFailed || !strings.Contains(u.stderr.String(), "after 5 restarts") {
 		t.Errorf("exit code %d without ClickHouse", code)
 	}
-	u = startUp(t, append([]string{"--data-dir", u.DataDir}, demoArgs...)...)
+	u = startUp(t, slices.Concat([]string{"--data-dir", u.DataDir}, demoArgs, retentionArgs)...)
 	t.Logf("ready after %v, with %d rows", u.Ready, exactDemo(t, u))
+	t.Run("retention", func(t *testing.T) { retention(t, u) })
 	u.interrupt()
 	if code := u.wait(); code != 0 {
 		t.Errorf("exit code %d", code)

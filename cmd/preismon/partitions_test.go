@@ -33,14 +33,14 @@ func TestPartitions(t *testing.T) {
 		return append([]string{command, "--nats-url", nats, "--clickhouse-dsn", dsn, "--partition", strconv.Itoa(partition), "--partitions", "2"}, more...)
 	}
 	for p, s := range servers {
-		if _, errs, code := preismon(t, nil, "migrate", "--clickhouse-dsn", s.AdminDSN); code != 0 {
+		if _, errs, code := inProcess(t, "migrate", "--clickhouse-dsn", s.AdminDSN); code != 0 {
 			t.Fatal(errs)
 		}
 		startRole(t, args("projector", p, p, "--admin-listen", "127.0.0.1:0")...)
 	}
 	var text bytes.Buffer
 	ndjson(t, &text, append(catalogue, observations...))
-	if out, errs, code := preismon(t, nil, "ingest", "--nats-url", nats, file(t, "events.ndjson", text.String())); code != 0 {
+	if out, errs, code := inProcess(t, "ingest", "--nats-url", nats, file(t, "events.ndjson", text.String())); code != 0 {
 		t.Fatalf("ingest: exit code %d: %s%s", code, out, errs)
 	}
 	events := func() (n uint64) {
@@ -56,7 +56,7 @@ func TestPartitions(t *testing.T) {
 		if n, items := number(t, db, "SELECT count() FROM observations"), number(t, db, "SELECT count() FROM items FINAL"); n == 0 || items == 0 {
 			t.Errorf("partition %d has %d rows and %d items", p, n, items)
 		}
-		if out, errs, code := preismon(t, nil, args("audit", p, p, "--content")...); code != 0 || !strings.Contains(out, "Sequences of other partitions: ") {
+		if out, errs, code := inProcess(t, args("audit", p, p, "--content")...); code != 0 || !strings.Contains(out, "Sequences of other partitions: ") {
 			t.Errorf("audit of partition %d: exit code %d: %s%s", p, code, out, errs)
 		}
 		for _, command := range []string{"projector", "audit", "rebuild"} {
@@ -66,13 +66,13 @@ func TestPartitions(t *testing.T) {
 			}
 		}
 	}
-	if out, errs, code := preismon(t, nil, args("rebuild", 1, 1)...); code != 0 {
+	if out, errs, code := inProcess(t, args("rebuild", 1, 1)...); code != 0 {
 		t.Errorf("rebuild of partition 1: exit code %d: %s%s", code, out, errs)
 	}
-	if out, errs, code := preismon(t, nil, args("audit", 1, 1)...); code != 0 || events() != uint64(len(observations)) {
+	if out, errs, code := inProcess(t, args("audit", 1, 1)...); code != 0 || events() != uint64(len(observations)) {
 		t.Errorf("audit after the rebuild: exit code %d: %s%s", code, out, errs)
 	}
-	if _, errs, code := preismon(t, nil, args("projector", 0, 2)...); code != exitUsage || !strings.Contains(errs, "partition: 2, of 2") {
+	if _, errs, code := inProcess(t, args("projector", 0, 2)...); code != exitUsage || !strings.Contains(errs, "partition: 2, of 2") {
 		t.Errorf("partition 2 of 2: exit code %d: %s", code, errs)
 	}
 	// A durable consumer from when there was only one projector.

@@ -18,7 +18,7 @@ import (
 func TestQueryReadyWithoutArchive(t *testing.T) {
 	t.Parallel()
 	server := testserver.ClickHouse(t)
-	if out, errs, code := preismon(t, nil, "migrate", "--clickhouse-dsn", server.AdminDSN); code != 0 {
+	if out, errs, code := inProcess(t, "migrate", "--clickhouse-dsn", server.AdminDSN); code != 0 {
 		t.Fatalf("migrate: exit code %d: %s%s", code, out, errs)
 	}
 	key := filepath.Join(t.TempDir(), "token.pem")

@@ -6,17 +6,17 @@ import (
 	"time"
 
 	"preismon/contracts/event"
-	"preismon/deploy/testserver"
 )
 
-// TestRetention: what a retention removed from the stream is in the tables, and
+// retentionArgs are the ages that a folder's streams are given.
+var retentionArgs = []string{"--keep-observations", "48h", "--keep-dead-letters", "72h"}
+
+// retention: what a retention removed from the stream is in the tables, and
 // neither readers nor the audit nor the doctor report it missing. A rebuild
 // refuses, because it could not restore it. What comes afterwards is applied as
-// before, even after everything was removed.
-func TestRetention(t *testing.T) {
-	testserver.Full(t, "retention of the streams")
-	t.Parallel()
-	u := startUp(t, append([]string{"--keep-observations", "48h", "--keep-dead-letters", "72h"}, demoArgs...)...)
+// before, even after everything was removed. The demo was started with
+// retentionArgs.
+func retention(t *testing.T, u *upProcess) {
 	js := u.bus(t).js
 	kept := func(name string) time.Duration {
 		s, err := js.Stream(t.Context(), name)
@@ -29,7 +29,7 @@ func TestRetention(t *testing.T) {
 	here := []string{"--data-dir", u.DataDir}
 	run := func(want int, command ...string) string {
 		t.Helper()
-		out, errs, code := preismon(t, nil, append(command, here...)...)
+		out, errs, code := inProcess(t, append(command, here...)...)
 		if code != want {
 			t.Errorf("%v: exit code %d, want %d: %s%s", command, code, want, out, errs)
 		}
@@ -56,7 +56,7 @@ func TestRetention(t *testing.T) {
 		return err == nil && info.State.FirstSeq > there
 	})
 	eventually(t, time.Minute, "doctor says that what is dropped is in the tables, between two captures of the market", func() bool {
-		out, _, code := preismon(t, nil, append([]string{"doctor"}, here...)...) // it is bad while a capture is written, which the stream drops within a second
+		out, _, code := inProcess(t, append([]string{"doctor"}, here...)...) // it is bad while a capture is written, which the stream drops within a second
 		return code == 0 && strings.Contains(out, "drops what is 1s old, and all of it is in the tables")
 	})
 	run(0, "audit")

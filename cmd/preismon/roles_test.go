@@ -116,9 +116,7 @@ func (r *role) check(name string) string {
 func (r *role) terminate() {
 	r.t.Helper()
 	began := time.Now()
-	if err := r.cmd.Process.Signal(syscall.SIGTERM); err != nil {
-		r.t.Fatal(err)
-	}
+	must(r.t, r.cmd.Process.Signal(syscall.SIGTERM))
 	select {
 	case <-r.ended:
 	case <-time.After(time.Minute):
@@ -143,8 +141,10 @@ func TestRoles(t *testing.T) {
 	eventually(t, time.Minute, "a projector without tables says what to run", func() bool {
 		return !projectors[0].ready() && strings.Contains(projectors[0].check("tables"), "run `preismon migrate`")
 	})
-	for range 2 {
-		out, errs, code := preismon(t, nil, "migrate", "--clickhouse-dsn", ch.AdminDSN)
+	bucket, s3 := bucketURL(t, false)
+	shelf := t.TempDir()
+	for range 2 { // it makes the bucket, which no other role may
+		out, errs, code := inProcess(t, "migrate", "--clickhouse-dsn", ch.AdminDSN, "--archive", bucket, "--archive", shelf)
 		if code != 0 || !strings.HasPrefix(out, "The schema is at version ") {
 			t.Fatalf("migrate: exit code %d: %s%s", code, out, errs)
 		}
@@ -154,7 +154,7 @@ func TestRoles(t *testing.T) {
 		t.Helper()
 		var text bytes.Buffer
 		ndjson(t, &text, events)
-		out, errs, code := preismon(t, nil, "ingest", "--nats-url", nats, "--rejects", filepath.Join(dir, "rejects"), file(t, name, text.String()))
+		out, errs, code := inProcess(t, "ingest", "--nats-url", nats, "--rejects", filepath.Join(dir, "rejects"), file(t, name, text.String()))
 		if want := fmt.Sprintf("accepted %s, duplicates 0, rejected 0", thousands(len(events))); code != 0 || !strings.HasPrefix(out, want) {
 			t.Fatalf("ingest: exit code %d: %s%s", code, out, errs)
 		}
@@ -175,8 +175,6 @@ func TestRoles(t *testing.T) {
 	publish("first.ndjson", slices.Concat(catalogue, observations[:half]))
 
 	// Two nodes of the query service with the same keys and archives.
-	bucket, s3 := bucketURL(t)
-	shelf := t.TempDir()
 	folder, err := archive.NewDir(shelf)
 	must(t, err)
 	defer folder.Close() //nolint:errcheck // its files are written

@@ -72,9 +72,7 @@ func (w *writtenRun) find(secret string) map[string]bool {
 func (w *writtenRun) account(login, password string) {
 	w.t.Helper()
 	hash, err := auth.Defaults().HashPassword(contracts.Secret(password))
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	must(w.t, err)
 	m, catalogue, _ := aMarket(w.t, market.Config{Seed: 3, Scale: 0.02}, time.Hour)
 	first := m.Accounts()[0].LoginIdentifier
 	for _, e := range catalogue {
@@ -97,9 +95,7 @@ func (w *writtenRun) account(login, password string) {
 func (w *writtenRun) exchange(c *http.Client, r *http.Request) (*http.Response, string) {
 	w.t.Helper()
 	resp, err := c.Do(r)
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	must(w.t, err)
 	body, err := io.ReadAll(resp.Body)
 	if err != nil || resp.Body.Close() != nil {
 		w.t.Fatal(err)
@@ -115,9 +111,7 @@ func (w *writtenRun) exchange(c *http.Client, r *http.Request) (*http.Response, 
 func (w *writtenRun) get(path, authorization, id string) string {
 	w.t.Helper()
 	r, err := http.NewRequest(http.MethodGet, w.up.URL+path, nil)
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	must(w.t, err)
 	if authorization != "" {
 		r.Header.Set("Authorization", authorization)
 	}
@@ -135,9 +129,7 @@ func (w *writtenRun) post(path, body string, status int) map[string]any {
 		media = "application/x-www-form-urlencoded"
 	}
 	r, err := http.NewRequest(http.MethodPost, w.up.URL+path, strings.NewReader(body))
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	must(w.t, err)
 	r.Header.Set("Content-Type", media)
 	resp, text := w.exchange(http.DefaultClient, r)
 	if resp.StatusCode != status {
@@ -163,18 +155,14 @@ func (w *writtenRun) agent(login, password, wrong string) {
 	verifier := strings.Repeat("verifier-", 6)
 	client := w.post("/oauth/register", `{"client_name":"an agent","redirect_uris":["`+redirect+`"],"application_type":"native"}`, 201)["client_id"].(string)
 	jar, err := cookiejar.New(nil)
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	must(w.t, err)
 	browser := &http.Client{Jar: jar, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	sum := sha256.Sum256([]byte(verifier))
 	r, err := http.NewRequest(http.MethodGet, w.up.URL+"/oauth/authorize?"+url.Values{
 		"response_type": {"code"}, "client_id": {client}, "redirect_uri": {redirect}, "state": {"a-state-of-the-client"}, "scope": {"mcp offline_access"},
 		"code_challenge": {base64.RawURLEncoding.EncodeToString(sum[:])}, "code_challenge_method": {"S256"}, "resource": {w.up.URL + "/mcp"},
 	}.Encode(), nil)
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	must(w.t, err)
 	_, page := w.exchange(browser, r)
 	submit := func(fields url.Values) *http.Response {
 		w.t.Helper()
@@ -185,16 +173,12 @@ func (w *writtenRun) agent(login, password, wrong string) {
 		w.secrets["transaction of the login page"] = hidden[1]
 		fields.Set("transaction", hidden[1])
 		at, err := url.Parse(w.up.URL + "/oauth/authorize")
-		if err != nil {
-			w.t.Fatal(err)
-		}
+		must(w.t, err)
 		if at, err = at.Parse(action[1]); err != nil {
 			w.t.Fatal(err)
 		}
 		r, err := http.NewRequest(http.MethodPost, at.String(), strings.NewReader(fields.Encode()))
-		if err != nil {
-			w.t.Fatal(err)
-		}
+		must(w.t, err)
 		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 		r.Header.Set("Sec-Fetch-Site", "same-origin")
 		resp, text := w.exchange(browser, r)
@@ -214,9 +198,7 @@ func (w *writtenRun) agent(login, password, wrong string) {
 	got := w.post("/oauth/token", exchange.Encode(), 200)
 	access, refresh := got["access_token"].(string), got["refresh_token"].(string)
 	call, err := http.NewRequest(http.MethodPost, w.up.URL+"/mcp", strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"list_sites","arguments":{}}}`))
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	must(w.t, err)
 	call.Header.Set("Authorization", "Bearer "+access)
 	call.Header.Set("Content-Type", "application/json")
 	call.Header.Set("Accept", "application/json, text/event-stream")
@@ -249,9 +231,7 @@ func (w *writtenRun) queryLog(db *sql.DB) {
 	n := 0
 	for rows.Next() {
 		var text string
-		if err := rows.Scan(&text); err != nil {
-			w.t.Fatal(err)
-		}
+		must(w.t, rows.Scan(&text))
 		w.wrote("query log of ClickHouse", text)
 		n++
 	}
@@ -275,7 +255,5 @@ func (w *writtenRun) readFolder() {
 		w.wrote(name, string(text))
 		return err
 	})
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	must(w.t, err)
 }

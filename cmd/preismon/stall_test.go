@@ -19,21 +19,24 @@ const leaderMetric = "preismon_projector_leader"
 func TestProjectorMeetsTablesLate(t *testing.T) {
 	testserver.Full(t, "a projector without tables")
 	t.Parallel()
+	nats, s := testserver.NATS(t), testserver.ClickHouse(t)
+	migrate := func() {
+		t.Helper()
+		out, errs, code := inProcess(t, "migrate", "--clickhouse-dsn", s.AdminDSN)
+		says(t, out, errs, code, 0)
+	}
+	migrate()
+	db := database(t, s.AdminDSN)
 	for _, c := range []struct {
 		name, change string // what happens to the tables while they are out of reach
 		says         string
-		goesOn       bool
+		back         string // makes them what they were; empty: the projector waits, and leads after a migration
 	}{
-		{"of another partition", "INSERT INTO checkpoints (stream, partition, partitions, epoch, seq) VALUES ('OBSERVATIONS', 0, 4, 1, 1)", "the tables are of another partition", false},
-		{"newer", "INSERT INTO schema_migrations (version, name, sha256) VALUES (9999, 'later', '')", "start the newer program", false},
-		{"to be migrated", "TRUNCATE TABLE schema_migrations", "run `preismon migrate`", true},
+		{"to be migrated", "TRUNCATE TABLE schema_migrations", "run `preismon migrate`", ""},
+		{"newer", "INSERT INTO schema_migrations (version, name, sha256) VALUES (9999, 'later', '')", "start the newer program", "DELETE FROM schema_migrations WHERE version = 9999"},
+		{"of another partition", "INSERT INTO checkpoints (stream, partition, partitions, epoch, seq) VALUES ('OBSERVATIONS', 0, 4, 1, 1)", "the tables are of another partition", "TRUNCATE TABLE checkpoints"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			nats, s := testserver.NATS(t), testserver.ClickHouse(t)
-			if _, errs, code := preismon(t, nil, "migrate", "--clickhouse-dsn", s.AdminDSN); code != 0 {
-				t.Fatal(errs)
-			}
-			db := database(t, s.AdminDSN)
 			between, through := proxy.Before(t, s.ProjectorDSN)
 			between.Refuse()
 			args := func(dsn string) []string {
@@ -44,19 +47,17 @@ func TestProjectorMeetsTablesLate(t *testing.T) {
 			right := startRole(t, args(s.ProjectorDSN)...)
 			eventually(t, time.Minute, "the other leads", func() bool { return right.metric(leaderMetric) == "1" })
 			right.terminate()
-			if _, err := db.ExecContext(t.Context(), c.change); err != nil {
-				t.Fatal(err)
-			}
+			_, err := db.ExecContext(t.Context(), c.change)
+			must(t, err)
 			between.Mend()
-			if c.goesOn {
+			if c.back == "" {
 				eventually(t, time.Minute, "it says what to do", func() bool { return strings.Contains(late.stderr.String(), c.says) })
 				if late.metric(leaderMetric) != "0" || strings.Contains(late.stderr.String(), `"msg":"leading"`) {
 					t.Error("it asked for the lease")
 				}
-				if _, errs, code := preismon(t, nil, "migrate", "--clickhouse-dsn", s.AdminDSN); code != 0 {
-					t.Fatal(errs)
-				}
+				migrate()
 				eventually(t, time.Minute, "it leads by itself", func() bool { return late.metric(leaderMetric) == "1" })
+				late.terminate()
 				return
 			}
 			select {
@@ -67,6 +68,8 @@ func TestProjectorMeetsTablesLate(t *testing.T) {
 			if code := late.cmd.ProcessState.ExitCode(); code != exitFailed || !strings.Contains(late.stderr.String(), c.says) {
 				t.Errorf("exit code %d: %s", code, late.stderr)
 			}
+			_, err = db.ExecContext(t.Context(), c.back)
+			must(t, err)
 		})
 	}
 }
@@ -77,7 +80,7 @@ func TestProjectorMeetsTablesLate(t *testing.T) {
 func TestProjectorGivesLeaseBack(t *testing.T) {
 	t.Parallel()
 	nats, s := testserver.NATS(t), testserver.ClickHouse(t)
-	if _, errs, code := preismon(t, nil, "migrate", "--clickhouse-dsn", s.AdminDSN); code != 0 {
+	if _, errs, code := inProcess(t, "migrate", "--clickhouse-dsn", s.AdminDSN); code != 0 {
 		t.Fatal(errs)
 	}
 	between, through := proxy.Before(t, s.ProjectorDSN)

@@ -44,23 +44,22 @@ func message(stderr string) string {
 	return strings.Join(all, "")
 }
 
+// contains checks that a text has all the words.
+func contains(t *testing.T, text string, words ...string) {
+	t.Helper()
+	for _, w := range words {
+		if !strings.Contains(text, w) {
+			t.Errorf("no %q in:\n%s", w, text)
+		}
+	}
+}
+
 // file writes a file for the test and returns its name.
 func file(t *testing.T, name, content string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), name)
 	must(t, os.WriteFile(path, []byte(content), 0o600))
 	return path
-}
-
-// program puts a script into a folder that is the whole PATH, and returns that
-// variable.
-func program(t *testing.T, name, script string) string {
-	t.Helper()
-	dir := t.TempDir()
-	if name != "" {
-		must(t, os.WriteFile(filepath.Join(dir, name), []byte("#!/bin/sh\n"+script+"\n"), 0o755))
-	}
-	return "PATH=" + dir
 }
 
 // ndjson writes events as lines.

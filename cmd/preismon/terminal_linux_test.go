@@ -167,11 +167,7 @@ func questions(t *testing.T, u *upProcess) {
 		if code != want {
 			t.Errorf("exit code %d, want %d:\n%s", code, want, text)
 		}
-		for _, w := range words {
-			if !strings.Contains(text, w) {
-				t.Errorf("no %q in:\n%s", w, text)
-			}
-		}
+		contains(t, text, words...)
 	}
 	db := u.tables()
 	imported := []string{"import", "preise.csv", "--mandate", "Asked", "--login", "asked"}

@@ -97,9 +97,7 @@ func database(t *testing.T, dsn string) *sql.DB {
 func (u *upProcess) tables() *sql.DB {
 	u.t.Helper()
 	r, err := embedded.ReadRuntime(u.DataDir)
-	if err != nil {
-		u.t.Fatal(err)
-	}
+	must(u.t, err)
 	return database(u.t, r.AdminDSN)
 }
 

@@ -18,6 +18,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"preismon/deploy/embedded"
+	"preismon/deploy/testserver"
 	"preismon/ingest/market"
 )
 
@@ -44,14 +45,25 @@ func TestUpDemo(t *testing.T) {
 	t.Run("rows", demo.rows)
 	t.Run("postman", demo.postman)
 	t.Run("generated", demo.generated)
+	t.Run("clients", demo.clients)
 	t.Run("commands", demo.commands)
 	t.Run("readme", demo.readme)
-	t.Run("explorer", demo.explorer)
-	t.Run("explorer ink", demo.explorerInk)
-	t.Run("explorer live", demo.explorerLive)
-	t.Run("explorer requests", demo.explorerRequests)
-	t.Run("explorer pages", demo.explorerPages)
-	t.Run("explorer tasks", demo.explorerTasks)
+	for _, explorer := range []struct {
+		name string
+		test func(*testing.T)
+	}{
+		{"explorer", demo.explorer},
+		{"explorer ink", demo.explorerInk},
+		{"explorer live", demo.explorerLive},
+		{"explorer requests", demo.explorerRequests},
+		{"explorer pages", demo.explorerPages},
+		{"explorer tasks", demo.explorerTasks},
+	} {
+		t.Run(explorer.name, func(t *testing.T) {
+			testserver.Full(t, "pages in a browser") // before the reads that choose what it opens
+			explorer.test(t)
+		})
+	}
 	t.Run("live", demo.live)
 	t.Run("tables", func(t *testing.T) { t.Logf("%d rows", exactDemo(t, u)) })
 	t.Run("admin", demo.admin)
@@ -104,17 +116,9 @@ func (d *demoTest) account(t *testing.T, name string) market.DemoAccount {
 // page: what is printed can be used unchanged.
 func (d *demoTest) page(t *testing.T) {
 	out := d.up.stdout.String()
-	for _, want := range []string{d.up.URL, d.up.AdminURL, filepath.Join(d.up.DataDir, demoAccountsFile), "simulated"} {
-		if !strings.Contains(out, want) {
-			t.Errorf("the page does not tell %s", want)
-		}
-	}
+	contains(t, out, d.up.URL, d.up.AdminURL, filepath.Join(d.up.DataDir, demoAccountsFile), "simulated")
 	for _, a := range d.accounts {
-		for _, want := range []string{a.LoginIdentifier, a.Password, a.Sees} {
-			if !strings.Contains(out, want) {
-				t.Errorf("the page does not tell %s of %s", want, a.LoginIdentifier)
-			}
-		}
+		contains(t, out, a.LoginIdentifier, a.Password, a.Sees)
 	}
 	if last := strings.TrimSuffix(out[strings.LastIndex(strings.TrimSuffix(out, "\n"), "\n")+1:], "\n"); !strings.HasPrefix(last, "ready") {
 		t.Errorf("the last line is %q", last)
@@ -325,11 +329,7 @@ func (d *demoTest) admin(t *testing.T) {
 		t.Errorf("readyz: %d %s", status, body)
 	}
 	_, metrics := c.get("/metrics", nil)
-	for _, want := range []string{"preismon_projector_leader 1", "preismon_projector_dead_letters_total 0", "preismon_build_info{"} {
-		if !bytes.Contains(metrics, []byte(want)) {
-			t.Errorf("metrics do not say %s", want)
-		}
-	}
+	contains(t, string(metrics), "preismon_projector_leader 1", "preismon_projector_dead_letters_total 0", "preismon_build_info{")
 }
 
 // again: stopping with Ctrl-C loses nothing and takes seconds; the next start

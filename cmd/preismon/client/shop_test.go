@@ -70,9 +70,7 @@ func (s *shop) client(at string) (c *client.Client, waits *[]time.Duration) {
 		URL: at, Token: "t", Transport: contract.Transport(transport, func(err error) { s.t.Error(err) }),
 		Wait: func(ctx context.Context, d time.Duration) error { *waits = append(*waits, d); return ctx.Err() },
 	})
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	must(s.t, err)
 	return c, waits
 }
 

@@ -115,9 +115,7 @@ func newWorld(t *testing.T) *world {
 func (w *world) file(name string) string { return filepath.Join(w.dir, name) }
 
 func (w *world) write(name, text string) {
-	if err := os.WriteFile(w.file(name), []byte(text), 0o600); err != nil {
-		w.t.Fatal(err)
-	}
+	must(w.t, os.WriteFile(w.file(name), []byte(text), 0o600))
 }
 
 // rules writes a rules file of one rule for some targets.
@@ -126,9 +124,7 @@ func (w *world) rules(more, targets string, names ...string) *notify.File {
 	w.write("rules.yaml", fmt.Sprintf("allowHosts: [127.0.0.1]\ntargets:\n%s\nrules:\n  - name: drops\n    rule: PRICE_DROP\n    percent: 10\n    targets: [%s]\n%s",
 		strings.ReplaceAll(targets, "DIR", w.dir), strings.Join(names, ", "), more))
 	f, err := notify.Load(w.file("rules.yaml"))
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	must(w.t, err)
 	return f
 }
 
