@@ -69,9 +69,9 @@ func TestNoCallChangesAnything(t *testing.T) {
 			}
 		}
 	}
-	l.login("u1", "wrong")
+	l.login("reader@example.com", "wrong")
 	l.login("nobody", password)
-	if a := l.login("u1", password); a.StatusCode != 200 {
+	if a := l.login("reader@example.com", password); a.StatusCode != 200 {
 		t.Fatalf("login: %d %s", a.StatusCode, a.body)
 	}
 	l.logout(l.token(whole))
