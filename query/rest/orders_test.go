@@ -202,6 +202,9 @@ func TestOrderNotFound(t *testing.T) {
 			{ofWhole, "unknown"}, {ofWhole, "0"}, {ofWhole, "007"}, // not ids at all
 			{ofWhole, "18446744073709551616"},
 		} {
+			if i > 4 && suffix != "" { // TestAllRoutesAndAllProblems has every route
+				break
+			}
 			a := e.get("/v1/orders/"+c.order+suffix, e.token(c.account))
 			a.wantProblem(t, 404, "ORDER_NOT_FOUND")
 			wantQuota(t, a)
@@ -267,7 +270,7 @@ func TestObservationQuality(t *testing.T) {
 			t.Errorf("%s: %d entries, want %d", args, got, want)
 		}
 	}
-	for _, args := range []string{"?limit=1", "?limit=2", "?limit=8", "?limit=9", "?limit=2&reasonCode=OVERDUE", "?limit=1&site=shop-a"} { // QUAL-00a, CUR-02
+	for _, args := range []string{"?limit=8", "?limit=9", "?limit=2&reasonCode=OVERDUE&site=shop-a"} { // QUAL-00a, CUR-02
 		whole, parts := e.read(ofWhole, path+strings.Replace(args, "limit=", "limit=10", 1)).Data, e.walk(ofWhole, path+args)
 		if diff := cmp.Diff(whole, parts); diff != "" {
 			t.Errorf("%s: %s", args, diff)
