@@ -3,7 +3,6 @@ package mcp_test
 import (
 	"bytes"
 	"context"
-	"crypto/ed25519"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -16,8 +15,6 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
-
-	"github.com/alexedwards/argon2id"
 
 	"preismon/contracts"
 	"preismon/contracts/fault"
@@ -63,15 +60,7 @@ func newAgents(t testing.TB, m *market, change ...func(*agentSettings)) *agents 
 	for _, f := range change {
 		f(&set)
 	}
-	_, key, _ := ed25519.GenerateKey(nil)
-	keys, err := auth.NewKeyring(key)
-	must(t, err)
-	throttle, err := auth.NewThrottle(set.throttle, time.Now)
-	must(t, err)
-	cfg := auth.Defaults()
-	cfg.Issuer, cfg.Hash = baseURL, argon2id.Params{Memory: 64, Iterations: 1, Parallelism: 1, SaltLength: 16, KeyLength: 32}
-	a.auth, err = auth.New(cfg, auth.Deps{Keys: keys, Accounts: nobody{}, Revocations: &revocations{ids: map[string]bool{}}, Throttle: throttle, Now: time.Now})
-	must(t, err)
+	a.auth = newAuthority(t, baseURL, set.throttle, &revocations{ids: map[string]bool{}})
 	service, err := query.New(set.query, set.store, set.now, a.archive)
 	must(t, err)
 	log := slog.New(slog.DiscardHandler)

@@ -57,11 +57,6 @@ func TestToolDescriptors(t *testing.T) {
 	var names []string
 	for _, d := range modern.tools() {
 		names = append(names, d.Name)
-		var hints object
-		must(t, json.Unmarshal(d.Annotations, &hints))
-		if diff := cmp.Diff(object{"readOnlyHint": true, "openWorldHint": false, "destructiveHint": false}, hints); diff != "" {
-			t.Errorf("%s: annotations: %s", d.Name, diff)
-		}
 		if d.Title == "" {
 			t.Errorf("%s has no title", d.Name)
 		}
@@ -71,11 +66,6 @@ func TestToolDescriptors(t *testing.T) {
 	}
 	if diff := cmp.Diff(slices.Sorted(slices.Values(toolNames)), slices.Sorted(slices.Values(names))); diff != "" {
 		t.Error(diff)
-	}
-	for _, d := range legacy.tools() {
-		if d.Annotations != nil || d.OutputSchema != nil {
-			t.Errorf("%s: the legacy profile has annotations or an output schema", d.Name)
-		}
 	}
 	// The same for every account (reliability 34).
 	if diff := cmp.Diff(modern.send("tools/list", nil).body, a.agent(sitesOnly).send("tools/list", nil).body); diff != "" {

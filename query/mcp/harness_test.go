@@ -47,12 +47,11 @@ type surface struct {
 }
 
 type settings struct {
-	mcp         mcp.Config
-	throttle    auth.ThrottleConfig
-	revocations auth.Revocations
-	catalogue   mcp.Catalogue
-	called      func(mcp.Called)
-	unchecked   bool // answers are too large to be kept for a check
+	mcp       mcp.Config
+	throttle  auth.ThrottleConfig
+	catalogue mcp.Catalogue
+	called    func(mcp.Called)
+	unchecked bool // answers are too large to be kept for a check
 }
 
 func serve(t testing.TB, change ...func(*settings)) *surface {
@@ -73,21 +72,13 @@ func serve(t testing.TB, change ...func(*settings)) *surface {
 func handlerOf(t testing.TB, change ...func(*settings)) (*surface, http.Handler) {
 	t.Helper()
 	s := &surface{t: t, revoked: &revocations{ids: map[string]bool{}}, log: &logBuffer{}, calls: &calls{left: make(chan error, 1), began: make(chan struct{}, 1)}}
-	set := settings{mcp: mcp.Defaults(), throttle: auth.ThrottleDefaults(), revocations: s.revoked, catalogue: s.calls.catalogue()}
+	set := settings{mcp: mcp.Defaults(), throttle: auth.ThrottleDefaults(), catalogue: s.calls.catalogue()}
 	set.mcp.BaseURL, set.mcp.Build = baseURL, build
 	for _, f := range change {
 		f(&set)
 	}
 	s.unchecked = set.unchecked
-	_, key, _ := ed25519.GenerateKey(nil)
-	keys, err := auth.NewKeyring(key)
-	must(t, err)
-	throttle, err := auth.NewThrottle(set.throttle, time.Now)
-	must(t, err)
-	cfg := auth.Defaults()
-	cfg.Issuer, cfg.Hash = set.mcp.BaseURL, argon2id.Params{Memory: 64, Iterations: 1, Parallelism: 1, SaltLength: 16, KeyLength: 32}
-	s.auth, err = auth.New(cfg, auth.Deps{Keys: keys, Accounts: nobody{}, Revocations: set.revocations, Throttle: throttle, Now: time.Now})
-	must(t, err)
+	s.auth = newAuthority(t, set.mcp.BaseURL, set.throttle, s.revoked)
 	queries := query.Defaults()
 	queries.CursorKey = contracts.Secret(strings.Repeat("k", 32))
 	service, err := query.New(queries, nil, time.Now)
@@ -95,6 +86,21 @@ func handlerOf(t testing.TB, change ...func(*settings)) (*surface, http.Handler)
 	h, err := mcp.NewWith(set.mcp, mcp.Deps{Service: service, Auth: s.auth, Logger: slog.New(slog.NewJSONHandler(s.log, nil)), Now: time.Now, Called: set.called}, set.catalogue)
 	must(t, err)
 	return s, h
+}
+
+// newAuthority issues and verifies tokens of accounts without logins.
+func newAuthority(t testing.TB, issuer string, limits auth.ThrottleConfig, revoked *revocations) *auth.Authority {
+	t.Helper()
+	_, key, _ := ed25519.GenerateKey(nil)
+	keys, err := auth.NewKeyring(key)
+	must(t, err)
+	throttle, err := auth.NewThrottle(limits, time.Now)
+	must(t, err)
+	cfg := auth.Defaults()
+	cfg.Issuer, cfg.Hash = issuer, argon2id.Params{Memory: 64, Iterations: 1, Parallelism: 1, SaltLength: 16, KeyLength: 32}
+	a, err := auth.New(cfg, auth.Deps{Keys: keys, Accounts: nobody{}, Revocations: revoked, Throttle: throttle, Now: time.Now})
+	must(t, err)
+	return a
 }
 
 // edge gives answers the headers that the service's edge adds.

@@ -8,14 +8,6 @@ import (
 	"preismon/query"
 )
 
-func (m *market) FileJobsThrough(context.Context, query.Visibility, query.FileJobsQuery, int) (contracts.FileJobID, error) {
-	return 0, nil
-}
-
-func (m *market) FileJobs(context.Context, query.Visibility, query.FileJobsQuery) ([]query.FileJob, error) {
-	return nil, nil
-}
-
 func (m *market) CountFiles(_ context.Context, _ query.Visibility, of query.FilesOf, _ int) (documents, files int, err error) {
 	for _, f := range m.files {
 		if f.FilesOf == of {
@@ -23,14 +15,6 @@ func (m *market) CountFiles(_ context.Context, _ query.Visibility, of query.File
 		}
 	}
 	return documents, files, nil
-}
-
-func (m *market) CountFilesOf(context.Context, query.Visibility, []contracts.OrderID, int) ([]query.FileCount, error) {
-	return nil, nil // no tool calls it
-}
-
-func (m *market) NewestFiles(context.Context, query.Visibility, []contracts.OrderID, int, int) ([]query.FileEntry, error) {
-	return nil, nil
 }
 
 func (m *market) FileEntries(_ context.Context, v query.Visibility, q query.FileEntriesQuery) (found []query.FileEntry, err error) {

@@ -25,11 +25,6 @@ func (m *market) Results(ctx context.Context, v query.Visibility, q *query.Resul
 	return nil
 }
 
-// Tally is never called: no read of this market has so many rows.
-func (m *market) Tally(context.Context, query.Visibility, *query.ResultsQuery) ([]query.SiteTally, error) {
-	panic("a market has few rows")
-}
-
 func (m *market) ObservedBySite(_ context.Context, v query.Visibility, q *query.ResultsQuery) (map[contracts.SiteKey]uint64, error) {
 	seen, all := map[contracts.Pair]bool{}, map[contracts.SiteKey]uint64{}
 	for _, r := range m.matching(v, q) {

@@ -16,8 +16,8 @@ import (
 // market is a store in memory: what the accounts of two mandates may see, by
 // the same rules as in the tables.
 type market struct {
-	mu             sync.Mutex
-	query.ExtStore // MCP uses little of it
+	mu          sync.Mutex
+	query.Store // nil: no tool calls what the market has not
 
 	sites    []contracts.Site
 	items    []contracts.Item

@@ -1,6 +1,7 @@
 package mcp_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
@@ -34,7 +35,7 @@ func wide() *market {
 // An answer that is too large for an agent keeps the records that fit: they are
 // read one time, and the next page continues after them.
 func TestLargeAnswersAreReadOnce(t *testing.T) {
-	m := wide()
+	m, count := wide(), tokens(t)
 	agent := newAgents(t, m).agent(whole)
 	asked := func(tool string, arguments object) (object, int) {
 		before := m.asked
@@ -64,8 +65,13 @@ func TestLargeAnswersAreReadOnce(t *testing.T) {
 			}
 			var got []any
 			pages := agent.pages(c.tool, c.arguments)
-			for _, page := range pages {
+			for i, page := range pages {
 				got = append(got, list(page, records)...)
+				text, err := json.Marshal(page)
+				must(t, err)
+				if n := count(string(text)); n > 25_000 {
+					t.Errorf("page %d has %d tokens", i+1, n)
+				}
 			}
 			c.arguments["limit"] = 1000
 			want, _ := asked(c.tool, c.arguments)

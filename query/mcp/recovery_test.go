@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"preismon/contracts"
-	"preismon/deploy/testserver"
 	"preismon/query"
 )
 
@@ -115,7 +114,7 @@ func TestAttemptsCoverWhatWasRefused(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 6)) //nolint:gosec // a test
 	day := func(back int) string { return moment().AddDate(0, 0, -back).Format(time.DateOnly) }
 	refused, offered, compared := 0, 0, 0
-	n := testserver.Often(60, 200)
+	const n = 60 // query/store looks at a thousand
 	for range n {
 		from := rng.IntN(10)
 		arguments := object{"capturedFrom": day(from + 1), "capturedTo": day(rng.IntN(from + 1)), "limit": 10000}

@@ -16,7 +16,6 @@ type descriptor struct {
 	Name, Title, Description string
 	InputSchema              json.RawMessage
 	OutputSchema             json.RawMessage
-	Annotations              json.RawMessage
 }
 
 func (a *agent) tools() []descriptor {

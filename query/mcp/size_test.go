@@ -8,10 +8,6 @@ import (
 	"preismon/contracts"
 )
 
-// mostByDefault is the maximum size of an answer to a call without a limit, in
-// tokens of o200k_base.
-const mostByDefault = 6_500
-
 // manySites is a market of the given number of country markets, each with rows
 // of two items and of as many merchants as a summary lists, all in order 5.
 func manySites(sites int) *market {
@@ -56,8 +52,8 @@ func TestAnswersOfManySitesAreSmall(t *testing.T) {
 		} {
 			r := a.call(c.tool, c.arguments)
 			r.ok()
-			if n := count(string(r.Structured)); n > mostByDefault {
-				t.Errorf("%d sites: %s %v has %d tokens, at most %d", sites, c.tool, c.arguments, n, mostByDefault)
+			if n := count(string(r.Structured)); n > mostDefault {
+				t.Errorf("%d sites: %s %v has %d tokens, at most %d", sites, c.tool, c.arguments, n, mostDefault)
 			}
 		}
 		for _, arguments := range []object{{"orderId": 5}, {"orderId": 5, "limit": 1}} {

@@ -201,14 +201,3 @@ func TestPermissions(t *testing.T) {
 		a.call(name, arguments).failed("AUTH_FORBIDDEN")
 	}
 }
-
-// MCP-10c.
-func TestAnUnknownTool(t *testing.T) {
-	a := newAgents(t, newMarket())
-	for _, agent := range []*agent{a.agent(whole), a.legacy(whole)} {
-		r := agent.send("tools/call", object{"name": "delete_everything", "arguments": object{}}).reply(t)
-		if r.Error == nil || r.Error.Code != -32602 {
-			t.Errorf("modern %t: %+v", agent.modern, r)
-		}
-	}
-}

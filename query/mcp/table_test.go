@@ -1,7 +1,6 @@
 package mcp_test
 
 import (
-	"encoding/json"
 	"fmt"
 	"math/rand/v2"
 	"strings"
@@ -143,31 +142,6 @@ func TestRowsOfATableAreAThird(t *testing.T) {
 		if table > records/3 {
 			t.Errorf("%.1f tokens a row, of %.1f", table, records)
 		}
-	}
-}
-
-// Without a limit, a table of long texts ends like records do when it is large
-// enough, and its pages have everything once.
-func TestLargeTablesEnd(t *testing.T) {
-	m := many(300)
-	for i := range m.rows {
-		m.rows[i].title = strings.Repeat("Marker ", 40)
-	}
-	agent, count := newAgents(t, m).agent(whole), tokens(t)
-	rows, pages := 0, agent.pages("list_results", object{"site": "shop-one", "sort": "asc", "capturedFrom": "2026-01-01", "fields": []string{"itemId", "capturedAt", "offerTitle"}})
-	for i, page := range pages {
-		text, err := json.Marshal(page)
-		must(t, err)
-		if n := count(string(text)); n > mostDefault {
-			t.Errorf("page %d has %d tokens", i+1, n)
-		}
-		if at(page, "completeness", "complete") == false && at(page, "completeness", "reason") != "ANSWER_BUDGET" {
-			t.Errorf("page %d: %v", i+1, page["completeness"])
-		}
-		rows += len(list(page, "rows"))
-	}
-	if rows != len(agent.rows("list_results", object{"site": "shop-one", "capturedFrom": "2026-01-01", "limit": 1000})) || len(pages) < 4 {
-		t.Errorf("%d rows in %d pages", rows, len(pages))
 	}
 }
 

@@ -151,37 +151,6 @@ func TestAnAgentAskedForATimeOnly(t *testing.T) {
 	}
 }
 
-// The same with what the tools offer: a refused window is read by its attempts,
-// site by site.
-func TestAttemptsOfATimeOnly(t *testing.T) {
-	m := newMarket()
-	a := newAgents(t, m).agent(whole)
-	from := moment().Add(-24 * time.Hour).Format(time.RFC3339)
-	p := a.call("list_results", object{"capturedFrom": from}).failed("MVP_VALIDATION_ERROR")
-	var sites []string
-	rows := 0
-	for _, attempt := range p.Recovery.Attempts {
-		sites = append(sites, attempt["site"].(string))
-		rows += len(a.rows("list_results", attempt))
-	}
-	if !slices.Equal(sites, []string{"market-de", "market-uk", "shop-one"}) || rows != 24*5 {
-		t.Errorf("sites %v, %d rows", sites, rows)
-	}
-}
-
-// GEN-09: the typical flows.
-func TestTypicalFlows(t *testing.T) {
-	a := newAgents(t, newMarket()).agent(whole)
-	site := at(list(a.call("list_sites", nil).ok(), "data")[0], "site")
-	order := at(list(a.call("list_orders", nil).ok(), "data")[0], "orderId")
-	if n := len(list(a.call("list_results", object{"site": site, "limit": 10}).ok(), "data")); n != 10 {
-		t.Errorf("%d results at %v", n, site)
-	}
-	if n := len(list(a.call("list_results", object{"orderId": order, "latestPerPair": true}).ok(), "data")); n != 3 {
-		t.Errorf("%d results of order %v", n, order)
-	}
-}
-
 // TOOL-03a to TOOL-03d, ERR-18.
 func TestCategories(t *testing.T) {
 	m := newMarket()

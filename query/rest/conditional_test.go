@@ -130,21 +130,22 @@ func TestUnchangedRowsAreNotSentAgain(t *testing.T) {
 	}
 }
 
-// TestRememberedTextInAnyCoding: what is remembered of a stream arrives whole,
-// whatever it is compressed by, with its live end.
-func TestRememberedTextInAnyCoding(t *testing.T) {
+// TestStreamsInAnyCoding: a stream arrives whole, whatever it is compressed by,
+// what is remembered of it with its live end.
+func TestStreamsInAnyCoding(t *testing.T) {
 	for _, h2 := range []bool{false, true} {
 		s := serve(t, func(set *settings) { set.http2 = h2 })
 		s.store.accounts[reader].Visibility.Snapshot = 1
 		s.store.arrive(5) // now
-		for _, path := range []string{
-			"/v1/results/stream?site=shop-one",
-			"/v1/results/stream?globalScope=true&capturedFrom=" + time.Now().Add(-50*time.Hour).UTC().Format(time.RFC3339) + "&capturedTo=" + time.Now().UTC().Format(time.RFC3339) + "&sort=asc&includeIdentity=true",
+		for _, args := range []string{
+			"site=shop-one",
+			"coverageState=NO_RESULT",
+			"globalScope=true&capturedFrom=" + time.Now().Add(-50*time.Hour).UTC().Format(time.RFC3339) + "&capturedTo=" + time.Now().UTC().Format(time.RFC3339) + "&sort=asc&includeIdentity=true",
 		} {
 			var want []byte
 			for round := range 4 {
 				for _, coding := range codings {
-					r := s.request("GET", path, s.token(reader), nil)
+					r := s.request("GET", "/v1/results/stream?"+args, s.token(reader), nil)
 					r.Header.Set("Accept-Encoding", coding)
 					resp, err := s.raw().Do(r)
 					must(t, err)
@@ -156,8 +157,15 @@ func TestRememberedTextInAnyCoding(t *testing.T) {
 					if want == nil {
 						want = got
 					}
-					if rows := strconv.Itoa(bytes.Count(want, []byte("\n"))); !bytes.Equal(got, want) || rows == "0" || resp.Trailer.Get("X-Results-Returned") != rows {
-						t.Errorf("%s, %s, round %d: %d bytes of %d, trailer %v", path, coding, round, len(got), len(want), resp.Trailer)
+					rows := bytes.Count(want, []byte("\n"))
+					if !bytes.Equal(got, want) || (rows == 0) != (args == "coverageState=NO_RESULT") {
+						t.Errorf("%s, %s, round %d: %d bytes of %d", args, coding, round, len(got), len(want))
+					}
+					if resp.Trailer.Get("X-Results-Complete") != "true" || resp.Trailer.Get("X-Results-Returned") != strconv.Itoa(rows) {
+						t.Errorf("%s, %s, round %d: trailer %v", args, coding, round, resp.Trailer)
+					}
+					if h := resp.Header; h.Get("Content-Encoding") != strings.TrimPrefix(coding, "identity") || !strings.Contains(strings.Join(h.Values("Vary"), ","), "Accept-Encoding") || h2 != (resp.ProtoMajor == 2) {
+						t.Errorf("%s, %s: HTTP/%d, %v", args, coding, resp.ProtoMajor, h)
 					}
 				}
 			}

@@ -65,6 +65,7 @@ func TestPagesDoNotOutliveTheirToken(t *testing.T) {
 		"disabled account": func(_ *surface, people *roll, _ string) { people.gone.Store(reader, true) },
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel() // it mostly waits
 			people := &roll{}
 			s := serve(t, func(set *settings) { set.people = people })
 			reached, goOn := make(chan struct{}), make(chan struct{})

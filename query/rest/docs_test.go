@@ -98,16 +98,14 @@ func TestPublicDocuments(t *testing.T) {
 func TestPublicDocumentsAreNotLimited(t *testing.T) {
 	s := serve(t, func(set *settings) { set.throttle.Reads.Requests = 3 })
 	for path := range publicPaths {
-		for range 10 {
-			a := s.get(path, "")
-			for name := range a.Header {
-				if strings.HasPrefix(strings.ToLower(name), "x-ratelimit") {
-					t.Errorf("%s: %s", path, name)
-				}
+		a := s.get(path, "")
+		for name := range a.Header {
+			if strings.Contains(strings.ToLower(name), "ratelimit") {
+				t.Errorf("%s: %s", path, name)
 			}
-			if a.StatusCode != 200 {
-				t.Fatalf("%s: %d", path, a.StatusCode)
-			}
+		}
+		if a.StatusCode != 200 {
+			t.Fatalf("%s: %d", path, a.StatusCode)
 		}
 	}
 	if left := s.get("/v1/sites", "").Header.Get("X-RateLimit-Remaining"); left != "2" {
@@ -122,9 +120,9 @@ func TestVersionsAreDiagnostic(t *testing.T) {
 	var answers [][]byte
 	for _, build := range []string{"v1.0.0", "v9.9.9-test"} {
 		s := serve(t, func(set *settings) { set.rest.Build = build })
-		health := decode[map[string]string](t, s.get("/healthz", ""))
-		if health["build"] != build || health["contractVersion"] != openapi.Version {
-			t.Errorf("%v", health)
+		health := map[string]string{"status": "ok", "contractVersion": openapi.Version, "build": build} // HLTH-01, HLTH-02, HLTH-03
+		if diff := cmp.Diff(health, decode[map[string]string](t, s.get("/healthz", ""))); diff != "" {
+			t.Error(diff)
 		}
 		for _, version := range []string{"", "0.5", "99"} {
 			r := s.request("GET", "/v1/sites", s.token(reader), nil)

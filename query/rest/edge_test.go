@@ -1,10 +1,7 @@
 package rest_test
 
 import (
-	"bytes"
-	"compress/gzip"
 	"encoding/json"
-	"io"
 	"log/slog"
 	"net/http"
 	"regexp"
@@ -157,36 +154,6 @@ func TestCORS(t *testing.T) { // HDR-03
 	}
 }
 
-func TestCompression(t *testing.T) {
-	s := serve(t)
-	plain := s.get("/v1/results", s.token(reader))
-	r := s.request("GET", "/v1/results", s.token(reader), nil)
-	r.Header.Set("Accept-Encoding", "gzip")
-	resp, err := s.raw().Do(r)
-	must(t, err)
-	defer resp.Body.Close()
-	if resp.Header.Get("Content-Encoding") != "gzip" || !strings.Contains(strings.Join(resp.Header.Values("Vary"), ","), "Accept-Encoding") {
-		t.Fatalf("%v", resp.Header)
-	}
-	z, err := gzip.NewReader(resp.Body)
-	must(t, err)
-	body, err := io.ReadAll(z)
-	must(t, err)
-	want, got := decode[page](t, plain), decode[page](t, answer{resp, body})
-	if diff := cmp.Diff(want.Data, got.Data); diff != "" {
-		t.Error(diff)
-	}
-	r.Header.Set("Accept-Encoding", "gzip;q=0, identity")
-	resp, err = s.raw().Do(r)
-	must(t, err)
-	defer resp.Body.Close()
-	body, err = io.ReadAll(resp.Body)
-	must(t, err)
-	if resp.Header.Get("Content-Encoding") != "" || !bytes.HasPrefix(body, []byte(`{"data":`)) {
-		t.Errorf("%v", resp.Header)
-	}
-}
-
 func TestConfigNamesAllFaults(t *testing.T) {
 	cfg := rest.Defaults()
 	cfg.BaseURL, cfg.AllowedOrigins, cfg.MaxBodyBytes = "ftp://x/", []string{"*", "https://a.test/path"}, 0
@@ -203,9 +170,6 @@ func TestConfigNamesAllFaults(t *testing.T) {
 	cfg.BaseURL, cfg.Build = "http://localhost:8080/prices", "v1"
 	if _, err := rest.New(cfg, rest.Deps{}); err == nil {
 		t.Error("missing dependencies are taken")
-	}
-	if srv := rest.NewServer(http.NotFoundHandler(), slog.New(slog.DiscardHandler)); srv.WriteTimeout != 0 || srv.ReadHeaderTimeout == 0 || srv.IdleTimeout == 0 {
-		t.Errorf("%+v", srv)
 	}
 }
 

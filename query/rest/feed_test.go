@@ -34,6 +34,14 @@ type controlLine struct {
 
 const feedAt = "/ext/v1/changes"
 
+// begunFeed is the first answer of a feed, or of windows.
+type begunFeed struct {
+	Progress feedProgress
+	Query    struct{ Token string }
+}
+
+func (b begunFeed) token() string { return b.Progress.Token + b.Query.Token }
+
 // changes requests a page.
 func (s *surface) changes(query string) changesPage {
 	s.t.Helper()
@@ -279,17 +287,14 @@ func TestFeedBeginsAgain(t *testing.T) {
 		alertsAt + "?site=shop-one&rule=PRICE_BELOW&price=9.9&currencyCode=EUR&confirm=2":     alertsAt + "?confirm=2&currencyCode=EUR&price=9.90&rule=PRICE_BELOW&site=shop-one",
 		"/ext/v1/windows?orderId=5&capturedFrom=2026-02-01&bucket=week&coverageState=UNKNOWN": "/ext/v1/windows?bucket=week&" + from + "&coverageState=UNKNOWN&orderId=5",
 	} {
-		var first struct {
-			Progress feedProgress
-			Query    struct{ Token string }
-		}
+		var first begunFeed
 		if a := s.get(begun, s.token(reader)); a.StatusCode != 200 || json.Unmarshal(a.body, &first) != nil {
 			t.Errorf("%s: %d %s", begun, a.StatusCode, a.body)
 			continue
 		}
 		path, _, _ := strings.Cut(begun, "?")
 		s.store.rebuild()
-		p := s.get(path+"?since="+first.Progress.Token+first.Query.Token, s.token(reader)).wantProblem(t, 410, "CHANGES_HISTORY_REBUILT")
+		p := s.get(path+"?since="+first.token(), s.token(reader)).wantProblem(t, 410, "CHANGES_HISTORY_REBUILT")
 		_, named, _ := strings.Cut(p.Detail, " GET ")
 		if named = strings.TrimRight(strings.Fields(named)[0], ".,:"); named != want {
 			t.Errorf("%s: begin again with %s, want %s", begun, named, want)

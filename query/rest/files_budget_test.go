@@ -6,7 +6,6 @@ import (
 	"testing"
 
 	"preismon/contracts"
-	"preismon/deploy/testserver"
 	"preismon/query"
 )
 
@@ -26,72 +25,73 @@ func (w *filesWorld) documents(d query.Direction, order contracts.OrderID, n, fi
 func TestHistoryBudgets(t *testing.T) {
 	w := newFilesWorld(t)
 	order := contracts.OrderID(300)
+	const exports, imports = query.Exports, query.Imports
 	for name, c := range map[string]struct {
-		fill  func(d query.Direction)
-		extra func(d query.Direction) // one more than allowed
+		d     query.Direction
+		fill  func()
+		extra func() // one more than allowed
 	}{
 		"documents": {
-			func(d query.Direction) { w.documents(d, order, 1_000, 2) },
-			func(d query.Direction) { w.documents(d, order, 1, 1) },
+			imports,
+			func() { w.documents(imports, order, 1_000, 2) },
+			func() { w.documents(imports, order, 1, 1) },
 		},
 		"documents without files": {
-			func(d query.Direction) { w.documents(d, order, 1, 1); w.documents(d, order, 999, 0) },
-			func(d query.Direction) { w.documents(d, order, 1, 0) },
+			exports,
+			func() { w.documents(exports, order, 1, 1); w.documents(exports, order, 999, 0) },
+			func() { w.documents(exports, order, 1, 0) },
 		},
 		"files of many documents": {
-			func(d query.Direction) { w.documents(d, order, 1_000, 10) },
-			func(d query.Direction) { // the last document has one more file
-				w.exec("INSERT INTO file_archives SELECT * REPLACE (arrayConcat(files, [files[1]]) AS files, 2 AS version) FROM file_archives WHERE direction = ? AND order_id = ? ORDER BY archive DESC LIMIT 1", string(d), uint64(order))
+			imports,
+			func() { w.documents(imports, order, 1_000, 10) },
+			func() { // the last document has one more file
+				w.exec("INSERT INTO file_archives SELECT * REPLACE (arrayConcat(files, [files[1]]) AS files, 2 AS version) FROM file_archives WHERE direction = ? AND order_id = ? ORDER BY archive DESC LIMIT 1", string(imports), uint64(order))
 			},
 		},
 		"files of one document": {
-			func(d query.Direction) { w.documents(d, order, 1, 10_000) },
-			func(d query.Direction) { w.documents(d, order, 1, 1) },
+			exports,
+			func() { w.documents(exports, order, 1, 10_000) },
+			func() { w.documents(exports, order, 1, 1) },
 		},
 	} {
 		order++
 		w.order(1, order)
 		t.Run(name, func(t *testing.T) {
-			for _, d := range []query.Direction{query.Exports, query.Imports} {
-				if both := testserver.Often(0, 1) == 1; !both && (d == query.Exports) != strings.HasSuffix(name, "documents") {
-					continue
+			first := w.next + 1
+			c.fill()
+			one := fmt.Sprintf("file %d/0", first)
+			history := string(c.d) + "s/history"
+			if p := w.list(order, history, "name", one, "limit", "1"); len(p.Data) != 1 {
+				t.Errorf("%+v", p)
+			}
+			if p := w.list(order, history, "limit", "1000"); len(p.Data) == 0 {
+				t.Error("nothing")
+			}
+			cursor := w.list(order, history, "limit", "1").Paging.NextCursor
+			for _, newest := range []string{"/latest", "/download"} { // none of its files is in an archive
+				if a := w.get(path(order, history+newest, "name", one, "latest", "true"), w.token(reader)); a.StatusCode != 200 && a.StatusCode != 409 {
+					t.Errorf("%s: %d %s", newest, a.StatusCode, a.body)
 				}
-				first := w.next + 1
-				c.fill(d)
-				one := fmt.Sprintf("file %d/0", first)
-				history := string(d) + "s/history"
-				if p := w.list(order, history, "name", one, "limit", "1"); len(p.Data) != 1 {
-					t.Errorf("%s: %+v", d, p)
+			}
+			c.extra()
+			for _, args := range [][]string{
+				{""},
+				{"", "limit", "1", "name", one},
+				{"", "dateTo", "2020-01-01"},
+				{"/latest"},
+				{"/latest", "name", one},
+				{"/latest", "dateTo", "2020-01-01"},
+				{"/download"},
+				{"/download", "latest", "true"},
+				{"/download", "name", one},
+			} {
+				p := w.get(path(order, history+args[0], args[1:]...), w.token(reader)).wantProblem(t, 400, "HISTORY_SCOPE_TOO_BROAD")
+				if !strings.Contains(p.Detail, "1000") || !strings.Contains(p.Detail, "10000") {
+					t.Error(p.Detail)
 				}
-				if p := w.list(order, history, "limit", "1000"); len(p.Data) == 0 {
-					t.Errorf("%s: nothing", d)
-				}
-				cursor := w.list(order, history, "limit", "1").Paging.NextCursor
-				for _, newest := range []string{"/latest", "/download"} { // none of its files is in an archive
-					if a := w.get(path(order, history+newest, "name", one, "latest", "true"), w.token(reader)); a.StatusCode != 200 && a.StatusCode != 409 {
-						t.Errorf("%s: %d %s", newest, a.StatusCode, a.body)
-					}
-				}
-				c.extra(d)
-				for _, args := range [][]string{
-					{""},
-					{"", "limit", "1", "name", one},
-					{"", "dateTo", "2020-01-01"},
-					{"/latest"},
-					{"/latest", "name", one},
-					{"/latest", "dateTo", "2020-01-01"},
-					{"/download"},
-					{"/download", "latest", "true"},
-					{"/download", "name", one},
-				} {
-					p := w.get(path(order, history+args[0], args[1:]...), w.token(reader)).wantProblem(t, 400, "HISTORY_SCOPE_TOO_BROAD")
-					if !strings.Contains(p.Detail, "1000") || !strings.Contains(p.Detail, "10000") {
-						t.Error(p.Detail)
-					}
-				}
-				if cursor != "" {
-					w.get(path(order, history, "cursor", cursor), w.token(reader)).wantProblem(t, 400, "HISTORY_SCOPE_TOO_BROAD")
-				}
+			}
+			if cursor != "" {
+				w.get(path(order, history, "cursor", cursor), w.token(reader)).wantProblem(t, 400, "HISTORY_SCOPE_TOO_BROAD")
 			}
 		})
 	}

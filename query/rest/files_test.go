@@ -1,7 +1,6 @@
 package rest_test
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -67,9 +66,7 @@ func TestExports(t *testing.T) {
 func TestImports(t *testing.T) {
 	spy := &countedStore{}
 	w := newFilesWorld(t, func(s *settings) { spy.Store, s.store = s.store, spy })
-	for i := range 300 {
-		w.job(query.Imports, orderA, contracts.FileJobID(1+i), fmt.Sprintf("Import %03d", i))
-	}
+	w.exec("INSERT INTO file_jobs SELECT 1, 'import', ?, number + 1, concat('Import ', leftPad(toString(number), 3, '0')), now64(3), 1 FROM numbers(300)", uint64(orderA))
 	w.job(query.Exports, orderA, 1000, "Import 298")
 	w.job(query.Imports, orderB, 1001, "Import 298")
 	w.publish(query.Imports, orderA, 299, "2026-03-02T05:00:00Z", "p", "p.csv", []byte("2"))
@@ -158,24 +155,22 @@ func TestHistory(t *testing.T) {
 		}
 	}
 	for args, want := range map[string][]string{
-		"exportName=Weekly":                              {"all.XLSX", "note.txt"},
-		"exportName=Daily&dateTo=2026-03-01":             {"prices-1.csv"},
-		"exportName=Weekly&name=prices":                  {"all.XLSX"},
-		"exportName=Daily&name=note":                     nil,
-		"exportName=Nobody":                              nil,
-		"exportName=Weekly&name=note&dateTo=2026-03-02":  {"note.txt"},
-		"exportName=Weekly&name=note&dateTo=2026-03-01":  nil,
-		"exportName=Weekly&limit=1":                      {"all.XLSX"},
-		"exportName=Weekly&limit=1&dateFrom=2026-03-01":  {"all.XLSX"},
-		"exportName=Weekly&limit=2&dateFrom=2026-03-01":  {"all.XLSX", "note.txt"},
-		"exportName=Weekly&limit=20&dateFrom=2026-03-01": {"all.XLSX", "note.txt"},
+		"exportName=Weekly":                             {"all.XLSX", "note.txt"},
+		"exportName=Daily&dateTo=2026-03-01":            {"prices-1.csv"},
+		"exportName=Weekly&name=prices":                 {"all.XLSX"},
+		"exportName=Daily&name=note":                    nil,
+		"exportName=Nobody":                             nil,
+		"exportName=Weekly&name=note&dateTo=2026-03-02": {"note.txt"},
+		"exportName=Weekly&name=note&dateTo=2026-03-01": nil,
+		"exportName=Weekly&limit=1":                     {"all.XLSX"},
+		"exportName=Weekly&limit=2&dateFrom=2026-03-01": {"all.XLSX", "note.txt"},
 	} {
 		if diff := cmp.Diff(want, keys(w.page(path(orderA, "exports/history"), args), "filename")); diff != "" {
 			t.Errorf("%s: %s", args, diff)
 		}
 	}
 	for _, direction := range []string{"exports", "imports"} {
-		for _, limit := range []string{"1", "2", "4", "5"} {
+		for _, limit := range []string{"2", "5"} { // in the middle of a document, and all
 			if diff := cmp.Diff(all, w.walk("filename", orderA, direction+"/history", "limit", limit)); diff != "" {
 				t.Errorf("%s by %s: %s", direction, limit, diff)
 			}
@@ -188,41 +183,54 @@ func TestHistory(t *testing.T) {
 	}
 }
 
-// EXP-03a, IMP-03, ERR-07, choices 31.
+// EXP-03a, IMP-03, HIST-04, ERR-07, choices 31: which file is the newest, and
+// which one a download sends.
 func TestLatest(t *testing.T) {
 	t.Parallel()
 	w := historyWorld.Get(t).of(t)
 	for _, direction := range []string{"exports", "imports"} {
-		for args, want := range map[string]string{
-			"":                                "prices-3.csv",
-			"latest=true":                     "prices-3.csv",
-			"dateTo=2026-03-02":               "prices-2.csv",
-			"dateTo=2026-03-02T12:00:00Z":     "all.XLSX", // the first of its document
-			"name=note":                       "note.txt",
-			"name=prices&dateTo=2026-03-01":   "prices-1.csv",
-			"dateFrom=2026-03-03&latest=true": "prices-3.csv",
+		latest, download := path(orderA, direction+"/history/latest")+"?", path(orderA, direction+"/history/download")+"?"
+		for args, want := range map[string]struct{ filename, content string }{ // no content: a download wants to know more
+			"":                              {"prices-3.csv", ""},
+			"name=prices":                   {"prices-3.csv", ""},
+			"latest=true":                   {"prices-3.csv", "three"},
+			"dateFrom=2026-03-03":           {"prices-3.csv", "three"},
+			"dateTo=2026-03-02T12:00:00Z":   {"all.XLSX", ""}, // the first of its document
+			"latest=true&dateTo=2026-03-02": {"prices-2.csv", "two"},
+			"name=note":                     {"note.txt", "five"},
+			"name=prices&dateTo=2026-03-01T23:00:00Z": {"prices-1.csv", "one"},
 		} {
-			a := w.get(path(orderA, direction+"/history/latest")+"?"+args, w.token(reader))
-			if a.StatusCode != 200 {
-				t.Fatalf("%s %s: %s", direction, args, a.body)
+			if got := decode[map[string]any](t, w.fetch(latest+args))["filename"]; got != want.filename {
+				t.Errorf("%s %s: %v, want %s", direction, args, got, want.filename)
 			}
-			if got := decode[map[string]any](t, a)["filename"]; got != want {
-				t.Errorf("%s %s: %v, want %s", direction, args, got, want)
+			a := w.get(download+args, w.token(reader))
+			if want.content != "" {
+				if string(a.body) != want.content || !strings.Contains(a.Header.Get("Content-Disposition"), want.filename) {
+					t.Errorf("%s %s: %q, %v, want %q", direction, args, a.body, a.Header, want.content)
+				}
+				continue
+			}
+			p := a.wantProblem(t, 400, "MVP_VALIDATION_ERROR")
+			for _, way := range []string{"name", "dateFrom", "dateTo", "latest=true"} {
+				if !strings.Contains(p.Detail, way) {
+					t.Errorf("%s: the detail does not name %s: %s", args, way, p.Detail)
+				}
+			}
+			if strings.Contains(p.Detail, "exportName") != (direction == "exports") {
+				t.Error(p.Detail)
 			}
 		}
-		for _, args := range []string{"name=nothing", "dateFrom=2026-03-04", "dateTo=2026-02-28"} {
-			for _, route := range []string{"/history/latest?", "/history/download?", "/history/download?latest=true&"} {
-				w.get(path(orderA, direction+route)+args, w.token(reader)).wantProblem(t, 404, "HISTORY_ARTIFACT_NOT_FOUND")
-			}
-		}
-		p := w.get(path(orderA, direction+"/history/latest", "latest", "false"), w.token(reader)).wantProblem(t, 400, "MVP_VALIDATION_ERROR")
-		if !strings.Contains(p.Detail, "latest") {
-			t.Error(p.Detail)
+		w.get(download+"latest=false", w.token(reader)).wantProblem(t, 400, "MVP_VALIDATION_ERROR")
+		for _, nothing := range []string{latest + "name=nothing", latest + "dateFrom=2026-03-04", download + "dateTo=2026-02-28", download + "latest=true&name=nothing"} {
+			w.get(nothing, w.token(reader)).wantProblem(t, 404, "HISTORY_ARTIFACT_NOT_FOUND")
 		}
 	}
-	a := w.get(path(orderA, "exports/history/latest", "exportName", "Weekly"), w.token(reader))
-	if got := decode[map[string]any](t, a); got["filename"] != "all.XLSX" || got["exportName"] != "Weekly" {
+	got := decode[map[string]any](t, w.fetch(path(orderA, "exports/history/latest", "exportName", "Weekly")))
+	if got["filename"] != "all.XLSX" || got["exportName"] != "Weekly" {
 		t.Error(got)
+	}
+	if got := w.fetch(path(orderA, download, "exportName", "Weekly", "name", "prices")); string(got.body) != "four" {
+		t.Errorf("%q", got.body)
 	}
 }
 

@@ -11,14 +11,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/ClickHouse/clickhouse-go/v2"
-	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
-
 	"preismon/archive"
 	"preismon/contracts"
-	"preismon/deploy/testserver/migrated"
 	"preismon/query"
-	"preismon/query/store"
 )
 
 // Accounts of the world of files, in addition to those of the harness. All but
@@ -37,11 +32,9 @@ const (
 	missing contracts.OrderID = 999
 )
 
-// filesWorld is a surface over a real ClickHouse and real archives.
+// filesWorld is a live surface with real archives.
 type filesWorld struct {
-	*surface
-	conn     driver.Conn
-	store    *store.Store
+	*live
 	archives []archive.Store
 	next     contracts.ArchiveID
 }
@@ -63,18 +56,7 @@ func folder(t testing.TB) archive.Store {
 
 func newFilesWorldOn(t testing.TB, archives []archive.Store, change ...func(*settings)) *filesWorld {
 	t.Helper()
-	db := migrated.ClickHouse(t)
-	opt, err := clickhouse.ParseDSN(db.AdminDSN)
-	must(t, err)
-	conn, err := clickhouse.Open(opt)
-	must(t, err)
-	t.Cleanup(func() { must(t, conn.Close()) })
-	cfg := store.Defaults()
-	cfg.DSN = contracts.Secret(db.QueryDSN)
-	st, err := store.New(cfg)
-	must(t, err)
-	t.Cleanup(func() { must(t, st.Close()) })
-	w := (&filesWorld{conn: conn, store: st, archives: archives}).of(t, change...)
+	w := (&filesWorld{live: liveDB(t), archives: archives}).of(t, change...)
 	const all = "'h', false, false, ['sites','items','orders','results','files']"
 	w.exec("INSERT INTO accounts VALUES (1, 1, 'reader', " + all + ", true, [], true, [], 1), (5, 1, 'oneorder', " + all + ", false, [101], true, [], 1), " +
 		"(6, 1, 'somesites', " + all + ", true, [], false, ['a.example'], 1), (7, 1, 'noorder', " + all + ", false, [], true, [], 1), " +
@@ -87,21 +69,14 @@ func newFilesWorldOn(t testing.TB, archives []archive.Store, change ...func(*set
 // tables and archives.
 func (w *filesWorld) of(t testing.TB, change ...func(*settings)) *filesWorld {
 	t.Helper()
-	again := *w
-	again.surface = serve(t, append([]func(*settings){func(s *settings) {
-		s.store, s.throttle.Reads.Requests = w.store, 1_000_000
+	again, l := *w, *w.live
+	again.live = &l
+	again.surface = w.node(t, w.db.QueryDSN, append([]func(*settings){func(s *settings) {
 		for _, a := range w.archives {
 			s.archives = append(s.archives, artifacts{a})
 		}
 	}}, change...)...)
 	return &again
-}
-
-func (w *filesWorld) exec(sql string, args ...any) {
-	w.t.Helper()
-	if err := w.conn.Exec(context.Background(), sql, args...); err != nil {
-		w.t.Fatalf("%s: %v", sql, err)
-	}
 }
 
 func (w *filesWorld) order(mandate contracts.MandateID, id contracts.OrderID) {

@@ -42,12 +42,12 @@ func TestTablesDoNotHoldRowsBack(t *testing.T) {
 	}
 }
 
-// TestTablesAreCompressed: tables are compressed like JSON, except Parquet,
+// TestTablesAreCompressed: tables are compressed, like JSON, except Parquet,
 // which compresses by itself.
 func TestTablesAreCompressed(t *testing.T) {
 	s := serve(t)
 	for _, path := range []string{"/v1/results", "/v1/results/stream"} {
-		for _, media := range tables {
+		for _, media := range append(tables, jsonMedia) {
 			r := s.request("GET", path+"?includeExportFields=true&includeIdentity=true", s.token(reader), nil)
 			r.Header.Set("Accept", media)
 			r.Header.Set("Accept-Encoding", "gzip")

@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"io"
 	"log/slog"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -69,9 +68,8 @@ type settings struct {
 	mounted     []rest.Mounted
 	tracer      trace.Tracer
 	serving     func() func(rest.Served)
-	// smallBuffers: a client that does not read blocks its answer at once.
-	smallBuffers bool
-	unchecked    bool // answers are too large to be kept for a check
+	server      func(*http.Server) // changes it before it starts
+	unchecked   bool               // answers are too large to be kept for a check
 }
 
 func serve(t testing.TB, change ...func(*settings)) *surface {
@@ -122,12 +120,8 @@ func serve(t testing.TB, change ...func(*settings)) *surface {
 	}
 	s.Server = httptest.NewUnstartedServer(h)
 	s.Config = rest.NewServer(h, log)
-	if set.smallBuffers {
-		s.Config.ConnState = func(c net.Conn, state http.ConnState) {
-			if tcp, ok := c.(*net.TCPConn); ok && state == http.StateNew {
-				_ = tcp.SetWriteBuffer(4 << 10)
-			}
-		}
+	if set.server != nil {
+		set.server(s.Config)
 	}
 	if set.http2 {
 		s.EnableHTTP2 = true

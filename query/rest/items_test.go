@@ -18,7 +18,7 @@ func TestItemCandidates(t *testing.T) {
 	t.Parallel()
 	e := newEstate(t)
 	e.account(ofWhole, 1, "", "")
-	e.account(ofOrder101, 1, "2", "")
+	e.account(ofOrder101, 1, "[2]", "")
 	e.account(ofOther, 2, "", "")
 	// Per locale: the number of hidden candidates, and the positions of the
 	// visible ones.
@@ -45,7 +45,7 @@ func TestItemCandidates(t *testing.T) {
 	// Candidates belong to the caller's own mandate: the items of others do not
 	// count.
 	e.exec("INSERT INTO items SELECT 900000 + number, '', '', concat('C', leftPad(toString(number), 9, '0')), 'de', '', '', '', 1 FROM numbers(1, 20000)")
-	e.scope(2, "SELECT 900000 + number AS item, 'shop' AS site, [9] AS orders FROM numbers(1, 20000)")
+	e.scope(2, 7, "SELECT 900000 + number AS item, 'shop' AS site, [9] AS orders FROM numbers(1, 20000)")
 	e.exec("INSERT INTO scopes VALUES (1, 7, 0, 0)")
 	e.exec("INSERT INTO scopes_applied VALUES (1, 0, 7)")
 
@@ -82,10 +82,8 @@ func TestItemCandidates(t *testing.T) {
 		t.Errorf("%v", got)
 	}
 	tooBroad("/v1/items?asinLocale=pl&limit=5")
-	for _, l := range locales { // a caller that sees all candidates is never refused
-		if got := e.read(ofWhole, "/v1/items?limit=1000&asinLocale="+l.key); len(got.Data) != 1000 || got.Paging.NextCursor == "" {
-			t.Errorf("%s: %d, %+v", l.key, len(got.Data), got.Paging)
-		}
+	if got := e.read(ofWhole, "/v1/items?limit=1000&asinLocale=nl"); len(got.Data) != 1000 || got.Paging.NextCursor == "" { // who sees all candidates is not refused
+		t.Errorf("%d, %+v", len(got.Data), got.Paging)
 	}
 	if got := len(items("/v1/items?limit=1000")); got != 8 { // no search: no candidates; ITEM-K1
 		t.Errorf("%d items", got)
@@ -97,14 +95,14 @@ func TestASINLocales(t *testing.T) {
 	t.Parallel()
 	e := newEstate(t)
 	e.account(ofWhole, 1, "", "")
-	e.account(ofShopB, 1, "", "'b'")
+	e.account(ofShopB, 1, "", "['b']")
 	e.account(ofOther, 2, "", "")
 	e.account(ofNothing, 3, "", "")
 	// 600 items over 300 keys; mandate 1 sees 257 of them, at site b one less.
 	e.exec(`INSERT INTO items SELECT number + 1, '', '', 'B000000001', concat(char(97 + intDiv(number % 300, 26)), char(97 + number % 300 % 26)), '', '', '', 1 FROM numbers(600)`)
 	e.exec("INSERT INTO items VALUES (601, '96385074', '', '', '', '', '', '', 1)")
-	e.scope(1, "SELECT number + 1 AS item, if(number % 300 = 256, 'a', 'b') AS site, [1] AS orders FROM numbers(600) WHERE number % 300 < 257 UNION ALL SELECT 601, 'b', [1]")
-	e.scope(2, "SELECT * FROM VALUES('item UInt64, site String, orders Array(UInt64)', (3, 'a', [2]), (303, 'b', [2]), (1, 'a', [2]), (601, 'a', [2]))")
+	e.scope(1, 7, "SELECT number + 1 AS item, if(number % 300 = 256, 'a', 'b') AS site, [1] AS orders FROM numbers(600) WHERE number % 300 < 257 UNION ALL SELECT 601, 'b', [1]")
+	e.scope(2, 7, "SELECT * FROM VALUES('item UInt64, site String, orders Array(UInt64)', (3, 'a', [2]), (303, 'b', [2]), (1, 'a', [2]), (601, 'a', [2]))")
 
 	want := `{"data":[{"asinLocale":"aa"},{"asinLocale":"ac"}],"paging":{"limit":256,"returned":2},"query":{}}`
 	if got := string(e.get("/v1/items/asin-locales", e.token(ofOther)).body); got != want {
@@ -120,7 +118,7 @@ func TestASINLocales(t *testing.T) {
 		t.Error(diff)
 	}
 	var narrowed contracts.AccountID = 99
-	e.account(narrowed, 2, "1", "")
+	e.account(narrowed, 2, "[1]", "")
 	if got := e.read(narrowed, "/v1/items/asin-locales").Data; len(got) != 0 { // VIS-02
 		t.Errorf("%v", got)
 	}

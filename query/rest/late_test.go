@@ -15,12 +15,12 @@ import (
 // slow gets the 504. RES-11a, ERR-12.
 func TestLateForWantOfCapacity(t *testing.T) {
 	t.Parallel() // it mostly waits
-	const budget = 2 * time.Second
+	const budget = time.Second
 	cfg := admission.Defaults()
 	cfg.Memory = admission.MinMemory
 	node := admission.New(cfg)
 	s := serve(t, func(set *settings) {
-		set.query.Admission, set.query.SoftDeadline, set.query.HardBudget = node, time.Second, budget
+		set.query.Admission, set.query.SoftDeadline, set.query.HardBudget = node, budget/2, budget
 	})
 	s.store.breakDown(func(method string) error {
 		if method == "FileEntries" || method == "Results" { // it answers when no one waits any more

@@ -209,6 +209,10 @@ func TestScanGuard(t *testing.T) {
 	l := limitsWorld.Get(t).of(t)
 	short, long := l.now.Add(-time.Hour).Format(time.RFC3339), l.now.Add(-40*time.Hour).Format(time.RFC3339)
 	narrow, broad := "orderId=8&", "orderId=7&"
+	foreign := decode[page](t, l.get("/v1/results?limit=1", l.token(manyRows))).Paging.NextCursor
+	if foreign == "" {
+		t.Fatal("no cursor")
+	}
 	for _, c := range []struct {
 		pairs, hours int
 		refuses      []string // of the four below
@@ -245,14 +249,13 @@ func TestScanGuard(t *testing.T) {
 				if page.Header.Get("Location") != "" { // RES-10e
 					t.Errorf("%v", page.Header)
 				}
-				foreign := decode[struct{ Paging query.Paging }](t, s.get("/v1/results?limit=1", s.token(manyRows))).Paging.NextCursor
 				for _, more := range []string{"?sort=asc&", "?limit=1&", "/stream?coverageState=NO_RESULT&"} { // RES-10a
 					s.get("/v1/results"+more+args, s.token(pairs1001)).wantProblem(t, 400, query.CodeScopeTooBroad)
 				}
 				if a := s.get("/v1/results?"+args+"&cursor="+foreign, s.token(pairs1001)); a.StatusCode != 400 {
 					t.Errorf("a foreign cursor gets around the guard: %d", a.StatusCode)
 				}
-				if onRows, _ := l.statements(since); foreign == "" && onRows != 0 {
+				if onRows, _ := l.statements(since); onRows != 0 {
 					t.Errorf("%s: a refusal ran %d statements on observations", args, onRows)
 				}
 			}

@@ -2,27 +2,18 @@ package rest_test
 
 import (
 	"context"
-	"crypto/ed25519"
 	"fmt"
 	"io"
-	"log/slog"
-	"net/http"
-	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/ClickHouse/clickhouse-go/v2"
 	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
-	"github.com/alexedwards/argon2id"
 
 	"preismon/contracts"
-	"preismon/contracts/openapi/check"
 	"preismon/deploy/testserver"
 	"preismon/deploy/testserver/migrated"
-	"preismon/query"
-	"preismon/query/auth"
-	"preismon/query/rest"
 	"preismon/query/store"
 )
 
@@ -72,54 +63,19 @@ func (l *live) of(t testing.TB) *live {
 // node starts another surface over the same tables.
 func (l *live) node(t testing.TB, dsn string, change ...func(*settings)) *surface {
 	t.Helper()
-	s := &surface{t: t, revoked: &revocations{ids: map[string]bool{}}, clock: &clock{}, log: &logBuffer{}}
-	if l.surface != nil {
-		s.key = l.key
-	} else {
-		_, s.key, _ = ed25519.GenerateKey(nil)
-	}
-	set := settings{rest: rest.Defaults(), query: query.Defaults(), throttle: auth.ThrottleDefaults(), auth: auth.Defaults(), revocations: s.revoked}
-	set.rest.BaseURL, set.rest.Build = baseURL, "v0.0.0-test"
-	set.query.CursorKey = contracts.Secret(strings.Repeat("k", 32))
-	set.query.SoftDeadline, set.query.HardBudget = 2*time.Minute, 4*time.Minute // a busy machine must not fail the test
-	set.throttle.Reads.Requests = 1_000_000
-	set.auth.Issuer = baseURL
-	set.auth.Hash = argon2id.Params{Memory: 64, Iterations: 1, Parallelism: 1, SaltLength: 16, KeyLength: 32}
-	for _, f := range change {
-		f(&set)
-	}
-	keys, err := auth.NewKeyring(s.key)
-	must(t, err)
-	throttle, err := auth.NewThrottle(set.throttle, s.clock.now)
-	must(t, err)
-	hash, err := set.auth.HashPassword(password)
-	must(t, err)
-	s.auth, err = auth.New(set.auth, auth.Deps{
-		Keys: keys, Throttle: throttle, Revocations: set.revocations, Now: s.clock.now,
-		Accounts: accounts{"u1": {Account: 1, PasswordHash: hash}, "u4": {Account: 4, PasswordHash: hash}},
-	})
-	must(t, err)
 	cfg := store.Defaults()
 	cfg.DSN = contracts.Secret(dsn)
 	st, err := store.New(cfg)
 	must(t, err)
 	t.Cleanup(func() { st.Close() })
-	service, err := query.New(set.query, st, s.clock.now, set.archives...)
-	must(t, err)
-	s.service = service
-	log := slog.New(slog.NewJSONHandler(s.log, nil))
-	s.rest, err = rest.New(set.rest, rest.Deps{Service: service, Auth: s.auth, Logger: log, Now: s.clock.now})
-	must(t, err)
-	var h http.Handler = s.rest
-	if !set.unchecked {
-		h = check.Handler(h, func(err error) { t.Error(err) })
-	}
-	s.Server = httptest.NewUnstartedServer(h)
-	s.Config = rest.NewServer(h, log)
-	s.Start()
-	t.Cleanup(s.Close)
-	s.client = s.Server.Client()
-	return s
+	return serve(t, append([]func(*settings){func(set *settings) {
+		if l.surface != nil {
+			set.key = l.key
+		}
+		set.store = st
+		set.query.SoftDeadline, set.query.HardBudget = 2*time.Minute, 4*time.Minute // a busy machine must not fail the test
+		set.throttle.Reads.Requests = 1_000_000
+	}}, change...)...)
 }
 
 func (l *live) exec(sql string, args ...any) {

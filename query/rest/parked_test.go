@@ -24,6 +24,7 @@ const (
 	parkedReaders  = 200
 	parkedAccounts = 20
 	parkedRows     = 600_000
+	parkedBeside   = 50      // requests of each kind beside them
 	parkedOwn      = 8 << 20 // bytes that the connections themselves hold, 40 kB each
 
 	// What a page and a short stream may take for other reasons.
@@ -143,8 +144,8 @@ func TestParkedReaders(t *testing.T) {
 	l := serveParked(t, parkedRows)
 	l.bystanders(t, 5)
 	quiet := liveHeap()
-	pages, streams := l.bystanders(t, 100)
-	t.Logf("alone: heap %d MiB, pages p50=%v p99=%v, one-hour streams p50=%v p99=%v", quiet>>20, pages[50], worst(pages), streams[50], worst(streams))
+	pages, streams := l.bystanders(t, parkedBeside)
+	t.Logf("alone: heap %d MiB, pages p50=%v p99=%v, one-hour streams p50=%v p99=%v", quiet>>20, pages[parkedBeside/2], worst(pages), streams[parkedBeside/2], worst(streams))
 
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
@@ -180,19 +181,19 @@ func TestParkedReaders(t *testing.T) {
 	l.settled(t)
 	most = max(most, liveHeap())
 	mostPages, mostStreams := max(2*worst(pages), pageFloor), max(2*worst(streams), streamFloor)
-	besidePages, besideStreams := l.bystanders(t, 100)
+	besidePages, besideStreams := l.bystanders(t, parkedBeside)
 	// Other load on the machine delays some: one of three attempts must
 	// succeed.
 	for try := 1; (worst(besidePages) > mostPages || worst(besideStreams) > mostStreams) && try < 3; try++ {
 		t.Logf("p99 of %v and %v, once more", worst(besidePages), worst(besideStreams))
-		besidePages, besideStreams = l.bystanders(t, 100)
+		besidePages, besideStreams = l.bystanders(t, parkedBeside)
 	}
 	if worst(besidePages) > mostPages || worst(besideStreams) > mostStreams {
 		t.Errorf("beside parked readers the p99 of pages is %v, at most %v, and of one-hour streams %v, at most %v", worst(besidePages), mostPages, worst(besideStreams), mostStreams)
 	}
 	most = max(most, liveHeap())
 	t.Logf("beside %d parked readers: heap at most %d MiB, pages p50=%v p99=%v, one-hour streams p50=%v p99=%v",
-		parkedReaders, most>>20, besidePages[50], worst(besidePages), besideStreams[50], worst(besideStreams))
+		parkedReaders, most>>20, besidePages[parkedBeside/2], worst(besidePages), besideStreams[parkedBeside/2], worst(besideStreams))
 	if bound := quiet + 256<<20 + parkedOwn; most > bound { // what reads may hold by default, in addition to the idle heap and connections
 		t.Errorf("%d MiB of heap, at most %d", most>>20, bound>>20)
 	}

@@ -9,8 +9,6 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-
-	"preismon/contracts/openapi"
 )
 
 type page struct {
@@ -41,18 +39,6 @@ func keys(p page, field string) (all []string) {
 		all = append(all, fmt.Sprint(record[field]))
 	}
 	return all
-}
-
-func TestHealth(t *testing.T) {
-	s := serve(t)
-	a := s.get("/healthz", "")                                                                            // PUB-01, AUTH-07
-	want := map[string]string{"status": "ok", "contractVersion": openapi.Version, "build": "v0.0.0-test"} // HLTH-01, HLTH-02, HLTH-03
-	if diff := cmp.Diff(want, decode[map[string]string](t, a)); diff != "" {
-		t.Error(diff)
-	}
-	if a.Header.Get("Content-Type") != "application/json" {
-		t.Errorf("Content-Type %q", a.Header.Get("Content-Type"))
-	}
 }
 
 func TestSites(t *testing.T) { // SITE-01

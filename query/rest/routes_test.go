@@ -134,21 +134,15 @@ func specials() map[string][]special {
 		path := strings.TrimSuffix("/"+route, "/")
 		all[under+path+" 404"] = []special{{path: path, order: "7", code: "ORDER_NOT_FOUND"}, {path: path, order: "none", code: "ORDER_NOT_FOUND"}}
 	}
-	all["/ext/v1/changes 410"] = []special{{code: "CHANGES_HISTORY_REBUILT", do: func(s *surface) answer {
-		begun := decode[changesPage](s.t, s.get("/ext/v1/changes?site=shop-one", s.token(reader)))
-		s.store.rebuild()
-		return s.get("/ext/v1/changes?since="+begun.Progress.Token, s.token(reader))
-	}}}
-	all["/ext/v1/alerts 410"] = []special{{code: "CHANGES_HISTORY_REBUILT", do: func(s *surface) answer {
-		begun := decode[changesPage](s.t, s.get("/ext/v1/alerts?rule=OUT_OF_STOCK&site=shop-one", s.token(reader)))
-		s.store.rebuild()
-		return s.get("/ext/v1/alerts?since="+begun.Progress.Token, s.token(reader))
-	}}}
-	all["/ext/v1/windows 410"] = []special{{code: "CHANGES_HISTORY_REBUILT", do: func(s *surface) answer {
-		begun := decode[windowList](s.t, s.get("/ext/v1/windows?site=shop-one&capturedFrom=2026-01-01", s.token(reader)))
-		s.store.rebuild()
-		return s.get("/ext/v1/windows?since="+begun.Query.Token, s.token(reader))
-	}}}
+	for path, begin := range map[string]string{
+		"/ext/v1/changes": "site=shop-one", "/ext/v1/alerts": "rule=OUT_OF_STOCK&site=shop-one", "/ext/v1/windows": "site=shop-one&capturedFrom=2026-01-01",
+	} {
+		all[path+" 410"] = []special{{code: "CHANGES_HISTORY_REBUILT", do: func(s *surface) answer {
+			begun := decode[begunFeed](s.t, s.get(path+"?"+begin, s.token(reader)))
+			s.store.rebuild()
+			return s.get(path+"?since="+begun.token(), s.token(reader))
+		}}}
+	}
 	all["/v1/results/stream 304"] = []special{{do: func(s *surface) answer {
 		seen := &s.store.accounts[reader].Visibility
 		seen.Snapshot = 1

@@ -80,44 +80,6 @@ func TestStream(t *testing.T) { // RES-14a, STR-00a
 	}
 }
 
-func TestStreamIsCompressed(t *testing.T) {
-	for _, h2 := range []bool{false, true} {
-		s := serve(t, func(set *settings) { set.http2 = h2 })
-		for _, args := range []string{"", "coverageState=NO_RESULT"} {
-			var want []byte
-			for _, coding := range codings {
-				r := s.request("GET", "/v1/results/stream?"+args, s.token(reader), nil)
-				r.Header.Set("Accept-Encoding", coding)
-				resp, err := s.raw().Do(r)
-				must(t, err)
-				if h2 != (resp.ProtoMajor == 2) {
-					t.Fatalf("HTTP/%d", resp.ProtoMajor)
-				}
-				if got := resp.Header.Get("Content-Encoding"); got != strings.TrimPrefix(coding, "identity") {
-					t.Errorf("%s: Content-Encoding %q", coding, got)
-				}
-				if !strings.Contains(strings.Join(resp.Header.Values("Vary"), ","), "Accept-Encoding") {
-					t.Errorf("Vary %v", resp.Header.Values("Vary"))
-				}
-				got, err := io.ReadAll(decoded(t, resp))
-				must(t, err)
-				_, err = io.Copy(io.Discard, resp.Body)
-				must(t, err)
-				resp.Body.Close()
-				if want == nil {
-					want = got
-				}
-				if !bytes.Equal(got, want) {
-					t.Errorf("%s: other rows", coding)
-				}
-				if resp.Trailer.Get("X-Results-Complete") != "true" {
-					t.Errorf("%s: trailer %v", coding, resp.Trailer)
-				}
-			}
-		}
-	}
-}
-
 // The first rows are sent while the store is still at work, and so are the
 // later ones, however few.
 func TestStreamDoesNotHoldRowsBack(t *testing.T) {

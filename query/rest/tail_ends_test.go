@@ -3,6 +3,7 @@ package rest_test
 import (
 	"bufio"
 	"io"
+	"net"
 	"net/http"
 	"sync/atomic"
 	"testing"
@@ -81,12 +82,21 @@ func TestTailEndsWithoutTables(t *testing.T) {
 	}
 }
 
+// smallBuffers has a client that does not read block its answer at once.
+func smallBuffers(srv *http.Server) {
+	srv.ConnState = func(c net.Conn, state http.ConnState) {
+		if tcp, ok := c.(*net.TCPConn); ok && state == http.StateNew {
+			_ = tcp.SetWriteBuffer(4 << 10)
+		}
+	}
+}
+
 // A client that reads nothing of a tail is cut off: its answer has no proper
 // end.
 func TestTailOfASlowReaderIsBroken(t *testing.T) {
 	var slow, broken atomic.Int32
 	s := serve(t, func(set *settings) {
-		set.throttle.Reads.Requests, set.rest.Stall, set.smallBuffers, set.unchecked = 1_000, time.Second, true, true
+		set.throttle.Reads.Requests, set.rest.Stall, set.server, set.unchecked = 1_000, time.Second, smallBuffers, true
 		set.serving = func() func(rest.Served) {
 			return func(v rest.Served) {
 				if v.Slow {
