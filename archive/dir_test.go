@@ -20,9 +20,7 @@ func dirRig(tb testing.TB) rig {
 	return rig{
 		Store: openDir(tb, folder),
 		tamper: func(tb testing.TB, key archive.Key, content []byte) {
-			if err := os.WriteFile(filepath.Join(folder, key.String()), content, 0o600); err != nil {
-				tb.Fatal(err)
-			}
+			must(tb, os.WriteFile(filepath.Join(folder, key.String()), content, 0o600))
 		},
 		leftovers: func(tb testing.TB, _ archive.Key) int { return len(unfinished(tb, folder)) },
 	}
@@ -31,41 +29,28 @@ func dirRig(tb testing.TB) rig {
 func openDir(tb testing.TB, folder string) *archive.Dir {
 	tb.Helper()
 	d, err := archive.NewDir(folder)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	tb.Cleanup(func() {
-		if err := d.Close(); err != nil {
-			tb.Error(err)
-		}
-	})
+	must(tb, err)
+	tb.Cleanup(func() { must(tb, d.Close()) })
 	return d
 }
 
 func unfinished(tb testing.TB, folder string) []os.DirEntry {
 	entries, err := os.ReadDir(filepath.Join(folder, "tmp"))
-	if err != nil {
-		tb.Fatal(err)
-	}
+	must(tb, err)
 	return entries
 }
 
 func TestDirIsPrivate(t *testing.T) {
 	folder := filepath.Join(t.TempDir(), "artifacts")
 	put(t, openDir(t, folder), archive.RefOf(newKey(), []byte("x")), []byte("x"))
-	err := filepath.WalkDir(folder, func(path string, entry fs.DirEntry, err error) error {
-		if err != nil {
-			return err
-		}
+	must(t, filepath.WalkDir(folder, func(path string, entry fs.DirEntry, err error) error {
+		must(t, err)
 		info, err := entry.Info()
 		if err == nil && info.Mode().Perm()&0o077 != 0 {
 			t.Errorf("%s has mode %s", path, info.Mode())
 		}
 		return err
-	})
-	if err != nil {
-		t.Error(err)
-	}
+	}))
 }
 
 func TestDirOutlivesItsProcess(t *testing.T) {

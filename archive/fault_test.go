@@ -7,11 +7,13 @@ import (
 	"io"
 	"net"
 	"runtime"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"preismon/archive"
 	"preismon/contracts/fault"
+	"preismon/deploy/testserver/proxy"
 )
 
 // A download that is cut anywhere ends with an error, never with io.EOF.
@@ -28,9 +30,7 @@ func TestCutDownload(t *testing.T) {
 		for _, at := range []int64{0, 10, 200, whole - size, whole - size + 1, mib, whole - 2, whole - 1} {
 			t.Run(fmt.Sprintf("at %d of %d, reset %t", at, whole, reset), func(t *testing.T) {
 				t.Parallel()
-				cfg := cfg
-				newProxy(t, &cfg, func(p *proxy) { p.downCut, p.reset = at, reset })
-				s := openS3(t, cfg)
+				s := openS3(t, cutting(t, cfg, proxy.Down, at, reset))
 				n, err := readAll(t.Context(), s, ref)
 				wantErr(t, err, fault.Unavailable, nil)
 				if n >= size {
@@ -55,7 +55,8 @@ func TestStalledDownload(t *testing.T) {
 	ref := archive.RefOf(newKey(), content)
 	put(t, openS3(t, cfg), ref, content)
 
-	newProxy(t, &cfg, func(p *proxy) { p.downCut, p.hang = mib, true })
+	line, cfg := through(t, cfg)
+	line.Set(proxy.Down, proxy.Rule{Left: mib, Each: true, Then: proxy.Hold})
 	cfg.StallTimeout = 200 * time.Millisecond
 	_, err := readAll(t.Context(), openS3(t, cfg), ref)
 	wantErr(t, err, fault.Unavailable, nil)
@@ -97,9 +98,8 @@ func TestCutUpload(t *testing.T) {
 		for _, at := range []int64{0, 300, mib / 2} {
 			content := noise(size)
 			ref := archive.RefOf(newKey(), content)
-			spoiled := cfg
-			newProxy(t, &spoiled, func(p *proxy) { p.upCut, p.reset = at, at%2 == 0 })
-			wantErr(t, openS3(t, spoiled).Put(t.Context(), ref, bytes.NewReader(content)), fault.Unavailable, nil)
+			spoiled := openS3(t, cutting(t, cfg, proxy.Up, at, at%2 == 0))
+			wantErr(t, spoiled.Put(t.Context(), ref, bytes.NewReader(content)), fault.Unavailable, nil)
 			_, err := openS3(t, cfg).Stat(t.Context(), ref.Key)
 			wantErr(t, err, fault.NotFound, nil)
 			put(t, openS3(t, cfg), ref, content)
@@ -112,29 +112,29 @@ func TestCutUpload(t *testing.T) {
 func TestLostAnswer(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
-		size int
-		lose func([]byte) bool
+		size          int
+		method, query string
 	}{
-		"one request":  {1000, func(b []byte) bool { return bytes.HasPrefix(b, []byte("PUT ")) }},
-		"a part":       {6 * mib, func(b []byte) bool { return bytes.HasPrefix(b, []byte("PUT ")) }},
-		"begin upload": {6 * mib, func(b []byte) bool { return bytes.HasPrefix(b, []byte("POST ")) }},
-		"finish upload": {6 * mib, func(b []byte) bool {
-			return bytes.HasPrefix(b, []byte("POST ")) && bytes.Contains(b, []byte("uploadId="))
-		}},
+		"one request":   {1000, "PUT", ""},
+		"a part":        {6 * mib, "PUT", ""},
+		"begin upload":  {6 * mib, "POST", "?uploads="},
+		"finish upload": {6 * mib, "POST", "?uploadId="},
 	} {
 		t.Run(name, func(t *testing.T) {
 			cfg := s3Config(t)
-			spoiled := cfg
-			p := newProxy(t, &spoiled, func(p *proxy) { p.lose = test.lose })
 			content := noise(test.size)
 			ref := archive.RefOf(newKey(), content)
+			line, spoiled := through(t, cfg)
+			var lost atomic.Bool
+			line.Set(proxy.Up, proxy.Rule{
+				Pattern: []byte(test.method + " /" + cfg.Bucket + "/" + ref.Key.String() + test.query), Left: -1,
+				Answer: &proxy.Rule{Then: proxy.End, Act: func() { lost.Store(true) }},
+			})
 			put(t, openS3(t, spoiled), ref, content)
 			if got := read(t, openS3(t, cfg), ref); !bytes.Equal(got, content) {
 				t.Error("other content came back")
 			}
-			p.mu.Lock()
-			defer p.mu.Unlock()
-			if p.lost != 1 {
+			if !lost.Load() {
 				t.Error("no answer was lost")
 			}
 		})
@@ -172,12 +172,9 @@ func TestAbandonedReaders(t *testing.T) {
 	for range 50 {
 		o, err := s.Open(t.Context(), ref)
 		must(t, err)
-		if _, err := o.Read(make([]byte, 10)); err != nil {
-			t.Fatal(err)
-		}
-		if err := o.Close(); err != nil {
-			t.Error(err)
-		}
+		_, err = o.Read(make([]byte, 10))
+		must(t, err)
+		must(t, o.Close())
 	}
 	s.Close()
 	for wait := 0; runtime.NumGoroutine() > before+2; wait++ {
@@ -186,6 +183,22 @@ func TestAbandonedReaders(t *testing.T) {
 		}
 		time.Sleep(20 * time.Millisecond)
 	}
+}
+
+// through returns a line to the server, and the configuration that uses it.
+func through(tb testing.TB, cfg archive.S3Config) (line *proxy.Proxy, spoiled archive.S3Config) {
+	tb.Helper()
+	line, cfg.Endpoint = proxy.Before(tb, cfg.Endpoint)
+	return line, cfg
+}
+
+// cutting returns a configuration whose connections are cut after so many bytes
+// in one direction.
+func cutting(tb testing.TB, cfg archive.S3Config, d proxy.Direction, at int64, reset bool) archive.S3Config {
+	tb.Helper()
+	line, cfg := through(tb, cfg)
+	line.Set(d, proxy.Rule{Left: at, Each: true, Then: map[bool]proxy.Verdict{false: proxy.End, true: proxy.Break}[reset]})
+	return cfg
 }
 
 func readAll(ctx context.Context, s archive.Store, ref archive.Ref) (int64, error) {
@@ -212,9 +225,7 @@ func answerSize(tb testing.TB, cfg archive.S3Config, ref archive.Ref) int64 {
 	low, high := ref.Size, ref.Size+64<<10
 	for low+1 < high { // the smallest cut that does no harm
 		mid := (low + high) / 2
-		cfg := cfg
-		newProxy(tb, &cfg, func(p *proxy) { p.downCut = mid })
-		if _, err := readAll(context.Background(), openS3(tb, cfg), ref); err == nil {
+		if _, err := readAll(context.Background(), openS3(tb, cutting(tb, cfg, proxy.Down, mid, false)), ref); err == nil {
 			high = mid
 		} else {
 			low = mid

@@ -7,22 +7,12 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-
-	"preismon/archive"
-	"preismon/contracts"
-	"preismon/deploy/testserver"
 )
 
 // TestFolder: a folder is uploaded to a bucket and comes back byte for byte; an
 // upload does not replace another folder, and downloading a missing one fails.
 func TestFolder(t *testing.T) {
-	server := testserver.S3(t)
-	cfg := archive.DefaultS3Config()
-	cfg.Endpoint, cfg.AccessKey, cfg.SecretKey, cfg.Bucket, cfg.CreateBucket = "http://"+server.Endpoint, server.AccessKey, contracts.Secret(server.SecretKey), server.Bucket, true
-	s, err := archive.NewS3(cfg)
-	must(t, err)
-	t.Cleanup(func() { _ = s.Close() })
-	must(t, s.EnsureBucket(t.Context()))
+	s := openS3(t, s3Config(t))
 	from, to := t.TempDir(), filepath.Join(t.TempDir(), "back")
 	want := map[string]string{".mark": "last", "a/b c/größe.bin": strings.Repeat("x", 1<<20), "a/empty": "", "z": "\x00\n"}
 	for name, content := range want {
@@ -33,16 +23,12 @@ func TestFolder(t *testing.T) {
 	if err := s.UploadFolder(t.Context(), from, "backups/one", ".mark"); err == nil || !strings.Contains(err.Error(), "already") {
 		t.Errorf("a second upload: %v", err)
 	}
-	if err := s.UploadFolder(t.Context(), from, "backups/on", ".mark"); err != nil {
-		t.Errorf("a prefix of another's name: %v", err)
-	}
+	must(t, s.UploadFolder(t.Context(), from, "backups/on", ".mark")) // a prefix of another's name
 	must(t, s.DownloadFolder(t.Context(), "backups/one", to))
 	got := map[string]string{}
 	for name := range want {
 		b, err := os.ReadFile(filepath.Join(to, name))
-		if err != nil {
-			t.Error(err)
-		}
+		must(t, err)
 		got[name] = string(b)
 	}
 	if !cmp.Equal(got, want) {

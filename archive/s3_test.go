@@ -25,15 +25,11 @@ func s3Rig(tb testing.TB) rig {
 		tamper: func(tb testing.TB, key archive.Key, content []byte) {
 			_, err := direct.PutObject(context.Background(), cfg.Bucket, key.String(),
 				bytes.NewReader(content), int64(len(content)), minio.PutObjectOptions{})
-			if err != nil {
-				tb.Fatal(err)
-			}
+			must(tb, err)
 		},
 		leftovers: func(tb testing.TB, key archive.Key) (n int) {
 			for upload := range direct.ListIncompleteUploads(context.Background(), cfg.Bucket, key.String(), true) {
-				if upload.Err != nil {
-					tb.Fatal(upload.Err)
-				}
+				must(tb, upload.Err)
 				n++
 			}
 			return n
@@ -44,9 +40,7 @@ func s3Rig(tb testing.TB) rig {
 func openS3(tb testing.TB, cfg archive.S3Config) *archive.S3 {
 	tb.Helper()
 	s, err := archive.NewS3(cfg)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	must(tb, err)
 	tb.Cleanup(func() { s.Close() })
 	return s
 }
@@ -57,9 +51,7 @@ func s3Config(tb testing.TB) archive.S3Config {
 	tb.Helper()
 	cfg := newBucket(tb)
 	cfg.CreateBucket = true
-	if err := openS3(tb, cfg).EnsureBucket(context.Background()); err != nil {
-		tb.Fatal(err)
-	}
+	must(tb, openS3(tb, cfg).EnsureBucket(context.Background()))
 	return cfg
 }
 
@@ -78,16 +70,12 @@ func newBucket(tb testing.TB) archive.S3Config {
 // s3Direct returns a client that knows none of our rules.
 func s3Direct(tb testing.TB, cfg archive.S3Config) *minio.Client {
 	endpoint, err := url.Parse(cfg.Endpoint)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	must(tb, err)
 	c, err := minio.New(endpoint.Host, &minio.Options{
 		Creds:  credentials.NewStaticV4(cfg.AccessKey, cfg.SecretKey.Reveal(), ""),
 		Secure: endpoint.Scheme == "https",
 	})
-	if err != nil {
-		tb.Fatal(err)
-	}
+	must(tb, err)
 	return c
 }
 

@@ -57,22 +57,16 @@ func (f onRead) Read([]byte) (int, error) {
 
 func put(tb testing.TB, s archive.Store, ref archive.Ref, content []byte) {
 	tb.Helper()
-	if err := s.Put(context.Background(), ref, bytes.NewReader(content)); err != nil {
-		tb.Fatal(err)
-	}
+	must(tb, s.Put(context.Background(), ref, bytes.NewReader(content)))
 }
 
 func read(tb testing.TB, s archive.Store, ref archive.Ref) []byte {
 	tb.Helper()
 	o, err := s.Open(context.Background(), ref)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	must(tb, err)
 	defer o.Close()
 	got, err := io.ReadAll(o)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	must(tb, err)
 	return got
 }
 

@@ -20,9 +20,7 @@ import (
 func quiet(b *testing.B) (*nats.Conn, jetstream.JetStream) {
 	b.Helper()
 	nc, err := ingest.Connect(ingest.Config{URL: startServer(b).url()})
-	if err != nil {
-		b.Fatal(err)
-	}
+	must(b, err)
 	b.Cleanup(nc.Close)
 	return streams(b, nc)
 }
@@ -33,34 +31,25 @@ func BenchmarkPublish(b *testing.B) {
 	for _, size := range []int{1, 100} {
 		e := observations(1, size)
 		encoded, err := event.Encode(e)
-		if err != nil {
-			b.Fatal(err)
-		}
+		must(b, err)
 		b.Run(fmt.Sprintf("publisher/%d", size), func(b *testing.B) {
 			nc, _ := quiet(b)
 			p, err := ingest.NewPublisher(nc, ingest.PublisherConfig{}, slog.New(slog.DiscardHandler))
-			if err != nil {
-				b.Fatal(err)
-			}
+			must(b, err)
 			b.SetBytes(int64(len(encoded)))
 			for b.Loop() {
 				e.ID = uuid.NewString()
-				if err := p.Publish(b.Context(), e); err != nil {
-					b.Fatal(err)
-				}
+				must(b, p.Publish(b.Context(), e))
 			}
-			if _, err := p.Flush(b.Context()); err != nil {
-				b.Fatal(err)
-			}
+			_, err = p.Flush(b.Context())
+			must(b, err)
 			b.ReportMetric(float64(b.N*size)/b.Elapsed().Seconds(), "observations/s")
 			p.Close()
 		})
 		b.Run(fmt.Sprintf("bare/%d", size), func(b *testing.B) {
 			nc, _ := quiet(b)
 			js, err := jetstream.New(nc, jetstream.WithPublishAsyncMaxPending(4096))
-			if err != nil {
-				b.Fatal(err)
-			}
+			must(b, err)
 			b.SetBytes(int64(len(encoded)))
 			for b.Loop() {
 				if _, err := js.PublishAsync(e.Subject(), encoded, jetstream.WithMsgID(uuid.NewString()), jetstream.WithStallWait(time.Minute)); err != nil {
@@ -93,29 +82,20 @@ func BenchmarkConsume(b *testing.B) {
 			nc, js := quiet(b)
 			messages := 200_000 / size
 			p, err := ingest.NewPublisher(nc, ingest.PublisherConfig{}, slog.New(slog.DiscardHandler))
-			if err != nil {
-				b.Fatal(err)
-			}
+			must(b, err)
 			for i := range messages {
-				if err := p.Publish(b.Context(), observations(i, size)); err != nil {
-					b.Fatal(err)
-				}
+				must(b, p.Publish(b.Context(), observations(i, size)))
 			}
-			if _, err := p.Flush(b.Context()); err != nil {
-				b.Fatal(err)
-			}
+			_, err = p.Flush(b.Context())
+			must(b, err)
 			p.Close()
 			for b.Loop() {
 				c, err := ingest.NewConsumer(ingest.ConsumerConfig{}, js, nothing{}, slog.New(slog.DiscardHandler))
-				if err != nil {
-					b.Fatal(err)
-				}
+				must(b, err)
 				ctx, cancel := context.WithCancel(b.Context())
 				over := make(chan error)
 				go func() { over <- c.Run(ctx) }()
-				if err := c.CaughtUp(ctx, event.StreamObservations, uint64(messages)); err != nil {
-					b.Fatal(err)
-				}
+				must(b, c.CaughtUp(ctx, event.StreamObservations, uint64(messages)))
 				cancel()
 				<-over
 			}

@@ -79,9 +79,7 @@ func TestConsumerBeginsANewEpochAfterALostTail(t *testing.T) {
 	for i := range 5 {
 		publish(t, nc, observations(i, 1))
 	}
-	info, err := js.Stream(t.Context(), event.StreamObservations)
-	must(t, err)
-	created := uint32(info.CachedInfo().Created.Unix())
+	created := firstEpoch(t, js, event.StreamObservations)
 	sink := newRecorder()
 	sink.done[at(event.StreamObservations, created)] = 8 // 6 to 8 are lost
 	c := run(t, js, ingest.ConsumerConfig{}, sink)
@@ -132,9 +130,7 @@ func TestConsumerFindsSequencesGivenAgain(t *testing.T) {
 			for i := range c.messages {
 				publish(t, nc, observations(i+1, 1))
 			}
-			s, err := js.Stream(t.Context(), event.StreamObservations)
-			must(t, err)
-			created := uint32(s.CachedInfo().Created.Unix())
+			created := firstEpoch(t, js, event.StreamObservations)
 			sink := newRecorder()
 			if c.resume == 0 {
 				c.resume = c.applied
@@ -198,9 +194,7 @@ func TestConsumerFindsSequencesOfTheCatalogueGivenAgain(t *testing.T) {
 					want = append(want, e.ID)
 				}
 			}
-			s, err := js.Stream(t.Context(), event.StreamCatalog)
-			must(t, err)
-			created := uint32(s.CachedInfo().Created.Unix())
+			created := firstEpoch(t, js, event.StreamCatalog)
 			sink := newRecorder()
 			sink.done[at(event.StreamCatalog, created)] = uint64(len(c.taken))
 			for i, n := range c.taken {

@@ -8,7 +8,6 @@ import (
 
 	"github.com/nats-io/nats.go/jetstream"
 
-	"preismon/contracts"
 	"preismon/contracts/event"
 	"preismon/ingest"
 )
@@ -70,25 +69,6 @@ func TestStreamsKeepWhatAnOperatorRaised(t *testing.T) {
 	}
 	if err := (ingest.StreamConfig{Replicas: 9, MaxAge: time.Minute, DuplicateWindow: time.Millisecond}).Validate(); err == nil || strings.Count(err.Error(), "\n") < 1 {
 		t.Errorf("faults: %v", err)
-	}
-}
-
-func TestCatalogKeepsTheLastStateAndRefusesTheRest(t *testing.T) {
-	t.Parallel()
-	nc, js := connect(t)
-	stats := publish(t, nc, item(1, 1), item(2, 1), item(1, 2), item(1, 3))
-	if stats.Accepted != 4 {
-		t.Fatalf("%+v", stats)
-	}
-	s, err := js.Stream(t.Context(), event.StreamCatalog)
-	must(t, err)
-	if n := s.CachedInfo().State.Msgs; n != 2 {
-		t.Errorf("%d messages, want the last of two subjects", n)
-	}
-	m, err := s.GetLastMsgForSubject(t.Context(), "catalog.item.1")
-	must(t, err)
-	if e, err := event.Decode(m.Data); err != nil || e.Data.(*contracts.Item).Name != "item 1 v3" {
-		t.Errorf("last state %s, %v", m.Data, err)
 	}
 }
 

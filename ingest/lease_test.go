@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -14,6 +13,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"preismon/contracts/event"
+	lines "preismon/deploy/testserver/proxy"
 	"preismon/ingest"
 )
 
@@ -106,20 +106,22 @@ func TestLeaseZombieLoses(t *testing.T) {
 	t.Parallel()
 	n := startServer(t)
 	_, js := streams(t, dial(t, n.url()))
-	line := newProxy(t, strings.TrimPrefix(n.url(), "nats://"))
-	zombie, err := jetstream.New(dial(t, "nats://"+line.addr(), nats.PingInterval(time.Minute)))
+	line, through := lines.Before(t, n.url())
+	zombie, err := jetstream.New(dial(t, through, nats.PingInterval(time.Minute)))
 	must(t, err)
 	var h history
 	h.candidate(t, "zombie", zombie)
 	eventually(t, "zombie leads", h.has("zombie leads"))
 	h.candidate(t, "standby", js)
-	line.freeze()
+	for _, d := range []lines.Direction{lines.Up, lines.Down} {
+		line.Set(d, lines.Rule{Then: lines.Hold})
+	}
 	begin := time.Now()
 	eventually(t, "standby leads", h.has("standby leads"))
 	if d := time.Since(begin); d > 3*time.Second {
 		t.Errorf("taken over after %s", d)
 	}
-	line.thaw()
+	line.Heal()
 	time.Sleep(1500 * time.Millisecond)
 	// The zombie stopped before the standby began, and stays out.
 	h.check(t, "zombie leads", "zombie lost", "standby leads")

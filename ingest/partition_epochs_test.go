@@ -21,9 +21,7 @@ func TestEpochBegunByAnotherPartition(t *testing.T) {
 	for n := range 5 {
 		publish(t, nc, observations(n, 1))
 	}
-	s, err := js.Stream(t.Context(), event.StreamObservations)
-	must(t, err)
-	created := uint32(s.CachedInfo().Created.Unix())
+	created := firstEpoch(t, js, event.StreamObservations)
 	quiet, finder := newRecorder(), newRecorder()
 	other := run(t, js, share(1, 2), quiet)
 	other.reach(t, js)
@@ -63,9 +61,7 @@ func TestShortStreamOfWhichAPartitionKnowsNothing(t *testing.T) {
 			want = append(want, eventID(1, n))
 		}
 	}
-	s, err := js.Stream(t.Context(), event.StreamObservations)
-	must(t, err)
-	created := uint32(s.CachedInfo().Created.Unix())
+	created := firstEpoch(t, js, event.StreamObservations)
 	sink := newRecorder()
 	sink.done[at(event.StreamObservations, created)] = 20 // none of them ours
 	loop := run(t, js, share(1, 2), sink)
@@ -148,9 +144,7 @@ func TestForkFarBehindOthersMessages(t *testing.T) {
 		}
 	}
 	<-js.PublishAsyncComplete()
-	s, err := js.Stream(t.Context(), event.StreamObservations)
-	must(t, err)
-	created := uint32(s.CachedInfo().Created.Unix())
+	created := firstEpoch(t, js, event.StreamObservations)
 	sink := newRecorder()
 	sink.done[at(event.StreamObservations, created)] = others + 10
 	sink.seen = []seen{{stream: event.StreamObservations, epoch: created, seq: 1, id: eventID(1, 2)}}

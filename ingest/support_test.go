@@ -38,9 +38,7 @@ func connect(tb testing.TB) (*nats.Conn, jetstream.JetStream) {
 func dial(tb testing.TB, url string, options ...nats.Option) *nats.Conn {
 	tb.Helper()
 	nc, err := ingest.Connect(ingest.Config{URL: url, Name: tb.Name(), Logger: logger(tb)}, options...)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	must(tb, err)
 	tb.Cleanup(nc.Close)
 	return nc
 }
@@ -48,21 +46,23 @@ func dial(tb testing.TB, url string, options ...nats.Option) *nats.Conn {
 func streams(tb testing.TB, nc *nats.Conn) (*nats.Conn, jetstream.JetStream) {
 	tb.Helper()
 	js, err := jetstream.New(nc)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	if err := ingest.EnsureStreams(tb.Context(), js, ingest.StreamConfig{}); err != nil {
-		tb.Fatal(err)
-	}
+	must(tb, err)
+	must(tb, ingest.EnsureStreams(tb.Context(), js, ingest.StreamConfig{}))
 	return nc, js
+}
+
+// firstEpoch returns the first epoch of a stream.
+func firstEpoch(tb testing.TB, js jetstream.JetStream, stream string) uint32 {
+	tb.Helper()
+	s, err := js.Stream(tb.Context(), stream)
+	must(tb, err)
+	return uint32(s.CachedInfo().Created.Unix())
 }
 
 func newPublisher(tb testing.TB, nc *nats.Conn, c ingest.PublisherConfig) *ingest.Publisher {
 	tb.Helper()
 	p, err := ingest.NewPublisher(nc, c, logger(tb))
-	if err != nil {
-		tb.Fatal(err)
-	}
+	must(tb, err)
 	tb.Cleanup(p.Close)
 	return p
 }
@@ -71,19 +71,13 @@ func newPublisher(tb testing.TB, nc *nats.Conn, c ingest.PublisherConfig) *inges
 func publish(tb testing.TB, nc *nats.Conn, events ...*event.Event) ingest.Stats {
 	tb.Helper()
 	p, err := ingest.NewPublisher(nc, ingest.PublisherConfig{}, logger(tb))
-	if err != nil {
-		tb.Fatal(err)
-	}
+	must(tb, err)
 	defer p.Close()
 	for _, e := range events {
-		if err := p.Publish(tb.Context(), e); err != nil {
-			tb.Fatal(err)
-		}
+		must(tb, p.Publish(tb.Context(), e))
 	}
 	stats, err := p.Flush(tb.Context())
-	if err != nil {
-		tb.Fatal(err)
-	}
+	must(tb, err)
 	return stats
 }
 
@@ -315,9 +309,7 @@ type running struct {
 func run(tb testing.TB, js jetstream.JetStream, c ingest.ConsumerConfig, sink ingest.Sink) *running {
 	tb.Helper()
 	consumer, err := ingest.NewConsumer(c, js, sink, logger(tb))
-	if err != nil {
-		tb.Fatal(err)
-	}
+	must(tb, err)
 	ctx, cancel := context.WithCancelCause(context.Background())
 	r := &running{consumer, cancel, make(chan struct{})}
 	go func() {
@@ -342,9 +334,7 @@ func (r *running) reach(tb testing.TB, js jetstream.JetStream) {
 	defer cancel()
 	for _, stream := range []string{event.StreamCatalog, event.StreamObservations} {
 		end, err := ingest.End(ctx, js, stream)
-		if err != nil {
-			tb.Fatal(err)
-		}
+		must(tb, err)
 		if err := r.CaughtUp(ctx, stream, end); err != nil {
 			tb.Fatalf("%s does not reach %d: %v; %+v", stream, end, err, r.Progress())
 		}

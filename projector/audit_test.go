@@ -29,9 +29,7 @@ func newKept(t *testing.T) *kept { return &kept{t, epoch, nil, map[string][]even
 func (k *kept) keep(b *event.Batch) *event.Batch {
 	for _, m := range b.Messages {
 		body, err := event.Encode(m.Event)
-		if err != nil {
-			k.t.Fatal(err)
-		}
+		must(k.t, err)
 		k.put(event.Stored{Stream: b.Stream, Subject: m.Event.Subject(), Seq: m.Seq, ID: m.Event.ID, Data: body, At: time.Now()})
 	}
 	return b
@@ -83,13 +81,9 @@ func (w *world) audit(streams projector.AuditStreams, content bool) *projector.A
 	cfg.Partition, cfg.Partitions = w.cfg.Partition, w.cfg.Partitions
 	cfg.Conn, cfg.Streams, cfg.Content, cfg.SliceRows = w.conn, streams, content, w.slice
 	a, err := projector.NewAuditor(cfg)
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	must(w.t, err)
 	out, err := a.Run(w.t.Context())
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	must(w.t, err)
 	return out
 }
 

@@ -94,9 +94,7 @@ func testBackup(t *testing.T, place backup.Place) {
 	w.apply(w.catalog(order(2, 21, true, 2, []int{6}, []int{0, 1, 2})))
 	after := w.observations(10)
 	w.apply(after)
-	if _, err := w.db.Exec("TRUNCATE TABLE observations"); err != nil {
-		t.Fatal(err)
-	}
+	w.exec("TRUNCATE TABLE observations")
 	other := admin("default")
 	if err := backup.Restore(t.Context(), other, backup.RestoreRequest{Database: w.server.Database, From: place}); !errors.Is(err, backup.ErrInUse) {
 		t.Errorf("over tables that are there: %v", err)

@@ -267,28 +267,33 @@ func TestSteps(t *testing.T) {
 		// are the same, and memory is gone.
 		steps = append(steps, step{name, false, true}, step{name, true, false})
 	}
-	for _, s := range steps {
-		t.Run(fmt.Sprintf("%s/after=%v/crash=%v", s.name, s.afterwards, s.crash), func(t *testing.T) {
-			w := newWorld(t)
-			w.apply(w.catalog(mandate(1, 100), order(1, 10, true, 0, []int{1, 2, 3, 4, 5}, []int{0, 1})))
-			w.apply(w.observations(60))
-			w.settle()
-			items := []int{4, 5, 6, 7}
-			if s.name == "scopes_applied" { // written before the change if no pair is revoked
-				items = []int{1, 2, 3, 4, 5, 6, 7}
-			}
-			change := w.catalog(order(1, 10, true, 0, items, []int{0, 1, 2}))
-			w.conn.failOnce(s.name, s.afterwards)
-			if err := w.try(t.Context(), change); err == nil {
-				t.Fatal("no failure")
-			}
-			if s.crash {
-				w.restart()
-			}
-			w.apply(change)
-			w.apply(w.observations(20))
-			w.verify()
-		})
+	w := newWorld(t)
+	var records []event.Payload // a mandate for each step
+	for n := range steps {
+		m := uint64(n + 1)
+		records = append(records, mandate(m, 100), order(m, 10*m, true, 0, []int{1, 2, 3, 4, 5}, []int{0, 1}))
+	}
+	w.apply(w.catalog(records...))
+	w.apply(w.observations(60))
+	w.settle()
+	for n, s := range steps {
+		m, items := uint64(n+1), []int{4, 5, 6, 7}
+		if s.name == "scopes_applied" { // written before the change if no pair is revoked
+			items = []int{1, 2, 3, 4, 5, 6, 7}
+		}
+		change := w.catalog(order(m, 10*m, true, 0, items, []int{0, 1, 2}))
+		w.conn.failOnce(s.name, s.afterwards)
+		if err := w.try(t.Context(), change); err == nil {
+			t.Fatalf("%+v: no failure", s)
+		}
+		if s.crash {
+			w.restart()
+		}
+		w.apply(change)
+		w.apply(w.observations(20))
+		if w.verify(); t.Failed() {
+			t.Fatalf("%+v", s)
+		}
 	}
 }
 
@@ -319,16 +324,12 @@ func TestScopeSteps(t *testing.T) {
 		}
 		return nil
 	}
-	w.conn.mu.Lock()
-	w.conn.before = look
-	w.conn.mu.Unlock()
+	w.conn.hook(look)
 	for _, items := range [][]int{{4, 5, 6, 7}, {4, 5}, {}, {1, 2, 3, 4, 5, 6, 7}} {
 		w.apply(w.catalog(order(1, 10, true, 0, items, []int{1, 2})))
 		w.settle()
 	}
-	w.conn.mu.Lock()
-	w.conn.before = nil
-	w.conn.mu.Unlock()
+	w.conn.hook(nil)
 	w.verify() // after the last change
 	if looked.Load() < 20 {
 		t.Errorf("looked %d times only", looked.Load())

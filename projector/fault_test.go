@@ -65,14 +65,12 @@ func TestStall(t *testing.T) {
 		t.Fatal(err)
 	}
 	b := w.observations(300)
-	conn.mu.Lock()
-	conn.before = func(id string) error {
+	conn.hook(func(id string) error {
 		if what(id) == "observations" {
 			x.Set(proxy.Up, proxy.Rule{Left: 30_000, Then: proxy.Hold})
 		}
 		return nil
-	}
-	conn.mu.Unlock()
+	})
 	asleep := make(chan error, 1)
 	go func() { asleep <- zombie.ApplyObservations(t.Context(), b) }()
 	for n := 0; n == 0; time.Sleep(time.Millisecond) {
@@ -89,9 +87,7 @@ func TestStall(t *testing.T) {
 	if err := <-asleep; err == nil {
 		t.Error("the insert of the deposed leader succeeded")
 	}
-	conn.mu.Lock()
-	conn.before = nil
-	conn.mu.Unlock()
+	conn.hook(nil)
 	var err error
 	for range 4 { // its connections were cut
 		if err = zombie.ApplyObservations(t.Context(), b); errors.Is(err, projector.ErrDeposed) {
@@ -104,6 +100,20 @@ func TestStall(t *testing.T) {
 	w.verify()
 }
 
+// asleep puts the sender to sleep before the write of that name until wake is
+// closed.
+func (f *faulty) asleep(name string) (reached, wake chan struct{}) {
+	reached, wake = make(chan struct{}), make(chan struct{})
+	f.hook(func(id string) error {
+		if what(id) == name {
+			close(reached)
+			<-wake
+		}
+		return nil
+	})
+	return reached, wake
+}
+
 // TestZombie puts a leader to sleep before each of its writes, lets another
 // take over, and wakes it.
 func TestZombie(t *testing.T) {
@@ -111,14 +121,7 @@ func TestZombie(t *testing.T) {
 	w.apply(w.catalog(mandate(1, 100), order(1, 10, true, 0, []int{1, 2, 3, 4, 5}, []int{0, 1, 2})))
 	for _, at := range []string{"observations", "observations_by_mandate", "latest_observations", "ingested_events", "checkpoints"} {
 		zombie := w.p
-		reached, wake := make(chan struct{}), make(chan struct{})
-		w.conn.before = func(id string) error {
-			if what(id) == at {
-				close(reached)
-				<-wake
-			}
-			return nil
-		}
+		reached, wake := w.conn.asleep(at)
 		b := w.observations(20)
 		end := make(chan error, 1)
 		go func() { end <- zombie.ApplyObservations(t.Context(), b) }()
@@ -142,15 +145,8 @@ func TestZombieDeletion(t *testing.T) {
 	w := newWorld(t)
 	w.apply(w.catalog(mandate(1, 100), order(1, 10, true, 0, []int{1, 2, 3, 4, 5}, []int{0, 1, 2})))
 	w.apply(w.observations(60))
-	zombie, conn := w.p, w.conn
-	reached, wake := make(chan struct{}), make(chan struct{})
-	conn.before = func(id string) error {
-		if what(id) == "delete" {
-			close(reached)
-			<-wake
-		}
-		return nil
-	}
+	zombie := w.p
+	reached, wake := w.conn.asleep("delete")
 	revoke := w.catalog(order(1, 10, true, 0, []int{1, 2}, []int{0, 1, 2}))
 	end := make(chan error, 1)
 	go func() { end <- zombie.ApplyCatalog(t.Context(), revoke) }()

@@ -56,6 +56,13 @@ func (f *faulty) Do(ctx context.Context, q ch.Query) error {
 	return nil
 }
 
+// hook calls before with the query id of each statement; nil: nothing is called.
+func (f *faulty) hook(before func(id string) error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.before = before
+}
+
 // what returns the part of a query id that names the write; empty: no write.
 func what(id string) string {
 	parts := strings.SplitN(id, "-", 4)

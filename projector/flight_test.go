@@ -1,7 +1,6 @@
 package projector_test
 
 import (
-	"fmt"
 	"testing"
 
 	"preismon/contracts/event"
@@ -65,40 +64,37 @@ func (l *loop) pipelined() {
 // afterwards.
 func TestBehind(t *testing.T) {
 	testserver.Full(t, "a fault at each write of two batches")
+	w := newWorld(t)
+	w.apply(w.catalog(mandate(1, 100), order(1, 10, true, 0, []int{1, 2, 3, 4, 5}, []int{0, 1, 2})))
 	for _, name := range []string{"observations", "observations_by_mandate", "latest_observations", "ingested_events", "checkpoints"} {
 		for _, afterwards := range []bool{false, true} {
-			t.Run(fmt.Sprintf("%s/after=%v", name, afterwards), func(t *testing.T) {
-				w := newWorld(t)
-				w.apply(w.catalog(mandate(1, 100), order(1, 10, true, 0, []int{1, 2, 3, 4, 5}, []int{0, 1, 2})))
-				w.apply(w.observations(5))
-				a, b, c := w.observations(20), w.observations(20), w.observations(20)
-				b.Messages[3].Event = a.Messages[7].Event // a copy of an event that is under way
-				w.oracle = newOracleFrom(w.oracle, allOf(w, a, b, c)...)
-				w.conn.failOnce(name, afterwards)
-				finishA := w.p.BeginObservations(t.Context(), a)
-				finishB := w.p.BeginObservations(t.Context(), b)
-				if finishA() == nil || finishB() == nil {
-					t.Fatal("applied in spite of the failure")
-				}
-				var seq uint64
-				w.scan("SELECT max(seq) FROM checkpoints WHERE stream = 'OBSERVATIONS'", nil, &seq)
-				if seq > a.Last || seq > 5 && name != "checkpoints" {
-					t.Errorf("checkpoint at %d", seq)
-				}
-				if afterwards {
-					w.restart()
-				}
-				w.apply(a)
-				finishB = w.p.BeginObservations(t.Context(), b)
-				finishC := w.p.BeginObservations(t.Context(), c)
-				if err := finishB(); err != nil {
-					t.Error(err)
-				}
-				if err := finishC(); err != nil {
-					t.Error(err)
-				}
-				w.verify()
-			})
+			w.apply(w.observations(5))
+			applied := w.seq
+			a, b, c := w.observations(20), w.observations(20), w.observations(20)
+			b.Messages[3].Event = a.Messages[7].Event // a copy of an event that is under way
+			w.oracle = newOracleFrom(w.oracle, allOf(w, a, b, c)...)
+			w.conn.failOnce(name, afterwards)
+			finishA := w.p.BeginObservations(t.Context(), a)
+			finishB := w.p.BeginObservations(t.Context(), b)
+			if finishA() == nil || finishB() == nil {
+				t.Fatalf("%s, after=%v: applied in spite of the failure", name, afterwards)
+			}
+			var seq uint64
+			w.scan("SELECT max(seq) FROM checkpoints WHERE stream = 'OBSERVATIONS'", nil, &seq)
+			if seq > a.Last || seq > applied && name != "checkpoints" {
+				t.Errorf("checkpoint at %d after %d", seq, applied)
+			}
+			if afterwards {
+				w.restart()
+			}
+			w.apply(a)
+			finishB = w.p.BeginObservations(t.Context(), b)
+			finishC := w.p.BeginObservations(t.Context(), c)
+			must(t, finishB())
+			must(t, finishC())
+			if w.verify(); t.Failed() {
+				t.Fatalf("%s, after=%v", name, afterwards)
+			}
 		}
 	}
 }

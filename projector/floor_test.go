@@ -1,7 +1,6 @@
 package projector_test
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -9,14 +8,13 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
+
 	"preismon/contracts"
 	"preismon/contracts/event"
+	"preismon/deploy/testserver"
 	"preismon/projector"
 	"preismon/projector/rebuild"
-	"preismon/projector/schema"
-
-	"github.com/google/uuid"
-	"preismon/deploy/testserver"
 )
 
 // quarters are the starts of quarters; captures are drawn around them.
@@ -66,9 +64,7 @@ func (w *world) expire(at time.Time) {
 func (w *world) floor() int64 {
 	w.t.Helper()
 	at, err := projector.FloorOf(w.t.Context(), w.conn, w.cfg.Partition)
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	must(w.t, err)
 	if at.IsZero() {
 		return 0
 	}
@@ -334,8 +330,7 @@ func TestFloorOfRebuilds(t *testing.T) {
 		}
 		t.Run(fmt.Sprint(exchanged), func(t *testing.T) {
 			w, k := newWorld(t), newKept(t)
-			admin, dsn := w.admin("", "")
-			_, besideDSN := w.admin(rebuild.NewDatabase(w.server.Database), w.server.ProjectorDSN)
+			admin, besideDSN := w.beside()
 			batches := []*event.Batch{
 				k.keep(w.catalog(mandate(1, 100), order(1, 10, true, 0, []int{1, 2, 3, 4, 5, 6}, []int{0, 1}))), k.keep(w.aroundQuarters(30)), k.keep(w.aroundQuarters(10)),
 			}
@@ -345,8 +340,6 @@ func TestFloorOfRebuilds(t *testing.T) {
 			w.expire(quarters[1])
 			w.apply(batches[2])
 			w.settle()
-			must(t, schema.Migrate(t.Context(), strings.Replace(dsn, "/"+w.server.Database, "/"+rebuild.NewDatabase(w.server.Database), 1), schema.Options{}))
-			t.Cleanup(func() { _ = rebuild.Drop(context.Background(), admin, w.server.Database) })
 			must(t, rebuild.KeepFloor(t.Context(), admin, w.server.Database))
 			old, oldConn, cfg := w.p, w.conn, w.cfg
 			cfg.Fence = 1
@@ -382,25 +375,5 @@ func TestFloorOfRebuilds(t *testing.T) {
 			w.clean(k)
 			w.verify()
 		})
-	}
-}
-
-// TestFloorMakesStreamsShorter: a rebuild needs only those events of the stream
-// that still have rows in the tables.
-func TestFloorMakesStreamsShorter(t *testing.T) {
-	w := newWorld(t)
-	admin, _ := w.admin("", "")
-	w.apply(w.catalog(mandate(1, 100)))
-	w.apply(w.observations(3))
-	check := func(first uint64) error {
-		return rebuild.Check(t.Context(), admin, w.server.Database, event.StreamState{Stream: event.StreamObservations, Incarnation: made(epoch), First: first, Last: 3},
-			event.StreamState{Stream: event.StreamCatalog, Incarnation: made(epoch), First: 1, Last: 1})
-	}
-	if err := check(3); !errors.Is(err, rebuild.ErrNotWhole) {
-		t.Errorf("two events are gone: %v", err)
-	}
-	w.expire(start.AddDate(0, 2, 0)) // to January, after all captures
-	if err := check(4); err != nil {
-		t.Errorf("no row of any is kept: %v", err)
 	}
 }

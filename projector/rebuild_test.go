@@ -42,8 +42,7 @@ func TestRebuildExchange(t *testing.T) {
 	for _, exchanged := range []int{2, len(rebuild.Tables) + 1} {
 		t.Run(fmt.Sprint(exchanged), func(t *testing.T) {
 			w := newWorld(t)
-			admin, dsn := w.admin("", "")
-			_, besideDSN := w.admin(rebuild.NewDatabase(w.server.Database), w.server.ProjectorDSN)
+			admin, besideDSN := w.beside()
 			batches := []*event.Batch{
 				w.catalog(mandate(1, 100), order(1, 10, true, 0, []int{1, 2, 3}, []int{0, 1})),
 				w.observations(20),
@@ -55,12 +54,7 @@ func TestRebuildExchange(t *testing.T) {
 				w.apply(b)
 			}
 			w.settle()
-			if err := rebuild.Check(t.Context(), admin, w.server.Database,
-				event.StreamState{Incarnation: made(epoch), First: 1}, event.StreamState{Incarnation: made(epoch)}); err != nil {
-				t.Fatal(err)
-			}
-			must(t, schema.Migrate(t.Context(), strings.Replace(dsn, "/"+w.server.Database, "/"+rebuild.NewDatabase(w.server.Database), 1), schema.Options{}))
-			t.Cleanup(func() { _ = rebuild.Drop(context.Background(), admin, w.server.Database) })
+			must(t, rebuild.Check(t.Context(), admin, w.server.Database, event.StreamState{Incarnation: made(epoch), First: 1}, event.StreamState{Incarnation: made(epoch)}))
 			ready := func(want bool) {
 				t.Helper()
 				if exchanged != 2 { // one case is enough
@@ -146,10 +140,7 @@ func TestRebuildOvertaken(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			w := newWorld(t)
-			admin, dsn := w.admin("", "")
-			_, besideDSN := w.admin(rebuild.NewDatabase(w.server.Database), w.server.ProjectorDSN)
-			must(t, schema.Migrate(t.Context(), strings.Replace(dsn, "/"+w.server.Database, "/"+rebuild.NewDatabase(w.server.Database), 1), schema.Options{}))
-			t.Cleanup(func() { _ = rebuild.Drop(context.Background(), admin, w.server.Database) })
+			admin, besideDSN := w.beside()
 			batches := []*event.Batch{w.catalog(mandate(1, 100), order(1, 10, true, 0, []int{1, 2, 3}, []int{0, 1})), w.observations(20)}
 			later := w.observations(5)
 			cfg := w.cfg
@@ -165,9 +156,8 @@ func TestRebuildOvertaken(t *testing.T) {
 			was := w.tableID("observations")
 			lead := func() {
 				w.restart()
-				if _, err := w.p.Resume(t.Context(), event.StreamObservations, made(epoch)); err != nil {
-					t.Error(err)
-				}
+				_, err := w.p.Resume(t.Context(), event.StreamObservations, made(epoch))
+				must(t, err)
 				if c.applies {
 					w.apply(later)
 				}
@@ -186,9 +176,8 @@ func TestRebuildOvertaken(t *testing.T) {
 			w.apply(w.observations(5))
 			w.verify()
 			w.restart() // a newer fence is in the tables that are in place
-			if _, err := w.p.Resume(t.Context(), event.StreamObservations, made(epoch)); err != nil {
-				t.Error(err)
-			}
+			_, err = w.p.Resume(t.Context(), event.StreamObservations, made(epoch))
+			must(t, err)
 			if err := rebuild.Exchange(t.Context(), admin, w.server.Database, rebuild.Tables, fence); !errors.Is(err, rebuild.ErrOvertaken) {
 				t.Errorf("by a leader that is deposed: %v", err)
 			}
@@ -211,7 +200,7 @@ func (w *world) tableID(table string) (id string) {
 }
 
 // TestRebuildCheck refuses streams from which the tables could not be rebuilt
-// with the same positions.
+// with the same positions. Only those events are needed that still have rows.
 func TestRebuildCheck(t *testing.T) {
 	w := newWorld(t)
 	admin, _ := w.admin("", "")
@@ -220,6 +209,13 @@ func TestRebuildCheck(t *testing.T) {
 	right := event.StreamState{Stream: event.StreamObservations, Incarnation: made(epoch), First: 1, Last: 3}
 	catalog := event.StreamState{Stream: event.StreamCatalog, Incarnation: made(epoch), First: 1, Last: 1}
 	change := func(s event.StreamState, f func(*event.StreamState)) event.StreamState { f(&s); return s }
+	check := func(what string, observations, catalog event.StreamState, words string) {
+		t.Helper()
+		err := rebuild.Check(t.Context(), admin, w.server.Database, observations, catalog)
+		if words == "" && err != nil || words != "" && (!errors.Is(err, rebuild.ErrNotWhole) || !strings.Contains(err.Error(), words)) {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
 	for what, c := range map[string]struct {
 		observations, catalog event.StreamState
 		words                 string
@@ -230,11 +226,23 @@ func TestRebuildCheck(t *testing.T) {
 		"tail lost":           {change(right, func(s *event.StreamState) { s.Forks = []event.Fork{{Epoch: epoch, After: 2}} }), catalog, "lost its tail"},
 		"catalogue recreated": {right, change(catalog, func(s *event.StreamState) { s.Epoch++ }), "1 records"},
 	} {
-		err := rebuild.Check(t.Context(), admin, w.server.Database, c.observations, c.catalog)
-		if c.words == "" && err != nil || c.words != "" && (!errors.Is(err, rebuild.ErrNotWhole) || !strings.Contains(err.Error(), c.words)) {
-			t.Errorf("%s: %v", what, err)
-		}
+		check(what, c.observations, c.catalog, c.words)
 	}
+	w.expire(start.AddDate(0, 2, 0)) // to January, after all captures
+	check("no row is kept", change(right, func(s *event.StreamState) { s.First = 4 }), catalog, "")
+}
+
+// beside makes the new tables of a rebuild, and returns an administrator's
+// connection to the old ones and the projector's DSN of the new ones.
+func (w *world) beside() (admin *clickhouse.Pool, dsn string) {
+	w.t.Helper()
+	added := rebuild.NewDatabase(w.server.Database)
+	admin, _ = w.admin("", "")
+	_, addedDSN := w.admin(added, "")
+	_, dsn = w.admin(added, w.server.ProjectorDSN)
+	must(w.t, schema.Migrate(w.t.Context(), addedDSN, schema.Options{}))
+	w.t.Cleanup(func() { _ = rebuild.Drop(context.Background(), admin, w.server.Database) })
+	return admin, dsn
 }
 
 // admin opens a database of the server by a DSN, and also returns the DSN.
@@ -245,16 +253,12 @@ func (w *world) admin(database, dsn string) (*clickhouse.Pool, string) {
 		dsn = w.server.AdminDSN
 	}
 	u, err := url.Parse(dsn)
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	must(w.t, err)
 	if database != "" {
 		u.Path = "/" + database
 	}
 	c, err := clickhouse.ParseDSN(u.String())
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	must(w.t, err)
 	pool := clickhouse.Open(c, 1)
 	w.t.Cleanup(func() { _ = pool.Close() })
 	return pool, u.String()

@@ -40,16 +40,12 @@ func (n *nodes) serve() (*query.Service, *store.Store) {
 	cfg := store.Defaults()
 	cfg.DSN = contracts.Secret(n.server.QueryDSN)
 	st, err := store.New(cfg)
-	if err != nil {
-		n.t.Fatal(err)
-	}
+	must(n.t, err)
 	qc := query.Defaults()
 	qc.CursorKey = "0123456789abcdef0123456789abcdef"
 	qc.ScanGuardMaxHours, qc.ScanGuardMaxPairs = 1000, 1 // so that pairs are counted
 	service, err := query.New(qc, st, func() time.Time { return n.now })
-	if err != nil {
-		n.t.Fatal(err)
-	}
+	must(n.t, err)
 	return service, st
 }
 
@@ -93,9 +89,7 @@ func (n *nodes) ask(s *query.Service, a asked) string {
 		return "refused: " + err.Error()
 	}
 	text, err := json.Marshal(v)
-	if err != nil {
-		n.t.Fatal(err)
-	}
+	must(n.t, err)
 	return string(text)
 }
 
@@ -147,20 +141,19 @@ func (n *nodes) begin() {
 
 // watch turns comparisons between the projector's statements on or off.
 func (n *nodes) watch(on bool) {
-	n.conn.mu.Lock()
-	defer n.conn.mu.Unlock()
-	n.conn.before = nil
-	if on {
-		var mu sync.Mutex // the tables of a batch are written at the same time
-		n.conn.before = func(string) error {
-			mu.Lock()
-			defer mu.Unlock()
-			if n.rnd.IntN(3) == 0 {
-				n.compare(true)
-			}
-			return nil
-		}
+	if !on {
+		n.conn.hook(nil)
+		return
 	}
+	var mu sync.Mutex // the tables of a batch are written at the same time
+	n.conn.hook(func(string) error {
+		mu.Lock()
+		defer mu.Unlock()
+		if n.rnd.IntN(3) == 0 {
+			n.compare(true)
+		}
+		return nil
+	})
 }
 
 func nodeAccount(id uint64, r *rand.Rand) *contracts.Account {
@@ -228,9 +221,7 @@ func (n *nodes) step(kind int) {
 		n.watch(false)
 		n.restart()
 		n.watch(true)
-		if err := n.p.Maintain(n.t.Context()); err != nil {
-			n.t.Fatal(err)
-		}
+		must(n.t, n.p.Maintain(n.t.Context()))
 	}
 	n.now = n.now.Add(time.Duration(n.rnd.IntN(3000)) * time.Millisecond)
 }
@@ -290,8 +281,7 @@ func TestReadersAreToldBeforeABackfill(t *testing.T) {
 		items        []int
 	}{{"scopes_applied", "backfill", []int{1, 2, 3, 4}}, {"scopes", "delete", []int{1}}} {
 		told, seen := uint64(0), 0
-		w.conn.mu.Lock()
-		w.conn.before = func(id string) error {
+		w.conn.hook(func(id string) error {
 			switch {
 			case what(id) == c.change && seen == 0:
 				told = inForce()
@@ -301,13 +291,10 @@ func TestReadersAreToldBeforeABackfill(t *testing.T) {
 				}
 			}
 			return nil
-		}
-		w.conn.mu.Unlock()
+		})
 		w.apply(w.catalog(order(1, 11, true, 0, c.items, []int{0})))
 		w.settle()
-		w.conn.mu.Lock()
-		w.conn.before = nil
-		w.conn.mu.Unlock()
+		w.conn.hook(nil)
 		if seen == 0 {
 			t.Errorf("there was no %s: this shows nothing", c.then)
 		}

@@ -33,9 +33,7 @@ func TestRepair(t *testing.T) {
 				"DELETE FROM observations_by_mandate WHERE mandate IN (3, 4) AND seq BETWEEN 10 AND 12 AND offer = 0",
 				"DELETE FROM observations WHERE seq BETWEEN 30 AND 50 AND capture = 1",
 			} {
-				if _, err := w.db.ExecContext(t.Context(), statement); err != nil {
-					t.Fatal(err)
-				}
+				w.exec(statement)
 			}
 			w.cfg.MaxBlockRows = keys
 			w.restart()
@@ -69,9 +67,7 @@ func TestRepairFindsForeignRows(t *testing.T) {
 			}
 			before := held()
 			for _, statement := range []string{"TRUNCATE TABLE checkpoints", "TRUNCATE TABLE ingested_events", statement} {
-				if _, err := w.db.ExecContext(t.Context(), statement); err != nil {
-					t.Fatal(err)
-				}
+				w.exec(statement)
 			}
 			if held() == before {
 				t.Fatal("no rows were added")
@@ -112,9 +108,7 @@ func TestStartReadsNoPairs(t *testing.T) {
 				}
 			}
 			if c.changed { // as a crash leaves it: the record is in its table, the scope is not published
-				if _, err := w.db.ExecContext(t.Context(), "INSERT INTO orders SELECT * REPLACE ([1, 2] AS items, version + 1 AS version) FROM orders FINAL WHERE order_id = 10"); err != nil {
-					t.Fatal(err)
-				}
+				w.exec("INSERT INTO orders SELECT * REPLACE ([1, 2] AS items, version + 1 AS version) FROM orders FINAL WHERE order_id = 10")
 			}
 			must(t, w.p.Maintain(t.Context()))
 			if reads != c.reads {

@@ -47,13 +47,9 @@ func (w *world) each(q string, scan func(*sql.Rows) error) {
 	}
 	defer rows.Close()
 	for rows.Next() {
-		if err := scan(rows); err != nil {
-			w.t.Fatal(err)
-		}
+		must(w.t, scan(rows))
 	}
-	if err := rows.Err(); err != nil {
-		w.t.Fatal(err)
-	}
+	must(w.t, rows.Err())
 }
 
 func (w *world) tableRows(table string, mandates int) map[key]row {

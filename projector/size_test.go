@@ -8,9 +8,14 @@ import (
 )
 
 // TestTablesSize: a day adds what the events of a day wrote. Sequences do not
-// count, since those of a stream are of all partitions.
+// count, since those of a stream are of all partitions. A projector may also
+// query how much room the server has left.
 func TestTablesSize(t *testing.T) {
 	w := newWorld(t)
+	disk, memory, err := projector.ServerRoom(t.Context(), w.conn)
+	if err != nil || disk.Free == 0 || disk.Free > disk.Total || memory.Free > memory.Total {
+		t.Errorf("disk %+v, memory %+v, %v", disk, memory, err)
+	}
 	size := func() projector.Size {
 		t.Helper()
 		s, err := projector.TablesSize(t.Context(), w.conn, w.cfg.Partition)
@@ -42,14 +47,5 @@ func TestTablesSize(t *testing.T) {
 	after := size()
 	if !after.Drops || after.Rows == 0 || after.Rows >= s.Rows {
 		t.Errorf("with a floor: %+v, before %+v", after, s)
-	}
-}
-
-// TestServerRoom: a projector may query how much room the server has left.
-func TestServerRoom(t *testing.T) {
-	w := newWorld(t)
-	disk, memory, err := projector.ServerRoom(t.Context(), w.conn)
-	if err != nil || disk.Free == 0 || disk.Free > disk.Total || memory.Free > memory.Total {
-		t.Errorf("disk %+v, memory %+v, %v", disk, memory, err)
 	}
 }

@@ -68,16 +68,12 @@ func (w *world) restart() {
 func (w *world) projector(dsn string, cfg projector.Config) (*projector.Projector, *faulty) {
 	w.t.Helper()
 	c, err := clickhouse.ParseDSN(dsn)
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	must(w.t, err)
 	pool := clickhouse.Open(c, 3)
 	w.t.Cleanup(func() { _ = pool.Close() })
 	conn := &faulty{pool: pool}
 	p, err := projector.New(cfg, conn)
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	must(w.t, err)
 	return p, conn
 }
 

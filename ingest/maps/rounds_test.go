@@ -158,9 +158,7 @@ func FuzzImport(f *testing.F) {
 	var mappings []*Mapping
 	for _, text := range []string{plainMapping, columnsUpset} {
 		m, err := ParseMapping([]byte(text))
-		if err != nil {
-			f.Fatal(err)
-		}
+		must(f, err)
 		mappings = append(mappings, m)
 	}
 	f.Add(false, []byte("site,key,at,price,stock,seller\ns,k,1700000000,1,1,m\ns,\"k\nx\",1700000000,,0,\ns,k,1700000000,1,1,m\n\"s,k"))
@@ -208,9 +206,7 @@ func FuzzImport(f *testing.F) {
 func FuzzMapping(f *testing.F) {
 	for _, name := range []string{"example", "observations", "marketplace-offers"} {
 		b, err := BuiltinFile(name)
-		if err != nil {
-			f.Fatal(err)
-		}
+		must(f, err)
 		f.Add(b)
 	}
 	f.Add([]byte(columnsUpset))
@@ -233,9 +229,7 @@ func FuzzMapping(f *testing.F) {
 // BenchmarkPasses reads 100,000 rows in two passes and publishes nothing.
 func BenchmarkPasses(b *testing.B) {
 	m, err := ParseMapping([]byte(plainMapping))
-	if err != nil {
-		b.Fatal(err)
-	}
+	must(b, err)
 	const rows = 100_000
 	var text strings.Builder
 	text.WriteString("site,key,at,price,stock,seller,x,y,z\n")
@@ -243,9 +237,7 @@ func BenchmarkPasses(b *testing.B) {
 		fmt.Fprintf(&text, "shop.example,k%d,%d,%d.99,1,Merchant %d,unused,unused,unused\n", i/100, 1_700_000_000+i%100, i%500, i%7)
 	}
 	file := filepath.Join(b.TempDir(), "bench.csv")
-	if err := os.WriteFile(file, []byte(text.String()), 0o600); err != nil {
-		b.Fatal(err)
-	}
+	must(b, os.WriteFile(file, []byte(text.String()), 0o600))
 	var read, publish time.Duration
 	for b.Loop() {
 		sum, err := Check(b.Context(), Request{File: file, Mapping: m})

@@ -13,7 +13,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"preismon/deploy/testserver"
-	"preismon/projector/clickhouse"
 	"preismon/projector/schema"
 )
 
@@ -96,10 +95,7 @@ func stateOf(t *testing.T, db *sql.DB, database string, version int) state {
 func asMade(t *testing.T) []state {
 	t.Helper()
 	s, db, _ := open(t)
-	cfg, err := clickhouse.ParseDSN(s.AdminDSN)
-	must(t, err)
-	admin := clickhouse.Open(cfg, 1)
-	defer admin.Close() //nolint:errcheck // nothing is left to say
+	admin := pool(t, s.AdminDSN, 1)
 	made := []state{{}}
 	for v := 1; v <= schema.Version(); v++ {
 		must(t, schema.MigrateTo(t.Context(), admin, v))

@@ -59,9 +59,7 @@ func (w *past) serve() {
 	cfg.DSN = contracts.Secret(w.server.QueryDSN)
 	cfg.Migrated = func(ctx context.Context) error { return schema.CheckReads(ctx, conn, 1) }
 	st, err := store.New(cfg)
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	must(w.t, err)
 	w.t.Cleanup(func() { _ = st.Close() })
 	qc := query.Defaults()
 	qc.CursorKey = "0123456789abcdef0123456789abcdef"

@@ -26,11 +26,7 @@ func open(t *testing.T) (*testserver.ClickHouseServer, *sql.DB, *clickhouse.Pool
 	db, err := sql.Open("clickhouse", s.AdminDSN)
 	must(t, err)
 	t.Cleanup(func() { _ = db.Close() })
-	cfg, err := clickhouse.ParseDSN(s.ProjectorDSN)
-	must(t, err)
-	pool := clickhouse.Open(cfg, 1)
-	t.Cleanup(func() { _ = pool.Close() })
-	return s, db, pool
+	return s, db, pool(t, s.ProjectorDSN, 1)
 }
 
 func migrate(t *testing.T, dsn string) {

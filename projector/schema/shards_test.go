@@ -16,15 +16,17 @@ import (
 // inCluster are the options of the only shard of a cluster.
 var inCluster = schema.Options{Cluster: testserver.Cluster(1), Unreplicated: true}
 
-// database creates a database on a shard, and returns it and its DSN.
+// database creates an empty database on a shard, and returns it and its DSN.
 func database(t *testing.T, s *testserver.Shard, name string) (*sql.DB, string) {
 	t.Helper()
-	dsn := s.DSN(embedded.AdminUser, name)
-	must(t, schema.Migrate(t.Context(), dsn, schema.Options{}))
-	db, err := sql.Open("clickhouse", dsn)
-	must(t, err)
-	t.Cleanup(func() { _ = db.Close() })
-	return db, dsn
+	open := func(name string) *sql.DB {
+		db, err := sql.Open("clickhouse", s.DSN(embedded.AdminUser, name))
+		must(t, err)
+		t.Cleanup(func() { _ = db.Close() })
+		return db
+	}
+	exec(t, open("default"), "CREATE DATABASE "+name)
+	return open(name), s.DSN(embedded.AdminUser, name)
 }
 
 // TestLaterCluster: tables that were created for one server get those over the
@@ -33,6 +35,7 @@ func database(t *testing.T, s *testserver.Shard, name string) (*sql.DB, string) 
 func TestLaterCluster(t *testing.T) {
 	s := testserver.Shards(t, 1)[0]
 	db, admin := database(t, s, "preismon_test_later")
+	migrate(t, admin)
 	query := pool(t, s.DSN(embedded.QueryUser, "preismon_test_later"), 1)
 	overShards := func() []string {
 		return texts(t, db, "SELECT name FROM system.tables WHERE database = currentDatabase() AND engine = 'Distributed' ORDER BY name")
@@ -92,9 +95,6 @@ func TestShardsOfEveryPast(t *testing.T) {
 			continue
 		}
 		db, admin := database(t, s, fmt.Sprintf("preismon_test_past_%d", v))
-		for _, table := range texts(t, db, "SELECT name FROM system.tables WHERE database = currentDatabase()") {
-			exec(t, db, "DROP TABLE "+table+" SYNC")
-		}
 		restore(t, db, v)
 		if err := schema.Migrate(t.Context(), admin, inCluster); err != nil {
 			t.Errorf("of version %d: %v", v, err)

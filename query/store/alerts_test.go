@@ -228,8 +228,8 @@ func TestAlertsFollowFromTheRows(t *testing.T) {
 	}
 }
 
-// TestAlertsOfAReferencePrice: an alert when the caller's own price is
-// undercut.
+// TestAlertsOfAReferencePrice: an alert when the caller's own price is undercut,
+// and what its token is good for.
 func TestAlertsOfAReferencePrice(t *testing.T) {
 	w := newWorld(t, 392, 0)
 	w.exec("INSERT INTO reference_prices VALUES (2, 4, [(900, 'EUR', '', '', '')], 1), (1, 3, [(900, 'EUR', '', '', '')], 1), (1, 2, [(900, 'JPY', '', '', '')], 1)")
@@ -249,12 +249,12 @@ func TestAlertsOfAReferencePrice(t *testing.T) {
 	if err != nil || len(got) != 1 || got[0].ItemID != 3 || *got[0].ComparedPrice != "9.00" || *got[0].After.Price != "0.01" || got[0].Before != nil {
 		t.Fatalf("%+v, %v", got, err)
 	}
+	t.Run("tokens", func(t *testing.T) { w.alertTokens(t) })
 }
 
-// TestAlertTokens: a token belongs to alerts, its rule and its account; what
-// cannot be continued is refused the same way as for changes.
-func TestAlertTokens(t *testing.T) {
-	w := newWorld(t, 393, 0)
+// alertTokens: a token belongs to alerts, its rule and its account; what cannot
+// be continued is refused the same way as for changes.
+func (w *world) alertTokens(t *testing.T) {
 	rule := &alert.Rule{Kind: alert.OutOfStock, Confirm: 1}
 	ask := func(a contracts.AccountID, r query.FeedRequest) (string, error) {
 		p, err := w.service.Feed(t.Context(), query.Principal{Account: a}, r)

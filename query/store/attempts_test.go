@@ -174,9 +174,7 @@ func (w *world) drawLongWindow(r *rand.Rand, q *question) {
 		return
 	case 3:
 		zone, err := contracts.LoadZone([]string{"UTC", q.Timezone}[min(1, len(q.Timezone))])
-		if err != nil {
-			w.t.Fatal(err)
-		}
+		must(w.t, err)
 		q.CapturedFrom, q.CapturedTo = from.Format(time.DateOnly), to.Format(time.DateOnly)
 		lower, _ := contracts.ParseLower(q.CapturedFrom, zone)
 		upper, _ := contracts.ParseUpper(q.CapturedTo, zone)

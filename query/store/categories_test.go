@@ -28,10 +28,18 @@ func (w *world) items(a contracts.AccountID, r query.ItemsRequest) (*query.Page[
 	return w.service.Items(w.t.Context(), query.Principal{Account: a}, r)
 }
 
-// TestDiscoverCategories lists the categories of the items that each account
-// sees, in order, each once: TOOL-03a, TOOL-03b, TOOL-03c, TOOL-03d.
-func TestDiscoverCategories(t *testing.T) {
+// TestCategories filters items by the categories that each account sees, and
+// lists them.
+func TestCategories(t *testing.T) {
 	w := categorized(t)
+	w.tells()
+	t.Run("filter", func(t *testing.T) { w.filterByCategory(t) })
+	t.Run("discover", func(t *testing.T) { w.discoverCategories(t) })
+}
+
+// discoverCategories lists the categories of the items that each account sees,
+// in order, each once: TOOL-03a, TOOL-03b, TOOL-03c, TOOL-03d.
+func (w *world) discoverCategories(t *testing.T) {
 	odd := "it's \\ Übrig"
 	for account, want := range map[contracts.AccountID][]string{
 		accountWhole: {"Garden", "Toys", odd},
@@ -59,11 +67,10 @@ func TestDiscoverCategories(t *testing.T) {
 	}
 }
 
-// TestCategoryFilter filters by a category alone and together with identifiers;
-// a category that no visible item has is refused: TOOL-03a, TOOL-03c, TOOL-03d,
+// filterByCategory filters by a category alone and together with identifiers; a
+// category that no visible item has is refused: TOOL-03a, TOOL-03c, TOOL-03d,
 // ERR-18, VIS-02.
-func TestCategoryFilter(t *testing.T) {
-	w := categorized(t)
+func (w *world) filterByCategory(t *testing.T) {
 	const refused = "refused"
 	for _, c := range []struct {
 		account contracts.AccountID

@@ -191,9 +191,11 @@ func TestEvidenceIsOfTheRow(t *testing.T) {
 	}
 }
 
-// TestEvidenceRefuses: requests that name no capture.
-func TestEvidenceRefuses(t *testing.T) {
+// TestEvidenceOfOneCapture: requests that name no capture are refused, and one
+// of a crowd; the link to a row works where rows are kept for a time only.
+func TestEvidenceOfOneCapture(t *testing.T) {
 	w := newWorld(t, 72, 0)
+	w.tells()
 	for _, c := range []struct {
 		r    query.EvidenceRequest
 		want string
@@ -209,23 +211,16 @@ func TestEvidenceRefuses(t *testing.T) {
 			t.Errorf("%+v: %v", c.r, err)
 		}
 	}
+	w.mark++
 	var crowd []obsRow
 	for capture := range uint16(1_001) {
-		crowd = append(crowd, obsRow{item: 1, site: "alpha.example", ms: w.now.UnixMilli(), epoch: epoch, seq: 1, capture: capture, outcome: contracts.Unavailable, price: -1})
+		crowd = append(crowd, obsRow{item: 1, site: "alpha.example", ms: w.now.UnixMilli(), epoch: epoch, seq: w.mark, capture: capture, outcome: contracts.Unavailable, price: -1})
 	}
-	w.write(crowd)
-	w.setMark(1)
+	w.add(crowd)
 	r := query.EvidenceRequest{ItemID: 1, Site: "alpha.example", CapturedAt: w.now.Format(time.RFC3339)}
 	if _, err := w.service.Evidence(t.Context(), query.Principal{Account: accountWhole}, r); err == nil || !strings.Contains(err.Error(), "More than 1000 rows") {
 		t.Errorf("a crowd: %v", err)
 	}
-}
-
-// TestEvidenceAboveTheFloor: the link to a row works where rows are kept for a
-// time only.
-func TestEvidenceAboveTheFloor(t *testing.T) {
-	w := newWorld(t, 204, 0)
-	w.tells()
 	w.capture(1, "alpha.example", time.Hour, contracts.PriceObserved, "100 EUR")
 	w.raise(0, w.now.Add(-100*time.Hour))
 	p := query.Principal{Account: accountWhole}

@@ -49,6 +49,7 @@ func TestExplainedToTheEndOfTime(t *testing.T) {
 // the access, and they read no row of observations.
 func TestExplainedBounds(t *testing.T) {
 	w := newWorld(t, 71, testserver.Often(800, 3_000))
+	w.cfg.SliceRows = 10_000
 	asked := w.listen()
 	count := func(f func()) (statements, rows, observed uint64) {
 		asked.take()

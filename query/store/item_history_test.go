@@ -16,6 +16,9 @@ import (
 // same moment, although rows become visible between its two parts.
 func TestItemHistory(t *testing.T) {
 	w := newWorld(t, 203, 0)
+	w.cfg.SliceRows = 10_000
+	w.listen()
+	w.tells()
 	r := rand.New(rand.NewPCG(21, 1))
 	w.insert(r, 600, 0)
 	w.setMark(w.mark)

@@ -72,10 +72,18 @@ func TestItemSummary(t *testing.T) {
 	}
 }
 
-// TestItemSummaryEndsAtMidnight: the midnight that ends a window is no day of it,
-// although a capture at that instant is one of its captures.
-func TestItemSummaryEndsAtMidnight(t *testing.T) {
+// TestItemSummaryOfOneSite: the midnight that ends a window is no day of it,
+// although a capture at that instant is one of its captures; only an account
+// that may read orders learns why nothing is known; a wrong candidate is refused
+// at once.
+func TestItemSummaryOfOneSite(t *testing.T) {
 	w := newWorld(t, 205, 0)
+	t.Run("ends at midnight", func(t *testing.T) { w.summaryEndsAtMidnight(t) })
+	t.Run("without orders", func(t *testing.T) { w.summaryWithoutOrders(t) })
+	t.Run("wrong candidate", func(t *testing.T) { w.summaryCandidate(t) })
+}
+
+func (w *world) summaryEndsAtMidnight(t *testing.T) {
 	midnight := w.now.Truncate(24 * time.Hour)
 	w.capture(1, "alpha.example", w.now.Sub(midnight.Add(-time.Hour)), contracts.PriceObserved, "100 EUR")
 	w.capture(1, "alpha.example", w.now.Sub(midnight), contracts.PriceObserved, "90 EUR")
@@ -89,13 +97,10 @@ func TestItemSummaryEndsAtMidnight(t *testing.T) {
 	}
 }
 
-// TestItemSummaryWithoutOrders: only an account that may read orders learns why
-// nothing is known.
-func TestItemSummaryWithoutOrders(t *testing.T) {
-	w := newWorld(t, 202, 0)
-	w.capture(1, "alpha.example", time.Hour, contracts.AccessRestricted)
+func (w *world) summaryWithoutOrders(t *testing.T) {
+	w.capture(2, "alpha.example", time.Hour, contracts.AccessRestricted)
 	read := func() query.ItemSite {
-		got, err := w.service.ItemSummary(t.Context(), query.Principal{Account: accountWhole}, query.ItemSummaryRequest{ItemID: 1, Site: "alpha.example"})
+		got, err := w.service.ItemSummary(t.Context(), query.Principal{Account: accountWhole}, query.ItemSummaryRequest{ItemID: 2, Site: "alpha.example"})
 		must(t, err)
 		site := got.Data[0].Sites[0]
 		if len(site.Days) == 0 || site.CoverageState != "UNKNOWN" {
@@ -150,9 +155,7 @@ func (w *world) checkPositions(t *testing.T, a contracts.AccountID, req query.It
 	}
 }
 
-// TestItemSummaryCandidate: a wrong candidate is refused at once.
-func TestItemSummaryCandidate(t *testing.T) {
-	w := newWorld(t, 203, 0)
+func (w *world) summaryCandidate(t *testing.T) {
 	for want, r := range map[string]query.ItemSummaryRequest{
 		"candidatePrice and ownMerchant exclude each other. candidatePrice: must be more than 0.": {CandidatePrice: "0", OwnMerchant: "Shop"},
 		"currencyCode: of a candidatePrice, which is missing.":                                    {CurrencyCode: "EUR"},

@@ -163,17 +163,13 @@ func unmerged(w *world) {
 	}
 	for _, table := range []string{"observations", "observations_by_mandate", "latest_observations", "items", "reference_prices"} {
 		var parts uint64
-		if err := w.conn.QueryRow(context.Background(), "SELECT count() FROM system.parts WHERE active AND database = currentDatabase() AND table = ?", table).Scan(&parts); err != nil {
-			w.t.Fatal(err)
-		}
+		must(w.t, w.conn.QueryRow(context.Background(), "SELECT count() FROM system.parts WHERE active AND database = currentDatabase() AND table = ?", table).Scan(&parts))
 		if parts < 6 {
 			w.t.Errorf("%s has %d parts: nothing is merged in a read", table, parts)
 		}
 	}
 	var doubled int64
-	if err := w.conn.QueryRow(context.Background(), "SELECT count() - uniqExact(item, site) FROM latest_observations").Scan(&doubled); err != nil {
-		w.t.Fatal(err)
-	}
+	must(w.t, w.conn.QueryRow(context.Background(), "SELECT count() - uniqExact(item, site) FROM latest_observations").Scan(&doubled))
 	if doubled == 0 {
 		w.t.Error("no pair has two rows of latest_observations")
 	}
@@ -184,21 +180,15 @@ func unmerged(w *world) {
 func switches(w *world) map[string]bool {
 	w.t.Helper()
 	rows, err := w.conn.Query(context.Background(), "SELECT name, value = '1' FROM system.settings WHERE type = 'Bool' AND NOT is_obsolete AND readonly = 0")
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	must(w.t, err)
 	defer rows.Close()
 	all := map[string]bool{}
 	for rows.Next() {
 		var name string
 		var on bool
-		if err := rows.Scan(&name, &on); err != nil {
-			w.t.Fatal(err)
-		}
+		must(w.t, rows.Scan(&name, &on))
 		all[name] = on
 	}
-	if err := rows.Err(); err != nil {
-		w.t.Fatal(err)
-	}
+	must(w.t, rows.Err())
 	return all
 }

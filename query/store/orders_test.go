@@ -155,12 +155,11 @@ func TestRetriesMoveNoCounter(t *testing.T) {
 	w := newWorld(t, 5, 0)
 	counters := []contracts.SiteCounters{{Site: "alpha.example", ConfiguredObservations: 4, ExpectedProcessedByNow: 2, ProcessedObservations: 2}}
 	w.writeOrders(orderRow{mandate: mandateOne, order: orderA, active: true, created: w.now.AddDate(0, -1, 0), interval: 60, counters: counters})
-	for range 9 { // of item 1, not of item 2
-		w.mark++
-		r := obsRow{item: 1, site: "alpha.example", ms: w.now.UnixMilli(), epoch: epoch, seq: w.mark, outcome: contracts.AccessRestricted, price: -1}
-		w.rows = append(w.rows, r)
-		w.write([]obsRow{r})
+	var again []obsRow
+	for seq := range uint64(9) { // of item 1, not of item 2
+		again = append(again, obsRow{item: 1, site: "alpha.example", ms: w.now.UnixMilli(), epoch: epoch, seq: seq + 1, outcome: contracts.AccessRestricted, price: -1})
 	}
+	w.write(again)
 	got, err := w.walkQuality(accountWhole, query.QualityRequest{Limit: ptr(100), OrderID: orderA, Site: "alpha.example"})
 	if err != nil || len(got) != 4 {
 		t.Fatalf("%v, %v", got, err)
@@ -205,36 +204,5 @@ func TestStoreNeverLeavesTheAccount(t *testing.T) {
 	}
 	if none, err := w.store.OrderPairs(t.Context(), a.Visibility, query.OrderPairsQuery{Orders: both[:1], Limit: 100}); err != nil || len(none) != 0 {
 		t.Errorf("%v, %v", none, err)
-	}
-}
-
-// TestPairsFollowTheConfiguration removes a pair from the scope in force
-// (QUAL-00b).
-func TestPairsFollowTheConfiguration(t *testing.T) {
-	w := newWorld(t, 5, 0)
-	w.insert(rand.New(rand.NewPCG(1, 1)), 200, 0)
-	w.writeOrders(orderRow{mandate: mandateOne, order: orderB, active: true, created: w.now})
-	read := func() []entry {
-		got, err := w.walkQuality(accountWhole, query.QualityRequest{Limit: ptr(4), OrderID: orderB})
-		must(t, err)
-		return got
-	}
-	if got := read(); len(got) != 6 {
-		t.Fatalf("%v", got)
-	}
-	for p, orders := range w.scopes[mandateOne] {
-		if p.Item == 3 && slices.Contains(orders, orderB) {
-			continue
-		}
-		w.exec("INSERT INTO scope_pairs VALUES (1, 8, ?, ?, ?)", uint64(p.Item), string(p.Site), ids(orders))
-	}
-	w.exec("INSERT INTO scopes VALUES (1, 8, 1, 6)")
-	for _, e := range read() {
-		if e.Item == 3 {
-			t.Errorf("%+v is not configured any more", e)
-		}
-	}
-	if got := read(); len(got) != 4 {
-		t.Errorf("%v", got)
 	}
 }

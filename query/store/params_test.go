@@ -18,9 +18,7 @@ func TestParamsComeBack(t *testing.T) {
 	cfg := Defaults()
 	cfg.DSN = contracts.Secret(testserver.ClickHouse(t).QueryDSN)
 	s, err := New(cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer s.Close()
 	const question = "SELECT {x:String} AS x, {list:Array(String)} AS list"
 	check := func(t *rapid.T, x string, list []string) {

@@ -74,22 +74,22 @@ func TestCustomerReference(t *testing.T) {
 			t.Errorf("%s: %+v, referencePrice %v", c.name, got, field)
 		}
 	}
+	t.Run("of several items", func(t *testing.T) { w.severalItems(t) })
 }
 
-// TestSeveralItems has two items with one EAN in the scope: their offers, and
-// the reference prices that apply to them, count together.
-func TestSeveralItems(t *testing.T) {
-	w := marketWorld(t)
-	w.exec("INSERT INTO items VALUES (2, '5901234123457', '', '', '', '', '', '', 2)")
-	w.capture(2, "alpha.example", time.Hour, contracts.PriceObserved, "1000 EUR")
-	w.capture(3, "alpha.example", time.Hour, contracts.PriceObserved, "2000 EUR")
-	r := query.PositionRequest{EAN: "5901234123457", CandidatePrice: "15", IncludeCustomerReference: true}
+// severalItems has two items with one EAN in the scope: their offers, and the
+// reference prices that apply to them, count together.
+func (w *world) severalItems(t *testing.T) {
+	w.exec("INSERT INTO items VALUES (1, '4012345678901', '', '', '', '', '', '', 2), (2, '4012345678901', '', '', '', '', '', '', 2)")
+	w.capture(1, "alpha.example", time.Hour, contracts.PriceObserved, "1000 EUR")
+	w.capture(2, "alpha.example", time.Hour, contracts.PriceObserved, "2000 EUR")
+	r := query.PositionRequest{EAN: "4012345678901", CandidatePrice: "15", IncludeCustomerReference: true}
 	const offers = "DE EUR: 2 at 1, 10.00 10.00 20.00, "
-	w.exec("INSERT INTO reference_prices VALUES (1, 2, [(900, 'EUR', '', '', '')], 1), (1, 3, [(900, 'EUR', '', '', '')], 1)")
+	w.exec("INSERT INTO reference_prices VALUES (1, 1, [(900, 'EUR', '', '', '')], 1), (1, 2, [(900, 'EUR', '', '', '')], 1)")
 	if got := w.standings(accountWhole, r); len(got) != 1 || !strings.HasPrefix(got[0], offers+"CUSTOMER_REFERENCE 9.00; 15.00 is 2: 1 0 1") {
 		t.Errorf("%v", got)
 	}
-	w.exec("INSERT INTO reference_prices VALUES (1, 3, [(901, 'EUR', '', '', '')], 2)")
+	w.exec("INSERT INTO reference_prices VALUES (1, 2, [(901, 'EUR', '', '', '')], 2)")
 	if got := w.standings(accountWhole, r); len(got) != 1 || !strings.HasPrefix(got[0], offers+"MARKET_MEDIAN 10.00") {
 		t.Errorf("%v", got)
 	}

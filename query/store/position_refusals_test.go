@@ -7,9 +7,8 @@ import (
 	"preismon/query"
 )
 
-// TestPositionRefusals: invalid requests are refused.
-func TestPositionRefusals(t *testing.T) {
-	w := marketWorld(t)
+// positionRefusals: invalid requests are refused.
+func (w *world) positionRefusals(t *testing.T) {
 	w.exec("INSERT INTO accounts VALUES (15, 1, 'u15', 'h', false, false, ['sites','items','orders','files'], true, [], true, [], 1)")
 	for name, c := range map[string]struct {
 		account contracts.AccountID

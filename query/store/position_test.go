@@ -66,10 +66,18 @@ func (w *world) standings(a contracts.AccountID, r query.PositionRequest) (lines
 	return lines
 }
 
-// TestMarketPosition groups current offers strictly by country and currency:
-// TOOL-04a, TOOL-04c, VIS-01a, VIS-02, VIS-04.
+// TestMarketPosition: current offers in groups, invalid requests, and random
+// markets.
 func TestMarketPosition(t *testing.T) {
 	w := marketWorld(t)
+	t.Run("groups", func(t *testing.T) { w.positionGroups(t) })
+	t.Run("refusals", func(t *testing.T) { w.positionRefusals(t) })
+	t.Run("exact", func(t *testing.T) { w.positionIsExact(t) })
+}
+
+// positionGroups groups current offers strictly by country and currency:
+// TOOL-04a, TOOL-04c, VIS-01a, VIS-02, VIS-04.
+func (w *world) positionGroups(t *testing.T) {
 	const hour, available = time.Hour, contracts.PriceObserved
 	w.capture(3, "alpha.example", 9*hour, available, "1 EUR") // no longer the newest
 	w.capture(3, "alpha.example", 2*hour, available, "1299 EUR", "1099 EUR", "-1 EUR", "5 USD")
@@ -155,10 +163,9 @@ func TestMarketPositionJSON(t *testing.T) {
 	}
 }
 
-// TestMarketPositionIsExact compares random markets with amounts counted one by
-// one (TOOL-04a).
-func TestMarketPositionIsExact(t *testing.T) {
-	w := marketWorld(t)
+// positionIsExact compares random markets with amounts counted one by one
+// (TOOL-04a).
+func (w *world) positionIsExact(t *testing.T) {
 	r := rand.New(rand.NewPCG(71, 2))
 	for round := range 8 {
 		var amounts []int64
@@ -169,7 +176,7 @@ func TestMarketPositionIsExact(t *testing.T) {
 			offers = append(offers, fmt.Sprint(a, " EUR"))
 		}
 		w.now = w.now.Add(time.Hour)
-		w.capture(1, "alpha.example", 0, contracts.PriceObserved, offers...)
+		w.capture(2, "alpha.example", 0, contracts.PriceObserved, offers...)
 		slices.Sort(amounts)
 		n := len(amounts)
 		median := amounts[n/2]
@@ -189,7 +196,7 @@ func TestMarketPositionIsExact(t *testing.T) {
 		euros := func(minor int64) string { return string(contracts.AppendMinor(nil, minor, 2)) }
 		want := fmt.Sprintf("DE EUR: %d at 1, %s %s %s, MARKET_MEDIAN %s; %s is %d: %d %d %d, %.2f%%, %s", n, euros(amounts[0]), euros(median), euros(amounts[n-1]), euros(median),
 			euros(candidate), cheaper+1, cheaper, equal, n-cheaper-equal, 100*float64(cheaper)/float64(n), euros(candidate-median))
-		got := w.standings(accountWhole, query.PositionRequest{ItemID: 1, CandidatePrice: euros(candidate)})
+		got := w.standings(accountWhole, query.PositionRequest{ItemID: 2, CandidatePrice: euros(candidate)})
 		if len(got) != 1 || !strings.HasPrefix(got[0], want) {
 			t.Errorf("round %d: %v\ngot  %s\nwant %s", round, amounts, got, want)
 		}

@@ -26,6 +26,7 @@ func (s *shifted) Lines(ndjson []byte, rows int) error {
 // that find nothing, so the stream must not end as if it were complete.
 func TestStreamOverAScopeChange(t *testing.T) {
 	w := newWorld(t, 12, 800)
+	t.Run("the client leaves", func(t *testing.T) { w.streamEndsWithItsClient(t) })
 	w.cfg.PairRows = 1 << 30 // not by pair: a read by pair is one statement
 	w.listen()
 	r := query.ResultsRequest{OrderID: orderA, CapturedFrom: "2026-01-01"}

@@ -90,9 +90,7 @@ func TestRememberedStreamsAreTheRows(t *testing.T) {
 		case before.tag != "" && before.text != want:
 			changed++
 		}
-		if err := s.StreamResults(t.Context(), caller, q, &got); err != nil {
-			t.Fatal(err)
-		}
+		must(t, s.StreamResults(t.Context(), caller, q, &got))
 		if got := fmt.Sprintf("%s %d\n%s", got.scope, got.rows, got.text.String()); got != want {
 			t.Fatal(gocmp.Diff(want, got))
 		}

@@ -64,19 +64,13 @@ func (w *shardedWorld) fill(p int) {
 		w.t.Fatal(err)
 	}
 	opt, err := clickhouse.ParseDSN(admin)
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	must(w.t, err)
 	conn, err := clickhouse.Open(opt)
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	must(w.t, err)
 	w.t.Cleanup(func() { conn.Close() })
 	w.conns = append(w.conns, conn)
 	from, err := url.Parse(w.admin)
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	must(w.t, err)
 	password, _ := from.User.Password()
 	table := func(name string) string {
 		return fmt.Sprintf("remote('%s', '%s', '%s', '%s', '%s')", from.Host, strings.TrimPrefix(from.Path, "/"), name, from.User.Username(), password)
@@ -106,9 +100,7 @@ func (w *shardedWorld) node(p, n int) *store.Store {
 	cfg := w.cfg
 	cfg.DSN, cfg.SliceRows, cfg.Shards = contracts.Secret(w.servers[p].DSN(embedded.QueryUser, "")), 300, n
 	s, err := store.New(cfg)
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	must(w.t, err)
 	w.t.Cleanup(func() { s.Close() })
 	return s
 }

@@ -72,9 +72,7 @@ func (w *world) siteStatusOracle(a contracts.AccountID, rows map[contracts.Order
 			continue
 		}
 		last, err := time.Parse(time.RFC3339Nano, j.Last)
-		if err != nil {
-			w.t.Fatal(err)
-		}
+		must(w.t, err)
 		if text := last.Format("2006-01-02T15:04:05.000Z"); s.LastCapturedAt == nil || text > *s.LastCapturedAt {
 			s.LastCapturedAt = &text
 		}

@@ -1,8 +1,6 @@
 package store_test
 
 import (
-	"cmp"
-	"encoding/json"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -117,14 +115,12 @@ func TestWalkFromBeforeGoesOn(t *testing.T) {
 	for _, ascending := range []bool{false, true} {
 		q := query.ResultsQuery{Latest: query.NewestRow, Watermark: query.Watermark{Epoch: epoch, Seq: w.mark}, Ascending: ascending}
 		places := func() (all []query.Position) {
-			if err := w.store.Results(t.Context(), v, &q, func(b *query.Block) error {
+			must(t, w.store.Results(t.Context(), v, &q, func(b *query.Block) error {
 				for i := range b.Len {
 					all = append(all, b.Position(b.At(i)))
 				}
 				return nil
-			}); err != nil {
-				t.Fatal(err)
-			}
+			}))
 			return all
 		}
 		all := places()
@@ -154,78 +150,19 @@ func TestBestOfEquallyCheapOffers(t *testing.T) {
 		{merchant: "Free", shipping: ptr(int64(0)), buyBox: contracts.FlagFalse},
 		{merchant: "Holder", shipping: ptr(int64(900)), buyBox: contracts.FlagTrue},
 	}
-	for site, want := range map[contracts.SiteKey]string{"market.example": "Holder", "gamma.example": "Free"} {
+	for item, c := range map[uint64]struct{ site, best string }{5: {"market.example", "Holder"}, 6: {"gamma.example", "Free"}} {
 		w.mark++
 		var rows []obsRow
 		for i, row := range offers {
-			row.item, row.site, row.ms, row.epoch, row.seq, row.offer = 5, string(site), w.now.UnixMilli(), epoch, w.mark, uint16(i)
+			row.item, row.site, row.ms, row.epoch, row.seq, row.offer = item, c.site, w.now.UnixMilli(), epoch, w.mark, uint16(i)
 			row.outcome, row.price = contracts.PriceObserved, 1000
 			rows = append(rows, row)
 		}
-		w.write(rows)
-		w.setMark(w.mark)
-		answer, err := w.position(accountOther, query.PositionRequest{ItemID: 5, CandidatePrice: "9.99"})
+		w.add(rows)
+		answer, err := w.position(accountOther, query.PositionRequest{ItemID: contracts.ItemID(item), CandidatePrice: "9.99"})
 		must(t, err)
-		if got := answer.Positions[0].Best; *got.Merchant != want {
-			t.Errorf("%s: the best is %s, want %s", site, *got.Merchant, want)
+		if got := answer.Positions[0].Best; *got.Merchant != c.best {
+			t.Errorf("%s: the best is %s, want %s", c.site, *got.Merchant, c.best)
 		}
-		w.exec("TRUNCATE TABLE latest_observations")
-		w.exec("TRUNCATE TABLE observations")
-	}
-}
-
-// TestWhichOfferStandsCanBeSeen applies the rule as documented: from the rows
-// of latestObservationPerPair, latestPerPair returns the one that holds the buy
-// box, then the one with the lowest totalPrice, then with the lowest price,
-// then the first.
-func TestWhichOfferStandsCanBeSeen(t *testing.T) {
-	w := newWorld(t, 62, 0)
-	w.crowded(rand.New(rand.NewPCG(6, 2)), 300)
-	w.setMark(w.mark)
-	type row struct {
-		ItemID, Site, CapturedAt, CurrencyCode, Merchant string
-		Price, TotalPrice                                *float64
-		IsBuyBox                                         bool
-	}
-	read := func(c query.ResultsRequest) (rows []row) {
-		c.Include.ExportFields, c.Limit = true, ptr(1000)
-		page, err := w.service.Results(t.Context(), query.Principal{Account: accountOther}, c)
-		must(t, err)
-		must(t, json.Unmarshal(array(&page.Rows), &rows))
-		return rows
-	}
-	lowest := func(v *float64) float64 {
-		if v == nil {
-			return math.Inf(1)
-		}
-		return *v
-	}
-	less := func(a, b row) bool {
-		if a.IsBuyBox != b.IsBuyBox {
-			return a.IsBuyBox
-		}
-		for _, of := range []func(row) *float64{func(r row) *float64 { return r.TotalPrice }, func(r row) *float64 { return r.Price }} {
-			one, other := of(a), of(b)
-			if one != nil && other != nil && a.CurrencyCode != b.CurrencyCode {
-				return a.CurrencyCode < b.CurrencyCode
-			}
-			if c := cmp.Compare(lowest(one), lowest(other)); c != 0 {
-				return c < 0
-			}
-		}
-		return false
-	}
-	want := map[string]row{}
-	for _, r := range read(query.ResultsRequest{LatestObservationPerPair: true}) {
-		if best, ok := want[r.ItemID+r.Site]; !ok || less(r, best) {
-			want[r.ItemID+r.Site] = r
-		}
-	}
-	got := map[string]row{}
-	for _, r := range read(query.ResultsRequest{LatestPerPair: true}) {
-		got[r.ItemID+r.Site] = r
-	}
-	if diff := gocmp.Diff(want, got); diff != "" || len(got) < 12 {
-		t.Errorf("%d pairs (-want +got):\n%s", len(got), diff)
 	}
 }

@@ -82,13 +82,12 @@ func TestStandings(t *testing.T) {
 func TestStandingsEndWithTheWindow(t *testing.T) {
 	w := newWorld(t, 184, 0)
 	end := w.now.Add(-24 * time.Hour)
+	var rows []obsRow
 	for i, price := range []int64{500, 400, 300} { // a second before the end, at it, and after it
 		w.mark++
-		row := obsRow{item: 1, site: "alpha.example", epoch: epoch, seq: w.mark, outcome: contracts.PriceObserved, price: price, merchant: "Merchant", ms: end.UnixMilli() + []int64{-1000, 0, 1}[i]}
-		w.rows = append(w.rows, row)
-		w.write([]obsRow{row})
+		rows = append(rows, obsRow{item: 1, site: "alpha.example", epoch: epoch, seq: w.mark, outcome: contracts.PriceObserved, price: price, merchant: "Merchant", ms: end.UnixMilli() + []int64{-1000, 0, 1}[i]})
 	}
-	w.setMark(w.mark)
+	w.add(rows)
 	for to, want := range map[time.Time]json.Number{end.Add(-time.Millisecond): "5.00", end: "4.00", end.Add(time.Millisecond): "3.00", w.now: "3.00"} {
 		req := query.StatisticsRequest{By: query.ByProduct, Standing: true}
 		req.ItemID, req.CapturedFrom, req.CapturedTo, req.Limit = 1, end.Add(-time.Hour).Format(time.RFC3339Nano), to.Format(time.RFC3339Nano), ptr(2)
@@ -97,6 +96,7 @@ func TestStandingsEndWithTheWindow(t *testing.T) {
 			t.Errorf("to %s: %+v, want %s", to, all, want)
 		}
 	}
+	w.detailsRefused(t)
 }
 
 // checkDifference recomputes both differences.
@@ -114,10 +114,10 @@ func checkDifference(t *testing.T, st query.StatisticStanding) {
 	}
 }
 
-// Trends and standings are only for products, for the whole window, and for at
-// most 1,000 records.
-func TestStatisticsDetailsRefused(t *testing.T) {
-	w := newWorld(t, 184, 0)
+// detailsRefused: trends and standings are only for products, for the whole
+// window, and for at most 1,000 records.
+func (w *world) detailsRefused(t *testing.T) {
+	t.Helper()
 	for _, req := range []query.StatisticsRequest{
 		{By: query.BySite, Trend: true},
 		{Bucket: "day", Standing: true},

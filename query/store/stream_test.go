@@ -50,9 +50,8 @@ func (l *lines) answers(t require) []answer {
 	return all
 }
 
-// TestStreamEndsWithItsClient: reading stops when the client is gone.
-func TestStreamEndsWithItsClient(t *testing.T) {
-	w := newWorld(t, 12, 600)
+// streamEndsWithItsClient: reading stops when the client is gone.
+func (w *world) streamEndsWithItsClient(t *testing.T) {
 	r := query.ResultsRequest{OrderID: orderA, CapturedFrom: "2026-01-01"}
 	err := w.service.StreamResults(t.Context(), query.Principal{Account: accountWhole}, r, &lines{failAfter: 1})
 	if !errors.Is(err, errClientLeft) {
