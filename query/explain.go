@@ -68,7 +68,7 @@ func (e *Explanation) noteMoreStatements(more bool) {
 	}
 }
 
-// noteWindow records the window noteWindow a read, and whether it ended before now.
+// noteWindow records the window of a read, and whether it ended before now.
 func (e *Explanation) noteWindow(in *read, shown ExplainedWindow, now time.Time) {
 	q := &in.query
 	e.Window, e.Sealed = &shown, new(!q.ToNow && !q.Window.To.IsZero() && q.Window.To.Before(now))

@@ -73,17 +73,21 @@ func (c *catalogueOrdersShowCmd) Run(ctx context.Context, k *kong.Context, std s
 
 // orderFlags are what an order monitors, and how often. Fields that are not given stay.
 type orderFlags struct {
-	Alias       string   `help:"A short name of the order, for programs." env:"-" placeholder:"TEXT"`
-	Every       int      `help:"Minutes from one capture of a pair to the next." env:"-" placeholder:"MINUTES"`
-	AddItems    []string `help:"Items to add, by id or EAN; @FILE: one on each line." env:"-" placeholder:"ITEM,..."`
+	Alias    string   `help:"A short name of the order, for programs." env:"-" placeholder:"TEXT"`
+	Every    int      `help:"Minutes from one capture of a pair to the next." env:"-" placeholder:"MINUTES"`
+	AddItems []string `help:"Items to add, by id or EAN; @FILE: one on each line." env:"-" placeholder:"ITEM,..."`
+	AddSites []string `help:"Sites to add." env:"-" placeholder:"SITE,..."`
+}
+
+// orderRemovals are what an order no longer monitors.
+type orderRemovals struct {
 	RemoveItems []string `help:"Items to remove, by id or EAN; @FILE: one on each line." env:"-" placeholder:"ITEM,..."`
-	AddSites    []string `help:"Sites to add." env:"-" placeholder:"SITE,..."`
 	RemoveSites []string `help:"Sites to remove." env:"-" placeholder:"SITE,..."`
 }
 
 // apply changes the order according to the flags. Items and sites must be in the
 // catalogue.
-func (f *orderFlags) apply(ctx context.Context, b *bus, o *contracts.Order) error {
+func (f *orderFlags) apply(ctx context.Context, b *bus, o *contracts.Order, gone orderRemovals) error {
 	if f.Alias != "" {
 		o.Alias = f.Alias
 	}
@@ -96,13 +100,13 @@ func (f *orderFlags) apply(ctx context.Context, b *bus, o *contracts.Order) erro
 		o.Schedule = &changed
 	}
 	add, errAdd := itemsOf(ctx, b, "add-items", f.AddItems)
-	remove, errRemove := itemsOf(ctx, b, "remove-items", f.RemoveItems)
+	remove, errRemove := itemsOf(ctx, b, "remove-items", gone.RemoveItems)
 	known, err := ingest.Sites(ctx, b.js)
 	if err != nil {
 		return err
 	}
 	addSites, errSites := sitesOf(known, "add-sites", f.AddSites)
-	removeSites, errGone := sitesOf(known, "remove-sites", f.RemoveSites)
+	removeSites, errGone := sitesOf(known, "remove-sites", gone.RemoveSites)
 	if err := errors.Join(errAdd, errRemove, errSites, errGone); err != nil {
 		return err
 	}
@@ -131,15 +135,16 @@ func (c *catalogueOrdersAddCmd) Run(ctx context.Context, k *kong.Context, std st
 			OrderID: contracts.DeriveID[contracts.OrderID]("order", uuid.NewString()), MandateID: mandate.MandateID,
 			Name: c.Name, Active: true, CreatedAt: time.Now().UTC().Truncate(time.Millisecond),
 		}
-		return orderPlan(nil, after), c.Order.apply(ctx, b, after)
+		return orderPlan(nil, after), c.Order.apply(ctx, b, after, orderRemovals{})
 	})
 }
 
 type catalogueOrdersChangeCmd struct {
 	catalogueChange `embed:""`
-	ID              string     `arg:"" name:"order" help:"Id of the order."`
-	Name            string     `help:"Its name." env:"-" placeholder:"TEXT"`
-	Order           orderFlags `embed:""`
+	ID              string        `arg:"" name:"order" help:"Id of the order."`
+	Name            string        `help:"Its name." env:"-" placeholder:"TEXT"`
+	Order           orderFlags    `embed:""`
+	Gone            orderRemovals `embed:""`
 }
 
 func (c *catalogueOrdersChangeCmd) Run(ctx context.Context, k *kong.Context, std streams, log *slog.Logger) error {
@@ -152,7 +157,7 @@ func (c *catalogueOrdersChangeCmd) Run(ctx context.Context, k *kong.Context, std
 		if c.Name != "" {
 			after.Name = c.Name
 		}
-		if err := c.Order.apply(ctx, b, &after); err != nil {
+		if err := c.Order.apply(ctx, b, &after, c.Gone); err != nil {
 			return nil, err
 		}
 		if reflect.DeepEqual(before, &after) {

@@ -185,6 +185,7 @@ func (p *projection) lead(ctx context.Context, fence uint64) error {
 	defer ended() // after the term is removed below
 	p.led.Store(&led{proj, consumer, time.Now(), over})
 	defer p.led.Store(nil)
+	defer p.audited.Store(nil) // what a later leader repairs is not found here for ever
 	p.log.Info("leading", "partition", p.share.Partition, "partitions", p.share.Partitions, "fence", fence)
 	var beside sync.WaitGroup
 	maintain, stop := context.WithCancelCause(ctx)

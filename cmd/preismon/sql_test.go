@@ -21,7 +21,7 @@ func (d *demoTest) sql(t *testing.T) {
 	flags = append(flags, "--site", "demo-markt-de.example")
 	to := time.Now().UTC().Add(-time.Hour)
 	everything := []string{"--global-scope", "--from", to.Add(-160 * time.Hour).Format(time.RFC3339), "--to", to.Format(time.RFC3339)}
-	for _, name := range []string{"anna", "emil", "gustav"} { // all, no files, nothing
+	for _, name := range []string{"anna", "bert", "emil", "gustav"} { // all, one order, no files, nothing
 		t.Run(name, func(t *testing.T) {
 			p := d.person(t, "PREISMON_PASSWORD="+d.account(t, name).Password)
 			p.run(0, "login", "--login", d.account(t, name).LoginIdentifier)
