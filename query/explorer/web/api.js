@@ -45,10 +45,14 @@ async function ask(path, params, options = {}) {
 }
 
 /** pause waits; it rejects when the signal aborts. */
-const pause = (ms, signal) => new Promise((ok, no) => {
+export const pause = (ms, signal) => new Promise((ok, no) => {
   signal?.throwIfAborted();
-  signal?.addEventListener('abort', () => no(signal.reason), { once: true });
-  setTimeout(ok, ms);
+  const aborted = () => no(signal.reason);
+  signal?.addEventListener('abort', aborted, { once: true });
+  setTimeout(() => {
+    signal?.removeEventListener('abort', aborted);
+    ok();
+  }, ms);
 });
 
 function forget() {

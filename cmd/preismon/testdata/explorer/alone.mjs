@@ -1,0 +1,125 @@
+// Uses the explorer with a service that is made up here, whose answers come late,
+// in another order, or not at all, as each check needs them.
+import { done, fail, open as watched, plan } from './harness.mjs';
+
+const problem = (status, detail) => ({ status, contentType: 'application/problem+json', body: JSON.stringify({ code: 'MADE_UP', detail }) });
+const list = (data, more = {}) => ({ data, paging: { limit: 1000, returned: data.length }, ...more });
+const range = (n) => Array.from({ length: n }, (_, i) => i);
+
+/** held is an answer that waits: it comes when let() is called. */
+function held() {
+  const { promise, resolve } = Promise.withResolvers();
+  return { answer: promise, let: resolve };
+}
+
+const siteOf = (site) => ({ site, name: `Shop ${site}`, currencyCode: 'EUR' });
+const itemOf = (itemId) => ({ itemId, name: `Product ${itemId}` });
+const status = {
+  site: 'a.example', pairs: 2, late: 0, lastCapturedAt: null, nextDueAt: null, lateSince: null,
+  reasons: { priceObserved: 2, productUnavailable: 0, productNotFound: 0, overdue: 0, accessTemporarilyRestricted: 0, siteTemporarilyUnavailable: 0, pending: 0, unknown: 0 },
+};
+
+/** orderOf is an order with 20 files, of which so many are told. */
+const orderOf = (id, name, files) => ({
+  orderId: id, name, active: true, health: 'OK', createdAt: '2026-01-01T00:00:00Z', coverage: { configuredPairs: 1, observedPairs: 1, ratio: 1 },
+  monitoring: { sites: ['a.example'], intervalMinutes: 60, lastRunAt: null, nextRunAt: '2026-01-01T12:00:00Z' }, qualitySummary: { sourceCountsConsistent: true }, fileCount: 20,
+  files: range(Math.min(files, 20)).map((i) => ({ kind: 'exports', name: 'e', exportName: 'e', filename: `${name} ${i}.csv`, sizeBytes: 1, archivedAt: '2026-01-01T00:00:00Z' })),
+});
+const orders = (p) => list(['A', 'B', 'C'].map((name, i) => orderOf(String(i + 1), `Order ${name}`, Number(p.get('files')))).filter((o) => !p.get('orderId') || o.orderId === p.get('orderId')));
+
+/** history is the summary of a product and three rows, an hour apart. */
+function history(itemId) {
+  const market = { country: 'DE', currencyCode: 'EUR', sites: [], buyBox: [], position: null, ownPrice: null, rank: null, rankWithShipping: null, low: null, high: null, cheapest: null, offers: 0, withoutShipping: 0 };
+  const rows = range(3).map((i) => ({ itemId, site: 'a.example', capturedAt: new Date(Date.now() - (4 - i) * 3600e3).toISOString(), availability: 'AVAILABLE', price: 10 + i, totalPrice: 10 + i, currencyCode: 'EUR', merchant: 'M' }));
+  return { contentType: 'application/x-ndjson', body: [{ query: { itemId, name: `Product ${itemId}`, asOf: new Date().toISOString() }, data: [market] }, ...rows].map((r) => `${JSON.stringify(r)}\n`).join('') };
+}
+
+const usual = {
+  'v1/auth/token': () => ({ accessToken: 'made-up' }),
+  'v1/auth/logout': () => ({}),
+  'v1/sites': () => list([siteOf('a.example')]),
+  'v1/items': () => list(['1', '2', '9'].map(itemOf)),
+  'v1/results': () => list([]),
+  'ext/v1/changes': (p) => (p.get('since') ? new Promise(() => {}) : { data: [], progress: { token: 'now', upToDate: true } }),
+  'ext/v1/sites/status': () => list([status], { query: { asOf: '2026-01-01T00:00:00Z', ...status } }),
+  'ext/v1/orders/status': orders,
+  'ext/v1/statistics': () => list([]),
+  'ext/v1/items/1/summary': () => history('1'),
+  'ext/v1/items/2/summary': () => history('2'),
+};
+
+/** opened opens a view of a service that answers as usual, except for some paths: functions of the parameters that return JSON, a whole answer, or a promise of one of them. */
+async function opened(where, hash, answers = {}, { login = true, clock = false, expected = () => false, ...options } = {}) {
+  const page = await watched(where, { locale: 'en-GB', timezoneId: 'UTC', viewport: { width: 1280, height: 900 }, ...options }, expected);
+  const all = { ...usual, ...answers };
+  await page.route(/\/(ext\/)?v1\//, async (route) => {
+    const url = new URL(route.request().url());
+    const answer = await all[url.pathname.slice(1)](url.searchParams, route.request());
+    await route.fulfill(answer.body ? answer : { contentType: 'application/json', body: JSON.stringify(answer) }).catch(() => {}); // the page no longer waits
+  });
+  if (clock) await page.clock.install();
+  if (login) await page.addInitScript(() => sessionStorage.setItem('preismon.token', 'made-up'));
+  await page.goto(`${plan.base}/explorer/#${hash}`);
+  return page;
+}
+
+const text = (page, what) => page.textContent(what);
+const says = (page, what, words) => page.waitForFunction(([what, words]) => document.querySelector(what).textContent.includes(words), [what, words], { timeout: 10e3 });
+const param = (page, name) => page.evaluate((name) => new URLSearchParams(location.hash.slice(1)).get(name), name);
+const go = (page, hash) => page.evaluate((hash) => { location.hash = hash; }, hash);
+
+/** feeding makes up a feed: it answers requests of what is new with next(), and counts them; reads are those of the view. */
+function feeding(path, answer, next) {
+  const made = { asked: 0, reads: 0 };
+  return [made, {
+    [path]: () => { made.reads++; return answer(); },
+    'ext/v1/changes': (p) => {
+      if (!p.get('since')) return { data: [], progress: { token: 'now', upToDate: true } };
+      made.asked++;
+      return next(made);
+    },
+  }];
+}
+
+const change = (itemId) => ({ itemId, site: 'a.example' });
+
+/** until waits for something here. */
+async function until(page, what, done) {
+  for (let i = 0; i < 100 && !done(); i++) await page.waitForTimeout(50);
+  if (!done()) throw new Error(`not in time: ${what}`);
+}
+
+/** behind: a page that is far behind reads its view again, and not all that it missed. */
+async function behind() {
+  const [made, answers] = feeding('ext/v1/sites/status', () => usual['ext/v1/sites/status'](), ({ asked }) => ({ data: [change('1')], progress: { token: `t${asked}`, upToDate: false } }));
+  const page = await opened('behind', 'view=sites', answers, { clock: true });
+  await until(page, 'news', () => made.asked);
+  await page.waitForTimeout(1000);
+  if (made.asked > 2) fail('behind', `in a second it asks the feed ${made.asked} times`);
+  await page.clock.fastForward(20e3);
+  await until(page, 'the view is read again', () => made.reads > 1);
+  await page.context().close();
+}
+
+/** others: changes of products that are not on show cost few requests, and one of those on show is followed. */
+async function others() {
+  let itemId = '9';
+  const [made, answers] = feeding('v1/results', () => list([]), ({ asked }) => ({ data: [change(itemId)], progress: { token: `t${asked}`, upToDate: true } }));
+  const page = await opened('others', 'view=latest&items=1,2', answers, { clock: true });
+  await until(page, 'news', () => made.asked);
+  await page.waitForTimeout(1000);
+  if (made.asked > 2) fail('others', `in a second it asks the feed ${made.asked} times`);
+  if (made.reads > 2) fail('others', 'it reads the view again for other products');
+  itemId = '2';
+  for (let i = 0; i < 10 && made.reads <= 2; i++) {
+    await page.clock.fastForward(20e3);
+    await page.waitForTimeout(100);
+  }
+  if (made.reads <= 2) fail('others', 'it does not follow its products');
+  await page.context().close();
+}
+
+const checks = { behind, others };
+
+await Promise.all(Object.entries(checks).map(([name, check]) => check(name).catch((e) => fail(name, `${e.stack}`.slice(0, 900)))));
+await done();
