@@ -49,6 +49,7 @@ export const unzoom = () => chart.whole();
 
 /** forgetHistory clears the view. */
 export function forgetHistory() {
+  placing?.abort();
   drawn = undefined;
   showHistory();
 }

@@ -175,7 +175,7 @@ function leave(words = '') {
   stale();
   consoleView.stop();
   for (const forgets of [forget, forgetStart, forgetAssortment, forgetHistory, forgetLatest, forgetSites, forgetOrders]) forgets(); // what was requested stays
-  clear('items', 'chosen');
+  clear('site', 'items', 'chosen');
   by('lines').textContent = '';
   by('stream-state').hidden = true;
   by('app').hidden = by('logout').hidden = true;
@@ -215,8 +215,8 @@ function listen() {
       button.disabled = false;
     }
   });
-  by('logout').addEventListener('click', async () => {
-    await api.logout().catch(() => {});
+  by('logout').addEventListener('click', () => {
+    api.logout();
     leave();
   });
   api.whenLost(() => leave(t.lost));

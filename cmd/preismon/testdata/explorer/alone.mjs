@@ -8,8 +8,9 @@ const range = (n) => Array.from({ length: n }, (_, i) => i);
 
 /** held is an answer that waits: it comes when let() is called. */
 function held() {
-  const { promise, resolve } = Promise.withResolvers();
-  return { answer: promise, let: resolve };
+  const one = {};
+  one.answer = new Promise((ok) => { one.let = ok; });
+  return one;
 }
 
 const siteOf = (site) => ({ site, name: `Shop ${site}`, currencyCode: 'EUR' });
@@ -119,7 +120,42 @@ async function others() {
   await page.context().close();
 }
 
-const checks = { behind, others };
+/** accounts: what the former account saw, and what was still under way for it, is not there for the next one; logging out waits for nothing. */
+async function accounts() {
+  let [logins, lists] = [0, undefined];
+  const [found, loggedOut] = [held(), held()];
+  const page = await opened('accounts', 'view=stream', {
+    'v1/auth/token': () => ({ accessToken: `made-up-${++logins}` }),
+    'v1/auth/logout': () => loggedOut.answer,
+    'v1/sites': () => (lists ? lists.answer : list([siteOf('a.example')])),
+    'v1/items': (p) => (p.get('ean') ? found.answer : list(['1', '2'].map(itemOf))),
+  }, { login: false, expected: (m) => /401/.test(m) });
+  const login = async () => {
+    await page.fill('#login-name', 'somebody');
+    await page.fill('#login-password', 'x');
+    await page.keyboard.press('Enter');
+    await page.waitForSelector('#app:not([hidden])');
+  };
+  const options = () => page.locator('#site option').allTextContents();
+  await login();
+  await page.waitForFunction(() => document.querySelectorAll('#site option').length === 2 && document.querySelectorAll('#items li').length === 2);
+  await page.fill('#search', '4006381333931');
+  await page.click('#logout');
+  await page.waitForSelector('#login:not([hidden])', { timeout: 5e3 });
+  lists = held();
+  await login();
+  if ((await options()).join()) fail('accounts', `the next account sees ${await options()}`);
+  found.let(list([itemOf('777')]));
+  loggedOut.let(problem(401, 'expired'));
+  lists.let(list([siteOf('b.example')]));
+  await page.waitForFunction(() => document.querySelectorAll('#site option').length === 2, undefined, { timeout: 5e3 }).catch(async () => fail('accounts', `the next account does not get in: ${await text(page, '#login-error')}`));
+  await page.fill('#search', '');
+  const items = await page.locator('#items li').allTextContents();
+  if (items.length !== 2 || !(await options()).join().includes('Shop b.example')) fail('accounts', `the next account sees ${items}, ${await options()}`);
+  await page.context().close();
+}
+
+const checks = { behind, others, accounts };
 
 await Promise.all(Object.entries(checks).map(([name, check]) => check(name).catch((e) => fail(name, `${e.stack}`.slice(0, 900)))));
 await done();
