@@ -120,7 +120,7 @@ async function read(view, signal) {
   } catch (e) {
     if (!signal.aborted && api.loggedIn()) {
       by(`${view}-status`).textContent = '';
-      failed(failure, t.incomplete + api.said(e), () => refresh(0));
+      failed(failure, t.incomplete + api.said(e), () => (by('start-error').hidden ? refresh(0) : enter())); // the view may need the lists of the form
     }
   }
   if (signal.aborted) return;

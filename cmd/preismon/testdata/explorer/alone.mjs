@@ -120,6 +120,16 @@ async function others() {
   await page.context().close();
 }
 
+/** retries: after the lists of the form failed once, a view's own button reads everything again. */
+async function retries() {
+  let tries = 0;
+  const page = await opened('retries', 'view=sites', { 'v1/sites': () => (tries++ ? list([siteOf('a.example')]) : problem(503, 'Busy.')) }, { viewport: { width: 390, height: 844 }, expected: (m) => /503/.test(m) });
+  await page.click('#sites-error button');
+  await page.waitForSelector('#fresh tbody tr', { timeout: 10e3 });
+  if (!(await text(page, '#fresh')).includes('Shop a.example')) fail('retries', `without the names of sites: ${await text(page, '#fresh')}`);
+  await page.context().close();
+}
+
 /** accounts: what the former account saw, and what was still under way for it, is not there for the next one; logging out waits for nothing. */
 async function accounts() {
   let [logins, lists] = [0, undefined];
@@ -155,7 +165,7 @@ async function accounts() {
   await page.context().close();
 }
 
-const checks = { behind, others, accounts };
+const checks = { behind, others, retries, accounts };
 
 await Promise.all(Object.entries(checks).map(([name, check]) => check(name).catch((e) => fail(name, `${e.stack}`.slice(0, 900)))));
 await done();
