@@ -165,7 +165,45 @@ async function accounts() {
   await page.context().close();
 }
 
-const checks = { behind, others, retries, accounts };
+/** chartOf waits until the chart of a product is drawn completely. */
+const chartOf = (page, itemId) => page.waitForFunction((itemId) => !document.querySelector('#history').hasAttribute('aria-busy') && window.preismon.chart && window.preismon.lines.pairs.has(`${itemId} a.example`), itemId);
+
+/** evidence: a late answer about a point is not shown once another point or another product is. */
+async function evidence() {
+  const late = [];
+  const page = await opened('evidence', 'view=history&items=1&last=24h&zone=UTC', {
+    'ext/v1/evidence': (p) => { // rows of a merchant that is named after the time of the point
+      const one = held();
+      late.push(() => one.let(list([{ merchant: p.get('capturedAt'), price: 10, currencyCode: 'EUR', capturedAt: p.get('capturedAt'), nextDueAt: null, productUrl: '', eventId: '' }])));
+      return one.answer;
+    },
+  });
+  await chartOf(page, '1');
+  await page.focus('#chart');
+  const asks = async (...keys) => {
+    const before = late.length;
+    for (const key of keys) await page.keyboard.press(key);
+    await until(page, 'a point is asked for', () => late.length > before);
+  };
+  const shown = () => text(page, '#evidence tbody');
+  await asks('End', 'Enter');
+  await asks('ArrowLeft', 'Enter');
+  late[1]();
+  await page.waitForSelector('#evidence tbody tr');
+  const second = await shown();
+  late[0]();
+  await page.waitForTimeout(300);
+  if (await shown() !== second) fail('evidence', `the slower answer wins: ${await shown()}, not ${second}`);
+  await asks('Home', 'Enter');
+  await go(page, 'view=history&items=2&last=24h&zone=UTC');
+  await chartOf(page, '2');
+  late[2]();
+  await page.waitForTimeout(300);
+  if (await text(page, '#evidence')) fail('evidence', `beside another product it tells ${await text(page, '#evidence')}`);
+  await page.context().close();
+}
+
+const checks = { behind, others, retries, accounts, evidence };
 
 await Promise.all(Object.entries(checks).map(([name, check]) => check(name).catch((e) => fail(name, `${e.stack}`.slice(0, 900)))));
 await done();
