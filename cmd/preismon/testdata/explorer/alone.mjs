@@ -203,7 +203,28 @@ async function evidence() {
   await page.context().close();
 }
 
-const checks = { behind, others, retries, accounts, evidence };
+/** zoomed: the keys stay in the visible part of a chart, and what they reach is read out. */
+async function zoomed() {
+  const zoomed = (...hours) => `view=history&items=1&last=24h&zone=UTC&zoom=${hours.map((h) => new Date(Date.now() - h * 3600e3).toISOString()).join('/')}`;
+  const page = await opened('zoomed', zoomed(3.5, 1.5)); // without the first of the points 4, 3 and 2 hours ago
+  await chartOf(page, '1');
+  if ((await page.getAttribute('#readout', 'aria-live')) !== 'polite') fail('zoomed', 'a screen reader does not read out what the keys reach');
+  await page.focus('#chart');
+  for (const [key, price] of [['Home', '€11.00'], ['ArrowLeft', '€11.00'], ['End', '€12.00'], ['ArrowRight', '€12.00'], ['ArrowLeft', '€11.00']]) {
+    await page.keyboard.press(key);
+    await says(page, '#readout', price).catch(async () => fail('zoomed', `${key} reads ${await text(page, '#readout')}`));
+  }
+  await go(page, zoomed(3.9, 2.6)); // with one point, and nearer to another one
+  await chartOf(page, '1');
+  await page.focus('#chart');
+  for (const key of ['Home', 'ArrowRight', 'ArrowLeft']) {
+    await page.keyboard.press(key);
+    await says(page, '#readout', '€11.00').catch(async () => fail('zoomed', `of one point ${key} reads ${await text(page, '#readout')}`));
+  }
+  await page.context().close();
+}
+
+const checks = { behind, others, retries, accounts, evidence, zoomed };
 
 await Promise.all(Object.entries(checks).map(([name, check]) => check(name).catch((e) => fail(name, `${e.stack}`.slice(0, 900)))));
 await done();
