@@ -16,6 +16,7 @@ const newestFiles = 5; // of each kind of each order
 const mostFiles = 100; // of each kind of the displayed order, when more are requested
 
 let orders = []; // as read, before the filter
+let complete = ''; // id of the order of which more files than the newest are on show
 
 const reasons = ['priceObserved', 'productUnavailable', 'productNotFound', 'accessTemporarilyRestricted', 'siteTemporarilyUnavailable', 'pending', 'overdue', 'unknown'];
 
@@ -33,10 +34,14 @@ export async function readOrders(signal, again = false) {
   if (orders.length) draw(<Files files={() => [ordersFile()]} />, by('orders-files'));
   showOrders();
   const chosen = orders.find((o) => o.orderId === asked.order) ?? (asked.order ? undefined : inOrder(columns(), orders, sortedOf.orders)[0]);
-  if (asked.order && !chosen) draw(<p class="notice">{t.noOrder}</p>, by('order'));
-  if (!chosen) return;
+  if (!chosen) {
+    clear('files');
+    draw(asked.order && <p class="notice">{t.noOrder}</p>, by('order'));
+    return;
+  }
   showSame(read, chosen.orderId);
-  showOrder(chosen);
+  if (chosen.orderId === complete) await readFiles(chosen, signal);
+  else showOrder(chosen, signal);
 }
 
 /** showSame shows the commands: there are separate tools for the list of orders, for the displayed order, and for its files. */
@@ -52,7 +57,7 @@ function showSame(read, orderId) {
 
 /** forgetOrders clears the view. */
 export function forgetOrders() {
-  orders = [];
+  [orders, complete] = [[], ''];
   clear('ordered', 'order', 'files', 'orders-files');
 }
 
@@ -96,17 +101,19 @@ const ordersFile = () => ({
   ],
 });
 
-/** showOrder shows the outcomes of an order's pairs, and its files. */
-function showOrder(order) {
+/** showOrder shows the outcomes of an order's pairs, and its files; signal is that of the view. */
+function showOrder(order, signal) {
   draw(<Order name={order.name || order.orderId} detail={order} />, by('order'));
   if (order.filesProblem) draw(<><h2>{t.files}</h2><p class="notice">{order.filesProblem.detail}</p></>, by('files'));
-  else draw(<OrderFiles key={order.orderId} order={order} />, by('files'));
+  else draw(<OrderFiles key={order.orderId} order={order} signal={signal} />, by('files'));
 }
 
 /** readFiles reads more files of the displayed order. */
-async function readFiles({ orderId }) {
-  const { data: [order] } = await api.page('ext/v1/orders/status', { orderId, files: mostFiles, timezone: zoned() });
-  if (order) showOrder(order);
+async function readFiles({ orderId }, signal) {
+  const { data: [order] } = await api.page('ext/v1/orders/status', { orderId, files: mostFiles, timezone: zoned() }, signal);
+  if (!order) return;
+  complete = orderId;
+  showOrder(order, signal);
 }
 
 const capital = (words) => words[0].toUpperCase() + words.slice(1);
@@ -135,11 +142,11 @@ async function download(order, f) {
 }
 
 /** OrderFiles lists the files of an order, each with a button to download it. */
-const OrderFiles = ({ order, order: { files, fileCount } }) => <Acts>{(failed, failure) => <>
+const OrderFiles = ({ order, order: { files, fileCount }, signal }) => <Acts>{(failed, failure) => <>
   <h2>{t.files}</h2>
   {failure}
   {!files.length && <p class="small">{t.noFiles}</p>}
-  {files.length > 0 && <p class="small">{t.filesOf(number(files.length), number(fileCount))} {files.length < Math.min(fileCount, mostFiles) && <Act class="quiet" act={() => readFiles(order)} failed={failed}>{t.moreFiles}</Act>}</p>}
+  {files.length > 0 && <p class="small">{t.filesOf(number(files.length), number(fileCount))} {files.length < Math.min(fileCount, mostFiles) && <Act class="quiet" act={() => readFiles(order, signal)} failed={failed}>{t.moreFiles}</Act>}</p>}
   {files.length > 0 && <Scrolled caption={t.files} rows={files} id={(f) => `${f.kind} ${f.filename}`} columns={[
     { title: t.file, text: (f) => f.filename },
     { title: t.fetch, text: (f) => <Act class="quiet" act={() => download(order, f)} failed={(why) => failed(why && `${f.filename}: ${why}`)}>{t.fetch}<span class="hidden"> {f.filename}</span></Act> },

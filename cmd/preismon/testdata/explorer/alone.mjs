@@ -224,7 +224,52 @@ async function zoomed() {
   await page.context().close();
 }
 
-const checks = { behind, others, retries, accounts, evidence, zoomed };
+/** files: all files of an order stay when it is read again, and are not shown with another order, or without one. */
+async function files() {
+  let [news, gone, late] = [undefined, false, undefined];
+  const page = await opened('files', 'view=orders&order=1&zone=UTC', {
+    'ext/v1/changes': (p) => (p.get('since') ? (news = held()).answer : { data: [], progress: { token: 'now', upToDate: true } }),
+    'ext/v1/orders/status': (p) => {
+      if (p.get('orderId') && late) return late.answer;
+      const { data, ...rest } = orders(p);
+      return { ...rest, data: data.filter((o) => !gone || o.orderId !== '1') };
+    },
+  }, { clock: true });
+  const count = (n) => page.waitForFunction((n) => document.querySelectorAll('#files tbody tr').length === n, n, { timeout: 10e3 });
+  const reads = async () => { // of the view, for something new
+    const old = await page.getAttribute('#live time', 'datetime');
+    await until(page, 'it follows', () => news);
+    news.let({ data: [change('1')], progress: { token: 'next', upToDate: true } });
+    news = undefined;
+    for (let i = 0; i < 50 && (await page.getAttribute('#live time', 'datetime')) === old; i++) {
+      await page.clock.fastForward(70e3);
+      await page.waitForTimeout(100);
+    }
+  };
+  await count(5);
+  await page.click('#files .small button');
+  await count(20);
+  await page.evaluate(() => document.activeElement.blur());
+  await reads();
+  await count(20).catch(async () => fail('files', `read again, there are ${await page.locator('#files tbody tr').count()} files`));
+  gone = true;
+  await reads();
+  await says(page, '#order', 'no such order');
+  if (await text(page, '#files')) fail('files', 'an order that is gone leaves its files');
+  gone = false;
+  await go(page, 'view=orders&order=2&zone=UTC');
+  await says(page, '#order', 'Order B');
+  late = held();
+  await page.click('#files .small button');
+  await go(page, 'view=orders&order=3&zone=UTC');
+  await says(page, '#order', 'Order C');
+  late.let(list([orderOf('2', 'Order B', 100)]));
+  await page.waitForTimeout(300);
+  if (!/Order C/.test(await text(page, '#order')) || /Order B/.test(await text(page, '#files'))) fail('files', `late files are shown with another order: ${await text(page, '#order')} ${await text(page, '#files')}`);
+  await page.context().close();
+}
+
+const checks = { behind, others, retries, accounts, evidence, zoomed, files };
 
 await Promise.all(Object.entries(checks).map(([name, check]) => check(name).catch((e) => fail(name, `${e.stack}`.slice(0, 900)))));
 await done();
