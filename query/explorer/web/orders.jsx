@@ -63,10 +63,11 @@ export function forgetOrders() {
 
 const moment = (text) => (text ? show(Date.parse(text), zoned(), language) : '');
 
-/** ToOrder links to an order in this view, and keeps everything else in the address. */
+/** ToOrder links to an order in this view, and keeps the filter and everything else in the address, which gets the filter only when the field loses the focus. */
 function ToOrder({ order }) {
   const p = new URLSearchParams(location.hash.slice(1));
   p.set('order', order.orderId);
+  p.set('filter', by('orders-filter').value.trim());
   return <a href={`#${p}`}>{order.name || order.orderId}</a>;
 }
 

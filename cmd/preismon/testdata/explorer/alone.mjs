@@ -269,7 +269,22 @@ async function files() {
   await page.context().close();
 }
 
-const checks = { behind, others, retries, accounts, evidence, zoomed, files };
+/** filtered: a link to an order keeps the filter that was typed. */
+async function filtered() {
+  const page = await opened('filtered', 'view=orders&order=1&zone=UTC');
+  await page.waitForSelector('#ordered tbody tr');
+  await page.fill('#orders-filter', 'order b ');
+  await page.click('#ordered tbody a');
+  await says(page, '#order', 'Order B');
+  if ((await param(page, 'filter')) !== 'order b' || (await page.locator('#ordered tbody tr').count()) !== 1) fail('filtered', `it filters ${await param(page, 'filter')}`);
+  await page.fill('#orders-filter', '');
+  await page.click('#ordered tbody tr:last-child a');
+  await says(page, '#order', 'Order C');
+  if ((await param(page, 'filter')) !== null) fail('filtered', `it still filters ${await param(page, 'filter')}`);
+  await page.context().close();
+}
+
+const checks = { behind, others, retries, accounts, evidence, zoomed, files, filtered };
 
 await Promise.all(Object.entries(checks).map(([name, check]) => check(name).catch((e) => fail(name, `${e.stack}`.slice(0, 900)))));
 await done();
