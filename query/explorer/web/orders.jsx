@@ -15,7 +15,7 @@ import { show } from './zone.js';
 const newestFiles = 5; // of each kind of each order
 const mostFiles = 100; // of each kind of the displayed order, when more are requested
 
-let orders = []; // as read, before the filter
+let orders; // as read, before the filter; undefined: not read
 let complete = ''; // id of the order of which more files than the newest are on show
 
 const reasons = ['priceObserved', 'productUnavailable', 'productNotFound', 'accessTemporarilyRestricted', 'siteTemporarilyUnavailable', 'pending', 'overdue', 'unknown'];
@@ -57,7 +57,7 @@ function showSame(read, orderId) {
 
 /** forgetOrders clears the view. */
 export function forgetOrders() {
-  [orders, complete] = [[], ''];
+  [orders, complete] = [undefined, ''];
   clear('ordered', 'order', 'files', 'orders-files');
 }
 
@@ -84,8 +84,9 @@ const columns = () => [
   { name: 'orderId', title: t.orderId, number: true, text: (o) => o.orderId, value: (o) => o.orderId.padStart(20, '0') },
 ];
 
-/** showOrders shows the filtered orders, and returns them. */
+/** showOrders shows the filtered orders, if they have been read, and returns them. */
 export function showOrders() {
+  if (!orders) return [];
   const shown = orders.filter((o) => withWords(by('orders-filter').value, o.name, o.alias ?? '', o.orderId));
   by('orders-status').textContent = orders.length ? t.ordersOf(number(shown.length), number(orders.length)) : t.noOrders;
   draw(orders.length > 0 && <Table caption={t.orders} columns={columns()} rows={shown} id={(o) => o.orderId} view="orders" headed />, by('ordered'));

@@ -10,7 +10,7 @@ import { inOrder, Table, withWords } from './table.jsx';
 import { fromNow, language, number, t } from './texts.js';
 import { show } from './zone.js';
 
-let sites = []; // as read, before the filter
+let sites; // as read, before the filter; undefined: not read
 let asOf = 0; // ms
 let all = {}; // totals over all sites, from the service
 
@@ -38,7 +38,7 @@ export async function readSites(signal, again = false) {
 
 /** forgetSites clears the view. */
 export function forgetSites() {
-  sites = [];
+  sites = undefined;
   clear('fresh', 'overdue', 'sites-files');
 }
 
@@ -69,8 +69,9 @@ const Overdue = ({ late }) => late.length > 0 && <p class="notice">
   {t.overdueSites(number(late.length))} {late.map((s) => `${siteName(s.site)} (${s.lateSince ? t.since(show(Date.parse(s.lateSince), zoned(), language)) : t.neverSeen})`).join('; ')}
 </p>;
 
-/** showSites shows the filtered sites, and returns them. */
+/** showSites shows the filtered sites, if they have been read, and returns them. */
 export function showSites() {
+  if (!sites) return [];
   const shown = sites.filter((s) => withWords(by('sites-filter').value, siteName(s.site), s.site));
   by('sites-status').textContent = sites.length ? [t.linesOf(number(shown.length), number(sites.length)), shown.length === sites.length && freshness(all)].filter(Boolean).join('. ') : t.noSites;
   const late = shown.filter((s) => s.reasons.overdue).sort((a, b) => (a.lateSince ?? '').localeCompare(b.lateSince ?? ''));

@@ -284,7 +284,23 @@ async function filtered() {
   await page.context().close();
 }
 
-const checks = { behind, others, retries, accounts, evidence, zoomed, files, filtered };
+/** unread: typing in a filter says nothing of records that are not there yet, or were not to be had. */
+async function unread() {
+  for (const [view, path, filter] of [['orders', 'ext/v1/orders/status', 'orders-filter'], ['sites', 'ext/v1/sites/status', 'sites-filter'], ['assortment', 'ext/v1/statistics', 'filter']]) {
+    const late = held();
+    const page = await opened('unread', `view=${view}`, { [path]: () => late.answer }, { expected: (m) => /503/.test(m) });
+    await says(page, `#${view}-status`, 'Loading');
+    await page.fill(`#${filter}`, 'a');
+    if ((await text(page, `#${view}-status`)) !== 'Loading') fail('unread', `while it is read, ${view} says ${await text(page, `#${view}-status`)}`);
+    late.let(problem(503, 'Busy.'));
+    await says(page, `#${view}-error`, 'Busy');
+    await page.fill(`#${filter}`, 'b');
+    if (await text(page, `#${view}-status`)) fail('unread', `unread, ${view} says ${await text(page, `#${view}-status`)}`);
+    await page.context().close();
+  }
+}
+
+const checks = { behind, others, retries, accounts, evidence, zoomed, files, filtered, unread };
 
 await Promise.all(Object.entries(checks).map(([name, check]) => check(name).catch((e) => fail(name, `${e.stack}`.slice(0, 900)))));
 await done();
