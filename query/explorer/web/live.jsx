@@ -2,7 +2,7 @@
 // read again, and the user's focus and selection stay; a chart that is in use is
 // not updated. A line shows how old the view is.
 import * as api from './api.js';
-import { asked, zoned } from './asked.js';
+import { asked } from './asked.js';
 import { by, clear, draw, Fragment, h } from './preact.js';
 import { fromNow, language, t } from './texts.js';
 import { show } from './zone.js';
@@ -32,7 +32,7 @@ function say() {
   const paused = why();
   by('live').dataset.state = trouble ? 'trouble' : paused ? 'paused' : 'live';
   const ago = fromNow(Math.min(readAt - Date.now(), -1e3));
-  draw(<><time datetime={new Date(readAt).toISOString()}>{t.asOf(show(readAt, zoned(), language, true), ago)}</time> · {trouble || paused || t.followsNow}</>, by('live'));
+  draw(<><time datetime={new Date(readAt).toISOString()}>{t.asOf(show(readAt, asked.zone, language, true), ago)}</time> · {trouble || paused || t.followsNow}</>, by('live'));
 }
 setInterval(say, 1000);
 

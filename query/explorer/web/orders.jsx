@@ -2,7 +2,7 @@
 // files of one of them: one read.
 import { Act, Acts } from './act.jsx';
 import * as api from './api.js';
-import { asked, sortedOf, zoned } from './asked.js';
+import { asked, sortedOf } from './asked.js';
 import { siteName, sitesRead } from './catalogue.js';
 import { save } from './csv.js';
 import { fields, Files } from './files.jsx';
@@ -23,7 +23,7 @@ const reasons = ['priceObserved', 'productUnavailable', 'productNotFound', 'acce
 /** readOrders reads the view: all orders, with the newest files of each. It shows the requested order, or the first one if none is requested. */
 export async function readOrders(signal, again = false) {
   if (!again) forgetOrders();
-  const read = { path: 'ext/v1/orders/status', params: { files: newestFiles, timezone: zoned() } };
+  const read = { path: 'ext/v1/orders/status', params: { files: newestFiles, timezone: asked.zone } };
   if (!again) {
     showSame(read, asked.order);
     by('orders-status').textContent = t.loadingView;
@@ -61,7 +61,7 @@ export function forgetOrders() {
   clear('ordered', 'order', 'files', 'orders-files');
 }
 
-const moment = (text) => (text ? show(Date.parse(text), zoned(), language) : '');
+const moment = (text) => (text ? show(Date.parse(text), asked.zone, language) : '');
 
 /** ToOrder links to an order in this view, and keeps the filter and everything else in the address, which gets the filter only when the field loses the focus. */
 function ToOrder({ order }) {
@@ -112,7 +112,7 @@ function showOrder(order, signal) {
 
 /** readFiles reads more files of the displayed order. */
 async function readFiles({ orderId }, signal) {
-  const { data: [order] } = await api.page('ext/v1/orders/status', { orderId, files: mostFiles, timezone: zoned() }, signal);
+  const { data: [order] } = await api.page('ext/v1/orders/status', { orderId, files: mostFiles, timezone: asked.zone }, signal);
   if (!order) return;
   complete = orderId;
   showOrder(order, signal);

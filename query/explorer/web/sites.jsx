@@ -1,7 +1,7 @@
 // Each site in the scope: how fresh it is, and why pairs have no price. The
 // service aggregates; the page only displays.
 import * as api from './api.js';
-import { asked, linkTo, narrowed, sortedOf, zoned } from './asked.js';
+import { asked, linkTo, narrowed, sortedOf } from './asked.js';
 import { siteName, sitesRead } from './catalogue.js';
 import { fields, Files } from './files.jsx';
 import { by, clear, draw, h } from './preact.js';
@@ -24,7 +24,7 @@ const freshness = (s) => t.freshness(number(s.pairs), number(s.reasons.priceObse
 /** readSites reads the view: one site, or all in the scope; again: the displayed ones stay until the answer arrives. */
 export async function readSites(signal, again = false) {
   if (!again) forgetSites();
-  const read = { path: 'ext/v1/sites/status', params: { site: asked.site, ...narrowed(), timezone: zoned() } };
+  const read = { path: 'ext/v1/sites/status', params: { site: asked.site, ...narrowed(), timezone: asked.zone } };
   const { orderId } = narrowed();
   const calls = orderId ? [{ name: 'list_order_observation_quality', args: { orderId, site: asked.site, limit: 1 } }] : [];
   draw(<Same reads={[read]} calls={calls} note={orderId ? t.mcpSite : t.mcpSites} />, by('sites-same'));
@@ -42,7 +42,7 @@ export function forgetSites() {
   clear('fresh', 'overdue', 'sites-files');
 }
 
-const Moment = ({ text, asOf, none = '' }) => (text === null ? none : <time datetime={text} title={show(Date.parse(text), zoned(), language, true)}>{fromNow(Date.parse(text) - asOf)}</time>);
+const Moment = ({ text, asOf, none = '' }) => (text === null ? none : <time datetime={text} title={show(Date.parse(text), asked.zone, language, true)}>{fromNow(Date.parse(text) - asOf)}</time>);
 
 /** siteColumns returns the columns of the table of sites, as of an instant in ms. */
 export function siteColumns(asOf) {
@@ -66,7 +66,7 @@ const Late = ({ late, reasons: { overdue } }) => <span>{number(late)}{overdue > 
 
 /** Overdue shows the sites with overdue pairs, and since when; those overdue for longest first. */
 const Overdue = ({ late }) => late.length > 0 && <p class="notice">
-  {t.overdueSites(number(late.length))} {late.map((s) => `${siteName(s.site)} (${s.lateSince ? t.since(show(Date.parse(s.lateSince), zoned(), language)) : t.neverSeen})`).join('; ')}
+  {t.overdueSites(number(late.length))} {late.map((s) => `${siteName(s.site)} (${s.lateSince ? t.since(show(Date.parse(s.lateSince), asked.zone, language)) : t.neverSeen})`).join('; ')}
 </p>;
 
 /** showSites shows the filtered sites, if they have been read, and returns them. */

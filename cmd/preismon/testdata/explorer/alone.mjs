@@ -300,7 +300,31 @@ async function unread() {
   }
 }
 
-const checks = { behind, others, retries, accounts, evidence, zoomed, files, filtered, unread };
+/** zones: a zone that the browser does not know is told, changes nothing that is on show, and is forgotten with the next one. */
+async function zones() {
+  const reads = [];
+  const page = await opened('zones', 'view=orders&order=1&zone=Asia/Tokyo', { 'ext/v1/orders/status': (p) => { reads.push(p.get('timezone')); return orders(p); } });
+  await says(page, '#ordered', '9:00 PM');
+  await page.fill('#zone', 'Europe/Berlni');
+  await page.locator('#zone').blur();
+  await page.waitForSelector('#zone-error:not([hidden])', { timeout: 5e3 }).catch(() => fail('zones', 'an unknown zone is taken without a word'));
+  await page.click('#tab-sites');
+  await page.waitForSelector('#fresh tbody tr');
+  await page.fill('#from', '2026-01-01T09:00');
+  await page.locator('#from').blur();
+  await page.click('#tab-orders');
+  await says(page, '#ordered', '9:00 PM').catch(async () => fail('zones', `with an unknown zone it shows ${await text(page, '#ordered')}`));
+  if ((await param(page, 'zone')) !== 'Asia/Tokyo' || (await param(page, 'from')) !== '2026-01-01T00:00:00.000Z') fail('zones', `the address is ${await page.evaluate(() => location.hash)}`);
+  await page.click('[data-language=de]');
+  await says(page, '#zone-error', 'kennt diese Zeitzone nicht').catch(() => fail('zones', 'the fault is not told in the other language'));
+  await page.click('[data-language=en]');
+  await page.fill('#zone', 'UTC');
+  await says(page, '#ordered', '12:00 PM');
+  if (await page.isVisible('#zone-error') || new Set(reads).size !== 2) fail('zones', `after a known zone the fault stays, or it read in the zones ${[...new Set(reads)]}`);
+  await page.context().close();
+}
+
+const checks = { behind, others, retries, accounts, evidence, zoomed, files, filtered, unread, zones };
 
 await Promise.all(Object.entries(checks).map(([name, check]) => check(name).catch((e) => fail(name, `${e.stack}`.slice(0, 900)))));
 await done();
