@@ -121,10 +121,11 @@ export function ask(window) {
   showWindow();
 }
 
-/** typed sets the window from its fields, if both are filled in, and reports whether they are. */
+/** typed sets the window from its fields, if both are filled in, and reports whether they are; a year below 1000 is still being typed. */
 export function typed() {
-  if (!by('from').value || !by('to').value) return false;
-  ask({ from: instant(by('from').value, asked.zone), to: instant(by('to').value, asked.zone) });
+  const [from, to] = ['from', 'to'].map((end) => by(end).value);
+  if (from < '1000' || to < '1000') return false; // also if it is empty
+  ask({ from: instant(from, asked.zone), to: instant(to, asked.zone) });
   return true;
 }
 
