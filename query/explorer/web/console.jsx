@@ -82,7 +82,9 @@ export class Console {
   #state(name, text) {
     const kind = { complete: ' good', stopped: ' error', broken: ' error' }[name] ?? '';
     Object.assign(by('stream-state'), { hidden: !loggedIn(), textContent: text, className: `notice${kind}` }).dataset.state = name;
-    by('start').disabled = name === 'running';
-    by('stop').disabled = name !== 'running';
+    const [on, off] = name === 'running' ? ['stop', 'start'] : ['start', 'stop'];
+    by(on).disabled = false;
+    if (document.activeElement === by(off)) by(on).focus(); // disabling the button would lose the focus
+    by(off).disabled = true;
   }
 }

@@ -342,7 +342,22 @@ async function years() {
   await page.context().close();
 }
 
-const checks = { behind, others, retries, accounts, evidence, zoomed, files, filtered, unread, zones, years };
+/** streaming: the keyboard gets from Start to Stop and back, though each is disabled in turn. */
+async function streaming() {
+  const late = held();
+  const page = await opened('streaming', 'view=stream', { 'v1/results/stream': () => late.answer });
+  const focused = () => page.evaluate(() => document.activeElement.id);
+  await page.focus('#start');
+  await page.keyboard.press('Enter');
+  await page.waitForSelector('#stream-state[data-state=running]');
+  if ((await focused()) !== 'stop') fail('streaming', `started, the focus is at "${await focused()}"`);
+  late.let({ contentType: 'application/x-ndjson', body: '{"itemId":"1"}\n' });
+  await page.waitForSelector('#stream-state[data-state=complete]');
+  if ((await focused()) !== 'start') fail('streaming', `at its end, the focus is at "${await focused()}"`);
+  await page.context().close();
+}
+
+const checks = { behind, others, retries, accounts, evidence, zoomed, files, filtered, unread, zones, years, streaming };
 
 await Promise.all(Object.entries(checks).map(([name, check]) => check(name).catch((e) => fail(name, `${e.stack}`.slice(0, 900)))));
 await done();
