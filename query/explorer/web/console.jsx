@@ -38,6 +38,14 @@ export class Console {
 
   stop() { this.#abort?.abort(); }
 
+  /** forget stops, and clears what is shown. */
+  forget() {
+    this.stop();
+    by('lines').textContent = '';
+    by('stream-state').hidden = true;
+    for (const [id, none] of Object.entries({ 'n-rows': '0', 'n-rate': '–', 'n-first': '–', 'n-bytes': '0' })) by(id).textContent = none;
+  }
+
   /** run reads the requested stream to its end and shows how that went. */
   async run() {
     const params = paramsOf();

@@ -191,11 +191,9 @@ function showForm() {
 function leave(words = '') {
   reading?.abort();
   stale();
-  consoleView.stop();
+  consoleView.forget();
   for (const forgets of [forget, forgetStart, forgetAssortment, forgetHistory, forgetLatest, forgetSites, forgetOrders]) forgets(); // what was requested stays
   clear('site', 'items', 'chosen');
-  by('lines').textContent = '';
-  by('stream-state').hidden = true;
   by('app').hidden = by('logout').hidden = true;
   by('login').hidden = false;
   by('login-error').hidden = !words;

@@ -139,6 +139,7 @@ async function accounts() {
     'v1/auth/logout': () => loggedOut.answer,
     'v1/sites': () => (lists ? lists.answer : list([siteOf('a.example')])),
     'v1/items': (p) => (p.get('ean') ? found.answer : list(['1', '2'].map(itemOf))),
+    'v1/results/stream': () => ({ contentType: 'application/x-ndjson', body: '{"itemId":"1"}\n' }),
   }, { login: false, expected: (m) => /401/.test(m) });
   const login = async () => {
     await page.fill('#login-name', 'somebody');
@@ -149,12 +150,16 @@ async function accounts() {
   const options = () => page.locator('#site option').allTextContents();
   await login();
   await page.waitForFunction(() => document.querySelectorAll('#site option').length === 2 && document.querySelectorAll('#items li').length === 2);
+  await page.click('#start');
+  await page.waitForSelector('#stream-state[data-state=complete]');
   await page.fill('#search', '4006381333931');
   await page.click('#logout');
   await page.waitForSelector('#login:not([hidden])', { timeout: 5e3 });
   lists = held();
   await login();
   if ((await options()).join()) fail('accounts', `the next account sees ${await options()}`);
+  const numbers = await page.locator('#stream dd').allTextContents();
+  if (numbers.join() !== '0,–,–,0') fail('accounts', `the next account sees the numbers ${numbers}`);
   found.let(list([itemOf('777')]));
   loggedOut.let(problem(401, 'expired'));
   lists.let(list([siteOf('b.example')]));
