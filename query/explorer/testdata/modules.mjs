@@ -20,6 +20,7 @@ for (const [text, zone, want] of [
   ['2026-11-01T01:30', 'America/New_York', '2026-11-01T05:30:00.000Z'],
 ]) assert.equal(new Date(instant(text, zone)).toISOString(), want, `${text} ${zone}`);
 assert.equal(local(Date.parse('2026-07-01T22:00:00Z'), 'Europe/Berlin'), '2026-07-02T00:00:00');
+assert.equal(local(Date.parse('0002-01-01T00:00:00Z'), 'UTC'), '0002-01-01T00:00:00');
 assert.ok(known('Asia/Tokyo') && !known('Nowhere/At_All') && !known(''));
 
 // The outcomes stay apart.

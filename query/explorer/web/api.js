@@ -28,27 +28,32 @@ export class Problem extends Error {
 const patience = 5; // s that a read waits at most before it retries by itself when the service is busy
 
 async function ask(path, params, options = {}) {
+  const mine = token;
   for (let tries = 0; ; tries++) {
     const headers = { ...options.headers };
-    if (token) headers.Authorization = `Bearer ${token}`;
+    if (mine) headers.Authorization = `Bearer ${mine}`;
     const answer = await fetch(serviceURL(path, params), { ...options, headers, credentials: 'omit', referrerPolicy: 'no-referrer' });
     if (answer.ok) return answer;
     const body = await answer.json().catch(() => null);
-    if (answer.status === 401 && token) {
+    if (answer.status === 401 && token && mine === token) { // a late answer says nothing of the next login
       forget();
       onLost();
     }
     const after = Number(answer.headers.get('Retry-After')) || 0;
-    if (answer.status !== 429 || !token || tries === 3 || !after || after > patience) throw new Problem(answer.status, body, after);
+    if (answer.status !== 429 || !mine || mine !== token || tries === 3 || !after || after > patience) throw new Problem(answer.status, body, after);
     await pause(after * 1e3, options.signal);
   }
 }
 
 /** pause waits; it rejects when the signal aborts. */
-const pause = (ms, signal) => new Promise((ok, no) => {
+export const pause = (ms, signal) => new Promise((ok, no) => {
   signal?.throwIfAborted();
-  signal?.addEventListener('abort', () => no(signal.reason), { once: true });
-  setTimeout(ok, ms);
+  const aborted = () => no(signal.reason);
+  signal?.addEventListener('abort', aborted, { once: true });
+  setTimeout(() => {
+    signal?.removeEventListener('abort', aborted);
+    ok();
+  }, ms);
 });
 
 function forget() {
@@ -66,13 +71,10 @@ export async function login(loginIdentifier, password) {
   sessionStorage.setItem(kept, token);
 }
 
-/** logout revokes the token. The tab forgets it even if the service fails. */
-export async function logout() {
-  try {
-    await ask('v1/auth/logout', {}, { method: 'POST' });
-  } finally {
-    forget();
-  }
+/** logout revokes the token. The tab forgets it at once, whatever the service answers. */
+export function logout() {
+  ask('v1/auth/logout', {}, { method: 'POST' }).catch(() => {});
+  forget();
 }
 
 /** page reads one JSON answer. */

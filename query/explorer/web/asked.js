@@ -16,8 +16,8 @@ export const mostEverything = 168 * 3600e3;
 const narrowings = { overview: ['since', 'ownMerchant'], assortment: ['orderId'], history: ['orderId', 'merchant', 'ownMerchant'], latest: ['orderId', 'merchant'], sites: ['orderId'] };
 const forms = { since: /^[\w:.+-]{1,64}$/, orderId: /^[1-9][0-9]*$/, merchant: /^.{1,256}$/, ownMerchant: /^.{1,256}$/ };
 
-/** asked has the window as hours up to now, or as from and to in ms; narrowed has narrowings by name; zoom is the visible part of a history, from and to in s. */
-export const asked = { site: '', items: [], order: '', narrowed: {}, view: 'overview', window: { hours: 168 }, zoom: undefined };
+/** asked has the last known zone that was typed; the window as hours up to now, or as from and to in ms; narrowed has narrowings by name; zoom is the visible part of a history, from and to in s. */
+export const asked = { site: '', items: [], order: '', narrowed: {}, view: 'overview', zone: 'UTC', window: { hours: 168 }, zoom: undefined };
 
 const defaultSort = { latest: { column: 'total', up: true }, assortment: { column: 'product', up: true }, sites: { column: 'late', up: false }, orders: { column: 'name', up: true } };
 
@@ -33,7 +33,7 @@ export function windowAddress() {
 export const narrowed = () => Object.fromEntries((narrowings[asked.view] ?? []).filter((name) => asked.narrowed[name]).map((name) => [name, asked.narrowed[name]]));
 
 function address() {
-  const p = new URLSearchParams({ view: asked.view, site: asked.site, items: asked.items.join(','), zone: by('zone').value, ...windowAddress() });
+  const p = new URLSearchParams({ view: asked.view, site: asked.site, items: asked.items.join(','), zone: asked.zone, ...windowAddress() });
   if (by('own').value.trim()) p.set('own', plain(by('own').value));
   const sorted = sortedOf[asked.view];
   if (sorted && JSON.stringify(sorted) !== JSON.stringify(defaultSort[asked.view])) p.set('sort', `${sorted.up ? '' : '-'}${sorted.column}`);
@@ -73,7 +73,7 @@ export function recall() {
   asked.narrowed = Object.fromEntries(Object.entries(forms).map(([name, form]) => [name, form.exec((p.get(name) ?? '').trim())?.[0] ?? '']));
   asked.view = views.includes(p.get('view')) ? p.get('view') : asked.items.length ? 'history' : 'overview';
   const own = Intl.DateTimeFormat().resolvedOptions().timeZone;
-  by('zone').value = known(p.get('zone') ?? '') ? p.get('zone') : own;
+  by('zone').value = asked.zone = known(p.get('zone') ?? '') ? p.get('zone') : own;
   const hours = lastOf(p);
   const ends = ['from', 'to'].map((end) => timeOf(p.get(end) ?? ''));
   asked.window = hours || ends.some(Number.isNaN) ? { hours: hours || 168 } : { from: ends[0], to: ends[1] };
@@ -104,16 +104,14 @@ function timeOf(text) {
   return momentOf(text);
 }
 
-const momentOf = (text) => (/^\d{4}-\d\d-\d\dT\d\d:\d\d$/.test(text) ? instant(text, zoned()) : Date.parse(text));
-
-export const zoned = () => (known(by('zone').value) ? by('zone').value : 'UTC');
+const momentOf = (text) => (/^\d{4}-\d\d-\d\dT\d\d:\d\d$/.test(text) ? instant(text, asked.zone) : Date.parse(text));
 
 const ends = () => (asked.window.hours ? { from: Date.now() - asked.window.hours * 3600e3, to: Date.now() + 60e3 } : asked.window);
 
 /** showWindow writes the window as local times of the zone; changing the zone moves no instant. */
 export function showWindow() {
   const w = ends();
-  for (const end of ['from', 'to']) by(end).value = local(w[end], zoned()).slice(0, 16);
+  for (const end of ['from', 'to']) by(end).value = local(w[end], asked.zone).slice(0, 16);
   for (const b of by('presets').children) b.setAttribute('aria-pressed', String(Number(b.dataset.hours) === asked.window.hours));
 }
 
@@ -123,24 +121,21 @@ export function ask(window) {
   showWindow();
 }
 
-/** typed sets the window from its fields, if both are filled in, and reports whether they are. */
+/** typed sets the window from its fields, if both are filled in, and reports whether they are; a year below 1000 is still being typed. */
 export function typed() {
-  if (!by('from').value || !by('to').value) return false;
-  ask({ from: instant(by('from').value, zoned()), to: instant(by('to').value, zoned()) });
+  const [from, to] = ['from', 'to'].map((end) => by(end).value);
+  if (from < '1000' || to < '1000') return false; // also if it is empty
+  ask({ from: instant(from, asked.zone), to: instant(to, asked.zone) });
   return true;
 }
 
 /** timeWindow returns the requested window, in ms, or its fault as text. */
 export function timeWindow() {
-  const zone = by('zone').value;
-  const good = known(zone);
-  by('zone').setCustomValidity(good ? '' : t.badZone);
-  if (!good || !by('from').value || !by('to').value) return { fault: good ? t.badWindow : t.badZone };
   const { from, to } = ends();
-  return from < to ? { from, to, zone } : { fault: t.badWindow };
+  return by('from').value && by('to').value && from < to ? { from, to, zone: asked.zone } : { fault: t.badWindow };
 }
 
 export const windowParams = (w) => ({ capturedFrom: new Date(w.from).toISOString(), capturedTo: new Date(w.to).toISOString(), timezone: w.zone });
 
 /** linkTo returns the address of a view of this page, with the current zone. */
-export const linkTo = (params) => `#${new URLSearchParams({ ...params, zone: by('zone').value })}`;
+export const linkTo = (params) => `#${new URLSearchParams({ ...params, zone: asked.zone })}`;

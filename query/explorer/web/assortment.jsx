@@ -13,7 +13,7 @@ import { money, number, percent, t } from './texts.js';
 const mostProducts = 5000; // read at most
 const mostLines = 300; // shown at most; the file has all that were read
 
-let lines = []; // as read, before the filter
+let lines; // as read, before the filter; undefined: not read
 let more = false;
 
 /** readAssortment reads the view: of one site, or of the whole scope. */
@@ -37,7 +37,7 @@ export async function readAssortment(signal, again = false) {
 
 /** forgetAssortment clears the view. */
 export function forgetAssortment() {
-  [lines, more] = [[], false];
+  [lines, more] = [undefined, false];
   clear('products', 'assortment-files');
 }
 
@@ -84,8 +84,9 @@ function Cheapest({ cheapest, currencyCode }) {
 /** riseOf returns by what fraction the last price of a trend is above its first; null: it has no price. */
 const riseOf = (trend) => (trend.length && trend[0].median ? trend.at(-1).median / trend[0].median - 1 : null);
 
-/** showAssortment shows the filtered lines and how many they are, and returns them. */
+/** showAssortment shows the filtered lines and how many they are, if they have been read, and returns them. */
 export function showAssortment() {
+  if (!lines) return [];
   const shown = matching(by('filter').value);
   by('assortment-status').textContent = [
     more && t.moreProducts(number(mostProducts)),

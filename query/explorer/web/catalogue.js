@@ -6,6 +6,7 @@ export const catalogue = { sites: [], items: [], more: false };
 
 const nameOf = new Map(); // of products, including those that are not in the list
 const listed = new Set(); // ids of the products in the list
+let reader = 0; // counts logins: answers to requests of an earlier one are dropped
 
 export const siteName = (key) => catalogue.sites.find((s) => s.site === key)?.name ?? key;
 
@@ -21,7 +22,11 @@ function add(items) {
 
 /** named reads the names of those products whose names are not yet known, at most `most` of them. */
 export async function named(ids, most = Infinity) {
-  await Promise.all([...new Set(ids)].filter((id) => !nameOf.has(id)).slice(0, most).map(async (itemId) => add((await api.page('v1/items', { itemId })).data)));
+  const mine = reader;
+  await Promise.all([...new Set(ids)].filter((id) => !nameOf.has(id)).slice(0, most).map(async (itemId) => {
+    const { data } = await api.page('v1/items', { itemId });
+    if (mine === reader) add(data);
+  }));
 }
 
 /** learn keeps the names of products from another answer. */
@@ -29,7 +34,6 @@ export function learn(products) {
   for (const { itemId, name } of products) if (!nameOf.has(itemId)) nameOf.set(itemId, name ?? itemId);
 }
 
-let reader = 0; // counts logins: answers to requests of an earlier one are dropped
 let reading = Promise.resolve(); // of the lists
 let sitesReading = Promise.resolve();
 
@@ -63,8 +67,10 @@ export function forget() {
 /** lookUp requests a product by EAN, PZN or itemId, and reports whether there is one; an error counts as none. */
 export async function lookUp(text) {
   const params = /^\d{8,14}$/.test(text) ? [{ ean: text }, { pzn: text }, { itemId: text }] : /^\d{1,20}$/.test(text) ? [{ itemId: text }, { pzn: text }] : [];
+  const mine = reader;
   for (const p of params) {
     const { data } = await api.page('v1/items', p).catch(() => ({ data: [] }));
+    if (mine !== reader) return false;
     add(data);
     if (data.length) return true;
   }

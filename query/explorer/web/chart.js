@@ -249,9 +249,11 @@ export class Chart {
     if (!step || !this.plot) return;
     e.preventDefault();
     if (e.shiftKey && Number.isFinite(step)) return this.move(step / 4);
-    const last = this.data[0].length - 1;
-    const i = Math.max(0, Math.min(last, (this.plot.cursor.idx ?? (step > 0 ? -1 : last + 1)) + step));
-    this.plot.setCursor({ left: this.plot.valToPos(this.data[0][i], 'x'), top: this.plot.over.clientHeight / 2 });
+    const [times, { min, max }] = [this.data[0], this.plot.scales.x];
+    const [first, last] = [times.findIndex((at) => at >= min), times.findLastIndex((at) => at <= max)]; // of the visible part
+    if (first < 0 || first > last) return;
+    const i = Math.max(first, Math.min(last, (this.plot.cursor.idx ?? (step > 0 ? first - 1 : last + 1)) + step));
+    this.plot.setCursor({ left: this.plot.valToPos(times[i], 'x'), top: this.plot.over.clientHeight / 2 });
   }
 }
 

@@ -38,6 +38,14 @@ export class Console {
 
   stop() { this.#abort?.abort(); }
 
+  /** forget stops, and clears what is shown. */
+  forget() {
+    this.stop();
+    by('lines').textContent = '';
+    by('stream-state').hidden = true;
+    for (const [id, none] of Object.entries({ 'n-rows': '0', 'n-rate': '–', 'n-first': '–', 'n-bytes': '0' })) by(id).textContent = none;
+  }
+
   /** run reads the requested stream to its end and shows how that went. */
   async run() {
     const params = paramsOf();
@@ -82,7 +90,9 @@ export class Console {
   #state(name, text) {
     const kind = { complete: ' good', stopped: ' error', broken: ' error' }[name] ?? '';
     Object.assign(by('stream-state'), { hidden: !loggedIn(), textContent: text, className: `notice${kind}` }).dataset.state = name;
-    by('start').disabled = name === 'running';
-    by('stop').disabled = name !== 'running';
+    const [on, off] = name === 'running' ? ['stop', 'start'] : ['start', 'stop'];
+    by(on).disabled = false;
+    if (document.activeElement === by(off)) by(on).focus(); // disabling the button would lose the focus
+    by(off).disabled = true;
   }
 }

@@ -1,23 +1,33 @@
 // Where a point of the chart comes from: its rows, their product pages and events.
 import * as api from './api.js';
 import { curl } from './copy.js';
-import { by, draw, Fragment, h } from './preact.js';
+import { by, clear, draw, Fragment, h } from './preact.js';
 import { Code } from './same.jsx';
 import { Scrolled } from './table.jsx';
 import { language, money, t } from './texts.js';
 import { show } from './zone.js';
 
+let reading; // AbortController of the last read
+
+/** forgetEvidence clears what is shown, and what is still being read. */
+export function forgetEvidence() {
+  reading?.abort();
+  clear('evidence');
+}
+
 /** showEvidence reads and shows the rows of one capture of an offer: {itemId, site, merchant, at}, at in seconds. */
 export async function showEvidence({ itemId, site, merchant, at }, zone, { itemName, siteName }) {
+  reading?.abort();
+  const { signal } = reading = new AbortController();
   const read = { path: 'ext/v1/evidence', params: { itemId, site, capturedAt: new Date(Math.round(at * 1000)).toISOString(), merchant, timezone: zone } };
   const lead = `${itemName(itemId)} · ${siteName(site)} · ${show(at * 1000, zone, language, true)}`;
   const content = (what) => draw(<><h2>{t.evidence}</h2><p class="lead">{lead}</p>{what}</>, by('evidence'));
   content(t.loadingView);
   try {
-    const { data } = await api.page(read.path, read.params);
+    const { data } = await api.page(read.path, read.params, signal);
     content(<Rows rows={data} read={read} zone={zone} />);
   } catch (e) {
-    content(<p class="notice error" role="alert">{api.said(e)}</p>);
+    if (!signal.aborted) content(<p class="notice error" role="alert">{api.said(e)}</p>);
   }
 }
 

@@ -8,7 +8,7 @@ import { asked, narrowed, remember, timeWindow, windowParams } from './asked.js'
 import { itemName, learn, siteName, sitesRead } from './catalogue.js';
 import { Chart, charts, load, mostLines } from './chart.js';
 import { cli, worded } from './copy.js';
-import { showEvidence } from './evidence.jsx';
+import { forgetEvidence, showEvidence } from './evidence.jsx';
 import { Files } from './files.jsx';
 import { Boxes, Markets, markets, Positions, sitesOf } from './markets.jsx';
 import { by, clear, draw, h } from './preact.js';
@@ -49,6 +49,7 @@ export const unzoom = () => chart.whole();
 
 /** forgetHistory clears the view. */
 export function forgetHistory() {
+  placing?.abort();
   drawn = undefined;
   showHistory();
 }
@@ -245,7 +246,8 @@ export function showHistory() {
     chart?.clear();
     by('unzoom').hidden = true;
     by('readout').textContent = '';
-    return clear('legend', 'evidence', 'now', 'markets', 'positions', 'boxes', 'stock', 'pairs', 'history-rows', 'history-files', 'markets-files');
+    forgetEvidence();
+    return clear('legend', 'now', 'markets', 'positions', 'boxes', 'stock', 'pairs', 'history-rows', 'history-files', 'markets-files');
   }
   const { past, newest, window: { zone }, whole } = drawn;
   const lines = past.chosen(mostLines);

@@ -1,6 +1,6 @@
 // The newest offers of a site or of products.
 import * as api from './api.js';
-import { asked, narrowed, zoned } from './asked.js';
+import { asked, narrowed } from './asked.js';
 import { listsRead } from './catalogue.js';
 import { Files } from './files.jsx';
 import { by, clear, draw, h } from './preact.js';
@@ -22,7 +22,7 @@ export async function readLatest(signal, again = false) {
     clear('latest-same');
     return;
   }
-  const zone = zoned();
+  const zone = asked.zone;
   const reads = (asked.items.length ? asked.items : ['']).map((itemId) => ({
     path: 'v1/results', params: { itemId, site: asked.site, ...narrowed(), latestObservationPerPair: true, includeExportFields: true, timezone: zone, limit: 1000 },
   }));

@@ -2,7 +2,7 @@
 // read again, and the user's focus and selection stay; a chart that is in use is
 // not updated. A line shows how old the view is.
 import * as api from './api.js';
-import { asked, zoned } from './asked.js';
+import { asked } from './asked.js';
 import { by, clear, draw, Fragment, h } from './preact.js';
 import { fromNow, language, t } from './texts.js';
 import { show } from './zone.js';
@@ -11,6 +11,7 @@ const followed = ['overview', 'assortment', 'history', 'latest', 'sites', 'order
 const large = ['assortment', 'orders']; // views whose reads cover everything
 const least = () => (large.includes(asked.view) ? 60e3 : 15e3); // ms between two reads of a view
 const unnoticed = 15e3; // ms from the start of a read to the feed's token; up to this long, missed changes are accepted
+const others = 5e3; // ms between two requests of the feed when only other products changed
 const patience = 15e3; // ms until a feed that failed is requested again
 
 let readAt; // when the displayed view was read; undefined: none is displayed
@@ -31,7 +32,7 @@ function say() {
   const paused = why();
   by('live').dataset.state = trouble ? 'trouble' : paused ? 'paused' : 'live';
   const ago = fromNow(Math.min(readAt - Date.now(), -1e3));
-  draw(<><time datetime={new Date(readAt).toISOString()}>{t.asOf(show(readAt, zoned(), language, true), ago)}</time> · {trouble || paused || t.followsNow}</>, by('live'));
+  draw(<><time datetime={new Date(readAt).toISOString()}>{t.asOf(show(readAt, asked.zone, language, true), ago)}</time> · {trouble || paused || t.followsNow}</>, by('live'));
 }
 setInterval(say, 1000);
 
@@ -48,38 +49,34 @@ export function stale() {
   say();
 }
 
-const pause = (ms, signal) => new Promise((ok, no) => {
-  signal.addEventListener('abort', () => no(signal.reason), { once: true });
-  setTimeout(ok, ms);
-});
-
 /** follow calls again whenever something new was observed in what is requested, since the time when the read of the view began, until the signal aborts. again reads the view, and throws if that fails. */
 export async function follow(signal, again, began) {
   const of = { site: asked.site, itemId: asked.view === 'history' || asked.view === 'latest' ? (asked.items.length === 1 ? asked.items[0] : '') : '' };
   const mine = (row) => asked.items.length < 2 || !['history', 'latest'].includes(asked.view) || asked.items.includes(row.itemId);
   if (!followed.includes(asked.view)) return;
+  const now = async () => (await api.page('ext/v1/changes', of, signal)).progress.token;
   let token;
   let news = false;
   while (!signal.aborted) {
     try {
       if (why()) {
-        await pause(500, signal);
-        continue;
+        await api.pause(500, signal);
+      } else if (news) {
+        await api.pause(Math.max(500, readAt + least() - Date.now()), signal);
+        if (why()) continue;
+        token = await now(); // what was missed is in the view
+        await again();
+        news = false;
+        fresh();
+      } else if (!token) {
+        token = await now();
+        news = Date.now() - began > unnoticed; // changes before the token are not reported
+      } else {
+        const { data, progress } = await api.page('ext/v1/changes', { since: token, wait: '20s', limit: 1000 }, signal);
+        token = progress.token;
+        news = data.some(mine) || !progress.upToDate; // far behind: the view is read again instead of the feed to its end
+        if (!news && data.length) await api.pause(others, signal);
       }
-      if (!token) {
-        token = (await api.page('ext/v1/changes', of, signal)).progress.token;
-        news ||= Date.now() - began > unnoticed; // changes before the token are not reported
-        continue;
-      }
-      const { data, progress } = await api.page('ext/v1/changes', { since: token, wait: news ? '0s' : '20s', limit: 1000 }, signal);
-      token = progress.token;
-      news ||= data.some(mine);
-      if (!news || !progress.upToDate) continue;
-      await pause(Math.max(500, readAt + least() - Date.now()), signal);
-      if (why()) continue;
-      news = false;
-      await again();
-      fresh();
     } catch (e) {
       if (signal.aborted) return;
       if (e.status === 403) { // an account that may read orders alone has no feed
@@ -87,13 +84,12 @@ export async function follow(signal, again, began) {
         return say();
       }
       if (e.status === 410) {
-        token = undefined; // the scope changed, or the tables did: read everything again
-        news = true;
+        news = true; // the scope changed, or the tables did: read everything again
       } else {
         trouble = t.notFollowing(api.said(e));
         news = true;
         say();
-        await pause(patience, signal).catch(() => {});
+        await api.pause(patience, signal).catch(() => {});
       }
     }
   }

@@ -1,6 +1,6 @@
 // The page: the form of what is requested, the views, the login.
 import * as api from './api.js';
-import { ask, asked, mostItems, narrowed, plain, recall, remember, showWindow, typed, views, written, zoned } from './asked.js';
+import { ask, asked, mostItems, narrowed, plain, recall, remember, showWindow, typed, views, written } from './asked.js';
 import { forgetAssortment, readAssortment, showAssortment } from './assortment.jsx';
 import { catalogue, forget, itemName, lookUp, matching, named, readCatalogue, siteName } from './catalogue.js';
 import { Console, readyStream } from './console.jsx';
@@ -41,7 +41,7 @@ const Chip = ({ words, away }) => <li>
   <button type="button" aria-label={t.remove(words)} onClick={() => { away(); by('search').focus(); }}><span>{words}</span><b aria-hidden="true">×</b></button>
 </li>;
 
-const narrowingWords = () => Object.entries(narrowed()).map(([name, value]) => [name, `${t.narrowings[name]}: ${name === 'since' && Date.parse(value) ? show(Date.parse(value), zoned(), language) : value}`]);
+const narrowingWords = () => Object.entries(narrowed()).map(([name, value]) => [name, `${t.narrowings[name]}: ${name === 'since' && Date.parse(value) ? show(Date.parse(value), asked.zone, language) : value}`]);
 
 function showChosen() {
   draw(<>
@@ -61,6 +61,24 @@ function choose(id, wanted) {
   showChosen();
   if (wanted && asked.view === 'overview') select('history');
   else refresh();
+}
+
+/** typeZone takes the zone that is typed as soon as it is one. */
+function typeZone() {
+  const zone = by('zone').value;
+  if (!known(zone)) return;
+  asked.zone = zone;
+  tellZone();
+  showWindow();
+  refresh();
+}
+
+/** tellZone shows whether the zone that was typed is unknown; the last known one then still applies. */
+function tellZone() {
+  const bad = !known(by('zone').value);
+  by('zone').setAttribute('aria-invalid', String(bad));
+  by('zone-error').hidden = !bad;
+  by('zone-error').textContent = bad ? t.badZone : '';
 }
 
 // ---- views
@@ -120,7 +138,7 @@ async function read(view, signal) {
   } catch (e) {
     if (!signal.aborted && api.loggedIn()) {
       by(`${view}-status`).textContent = '';
-      failed(failure, t.incomplete + api.said(e), () => refresh(0));
+      failed(failure, t.incomplete + api.said(e), () => (by('start-error').hidden ? refresh(0) : enter())); // the view may need the lists of the form
     }
   }
   if (signal.aborted) return;
@@ -173,11 +191,9 @@ function showForm() {
 function leave(words = '') {
   reading?.abort();
   stale();
-  consoleView.stop();
+  consoleView.forget();
   for (const forgets of [forget, forgetStart, forgetAssortment, forgetHistory, forgetLatest, forgetSites, forgetOrders]) forgets(); // what was requested stays
-  clear('items', 'chosen');
-  by('lines').textContent = '';
-  by('stream-state').hidden = true;
+  clear('site', 'items', 'chosen');
   by('app').hidden = by('logout').hidden = true;
   by('login').hidden = false;
   by('login-error').hidden = !words;
@@ -189,6 +205,7 @@ function translate(to) {
   const own = plain(by('own').value);
   speak(to);
   by('own').value = written(own);
+  tellZone();
   sessionStorage.setItem('preismon.language', language);
   if (!api.loggedIn()) return;
   showForm();
@@ -215,8 +232,8 @@ function listen() {
       button.disabled = false;
     }
   });
-  by('logout').addEventListener('click', async () => {
-    await api.logout().catch(() => {});
+  by('logout').addEventListener('click', () => {
+    api.logout();
     leave();
   });
   api.whenLost(() => leave(t.lost));
@@ -225,8 +242,8 @@ function listen() {
   by('search').addEventListener('input', () => { if (!showItems()) lookUp(by('search').value.trim()).then((found) => found && showItems()); });
   for (const id of ['from', 'to']) by(id).addEventListener('change', () => { if (typed()) refresh(); });
   by('zone').addEventListener('focus', () => draw(['UTC', ...(Intl.supportedValuesOf?.('timeZone') ?? [])].map((zone) => <option value={zone} />), by('zones')), { once: true }); // more than four hundred
-  by('zone').addEventListener('input', () => { if (known(by('zone').value)) { showWindow(); refresh(); } });
-  by('zone').addEventListener('change', () => { if (!known(by('zone').value)) refresh(); }); // this shows the fault
+  by('zone').addEventListener('input', typeZone);
+  by('zone').addEventListener('change', tellZone);
   by('presets').addEventListener('click', (e) => { if (e.target.dataset.hours) { ask({ hours: Number(e.target.dataset.hours) }); refresh(); } });
   for (const [field, showing] of [['filter', showAssortment], ['sites-filter', showSites], ['orders-filter', showOrders]]) {
     by(field).addEventListener('input', showing);
@@ -235,7 +252,7 @@ function listen() {
   by('unzoom').addEventListener('click', unzoom);
   by('own').addEventListener('input', placeOwn);
   by('own').addEventListener('change', remember);
-  addEventListener('hashchange', () => { recall(); if (api.loggedIn()) { showForm(); select(asked.view); } });
+  addEventListener('hashchange', () => { recall(); tellZone(); if (api.loggedIn()) { showForm(); select(asked.view); } });
   for (const v of views) by(`tab-${v}`).addEventListener('click', () => select(v));
   document.querySelector('[role=tablist]').addEventListener('keydown', (e) => {
     const step = { ArrowRight: 1, ArrowLeft: -1 }[e.key];

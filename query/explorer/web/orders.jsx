@@ -2,7 +2,7 @@
 // files of one of them: one read.
 import { Act, Acts } from './act.jsx';
 import * as api from './api.js';
-import { asked, sortedOf, zoned } from './asked.js';
+import { asked, sortedOf } from './asked.js';
 import { siteName, sitesRead } from './catalogue.js';
 import { save } from './csv.js';
 import { fields, Files } from './files.jsx';
@@ -15,14 +15,15 @@ import { show } from './zone.js';
 const newestFiles = 5; // of each kind of each order
 const mostFiles = 100; // of each kind of the displayed order, when more are requested
 
-let orders = []; // as read, before the filter
+let orders; // as read, before the filter; undefined: not read
+let complete = ''; // id of the order of which more files than the newest are on show
 
 const reasons = ['priceObserved', 'productUnavailable', 'productNotFound', 'accessTemporarilyRestricted', 'siteTemporarilyUnavailable', 'pending', 'overdue', 'unknown'];
 
 /** readOrders reads the view: all orders, with the newest files of each. It shows the requested order, or the first one if none is requested. */
 export async function readOrders(signal, again = false) {
   if (!again) forgetOrders();
-  const read = { path: 'ext/v1/orders/status', params: { files: newestFiles, timezone: zoned() } };
+  const read = { path: 'ext/v1/orders/status', params: { files: newestFiles, timezone: asked.zone } };
   if (!again) {
     showSame(read, asked.order);
     by('orders-status').textContent = t.loadingView;
@@ -33,10 +34,14 @@ export async function readOrders(signal, again = false) {
   if (orders.length) draw(<Files files={() => [ordersFile()]} />, by('orders-files'));
   showOrders();
   const chosen = orders.find((o) => o.orderId === asked.order) ?? (asked.order ? undefined : inOrder(columns(), orders, sortedOf.orders)[0]);
-  if (asked.order && !chosen) draw(<p class="notice">{t.noOrder}</p>, by('order'));
-  if (!chosen) return;
+  if (!chosen) {
+    clear('files');
+    draw(asked.order && <p class="notice">{t.noOrder}</p>, by('order'));
+    return;
+  }
   showSame(read, chosen.orderId);
-  showOrder(chosen);
+  if (chosen.orderId === complete) await readFiles(chosen, signal);
+  else showOrder(chosen, signal);
 }
 
 /** showSame shows the commands: there are separate tools for the list of orders, for the displayed order, and for its files. */
@@ -52,16 +57,17 @@ function showSame(read, orderId) {
 
 /** forgetOrders clears the view. */
 export function forgetOrders() {
-  orders = [];
+  [orders, complete] = [undefined, ''];
   clear('ordered', 'order', 'files', 'orders-files');
 }
 
-const moment = (text) => (text ? show(Date.parse(text), zoned(), language) : '');
+const moment = (text) => (text ? show(Date.parse(text), asked.zone, language) : '');
 
-/** ToOrder links to an order in this view, and keeps everything else in the address. */
+/** ToOrder links to an order in this view, and keeps the filter and everything else in the address, which gets the filter only when the field loses the focus. */
 function ToOrder({ order }) {
   const p = new URLSearchParams(location.hash.slice(1));
   p.set('order', order.orderId);
+  p.set('filter', by('orders-filter').value.trim());
   return <a href={`#${p}`}>{order.name || order.orderId}</a>;
 }
 
@@ -78,8 +84,9 @@ const columns = () => [
   { name: 'orderId', title: t.orderId, number: true, text: (o) => o.orderId, value: (o) => o.orderId.padStart(20, '0') },
 ];
 
-/** showOrders shows the filtered orders, and returns them. */
+/** showOrders shows the filtered orders, if they have been read, and returns them. */
 export function showOrders() {
+  if (!orders) return [];
   const shown = orders.filter((o) => withWords(by('orders-filter').value, o.name, o.alias ?? '', o.orderId));
   by('orders-status').textContent = orders.length ? t.ordersOf(number(shown.length), number(orders.length)) : t.noOrders;
   draw(orders.length > 0 && <Table caption={t.orders} columns={columns()} rows={shown} id={(o) => o.orderId} view="orders" headed />, by('ordered'));
@@ -96,17 +103,19 @@ const ordersFile = () => ({
   ],
 });
 
-/** showOrder shows the outcomes of an order's pairs, and its files. */
-function showOrder(order) {
+/** showOrder shows the outcomes of an order's pairs, and its files; signal is that of the view. */
+function showOrder(order, signal) {
   draw(<Order name={order.name || order.orderId} detail={order} />, by('order'));
   if (order.filesProblem) draw(<><h2>{t.files}</h2><p class="notice">{order.filesProblem.detail}</p></>, by('files'));
-  else draw(<OrderFiles key={order.orderId} order={order} />, by('files'));
+  else draw(<OrderFiles key={order.orderId} order={order} signal={signal} />, by('files'));
 }
 
 /** readFiles reads more files of the displayed order. */
-async function readFiles({ orderId }) {
-  const { data: [order] } = await api.page('ext/v1/orders/status', { orderId, files: mostFiles, timezone: zoned() });
-  if (order) showOrder(order);
+async function readFiles({ orderId }, signal) {
+  const { data: [order] } = await api.page('ext/v1/orders/status', { orderId, files: mostFiles, timezone: asked.zone }, signal);
+  if (!order) return;
+  complete = orderId;
+  showOrder(order, signal);
 }
 
 const capital = (words) => words[0].toUpperCase() + words.slice(1);
@@ -135,11 +144,11 @@ async function download(order, f) {
 }
 
 /** OrderFiles lists the files of an order, each with a button to download it. */
-const OrderFiles = ({ order, order: { files, fileCount } }) => <Acts>{(failed, failure) => <>
+const OrderFiles = ({ order, order: { files, fileCount }, signal }) => <Acts>{(failed, failure) => <>
   <h2>{t.files}</h2>
   {failure}
   {!files.length && <p class="small">{t.noFiles}</p>}
-  {files.length > 0 && <p class="small">{t.filesOf(number(files.length), number(fileCount))} {files.length < Math.min(fileCount, mostFiles) && <Act class="quiet" act={() => readFiles(order)} failed={failed}>{t.moreFiles}</Act>}</p>}
+  {files.length > 0 && <p class="small">{t.filesOf(number(files.length), number(fileCount))} {files.length < Math.min(fileCount, mostFiles) && <Act class="quiet" act={() => readFiles(order, signal)} failed={failed}>{t.moreFiles}</Act>}</p>}
   {files.length > 0 && <Scrolled caption={t.files} rows={files} id={(f) => `${f.kind} ${f.filename}`} columns={[
     { title: t.file, text: (f) => f.filename },
     { title: t.fetch, text: (f) => <Act class="quiet" act={() => download(order, f)} failed={(why) => failed(why && `${f.filename}: ${why}`)}>{t.fetch}<span class="hidden"> {f.filename}</span></Act> },

@@ -3,7 +3,7 @@
 // The service aggregates; the page only displays.
 import { Act, Acts } from './act.jsx';
 import * as api from './api.js';
-import { asked, linkTo, narrowed, zoned } from './asked.js';
+import { asked, linkTo, narrowed } from './asked.js';
 import { itemName, learn, named, siteName, sitesRead } from './catalogue.js';
 import { fields, Files } from './files.jsx';
 import { by, clear, draw, Fragment, h } from './preact.js';
@@ -29,10 +29,10 @@ export function forgetStart() {
 /** readStart reads the view: of one site, or of the whole scope; again: no progress is shown meanwhile. */
 export async function readStart(signal, again = false) {
   const { since = 'now-24h', ownMerchant = '' } = narrowed();
-  const of = JSON.stringify([asked.site, since, ownMerchant, zoned()]);
+  const of = JSON.stringify([asked.site, since, ownMerchant, asked.zone]);
   if (shown.of !== of) forgetStart();
   shown.of = of;
-  const read = { path: 'ext/v1/overview', params: { since, ownMerchant, site: asked.site, timezone: zoned() } };
+  const read = { path: 'ext/v1/overview', params: { since, ownMerchant, site: asked.site, timezone: asked.zone } };
   const answer = api.page(read.path, read.params, signal);
   if (!again) {
     draw(<Same reads={[read]} calls={[]} note={t.mcpStart} />, by('overview-same'));
@@ -97,7 +97,7 @@ const FilesOf = ({ id, file, what }) => <div class="buttons files" id={id}><File
 
 /** Moved has how many pairs changed, and a list for each kind of change: how many, and the greatest. */
 function Moved({ lists, query, since }) {
-  const title = narrowed().since ? t.movedSince(show(Date.parse(since), zoned(), language)) : t.movedTitle;
+  const title = narrowed().since ? t.movedSince(show(Date.parse(since), asked.zone, language)) : t.movedTitle;
   if (!query) return <><h2>{title}</h2><Refused list={lists[0]} /></>;
   const some = lists.filter((list) => list.count > 0);
   return <>
@@ -131,7 +131,7 @@ const states = { UNAVAILABLE: 'unavailable', PRODUCT_NOT_FOUND: 'notFound' };
 
 const Offer = ({ offer: o }) => o && <span>
   {o.price === null || o.price === undefined ? t[states[o.coverageState]] ?? t.unknown : money(o.price, o.currencyCode)}
-  <time datetime={o.capturedAt}>{show(Date.parse(o.capturedAt), zoned(), language)}</time>
+  <time datetime={o.capturedAt}>{show(Date.parse(o.capturedAt), asked.zone, language)}</time>
 </span>;
 
 /** Above has where the caller is above the cheapest featured offer, the farthest first. */
@@ -183,7 +183,7 @@ const movedFile = (lists) => ({
 /** Seen has how fresh the sites are, those with the most overdue pairs first; if there are many, only the first ones. */
 function Seen({ list, query, until }) {
   if (!query) return <><h2>{t.sites}</h2><Refused list={list} /></>;
-  const newest = query.lastCapturedAt && t.newestCapture(show(Date.parse(query.lastCapturedAt), zoned(), language));
+  const newest = query.lastCapturedAt && t.newestCapture(show(Date.parse(query.lastCapturedAt), asked.zone, language));
   return <>
     <h2>{t.sites}</h2>
     <p class="lead">{[newest, query.overdue ? t.overdueSites(number(query.overdue)) : ''].filter(Boolean).join(' ')}</p>

@@ -1,7 +1,7 @@
 // Each site in the scope: how fresh it is, and why pairs have no price. The
 // service aggregates; the page only displays.
 import * as api from './api.js';
-import { asked, linkTo, narrowed, sortedOf, zoned } from './asked.js';
+import { asked, linkTo, narrowed, sortedOf } from './asked.js';
 import { siteName, sitesRead } from './catalogue.js';
 import { fields, Files } from './files.jsx';
 import { by, clear, draw, h } from './preact.js';
@@ -10,7 +10,7 @@ import { inOrder, Table, withWords } from './table.jsx';
 import { fromNow, language, number, t } from './texts.js';
 import { show } from './zone.js';
 
-let sites = []; // as read, before the filter
+let sites; // as read, before the filter; undefined: not read
 let asOf = 0; // ms
 let all = {}; // totals over all sites, from the service
 
@@ -24,7 +24,7 @@ const freshness = (s) => t.freshness(number(s.pairs), number(s.reasons.priceObse
 /** readSites reads the view: one site, or all in the scope; again: the displayed ones stay until the answer arrives. */
 export async function readSites(signal, again = false) {
   if (!again) forgetSites();
-  const read = { path: 'ext/v1/sites/status', params: { site: asked.site, ...narrowed(), timezone: zoned() } };
+  const read = { path: 'ext/v1/sites/status', params: { site: asked.site, ...narrowed(), timezone: asked.zone } };
   const { orderId } = narrowed();
   const calls = orderId ? [{ name: 'list_order_observation_quality', args: { orderId, site: asked.site, limit: 1 } }] : [];
   draw(<Same reads={[read]} calls={calls} note={orderId ? t.mcpSite : t.mcpSites} />, by('sites-same'));
@@ -38,11 +38,11 @@ export async function readSites(signal, again = false) {
 
 /** forgetSites clears the view. */
 export function forgetSites() {
-  sites = [];
+  sites = undefined;
   clear('fresh', 'overdue', 'sites-files');
 }
 
-const Moment = ({ text, asOf, none = '' }) => (text === null ? none : <time datetime={text} title={show(Date.parse(text), zoned(), language, true)}>{fromNow(Date.parse(text) - asOf)}</time>);
+const Moment = ({ text, asOf, none = '' }) => (text === null ? none : <time datetime={text} title={show(Date.parse(text), asked.zone, language, true)}>{fromNow(Date.parse(text) - asOf)}</time>);
 
 /** siteColumns returns the columns of the table of sites, as of an instant in ms. */
 export function siteColumns(asOf) {
@@ -66,11 +66,12 @@ const Late = ({ late, reasons: { overdue } }) => <span>{number(late)}{overdue > 
 
 /** Overdue shows the sites with overdue pairs, and since when; those overdue for longest first. */
 const Overdue = ({ late }) => late.length > 0 && <p class="notice">
-  {t.overdueSites(number(late.length))} {late.map((s) => `${siteName(s.site)} (${s.lateSince ? t.since(show(Date.parse(s.lateSince), zoned(), language)) : t.neverSeen})`).join('; ')}
+  {t.overdueSites(number(late.length))} {late.map((s) => `${siteName(s.site)} (${s.lateSince ? t.since(show(Date.parse(s.lateSince), asked.zone, language)) : t.neverSeen})`).join('; ')}
 </p>;
 
-/** showSites shows the filtered sites, and returns them. */
+/** showSites shows the filtered sites, if they have been read, and returns them. */
 export function showSites() {
+  if (!sites) return [];
   const shown = sites.filter((s) => withWords(by('sites-filter').value, siteName(s.site), s.site));
   by('sites-status').textContent = sites.length ? [t.linesOf(number(shown.length), number(sites.length)), shown.length === sites.length && freshness(all)].filter(Boolean).join('. ') : t.noSites;
   const late = shown.filter((s) => s.reasons.overdue).sort((a, b) => (a.lateSince ?? '').localeCompare(b.lateSince ?? ''));

@@ -26,7 +26,7 @@ export function known(zone) {
 /** local returns an instant in ms as YYYY-MM-DDTHH:MM:SS in the zone. */
 export function local(ms, zone) {
   const p = Object.fromEntries(partsOf(zone).formatToParts(ms).map((x) => [x.type, x.value]));
-  return `${p.year}-${p.month}-${p.day}T${p.hour}:${p.minute}:${p.second}`;
+  return `${p.year.padStart(4, '0')}-${p.month}-${p.day}T${p.hour}:${p.minute}:${p.second}`;
 }
 
 const offset = (ms, zone) => Date.parse(`${local(ms, zone)}Z`) - Math.floor(ms / 1000) * 1000;

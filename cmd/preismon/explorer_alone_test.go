@@ -1,0 +1,25 @@
+package main
+
+import (
+	"net/http/httptest"
+	"os"
+	"testing"
+
+	"preismon/deploy/testserver/chromium"
+	"preismon/query/explorer"
+)
+
+// TestExplorerAlone checks in a browser what the explorer does when answers are
+// late, come in another order or fail: the script makes up the service.
+func TestExplorerAlone(t *testing.T) {
+	t.Parallel()
+	folder := t.TempDir()
+	if _, errs, code := preismon(t, nil, "explorer-assets", folder); code != 0 {
+		t.Fatal(errs)
+	}
+	e, err := explorer.New("", os.DirFS(folder))
+	must(t, err)
+	server := httptest.NewServer(e)
+	defer server.Close()
+	chromium.Run(t, "testdata/explorer/alone.mjs", explorerPlan{Base: server.URL, Hosts: []string{server.URL + "/"}}, nil)
+}
