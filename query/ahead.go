@@ -22,8 +22,9 @@ func newLastSeen() lastSeen {
 
 // pageAhead reads the page of a cursor by what the account saw when it was last
 // read, while the account and its mandate's scope are being read; done reports
-// whether the request is settled. Access rarely changes in between; if it did,
-// the page is discarded and must be read again by what the account sees now.
+// whether the request is settled. Access and catalogue rarely change in between;
+// if they did, the page is discarded and must be read again by what the account
+// sees now: rows show the catalogue as it was remembered at that snapshot.
 // Reading the access first would delay every page, as it does a first page,
 // which is read up to the watermark that is returned with the access.
 func (s *Service) pageAhead(ctx context.Context, p Principal, plan *resultsPlan, r ResultsRequest, start time.Time) (page *ResultsPage, done bool, err error) {
@@ -31,11 +32,12 @@ func (s *Service) pageAhead(ctx context.Context, p Principal, plan *resultsPlan,
 	if !ok || plan.cursor == "" {
 		return nil, false, nil
 	}
+	unchanged := func(v Visibility) bool { return v.same(seen) && v.Snapshot == seen.Snapshot }
 	ahead, cancel := context.WithCancel(ctx)
 	defer cancel()
 	now := concurrently(func() (*Access, error) {
 		a, err := s.authorize(ctx, p)
-		if err != nil || !a.Visibility.same(seen) {
+		if err != nil || !unchanged(a.Visibility) {
 			cancel()
 		}
 		return a, err
@@ -47,7 +49,7 @@ func (s *Service) pageAhead(ctx context.Context, p Principal, plan *resultsPlan,
 	}
 	a, refused := now()
 	switch {
-	case refused == nil && a.Visibility.same(seen):
+	case refused == nil && unchanged(a.Visibility):
 		return page, true, err
 	case page != nil:
 		page.Rows.Release()
