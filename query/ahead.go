@@ -2,6 +2,7 @@ package query
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"reflect"
 	"runtime/debug"
@@ -14,10 +15,21 @@ import (
 // lastSeen remembers what each account saw when it was last read. It decides
 // nothing: rows read by it are returned only if the account, read in the same
 // request, still sees exactly that.
-type lastSeen = *cache.Cache[contracts.AccountID, Visibility]
+type lastSeen = *cache.Cache[contracts.AccountID, seenUpTo]
+
+// seenUpTo is what an account saw, and up to where the tables were complete.
+type seenUpTo struct {
+	Visibility
+	mark Watermark
+}
+
+// is reports whether the account still sees that, in tables that hold all of it.
+func (u seenUpTo) is(a *Access) bool {
+	return a.Visibility.same(u.Visibility) && a.Visibility.Snapshot == u.Snapshot && u.mark.Compare(a.Watermark) <= 0
+}
 
 func newLastSeen() lastSeen {
-	return cache.New(4<<20, func(_ contracts.AccountID, v Visibility) int { return sizeOf(reflect.ValueOf(v)) })
+	return cache.New(4<<20, func(_ contracts.AccountID, u seenUpTo) int { return sizeOf(reflect.ValueOf(u)) })
 }
 
 // pageAhead reads the page of a cursor by what the account saw when it was last
@@ -32,24 +44,23 @@ func (s *Service) pageAhead(ctx context.Context, p Principal, plan *resultsPlan,
 	if !ok || plan.cursor == "" {
 		return nil, false, nil
 	}
-	unchanged := func(v Visibility) bool { return v.same(seen) && v.Snapshot == seen.Snapshot }
 	ahead, cancel := context.WithCancel(ctx)
 	defer cancel()
 	now := concurrently(func() (*Access, error) {
 		a, err := s.authorize(ctx, p)
-		if err != nil || !unchanged(a.Visibility) {
+		if err != nil || !seen.is(a) {
 			cancel()
 		}
 		return a, err
 	})
 	guess := *plan
-	in, err := s.admit(ahead, &guess, seen, Watermark{})
+	in, err := s.admit(ahead, &guess, seen.Visibility, seen.mark)
 	if err == nil {
 		page, err = s.execute(ahead, in, r, start)
 	}
 	a, refused := now()
 	switch {
-	case refused == nil && unchanged(a.Visibility):
+	case refused == nil && seen.is(a) && !errors.Is(err, errBehind):
 		return page, true, err
 	case page != nil:
 		page.Rows.Release()
