@@ -137,5 +137,5 @@ func (s *statements) take(ctx context.Context, long bool) (end func(), err error
 	}
 	s.node.mu.Lock()
 	defer s.node.mu.Unlock()
-	return nil, s.node.refuse(s.node.accounts[of], why, "statements at once")
+	return nil, s.node.refuse(s.node.accounts[of], why, "statements")
 }
