@@ -71,8 +71,10 @@ func (c Config) Validate() error {
 	var f contracts.Faults
 	if c.DSN == "" {
 		f.Addf("clickhouse-dsn: missing")
-	} else if _, err := clickhouse.ParseDSN(c.DSN.Reveal()); err != nil {
+	} else if opt, err := clickhouse.ParseDSN(c.DSN.Reveal()); err != nil {
 		f.Addf("clickhouse-dsn: not of the form clickhouse://user:password@host:port/database")
+	} else {
+		f.Check(len(opt.Addr) == 1, "clickhouse-dsn: it names %d servers, and must name one", len(opt.Addr))
 	}
 	f.Check(c.SliceRows > 0, "slice rows: not positive")
 	f.Check(c.PairRows > 0, "pair rows: not positive")
