@@ -52,7 +52,9 @@ func TestACursorIsNotContinuedOnTablesBehindIt(t *testing.T) {
 	must(t, err)
 	one := 1
 	read := query.ResultsRequest{Site: "a", Limit: &one}
-	ask := func() (*query.ResultsPage, error) { return service.Results(t.Context(), query.Principal{Account: 1}, read) }
+	ask := func() (*query.ResultsPage, error) {
+		return service.Results(t.Context(), query.Principal{Account: 1}, read)
+	}
 	first, err := ask()
 	must(t, err)
 	if first.Paging.NextCursor == "" {

@@ -43,7 +43,7 @@ type budgetFlags struct {
 	Remember       int64         `help:"MiB in which a node remembers answers, beside what reads hold; 0: none. Default: 64." default:"64" placeholder:"MIB"`
 	RememberStream int64         `name:"remember-streams" help:"MiB in which a node remembers the text of streams, compressed, where the time of their rows is over; 0: none. Default: 128." default:"128" placeholder:"MIB"`
 	CheckRemember  bool          `name:"check-remembered" help:"Compare every answer that is remembered with a fresh one, and fail the request where they differ. For tests: it costs more than not to remember."`
-	ReadStatements int           `help:"Statements for observations that run at once; as many for the catalogue beside them." default:"32"`
+	ReadStatements int           `help:"Statements for observations that run at once; as many for the catalogue and half as many for statistics beside them." default:"32"`
 	ReadWait       time.Duration `help:"How long a read waits for memory or a statement before it is refused." default:"10s"`
 	MinReadRate    int64         `help:"Bytes a second that a client must take of an answer, over a minute in which it is waited for; 0: any." default:"10240"`
 }
