@@ -50,10 +50,10 @@ type Visibility struct {
 	Catalogue []uint64 `json:",omitempty"`
 }
 
-// Snapshot identifies how far the catalogue is applied and what is in force.
-// What one caller read at one snapshot of a store, up to one watermark, is the
-// answer at any moment with the same three, so it may be remembered under them.
-// 0: unknown, and nothing may be remembered.
+// Snapshot identifies how far the catalogue is applied, what is in force, and
+// the generation of the rows. What one caller read at one snapshot of a store,
+// up to one watermark, is the answer at any moment with the same three, so it
+// may be remembered under them. 0: unknown, and nothing may be remembered.
 type Snapshot uint64
 
 // same reports whether two callers, or one at two moments, see the same.
@@ -74,12 +74,20 @@ func (v Visibility) kept(w contracts.Window) error {
 	return invalid("What was captured before %s is no longer kept. Ask for a time that begins there, or later.", formatInstant(fromMs(v.Floor), time.UTC))
 }
 
-// goesOn refuses the cursor of a walk that began before old rows were removed.
-func (v Visibility) goesOn(floor int64) error {
-	if v.Floor != floor {
+// goesOn refuses the cursor of a walk that began before old rows were removed,
+// or whose watermark the tables, after a restore, have not reached again.
+func (v Visibility) goesOn(now Watermark, floor int64, mark Watermark) error {
+	switch {
+	case v.Floor != floor:
 		return errExpired
+	case mark.Compare(now) > 0:
+		return errBehind
 	}
 	return nil
+}
+
+var errBehind = &fault.Error{
+	Kind: fault.Unavailable, RetryAfter: time.Second, Msg: "This node's tables are behind the cursor. Send the request again.",
 }
 
 // Nothing reports whether no pair at all can be visible.

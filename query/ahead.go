@@ -2,6 +2,7 @@ package query
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"reflect"
 	"runtime/debug"
@@ -14,16 +15,28 @@ import (
 // lastSeen remembers what each account saw when it was last read. It decides
 // nothing: rows read by it are returned only if the account, read in the same
 // request, still sees exactly that.
-type lastSeen = *cache.Cache[contracts.AccountID, Visibility]
+type lastSeen = *cache.Cache[contracts.AccountID, seenUpTo]
+
+// seenUpTo is what an account saw, and up to where the tables were complete.
+type seenUpTo struct {
+	Visibility
+	mark Watermark
+}
+
+// is reports whether the account still sees that, in tables that hold all of it.
+func (u seenUpTo) is(a *Access) bool {
+	return a.Visibility.same(u.Visibility) && a.Visibility.Snapshot == u.Snapshot && u.mark.Compare(a.Watermark) <= 0
+}
 
 func newLastSeen() lastSeen {
-	return cache.New(4<<20, func(_ contracts.AccountID, v Visibility) int { return sizeOf(reflect.ValueOf(v)) })
+	return cache.New(4<<20, func(_ contracts.AccountID, u seenUpTo) int { return sizeOf(reflect.ValueOf(u)) })
 }
 
 // pageAhead reads the page of a cursor by what the account saw when it was last
 // read, while the account and its mandate's scope are being read; done reports
-// whether the request is settled. Access rarely changes in between; if it did,
-// the page is discarded and must be read again by what the account sees now.
+// whether the request is settled. Access and catalogue rarely change in between;
+// if they did, the page is discarded and must be read again by what the account
+// sees now: rows show the catalogue as it was remembered at that snapshot.
 // Reading the access first would delay every page, as it does a first page,
 // which is read up to the watermark that is returned with the access.
 func (s *Service) pageAhead(ctx context.Context, p Principal, plan *resultsPlan, r ResultsRequest, start time.Time) (page *ResultsPage, done bool, err error) {
@@ -35,19 +48,19 @@ func (s *Service) pageAhead(ctx context.Context, p Principal, plan *resultsPlan,
 	defer cancel()
 	now := concurrently(func() (*Access, error) {
 		a, err := s.authorize(ctx, p)
-		if err != nil || !a.Visibility.same(seen) {
+		if err != nil || !seen.is(a) {
 			cancel()
 		}
 		return a, err
 	})
 	guess := *plan
-	in, err := s.admit(ahead, &guess, seen, Watermark{})
+	in, err := s.admit(ahead, &guess, seen.Visibility, seen.mark)
 	if err == nil {
 		page, err = s.execute(ahead, in, r, start)
 	}
 	a, refused := now()
 	switch {
-	case refused == nil && a.Visibility.same(seen):
+	case refused == nil && seen.is(a) && !errors.Is(err, errBehind):
 		return page, true, err
 	case page != nil:
 		page.Rows.Release()

@@ -117,7 +117,7 @@ func (s *Service) Positions(ctx context.Context, p Principal, r PositionsRequest
 	}
 	if r.Cursor == "" {
 		place.Watermark, place.Floor = in.query.Watermark, in.vis.Floor
-	} else if err := in.vis.goesOn(place.Floor); err != nil {
+	} else if err := in.vis.goesOn(in.query.Watermark, place.Floor, place.Watermark); err != nil {
 		return nil, err
 	}
 	in.query.Watermark = place.Watermark

@@ -172,7 +172,7 @@ func (s *Service) resume(plan *resultsPlan, v Visibility, now Watermark) error {
 	if plan.cursor != "" {
 		c, err := s.walkOf(plan)
 		if err == nil {
-			err = v.goesOn(c.Floor)
+			err = v.goesOn(now, c.Floor, c.Watermark)
 		}
 		if err != nil {
 			return err

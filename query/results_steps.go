@@ -60,7 +60,7 @@ func (s *Service) page(ctx context.Context, p Principal, r ResultsRequest, start
 	if err != nil {
 		return nil, err
 	}
-	s.seen.Put(p.Account, in.vis)
+	s.seen.Put(p.Account, seenUpTo{in.vis, in.query.Watermark})
 	return s.execute(ctx, in, r, start)
 }
 

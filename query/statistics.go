@@ -165,7 +165,7 @@ func (s *Service) Statistics(ctx context.Context, p Principal, r StatisticsReque
 	}
 	if r.Cursor == "" {
 		place.Watermark, place.Floor = in.query.Watermark, in.vis.Floor
-	} else if err := in.vis.goesOn(place.Floor); err != nil {
+	} else if err := in.vis.goesOn(in.query.Watermark, place.Floor, place.Watermark); err != nil {
 		return nil, err
 	}
 	page := &StatisticsPage{Data: []StatisticRecord{}, Paging: Paging{Limit: limit}, Query: statisticsEcho(in, r, place)}

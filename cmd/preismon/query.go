@@ -43,7 +43,7 @@ type budgetFlags struct {
 	Remember       int64         `help:"MiB for cached answers, in addition to what reads hold; 0: no cache. Default: 64." default:"64" placeholder:"MIB"`
 	RememberStream int64         `name:"remember-streams" help:"MiB for the cached text, compressed, of streams of past hours and days; 0: no cache. Default: 128." default:"128" placeholder:"MIB"`
 	CheckRemember  bool          `name:"check-remembered" help:"Compare every cached answer with a fresh one, and fail the request if they differ. For tests: it costs more than no cache."`
-	ReadStatements int           `help:"Concurrent statements for observations, and separately as many for the catalogue." default:"32"`
+	ReadStatements int           `help:"Concurrent statements for observations; separately as many for the catalogue, and half as many for statistics." default:"32"`
 	ReadWait       time.Duration `help:"How long a read waits for memory or a statement before it is refused." default:"10s"`
 	MinReadRate    int64         `help:"Bytes per second that a client must read, measured over a minute in which the node waits for it; 0: any." default:"10240"`
 }

@@ -24,7 +24,8 @@ type Config struct {
 	// Memory is how many bytes all running reads may hold together.
 	Memory int64
 	// Statements bounds the statements for observations that run at once, and
-	// separately those for records of the catalogue.
+	// separately those for records of the catalogue; half as many may sum up
+	// observations.
 	Statements int
 	// Wait is how long a read waits for room, or for a statement, before it is
 	// refused.
@@ -56,6 +57,7 @@ type Node struct {
 	processors chan struct{}
 	rows       statements
 	records    statements
+	sums       statements
 
 	mu       sync.Mutex
 	used     [classes]int64
@@ -84,6 +86,7 @@ func New(cfg Config) *Node {
 	n.reclaiming.Stop()
 	n.rows = statements{node: n, most: cfg.Statements, mostLong: long}
 	n.records = statements{node: n, most: cfg.Statements, mostLong: cfg.Statements}
+	n.sums = statements{node: n, most: cfg.Statements / 2, mostLong: cfg.Statements / 2}
 	return n
 }
 
@@ -99,8 +102,9 @@ func (n *Node) Work(work func() error) error {
 	return work()
 }
 
-// Statements returns how many statements of each kind may run at once.
-func (n *Node) Statements() int { return n.cfg.Statements }
+// Statements returns how many statements for observations may run at once, and
+// how many of other kinds beside them.
+func (n *Node) Statements() (rows, others int) { return n.rows.most, n.records.most + n.sums.most }
 
 type accountKey struct{}
 

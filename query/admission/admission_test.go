@@ -96,6 +96,38 @@ func TestReclaim(t *testing.T) {
 	})
 }
 
+// TestReclaimForASmallCharge: a small charge that waits only because a large one
+// does takes back nothing itself.
+func TestReclaimForASmallCharge(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		n := admission.New(config())
+		for a := range contracts.AccountID(8) {
+			reserve(t, begin(t, n, 10+a, false), 2*mib) // together, the reserve of small charges
+		}
+		dropped := 0
+		for a := range contracts.AccountID(4) {
+			reserve(t, begin(t, n, 1+a, true), 8*mib).Lend(func() { dropped++ })
+		}
+		var waiting sync.WaitGroup
+		for a, bytes := range map[contracts.AccountID]int64{30: 20 * mib, 31: mib} {
+			r := begin(t, n, a, false)
+			waiting.Go(func() {
+				if a == 31 {
+					time.Sleep(time.Millisecond) // after the large one
+				}
+				_, err := r.Reserve(t.Context(), bytes)
+				if err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		waiting.Wait()
+		if dropped != 1 {
+			t.Errorf("%d of 4 were reclaimed, and one is enough", dropped)
+		}
+	})
+}
+
 // TestWhatIsThereTakesFromWhatIsLent: where a read turns out to hold more than
 // it was charged, or an answer already exists, memory held for clients that do
 // not read is dropped until the node is within its memory, and not more.

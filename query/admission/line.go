@@ -91,6 +91,9 @@ func (n *Node) giveUp(w *waiter, ctx context.Context) error {
 	default:
 	}
 	why := n.admits(w.room)
+	if why == fits { // behind another account's
+		why = ofNode
+	}
 	n.leave(w)
 	n.grant()
 	if ctx != nil && !deadline(ctx) {

@@ -158,6 +158,8 @@ func (n *Node) reclaim(w *waiter, why bound) bool {
 		return false
 	case why == ofAccount:
 		return n.reclaimFrom(w.of)
+	case w.room.class == small && n.total()+w.room.bytes <= n.cfg.Memory: // it waits for a large charge, not for memory
+		return false
 	}
 	return n.reclaimFrom(nil)
 }

@@ -15,7 +15,7 @@ type Read struct {
 	began  time.Time
 	stream bool
 	sent   atomic.Int64
-	stands *Room
+	stands *Room // nil: not admitted
 }
 
 // Begin admits a read, and charges what it holds for as long as it lasts.
@@ -24,12 +24,14 @@ func (n *Node) Begin(ctx context.Context, stream bool, stands int64) (*Read, err
 	r := &Read{node: n, of: n.enter(accountOf(ctx)), began: time.Now(), stream: stream}
 	r.of.reads[r] = struct{}{}
 	n.mu.Unlock()
-	r.stands = &Room{read: r, class: standing, bytes: stands}
-	if err := n.take(ctx, r.stands); err != nil {
-		r.stands = nil
+	room := &Room{read: r, class: standing, bytes: stands}
+	if err := n.take(ctx, room); err != nil {
 		r.End()
 		return nil, err
 	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	r.stands = room
 	return r, nil
 }
 

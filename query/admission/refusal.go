@@ -41,7 +41,7 @@ func (n *Node) refuse(a *account, why bound, what string) error {
 	}
 	return &fault.Error{
 		Kind: fault.Unavailable, Err: errFull, RetryAfter: retryAfter,
-		Msg: fmt.Sprintf("This node's %s are in use now%s. Send the request again.", what, held),
+		Msg: fmt.Sprintf("This node has no %s left now%s. Send the request again.", what, held),
 	}
 }
 

@@ -39,6 +39,14 @@ func (n *Node) Records(ctx context.Context) (end func(), err error) {
 	return n.records.take(ctx, false)
 }
 
+// Sums waits until a statement may run that sums up observations. It may take
+// all the time that a read has, so it takes no place of the statements that
+// every page, and every request, needs. While it runs, it must not wait for
+// another statement.
+func (n *Node) Sums(ctx context.Context) (end func(), err error) {
+	return n.sums.take(ctx, false)
+}
+
 func (s *statements) free(long bool) bool { return s.held < s.most && (!long || s.long < s.mostLong) }
 
 func (s *statements) enter(of contracts.AccountID, long bool) {
@@ -137,5 +145,5 @@ func (s *statements) take(ctx context.Context, long bool) (end func(), err error
 	}
 	s.node.mu.Lock()
 	defer s.node.mu.Unlock()
-	return nil, s.node.refuse(s.node.accounts[of], why, "statements at once")
+	return nil, s.node.refuse(s.node.accounts[of], why, "statements")
 }

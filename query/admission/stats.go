@@ -19,6 +19,7 @@ type Stats struct {
 	Accounts           int   // with running reads
 	Rows, LongRows     int   // running statements for observations; of these, those of streams
 	Records            int   // running statements for the catalogue
+	Sums               int   // running statements that sum up observations
 	StatementsWaiting  int
 
 	Reclaimed                   uint64 // rooms taken back from clients that received nothing
@@ -44,7 +45,8 @@ func (n *Node) Stats() Stats {
 	n.mu.Unlock()
 	s.Rows, s.LongRows, s.StatementsWaiting = n.rows.stats()
 	records, _, waiting := n.records.stats()
-	s.Records, s.StatementsWaiting = records, s.StatementsWaiting+waiting
+	sums, _, alsoWaiting := n.sums.stats()
+	s.Records, s.Sums, s.StatementsWaiting = records, sums, s.StatementsWaiting+waiting+alsoWaiting
 	return s
 }
 

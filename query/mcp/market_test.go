@@ -30,6 +30,8 @@ type market struct {
 	// slow reports whether a read of results takes longer than it may.
 	slow  func(*query.ResultsQuery) bool
 	asked int // how often an account's access was read: one time per request
+	// behind: the tables are as of an earlier watermark.
+	behind bool
 }
 
 // observed is one offer, or an outcome without one.
@@ -98,6 +100,9 @@ func (m *market) Access(_ context.Context, account contracts.AccountID) (*query.
 	if a, ok := m.accounts[account]; ok {
 		now := *a
 		now.Watermark = query.Watermark{Epoch: 1, Seq: 1 << 40}
+		if m.behind {
+			now.Watermark.Seq = 1 << 39
+		}
 		return &now, nil
 	}
 	return nil, fault.New(fault.NotFound, "", "no such account")

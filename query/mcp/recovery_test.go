@@ -58,6 +58,21 @@ func (a *agent) rows(tool string, arguments object) (rows []string) {
 	}
 }
 
+// TestCursorOnTablesBehindIt: after a restore, a walk waits until the tables
+// hold again what it began with.
+func TestCursorOnTablesBehindIt(t *testing.T) {
+	m := broad(3, 1)
+	a := newAgents(t, m).agent(whole)
+	walk := object{"limit": 1}
+	walk["cursor"] = at(a.call("list_results", walk).ok(), "completeness", "nextCursor")
+	m.behind = true
+	if p := a.call("list_results", walk).failed("SERVICE_UNAVAILABLE"); !strings.Contains(p.Detail, "behind the cursor") {
+		t.Errorf("%+v", p)
+	}
+	m.behind = false
+	a.call("list_results", walk).ok()
+}
+
 // MCP-16b: the guidance names every way to narrow.
 func TestLatestPairGuidance(t *testing.T) {
 	a := newAgents(t, broad(334, 1)).agent(whole) // 1,002 pairs

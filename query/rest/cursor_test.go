@@ -103,3 +103,30 @@ func TestOwnersLearnWhatDiffers(t *testing.T) {
 		t.Errorf("its owner is told of an old one: %q", old.Detail)
 	}
 }
+
+// TestCursorsOnTablesBehindThem: after a restore, a walk of observations waits
+// until the tables hold again what it began with.
+func TestCursorsOnTablesBehindThem(t *testing.T) {
+	s := serve(t)
+	since := url.QueryEscape(s.store.rows[25].captured.Format(time.RFC3339Nano))
+	for _, path := range []string{
+		"/v1/results?limit=1", "/ext/v1/statistics?orderId=5&limit=1",
+		"/ext/v1/movers?limit=1&since=" + since, "/ext/v1/position?limit=1",
+	} {
+		next := decode[page](t, s.get(path, s.token(reader))).Paging.NextCursor
+		if next == "" {
+			t.Errorf("%s: no second page", path)
+			continue
+		}
+		s.store.fallBehind(true)
+		a := s.get(path+"&cursor="+next, s.token(reader))
+		p := a.wantProblem(t, 503, "SERVICE_UNAVAILABLE")
+		if a.Header.Get("Retry-After") != "1" || !strings.Contains(p.Detail, "behind the cursor") {
+			t.Errorf("%s: after %q s, %q", path, a.Header.Get("Retry-After"), p.Detail)
+		}
+		s.store.fallBehind(false)
+		if a := s.get(path+"&cursor="+next, s.token(reader)); a.StatusCode != 200 {
+			t.Errorf("%s: %s", path, a.body)
+		}
+	}
+}

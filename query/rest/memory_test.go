@@ -30,6 +30,7 @@ type memory struct {
 	ended    chan error        // how each read of results ended
 
 	generation uint64
+	behind     bool  // the tables are as of an earlier watermark
 	later      []row // rows that arrive beyond the previous watermark
 }
 
@@ -104,7 +105,11 @@ func (m *memory) Access(_ context.Context, account contracts.AccountID) (*query.
 func (m *memory) Edge(context.Context) (query.Edge, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return query.Edge{Watermark: query.Watermark{Epoch: 1, Seq: 1<<40 + uint64(len(m.later))}, Generation: m.generation}, nil
+	edge := query.Edge{Watermark: query.Watermark{Epoch: 1, Seq: 1<<40 + uint64(len(m.later))}, Generation: m.generation}
+	if m.behind {
+		edge.Watermark.Seq = 1 << 39
+	}
+	return edge, nil
 }
 
 // arrive makes rows visible that were captured now.
@@ -124,6 +129,13 @@ func (m *memory) rebuild() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.generation++
+}
+
+// fallBehind simulates a restore of older tables, and its end.
+func (m *memory) fallBehind(behind bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.behind = behind
 }
 
 // Feed implements query.Store.

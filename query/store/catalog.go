@@ -19,9 +19,20 @@ func scanID[T ~uint64](r driver.Rows) (T, error) {
 	return T(id), err
 }
 
+// admit waits until a statement may run.
+func (s *Store) admit(ctx context.Context, st statement) (end func(), err error) {
+	switch st.kind {
+	case ofRows:
+		return s.node.Rows(ctx, false)
+	case ofSums:
+		return s.node.Sums(ctx)
+	}
+	return s.node.Records(ctx)
+}
+
 // rows runs a statement and reads each row with scan.
 func rows[T any](ctx context.Context, s *Store, st statement, scan func(driver.Rows) (T, error)) (all []T, err error) {
-	end, err := s.node.Records(ctx)
+	end, err := s.admit(ctx, st)
 	if err != nil {
 		return nil, kind(err)
 	}
@@ -47,7 +58,7 @@ func rows[T any](ctx context.Context, s *Store, st statement, scan func(driver.R
 
 // row runs a statement that returns exactly one row.
 func row(ctx context.Context, s *Store, st statement, dest ...any) error {
-	end, err := s.node.Records(ctx)
+	end, err := s.admit(ctx, st)
 	if err != nil {
 		return kind(err)
 	}

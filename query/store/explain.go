@@ -137,7 +137,7 @@ func rowsOfMandate(n shards, v query.Visibility, w contracts.Window) statement {
 	return render("rows_of_mandate.sql", struct {
 		Shards   shards
 		From, To bool
-	}{n, !w.From.IsZero(), !w.To.IsZero()}, p)
+	}{n, !w.From.IsZero(), !w.To.IsZero()}, p).of(ofSums)
 }
 
 // coarse rounds up to a number that reveals nothing about rows of others, which

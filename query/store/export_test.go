@@ -23,7 +23,8 @@ func WithSettings(t testing.TB, cfg Config, more map[string]string) *Store {
 	defer s.Close()
 	opt, err := clickhouse.ParseDSN(cfg.DSN.Reveal())
 	must(t, err)
-	opt.MaxOpenConns, opt.MaxIdleConns = s.node.Statements()+1, s.node.Statements()
+	ofObservations, others := s.node.Statements()
+	opt.MaxOpenConns, opt.MaxIdleConns = ofObservations+others+1, others
 	opt.Settings = clickhouse.Settings{}
 	var native []ch.Setting
 	add := func(name, value string) {
@@ -41,7 +42,7 @@ func WithSettings(t testing.TB, cfg Config, more map[string]string) *Store {
 	reads, err := newPool(ch.Options{
 		Address: opt.Addr[0], Database: opt.Auth.Database, User: opt.Auth.Username, Password: opt.Auth.Password,
 		TLS: tlsOf(opt.TLS), Settings: native, ReadTimeout: ch.NoTimeout, DialTimeout: 5 * time.Second, ClientName: "preismon test",
-	}, s.node.Statements())
+	}, ofObservations)
 	must(t, err)
 	with := &Store{shards: s.shards, node: s.node, conn: conn, reads: reads, circuit: &circuit{probe: reads.probe}, sliceRows: s.sliceRows, pairRows: s.pairRows}
 	with.remember()

@@ -10,7 +10,6 @@ import (
 
 	"preismon/contracts"
 	"preismon/query"
-	"preismon/query/admission"
 )
 
 // feeds lets feeds of different mandates share a statement if they differ only
@@ -125,7 +124,7 @@ func (s *Store) readFeeds(ctx context.Context, readers []*feedReader) (struct{},
 	s.feeds.mu.Lock()
 	s.feeds.crowd = len(readers)
 	s.feeds.mu.Unlock()
-	ctx, cancel := context.WithCancel(admission.WithAccount(ctx, 0)) // charged to no account, and cancelled when no reader waits any more
+	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	of := map[contracts.MandateID][]*feedReader{}
 	for _, r := range readers {

@@ -162,16 +162,17 @@ func (n shards) moment(all []checkpoint) (m moment, err error) {
 		m.watermark = slices.MinFunc(slices.Collect(maps.Values(of)), query.Watermark.Compare)
 	}
 	if catalog, inForce := streams["CATALOG"], streams["IN_FORCE"]; n.all(len(catalog)) && n.all(len(inForce)) {
-		m.snapshot = snapshotOf(catalog, inForce)
+		m.snapshot = snapshotOf(m.generation, catalog, inForce)
 	}
 	return m, nil
 }
 
 var snapshotSeed = maphash.MakeSeed()
 
-// snapshotOf identifies the combination of the given positions.
-func snapshotOf(of ...map[uint16]query.Watermark) query.Snapshot {
-	var sum uint64
+// snapshotOf identifies the combination of a generation of rows and the given
+// positions: what was remembered of another generation is not found again.
+func snapshotOf(generation uint64, of ...map[uint16]query.Watermark) query.Snapshot {
+	sum := maphash.Comparable(snapshotSeed, generation)
 	for i, marks := range of {
 		for partition, mark := range marks {
 			sum ^= maphash.Comparable(snapshotSeed, struct {

@@ -97,7 +97,7 @@ func orderPairs(n shards, v query.Visibility, q query.OrderPairsQuery) statement
 	p.uint("after_item", uint64(q.After.Item))
 	p.text("after_site", string(q.After.Site))
 	p.uint("limit", uint64(q.Limit))
-	return render("order_pairs.sql", sc, p)
+	return render("order_pairs.sql", sc, p).of(ofRows)
 }
 
 // OrderPairs implements query.Store.

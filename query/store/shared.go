@@ -4,6 +4,8 @@ import (
 	"context"
 	"sync"
 	"time"
+
+	"preismon/query/admission"
 )
 
 // shared lets all waiting requests share a statement. A request that arrives
@@ -24,7 +26,7 @@ type shared[Q, A any] struct {
 
 // sharing is a statement that requests wait for.
 type sharing[Q, A any] struct {
-	ctx   context.Context // of the first request, for its request id and its trace
+	ctx   context.Context // of the first request, for its request id and its trace, and of no account
 	about []Q
 	done  chan struct{} // closed when answer or err is set
 
@@ -52,7 +54,7 @@ func (s *shared[Q, A]) join(ctx context.Context, about Q) *sharing[Q, A] {
 	defer s.mu.Unlock()
 	q := s.next
 	if q == nil {
-		q = &sharing[Q, A]{ctx: context.WithoutCancel(ctx), done: make(chan struct{})}
+		q = &sharing[Q, A]{ctx: admission.WithAccount(context.WithoutCancel(ctx), 0), done: make(chan struct{})}
 		s.next = q
 		go s.run(q, s.running, s.crowd > 1)
 	}

@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"errors"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -11,6 +12,7 @@ import (
 	"preismon/contracts"
 	"preismon/contracts/fault"
 	"preismon/query"
+	"preismon/query/admission"
 )
 
 // tables is what statements read in this test: each takes a while, and sees
@@ -110,5 +112,37 @@ func TestSharedIsNeverAnOldOne(t *testing.T) {
 		if _, err := s.ask(t.Context(), 1); !errors.Is(err, away) {
 			t.Errorf("got %v", err)
 		}
+	})
+}
+
+// TestSharedIsOfNoAccount: who waits for a shared statement is not refused for
+// what the first of them holds, and is not told of it.
+func TestSharedIsOfNoAccount(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		node := admission.New(admission.Config{Memory: admission.MinMemory, Statements: 2, Wait: time.Second})
+		s := &shared[contracts.AccountID, moment]{read: func(ctx context.Context, _ []contracts.AccountID) (moment, error) {
+			_, err := node.Records(ctx)
+			return moment{}, kind(err)
+		}}
+		busy := admission.WithAccount(t.Context(), 1)
+		for range 2 {
+			if _, err := node.Records(busy); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if _, err := node.Begin(busy, true, 0); err != nil {
+			t.Fatal(err)
+		}
+		var all sync.WaitGroup
+		for account := range contracts.AccountID(2) {
+			all.Go(func() {
+				_, err := s.ask(admission.WithAccount(t.Context(), 1+account), 1+account)
+				if fault.KindOf(err) != fault.Unavailable || strings.Contains(err.Error(), "your account") {
+					t.Errorf("account %d: %v", 1+account, err)
+				}
+			})
+			synctest.Wait()
+		}
+		all.Wait()
 	})
 }

@@ -25,6 +25,22 @@ type statement struct {
 	text     string
 	params   params
 	settings []ch.Setting
+	kind     statementKind
+}
+
+// statementKind is what a statement waits for before it runs.
+type statementKind int
+
+const (
+	ofRecords statementKind = iota // of the catalogue
+	ofRows                         // observations, as many as a page has
+	ofSums                         // of observations, however many
+)
+
+// of sets the kind of a statement.
+func (st statement) of(k statementKind) statement {
+	st.kind = k
+	return st
 }
 
 // briefly suits a statement that reads little more than it returns: several

@@ -36,7 +36,7 @@ func statisticsStatement(n shards, v query.Visibility, q *query.StatisticsQuery,
 	p.text("after_text", q.After.Text)
 	p.uint("after_bucket", uint64(q.After.Bucket))
 	p.uint("limit", uint64(q.Limit))
-	return render("statistics.sql", sh, p)
+	return render("statistics.sql", sh, p).of(ofSums)
 }
 
 // Statistics implements query.Store.

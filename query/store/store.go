@@ -71,8 +71,10 @@ func (c Config) Validate() error {
 	var f contracts.Faults
 	if c.DSN == "" {
 		f.Addf("clickhouse-dsn: missing")
-	} else if _, err := clickhouse.ParseDSN(c.DSN.Reveal()); err != nil {
+	} else if opt, err := clickhouse.ParseDSN(c.DSN.Reveal()); err != nil {
 		f.Addf("clickhouse-dsn: not of the form clickhouse://user:password@host:port/database")
+	} else {
+		f.Check(len(opt.Addr) == 1, "clickhouse-dsn: it names %d servers, and must name one", len(opt.Addr))
 	}
 	f.Check(c.SliceRows > 0, "slice rows: not positive")
 	f.Check(c.PairRows > 0, "pair rows: not positive")
@@ -142,8 +144,9 @@ func New(cfg Config) (*Store, error) {
 	if node == nil {
 		node = admission.New(admission.Defaults())
 	}
+	ofObservations, others := node.Statements()
 	// One connection for each admitted statement, and one for Ping.
-	opt.MaxOpenConns, opt.MaxIdleConns = node.Statements()+1, node.Statements()
+	opt.MaxOpenConns, opt.MaxIdleConns = ofObservations+others+1, others
 	opt.ConnMaxLifetime = time.Hour
 	opt.DialTimeout = dialTimeout // also bounds the handshake, which no context ends
 	opt.Compression = nil
@@ -163,7 +166,7 @@ func New(cfg Config) (*Store, error) {
 		Address: opt.Addr[0], Database: opt.Auth.Database, User: opt.Auth.Username, Password: opt.Auth.Password,
 		TLS: tlsOf(opt.TLS), Settings: native, ReadTimeout: ch.NoTimeout, DialTimeout: dialTimeout, HandshakeTimeout: dialTimeout,
 		ClientName: "preismon query",
-	}, node.Statements())
+	}, ofObservations)
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("clickhouse: %w", err), conn.Close())
 	}

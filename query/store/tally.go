@@ -19,7 +19,7 @@ func wholeStatement(file string, n shards, v query.Visibility, q *query.ResultsQ
 	all := *q
 	all.Limit, all.After, all.Ascending = 0, nil, false
 	p := params{}
-	return render(file, shapeOf(p, n, v, &all, readOptions{unsorted: true, byPair: few}), p)
+	return render(file, shapeOf(p, n, v, &all, readOptions{unsorted: true, byPair: few}), p).of(ofSums)
 }
 
 // Tally implements query.Store.

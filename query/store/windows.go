@@ -15,7 +15,7 @@ func windowsStatement(n shards, v query.Visibility, q *query.WindowsQuery, few b
 	p := params{}
 	sh := shapeOf(p, n, v, &rows, readOptions{byPair: few})
 	ints(p, "edges", q.Edges)
-	return render("windows.sql", sh, p)
+	return render("windows.sql", sh, p).of(ofSums)
 }
 
 // Windows implements query.ExtStore.
