@@ -12,7 +12,7 @@ import { forgetEvidence, showEvidence } from './evidence.jsx';
 import { Files } from './files.jsx';
 import { Boxes, Markets, markets, Positions, sitesOf } from './markets.jsx';
 import { by, clear, draw, h } from './preact.js';
-import { Legend, Newest, nothing, Pairs, pairId } from './product.jsx';
+import { Elsewhere, Legend, Newest, nothing, Pairs, pairId } from './product.jsx';
 import { columns, offerId, Product } from './rows.jsx';
 import { Same } from './same.jsx';
 import { History } from './series.js';
@@ -247,7 +247,7 @@ export function showHistory() {
     by('unzoom').hidden = true;
     by('readout').textContent = '';
     forgetEvidence();
-    return clear('legend', 'now', 'markets', 'positions', 'boxes', 'stock', 'pairs', 'history-rows', 'history-files', 'markets-files');
+    return clear('elsewhere', 'legend', 'now', 'markets', 'positions', 'boxes', 'stock', 'pairs', 'history-rows', 'history-files', 'markets-files');
   }
   const { past, newest, window: { zone }, whole } = drawn;
   const lines = past.chosen(mostLines);
@@ -258,7 +258,8 @@ export function showHistory() {
   }
   if (by('no-charts').hidden && charts()) showChart(drawn, lines, pairs);
   const captured = Math.max(...monitored(drawn).map((s) => Date.parse(s.lastCapturedAt)).filter(Number.isFinite));
-  draw(whole && <Newest past={past} captured={captured} zone={zone} />, by('now'));
+  draw(whole && !past.rows && Number.isFinite(captured) && <Elsewhere captured={captured} zone={zone} />, by('elsewhere'));
+  draw(whole && <Newest past={past} zone={zone} />, by('now'));
   const rows = [...newest.values()].flat().sort((a, b) => Date.parse(b.capturedAt) - Date.parse(a.capturedAt)).slice(0, 200);
   draw(<Table caption={t.asTable} columns={columns(zone)} rows={rows} id={(r) => `${offerId(r)} ${r.capturedAt}`} />, by('history-rows'));
   if (!by('no-charts').hidden) by('history-table').open = true;

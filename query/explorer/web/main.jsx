@@ -83,6 +83,13 @@ function tellZone() {
 
 // ---- views
 
+/** showTab scrolls to the chosen tab: on a phone not all fit. */
+function showTab() {
+  const tab = by(`tab-${asked.view}`);
+  const list = tab.parentElement;
+  list.scrollLeft = tab.offsetLeft - list.offsetLeft - (list.clientWidth - tab.offsetWidth) / 2;
+}
+
 function select(view, after = 0) {
   asked.view = view;
   for (const v of views) {
@@ -92,10 +99,7 @@ function select(view, after = 0) {
   }
   showChosen();
   refresh(after);
-  requestAnimationFrame(() => { // done immediately, it would force a layout here
-    const tab = by(`tab-${view}`);
-    tab.parentElement.scrollLeft = tab.offsetLeft - tab.parentElement.offsetLeft - 16; // on a phone not all tabs fit
-  });
+  requestAnimationFrame(showTab); // done immediately, it would force a layout here
   by('asking').open = wide.matches || (view === 'history' && !asked.items.length);
 }
 
@@ -261,6 +265,7 @@ function listen() {
     select(next, 150);
     by(`tab-${next}`).focus();
   });
+  addEventListener('resize', showTab);
   wide.addEventListener('change', () => { if (wide.matches) by('asking').open = true; });
   by('skip').addEventListener('click', (e) => { e.preventDefault(); by('view').focus(); });
   by('start').addEventListener('click', () => consoleView.run());

@@ -37,9 +37,9 @@ export function Pairs({ sites, zone, product, siteName }) {
 }
 
 /** Newest has the offers of the newest capture of each pair in the window, grouped by currency, the cheapest with shipping first. */
-export function Newest({ past, captured, zone }) {
+export function Newest({ past, zone }) {
   const offers = [...past.pairs.values()].flatMap((p) => p.newest).filter((r) => r.price !== null);
-  if (!offers.length) return !past.rows && Number.isFinite(captured) && <Elsewhere captured={captured} zone={zone} />;
+  if (!offers.length) return null;
   const found = new Map(columns(zone).map((c) => [c.name, c]));
   const all = [asked.items.length > 1 ? 'product' : '', ...newestColumns].map((name) => found.get(name)).filter(Boolean);
   const rows = inOrder(all, offers, { column: 'total', up: true });
@@ -51,7 +51,7 @@ export function Newest({ past, captured, zone }) {
 }
 
 /** Elsewhere links to the newest capture, if the window has none. */
-function Elsewhere({ captured, zone }) {
+export function Elsewhere({ captured, zone }) {
   const window = { from: new Date(captured - 168 * 3600e3).toISOString(), to: new Date(captured + 60e3).toISOString() };
-  return <p>{t.newestElsewhere(show(captured, zone, language))} <a href={linkTo({ view: 'history', site: asked.site, items: asked.items.join(','), ...window })}>{t.showThen}</a></p>;
+  return <p class="notice">{t.newestElsewhere(show(captured, zone, language))} <a href={linkTo({ view: 'history', site: asked.site, items: asked.items.join(','), ...window })}>{t.showThen}</a></p>;
 }

@@ -158,8 +158,8 @@ async function elsewhere() {
   await login(page);
   const item = await page.evaluate(async () => (await (await fetch('../v1/items?limit=1', { headers: { Authorization: `Bearer ${sessionStorage.getItem('preismon.token')}` } })).json()).data[0].itemId);
   await page.evaluate((item) => { location.hash = `#view=history&items=${item}&zone=UTC&from=2001-01-01T00:00:00.000Z&to=2001-01-02T00:00:00.000Z`; }, item);
-  await page.locator('#now a', { hasText: 'Show the 7 days before it' }).click();
-  await page.waitForFunction(() => window.preismon.lines?.rows > 0 && !document.querySelector('#now a'));
+  await page.locator('#elsewhere a', { hasText: 'Show the 7 days before it' }).click();
+  await page.waitForFunction(() => window.preismon.lines?.rows > 0 && !document.querySelector('#elsewhere a'));
   await page.context().close();
 }
 
