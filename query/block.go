@@ -47,8 +47,8 @@ type Block struct {
 type Held interface {
 	// Lend marks the block as not being read for now.
 	Lend()
-	// Take ends the lending; not ok: the block was reclaimed.
-	Take() (ok bool)
+	// TakeBack ends the lending; not ok: the block was reclaimed.
+	TakeBack() (ok bool)
 }
 
 // Reclaimed ends the reading of a reclaimed block. The stream continues behind

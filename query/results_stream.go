@@ -145,7 +145,7 @@ func (c *streamer) send(b *Block, to, rows int) error {
 	sent := b.Position(b.At(to - 1))
 	held.Lend()
 	err := c.hand(rows)
-	if !held.Take() && err == nil {
+	if !held.TakeBack() && err == nil {
 		err = &Reclaimed{After: &sent}
 	}
 	return err

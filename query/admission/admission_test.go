@@ -81,7 +81,7 @@ func TestReclaim(t *testing.T) {
 		}
 		there := 0
 		for _, room := range lent {
-			if room.Take() {
+			if room.TakeBack() {
 				there++
 			}
 			room.Release()

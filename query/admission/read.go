@@ -129,7 +129,7 @@ func (m *Room) Resize(bytes int64) {
 
 // Lend declares that the memory is not used for now, such as while a client
 // receives earlier data. From now on it may be reclaimed: drop releases it.
-// drop is called at most once, at any time before Take returns, and must not
+// drop is called at most once, at any time before TakeBack returns, and must not
 // wait for anything.
 func (m *Room) Lend(drop func()) {
 	if m == nil {
@@ -145,8 +145,8 @@ func (m *Room) Lend(drop func()) {
 	}
 }
 
-// Take ends the lending; false: the memory was reclaimed.
-func (m *Room) Take() bool {
+// TakeBack ends the lending; false: the memory was reclaimed.
+func (m *Room) TakeBack() bool {
 	if m == nil {
 		return true
 	}

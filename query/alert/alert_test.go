@@ -144,7 +144,7 @@ func brute(r alert.Rule, all []alert.Judged, n int) bool {
 	if r.Confirm > 1 {
 		span *= 2
 	}
-	var told []alert.Judged
+	var relevant []alert.Judged
 	for i := range n + 1 {
 		late := slices.ContainsFunc(all[:i], func(earlier alert.Judged) bool { return earlier.Ms > all[i].Ms })
 		if i == n && (late || all[n].Says == alert.Nothing) {
@@ -153,41 +153,41 @@ func brute(r alert.Rule, all []alert.Judged, n int) bool {
 		if late || all[i].Says == alert.Nothing || all[i].Ms < all[n].Ms-span || r.Kind == alert.PriceDrop && all[i].Offer.Currency != all[n].Offer.Currency {
 			continue
 		}
-		told = append(told, all[i])
+		relevant = append(relevant, all[i])
 	}
-	first := len(told) - r.Confirm
-	if first < 0 || told[len(told)-1].Ms > told[first].Ms+week {
+	first := len(relevant) - r.Confirm
+	if first < 0 || relevant[len(relevant)-1].Ms > relevant[first].Ms+week {
 		return false
 	}
-	recent := func(i int) bool { return told[i].Ms+week >= told[first].Ms }
+	recent := func(i int) bool { return relevant[i].Ms+week >= relevant[first].Ms }
 	if r.Kind == alert.PriceDrop {
 		if first == 0 || !recent(first-1) {
 			return false
 		}
-		limit := new(big.Rat).Mul(big.NewRat(told[first-1].Offer.Price, 1), big.NewRat(int64(100-r.Percent), 100))
-		for i, j := range told {
-			if i >= first && big.NewRat(j.Offer.Price, 1).Cmp(limit) > 0 || i < first && recent(i) && j.Offer.Price <= told[first].Offer.Price {
+		limit := new(big.Rat).Mul(big.NewRat(relevant[first-1].Offer.Price, 1), big.NewRat(int64(100-r.Percent), 100))
+		for i, j := range relevant {
+			if i >= first && big.NewRat(j.Offer.Price, 1).Cmp(limit) > 0 || i < first && recent(i) && j.Offer.Price <= relevant[first].Offer.Price {
 				return false
 			}
 		}
 		return true
 	}
-	for i := first; i < len(told); i++ {
-		if told[i].Says != alert.Holds {
+	for i := first; i < len(relevant); i++ {
+		if relevant[i].Says != alert.Holds {
 			return false
 		}
 	}
-	if first > 0 && recent(first-1) && told[first-1].Says == alert.Holds {
+	if first > 0 && recent(first-1) && relevant[first-1].Says == alert.Holds {
 		return false
 	}
 	// Backwards: the first event that decides whether the rule was armed.
 	for i := first - 1; i >= 0 && recent(i); i-- {
-		if told[i].Says == alert.Clear {
+		if relevant[i].Says == alert.Clear {
 			return true
 		}
 		whole := i-r.Confirm+1 >= 0 && recent(i-r.Confirm+1)
 		for k := i; whole && k > i-r.Confirm; k-- {
-			whole = told[k].Says == alert.Holds
+			whole = relevant[k].Says == alert.Holds
 		}
 		if whole {
 			return false

@@ -13,12 +13,12 @@ package alert
 // clear within Memory before, or, for a price rule, because there was no such
 // run in that time. It fires once per run.
 func (r Rule) Fires(visible []Judged) (before *Judged, fires bool) {
-	told := r.told(visible)
-	start := len(told) - r.Confirm
-	if start < 0 || told[len(told)-1].Ms-told[start].Ms > Memory.Milliseconds() {
+	relevant := r.relevant(visible)
+	start := len(relevant) - r.Confirm
+	if start < 0 || relevant[len(relevant)-1].Ms-relevant[start].Ms > Memory.Milliseconds() {
 		return nil, false
 	}
-	run, past := told[start:], told[:start]
+	run, past := relevant[start:], relevant[:start]
 	for len(past) > 0 && past[0].Ms < run[0].Ms-Memory.Milliseconds() {
 		past = past[1:]
 	}
@@ -39,8 +39,8 @@ func (r Rule) Fires(visible []Judged) (before *Judged, fires bool) {
 	return before, r.armed(past)
 }
 
-// told returns the captures that take part; none if the last one does not.
-func (r Rule) told(visible []Judged) (told []*Judged) {
+// relevant returns the captures that take part; none if the last one does not.
+func (r Rule) relevant(visible []Judged) (relevant []*Judged) {
 	last := &visible[len(visible)-1]
 	newest := last.Ms - r.Span().Milliseconds()
 	for i := range visible {
@@ -55,12 +55,12 @@ func (r Rule) told(visible []Judged) (told []*Judged) {
 		if j.Says == Nothing || r.Kind == PriceDrop && j.Offer.Currency != last.Offer.Currency {
 			continue
 		}
-		told = append(told, j)
+		relevant = append(relevant, j)
 	}
-	if len(told) == 0 || told[len(told)-1] != last {
+	if len(relevant) == 0 || relevant[len(relevant)-1] != last {
 		return nil
 	}
-	return told
+	return relevant
 }
 
 // armed reports whether the rule can fire after these captures.

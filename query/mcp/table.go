@@ -25,7 +25,7 @@ func fieldsSchema() schema {
 }
 
 // params returns the arguments of a call, to be decoded.
-func (c Call) params() *wire.Params { return wire.FromArguments(c.Arguments).Besides(c.wrongFields) }
+func (c Call) params() *wire.Params { return wire.FromArguments(c.Arguments).AddFault(c.wrongFields) }
 
 // withFields removes the fields from the arguments of a call, and adds the
 // arguments that fields need if records have them only on request. Faults of

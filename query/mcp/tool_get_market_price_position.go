@@ -36,7 +36,7 @@ func runPosition(ctx context.Context, s *query.Service, c Call) (Result, error) 
 		return pages(wire.PricePositions)(ctx, s, c)
 	}
 	if c.Fields != nil {
-		params.Besides("fields: of the positions of many products, so without candidatePrice, its product and its market.")
+		params.AddFault("fields: of the positions of many products, so without candidatePrice, its product and its market.")
 	}
 	answer, err := wire.MarketPosition(ctx, s, c.Principal, params)
 	if err != nil {

@@ -25,10 +25,10 @@ type feeds struct {
 }
 
 const (
-	// feedCompany is how long a feed waits for others, if the previous statement
+	// feedGatherDelay is how long a feed waits for others, if the previous statement
 	// had several readers. They arrive one after another, because each has work
 	// to do first.
-	feedCompany = 2 * time.Millisecond
+	feedGatherDelay = 2 * time.Millisecond
 	// maxTogether is how many mandates a statement covers at most.
 	maxTogether = 256
 )
@@ -92,7 +92,7 @@ func (f *feeds) enter(st statement) (share *feedShare, leave func()) {
 	defer f.mu.Unlock()
 	if share = f.of[key]; share == nil {
 		share = &feedShare{}
-		share.read, share.company, share.crowd = f.read, feedCompany, f.crowd
+		share.read, share.gatherDelay, share.crowd = f.read, feedGatherDelay, f.crowd
 		f.of[key] = share
 	}
 	share.readers++

@@ -13,10 +13,10 @@ import (
 // is older than its request.
 type shared[Q, A any] struct {
 	read func(context.Context, []Q) (A, error)
-	// company is how long a statement waits for other requests, if the previous
+	// gatherDelay is how long a statement waits for other requests, if the previous
 	// one had several, since these tend to come again at about the same time. It
 	// is a small part of the time that a statement takes.
-	company time.Duration
+	gatherDelay time.Duration
 
 	mu      sync.Mutex
 	next    *sharing[Q, A] // has not begun; nil: no request waits
@@ -73,7 +73,7 @@ func (s *shared[Q, A]) run(q *sharing[Q, A], before <-chan struct{}, gather bool
 		late.Stop()
 	}
 	if gather {
-		time.Sleep(s.company)
+		time.Sleep(s.gatherDelay)
 	}
 	s.mu.Lock()
 	s.next, s.running, s.crowd = nil, q.done, len(q.about)

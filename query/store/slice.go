@@ -81,8 +81,8 @@ func (sl *slice) Lend() {
 	sl.room.Lend(func() { sl.block, sl.columns, sl.sorter = query.Block{}, blockColumns{}, sorter{} })
 }
 
-// Take implements query.Held.
-func (sl *slice) Take() bool { return sl.room.Take() }
+// TakeBack implements query.Held.
+func (sl *slice) TakeBack() bool { return sl.room.TakeBack() }
 
 // stop ends the slice, whether or not it has been read.
 func (sl *slice) stop() {

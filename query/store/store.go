@@ -179,9 +179,9 @@ func New(cfg Config) (*Store, error) {
 	return s, nil
 }
 
-// company is how long a statement that every request needs waits for other
+// gatherDelay is how long a statement that every request needs waits for other
 // requests to join it.
-const company = 200 * time.Microsecond
+const gatherDelay = 200 * time.Microsecond
 
 // remember creates what a store keeps between requests, empty.
 func (s *Store) remember() {
@@ -190,7 +190,7 @@ func (s *Store) remember() {
 	s.estimates = cache.New(estimateBytes, func(question, estimate) int { return 64 })
 	s.moments.read = func(ctx context.Context, _ []struct{}) (moment, error) { return s.momentNow(ctx) }
 	s.states.read = s.readState
-	s.moments.company, s.states.company = company, company
+	s.moments.gatherDelay, s.states.gatherDelay = gatherDelay, gatherDelay
 	s.feeds = feeds{read: s.readFeeds, of: map[string]*feedShare{}}
 }
 

@@ -42,7 +42,7 @@ func (s *Store) stream(ctx context.Context, from *pieces, each func(*query.Block
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		}
-		sent, whole := (*query.Position)(nil), now.Take()
+		sent, whole := (*query.Position)(nil), now.TakeBack()
 		if whole {
 			if now.err != nil {
 				return now.err

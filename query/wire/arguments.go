@@ -24,9 +24,9 @@ func FromArguments(object json.RawMessage) *Params {
 	return p
 }
 
-// Besides adds a fault of an argument that does not belong to the read itself;
+// AddFault adds a fault of an argument that does not belong to the read itself;
 // empty: none.
-func (p *Params) Besides(wrong string) *Params {
+func (p *Params) AddFault(wrong string) *Params {
 	if wrong != "" {
 		p.faults = append(p.faults, wrong)
 	}
