@@ -72,7 +72,7 @@ func columnOf(t reflect.Type) (c frame.Column) {
 	case reflect.String:
 		c.Kind = frame.Text
 	default:
-		panic("query: no column for " + t.String()) // an unsupported record field; TestRecordColumns covers all records
+		panic("query: no column for " + t.String()) // an unsupported record field; TestRecordForms of query/rest covers all records
 	}
 	return c
 }
