@@ -304,16 +304,16 @@ func TestACaptureThatGrew(t *testing.T) {
 // another day no longer lists it.
 func TestWhatIsNotListedStaysInView(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "rows.csv")
-	ordered := map[contracts.OrderID]*contracts.Order{}
+	standing := NewStanding("M")
 	items := func(gone int, rows ...string) []contracts.ItemID {
 		t.Helper()
 		r := rowsOfFile(t, file, rows...)
-		r.Ordered = ordersIn(ordered)
+		r.Standing = standing.is
 		var order *contracts.Order
 		sum, err := Import(t.Context(), r, func(_ context.Context, e *event.Event) error {
 			if o, ok := e.Data.(*contracts.Order); ok {
 				order = o
-				ordered[o.OrderID] = o
+				standing.Add(o)
 			}
 			return nil
 		})
@@ -330,8 +330,8 @@ func TestWhatIsNotListedStaysInView(t *testing.T) {
 	if three := items(1, "s,b,1700000002,1.00,1,", "s,c,1700000002,1.00,1,"); len(three) != 3 {
 		t.Errorf("then %v", three)
 	}
-	if len(ordered) != 1 {
-		t.Errorf("%d orders", len(ordered))
+	if len(standing.Orders) != 1 {
+		t.Errorf("%d orders", len(standing.Orders))
 	}
 }
 
@@ -339,7 +339,14 @@ func TestWhatIsNotListedStaysInView(t *testing.T) {
 func TestNamesOfOthersStay(t *testing.T) {
 	r := rowsOfFile(t, filepath.Join(t.TempDir(), "rows.csv"), "s,a,1700000000,1.00,1,", "s,b,1700000000,2.00,1,")
 	var all, named []contracts.ItemID
-	r.Named = func(id contracts.ItemID) (bool, error) { return len(all) > 0 && id == all[0], nil }
+	r.Standing = func(context.Context, func(contracts.ItemID) bool) (*Standing, error) {
+		s := NewStanding("M")
+		for _, id := range all[:min(1, len(all))] {
+			s.Add(&contracts.Item{ItemID: id, Name: "theirs"})
+			s.Add(&contracts.Order{MandateID: 2, Items: []contracts.ItemID{id}})
+		}
+		return s, nil
+	}
 	for _, items := range []*[]contracts.ItemID{&all, &named} {
 		sum, err := Import(t.Context(), r, func(_ context.Context, e *event.Event) error {
 			if item, ok := e.Data.(*contracts.Item); ok {

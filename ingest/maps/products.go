@@ -27,10 +27,11 @@ func (b *book) site(value string, line int) (*site, *rejection) {
 			value = strings.Clone(value)
 			facts.Name = strings.Clone(facts.Name)
 			facts.Site = contracts.SiteKey(strings.Clone(string(facts.Site)))
-			s = &site{Site: facts, index: len(b.ordered), zone: b.m.zone(value), products: map[string]*product{}, pairs: map[contracts.ItemID]*pair{}}
+			_, listed := b.m.Sites[value]
+			s = &site{Site: facts, index: len(b.ordered), listed: listed, zone: b.m.zone(value), products: map[string]*product{}, pairs: map[contracts.ItemID]*pair{}}
 			b.byKey[facts.Site] = s
 			b.ordered = append(b.ordered, s)
-			if _, named := b.m.Sites[value]; !named {
+			if !listed {
 				(&doubts{t: b.tally, line: line}).add(siteUnnamed)
 			}
 		}
