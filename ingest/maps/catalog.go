@@ -64,11 +64,7 @@ func (im *importer) publishCatalog(ctx context.Context) (err error) {
 		if it.rows == 0 {
 			continue
 		}
-		if im.standing.Items[it.ItemID] != nil && im.standing.OthersItems[it.ItemID] {
-			im.sum.Named++
-			continue
-		}
-		if err := im.record(ctx, event.KindItem, &it.Item); err != nil {
+		if err := im.item(ctx, it.Item); err != nil {
 			return err
 		}
 	}

@@ -335,34 +335,6 @@ func TestWhatIsNotListedStaysInView(t *testing.T) {
 	}
 }
 
-// A product that others see keeps its name.
-func TestNamesOfOthersStay(t *testing.T) {
-	r := rowsOfFile(t, filepath.Join(t.TempDir(), "rows.csv"), "s,a,1700000000,1.00,1,", "s,b,1700000000,2.00,1,")
-	var all, named []contracts.ItemID
-	r.Standing = func(context.Context, func(contracts.ItemID) bool) (*Standing, error) {
-		s := NewStanding("M")
-		for _, id := range all[:min(1, len(all))] {
-			s.Add(&contracts.Item{ItemID: id, Name: "theirs"})
-			s.Add(&contracts.Order{MandateID: 2, Items: []contracts.ItemID{id}})
-		}
-		return s, nil
-	}
-	for _, items := range []*[]contracts.ItemID{&all, &named} {
-		sum, err := Import(t.Context(), r, func(_ context.Context, e *event.Event) error {
-			if item, ok := e.Data.(*contracts.Item); ok {
-				*items = append(*items, item.ItemID)
-			}
-			return nil
-		})
-		if err != nil || sum.Named != 2-len(*items) {
-			t.Fatalf("%v, %s", err, sum)
-		}
-	}
-	if len(all) != 2 || !slices.Equal(named, all[1:]) {
-		t.Errorf("published %v, then %v", all, named)
-	}
-}
-
 // Two rows of a capture may be equal if only columns that are in no offer
 // distinguish them: when one was published, only one of them is known.
 func TestEqualOffersAreKnownOnce(t *testing.T) {

@@ -1,6 +1,7 @@
 package maps
 
 import (
+	"cmp"
 	"context"
 	"strings"
 
@@ -66,4 +67,29 @@ func (im *importer) site(ctx context.Context, s *site) error {
 		return nil
 	}
 	return im.record(ctx, event.KindSite, &s.Site)
+}
+
+// item publishes an item, unless the catalogue has it so already. What the file
+// does not say of it stays, and all of it if other mandates see it.
+func (im *importer) item(ctx context.Context, it contracts.Item) error {
+	if standing := im.standing.Items[it.ItemID]; standing != nil {
+		complete(&it, standing)
+		if it == *standing {
+			return nil
+		}
+		if im.standing.OthersItems[it.ItemID] {
+			im.sum.Named++
+			return nil
+		}
+	}
+	return im.record(ctx, event.KindItem, &it)
+}
+
+// complete fills the fields of an item that are empty.
+func complete(it, from *contracts.Item) {
+	it.EAN, it.PZN = cmp.Or(it.EAN, from.EAN), cmp.Or(it.PZN, from.PZN)
+	if it.ASIN == "" {
+		it.ASIN, it.ASINLocale = from.ASIN, from.ASINLocale
+	}
+	it.Name, it.Brand, it.Manufacturer = cmp.Or(it.Name, from.Name), cmp.Or(it.Brand, from.Brand), cmp.Or(it.Manufacturer, from.Manufacturer)
 }

@@ -40,7 +40,7 @@ type Summary struct {
 	Batches       int            `json:"batches"`
 	Orders        int            `json:"orders"`
 	KeptSites     int            `json:"keptSites"` // sites with other facts in the catalogue than in the mapping, which stay
-	Named         int            `json:"named"`     // items that other mandates also see, which keep their names
+	Named         int            `json:"named"`     // items that other mandates also see, which keep their names, although the file has others
 	Gone          int            `json:"gone"`      // pairs of earlier imports that the file does not list any more; they stay visible
 	Events        int            `json:"events"`    // published, of all kinds
 
