@@ -33,6 +33,9 @@ func (im *importer) publishCatalog(ctx context.Context) (err error) {
 			return fmt.Errorf("read the catalogue: %w", err)
 		}
 	}
+	if err := im.checkOwnSite(); err != nil {
+		return err
+	}
 	var sites []*site
 	for _, s := range im.book.ordered {
 		if s.rows > 0 {

@@ -129,6 +129,7 @@ type importer struct {
 	known   map[contracts.SiteKey]*known
 
 	standing *Standing
+	ownSite  bool // columns.site.value contains {mandate}
 }
 
 func run(ctx context.Context, r Request, publish Publish, limit int) (*Summary, error) {
@@ -143,10 +144,11 @@ func run(ctx context.Context, r Request, publish Publish, limit int) (*Summary, 
 	}
 	r.Login = strings.ToLower(strings.TrimSpace(r.Login))
 	r.Mandate = strings.TrimSpace(r.Mandate)
+	ownSite := strings.Contains(r.Mapping.Columns.Site.Value, ofMandate)
 	r.Mapping = r.Mapping.For(r.Mandate)
 	im := &importer{
 		Request: r, now: r.Now().UTC().Truncate(time.Millisecond), publish: publish, limit: limit,
-		tally: newTally(r.Rejects), known: r.Memory.sites, standing: &Standing{},
+		tally: newTally(r.Rejects), known: r.Memory.sites, standing: &Standing{}, ownSite: ownSite,
 		sum: &Summary{File: filepath.Base(r.File), Source: r.Mapping.Source, Label: r.Label, Mandate: r.Mandate, Login: r.Login},
 	}
 	im.book = newBook(r.Mapping, im.now, im.tally)
