@@ -79,7 +79,10 @@ func (b *book) product(x *columnIndex, rec []string, s *site, line int) (*produc
 		for i := range keys {
 			keys[i] = strings.Clone(keys[i])
 		}
-		key := cmp.Or(keys[0], keys[1], keys[2], keys[3])
+		key := cmp.Or(keys[0], ownKey(keys[1]), ownKey(keys[2]), keys[3])
+		if key == "" && rounded(keys[1]) {
+			return nil, reject(line, productRounded, "a spreadsheet has rounded the EAN to %q, which other products may have, too", keys[1])
+		}
 		if key == "" {
 			return nil, reject(line, productNone, "no product key")
 		}
