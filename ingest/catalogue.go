@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
+	"strings"
 
 	"github.com/nats-io/nats.go/jetstream"
 
@@ -42,27 +44,43 @@ func Items(ctx context.Context, js jetstream.JetStream) ([]*contracts.Item, erro
 
 func inForce[T any](ctx context.Context, js jetstream.JetStream, kind event.Kind) ([]T, error) {
 	var all []T
-	rejected, err := deadLetters(ctx, js, event.StreamCatalog)
-	if err != nil {
-		return nil, err
-	}
-	for m, err := range NewHistory(js).Read(ctx, event.ReadRequest{Stream: event.StreamCatalog, Subject: fmt.Sprintf("catalog.%s.>", kind), Bodies: true}) {
-		if errors.Is(err, jetstream.ErrStreamNotFound) {
-			return nil, nil
-		}
+	prefix := fmt.Sprintf("catalog.%s.", kind)
+	for e, err := range InForce(ctx, js, func(subject string) bool { return strings.HasPrefix(subject, prefix) }) {
 		if err != nil {
 			return nil, err
 		}
-		if rejected[m.Seq] {
-			continue
-		}
-		if e, err := event.Decode(m.Data); err == nil {
-			if record, ok := e.Data.(T); ok {
-				all = append(all, record)
-			}
+		if record, ok := e.Data.(T); ok {
+			all = append(all, record)
 		}
 	}
 	return all, nil
+}
+
+// InForce yields the current records of the catalogue whose subjects are wanted,
+// in one reading, as Accounts returns accounts. It ends after an error.
+func InForce(ctx context.Context, js jetstream.JetStream, wanted func(subject string) bool) iter.Seq2[*event.Event, error] {
+	return func(yield func(*event.Event, error) bool) {
+		rejected, err := deadLetters(ctx, js, event.StreamCatalog)
+		if err != nil {
+			yield(nil, err)
+			return
+		}
+		for m, err := range NewHistory(js).Read(ctx, event.ReadRequest{Stream: event.StreamCatalog, Bodies: true}) {
+			if errors.Is(err, jetstream.ErrStreamNotFound) {
+				return
+			}
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			if rejected[m.Seq] || !wanted(m.Subject) {
+				continue
+			}
+			if e, err := event.Decode(m.Data); err == nil && !yield(e, nil) {
+				return
+			}
+		}
+	}
 }
 
 // deadLetters returns the sequences of the current stream whose message is in

@@ -6,11 +6,8 @@ import (
 	"fmt"
 	"iter"
 	"log/slog"
-	"strings"
 	"text/tabwriter"
 	"time"
-
-	"github.com/nats-io/nats.go/jetstream"
 
 	"preismon/contracts"
 	"preismon/contracts/event"
@@ -30,11 +27,9 @@ type importRun struct {
 
 	bus     *bus // nil: nothing is published
 	pub     *publishing
-	account maps.Request              // for the account of the login
-	read    uint64                    // the last sequence of CATALOG before the orders were read
-	others  map[contracts.ItemID]bool // items in orders of other mandates
-	catalog jetstream.Stream          // nil: there is no such stream
-	warned  bool                      // of what the stream no longer has
+	account maps.Request // for the account of the login
+	read    uint64       // the last sequence of CATALOG before it was read
+	warned  bool         // of what the stream no longer has
 }
 
 // importedFile is the result of importing a file.
@@ -101,7 +96,6 @@ func (r *importRun) one(ctx context.Context, f importFile, several bool) (*impor
 	req := maps.Request{
 		File: f.Path, Mapping: f.Mapping(r.mapping), Label: f.orders, Mandate: r.Mandate, Login: r.Login, Rejects: rejects,
 		PasswordHash: r.account.PasswordHash, Known: r.account.Known,
-		Named:    func(item contracts.ItemID) (bool, error) { return r.named(ctx, item) },
 		Progress: r.progress(r.std, r.log), AddConflicts: r.Conflicts == "add", Memory: r.memory, Changes: r.Folder != "",
 	}
 	var summary *maps.Summary
@@ -112,7 +106,7 @@ func (r *importRun) one(ctx context.Context, f importFile, several bool) (*impor
 		req.Published = func(site contracts.SiteKey, since time.Time) iter.Seq2[*contracts.Observations, error] {
 			return r.imported(ctx, site, since)
 		}
-		req.Ordered = r.orders
+		req.Standing = r.standing
 		summary, err = maps.Import(ctx, req, r.publish)
 		if ctx.Err() != nil {
 			return nil, interrupted(ctx)
@@ -142,61 +136,21 @@ func (r *importRun) open(ctx context.Context, cfg ingest.Config) (err error) {
 	return err
 }
 
-// publish publishes an event. An order that was changed since they were read is
-// a fault.Conflict: it would be as it was before.
+// publish publishes an event. An order that was changed since the catalogue was
+// read is a fault.Conflict: it would be as it was before. A site that was changed
+// since stays as it is.
 func (r *importRun) publish(ctx context.Context, e *event.Event) error {
-	if e.Kind != event.KindOrder {
+	if e.Kind != event.KindOrder && e.Kind != event.KindSite {
 		return r.pub.Publish(ctx, e)
 	}
 	err := r.pub.PublishAfter(ctx, r.read, e)
-	if errors.Is(err, ingest.ErrOvertaken) {
-		return fault.Wrap(err, fault.Conflict, "an order was changed during the import; import the file again, nothing is duplicated")
+	switch {
+	case !errors.Is(err, ingest.ErrOvertaken):
+		return err
+	case e.Kind == event.KindSite:
+		return nil
 	}
-	return err
-}
-
-// orders reads the orders of the mandate, and the items in those of others, as
-// they are after what was published so far.
-func (r *importRun) orders(ctx context.Context) (map[contracts.OrderID]*contracts.Order, error) {
-	_, err := r.pub.Flush(ctx)
-	if err != nil {
-		return nil, err
-	}
-	if r.read, err = ingest.End(ctx, r.bus.js, event.StreamCatalog); err != nil {
-		return nil, err
-	}
-	all, err := ingest.Orders(ctx, r.bus.js)
-	if err != nil {
-		return nil, err
-	}
-	mandate := maps.MandateID(strings.TrimSpace(r.Mandate))
-	ordered := map[contracts.OrderID]*contracts.Order{}
-	r.others = map[contracts.ItemID]bool{}
-	for _, o := range all {
-		if o.MandateID == mandate {
-			ordered[o.OrderID] = o
-			continue
-		}
-		for _, item := range o.Items {
-			r.others[item] = true
-		}
-	}
-	if len(r.others) > 0 {
-		r.catalog, err = r.bus.js.Stream(ctx, event.StreamCatalog)
-	}
-	return ordered, err
-}
-
-// named reports whether other mandates see an item that is in the catalogue.
-func (r *importRun) named(ctx context.Context, item contracts.ItemID) (bool, error) {
-	if !r.others[item] {
-		return false, nil
-	}
-	_, err := r.catalog.GetLastMsgForSubject(ctx, (&event.Event{Kind: event.KindItem, Data: &contracts.Item{ItemID: item}}).Subject())
-	if errors.Is(err, jetstream.ErrMsgNotFound) {
-		return false, nil
-	}
-	return err == nil, err
+	return fault.Wrap(err, fault.Conflict, "an order was changed during the import; import the file again, nothing is duplicated")
 }
 
 func (r *importRun) close() {

@@ -97,10 +97,15 @@ func TestImportKeepsPause(t *testing.T) {
 			Items: []contracts.ItemID{1}, Sites: []contracts.SiteKey{"a.example"},
 		}}
 	}
+	standing := func() *maps.Standing {
+		t.Helper()
+		s, err := r.standing(t.Context(), func(id contracts.ItemID) bool { return id == 1 })
+		must(t, err)
+		return s
+	}
 	orders := func(want ...bool) {
 		t.Helper()
-		got, err := r.orders(t.Context())
-		must(t, err)
+		got := standing().Orders
 		if len(got) != len(want) || len(want) > 0 && got[1].Active != want[0] {
 			t.Errorf("orders %v, want %v", got, want)
 		}
@@ -114,9 +119,24 @@ func TestImportKeepsPause(t *testing.T) {
 		t.Errorf("a pause after the orders were read: %v", err)
 	}
 	orders(false)
-	if !r.others[1] {
-		t.Error("the item in the order of the other mandate is not known")
+	if s := standing(); !s.OthersItems[1] || !s.OthersSites["a.example"] {
+		t.Error("the item and the site in the order of the other mandate are not known")
 	}
 	must(t, r.publish(t.Context(), state(1, "Our shop", false)))
 	orders(false)
+
+	// The items that are wanted are read, and a site that changed since is kept.
+	b.state(t, event.KindItem, &contracts.Item{ItemID: 1, Name: "Pen"})
+	b.state(t, event.KindItem, &contracts.Item{ItemID: 2, Name: "Cup"})
+	if items := standing().Items; len(items) != 1 || items[1] == nil || items[1].Name != "Pen" {
+		t.Errorf("items %v", items)
+	}
+	site := &contracts.Site{Site: "a.example", Name: "theirs", SiteType: contracts.Shop, CountryCode: "DE", CurrencyCode: "EUR"}
+	b.state(t, event.KindSite, site)
+	ours := *site
+	ours.Name = "ours"
+	must(t, r.publish(t.Context(), &event.Event{ID: uuid.NewString(), Kind: event.KindSite, Producer: "test", ProducedAt: time.Now().UTC(), Data: &ours}))
+	if s := standing().Sites["a.example"]; s == nil || s.Name != "theirs" {
+		t.Errorf("the site is %+v", s)
+	}
 }

@@ -12,6 +12,7 @@ import (
 type site struct {
 	contracts.Site
 	index    int
+	listed   bool           // its facts are in the mapping's sites, not those of all
 	zone     *time.Location // zone to assume; nil: none
 	products map[string]*product
 	pairs    map[contracts.ItemID]*pair
@@ -74,6 +75,12 @@ type book struct {
 	products   int
 	first, end int64
 	currencies map[contracts.Currency]int
+}
+
+// has reports whether an accepted row is about an item.
+func (b *book) has(id contracts.ItemID) bool {
+	it := b.items[id]
+	return it != nil && it.rows > 0
 }
 
 // group is one capture of one item at one site.

@@ -28,10 +28,13 @@ func MandateID(name string) contracts.MandateID {
 
 // publishCatalog publishes sites, mandate, account, items and orders.
 func (im *importer) publishCatalog(ctx context.Context) (err error) {
-	if im.Ordered != nil {
-		if im.ordered, err = im.Ordered(ctx); err != nil {
-			return fmt.Errorf("read the orders: %w", err)
+	if im.Standing != nil {
+		if im.standing, err = im.Standing(ctx, im.book.has); err != nil {
+			return fmt.Errorf("read the catalogue: %w", err)
 		}
+	}
+	if err := im.checkOwnSite(); err != nil {
+		return err
 	}
 	var sites []*site
 	for _, s := range im.book.ordered {
@@ -40,7 +43,7 @@ func (im *importer) publishCatalog(ctx context.Context) (err error) {
 		}
 	}
 	for _, s := range sites {
-		if err := im.record(ctx, event.KindSite, &s.Site); err != nil {
+		if err := im.site(ctx, s); err != nil {
 			return err
 		}
 	}
@@ -64,17 +67,7 @@ func (im *importer) publishCatalog(ctx context.Context) (err error) {
 		if it.rows == 0 {
 			continue
 		}
-		if im.Named != nil {
-			named, err := im.Named(it.ItemID)
-			if err != nil {
-				return fmt.Errorf("read the name of item %s: %w", it.ItemID, err)
-			}
-			if named {
-				im.sum.Named++
-				continue
-			}
-		}
-		if err := im.record(ctx, event.KindItem, &it.Item); err != nil {
+		if err := im.item(ctx, it.Item); err != nil {
 			return err
 		}
 	}
@@ -98,8 +91,8 @@ func (im *importer) orders(ctx context.Context, s *site, mandate contracts.Manda
 		return contracts.DeriveID[contracts.OrderID]("order", im.Mandate, im.Mapping.Source, im.Label, string(s.Site.Site), strconv.Itoa(part))
 	}
 	shown := len(ids)
-	for part := 1; im.ordered[id(part)] != nil; part++ {
-		for _, item := range im.ordered[id(part)].Items {
+	for part := 1; im.standing.Orders[id(part)] != nil; part++ {
+		for _, item := range im.standing.Orders[id(part)].Items {
 			if p := s.pairs[item]; p == nil || p.rows == 0 {
 				ids = append(ids, item)
 			}
@@ -123,7 +116,7 @@ func (im *importer) orders(ctx context.Context, s *site, mandate contracts.Manda
 			MandateID: mandate, Name: name, Active: true, CreatedAt: time.UnixMilli(s.earliest).UTC(),
 			Items: items, Sites: []contracts.SiteKey{s.Site.Site},
 		}
-		if standing := im.ordered[order.OrderID]; standing != nil { // keeping what others changed in it
+		if standing := im.standing.Orders[order.OrderID]; standing != nil { // keeping what others changed in it
 			changed := *standing
 			changed.Items = items
 			if order.CreatedAt.Before(changed.CreatedAt) {

@@ -1,6 +1,8 @@
 package maps
 
 import (
+	"regexp"
+	"strconv"
 	"strings"
 
 	"preismon/contracts"
@@ -72,13 +74,45 @@ func inStore(g string) bool {
 // classifyPZN reads a PZN, with or without its prefix; padded reports that
 // leading zeros were restored.
 func classifyPZN(s string, pad bool) (pzn string, padded, ok bool) {
-	if len(s) > 3 && strings.EqualFold(s[:3], "pzn") {
-		s = strings.TrimLeft(s[3:], " -:")
-	}
+	s = withoutPrefix(s)
 	if pad && len(s) < 8 && len(s) >= 4 {
 		s, padded = "00000000"[:8-len(s)]+s, true
 	}
-	return s, padded, contracts.ValidPZN(s)
+	return s, padded, contracts.ValidPZN(s) && !zeros(s)
+}
+
+// withoutPrefix returns a PZN without the letters before it.
+func withoutPrefix(pzn string) string {
+	if len(pzn) > 3 && strings.EqualFold(pzn[:3], "pzn") {
+		return strings.TrimLeft(pzn[3:], " -:")
+	}
+	return pzn
+}
+
+// zeros reports whether a number is only a placeholder for one, although the
+// check digit of zeros is right.
+func zeros(number string) bool { return strings.Trim(withoutPrefix(number), "0") == "" }
+
+var scientific = regexp.MustCompile(`^\d+(?:[.,](\d+))?[eE]\+?(\d{1,2})$`)
+
+// rounded reports whether a number, like 4,00638E+12, has fewer digits than it
+// had before a spreadsheet saved it: several products may have the same.
+func rounded(number string) bool {
+	m := scientific.FindStringSubmatch(number)
+	if m == nil {
+		return false
+	}
+	exponent, _ := strconv.Atoi(m[2])
+	return len(m[1]) < exponent
+}
+
+// ownKey returns an EAN or a PZN as a site's own key; empty: it tells no products
+// apart.
+func ownKey(number string) string {
+	if zeros(number) || rounded(number) {
+		return ""
+	}
+	return number
 }
 
 // eanRank ranks the lengths in which a GTIN can be written by how suitable they

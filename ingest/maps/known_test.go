@@ -304,16 +304,16 @@ func TestACaptureThatGrew(t *testing.T) {
 // another day no longer lists it.
 func TestWhatIsNotListedStaysInView(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "rows.csv")
-	ordered := map[contracts.OrderID]*contracts.Order{}
+	standing := NewStanding("M")
 	items := func(gone int, rows ...string) []contracts.ItemID {
 		t.Helper()
 		r := rowsOfFile(t, file, rows...)
-		r.Ordered = ordersIn(ordered)
+		r.Standing = standing.is
 		var order *contracts.Order
 		sum, err := Import(t.Context(), r, func(_ context.Context, e *event.Event) error {
 			if o, ok := e.Data.(*contracts.Order); ok {
 				order = o
-				ordered[o.OrderID] = o
+				standing.Add(o)
 			}
 			return nil
 		})
@@ -330,29 +330,8 @@ func TestWhatIsNotListedStaysInView(t *testing.T) {
 	if three := items(1, "s,b,1700000002,1.00,1,", "s,c,1700000002,1.00,1,"); len(three) != 3 {
 		t.Errorf("then %v", three)
 	}
-	if len(ordered) != 1 {
-		t.Errorf("%d orders", len(ordered))
-	}
-}
-
-// A product that others see keeps its name.
-func TestNamesOfOthersStay(t *testing.T) {
-	r := rowsOfFile(t, filepath.Join(t.TempDir(), "rows.csv"), "s,a,1700000000,1.00,1,", "s,b,1700000000,2.00,1,")
-	var all, named []contracts.ItemID
-	r.Named = func(id contracts.ItemID) (bool, error) { return len(all) > 0 && id == all[0], nil }
-	for _, items := range []*[]contracts.ItemID{&all, &named} {
-		sum, err := Import(t.Context(), r, func(_ context.Context, e *event.Event) error {
-			if item, ok := e.Data.(*contracts.Item); ok {
-				*items = append(*items, item.ItemID)
-			}
-			return nil
-		})
-		if err != nil || sum.Named != 2-len(*items) {
-			t.Fatalf("%v, %s", err, sum)
-		}
-	}
-	if len(all) != 2 || !slices.Equal(named, all[1:]) {
-		t.Errorf("published %v, then %v", all, named)
+	if len(standing.Orders) != 1 {
+		t.Errorf("%d orders", len(standing.Orders))
 	}
 }
 

@@ -1,8 +1,12 @@
 package maps
 
 import (
+	"slices"
 	"strconv"
 	"strings"
+
+	"preismon/contracts"
+	"preismon/contracts/fault"
 )
 
 // ofMandate is a placeholder in source and columns.site.value for the mandate
@@ -39,6 +43,30 @@ func (m *Mapping) siteFor(mandate string) string {
 		return key
 	}
 	return cut(named(value, key), 64)
+}
+
+// checkOwnSite refuses a site that the mandate's name makes, if it is that of
+// another mandate, whose name has the same slug: they would see each other's
+// prices. Mandates that have shared such a site go on doing so.
+func (im *importer) checkOwnSite() error {
+	if !im.ownSite {
+		return nil
+	}
+	s := im.book.sites[im.Mapping.Columns.Site.Value]
+	if s == nil || s.rows == 0 || !im.standing.OthersSites[s.Site.Site] || im.standing.ordered(s.Site.Site) {
+		return nil
+	}
+	return fault.New(fault.Invalid, "", "the site %s, made from the mandate's name %q, belongs to another mandate, and both would see each other's prices; give columns.site.value a name of your own in the mapping", s.Site.Site, im.Mandate)
+}
+
+// ordered reports whether an order of the mandate names the site.
+func (s *Standing) ordered(site contracts.SiteKey) bool {
+	for _, o := range s.Orders {
+		if slices.Contains(o.Sites, site) {
+			return true
+		}
+	}
+	return false
 }
 
 func named(text, mandate string) string {

@@ -9,6 +9,7 @@ import (
 
 	"preismon/contracts"
 	"preismon/contracts/event"
+	"preismon/contracts/fault"
 	"preismon/ingest/maps"
 )
 
@@ -70,6 +71,46 @@ func TestMandatesShareNothingGuessed(t *testing.T) {
 			t.Errorf("product %d of site %s", id, site)
 		}
 	}
+}
+
+// TestOwnSiteOfAnother: a mandate whose name is in short that of another one does
+// not get the other's guessed site; who has it already keeps it.
+func TestOwnSiteOfAnother(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "prices.csv")
+	must(t, os.WriteFile(file, []byte("ean,name,seen_at,price\n4006381333931,Pen,2026-02-01T09:00:00Z,1.20\n"), 0o600))
+	g, err := maps.GuessMapping(file, "", guessNow)
+	must(t, err)
+	var orders []*contracts.Order
+	imported := func(mandate string, m *maps.Mapping) error {
+		_, err := maps.Import(t.Context(), maps.Request{
+			File: file, Mapping: m, Mandate: mandate, Login: "me", PasswordHash: phc("c2FsdHNhbHQ"),
+			Standing: func(context.Context, func(contracts.ItemID) bool) (*maps.Standing, error) {
+				s := maps.NewStanding(mandate)
+				for _, o := range orders {
+					s.Add(o)
+				}
+				return s, nil
+			},
+		}, func(_ context.Context, e *event.Event) error {
+			if o, ok := e.Data.(*contracts.Order); ok {
+				orders = append(orders, o)
+			}
+			return nil
+		})
+		return err
+	}
+	must(t, imported("Müller GmbH", g.Mapping))
+	if err := imported("Muller GmbH", g.Mapping); fault.KindOf(err) != fault.Invalid || !strings.Contains(err.Error(), `the site muller-gmbh_prices, made from the mandate's name "Muller GmbH"`) || !strings.Contains(err.Error(), "columns.site.value") {
+		t.Errorf("a name that is the same in short: %v", err)
+	}
+	must(t, imported("Müller GmbH", g.Mapping))
+	must(t, imported("Meier", g.Mapping))
+
+	shared := *g.Mapping
+	shared.Columns.Site.Value = "muller-gmbh_prices" // given in the mapping
+	must(t, imported("Muller GmbH", &shared))
+	must(t, imported("Muller GmbH", g.Mapping))
+	must(t, imported("Müller GmbH", g.Mapping))
 }
 
 // TestAQuoteThatIsNotClosed: the rejection names the lines that the quote

@@ -46,15 +46,9 @@ type Request struct {
 	// Known is the account of the login, if there is one: it stays unchanged.
 	Known *contracts.Account
 
-	// Ordered returns the current orders of the mandate, and is called once the
-	// file is read: what an earlier import of the same file ordered stays
-	// ordered, and therefore visible, even if the file does not list it any
-	// more. nil: there are none.
-	Ordered func(context.Context) (map[contracts.OrderID]*contracts.Order, error)
-
-	// Named reports whether an item has a name that other mandates see: it then
-	// keeps its name. nil: none has.
-	Named func(contracts.ItemID) (bool, error)
+	// Standing returns what the catalogue holds, and is called once the file is
+	// read: only items for which wanted is true are needed. nil: it is empty.
+	Standing func(ctx context.Context, wanted func(contracts.ItemID) bool) (*Standing, error)
 
 	// Published returns what earlier imports published; nil: nothing.
 	Published Published
@@ -133,7 +127,9 @@ type importer struct {
 	tally   *tally
 	sum     *Summary
 	known   map[contracts.SiteKey]*known
-	ordered map[contracts.OrderID]*contracts.Order
+
+	standing *Standing
+	ownSite  bool // columns.site.value contains {mandate}
 }
 
 func run(ctx context.Context, r Request, publish Publish, limit int) (*Summary, error) {
@@ -148,10 +144,11 @@ func run(ctx context.Context, r Request, publish Publish, limit int) (*Summary, 
 	}
 	r.Login = strings.ToLower(strings.TrimSpace(r.Login))
 	r.Mandate = strings.TrimSpace(r.Mandate)
+	ownSite := strings.Contains(r.Mapping.Columns.Site.Value, ofMandate)
 	r.Mapping = r.Mapping.For(r.Mandate)
 	im := &importer{
 		Request: r, now: r.Now().UTC().Truncate(time.Millisecond), publish: publish, limit: limit,
-		tally: newTally(r.Rejects), known: r.Memory.sites,
+		tally: newTally(r.Rejects), known: r.Memory.sites, standing: &Standing{}, ownSite: ownSite,
 		sum: &Summary{File: filepath.Base(r.File), Source: r.Mapping.Source, Label: r.Label, Mandate: r.Mandate, Login: r.Login},
 	}
 	im.book = newBook(r.Mapping, im.now, im.tally)

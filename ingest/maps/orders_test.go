@@ -12,9 +12,9 @@ import (
 	"preismon/contracts/event"
 )
 
-// ordersIn returns those orders to an import.
-func ordersIn(ordered map[contracts.OrderID]*contracts.Order) func(context.Context) (map[contracts.OrderID]*contracts.Order, error) {
-	return func(context.Context) (map[contracts.OrderID]*contracts.Order, error) { return ordered, nil }
+// is returns the catalogue to an import.
+func (s *Standing) is(context.Context, func(contracts.ItemID) bool) (*Standing, error) {
+	return s, nil
 }
 
 // An import that ends between two orders of a site, when items moved from one
@@ -27,28 +27,30 @@ func TestOrdersThatAreHalfPublished(t *testing.T) {
 		}
 		return all
 	}
-	ordered := map[contracts.OrderID]*contracts.Order{}
+	standing := NewStanding("M")
 	stop := errors.New("the power is out")
 	publish := func(most int, rows []string) error {
 		r := rowsOfFile(t, file, rows...)
-		r.Ordered = ordersIn(maps.Clone(ordered))
+		before := *standing
+		before.Orders = maps.Clone(standing.Orders)
+		r.Standing = before.is
 		_, err := Import(t.Context(), r, func(_ context.Context, e *event.Event) error {
 			if o, ok := e.Data.(*contracts.Order); ok {
 				if most--; most < 0 {
 					return stop
 				}
-				ordered[o.OrderID] = o
+				standing.Add(o)
 			}
 			return nil
 		})
 		return err
 	}
 	const first = itemsPerOrder + 1_000
-	if err := publish(2, rows(0, first)); err != nil || len(ordered) != 2 {
-		t.Fatalf("%v, %d orders", err, len(ordered))
+	if err := publish(2, rows(0, first)); err != nil || len(standing.Orders) != 2 {
+		t.Fatalf("%v, %d orders", err, len(standing.Orders))
 	}
 	before := map[contracts.ItemID]bool{}
-	for _, o := range ordered {
+	for _, o := range standing.Orders {
 		for _, item := range o.Items {
 			before[item] = true
 		}
@@ -56,7 +58,7 @@ func TestOrdersThatAreHalfPublished(t *testing.T) {
 	if err := publish(1, rows(first, first+500)); !errors.Is(err, stop) { // other products
 		t.Fatal(err)
 	}
-	for _, o := range ordered {
+	for _, o := range standing.Orders {
 		for _, item := range o.Items {
 			delete(before, item)
 		}

@@ -27,10 +27,11 @@ func (b *book) site(value string, line int) (*site, *rejection) {
 			value = strings.Clone(value)
 			facts.Name = strings.Clone(facts.Name)
 			facts.Site = contracts.SiteKey(strings.Clone(string(facts.Site)))
-			s = &site{Site: facts, index: len(b.ordered), zone: b.m.zone(value), products: map[string]*product{}, pairs: map[contracts.ItemID]*pair{}}
+			_, listed := b.m.Sites[value]
+			s = &site{Site: facts, index: len(b.ordered), listed: listed, zone: b.m.zone(value), products: map[string]*product{}, pairs: map[contracts.ItemID]*pair{}}
 			b.byKey[facts.Site] = s
 			b.ordered = append(b.ordered, s)
-			if _, named := b.m.Sites[value]; !named {
+			if !listed {
 				(&doubts{t: b.tally, line: line}).add(siteUnnamed)
 			}
 		}
@@ -78,7 +79,10 @@ func (b *book) product(x *columnIndex, rec []string, s *site, line int) (*produc
 		for i := range keys {
 			keys[i] = strings.Clone(keys[i])
 		}
-		key := cmp.Or(keys[0], keys[1], keys[2], keys[3])
+		key := cmp.Or(keys[0], ownKey(keys[1]), ownKey(keys[2]), keys[3])
+		if key == "" && rounded(keys[1]) {
+			return nil, reject(line, productRounded, "a spreadsheet has rounded the EAN to %q, which other products may have, too", keys[1])
+		}
 		if key == "" {
 			return nil, reject(line, productNone, "no product key")
 		}

@@ -24,6 +24,7 @@ const (
 	siteUnknown
 	productNone
 	productLong
+	productRounded
 	timeNone
 	timeUnread
 	timeZoneless
@@ -58,6 +59,7 @@ var causeTexts = [causeCount]struct{ code, help string }{
 	siteUnknown:        {"site", "sites and defaultSite give the facts of sites, sites.NAME.site another key"},
 	productNone:        {"product", "columns.productKey, columns.ean, columns.pzn or columns.asin may name a column that has one"},
 	productLong:        {"product", "columns.productKey may name a shorter one"},
+	productRounded:     {"product", "format the column there as a number without decimals, or name in columns.productKey one that tells products apart"},
 	timeNone:           {"capture time", "instead of a column, columns.capturedAt.value or columns.capturedAt.from says it"},
 	timeUnread:         {"capture time", "columns.capturedAt.layouts takes more forms"},
 	timeZoneless:       {"capture time", "columns.capturedAt.zone names one"},

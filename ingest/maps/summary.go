@@ -39,9 +39,10 @@ type Summary struct {
 	Outcomes      map[string]int `json:"outcomes"` // observations by outcome
 	Batches       int            `json:"batches"`
 	Orders        int            `json:"orders"`
-	Named         int            `json:"named"`  // items that other mandates also see, which keep their names
-	Gone          int            `json:"gone"`   // pairs of earlier imports that the file does not list any more; they stay visible
-	Events        int            `json:"events"` // published, of all kinds
+	KeptSites     int            `json:"keptSites"` // sites with other facts in the catalogue than in the mapping, which stay
+	Named         int            `json:"named"`     // items that other mandates also see, which keep their names, although the file has others
+	Gone          int            `json:"gone"`      // pairs of earlier imports that the file does not list any more; they stay visible
+	Events        int            `json:"events"`    // published, of all kinds
 
 	Sites       []SiteSummary              `json:"sites"`
 	Products    int                        `json:"products"` // by the sites' keys
@@ -166,6 +167,9 @@ func (s *Summary) WriteTo(w io.Writer) (int64, error) {
 	if s.Events > 0 { // none in a dry run
 		line("events", "%s, with %s of observations and %s", digits(s.Events), plural(s.Batches, "batch"), plural(s.Orders, "order"))
 		line("orders", "labelled %q; a file with the same label (--label) adds to them", s.Label)
+		if s.KeptSites > 0 {
+			line("kept sites", "%s as the catalogue has them, and not as the mapping; see preismon catalogue sites", plural(s.KeptSites, "site"))
+		}
 		if s.Named > 0 {
 			line("kept names", "%s that other customers see, too", plural(s.Named, "product"))
 		}
