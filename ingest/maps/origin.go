@@ -97,9 +97,6 @@ func timed(info os.FileInfo) bool { return info.ModTime().Year() >= 2000 }
 var (
 	yearFirst = regexp.MustCompile(`(?:^|\D)(20\d\d)[-_.]?([01]\d)[-_.]?([0-3]\d)(?:\D|$)`)
 	yearLast  = regexp.MustCompile(`(?:^|\D)([0-3]\d)[-_.]([01]\d)[-_.](20\d\d)(?:\D|$)`)
-	yearWeek  = regexp.MustCompile(`(?i)(?:^|\D)(20\d\d[-_.]?(?:w|kw)[0-5]\d)(?:\D|$)`)
-	yearMonth = regexp.MustCompile(`(?:^|\D)(20\d\d[-_.]?(?:0[1-9]|1[0-2]))(?:\D|$)`)
-	monthYear = regexp.MustCompile(`(?:^|\D)((?:0[1-9]|1[0-2])[-_.]20\d\d)(?:\D|$)`)
 )
 
 // dayIn finds the day in a file's name: 2026-10-31, 20261031 or 31.10.2026.

@@ -246,6 +246,8 @@ func TestCaptureTimeOfFile(t *testing.T) {
 func TestSeries(t *testing.T) {
 	for in, want := range map[string]string{
 		"a/shop-2026-03-01.csv": "shop", "shop-2026-03.csv": "shop", "202603 shop.csv": "shop", "shop_03.2026.csv": "shop", "shop-2026-W09.csv": "shop", "shop-2026-19.csv": "shop-2026-19", "20260301_shop.csv.gz": "shop",
+		"shop_20260301_061502.csv": "shop", "shop-20260301T061502Z.csv": "shop", "20260301061502-shop.csv": "shop", "shop-2026-03-01-06-15-02.csv.gz": "shop", "shop 01.03.2026 06.15.xlsx": "shop",
+		"shop-20260301-7777.csv": "shop--7777", "shop-2026-03-01-1.csv": "shop--1",
 		"prices.csv": "prices", "2026-03-01.csv": "2026-03-01", "sku20260301999.csv": "sku20260301999",
 	} {
 		if got := maps.Series(in); got != want {
