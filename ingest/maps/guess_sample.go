@@ -8,7 +8,6 @@ import (
 	"os"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"preismon/contracts/fault"
 )
@@ -108,15 +107,12 @@ func discard(r io.Reader, n int) error {
 // takeSample finds the encoding, and the delimiter with which the most lines
 // have as many fields as the header.
 func takeSample(begin []byte, excerpts [][]byte) (*sample, error) {
-	s := &sample{encoding: encodingOf(begin)}
-	if s.encoding == utf16Text {
-		excerpts = nil // it is unknown where a character begins in them
-	}
 	for i, e := range excerpts {
 		excerpts[i] = wholeLines(e)
-		if s.encoding == utf8Text && isASCII(begin) && encodingOf(excerpts[i]) != utf8Text {
-			s.encoding = windowsText
-		}
+	}
+	s := &sample{encoding: encodingOf(begin, excerpts)}
+	if s.encoding == utf16Text {
+		excerpts = nil // it is unknown where a character begins in them
 	}
 	whole := len(begin) < guessBytes
 	r, err := decoded(bytes.NewReader(begin), s.encoding)
@@ -162,10 +158,6 @@ func takeSample(begin []byte, excerpts [][]byte) (*sample, error) {
 		}
 	}
 	return s, nil
-}
-
-func isASCII(b []byte) bool {
-	return !bytes.ContainsFunc(b, func(r rune) bool { return r >= utf8.RuneSelf })
 }
 
 // wholeLines removes the parts of lines that begin before an excerpt or end

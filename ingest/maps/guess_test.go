@@ -80,7 +80,14 @@ var guessCases = []struct {
 		encode:  charmap.Windows1252.NewEncoder().String,
 		first:   maps.Shown{Line: 2, Site: "laden.at", Product: "7", CapturedAt: "2026-10-01T06:00:00Z", Price: "3.50", Currency: "EUR", Outcome: "available"},
 		mapping: []string{"encoding: windows-1252", "zone: Europe/Vienna", `yes: ["auf Lager"], no: ["ausverkauft"]`, "country: AT"},
-		doubts:  []string{"say no zone"},
+		doubts:  []string{"is read as Windows-1252", "say no zone"},
+	},
+	{
+		name: "cut.csv", text: "Shop;Art.-Nr.;Name;Verfügbarkeit;Preis;Datum\nladen.at;7;Fußmatte gr\xc3;auf Lager;3,50 €;2026-10-01 08:00\nladen.at;8;Tür;ausverkauft;;2026-10-01 08:00\n",
+		first:    maps.Shown{Line: 3, Site: "laden.at", Product: "Tür", CapturedAt: "2026-10-01T06:00:00Z", Outcome: "unavailable"},
+		mapping:  []string{"encoding: utf-8", `yes: ["auf Lager"], no: ["ausverkauft"]`, `strip: ["€"]`},
+		doubts:   []string{"say no zone"},
+		rejected: 1,
 	},
 	{
 		name: "excel.txt", text: "site\tsku\tprice\tcapturedAt\nshop.example\tA\t$1,234.50\t2026-10-01T08:00:00Z\nshop.example\tB\t$9.99\t2026-10-01T08:00:00Z\n",
@@ -96,7 +103,7 @@ var guessCases = []struct {
 		encode:  charmap.Windows1252.NewEncoder().String,
 		first:   maps.Shown{Line: 2, Site: "export", Product: "Kaffeemühle \"Größe L\"", CapturedAt: "2026-11-24T07:15:00Z", Price: "1299.00", Currency: "EUR", Outcome: "available", Merchant: "Elektro Müller"},
 		mapping: []string{"lazyQuotes: true", `strip: ["€"], zero: ["kostenlos"]`},
-		doubts:  []string{"quotation marks stand inside fields", "nothing names the country", "no column names the site", "say no zone"},
+		doubts:  []string{"is read as Windows-1252", "quotation marks stand inside fields", "nothing names the country", "no column names the site", "say no zone"},
 	},
 	{
 		name: "domains.csv", text: "Händler;SKU;Preis;Datum;Verfügbarkeit\nmüller.de;A;1,20;2026-10-01 08:00;auf Lager\nshop.de;A;1,30;2026-10-01 08:00;auf Lager\n",

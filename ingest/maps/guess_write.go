@@ -73,6 +73,9 @@ func (g *guesser) write() ([]byte, error) {
 	fmt.Fprintf(&b, "# Made by `preismon import` from what the file looks like; `preismon import --example-map` explains every key.\n\n")
 	fmt.Fprintf(&b, "source: %s # part of the identity of every product: keep it\n\n", scalar(ofMandate+"/"+cut(g.label, 64-len(ofMandate)-1)))
 	fmt.Fprintf(&b, "csv:\n  encoding: %s\n  delimiter: %s\n", g.encoding, map[bool]string{true: "tab", false: scalar(g.delimiter)}[g.delimiter == "\t"])
+	if g.encoding == windowsText {
+		g.doubt("the text is not UTF-8: it is read as Windows-1252 (csv.encoding)")
+	}
 	if g.wide != nil {
 		fmt.Fprintf(&b, "  unpivot: [%s]\n", list(g.wide))
 	}
