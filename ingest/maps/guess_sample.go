@@ -27,7 +27,6 @@ type sample struct {
 	lazy                bool // there are quotation marks inside fields
 	header              []string
 	rows                [][]string // of the beginning, then of the excerpts
-	lines               []int      // of the rows of the beginning
 }
 
 func sampleOf(file string) (*sample, error) {
@@ -129,7 +128,7 @@ func takeSample(begin []byte, excerpts [][]byte) (*sample, error) {
 	}
 	best := 0
 	for _, delimiter := range []string{",", ";", "\t", "|"} {
-		header, rows, lines := records(text, delimiter)
+		header, rows := records(text, delimiter)
 		score := 0
 		for _, row := range rows {
 			if len(row) == len(header) {
@@ -140,7 +139,7 @@ func takeSample(begin []byte, excerpts [][]byte) (*sample, error) {
 			score = len(header) - 1 // only a header
 		}
 		if score > best {
-			best, s.delimiter, s.header, s.rows, s.lines = score, delimiter, header, rows, lines
+			best, s.delimiter, s.header, s.rows = score, delimiter, header, rows
 		}
 	}
 	switch {
@@ -149,7 +148,7 @@ func takeSample(begin []byte, excerpts [][]byte) (*sample, error) {
 	case best == 0:
 		return nil, fault.New(fault.Invalid, "", "the file does not look like a CSV: no line has several fields, whether parted by comma, semicolon, tab or |")
 	case len(s.rows) == 0:
-		return nil, fault.New(fault.Invalid, "", "the file has a header and no rows")
+		return nil, errNoRows
 	}
 	s.lazy = strayQuotes(text, s.delimiter)
 	for _, e := range excerpts {
@@ -179,7 +178,7 @@ func (s *sample) add(excerpt []byte) error {
 		return unreadable(err)
 	}
 	for line := range bytes.Lines(text) {
-		if row, _, _ := records(line, s.delimiter); len(row) == len(s.header) {
+		if row, _ := records(line, s.delimiter); len(row) == len(s.header) {
 			s.rows = append(s.rows, slices.Clone(row))
 		}
 	}
@@ -201,7 +200,7 @@ func strayQuotes(text []byte, delimiter string) bool {
 }
 
 // records reads the rows of a text with a delimiter, at most guessRows of them.
-func records(text []byte, delimiter string) (header []string, rows [][]string, lines []int) {
+func records(text []byte, delimiter string) (header []string, rows [][]string) {
 	r := csv.NewReader(bytes.NewReader(text))
 	r.Comma = rune(delimiter[0])
 	r.FieldsPerRecord = -1
@@ -217,8 +216,7 @@ func records(text []byte, delimiter string) (header []string, rows [][]string, l
 			}
 			continue
 		}
-		line, _ := r.FieldPos(0)
-		rows, lines = append(rows, rec), append(lines, line)
+		rows = append(rows, rec)
 	}
-	return header, rows, lines
+	return header, rows
 }

@@ -166,7 +166,7 @@ func run(ctx context.Context, r Request, publish Publish, limit int) (*Summary, 
 		return im.finish(), err
 	}
 	if im.sum.Rows == 0 {
-		return im.finish(), fault.New(fault.Invalid, "", "the file has a header and no rows")
+		return im.finish(), errNoRows
 	}
 	im.sum.ReadTime = r.Now().Sub(start)
 
@@ -203,7 +203,10 @@ func run(ctx context.Context, r Request, publish Publish, limit int) (*Summary, 
 	return sum, nil
 }
 
-var errChanged = fault.New(fault.Conflict, "", "the file changed while it was read; import it again when it is complete")
+var (
+	errNoRows  = fault.New(fault.Invalid, "", "the file has a header and no rows")
+	errChanged = fault.New(fault.Conflict, "", "the file changed while it was read; import it again when it is complete")
+)
 
 // read is the first pass: it learns sites, items and pairs, and rejects what
 // can be rejected from a single row.
