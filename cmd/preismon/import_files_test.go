@@ -170,6 +170,12 @@ func TestSettledFiles(t *testing.T) {
 	put("old.csv", "ab", time.Hour)
 	look()
 	look("old.csv")
+	put("future.csv", "a", -time.Hour) // from a machine whose clock is ahead
+	look()
+	look()
+	now = now.Add(settledAfter)
+	look("future.csv")
+	look()
 }
 
 // TestLabelled: no two files of a run have the same label, and those of one

@@ -149,7 +149,7 @@ func (im *importer) open(ctx context.Context, pass, round, rounds int) (_ *input
 }
 
 // decoded returns the text of a file in UTF-8. A file that is in UTF-8 although
-// the mapping says another encoding would be read without an error, and wrongly.
+// the mapping says otherwise would be read without an error, and wrongly.
 func (im *importer) decoded(plain io.Reader) (io.Reader, error) {
 	name := im.Mapping.CSV.Encoding
 	if name != windowsText && name != latinText {
@@ -158,7 +158,7 @@ func (im *importer) decoded(plain io.Reader) (io.Reader, error) {
 	const begin = 64 << 10
 	br := bufio.NewReaderSize(plain, begin)
 	text, _ := br.Peek(begin) // an error comes again
-	if right, wrong := beyondASCII(text); right > 0 && wrong == 0 {
+	if right, wrong := beyondASCII(text); right > wrong {
 		return nil, fault.New(fault.Invalid, "", "the file is in UTF-8, and not in %s: say so by csv.encoding: %s", name, utf8Text)
 	}
 	return decoded(br, name)
