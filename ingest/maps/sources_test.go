@@ -103,9 +103,9 @@ func TestSources(t *testing.T) {
 		"prices.parquet": {parquetFile(t), map[string]string{
 			"prices.parquet": "shop,sku,price,net,seen_at,note\nshop.de,A-1,1.29,1.08,2026-10-01T09:00:00Z,neu\nshop.de,A-2,0.5,-0.05,2026-10-01T09:00:01.5Z,\n",
 		}, ""},
-		"prices.zip": {zipFile(t, [2]string{"2026/june.csv", june}, [2]string{"../../july.csv", july}, [2]string{"__MACOSX/._june.csv", "x"}, [2]string{"readme.md", "x"}), map[string]string{
+		"prices.zip": {zipFile(t, [2]string{"2026/june.csv", june}, [2]string{"../../july.csv", july}, [2]string{"__MACOSX/._june.csv", "x"}, [2]string{"readme.md", "x"}, [2]string{"2026/README.txt", "x"}), map[string]string{
 			"prices.zip/2026/june.csv": june, "prices.zip/../../july.csv": july,
-		}, "readme.md"},
+		}, "readme.md, 2026/README.txt"},
 		"prices.csv": {[]byte(june), map[string]string{"": june}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
