@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/csv"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"slices"
@@ -126,7 +127,7 @@ func takeSample(begin []byte, excerpts [][]byte) (*sample, error) {
 	if !whole { // the last line is cut off
 		text = text[:bytes.LastIndexByte(text, '\n')+1]
 	}
-	best := 0
+	best, longer := 0, ""
 	for _, delimiter := range []string{",", ";", "\t", "|"} {
 		header, rows := records(text, delimiter)
 		score := 0
@@ -138,6 +139,9 @@ func takeSample(begin []byte, excerpts [][]byte) (*sample, error) {
 		if len(rows) == 0 {
 			score = len(header) - 1 // only a header
 		}
+		if len(header) > 1 && len(rows) > 0 && len(rows[0]) > len(header) {
+			longer = fmt.Sprintf("the rows have more fields than the header, %d and not %d: name the others in the header, or remove what ends the rows", len(rows[0]), len(header))
+		}
 		if score > best {
 			best, s.delimiter, s.header, s.rows = score, delimiter, header, rows
 		}
@@ -145,6 +149,8 @@ func takeSample(begin []byte, excerpts [][]byte) (*sample, error) {
 	switch {
 	case whole && len(bytes.TrimSpace(text)) == 0:
 		return nil, fault.New(fault.Invalid, "", "the file is empty")
+	case best == 0 && longer != "":
+		return nil, fault.New(fault.Invalid, "", "%s", longer)
 	case best == 0:
 		return nil, fault.New(fault.Invalid, "", "the file does not look like a CSV: no line has several fields, whether parted by comma, semicolon, tab or |")
 	case len(s.rows) == 0:
@@ -211,6 +217,9 @@ func records(text []byte, delimiter string) (header []string, rows [][]string) {
 			break
 		}
 		if header == nil {
+			if namesDelimiter(rec, delimiter) {
+				continue
+			}
 			for _, h := range rec {
 				header = append(header, strings.TrimSpace(h))
 			}

@@ -124,6 +124,13 @@ var guessCases = []struct {
 		doubts:  []string{`"a" is taken for ean`, `"b" is taken for capturedAt`, `"c" is taken for price`, "nothing names the country", "no currency", "no column names the site", "say no zone"},
 	},
 	{
+		name: "excel.csv", text: "sep=;\nsite;sku;price;seen_at\nshop.de;A;1,23;2026-10-01T09:00:00Z\nshop.de;B;much;2026-10-01T09:00:00Z\n",
+		first:    maps.Shown{Line: 3, Site: "shop.de", Product: "A", CapturedAt: "2026-10-01T09:00:00Z", Price: "1.23", Currency: "EUR", Outcome: "available"},
+		mapping:  []string{`delimiter: ";"`},
+		doubts:   []string{"no currency"},
+		rejected: 1,
+	},
+	{
 		name: "untimed.csv", text: "site;sku;price;when\nshop.de;A;1,23;1790000000\nshop.de;B;2,50;1790000060\n",
 		first:   maps.Shown{Line: 2, Site: "shop.de", Product: "A", CapturedAt: "2026-10-01T09:00:00Z", Price: "1.23", Currency: "EUR", Outcome: "available"},
 		mapping: []string{"from: fileTime"},
@@ -180,6 +187,7 @@ func TestGuessRefusals(t *testing.T) {
 	for name, c := range map[string]struct{ text, want string }{
 		"prose":  {"Dear Sir or Madam\nhow are you\n", "does not look like a CSV"},
 		"empty":  {"\n", "the file is empty"},
+		"longer": {"shop;sku;price;date\nshop.de;A;1,20;2026-10-01;\nshop.de;B;1,30;2026-10-01;\n", "the rows have more fields than the header, 5 and not 4"},
 		"header": {"site,sku,price,date\n", "a header and no rows"},
 		"no key": {"shop,price,date\nshop.de,1.20,2026-10-01\n", "which product a row is about"},
 		"prices": {"Artikel;Shop;Amazon;Otto\nStift;x.de;1,20;1,30\nTasse;x.de;5,20;\n", `the columns ["Amazon" "Otto"] all look like prices, and not each of a shop`},

@@ -131,6 +131,10 @@ func (im *importer) open(ctx context.Context, pass, round, rounds int) (_ *input
 	in.csv.ReuseRecord = true
 
 	head, err := in.csv.Read()
+	if namesDelimiter(head, in.comma) {
+		in.csv.FieldsPerRecord = 0 // the header says it
+		head, err = in.csv.Read()
+	}
 	switch {
 	case err == io.EOF:
 		return nil, fault.New(fault.Invalid, "", "the file is empty: it has no header line")
@@ -162,6 +166,13 @@ func (im *importer) decoded(plain io.Reader) (io.Reader, error) {
 		return nil, fault.New(fault.Invalid, "", "the file is in UTF-8, and not in %s: say so by csv.encoding: %s", name, utf8Text)
 	}
 	return decoded(br, name)
+}
+
+// namesDelimiter reports whether a line before the header is one like sep=; for
+// Excel.
+func namesDelimiter(line []string, delimiter string) bool {
+	name, mark, ok := strings.Cut(strings.Join(line, delimiter), "=")
+	return ok && strings.EqualFold(name, "sep") && len(mark) == 1
 }
 
 func (in *input) close() {
