@@ -161,7 +161,7 @@ func (g *guesser) lacks() error {
 	f.Check(has("price"), "no column looks like prices (columns.price)")
 	if !has("capturedAt") {
 		g.doubtUnreadTimes()
-		g.origin = originOf(g.file)
+		g.origin = originOf(g.file, has("clock"))
 		f.Check(g.origin != "", "no column looks like the time of a capture (columns.capturedAt), and the file's name and time tell none")
 	}
 	if !has("productKey") && !has("ean") && !has("pzn") && !has("asin") {

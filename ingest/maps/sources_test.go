@@ -190,10 +190,15 @@ func TestCaptureTimeOfFile(t *testing.T) {
 		"value":     {"prices.csv", rows, "{value: 2026-03-01T10:00:00Z}", "2026-03-01T10:00:00Z", nil, ""},
 		"name":      {"prices-2026-03-01.csv", rows, "{from: fileName, zone: Europe/Berlin}", "2026-03-01T11:00:00Z", nil, ""},
 		"no name":   {"prices.csv", rows, "{from: fileName, zone: Europe/Berlin}", "", nil, "has no day like"},
+		"name time": {"prices_20260301_061502.csv", rows, "{from: fileNameTime, zone: Europe/Berlin}", "2026-03-01T05:15:02Z", nil, ""},
+		"no clock":  {"prices_20260301.csv", rows, "{from: fileNameTime, zone: Europe/Berlin}", "", nil, "has no day and time like"},
+		"name day":  {"prices_20260301_061502.csv", rows, "{from: fileName, zone: Europe/Berlin}", "2026-03-01T11:00:00Z", nil, ""},
 		"time":      {"prices.csv", rows, "{from: fileTime}", "2026-10-01T09:00:00Z", nil, ""},
 		"guessed":   {"shop_20260301.csv", rows, "", "2026-03-01T11:00:00Z", []string{"in the file's name is taken", "noon"}, ""},
+		"dump":      {"prices-20260301T0615Z.csv", rows, "", "2026-03-01T06:15:00Z", []string{"day and time in the file's name are taken"}, ""},
+		"digits":    {"prices-20260301061502.csv", rows, "", "2026-03-01T05:15:02Z", []string{"day and time in the file's name are taken"}, ""},
 		"german":    {"preise 01.03.2026.csv", rows, "", "2026-03-01T11:00:00Z", []string{"in the file's name is taken"}, ""},
-		"clock":     {"shop-2026-03-01.csv", "shop,sku,price,time\nshop.de,A-1,1.20,08:30\n", "", "2026-03-01T07:30:00Z", []string{"in the file's name is taken"}, ""},
+		"clock":     {"shop-2026-03-01-0615.csv", "shop,sku,price,time\nshop.de,A-1,1.20,08:30\n", "", "2026-03-01T07:30:00Z", []string{"in the file's name is taken"}, ""},
 		"file time": {"prices.csv", rows, "", "2026-10-01T09:00:00Z", []string{"the time of the file is taken"}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -235,7 +240,7 @@ func TestCaptureTimeOfFile(t *testing.T) {
 			}
 		})
 	}
-	for _, wrong := range []string{"{column: a, value: b}", "{from: somewhere}", "{from: fileName}", "{from: fileTime, clock: a}", "{from: fileTime, layouts: [day]}"} {
+	for _, wrong := range []string{"{column: a, value: b}", "{from: somewhere}", "{from: fileName}", "{from: fileNameTime}", "{from: fileNameTime, zone: UTC, clock: a}", "{from: fileTime, clock: a}", "{from: fileTime, layouts: [day]}"} {
 		if _, err := maps.ParseMapping([]byte("source: s\ncolumns: {site: shop, productKey: sku, price: price, capturedAt: " + wrong + "}\ndefaultSite: {type: shop, country: DE, currency: EUR}\n")); err == nil {
 			t.Errorf("%s was taken", wrong)
 		}
