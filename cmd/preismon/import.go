@@ -32,7 +32,7 @@ type importCmd struct {
 	Mandate   string     `help:"Name of the mandate (the company) that may see the prices; created if it is new." placeholder:"NAME"`
 	Login     string     `help:"Login of its account; created if it is new." placeholder:"LOGIN"`
 	Password  secret     `help:"Password of a new account, at least 12 characters; asked for on a terminal when missing. For an existing account it may be left out, and must be right if given." placeholder:"PASSWORD"`
-	Label     string     `help:"Name of the orders that the file adds to: files with the same label share them. With several files, the name of each is appended. Default: the file's name without the day, week or month in it." placeholder:"TEXT"`
+	Label     string     `help:"Name of the orders that the file adds to: files with the same label share them. With several files, also of one ZIP, the name of each is appended. Default: the file's name without the day (and time of day), week or month in it." placeholder:"TEXT"`
 	Rejects   string     `help:"File for rejected rows, with line and reason. With several files each has its own, whose name ends with that of the file. Default: ${default}." default:"rejects.ndjson" type:"path" placeholder:"FILE"`
 	Conflicts string     `help:"What to do with a row that differs from an earlier import for the same product and time: ${enum}. Default: ${default}." enum:"reject,add" default:"reject"`
 	Folder    string     `name:"watch" type:"existingdir" help:"Import the files of this folder, and then what arrives there, until it is stopped. Needs --map." placeholder:"FOLDER"`

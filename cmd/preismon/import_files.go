@@ -15,7 +15,7 @@ import (
 
 // importFile is a CSV to import, with the labels that distinguish its rejected
 // rows and its orders from those of other files. Files of one kind, whose names
-// differ only by a day or a month, share their orders.
+// differ only by a time, share their orders.
 type importFile struct {
 	maps.Source
 	label  string // its own
@@ -79,11 +79,16 @@ func (r *importRun) filesOf(name, dir string) ([]importFile, error) {
 }
 
 // labelled adds the label of the flag to the labels of files: it replaces those
-// of a single file, unless several is set, and is otherwise put before them. Two
-// files with the same name in two folders are distinguished by their paths.
-func labelled(files []importFile, label string, several bool) []importFile {
-	if label != "" && len(files) == 1 && !several {
-		files[0].label, files[0].orders = label, label
+// of a single file, but that of its rejected rows only if there are no others
+// beside it, and is otherwise put before them. Two files with the same name in
+// two folders are distinguished by their paths.
+func labelled(files []importFile, label string, others bool) []importFile {
+	if label != "" && len(files) == 1 {
+		f := &files[0]
+		if f.orders = label; others {
+			label += "/" + f.label
+		}
+		f.label = label
 		return files
 	}
 	taken := map[string]bool{}

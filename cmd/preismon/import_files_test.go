@@ -170,6 +170,12 @@ func TestSettledFiles(t *testing.T) {
 	put("old.csv", "ab", time.Hour)
 	look()
 	look("old.csv")
+	put("future.csv", "a", -time.Hour) // from a machine whose clock is ahead
+	look()
+	look()
+	now = now.Add(settledAfter)
+	look("future.csv")
+	look()
 }
 
 // TestLabelled: no two files of a run have the same label, and those of one
@@ -179,19 +185,19 @@ func TestLabelled(t *testing.T) {
 		return importFile{Source: maps.Source{Name: name, Path: name}, label: maps.Label(name), orders: maps.Series(name)}
 	}
 	for _, c := range []struct {
-		label   string
-		several bool
-		files   []importFile
-		want    []string // label, and that of the orders
+		label  string
+		others bool
+		files  []importFile
+		want   []string // label, and that of the orders
 	}{
 		{"", false, []importFile{file("a/x.csv"), file("b/x.csv"), file("y.csv")}, []string{"x x", "b/x.csv b/x.csv", "y y"}},
 		{"", false, []importFile{file("x-2026-10.csv")}, []string{"x-2026-10 x"}},
 		{"shop", false, []importFile{file("x-2026-10.csv")}, []string{"shop shop"}},
-		{"shop", true, []importFile{file("x-2026-10.csv")}, []string{"shop/x-2026-10 shop/x"}},
+		{"shop", true, []importFile{file("x-2026-10.csv")}, []string{"shop/x-2026-10 shop"}},
 		{"shop", false, []importFile{file("x-2026-10.csv"), file("x-2026-11.csv")}, []string{"shop/x-2026-10 shop/x", "shop/x-2026-11 shop/x"}},
 	} {
 		var got []string
-		for _, f := range labelled(c.files, c.label, c.several) {
+		for _, f := range labelled(c.files, c.label, c.others) {
 			got = append(got, f.label+" "+f.orders)
 		}
 		if !slices.Equal(got, c.want) {

@@ -61,7 +61,7 @@ func rememberedMapping(name string, file importFile, mandate string, std streams
 	}
 	rows, err := maps.Preview(file.Path, file.Mapping(m.For(mandate)), time.Now())
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("read by %s, which is there from before: %w", name, err)
 	}
 	fmt.Fprintf(std.err, "%s is there from before, and is used.\n\n", name)
 	printShown(std, rows)

@@ -26,6 +26,7 @@ const (
 type seenFile struct {
 	size     int64
 	modified time.Time
+	since    time.Time // unchanged since then: modified, unless that lies in the future
 	done     bool
 	told     bool // that it is tried again
 }
@@ -105,10 +106,14 @@ func settledFiles(folder string, files map[string]*seenFile, now time.Time) (arr
 		there[e.Name()] = true
 		f := files[e.Name()]
 		if f == nil || f.size != info.Size() || !f.modified.Equal(info.ModTime()) {
-			files[e.Name()] = &seenFile{size: info.Size(), modified: info.ModTime()}
+			f = &seenFile{size: info.Size(), modified: info.ModTime(), since: info.ModTime()}
+			if f.since.After(now) {
+				f.since = now
+			}
+			files[e.Name()] = f
 			continue
 		}
-		if !f.done && now.Sub(f.modified) >= settledAfter {
+		if !f.done && now.Sub(f.since) >= settledAfter {
 			f.done = true
 			arrived = append(arrived, e.Name())
 		}

@@ -38,13 +38,19 @@ func decoded(r io.Reader, name string) (io.Reader, error) {
 	return e.NewDecoder().Reader(r), nil
 }
 
-// encodingOf guesses the encoding of a text from its beginning. Windows-1252
-// has every Latin-1 character that occurs in texts.
-func encodingOf(begin []byte) string {
-	switch {
-	case bytes.HasPrefix(begin, []byte{0xff, 0xfe}), bytes.HasPrefix(begin, []byte{0xfe, 0xff}), twoBytes(begin):
+// encodingOf guesses the encoding of a text from its beginning and excerpts.
+// Windows-1252 has every Latin-1 character that occurs in texts, and hardly any
+// two that are one in UTF-8; a few characters of UTF-8 may be damaged.
+func encodingOf(begin []byte, excerpts [][]byte) string {
+	if bytes.HasPrefix(begin, []byte{0xff, 0xfe}) || bytes.HasPrefix(begin, []byte{0xfe, 0xff}) || twoBytes(begin) {
 		return utf16Text
-	case validStart(begin):
+	}
+	right, wrong := beyondASCII(begin)
+	for _, e := range excerpts {
+		r, w := beyondASCII(e)
+		right, wrong = right+r, wrong+w
+	}
+	if right >= wrong {
 		return utf8Text
 	}
 	return windowsText
@@ -62,16 +68,18 @@ func twoBytes(b []byte) bool {
 	return zeros[0] == 0 && zeros[1] > len(b)/4
 }
 
-// validStart reports whether b is UTF-8, apart from a character that is cut off
-// at its end.
-func validStart(b []byte) bool {
-	for i := 1; i < utf8.UTFMax && i <= len(b); i++ {
-		if tail := b[len(b)-i:]; utf8.RuneStart(tail[0]) {
-			if !utf8.FullRune(tail) {
-				b = b[:len(b)-i]
-			}
-			break
+// beyondASCII counts the characters beyond ASCII that are UTF-8, and the bytes
+// that are not, apart from a character that is cut off at the end.
+func beyondASCII(b []byte) (right, wrong int) {
+	for len(b) > 0 && utf8.FullRune(b) {
+		r, size := utf8.DecodeRune(b)
+		switch {
+		case size > 1:
+			right++
+		case r == utf8.RuneError:
+			wrong++
 		}
+		b = b[size:]
 	}
-	return utf8.Valid(b)
+	return right, wrong
 }

@@ -1,7 +1,6 @@
 package maps
 
 import (
-	"cmp"
 	"strings"
 	"time"
 
@@ -15,17 +14,6 @@ type Guess struct {
 	Doubts  []string // what was assumed, one sentence each, with the setting that changes it
 	Rows    []Shown  // the first rows as interpreted by the mapping
 }
-
-// Shown is a row as interpreted by a mapping.
-type Shown struct {
-	Line                               int
-	Site, Product, CapturedAt          string // CapturedAt in RFC 3339
-	Price, Currency, Outcome, Merchant string // Price empty: none
-	Reject                             string // why the row would be rejected; empty: it would not
-}
-
-// guessShown is how many rows are shown as interpreted.
-const guessShown = 5
 
 // GuessMapping reads the beginning of a CSV file and excerpts from all over it,
 // and writes a mapping for it: encoding, delimiter, columns by their names or
@@ -51,20 +39,8 @@ func GuessMapping(file, mandate string, now time.Time) (*Guess, error) {
 	if err != nil {
 		return nil, err
 	}
-	rows, err := preview(file, m.For(mandate), g.sample, now)
+	rows, err := Preview(file, m.For(mandate), now)
 	return &Guess{Text: text, Mapping: m, Doubts: g.doubts, Rows: rows}, err
-}
-
-// Preview returns the first rows of a file as interpreted by a mapping.
-func Preview(file string, m *Mapping, now time.Time) ([]Shown, error) {
-	s, err := sampleOf(file)
-	if err != nil {
-		return nil, err
-	}
-	if s, err = s.unpivoted(m.CSV.Unpivot); err != nil {
-		return nil, err
-	}
-	return preview(file, m, s, now)
 }
 
 // values returns the distinct values of a column, trimmed and without empty
@@ -96,46 +72,6 @@ func share(texts []string, ok func(string) bool) float64 {
 		}
 	}
 	return float64(n) / float64(len(texts))
-}
-
-// preview reads the first rows as an import would.
-func preview(file string, m *Mapping, s *sample, now time.Time) ([]Shown, error) {
-	cols, err := m.find(s.header)
-	if err != nil {
-		return nil, err
-	}
-	b := newBook(m, now, nil)
-	if b.at, err = m.Columns.CapturedAt.ofFile(file); err != nil {
-		return nil, err
-	}
-	var all []Shown
-	for i, line := range s.lines {
-		rec := s.rows[i]
-		if len(all) == guessShown {
-			break
-		}
-		if len(rec) != len(s.header) {
-			continue
-		}
-		all = append(all, b.show(cols, rec, line))
-	}
-	return all, nil
-}
-
-func (b *book) show(cols *columnIndex, rec []string, line int) Shown {
-	var r row
-	if bad := b.parse(cols, rec, line, &r); bad != nil {
-		return Shown{Line: line, Reject: bad.Reason}
-	}
-	shown := Shown{
-		Line: line, Site: string(r.product.site.Site.Site), Product: cmp.Or(r.name, r.product.item.EAN, r.product.key),
-		CapturedAt: time.UnixMilli(r.ms).UTC().Format(time.RFC3339), Merchant: r.merchant,
-		Outcome: []string{offered: "available", unavailable: "unavailable", unknown: "unknown"}[r.state],
-	}
-	if r.price >= 0 {
-		shown.Price, shown.Currency = shift(itoa(r.price), r.currency.Digits()), string(r.currency)
-	}
-	return shown
 }
 
 // slug converts a text to a form that a site's key may have; empty: nothing is

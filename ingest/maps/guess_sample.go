@@ -4,11 +4,11 @@ import (
 	"bytes"
 	"encoding/csv"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"preismon/contracts/fault"
 )
@@ -28,7 +28,6 @@ type sample struct {
 	lazy                bool // there are quotation marks inside fields
 	header              []string
 	rows                [][]string // of the beginning, then of the excerpts
-	lines               []int      // of the rows of the beginning
 }
 
 func sampleOf(file string) (*sample, error) {
@@ -108,15 +107,12 @@ func discard(r io.Reader, n int) error {
 // takeSample finds the encoding, and the delimiter with which the most lines
 // have as many fields as the header.
 func takeSample(begin []byte, excerpts [][]byte) (*sample, error) {
-	s := &sample{encoding: encodingOf(begin)}
-	if s.encoding == utf16Text {
-		excerpts = nil // it is unknown where a character begins in them
-	}
 	for i, e := range excerpts {
 		excerpts[i] = wholeLines(e)
-		if s.encoding == utf8Text && isASCII(begin) && encodingOf(excerpts[i]) != utf8Text {
-			s.encoding = windowsText
-		}
+	}
+	s := &sample{encoding: encodingOf(begin, excerpts)}
+	if s.encoding == utf16Text {
+		excerpts = nil // it is unknown where a character begins in them
 	}
 	whole := len(begin) < guessBytes
 	r, err := decoded(bytes.NewReader(begin), s.encoding)
@@ -131,9 +127,9 @@ func takeSample(begin []byte, excerpts [][]byte) (*sample, error) {
 	if !whole { // the last line is cut off
 		text = text[:bytes.LastIndexByte(text, '\n')+1]
 	}
-	best := 0
+	best, longer := 0, ""
 	for _, delimiter := range []string{",", ";", "\t", "|"} {
-		header, rows, lines := records(text, delimiter)
+		header, rows := records(text, delimiter)
 		score := 0
 		for _, row := range rows {
 			if len(row) == len(header) {
@@ -143,17 +139,22 @@ func takeSample(begin []byte, excerpts [][]byte) (*sample, error) {
 		if len(rows) == 0 {
 			score = len(header) - 1 // only a header
 		}
+		if len(header) > 1 && len(rows) > 0 && len(rows[0]) > len(header) {
+			longer = fmt.Sprintf("the rows have more fields than the header, %d and not %d: name the others in the header, or remove what ends the rows", len(rows[0]), len(header))
+		}
 		if score > best {
-			best, s.delimiter, s.header, s.rows, s.lines = score, delimiter, header, rows, lines
+			best, s.delimiter, s.header, s.rows = score, delimiter, header, rows
 		}
 	}
 	switch {
 	case whole && len(bytes.TrimSpace(text)) == 0:
 		return nil, fault.New(fault.Invalid, "", "the file is empty")
+	case best == 0 && longer != "":
+		return nil, fault.New(fault.Invalid, "", "%s", longer)
 	case best == 0:
 		return nil, fault.New(fault.Invalid, "", "the file does not look like a CSV: no line has several fields, whether parted by comma, semicolon, tab or |")
 	case len(s.rows) == 0:
-		return nil, fault.New(fault.Invalid, "", "the file has a header and no rows")
+		return nil, errNoRows
 	}
 	s.lazy = strayQuotes(text, s.delimiter)
 	for _, e := range excerpts {
@@ -162,10 +163,6 @@ func takeSample(begin []byte, excerpts [][]byte) (*sample, error) {
 		}
 	}
 	return s, nil
-}
-
-func isASCII(b []byte) bool {
-	return !bytes.ContainsFunc(b, func(r rune) bool { return r >= utf8.RuneSelf })
 }
 
 // wholeLines removes the parts of lines that begin before an excerpt or end
@@ -187,7 +184,7 @@ func (s *sample) add(excerpt []byte) error {
 		return unreadable(err)
 	}
 	for line := range bytes.Lines(text) {
-		if row, _, _ := records(line, s.delimiter); len(row) == len(s.header) {
+		if row, _ := records(line, s.delimiter); len(row) == len(s.header) {
 			s.rows = append(s.rows, slices.Clone(row))
 		}
 	}
@@ -209,7 +206,7 @@ func strayQuotes(text []byte, delimiter string) bool {
 }
 
 // records reads the rows of a text with a delimiter, at most guessRows of them.
-func records(text []byte, delimiter string) (header []string, rows [][]string, lines []int) {
+func records(text []byte, delimiter string) (header []string, rows [][]string) {
 	r := csv.NewReader(bytes.NewReader(text))
 	r.Comma = rune(delimiter[0])
 	r.FieldsPerRecord = -1
@@ -220,13 +217,15 @@ func records(text []byte, delimiter string) (header []string, rows [][]string, l
 			break
 		}
 		if header == nil {
+			if namesDelimiter(rec, delimiter) {
+				continue
+			}
 			for _, h := range rec {
 				header = append(header, strings.TrimSpace(h))
 			}
 			continue
 		}
-		line, _ := r.FieldPos(0)
-		rows, lines = append(rows, rec), append(lines, line)
+		rows = append(rows, rec)
 	}
-	return header, rows, lines
+	return header, rows
 }

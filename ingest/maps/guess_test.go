@@ -50,6 +50,14 @@ var guessCases = []struct {
 		doubts:  []string{"known by their name", "nothing names the country", "it is the host of the address", "say no zone"},
 	},
 	{
+		name: "mixed.csv", text: "product,url,price,shipping,seen\nToaster,https://b.com/t,$19.99,,2026-10-01T09:00:00Z\n" +
+			"Kettle,https://a.de/k,€29.99,4.90 €*,2026-10-01T09:00:00Z\nMixer,https://a.de/m,from 9.99 eur,$5,2026-10-01T09:00:00Z\nLamp,https://a.de/l,8.99,,2026-10-01T09:00:00Z\n",
+		first:    maps.Shown{Line: 3, Site: "a.de", Product: "Kettle", CapturedAt: "2026-10-01T09:00:00Z", Price: "29.99", Currency: "EUR", Outcome: "available"},
+		mapping:  []string{`price: {column: "price", strip: ["€", "from", "eur"]}`, `shipping: {column: "shipping", strip: ["€*"]}`, "currency: EUR"},
+		doubts:   []string{"known by their name", "it is the host of the address", `amounts with ["$"] in column "price" are rejected`, `amounts with ["$"] in column "shipping" are rejected`},
+		rejected: 2, // what is in dollars
+	},
+	{
 		name: "stand.csv", text: "Shop;Artikelnummer;Preis;Stand\nladen.de;A;1,20;KW 48\nladen.de;B;k. A.;KW 48\n",
 		first:   maps.Shown{Line: 2, Site: "laden.de", Product: "A", CapturedAt: "2026-10-01T09:00:00Z", Price: "1.20", Currency: "EUR", Outcome: "available"},
 		mapping: []string{`blank: ["k. A."], missing: unavailable`, "from: fileTime"},
@@ -72,7 +80,14 @@ var guessCases = []struct {
 		encode:  charmap.Windows1252.NewEncoder().String,
 		first:   maps.Shown{Line: 2, Site: "laden.at", Product: "7", CapturedAt: "2026-10-01T06:00:00Z", Price: "3.50", Currency: "EUR", Outcome: "available"},
 		mapping: []string{"encoding: windows-1252", "zone: Europe/Vienna", `yes: ["auf Lager"], no: ["ausverkauft"]`, "country: AT"},
-		doubts:  []string{"say no zone"},
+		doubts:  []string{"is read as Windows-1252", "say no zone"},
+	},
+	{
+		name: "cut.csv", text: "Shop;Art.-Nr.;Name;Verfügbarkeit;Preis;Datum\nladen.at;7;Fußmatte gr\xc3;auf Lager;3,50 €;2026-10-01 08:00\nladen.at;8;Tür;ausverkauft;;2026-10-01 08:00\n",
+		first:    maps.Shown{Line: 3, Site: "laden.at", Product: "Tür", CapturedAt: "2026-10-01T06:00:00Z", Outcome: "unavailable"},
+		mapping:  []string{"encoding: utf-8", `yes: ["auf Lager"], no: ["ausverkauft"]`, `strip: ["€"]`},
+		doubts:   []string{"say no zone"},
+		rejected: 1,
 	},
 	{
 		name: "excel.txt", text: "site\tsku\tprice\tcapturedAt\nshop.example\tA\t$1,234.50\t2026-10-01T08:00:00Z\nshop.example\tB\t$9.99\t2026-10-01T08:00:00Z\n",
@@ -88,7 +103,7 @@ var guessCases = []struct {
 		encode:  charmap.Windows1252.NewEncoder().String,
 		first:   maps.Shown{Line: 2, Site: "export", Product: "Kaffeemühle \"Größe L\"", CapturedAt: "2026-11-24T07:15:00Z", Price: "1299.00", Currency: "EUR", Outcome: "available", Merchant: "Elektro Müller"},
 		mapping: []string{"lazyQuotes: true", `strip: ["€"], zero: ["kostenlos"]`},
-		doubts:  []string{"quotation marks stand inside fields", "nothing names the country", "no column names the site", "say no zone"},
+		doubts:  []string{"is read as Windows-1252", "quotation marks stand inside fields", "nothing names the country", "no column names the site", "say no zone"},
 	},
 	{
 		name: "domains.csv", text: "Händler;SKU;Preis;Datum;Verfügbarkeit\nmüller.de;A;1,20;2026-10-01 08:00;auf Lager\nshop.de;A;1,30;2026-10-01 08:00;auf Lager\n",
@@ -107,6 +122,13 @@ var guessCases = []struct {
 		first:   maps.Shown{Line: 2, Site: "unnamed", Product: "4006381333931", CapturedAt: "2026-10-01T09:00:00Z", Price: "1.20", Currency: "EUR", Outcome: "available"},
 		mapping: []string{`ean: "a"`, `column: "b"`, `price: {column: "c"}`},
 		doubts:  []string{`"a" is taken for ean`, `"b" is taken for capturedAt`, `"c" is taken for price`, "nothing names the country", "no currency", "no column names the site", "say no zone"},
+	},
+	{
+		name: "excel.csv", text: "sep=;\nsite;sku;price;seen_at\nshop.de;A;1,23;2026-10-01T09:00:00Z\nshop.de;B;much;2026-10-01T09:00:00Z\n",
+		first:    maps.Shown{Line: 3, Site: "shop.de", Product: "A", CapturedAt: "2026-10-01T09:00:00Z", Price: "1.23", Currency: "EUR", Outcome: "available"},
+		mapping:  []string{`delimiter: ";"`},
+		doubts:   []string{"no currency"},
+		rejected: 1,
 	},
 	{
 		name: "untimed.csv", text: "site;sku;price;when\nshop.de;A;1,23;1790000000\nshop.de;B;2,50;1790000060\n",
@@ -134,7 +156,8 @@ func TestGuessMapping(t *testing.T) {
 			must(t, os.Chtimes(file, seenAt, seenAt))
 			g, err := maps.GuessMapping(file, "", guessNow)
 			must(t, err)
-			if diff := cmp.Diff(c.first, g.Rows[0]); diff != "" {
+			first := slices.IndexFunc(g.Rows, func(r maps.Shown) bool { return r.Reject == "" })
+			if diff := cmp.Diff(c.first, g.Rows[max(first, 0)]); diff != "" {
 				t.Error(diff)
 			}
 			for _, want := range c.mapping {
@@ -164,6 +187,7 @@ func TestGuessRefusals(t *testing.T) {
 	for name, c := range map[string]struct{ text, want string }{
 		"prose":  {"Dear Sir or Madam\nhow are you\n", "does not look like a CSV"},
 		"empty":  {"\n", "the file is empty"},
+		"longer": {"shop;sku;price;date\nshop.de;A;1,20;2026-10-01;\nshop.de;B;1,30;2026-10-01;\n", "the rows have more fields than the header, 5 and not 4"},
 		"header": {"site,sku,price,date\n", "a header and no rows"},
 		"no key": {"shop,price,date\nshop.de,1.20,2026-10-01\n", "which product a row is about"},
 		"prices": {"Artikel;Shop;Amazon;Otto\nStift;x.de;1,20;1,30\nTasse;x.de;5,20;\n", `the columns ["Amazon" "Otto"] all look like prices, and not each of a shop`},

@@ -16,14 +16,15 @@ func isAmount(s string) bool { return amountText.MatchString(s) }
 type amountForm struct {
 	decimal, thousands string
 	strip              []string
-	ambiguous          string // a value whose mark may be either; empty: there is none
+	currencies         map[string]int // how many amounts name each
+	ambiguous          string         // a value whose mark may be either; empty: there is none
 }
 
 // amountsOf finds the form of amounts: a mark that comes last of two, or not
 // before exactly three digits, is the decimal mark; one that comes several
 // times, or before the decimal mark, separates the thousands.
 func amountsOf(values []string) amountForm {
-	var f amountForm
+	f := amountForm{currencies: map[string]int{}}
 	votes := map[string]int{}
 	groups := map[string]bool{}
 	for _, v := range values {
@@ -34,6 +35,9 @@ func amountsOf(values []string) amountForm {
 		for _, mark := range []string{strings.TrimSpace(m[1]), strings.TrimSpace(m[3])} {
 			if mark != "" && !slices.Contains(f.strip, mark) {
 				f.strip = append(f.strip, mark)
+			}
+			if c := currencyOf(mark); c != "" {
+				f.currencies[c]++
 			}
 		}
 		number := m[2]
@@ -104,12 +108,6 @@ func wordsOf(values, words []string) (found []string) {
 func amountShare(values []string, ok func(string) bool) float64 {
 	none := wordsOf(values, noAmount)
 	return share(slices.DeleteFunc(slices.Clone(values), func(v string) bool { return slices.Contains(none, v) }), ok)
-}
-
-// currencyMarks maps the marks next to amounts to currencies.
-var currencyMarks = map[string]string{
-	"€": "EUR", "EUR": "EUR", "Euro": "EUR", "$": "USD", "USD": "USD", "US$": "USD", "£": "GBP", "GBP": "GBP",
-	"CHF": "CHF", "Fr.": "CHF", "SFr.": "CHF", "zł": "PLN", "PLN": "PLN", "¥": "JPY", "JPY": "JPY", "Kč": "CZK", "CZK": "CZK", "SEK": "SEK", "DKK": "DKK", "NOK": "NOK",
 }
 
 // timeForm is how the times of a column are written.

@@ -31,12 +31,13 @@ func (g *guesser) write() ([]byte, error) {
 	if err := g.lacks(); err != nil {
 		return nil, err
 	}
-	price := amountsOf(g.of("price"))
-	sites, where, known := g.sitesOf()
-	currency := ""
-	for _, mark := range price.strip {
-		currency = cmp.Or(currency, currencyMarks[mark])
+	price, shipping := amountsOf(g.of("price")), amountForm{}
+	_, hasShipping := g.columns["shipping"]
+	if hasShipping {
+		shipping = amountsOf(g.of("shipping"))
 	}
+	sites, where, known := g.sitesOf()
+	currency := price.currency()
 	if name := g.header[g.columns["price"]]; currency == "" {
 		for code := range strings.FieldsFuncSeq(strings.ToUpper(name), func(r rune) bool { return r < 'A' || r > 'Z' }) {
 			if len(code) == 3 && contracts.Currency(code).Valid() {
@@ -44,6 +45,7 @@ func (g *guesser) write() ([]byte, error) {
 			}
 		}
 	}
+	currency = cmp.Or(currency, shipping.currency())
 	_, hasCurrency := g.columns["currency"]
 	if !known {
 		switch p, ok := places[placeOfCurrency[currency]]; {
@@ -61,11 +63,19 @@ func (g *guesser) write() ([]byte, error) {
 	if currency == "" && !hasCurrency {
 		g.doubt("no currency stands in the file: %s is taken (defaultSite.currency)", where.currency)
 	}
+	currency = cmp.Or(currency, where.currency)
+	if !hasCurrency {
+		g.refuseOthers(&price, "price", currency)
+		g.refuseOthers(&shipping, "shipping", currency)
+	}
 
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "# Made by `preismon import` from what the file looks like; `preismon import --example-map` explains every key.\n\n")
 	fmt.Fprintf(&b, "source: %s # part of the identity of every product: keep it\n\n", scalar(ofMandate+"/"+cut(g.label, 64-len(ofMandate)-1)))
 	fmt.Fprintf(&b, "csv:\n  encoding: %s\n  delimiter: %s\n", g.encoding, map[bool]string{true: "tab", false: scalar(g.delimiter)}[g.delimiter == "\t"])
+	if g.encoding == windowsText {
+		g.doubt("the text is not UTF-8: it is read as Windows-1252 (csv.encoding)")
+	}
 	if g.wide != nil {
 		fmt.Fprintf(&b, "  unpivot: [%s]\n", list(g.wide))
 	}
@@ -105,9 +115,9 @@ func (g *guesser) write() ([]byte, error) {
 		g.doubt("a row without a price is taken for unavailable (columns.price.missing)")
 	}
 	fmt.Fprintf(&b, "  price: {column: %s%s%s%s}\n", scalar(g.header[g.columns["price"]]), amountOptions(price), wordOption("blank", none), missing)
-	if column, ok := g.columns["shipping"]; ok {
+	if hasShipping {
 		values := g.of("shipping")
-		fmt.Fprintf(&b, "  shipping: {column: %s%s%s%s}\n", scalar(g.header[column]), amountOptions(amountsOf(values)),
+		fmt.Fprintf(&b, "  shipping: {column: %s%s%s%s}\n", scalar(g.header[g.columns["shipping"]]), amountOptions(shipping),
 			wordOption("zero", wordsOf(values, nothingToPay)), wordOption("blank", wordsOf(values, noAmount)))
 	}
 	if hasCurrency {
@@ -132,7 +142,7 @@ func (g *guesser) write() ([]byte, error) {
 	if _, boxes := g.columns["isBuyBox"]; boxes && merchants {
 		kind = "marketplace"
 	}
-	fmt.Fprintf(&b, "\ndefaultSite: {type: %s, country: %s, currency: %s}\n", kind, where.country, cmp.Or(currency, where.currency))
+	fmt.Fprintf(&b, "\ndefaultSite: {type: %s, country: %s, currency: %s}\n", kind, where.country, currency)
 	return b.Bytes(), nil
 }
 
@@ -151,7 +161,7 @@ func (g *guesser) lacks() error {
 	f.Check(has("price"), "no column looks like prices (columns.price)")
 	if !has("capturedAt") {
 		g.doubtUnreadTimes()
-		g.origin = originOf(g.file)
+		g.origin = originOf(g.file, has("clock"))
 		f.Check(g.origin != "", "no column looks like the time of a capture (columns.capturedAt), and the file's name and time tell none")
 	}
 	if !has("productKey") && !has("ean") && !has("pzn") && !has("asin") {

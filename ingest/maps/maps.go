@@ -16,14 +16,12 @@
 package maps
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"time"
 
@@ -165,7 +163,7 @@ func run(ctx context.Context, r Request, publish Publish, limit int) (*Summary, 
 		return im.finish(), err
 	}
 	if im.sum.Rows == 0 {
-		return im.finish(), fault.New(fault.Invalid, "", "the file has a header and no rows")
+		return im.finish(), errNoRows
 	}
 	im.sum.ReadTime = r.Now().Sub(start)
 
@@ -202,7 +200,10 @@ func run(ctx context.Context, r Request, publish Publish, limit int) (*Summary, 
 	return sum, nil
 }
 
-var errChanged = fault.New(fault.Conflict, "", "the file changed while it was read; import it again when it is complete")
+var (
+	errNoRows  = fault.New(fault.Invalid, "", "the file has a header and no rows")
+	errChanged = fault.New(fault.Conflict, "", "the file changed while it was read; import it again when it is complete")
+)
 
 // read is the first pass: it learns sites, items and pairs, and rejects what
 // can be rejected from a single row.
@@ -238,28 +239,4 @@ func (im *importer) read(ctx context.Context) error {
 		}
 		im.book.learn(&r)
 	}
-}
-
-// Series returns the file's label without the day, week or month in it: what
-// files of one kind have in common.
-func Series(file string) string {
-	label := Label(file)
-	for _, day := range []*regexp.Regexp{yearFirst, yearLast, yearWeek, yearMonth, monthYear} {
-		if at := day.FindStringSubmatchIndex(label); at != nil {
-			label = label[:at[2]] + label[at[len(at)-1]:]
-			break
-		}
-	}
-	return cmp.Or(strings.Trim(label, " -_.()"), Label(file))
-}
-
-// Label returns the file's name without its folder and extensions.
-func Label(file string) string {
-	name := filepath.Base(file)
-	for _, ext := range []string{".gz", ".zst", ".csv", ".tsv", ".txt", ".xlsx", ".zip", ".parquet"} {
-		if len(name) > len(ext) && strings.EqualFold(name[len(name)-len(ext):], ext) {
-			name = name[:len(name)-len(ext)]
-		}
-	}
-	return name
 }

@@ -2,10 +2,10 @@ package maps
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"os"
 	"path/filepath"
-	"regexp"
 	"time"
 
 	"preismon/contracts"
@@ -15,8 +15,9 @@ import (
 // Where the capture time of all rows of a file comes from
 // (columns.capturedAt.from).
 const (
-	fromFileName = "fileName" // the day in its name
-	fromFileTime = "fileTime" // when it was last changed
+	fromFileName     = "fileName"     // the day in its name
+	fromFileNameTime = "fileNameTime" // the day and the time of day in its name
+	fromFileTime     = "fileTime"     // when it was last changed
 )
 
 // originLayouts are the forms of these times, with and without a time of day.
@@ -34,13 +35,13 @@ func (t *Time) checkOrigin(f *contracts.Faults) {
 	f.Check(n < 2, "columns.capturedAt: more than one of column, value, from")
 	switch t.From {
 	case "", fromFileName:
-	case fromFileTime:
-		f.Check(t.Clock == "", "columns.capturedAt.clock: the time of a file has a time of day already")
+	case fromFileNameTime, fromFileTime:
+		f.Check(t.Clock == "", "columns.capturedAt.clock: %s has a time of day already", t.From)
 	default:
-		f.Addf("columns.capturedAt.from: %q is neither %s nor %s", t.From, fromFileName, fromFileTime)
+		f.Addf("columns.capturedAt.from: %q is none of %s, %s, %s", t.From, fromFileName, fromFileNameTime, fromFileTime)
 	}
 	f.Check(t.From == "" || len(t.Layouts) == 0, "columns.capturedAt.layouts: belong to a column or a value")
-	f.Check(t.From != fromFileName || t.Zone != "", "columns.capturedAt.zone: missing; the day in a file's name has no zone, so say which one to assume")
+	f.Check(t.From != fromFileName && t.From != fromFileNameTime || t.Zone != "", "columns.capturedAt.zone: missing; the day in a file's name has no zone, so say which one to assume")
 }
 
 // origin describes for people where the time of all rows comes from; empty:
@@ -49,6 +50,8 @@ func (t *Time) origin() string {
 	switch t.From {
 	case fromFileName:
 		return "the day in the file's name"
+	case fromFileNameTime:
+		return "the day and time in the file's name"
 	case fromFileTime:
 		return "the file's time"
 	}
@@ -60,11 +63,17 @@ func (t *Time) origin() string {
 func (t *Time) ofFile(file string) (string, error) {
 	switch t.From {
 	case fromFileName:
-		day, ok := dayIn(filepath.Base(file))
-		if !ok {
+		day, _ := timeIn(filepath.Base(file))
+		if day == "" {
 			return "", fault.New(fault.Invalid, "", "the name %q has no day like 2026-10-31, which columns.capturedAt.from: %s asks for", filepath.Base(file), fromFileName)
 		}
-		return day.Format(time.DateOnly), nil
+		return day, nil
+	case fromFileNameTime:
+		day, clock := timeIn(filepath.Base(file))
+		if clock == "" {
+			return "", fault.New(fault.Invalid, "", "the name %q has no day and time like 2026-10-31_0615, which columns.capturedAt.from: %s asks for", filepath.Base(file), fromFileNameTime)
+		}
+		return day + "T" + clock, nil
 	case fromFileTime:
 		info, err := os.Stat(file)
 		if err != nil {
@@ -79,9 +88,12 @@ func (t *Time) ofFile(file string) (string, error) {
 }
 
 // originOf guesses where the capture time of a file without a column for it
-// comes from; empty: unknown.
-func originOf(file string) string {
-	if _, ok := dayIn(filepath.Base(file)); ok {
+// comes from; empty: unknown. Its rows may have a time of day.
+func originOf(file string, clocked bool) string {
+	switch day, clock := timeIn(filepath.Base(file)); {
+	case clock != "" && !clocked:
+		return fromFileNameTime
+	case day != "":
 		return fromFileName
 	}
 	if info, err := os.Stat(file); err == nil && timed(info) {
@@ -94,24 +106,22 @@ func originOf(file string) string {
 // none, and a ZIP need not keep one.
 func timed(info os.FileInfo) bool { return info.ModTime().Year() >= 2000 }
 
-var (
-	yearFirst = regexp.MustCompile(`(?:^|\D)(20\d\d)[-_.]?([01]\d)[-_.]?([0-3]\d)(?:\D|$)`)
-	yearLast  = regexp.MustCompile(`(?:^|\D)([0-3]\d)[-_.]([01]\d)[-_.](20\d\d)(?:\D|$)`)
-	yearWeek  = regexp.MustCompile(`(?i)(?:^|\D)(20\d\d[-_.]?(?:w|kw)[0-5]\d)(?:\D|$)`)
-	yearMonth = regexp.MustCompile(`(?:^|\D)(20\d\d[-_.]?(?:0[1-9]|1[0-2]))(?:\D|$)`)
-	monthYear = regexp.MustCompile(`(?:^|\D)((?:0[1-9]|1[0-2])[-_.]20\d\d)(?:\D|$)`)
-)
-
-// dayIn finds the day in a file's name: 2026-10-31, 20261031 or 31.10.2026.
-func dayIn(name string) (time.Time, bool) {
-	text := ""
-	if m := yearFirst.FindStringSubmatch(name); m != nil {
-		text = m[1] + m[2] + m[3]
-	} else if m := yearLast.FindStringSubmatch(name); m != nil {
-		text = m[3] + m[2] + m[1]
+// timeIn finds the day in a file's name (2026-10-31, 20261031 or 31.10.2026), and
+// the time of day behind it (_061502, T0615Z, 06.15); empty: there is none.
+func timeIn(name string) (day, clock string) {
+	m := yearFirst.FindStringSubmatch(name)
+	if m != nil {
+		day = m[2] + "-" + m[3] + "-" + m[4]
+	} else if m = yearLast.FindStringSubmatch(name); m != nil {
+		day = m[4] + "-" + m[3] + "-" + m[2]
 	}
-	day, err := time.Parse("20060102", text)
-	return day, err == nil
+	if _, err := time.Parse(time.DateOnly, day); err != nil {
+		return "", ""
+	}
+	if m[5] != "" {
+		clock = m[5] + ":" + m[6] + ":" + cmp.Or(m[7], "00") + m[8]
+	}
+	return day, clock
 }
 
 // writeOrigin writes where the capture time comes from, which is always a
@@ -119,7 +129,12 @@ func dayIn(name string) (time.Time, bool) {
 func (g *guesser) writeOrigin(b *bytes.Buffer, where place) {
 	clock, clocked := g.columns["clock"]
 	fmt.Fprintf(b, "  capturedAt:\n    from: %s\n", g.origin)
-	if g.origin == fromFileTime {
+	switch g.origin {
+	case fromFileNameTime:
+		fmt.Fprintf(b, "    zone: %s\n", where.zone)
+		g.doubt("no column says when a price was seen: the day and time in the file's name are taken, in %s (columns.capturedAt.from and zone, or a fixed value)", where.zone)
+		return
+	case fromFileTime:
 		g.doubt("no column says when a price was seen: the time of the file is taken, which a copy of it need not have (columns.capturedAt.from, or a fixed value)")
 		return
 	}

@@ -111,7 +111,7 @@ func (im *importer) open(ctx context.Context, pass, round, rounds int) (_ *input
 		return nil, err
 	}
 	in.closers = append(in.closers, finish)
-	if plain, err = decoded(plain, im.Mapping.CSV.Encoding); err != nil {
+	if plain, err = im.decoded(plain); err != nil {
 		return nil, err
 	}
 	in.guard = &guard{r: plain}
@@ -131,6 +131,10 @@ func (im *importer) open(ctx context.Context, pass, round, rounds int) (_ *input
 	in.csv.ReuseRecord = true
 
 	head, err := in.csv.Read()
+	if namesDelimiter(head, in.comma) {
+		in.csv.FieldsPerRecord = 0 // the header says it
+		head, err = in.csv.Read()
+	}
 	switch {
 	case err == io.EOF:
 		return nil, fault.New(fault.Invalid, "", "the file is empty: it has no header line")
@@ -146,6 +150,29 @@ func (im *importer) open(ctx context.Context, pass, round, rounds int) (_ *input
 	}
 	in.cols, err = im.Mapping.find(in.header)
 	return in, err
+}
+
+// decoded returns the text of a file in UTF-8. A file that is in UTF-8 although
+// the mapping says otherwise would be read without an error, and wrongly.
+func (im *importer) decoded(plain io.Reader) (io.Reader, error) {
+	name := im.Mapping.CSV.Encoding
+	if name != windowsText && name != latinText {
+		return decoded(plain, name)
+	}
+	const begin = 64 << 10
+	br := bufio.NewReaderSize(plain, begin)
+	text, _ := br.Peek(begin) // an error comes again
+	if right, wrong := beyondASCII(text); right > wrong {
+		return nil, fault.New(fault.Invalid, "", "the file is in UTF-8, and not in %s: say so by csv.encoding: %s", name, utf8Text)
+	}
+	return decoded(br, name)
+}
+
+// namesDelimiter reports whether a line before the header is one like sep=; for
+// Excel.
+func namesDelimiter(line []string, delimiter string) bool {
+	name, mark, ok := strings.Cut(strings.Join(line, delimiter), "=")
+	return ok && strings.EqualFold(name, "sep") && len(mark) == 1
 }
 
 func (in *input) close() {

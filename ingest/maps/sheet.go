@@ -71,8 +71,9 @@ func (u *unpacking) workbook(file string, z *zip.Reader) ([]Source, error) {
 	return all, nil
 }
 
-// sheetRows writes the rows of a sheet that are not empty: numbers as stored
-// and not as shown, which would round them, but days and times as text.
+// sheetRows writes the rows of a sheet, and counts those that are not empty:
+// numbers as stored and not as shown, which would round them, but days and times
+// as text. An empty row is an empty line, so that lines have the numbers of rows.
 func sheetRows(book *excelize.File, sheet string, since1904 bool, w *csv.Writer) (n int, err error) {
 	stored, err := book.Rows(sheet)
 	if err != nil {
@@ -100,6 +101,9 @@ func sheetRows(book *excelize.File, sheet string, since1904 bool, w *csv.Writer)
 			}
 		}
 		if !slices.ContainsFunc(cells, func(s string) bool { return s != "" }) {
+			if err := w.Write(nil); err != nil {
+				return n, err
+			}
 			continue
 		}
 		if n == 0 {

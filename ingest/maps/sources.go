@@ -9,6 +9,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -148,7 +149,7 @@ func (u *unpacking) archive(z *zip.Reader) ([]Source, error) {
 		if e.FileInfo().IsDir() || strings.HasPrefix(base, ".") || strings.HasPrefix(e.Name, "__MACOSX/") {
 			continue
 		}
-		if !isCSV(base) {
+		if !isCSV(base) || notice.MatchString(base) {
 			other = append(other, e.Name)
 			continue
 		}
@@ -183,3 +184,6 @@ func isCSV(name string) bool {
 	}
 	return slices.Contains([]string{".csv", ".tsv", ".txt"}, filepath.Ext(name))
 }
+
+// notice matches the name of a file in a ZIP that is about the others.
+var notice = regexp.MustCompile(`(?i)^(read.?me.*|lies.?mich.*|licen[cs]e|lizenz)\.txt$`)

@@ -98,14 +98,14 @@ func TestSources(t *testing.T) {
 		note    string
 	}{
 		"prices.xlsx": {workbook(t), map[string]string{
-			"prices.xlsx": "Händler,SKU,Gesehen am,Preis,Versand\nMüller,A-1,2026-10-01 09:00:00,1234.5,\nMüller,A-2,2026-10-02 09:00:00,0.99,4.9\n",
+			"prices.xlsx": "Händler,SKU,Gesehen am,Preis,Versand\nMüller,A-1,2026-10-01 09:00:00,1234.5,\n\nMüller,A-2,2026-10-02 09:00:00,0.99,4.9\n",
 		}, "not Rest"},
 		"prices.parquet": {parquetFile(t), map[string]string{
 			"prices.parquet": "shop,sku,price,net,seen_at,note\nshop.de,A-1,1.29,1.08,2026-10-01T09:00:00Z,neu\nshop.de,A-2,0.5,-0.05,2026-10-01T09:00:01.5Z,\n",
 		}, ""},
-		"prices.zip": {zipFile(t, [2]string{"2026/june.csv", june}, [2]string{"../../july.csv", july}, [2]string{"__MACOSX/._june.csv", "x"}, [2]string{"readme.md", "x"}), map[string]string{
+		"prices.zip": {zipFile(t, [2]string{"2026/june.csv", june}, [2]string{"../../july.csv", july}, [2]string{"__MACOSX/._june.csv", "x"}, [2]string{"readme.md", "x"}, [2]string{"2026/README.txt", "x"}), map[string]string{
 			"prices.zip/2026/june.csv": june, "prices.zip/../../july.csv": july,
-		}, "readme.md"},
+		}, "readme.md, 2026/README.txt"},
 		"prices.csv": {[]byte(june), map[string]string{"": june}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -190,10 +190,15 @@ func TestCaptureTimeOfFile(t *testing.T) {
 		"value":     {"prices.csv", rows, "{value: 2026-03-01T10:00:00Z}", "2026-03-01T10:00:00Z", nil, ""},
 		"name":      {"prices-2026-03-01.csv", rows, "{from: fileName, zone: Europe/Berlin}", "2026-03-01T11:00:00Z", nil, ""},
 		"no name":   {"prices.csv", rows, "{from: fileName, zone: Europe/Berlin}", "", nil, "has no day like"},
+		"name time": {"prices_20260301_061502.csv", rows, "{from: fileNameTime, zone: Europe/Berlin}", "2026-03-01T05:15:02Z", nil, ""},
+		"no clock":  {"prices_20260301.csv", rows, "{from: fileNameTime, zone: Europe/Berlin}", "", nil, "has no day and time like"},
+		"name day":  {"prices_20260301_061502.csv", rows, "{from: fileName, zone: Europe/Berlin}", "2026-03-01T11:00:00Z", nil, ""},
 		"time":      {"prices.csv", rows, "{from: fileTime}", "2026-10-01T09:00:00Z", nil, ""},
 		"guessed":   {"shop_20260301.csv", rows, "", "2026-03-01T11:00:00Z", []string{"in the file's name is taken", "noon"}, ""},
+		"dump":      {"prices-20260301T0615Z.csv", rows, "", "2026-03-01T06:15:00Z", []string{"day and time in the file's name are taken"}, ""},
+		"digits":    {"prices-20260301061502.csv", rows, "", "2026-03-01T05:15:02Z", []string{"day and time in the file's name are taken"}, ""},
 		"german":    {"preise 01.03.2026.csv", rows, "", "2026-03-01T11:00:00Z", []string{"in the file's name is taken"}, ""},
-		"clock":     {"shop-2026-03-01.csv", "shop,sku,price,time\nshop.de,A-1,1.20,08:30\n", "", "2026-03-01T07:30:00Z", []string{"in the file's name is taken"}, ""},
+		"clock":     {"shop-2026-03-01-0615.csv", "shop,sku,price,time\nshop.de,A-1,1.20,08:30\n", "", "2026-03-01T07:30:00Z", []string{"in the file's name is taken"}, ""},
 		"file time": {"prices.csv", rows, "", "2026-10-01T09:00:00Z", []string{"the time of the file is taken"}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -235,7 +240,7 @@ func TestCaptureTimeOfFile(t *testing.T) {
 			}
 		})
 	}
-	for _, wrong := range []string{"{column: a, value: b}", "{from: somewhere}", "{from: fileName}", "{from: fileTime, clock: a}", "{from: fileTime, layouts: [day]}"} {
+	for _, wrong := range []string{"{column: a, value: b}", "{from: somewhere}", "{from: fileName}", "{from: fileNameTime}", "{from: fileNameTime, zone: UTC, clock: a}", "{from: fileTime, clock: a}", "{from: fileTime, layouts: [day]}"} {
 		if _, err := maps.ParseMapping([]byte("source: s\ncolumns: {site: shop, productKey: sku, price: price, capturedAt: " + wrong + "}\ndefaultSite: {type: shop, country: DE, currency: EUR}\n")); err == nil {
 			t.Errorf("%s was taken", wrong)
 		}
@@ -246,6 +251,8 @@ func TestCaptureTimeOfFile(t *testing.T) {
 func TestSeries(t *testing.T) {
 	for in, want := range map[string]string{
 		"a/shop-2026-03-01.csv": "shop", "shop-2026-03.csv": "shop", "202603 shop.csv": "shop", "shop_03.2026.csv": "shop", "shop-2026-W09.csv": "shop", "shop-2026-19.csv": "shop-2026-19", "20260301_shop.csv.gz": "shop",
+		"shop_20260301_061502.csv": "shop", "shop-20260301T061502Z.csv": "shop", "20260301061502-shop.csv": "shop", "shop-2026-03-01-06-15-02.csv.gz": "shop", "shop 01.03.2026 06.15.xlsx": "shop",
+		"shop-20260301-7777.csv": "shop--7777", "shop-2026-03-01-1.csv": "shop--1",
 		"prices.csv": "prices", "2026-03-01.csv": "2026-03-01", "sku20260301999.csv": "sku20260301999",
 	} {
 		if got := maps.Series(in); got != want {

@@ -68,14 +68,11 @@ func (s *sample) unpivoted(columns []string) (*sample, error) {
 		return s, err
 	}
 	made := *s
-	made.header, made.rows, made.lines = header, nil, nil
-	for i, row := range s.rows {
+	made.header, made.rows = header, nil
+	for _, row := range s.rows {
 		w.take(row, 0)
 		for rec := w.next(header); rec != nil; rec = w.next(header) {
 			made.rows = append(made.rows, slices.Clone(rec))
-			if i < len(s.lines) {
-				made.lines = append(made.lines, s.lines[i])
-			}
 		}
 	}
 	return &made, nil

@@ -1,0 +1,64 @@
+package maps
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"unicode"
+
+	"preismon/contracts"
+)
+
+// currencyMarks maps the marks next to amounts, in capitals, to currencies.
+var currencyMarks = map[string]string{
+	"€": "EUR", "EUR": "EUR", "EURO": "EUR", "$": "USD", "USD": "USD", "US$": "USD", "A$": "AUD", "AU$": "AUD", "C$": "CAD", "CA$": "CAD",
+	"£": "GBP", "GBP": "GBP", "CHF": "CHF", "FR": "CHF", "SFR": "CHF", "ZŁ": "PLN", "PLN": "PLN", "¥": "JPY", "JPY": "JPY", "KČ": "CZK", "CZK": "CZK",
+	"₹": "INR", "SEK": "SEK", "DKK": "DKK", "NOK": "NOK",
+}
+
+// currencyOf returns the currency that a mark next to an amount names, alone or
+// among others, like € in "€ *"; empty: none.
+func currencyOf(mark string) string {
+	if contracts.Currency(mark).Valid() {
+		return mark
+	}
+	for word := range strings.FieldsFuncSeq(mark, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.Is(unicode.Sc, r) }) {
+		if c := currencyMarks[strings.ToUpper(word)]; c != "" {
+			return c
+		}
+	}
+	return ""
+}
+
+// currency returns the currency that most of the amounts name; empty: none does.
+func (f *amountForm) currency() string {
+	best := ""
+	for _, mark := range f.strip { // in the order of the file, in case of a tie
+		if c := currencyOf(mark); f.currencies[c] > f.currencies[best] {
+			best = c
+		}
+	}
+	return best
+}
+
+// only leaves those marks to be stripped that name no other currency, and
+// returns the others.
+func (f *amountForm) only(currency string) (others []string) {
+	f.strip = slices.DeleteFunc(f.strip, func(mark string) bool {
+		other := cmp.Or(currencyOf(mark), currency) != currency
+		if other {
+			others = append(others, mark)
+		}
+		return other
+	})
+	return others
+}
+
+// refuseOthers keeps amounts from being read that name another currency, since
+// no column does.
+func (g *guesser) refuseOthers(f *amountForm, field, currency string) {
+	if others := f.only(currency); len(others) > 0 {
+		g.doubt("amounts with %q in column %q are rejected, because no column names the currency and only %s is read: give them a file of their own, or the file a column of currencies (columns.currency)",
+			others, g.header[g.columns[field]], currency)
+	}
+}

@@ -1,0 +1,69 @@
+package maps
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"io"
+	"time"
+)
+
+// Shown is a row as interpreted by a mapping.
+type Shown struct {
+	Line                               int
+	Site, Product, CapturedAt          string // CapturedAt in RFC 3339
+	Price, Currency, Outcome, Merchant string // Price empty: none
+	Reject                             string // why the row would be rejected; empty: it would not
+}
+
+// guessShown is how many rows are shown as interpreted.
+const guessShown = 5
+
+// Preview returns the first rows of a file as an import with the mapping reads
+// them.
+func Preview(file string, m *Mapping, now time.Time) ([]Shown, error) {
+	im := &importer{Request: Request{File: file, Mapping: m}}
+	in, err := im.open(context.Background(), 1, 0, 1)
+	if err != nil {
+		return nil, err
+	}
+	defer in.close()
+	b := newBook(m, now, nil)
+	if b.at, err = m.Columns.CapturedAt.ofFile(file); err != nil {
+		return nil, err
+	}
+	var all []Shown
+	for len(all) < guessShown {
+		rec, line, err := in.next()
+		var bad *rejection
+		switch {
+		case err == io.EOF && len(all) == 0:
+			return nil, errNoRows
+		case err == io.EOF:
+			return all, nil
+		case errors.As(err, &bad):
+			all = append(all, Shown{Line: bad.Line, Reject: bad.Reason})
+		case err != nil:
+			return nil, err
+		default:
+			all = append(all, b.show(in.cols, rec, line))
+		}
+	}
+	return all, nil
+}
+
+func (b *book) show(cols *columnIndex, rec []string, line int) Shown {
+	var r row
+	if bad := b.parse(cols, rec, line, &r); bad != nil {
+		return Shown{Line: line, Reject: bad.Reason}
+	}
+	shown := Shown{
+		Line: line, Site: string(r.product.site.Site.Site), Product: cmp.Or(r.name, r.product.item.EAN, r.product.key),
+		CapturedAt: time.UnixMilli(r.ms).UTC().Format(time.RFC3339), Merchant: r.merchant,
+		Outcome: []string{offered: "available", unavailable: "unavailable", unknown: "unknown"}[r.state],
+	}
+	if r.price >= 0 {
+		shown.Price, shown.Currency = shift(itoa(r.price), r.currency.Digits()), string(r.currency)
+	}
+	return shown
+}
