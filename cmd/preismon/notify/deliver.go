@@ -23,7 +23,8 @@ import (
 	"preismon/cmd/preismon/client"
 )
 
-// deliveryLimit bounds one attempt, and so how long a stop takes.
+// deliveryLimit bounds one attempt, of a mail only the dialling, and so how long
+// a stop takes.
 const deliveryLimit = 15 * time.Second
 
 // message is one alert for one target.
