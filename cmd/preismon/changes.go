@@ -56,6 +56,9 @@ func (c *followFlags) run(ctx context.Context, std streams, at remoteFlags, comm
 			if ctx.Err() != nil && c.Follow { // interrupted, as intended
 				return c.goOn(std.err, command, since)
 			}
+			if since != c.Since && !client.Restart(err) {
+				_ = c.goOn(std.err, command, since) // the error matters more than where this goes
+			}
 			return c.explain(r, err)
 		}
 		since = found.Progress.Token
