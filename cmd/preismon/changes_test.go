@@ -62,6 +62,18 @@ func TestStateKeepsSelectors(t *testing.T) {
 	}
 }
 
+// TestStateWithoutToken: an empty state file is what is left of one that was
+// lost; to begin now would skip rows.
+func TestStateWithoutToken(t *testing.T) {
+	t.Parallel()
+	for _, text := range []string{"", "\n\n"} {
+		state := filepath.Join(t.TempDir(), "state")
+		must(t, os.WriteFile(state, []byte(text), 0o600))
+		_, errs, code := inProcess(t, "changes", "--state", state, "--url", "http://127.0.0.1:1", "--token", "any")
+		says(t, "", errs, code, exitUsage, "state: "+state+" holds no token", "remove it to begin again")
+	}
+}
+
 // TestFollowersFail: where a follower has got to is not lost if it fails, unless
 // there is nothing to go on with.
 func TestFollowersFail(t *testing.T) {
