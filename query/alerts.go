@@ -5,6 +5,8 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
+	"math"
 	"slices"
 
 	"preismon/contracts"
@@ -86,7 +88,8 @@ func (p FeedPlace) capture() FeedPlace {
 
 // fillAlerts fills the page with the alerts that fire at the rows behind a
 // state's place. All rows of a capture become visible at once, so a capture
-// that a page cuts is reported with its first row.
+// that a page cuts is reported with its first row. If the past of its captures
+// is too long to be read, the page ends earlier.
 func (s *Service) fillAlerts(ctx context.Context, in *read, page *FeedPage, state *feedState, between byte) (FeedPlace, error) {
 	t := &touched{room: page.Limit, begun: state.At}
 	at, upToDate, err := s.readFeed(ctx, in, state.At, t)
@@ -95,6 +98,16 @@ func (s *Service) fillAlerts(ctx context.Context, in *read, page *FeedPage, stat
 		return at, err
 	}
 	all, err := s.alerts(ctx, in, state.Rule, t.captures, mostCaptures(page.Limit))
+	for errors.Is(err, errLongPast) && len(t.captures) > 1 {
+		t.captures = t.captures[:(len(t.captures)+3)/4]
+		at, upToDate = behind(t.captures[len(t.captures)-1]), false
+		all, err = s.alerts(ctx, in, state.Rule, t.captures, mostCaptures(page.Limit))
+	}
+	if errors.Is(err, errLongPast) {
+		return at, fault.New(fault.Invalid, CodeScopeTooBroad,
+			"limit: a product has more captures that count than the %d that are read with this limit. Send a higher one, up to %d, or begin again without since.",
+			mostCaptures(page.Limit), MaxAlertRows)
+	}
 	if err != nil {
 		return at, err
 	}
@@ -114,6 +127,16 @@ func (s *Service) fillAlerts(ctx context.Context, in *read, page *FeedPage, stat
 	page.Progress.UpToDate = upToDate
 	return at, nil
 }
+
+// behind is the place after all rows of a capture.
+func behind(at Position) FeedPlace {
+	place := placeAt(at)
+	place.Offer = math.MaxUint16
+	return place
+}
+
+// errLongPast means that captures have a longer past than may be read.
+var errLongPast = errors.New("there are too many past captures")
 
 // pastCapture is a capture of a pair, at its place.
 type pastCapture struct {
@@ -176,7 +199,7 @@ func (p FeedPlace) compare(o FeedPlace) int {
 
 // past reads and judges the captures, up to the place of the last given one, of
 // the pairs of these captures. Those of a pair are in the order of their
-// places.
+// places. If they are more than most, it fails with errLongPast.
 func (s *Service) past(ctx context.Context, in *read, rule *alert.Rule, at []Position, most int) (map[contracts.Pair][]pastCapture, error) {
 	past, earliest := map[contracts.Pair][]pastCapture{}, at[0].CapturedMs
 	var items []contracts.ItemID
@@ -209,9 +232,8 @@ func (s *Service) past(ctx context.Context, in *read, rule *alert.Rule, at []Pos
 	if err := s.store.Results(ctx, in.vis, &q, f.take); err != nil {
 		return nil, err
 	}
-	f.end()
-	if f.room < 0 {
-		return nil, fault.New(fault.Invalid, CodeScopeTooBroad, "The products of these rows have more than %d captures that count. Send a lower limit.", most)
+	if f.end(); f.room < 0 {
+		return nil, errLongPast
 	}
 	for _, captures := range past {
 		slices.SortFunc(captures, func(a, b pastCapture) int { return a.place.compare(b.place) })
@@ -240,7 +262,9 @@ func (f *folder) take(b *Block) error {
 		pair := contracts.Pair{Item: contracts.ItemID(b.Item[i]), Site: contracts.SiteKey(f.text(b.Site.At(i)))}
 		place := FeedPlace{Epoch: b.Epoch[i], Seq: b.Seq[i], Capture: b.Capture[i]}
 		if pair != f.pair || place != f.place {
-			f.end()
+			if f.end(); f.room < 0 {
+				return errLongPast
+			}
 			f.pair, f.place = pair, place
 			f.now = alert.Capture{Ms: b.CapturedMs[i], State: contracts.Outcome(b.Outcome[i]), Offers: f.now.Offers[:0]}
 		}

@@ -56,6 +56,9 @@ func (c *followFlags) run(ctx context.Context, std streams, at remoteFlags, comm
 			if ctx.Err() != nil && c.Follow { // interrupted, as intended
 				return c.goOn(std.err, command, since)
 			}
+			if since != c.Since && !client.Restart(err) {
+				_ = c.goOn(std.err, command, since) // the error matters more than where this goes
+			}
 			return c.explain(r, err)
 		}
 		since = found.Progress.Token
@@ -97,13 +100,16 @@ func (c *followFlags) start(params url.Values) (token, of string, err error) {
 		return "", given, nil
 	}
 	text, err := os.ReadFile(c.State)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", given, nil
+	}
+	if err != nil {
 		return "", "", err
 	}
 	token, of, _ = strings.Cut(strings.TrimSpace(string(text)), "\n")
 	token, of = strings.TrimSpace(token), strings.TrimSpace(of)
 	if token == "" {
-		return "", given, nil
+		return "", "", faulty(fmt.Errorf("state: %s holds no token; remove it to begin again, from now on", c.State))
 	}
 	if of != "" && of != given && len(params) > 0 {
 		return "", "", faulty(fmt.Errorf("state: %s goes on with %s, not with %s; leave the selectors out, or remove the file to begin again",
@@ -113,7 +119,7 @@ func (c *followFlags) start(params url.Values) (token, of string, err error) {
 }
 
 // keep writes the token into its file, completely or not at all, and on a second
-// line the selectors that it began with.
+// line the selectors that it began with; it syncs the file to disk.
 func (c *followFlags) keep(token, of string) error {
 	if c.State == "" {
 		return nil
@@ -123,7 +129,7 @@ func (c *followFlags) keep(token, of string) error {
 		return err
 	}
 	_, err = f.WriteString(strings.TrimSpace(token+"\n"+of) + "\n")
-	if err = errors.Join(err, f.Close()); err == nil {
+	if err = errors.Join(err, f.Sync(), f.Close()); err == nil {
 		err = os.Rename(f.Name(), c.State)
 	}
 	if err != nil {

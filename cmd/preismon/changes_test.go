@@ -6,6 +6,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 )
 
@@ -57,6 +58,51 @@ func TestStateKeepsSelectors(t *testing.T) {
 		must(t, err)
 		if string(after) != string(before) {
 			t.Errorf("%s: the file was %q and is %q", c.name, before, after)
+		}
+	}
+}
+
+// TestStateWithoutToken: an empty state file is what is left of one that was
+// lost; to begin now would skip rows.
+func TestStateWithoutToken(t *testing.T) {
+	t.Parallel()
+	for _, text := range []string{"", "\n\n"} {
+		state := filepath.Join(t.TempDir(), "state")
+		must(t, os.WriteFile(state, []byte(text), 0o600))
+		_, errs, code := inProcess(t, "changes", "--state", state, "--url", "http://127.0.0.1:1", "--token", "any")
+		says(t, "", errs, code, exitUsage, "state: "+state+" holds no token", "remove it to begin again")
+	}
+}
+
+// TestFollowersFail: where a follower has got to is not lost if it fails, unless
+// there is nothing to go on with.
+func TestFollowersFail(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		since  []string
+		status int
+		code   string
+		goesOn bool
+	}{
+		"expired":            {status: http.StatusUnauthorized, code: "AUTH_TOKEN_INVALID", goesOn: true},
+		"expired, later":     {since: []string{"--since", "t0"}, status: http.StatusUnauthorized, code: "AUTH_TOKEN_INVALID", goesOn: true},
+		"rebuilt":            {status: http.StatusGone, code: "CHANGES_HISTORY_REBUILT"},
+		"expired from start": {since: []string{"--since", "t1"}, status: http.StatusUnauthorized, code: "AUTH_TOKEN_INVALID"},
+	} {
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if r.URL.Query().Get("since") == "t1" {
+				w.Header().Set("Content-Type", "application/problem+json")
+				w.WriteHeader(c.status)
+				fmt.Fprintf(w, `{"code":%q,"detail":"No."}`, c.code)
+				return
+			}
+			w.Header().Set("Content-Type", "application/json")
+			fmt.Fprint(w, `{"data":[{"itemId":"1"}],"progress":{"token":"t1","upToDate":true}}`)
+		}))
+		defer server.Close()
+		out, errs, code := inProcess(t, append([]string{"changes", "--follow", "--url", server.URL, "--token", "any"}, c.since...)...)
+		if code != exitFailed || strings.Contains(errs, "Go on with: preismon changes --since t1\n") != c.goesOn {
+			t.Errorf("%s: exit code %d: %s%s", name, code, out, errs)
 		}
 	}
 }

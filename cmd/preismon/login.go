@@ -31,7 +31,7 @@ func (c *loginCmd) Run(ctx context.Context, std streams) error {
 			return err
 		}
 	}
-	to, err := newClient(std, u.String(), "")
+	to, err := newClient(std, client.Config{URL: u.String()})
 	if err != nil {
 		return err
 	}

@@ -42,6 +42,7 @@ func (c *notifyCmd) Run(ctx context.Context, std streams, log *slog.Logger) erro
 	if err != nil {
 		return err
 	}
+	c.Remote.patience = notify.Patience
 	err = notify.Run(ctx, notify.Config{
 		File: file, State: c.State, Every: c.Every, Once: c.Once, Log: log, Stats: stats,
 		Connect: func() (*client.Client, error) {

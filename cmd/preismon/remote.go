@@ -12,10 +12,10 @@ import (
 	"regexp"
 	"strings"
 	"sync"
+	"time"
 
 	"preismon/cmd/preismon/client"
 	"preismon/cmd/preismon/records"
-	"preismon/contracts"
 
 	"github.com/alecthomas/kong"
 )
@@ -24,6 +24,8 @@ import (
 type remoteFlags struct {
 	URL   string `help:"Address of the server. Default: the one you are logged in at, else ${local_server}." placeholder:"URL"`
 	Token secret `help:"Access token, instead of the one that login keeps." placeholder:"TOKEN"`
+
+	patience time.Duration // of the client; 0: its default
 }
 
 const localServer = "http://127.0.0.1:8080"
@@ -83,7 +85,7 @@ func (f remoteFlags) connect(std streams) (*remote, error) {
 		}
 		token, r.login = kept.Token, kept.Login
 	}
-	r.Client, err = newClient(std, r.url, token)
+	r.Client, err = newClient(std, client.Config{URL: r.url, Token: token, Patience: f.patience})
 	return r, err
 }
 
@@ -95,8 +97,9 @@ func (remoteFlags) kept(url string) (*client.Kept, error) {
 	return t.Of(url)
 }
 
-func newClient(std streams, url string, token contracts.Secret) (*client.Client, error) {
-	return client.New(client.Config{URL: url, Token: token, Notice: func(text string) { fmt.Fprintln(std.err, text) }})
+func newClient(std streams, cfg client.Config) (*client.Client, error) {
+	cfg.Notice = func(text string) { fmt.Fprintln(std.err, text) }
+	return client.New(cfg)
 }
 
 // explain adds to an error what can be done about it.

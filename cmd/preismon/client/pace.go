@@ -109,7 +109,7 @@ func (c *Client) do(ctx context.Context, r request) (*http.Response, error) {
 				again = false
 			}
 		}
-		if waited += wait; !again || waited > c.cfg.Patience || try >= most && codeOf(err) != "RATE_LIMIT_EXCEEDED" {
+		if waited += wait; !again || waited > c.cfg.Patience || try >= most && !passes(err) {
 			return nil, err
 		}
 		if text := sentence(err); text != said {
@@ -120,6 +120,13 @@ func (c *Client) do(ctx context.Context, r request) (*http.Response, error) {
 			return nil, err
 		}
 	}
+}
+
+// passes reports whether the server itself says that it will answer later, so
+// that only patience limits the tries.
+func passes(err error) bool {
+	code := codeOf(err)
+	return code == "RATE_LIMIT_EXCEEDED" || code == "SERVICE_UNAVAILABLE"
 }
 
 // A server that has never answered is more likely absent than restarting.

@@ -65,6 +65,24 @@ func TestWaits(t *testing.T) {
 			},
 			waits: slicesOf(10, time.Minute), asked: 11, err: "RATE_LIMIT_EXCEEDED",
 		},
+		"a server that comes back after a while": {
+			before: func(w http.ResponseWriter, n int) bool {
+				if n < 20 {
+					w.Header().Set("Retry-After", "1")
+					problem(w, "SERVICE_UNAVAILABLE")
+				}
+				return n < 20
+			},
+			waits: slicesOf(20, time.Second), asked: 21,
+		},
+		"a server that does not come back": {
+			before: func(w http.ResponseWriter, n int) bool {
+				w.Header().Set("Retry-After", "60")
+				problem(w, "SERVICE_UNAVAILABLE")
+				return true
+			},
+			waits: slicesOf(10, time.Minute), asked: 11, err: "SERVICE_UNAVAILABLE",
+		},
 		"used up": {
 			before: func(w http.ResponseWriter, n int) bool {
 				if n == 0 {

@@ -152,7 +152,7 @@ func (s *slicer) narrow(ctx context.Context, params url.Values, w contracts.Wind
 	for rest := &w; rest != nil; {
 		piece, after := cut(*rest, step, params.Get("sort") == "asc", s.c.now())
 		broad, err := s.walk(ctx, bounded(params, piece, s.c.now()))
-		switch next := smaller(s.length(piece)); {
+		switch next := smaller(min(step, s.length(piece))); {
 		case err == nil:
 			helped = true
 		case !broad:

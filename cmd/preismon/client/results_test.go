@@ -195,6 +195,53 @@ func TestImplicitWindow(t *testing.T) {
 	}
 }
 
+// TestNewestDayRefused: when a day that is open above is refused, shorter slices
+// are read, also if requests take minutes, so that the day is longer by then.
+func TestNewestDayRefused(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		most  time.Duration // longer reads are refused
+		least int           // reads that are not
+	}{
+		"half a day is read": {13 * time.Hour, 2},
+		"an hour is read":    {2 * time.Hour, 24},
+		"nothing is read":    {0, 0},
+	} {
+		for _, takes := range []time.Duration{0, 2 * time.Minute} {
+			t.Run(fmt.Sprint(name, " ", takes), func(t *testing.T) {
+				t.Parallel()
+				s := &shop{t: t}
+				asked, read := 0, 0
+				now := func() time.Time { return time.Now().Add(time.Duration(asked) * takes) }
+				params := url.Values{"site": {"a"}, "capturedFrom": {now().Add(-24 * time.Hour).UTC().Format(time.RFC3339)}}
+				s.before = func(w http.ResponseWriter, _ *http.Request) bool {
+					asked++
+					w.Header().Set("Date", now().UTC().Format(http.TimeFormat))
+					return false
+				}
+				s.refuse = func(_ string, q url.Values) string {
+					long := span(q)
+					if from, err := time.Parse(time.RFC3339, q.Get("capturedFrom")); long == 0 && err == nil {
+						long = now().Sub(from)
+					}
+					switch {
+					case asked > 40:
+						return "INTERNAL_ERROR"
+					case long > c.most:
+						return "RESULTS_SCOPE_TOO_BROAD"
+					}
+					read++
+					return ""
+				}
+				err := unchecked(t, s.serve().URL).Results(t.Context(), client.Results{Params: params})
+				if (err == nil) != (c.least > 0) || err != nil && !strings.Contains(err.Error(), "RESULTS_SCOPE_TOO_BROAD") || read < c.least {
+					t.Errorf("%d reads, %d not refused: %v", asked, read, err)
+				}
+			})
+		}
+	}
+}
+
 // TestRowFails: an error of the function that receives the rows ends the read
 // and is returned unchanged.
 func TestRowFails(t *testing.T) {

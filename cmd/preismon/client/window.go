@@ -55,10 +55,12 @@ func (s *slicer) window(ctx context.Context) (w contracts.Window, err error) {
 	return w, nil
 }
 
-// length returns how long a window is, up to now if it is open.
+// length returns how long a window is, up to now if it is open; then in whole
+// minutes, as now is later with each request.
 func (s *slicer) length(w contracts.Window) time.Duration {
 	if w.To.IsZero() {
 		w.To = s.c.now()
+		return w.Length().Truncate(time.Minute)
 	}
 	return w.Length()
 }

@@ -14,7 +14,6 @@ import (
 	"net"
 	"net/http"
 	"net/url"
-	"os/exec"
 	"strconv"
 	"strings"
 	"time"
@@ -22,10 +21,10 @@ import (
 	"code.dny.dev/ssrf"
 
 	"preismon/cmd/preismon/client"
-	"preismon/contracts/plaintext"
 )
 
-// deliveryLimit bounds one attempt, and so how long a stop takes.
+// deliveryLimit bounds one attempt, of a mail only the dialling, and so how long
+// a stop takes.
 const deliveryLimit = 15 * time.Second
 
 // message is one alert for one target.
@@ -146,33 +145,4 @@ func keyOf(text string) ([]byte, error) {
 		return nil, errors.New("is not whsec_ and 24 to 64 bytes in base64")
 	}
 	return key, nil
-}
-
-// command runs a program with the message on its standard input; exit code 0 is
-// a delivery.
-func command(ctx context.Context, args []string, m message) error {
-	cmd := exec.CommandContext(ctx, args[0], args[1:]...)
-	cmd.Stdin, cmd.WaitDelay = bytes.NewReader(m.Body), time.Second
-	cmd.Env = append(cmd.Environ(), "PREISMON_ALERT_ID="+m.ID)
-	out := &head{most: 4 << 10}
-	cmd.Stdout, cmd.Stderr = out, out
-	err := cmd.Run()
-	if errors.Is(err, exec.ErrWaitDelay) && cmd.ProcessState.Success() {
-		return nil // it left a process behind that has its output open
-	}
-	if err != nil {
-		return fmt.Errorf("%w: %s", err, plaintext.Clean(string(out.text), 200))
-	}
-	return nil
-}
-
-// head keeps the beginning of what a program writes.
-type head struct {
-	text []byte
-	most int
-}
-
-func (h *head) Write(p []byte) (int, error) {
-	h.text = append(h.text, p[:min(len(p), h.most-len(h.text))]...)
-	return len(p), nil
 }

@@ -85,26 +85,41 @@ func (e *Email) deliver(anywhere bool) deliver {
 		if err != nil {
 			return err
 		}
-		defer context.AfterFunc(ctx, func() { _ = conn.Close() })()
-		if e.TLS == "tls" {
-			conn = tls.Client(conn, secured)
-		}
-		c, err := smtp.NewClient(conn, e.host)
-		if err != nil {
-			return errors.Join(err, conn.Close())
-		}
-		defer c.Close() //nolint:errcheck // it is over, one way or the other
-		if e.TLS == "starttls" {
-			if err := c.StartTLS(secured); err != nil {
-				return fmt.Errorf("STARTTLS: %w", err)
-			}
-		}
-		return e.hand(c, text)
+		return e.send(conn, secured, text)
 	}
 }
 
-// hand sends a mail over a connection.
-func (e *Email) hand(c *smtp.Client, text []byte) error {
+// Limits of a mail after dialling. A server that scans the text before it
+// accepts it needs long: without waiting for that, the mail would be sent again
+// and again, and accepted each time (RFC 5321, 4.5.3.2.6).
+const (
+	talkLimit   = time.Minute     // up to the text
+	acceptLimit = 5 * time.Minute // from there to the answer
+)
+
+// send sends a mail over a connection, and closes it.
+func (e *Email) send(conn net.Conn, secured *tls.Config, text []byte) error {
+	defer conn.Close() //nolint:errcheck // it is over, one way or the other
+	if err := conn.SetDeadline(time.Now().Add(talkLimit)); err != nil {
+		return err
+	}
+	if e.TLS == "tls" {
+		conn = tls.Client(conn, secured)
+	}
+	c, err := smtp.NewClient(conn, e.host)
+	if err != nil {
+		return err
+	}
+	if e.TLS == "starttls" {
+		if err := c.StartTLS(secured); err != nil {
+			return fmt.Errorf("STARTTLS: %w", err)
+		}
+	}
+	return e.hand(conn, c, text)
+}
+
+// hand sends a mail to a server that has greeted.
+func (e *Email) hand(conn net.Conn, c *smtp.Client, text []byte) error {
 	if e.Username != "" {
 		if err := c.Auth(smtp.PlainAuth("", e.Username, e.password, e.host)); err != nil {
 			return fmt.Errorf("the login is refused: %w", err)
@@ -123,10 +138,10 @@ func (e *Email) hand(c *smtp.Client, text []byte) error {
 		return err
 	}
 	_, err = w.Write(text)
-	if err = errors.Join(err, w.Close()); err != nil {
+	if err = errors.Join(err, conn.SetDeadline(time.Now().Add(acceptLimit)), w.Close()); err != nil {
 		return err
 	}
-	_ = c.Quit() // it has the mail
+	_ = errors.Join(conn.SetDeadline(time.Now().Add(time.Second)), c.Quit()) // it has the mail
 	return nil
 }
 

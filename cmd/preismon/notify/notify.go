@@ -16,8 +16,8 @@ import (
 type Config struct {
 	File  *File
 	State string // the file of positions
-	// Connect returns a client of its own for each target, and a new one after
-	// its token has expired.
+	// Connect returns a client of its own for each target, with Patience, and a
+	// new one after its token has expired.
 	Connect func() (*client.Client, error)
 	Every   time.Duration // from one check to the next
 	Once    bool          // stop when everything there is has been delivered
@@ -27,6 +27,10 @@ type Config struct {
 	Wait func(context.Context, time.Duration) error
 	Now  func() time.Time
 }
+
+// Patience is how long a request for alerts may wait, so that the other rules of
+// a target have their turn. A rate limit ends within that time.
+const Patience = time.Minute
 
 // Run delivers until ctx ends or, with Once, until everything is delivered;
 // targets are independent of each other. A delivery in progress is completed

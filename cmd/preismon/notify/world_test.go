@@ -58,7 +58,7 @@ func (f *feed) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	case f.fails > 0:
 		f.fails--
-		refuse(503, "UNAVAILABLE", "Not now.")
+		refuse(503, "SERVICE_UNAVAILABLE", "Not now.")
 		return
 	case err == nil && f.gone:
 		f.gone = false
@@ -140,7 +140,7 @@ func (w *world) config(f *notify.File, once bool) notify.Config {
 		Stats: &w.stats, Now: w.now,
 		File: f, State: w.file("state"), Once: once, Every: time.Second, Wait: brief, Log: slog.New(slog.NewTextHandler(w, nil)),
 		Connect: func() (*client.Client, error) {
-			return client.New(client.Config{URL: w.feed.URL, Wait: brief})
+			return client.New(client.Config{URL: w.feed.URL, Wait: brief, Patience: notify.Patience})
 		},
 	}
 }

@@ -1,0 +1,12 @@
+package notify
+
+import (
+	"os/exec"
+	"syscall"
+)
+
+// together gives a command a process group of its own: Ctrl-C does not reach
+// it. At the deadline only the command itself is killed.
+func together(cmd *exec.Cmd) {
+	cmd.SysProcAttr = &syscall.SysProcAttr{CreationFlags: syscall.CREATE_NEW_PROCESS_GROUP}
+}
