@@ -31,7 +31,7 @@ import (
 func TestOperate(t *testing.T) {
 	testserver.Full(t, "a day of an operator, with backups on S3")
 	t.Parallel()
-	u := startUp(t, "--audit-every", "5s")
+	u := startUp(t, "--audit-every", "5s", "--remember-streams", "0") // damage by hand is not announced
 	r, err := embedded.ReadRuntime(u.DataDir)
 	must(t, err)
 	b := u.bus(t)
