@@ -57,8 +57,8 @@ func (r *offerRoom) hold(offers int) error {
 	return nil
 }
 
-// offers reads the current offers that are wanted, and the facts of their
-// sites. reduce, if given, returns those to keep of a capture.
+// offers reads the current offers that are wanted, nil: all, and the facts of
+// their sites. reduce, unless nil, returns those to keep of a capture.
 func (s *Service) offers(ctx context.Context, in *read, held *offerRoom, wanted func(offer, siteFacts) bool, reduce func(capture []offer) []offer) (all []offer, facts siteFacts, err error) {
 	if facts, err = s.siteFacts(ctx, in.vis); err != nil {
 		return nil, nil, err
@@ -81,7 +81,7 @@ func (s *Service) offers(ctx context.Context, in *read, held *offerRoom, wanted 
 			}
 			o := texts.offerOf(b, i)
 			o.buyBox = o.buyBox && facts[o.Site].CanonicalCountryMarket
-			if !wanted(o, facts) {
+			if wanted != nil && !wanted(o, facts) {
 				continue
 			}
 			if begun < len(all) && all[begun].Pair != o.Pair {

@@ -195,7 +195,7 @@ func (s *Service) positions(ctx context.Context, in *read, r PositionsRequest, h
 	if r.Offers == "featured" {
 		reduce = func(capture []offer) []offer { return standingOf(capture, r.owns) }
 	}
-	offers, facts, err := s.offers(ctx, in, held, func(offer, siteFacts) bool { return true }, reduce)
+	offers, facts, err := s.offers(ctx, in, held, nil, reduce)
 	if err != nil || len(offers) == 0 {
 		return nil, err
 	}

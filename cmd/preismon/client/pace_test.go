@@ -24,6 +24,15 @@ func unchecked(t *testing.T, at string) *client.Client {
 	return c
 }
 
+// always refuses each request with a code, and asks to wait for a minute.
+func always(code string) func(http.ResponseWriter, int) bool {
+	return func(w http.ResponseWriter, _ int) bool {
+		w.Header().Set("Retry-After", "60")
+		problem(w, code)
+		return true
+	}
+}
+
 // TestWaits: the client waits out temporary refusals for as long as they say
 // (RATE-03, ERR-10), and does not retry others.
 func TestWaits(t *testing.T) {
@@ -58,12 +67,8 @@ func TestWaits(t *testing.T) {
 			waits: []time.Duration{2 * time.Second}, asked: 2,
 		},
 		"a limit that never ends": {
-			before: func(w http.ResponseWriter, n int) bool {
-				w.Header().Set("Retry-After", "60")
-				problem(w, "RATE_LIMIT_EXCEEDED")
-				return true
-			},
-			waits: slicesOf(10, time.Minute), asked: 11, err: "RATE_LIMIT_EXCEEDED",
+			before: always("RATE_LIMIT_EXCEEDED"),
+			waits:  slicesOf(10, time.Minute), asked: 11, err: "RATE_LIMIT_EXCEEDED",
 		},
 		"a server that comes back after a while": {
 			before: func(w http.ResponseWriter, n int) bool {
@@ -76,12 +81,8 @@ func TestWaits(t *testing.T) {
 			waits: slicesOf(20, time.Second), asked: 21,
 		},
 		"a server that does not come back": {
-			before: func(w http.ResponseWriter, n int) bool {
-				w.Header().Set("Retry-After", "60")
-				problem(w, "SERVICE_UNAVAILABLE")
-				return true
-			},
-			waits: slicesOf(10, time.Minute), asked: 11, err: "SERVICE_UNAVAILABLE",
+			before: always("SERVICE_UNAVAILABLE"),
+			waits:  slicesOf(10, time.Minute), asked: 11, err: "SERVICE_UNAVAILABLE",
 		},
 		"used up": {
 			before: func(w http.ResponseWriter, n int) bool {
