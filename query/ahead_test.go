@@ -26,7 +26,6 @@ type door struct {
 
 func (d *door) Access(context.Context, contracts.AccountID) (*query.Access, error) {
 	a := d.access
-	a.Watermark = query.Watermark{Epoch: 1, Seq: 1}
 	return &a, d.refuse
 }
 
@@ -46,15 +45,15 @@ func (d *door) Results(ctx context.Context, v query.Visibility, q *query.Results
 // read ahead under the old access are never returned (VIS-05, AUTH-08).
 func TestPagesReadAheadOfAccess(t *testing.T) {
 	sees := func(m contracts.MandateID, version uint64, orders ...contracts.OrderID) query.Access {
-		return query.Access{Account: 1, Permissions: contracts.Permissions(), Visibility: query.Visibility{
+		return query.Access{Account: 1, Permissions: contracts.Permissions(), Watermark: query.Watermark{Epoch: 1, Seq: 5}, Visibility: query.Visibility{
 			Mandate: m, Versions: []uint64{version}, Applied: true,
 			Scope: contracts.AccountScope{AllOrders: len(orders) == 0, Orders: orders, AllSites: true},
 		}}
 	}
-	disabled, unpermitted, unapplied, oneSite, changed := sees(1, 1), sees(1, 1), sees(1, 1), sees(1, 1), sees(1, 1)
+	disabled, unpermitted, unapplied, oneSite, changed, behind := sees(1, 1), sees(1, 1), sees(1, 1), sees(1, 1), sees(1, 1), sees(1, 1)
 	disabled.Disabled, unpermitted.Permissions, unapplied.Visibility.Applied = true, nil, false
 	oneSite.Visibility.Scope.AllSites, oneSite.Visibility.Scope.Sites = false, []contracts.SiteKey{"a"}
-	changed.Visibility.Snapshot = 2
+	changed.Visibility.Snapshot, behind.Watermark.Seq = 2, 4
 	for name, c := range map[string]struct {
 		now    query.Access
 		refuse error
@@ -69,6 +68,7 @@ func TestPagesReadAheadOfAccess(t *testing.T) {
 		"another scope":          {now: sees(1, 2), reads: []contracts.MandateID{1, 1}},
 		"a scope not applied":    {now: unapplied, reads: []contracts.MandateID{1, 1}},
 		"another catalogue":      {now: changed, reads: []contracts.MandateID{1, 1}},
+		"tables behind":          {now: behind, reads: []contracts.MandateID{1}, kind: fault.Unavailable},
 		"narrowed to an order":   {now: sees(1, 1, 7), reads: []contracts.MandateID{1, 1}},
 		"narrowed to a site":     {now: oneSite, reads: []contracts.MandateID{1, 1}},
 		"disabled":               {now: disabled, reads: []contracts.MandateID{1}, kind: fault.Unauthenticated},
