@@ -4,7 +4,7 @@ import { readFile } from 'node:fs/promises';
 
 const load = async (name) => import(`data:text/javascript,${encodeURIComponent(await readFile(new URL(`../web/${name}`, import.meta.url), 'utf8'))}`);
 const { daysOf, instant, local, known } = await load('zone.js');
-const { History, align, holds, offerAt, outcomeOf, seenAt, spans, stands, steps, withoutPrice } = await load('series.js');
+const { History, align, ends, holds, offerAt, only, outcomeOf, seenAt, spans, stands, withoutPrice } = await load('series.js');
 const { amountOf } = await load('amount.js');
 const { csv } = await load('csv.js');
 
@@ -60,6 +60,7 @@ assert.deepEqual(columns, [[10, undefined, null, null, 8], [11, undefined, 12, n
 const away = new History();
 const seen = (history, minute, site, price, more = {}) => history.add({ itemId: '1', site, capturedAt: new Date(Date.UTC(2026, 2, 1, 0, minute)).toISOString(), price, currencyCode: price && 'EUR', availability: price ? 'AVAILABLE' : 'UNAVAILABLE', ...more });
 const zero = Date.UTC(2026, 2, 1) / 1e3;
+const steps = (line, until) => ends(line, until).map((to, i) => ({ from: line.at[i], until: to, price: line.price[i] }));
 const minutes = (all) => all.map(({ from, until, ...rest }) => [(from - zero) / 60, (until - zero) / 60, ...Object.values(rest)]);
 for (const [minute, site, price] of [[0, 'a', 10], [1, 'b', 7], [2, 'a', null], [3, 'b', 7], [4, 'a', null], [5, 'b', 8], [6, 'a', 11], [7, 'b', 9]]) seen(away, minute, site, price);
 const [ofA] = away.chosen(2).filter((l) => l.pair.site === 'a');
@@ -67,6 +68,7 @@ assert.deepEqual(minutes(steps(ofA, zero + 480)), [[0, 2, 10], [6, 8, 11]]);
 assert.deepEqual(minutes(spans(ofA.pair, zero + 480)), [[0, 2, 'price'], [2, 6, 'unavailable'], [6, 8, 'price']]);
 assert.deepEqual([60, 119, 120, 300, 360].map((s) => offerAt(ofA, zero + s)), [0, 0, undefined, undefined, 1]);
 assert.deepEqual(align([ofA])[1], [10, null, null, 11]);
+assert.deepEqual(only(ofA, [false, true]), { at: [ofA.at[1]], price: [11] });
 
 // It ends when a capture was due, too: after three times what mostly lies between them. Then it is overdue until the next one, or until now.
 const rare = new History();

@@ -1,7 +1,7 @@
 // The chart of a history: stepped price lines by uPlot, and below them a lane
 // for each pair of product and site with its outcomes.
-import { fillSpan, marks, steppedPath } from './ink.js';
-import { align, offerAt, seenAt, spans, steps, withoutPrice } from './series.js';
+import { bars, fillSpan, marks, stepped } from './ink.js';
+import { align, ends, offerAt, only, seenAt, spans, withoutPrice } from './series.js';
 import { language, money, t } from './texts.js';
 import { show } from './zone.js';
 
@@ -67,7 +67,7 @@ export class Chart {
     this.plot = undefined;
     const until = Math.min(to, Date.now() / 1e3); // nothing is known of the future
     for (const lane of lanes) lane.spans = spans(lane, until);
-    for (const line of lines) line.steps = steps(line, until);
+    for (const line of lines) Object.assign(line, { until: ends(line, until), boxes: only(line, line.buyBox), primes: only(line, line.prime) });
     this.empty = withoutPrice([...new Set(lines.map((l) => l.pair))], until);
     Object.assign(this, { lines, lanes, from, to, zone });
     this.canvas.hidden = false;
@@ -95,9 +95,9 @@ export class Chart {
       ],
       series: [{}, ...lines.map((l, i) => ({
         scale: l.currency, stroke: colourOf(i), width: 2, dash: dashes[Math.floor(i / 8) % dashes.length], show: !this.hidden.has(l.key),
-        paths: (u) => steppedPath(u, l), points: { show: false }, label: l.label,
+        paths: (u) => { const { path, columns } = stepped(u, l); l.columns = columns; return path; }, points: { show: false }, label: l.label,
       }))],
-      hooks: { ready: [(u) => u.over.addEventListener('click', () => this.pick(u))], drawAxes: [(u) => this.bands(u)], draw: [(u) => this.marks(u), (u) => this.drawLanes(u.width, u.bbox, (at) => u.valToPos(at, 'x', true))], setCursor: [(u) => this.read(u)], setScale: [(u, key) => { if (key === 'x') this.zoomed(u.scales.x); }] },
+      hooks: { ready: [(u) => u.over.addEventListener('click', () => this.pick(u))], drawAxes: [(u) => this.bands(u)], drawSeries: [(u, i) => bars(u, lines[i - 1].columns, colourOf(i - 1), u.series[i].alpha)], draw: [(u) => this.marks(u), (u) => this.drawLanes(u.width, u.bbox, (at) => u.valToPos(at, 'x', true))], setCursor: [(u) => this.read(u)], setScale: [(u, key) => { if (key === 'x') this.zoomed(u.scales.x); }] },
     }, this.data, this.box);
     if (part && part.from < to && part.to > from) this.plot.setScale('x', { min: part.from, max: part.to });
     else this.whole();

@@ -1,95 +1,108 @@
 // What is drawn on the canvases of the history: only what was observed.
 import { indexAt } from './series.js';
 
-/** placer returns a function from values of a linear scale to device pixels, which is cheaper than a call of the chart for each. */
-function placer(u, scale) {
+/** linear returns zero and each, which take values of a linear scale to device pixels, zero + v * each, far cheaper than by a call of the chart. */
+function linear(u, scale) {
   const { min, max } = u.scales[scale];
-  const zero = u.valToPos(min, scale, true);
-  const each = (u.valToPos(max, scale, true) - zero) / (max - min);
-  return (v) => zero + (v - min) * each;
+  const at = u.valToPos(min, scale, true);
+  const each = (u.valToPos(max, scale, true) - at) / (max - min);
+  return [at - min * each, each];
 }
 
-/** steppedPath returns the path of a line's visible steps, in device pixels; of many steps in one column of pixels it keeps the first, the lowest, the highest and the last. */
-export function steppedPath(u, line) {
+/**
+ * stepped returns the visible steps of a line in device pixels: path, for uPlot
+ * to stroke, and columns, [x, low, high] of each column of pixels with steps
+ * that are too narrow for it, one after another. These are drawn by bars, since
+ * without a graphics card a path of a thousand of them takes 4 ms.
+ */
+export function stepped(u, { at, until, price, currency }) {
   const stroke = new Path2D();
-  const { min, max } = u.scales.x;
-  const [placeX, placeY] = [placer(u, 'x'), placer(u, line.currency)];
-  const x = (at) => Math.round(placeX(at));
-  const y = (price) => Math.round(placeY(price));
-  let column; // {x, low, high} of steps that are too narrow to be distinguished
-  let joined = false; // the previous step ends where this one begins
-  const flush = () => {
-    if (column && column.low !== column.high) {
-      stroke.moveTo(column.x, column.low);
-      stroke.lineTo(column.x, column.high);
-    }
-    column = undefined;
+  const [left, width] = [Math.floor(u.bbox.left), Math.ceil(u.bbox.width) + 1];
+  const low = new Int32Array(width + 1).fill(2 ** 30); // none
+  const high = new Int32Array(width + 1);
+  const mark = (x, y) => {
+    if (low[x] > y) low[x] = y;
+    if (high[x] < y) high[x] = y;
   };
-  const last = indexAt(line.at, max);
-  for (let i = Math.max(0, indexAt(line.at, min)); i <= last; i++) {
-    const s = line.steps[i];
-    if (s.until < min) continue;
-    const [from, until, level] = [x(s.from), x(s.until), y(s.price)];
-    joined = i > 0 && line.steps[i - 1].until === s.from;
-    if (column && column.x === from && joined) {
-      column.low = Math.min(column.low, level);
-      column.high = Math.max(column.high, level);
-    } else {
-      const before = joined && i > 0 ? y(line.steps[i - 1].price) : level;
-      flush();
-      column = { x: from, low: Math.min(before, level), high: Math.max(before, level) };
+  const [[zeroX, eachX], [zeroY, eachY]] = [linear(u, 'x'), linear(u, currency)];
+  const least = 3 * devicePixelRatio; // of a step in the path
+  const { min, max } = u.scales.x;
+  const last = indexAt(at, max);
+  let before = 0;
+  for (let i = Math.max(0, indexAt(at, min)); i <= last; i++) {
+    const x = Math.max(0, Math.round(zeroX + at[i] * eachX) - left);
+    const end = Math.min(width, Math.round(zeroX + until[i] * eachX) - left);
+    const y = Math.round(zeroY + price[i] * eachY);
+    const joined = i > 0 && until[i - 1] === at[i]; // the previous step ends where this one begins
+    if (joined && before !== y) {
+      mark(x, before);
+      mark(x, y);
     }
-    if (until > from) {
-      flush();
-      stroke.moveTo(from, level);
-      stroke.lineTo(until, level);
-    }
+    before = y;
+    if (end - x >= least) {
+      stroke.moveTo(left + x, y);
+      stroke.lineTo(left + end, y);
+    } else if (end > x) for (let to = x; to <= end; to++) mark(to, y);
   }
-  flush();
-  return { stroke, fill: null, clip: null, band: null, gaps: null, flags: 0 };
+  const columns = [];
+  low.forEach((y, x) => { if (y < 2 ** 30) columns.push(left + x, y, high[x]); });
+  return { path: { stroke, fill: null, clip: null, band: null, gaps: null, flags: 0 }, columns };
 }
+
+/** clipped calls draw with the plot's context, which draws only within the plot meanwhile. */
+function clipped({ ctx, bbox }, draw) {
+  ctx.save();
+  ctx.beginPath();
+  ctx.rect(bbox.left, bbox.top, bbox.width, bbox.height);
+  ctx.clip();
+  draw(ctx);
+  ctx.restore();
+}
+
+/** bars draws the columns of a line, as wide as its stroke; of neighbours, the next one draws the right half. */
+export const bars = (u, columns, colour, alpha) => clipped(u, (ctx) => {
+  const half = devicePixelRatio;
+  ctx.globalAlpha = alpha;
+  ctx.fillStyle = colour;
+  for (let i = 0; i < columns.length; i += 3) {
+    const [x, low, high] = [columns[i], columns[i + 1], columns[i + 2]];
+    ctx.fillRect(x - half, low - half, columns[i + 3] === x + 1 ? 1 : 2 * half, high - low + 2 * half);
+  }
+});
 
 /**
  * marks draws a dot for each capture of a line, a disc where the offer had the
  * buy box and a diamond where it was prime; marks that would be too close to
  * the last one of their kind are left out.
  */
-export function marks(u, line, colour) {
-  const { ctx, bbox } = u;
+export const marks = (u, line, colour) => clipped(u, (ctx) => {
   const r = devicePixelRatio;
-  ctx.save();
-  ctx.beginPath();
-  ctx.rect(bbox.left, bbox.top, bbox.width, bbox.height);
-  ctx.clip();
   ctx.fillStyle = ctx.strokeStyle = colour;
   ctx.lineWidth = 1.5 * r;
-  const last = { dot: -Infinity, box: -Infinity, prime: -Infinity };
-  const apart = (kind, x, least) => x - last[kind] > least * r && ((last[kind] = x), true);
-  const disc = (x, y, radius) => {
-    ctx.beginPath();
-    ctx.arc(x, y, radius * r, 0, 7);
-    ctx.fill();
-  };
   const { min, max } = u.scales.x;
-  const [placeX, placeY] = [placer(u, 'x'), placer(u, line.currency)];
-  for (let i = Math.max(0, indexAt(line.at, min)); i < line.at.length && line.at[i] <= max; i++) {
-    if (line.at[i] < min) continue;
-    const [x, y] = [placeX(line.at[i]), placeY(line.price[i])];
-    if (line.buyBox[i] && apart('box', x, 24)) disc(x, y, 4);
-    else if (apart('dot', x, 5)) disc(x, y, 2);
-    if (line.prime[i] && apart('prime', x, 44)) {
-      const [d, top] = [4 * r, y - 10 * r];
-      ctx.beginPath();
-      ctx.moveTo(x, top - d);
-      ctx.lineTo(x + d, top);
-      ctx.lineTo(x, top + d);
-      ctx.lineTo(x - d, top);
-      ctx.closePath();
-      ctx.stroke();
-    }
-  }
-  ctx.restore();
-}
+  const [[zeroX, eachX], [zeroY, eachY]] = [linear(u, 'x'), linear(u, line.currency)];
+  const each = ({ at, price }, least, mark) => {
+    for (let i = indexAt(at, min - 1e-3) + 1; i < at.length && at[i] <= max; i = indexAt(at, at[i] + (least * r) / eachX) + 1) mark(zeroX + at[i] * eachX, zeroY + price[i] * eachY);
+  };
+  const disc = (radius) => (x, y) => {
+    ctx.moveTo(x, y);
+    ctx.arc(x, y, radius * r, 0, 7);
+  };
+  ctx.beginPath();
+  each(line, 5, disc(2));
+  each(line.boxes, 24, disc(4));
+  ctx.fill();
+  each(line.primes, 44, (x, y) => {
+    const [d, top] = [4 * r, y - 10 * r];
+    ctx.beginPath();
+    ctx.moveTo(x, top - d);
+    ctx.lineTo(x + d, top);
+    ctx.lineTo(x, top + d);
+    ctx.lineTo(x - d, top);
+    ctx.closePath();
+    ctx.stroke();
+  });
+});
 
 /**
  * fillSpan fills a part of a canvas with the pattern of a state, in device

@@ -176,14 +176,14 @@ export function withoutPrice(pairs, until) {
   }, first);
 }
 
-/** steps returns what may be drawn of an offer: a step {from, until, price} for each capture; it reaches the next step only if that is from the pair's next capture. */
-export function steps(line, until) {
+/** ends returns until when each capture of an offer may be drawn: it reaches the next one only if that is from the pair's next capture. */
+export function ends(line, until) {
   let i = -1;
-  return line.at.map((from, n) => {
-    i = line.pair.at.indexOf(from, i + 1);
-    return { from, until: endOf(line.pair, i, until), price: line.price[n] };
-  });
+  return line.at.map((at) => endOf(line.pair, i = line.pair.at.indexOf(at, i + 1), until));
 }
+
+/** only returns the times and prices of the captures of an offer that are flagged. */
+export const only = ({ at, price }, flags) => ({ at: at.filter((_, i) => flags[i]), price: price.filter((_, i) => flags[i]) });
 
 /** align puts lines on one time axis, in seconds: [times, ...prices]. A missing price is null at a capture of the pair without this offer, and otherwise undefined. */
 export function align(lines) {
