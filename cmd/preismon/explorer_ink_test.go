@@ -14,7 +14,7 @@ const (
 	firstChartMS     = 1200
 	busyMachine      = 4 // times
 	frameMS          = 1000 / 60.
-	framesOnSoftware = 6 // how many frames' time one may take on a busy machine without a graphics processor
+	framesOnSoftware = 3 // how many frames' time one may take on a busy machine without a graphics processor
 )
 
 // explorerInk checks in a browser the pixels of a history, the size of the page
