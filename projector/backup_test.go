@@ -110,8 +110,13 @@ func testBackup(t *testing.T, place backup.Place) {
 		t.Errorf("%d scopes count as applied before anybody looked", n)
 	}
 
-	// A projector resumes at the checkpoint, whatever its fence is now.
-	w.cfg.Fence = 0
+	// The projector was not stopped: it does not go on behind what is gone now.
+	next := w.observations(5)
+	if err := w.try(t.Context(), next); !errors.Is(err, event.ErrDeposed) {
+		t.Errorf("the leader of the tables before: %v, want ErrDeposed", err)
+	}
+
+	// The next one resumes at the checkpoint.
 	w.restart()
 	if seq, err := w.p.Resume(t.Context(), event.StreamObservations, made(epoch)); err != nil || seq != saved {
 		t.Errorf("it resumes at %d, want %d: %v", seq, saved, err)
@@ -123,6 +128,7 @@ func testBackup(t *testing.T, place backup.Place) {
 		Seq: w.catalogSeq, Event: &event.Event{ID: newID(w.rnd), Kind: event.KindOrder, ProducedAt: start, Data: order(2, 21, true, 2, []int{6}, []int{0, 1, 2})},
 	}}})
 	w.apply(after)
+	w.apply(next)
 	w.verify()
 	if s := w.p.Stats(); s.Repairs == 0 {
 		t.Error("nothing was read back")

@@ -244,3 +244,51 @@ func TestEpochs(t *testing.T) {
 		t.Errorf("Resume = %v, want ErrDeposed", err)
 	}
 }
+
+// TestTablesGoBack sets the tables back behind a leader, as a power cut or a
+// restore of an older copy does: the leader does not pass what they lost, and
+// the next one reads it again.
+func TestTablesGoBack(t *testing.T) {
+	all := []string{
+		"observations", "observations_by_mandate", "latest_observations", "ingested_events", "mandates", "orders", "scope_pairs", "scopes", "scopes_applied", "checkpoints",
+	}
+	for _, stream := range []string{event.StreamObservations, event.StreamCatalog} {
+		t.Run(stream, func(t *testing.T) {
+			w := newWorld(t)
+			next := func() *event.Batch {
+				if stream == event.StreamCatalog {
+					return w.catalog(order(1, w.catalogSeq, true, 0, []int{int(w.catalogSeq)}, []int{0, 1, 2}))
+				}
+				return w.observations(10)
+			}
+			w.apply(w.catalog(mandate(1, 100), order(1, 10, true, 0, []int{1, 2, 3, 4, 5}, []int{0, 1, 2})))
+			w.apply(w.observations(10))
+			reached := map[string]uint64{event.StreamObservations: w.seq, event.StreamCatalog: w.catalogSeq}[stream]
+			back := w.save(all...)
+			lost := next()
+			w.apply(lost)
+			w.settle()
+			back(all...)
+			then := next()
+			w.conn.failOnce("checkpoints", false) // as the connection of a server that ends
+			if err := w.try(t.Context(), then); err == nil {
+				t.Error("a write that failed was not noticed")
+			}
+			for range 2 {
+				if err := w.try(t.Context(), then); !errors.Is(err, event.ErrGap) {
+					t.Errorf("on tables that went back: %v, want ErrGap", err)
+				}
+			}
+			if err := w.p.Maintain(t.Context()); !errors.Is(err, event.ErrGap) {
+				t.Errorf("Maintain = %v, want ErrGap", err)
+			}
+			w.restart()
+			if seq, err := w.p.Resume(t.Context(), stream, made(epoch)); err != nil || seq != reached {
+				t.Errorf("the next leader resumes at %d, want %d: %v", seq, reached, err)
+			}
+			w.apply(lost)
+			w.apply(then)
+			w.verify()
+		})
+	}
+}

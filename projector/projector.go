@@ -248,6 +248,9 @@ func (p *Projector) ready(ctx context.Context) error {
 		if err := p.fenceOff(ctx); err != nil {
 			return err
 		}
+		if err := p.holdMarks(ctx); err != nil {
+			return err
+		}
 		if err := p.seeFloor(ctx); err != nil {
 			return err
 		}
@@ -284,28 +287,16 @@ func (p *Projector) start(ctx context.Context) error {
 
 // loadMarks reads the checkpoints, and how far beyond that of the observations
 // any table goes.
-func (p *Projector) loadMarks(ctx context.Context) error {
-	var (
-		stream = new(proto.ColStr).LowCardinality()
-		epoch  proto.ColUInt32
-		seq    proto.ColUInt64
-	)
-	p.marks = map[string]place{}
-	err := p.read(ctx, "checkpoints", args{"partition": p.cfg.Partition},
-		proto.Results{{Name: "stream", Data: stream}, {Name: "epoch", Data: &epoch}, {Name: "seq", Data: &seq}},
-		func() error {
-			for i := range epoch {
-				p.marks[stream.Row(i)] = place{epoch[i], seq[i]}
-			}
-			return nil
-		})
-	if err != nil {
+func (p *Projector) loadMarks(ctx context.Context) (err error) {
+	if p.marks, err = p.readMarks(ctx); err != nil {
 		return err
 	}
 	p.notices.reset(p.marks)
 	if err := p.loadProof(ctx); err != nil {
 		return err
 	}
+	var epoch proto.ColUInt32
+	var seq proto.ColUInt64
 	mark := p.marks[event.StreamObservations]
 	return p.read(ctx, "tail", args{"epoch": mark.epoch, "seq": mark.seq},
 		proto.Results{{Name: "epoch", Data: &epoch}, {Name: "seq", Data: &seq}},
@@ -315,6 +306,40 @@ func (p *Projector) loadMarks(ctx context.Context) error {
 			}
 			return nil
 		})
+}
+
+// readMarks reads the checkpoints.
+func (p *Projector) readMarks(ctx context.Context) (map[string]place, error) {
+	var (
+		marks  = map[string]place{}
+		stream = new(proto.ColStr).LowCardinality()
+		epoch  proto.ColUInt32
+		seq    proto.ColUInt64
+	)
+	return marks, p.read(ctx, "checkpoints", args{"partition": p.cfg.Partition},
+		proto.Results{{Name: "stream", Data: stream}, {Name: "epoch", Data: &epoch}, {Name: "seq", Data: &seq}},
+		func() error {
+			for i := range epoch {
+				marks[stream.Row(i)] = place{epoch[i], seq[i]}
+			}
+			return nil
+		})
+}
+
+// holdMarks returns event.ErrGap where a checkpoint of the tables is behind the
+// one that was written: the server lost its last parts in a power cut, or older
+// tables were restored. What is in between must be read from the stream again.
+func (p *Projector) holdMarks(ctx context.Context) error {
+	are, err := p.readMarks(ctx)
+	if err != nil {
+		return err
+	}
+	for stream, mark := range p.marks {
+		if is := are[stream]; mark.after(is) {
+			return fmt.Errorf("%w: the tables went back, the checkpoint of %s from %d of epoch %d to %d of epoch %d", event.ErrGap, stream, mark.seq, mark.epoch, is.seq, is.epoch)
+		}
+	}
+	return nil
 }
 
 // advance writes the checkpoint at the end of the batch.

@@ -220,7 +220,7 @@ func (p *projection) maintain(ctx context.Context, stop context.CancelCauseFunc,
 				continue
 			}
 			last = time.Now()
-			if err := proj.Maintain(ctx); errors.Is(err, event.ErrDeposed) || errors.Is(err, event.ErrRefused) {
+			if err := proj.Maintain(ctx); errors.Is(err, event.ErrDeposed) || errors.Is(err, event.ErrRefused) || errors.Is(err, event.ErrGap) {
 				stop(err)
 			} else if err != nil && ctx.Err() == nil {
 				p.log.Error("projector maintenance failed", "error", err)

@@ -20,8 +20,8 @@ var ErrRefused = errors.New("refused until somebody mends it")
 var ErrForked = errors.New("the stream has other messages than those that were begun here")
 
 // ErrGap is returned by a sink of batches when a batch begins after the end of
-// what is applied, so that the messages in between would be missing. The sink
-// must be asked again where to resume.
+// what is applied, so that the messages in between would be missing: also when
+// what was applied is no longer there. A new sink must be asked where to resume.
 var ErrGap = errors.New("the batch does not begin where what is applied ends")
 
 // Batch is a contiguous range of a stream's sequences: First to Last, both

@@ -132,8 +132,9 @@ type RestoreRequest struct {
 
 // Restore brings the database back, completely or not at all: it is created
 // under another name first. Without a complete backup the error is ErrNone or
-// ErrDamaged. conn must be an administrator's, on another database; no
-// projector may run.
+// ErrDamaged. conn must be an administrator's, on another database. No projector
+// should run: one that does is deposed, because it would go on behind what the
+// restored tables lack.
 func Restore(ctx context.Context, conn Conn, r RestoreRequest) error {
 	database, from := r.Database, r.From
 	if err := from.Validate(); err != nil {
@@ -162,6 +163,17 @@ func Restore(ctx context.Context, conn Conn, r RestoreRequest) error {
 	if r.Usable != nil {
 		if err := r.Usable(ctx, beside); err != nil {
 			return errors.Join(err, from.do(ctx, conn, cleanUp))
+		}
+	}
+	fenced, err := number(ctx, conn, "SELECT count() AS n FROM system.tables WHERE database = {database:String} AND name = 'leader_fences'", database)
+	if err != nil {
+		return err
+	}
+	if fenced > 0 {
+		// Tables of another partition keep their own leader only.
+		if err := from.do(ctx, conn, step{"depose the leader of what was there", "INSERT INTO " + name(beside) + ".leader_fences (partition, fence) SELECT partition, max(fence) + 1 FROM " +
+			name(database) + ".leader_fences WHERE partition IN (SELECT partition FROM " + name(beside) + ".checkpoints) GROUP BY partition"}); err != nil {
+			return err
 		}
 	}
 	return from.do(ctx, conn,

@@ -56,7 +56,7 @@ var matrix = []row{
 	{"rolling restart, migration under load", []string{"rolled-out-before-migration"}, []string{"TestPast", "TestMigrated", "TestMigrateIntoCluster", "TestProjectorMeetsTablesLate", "TestRoles", "TestOperate"}},
 	{"a cluster of NATS: followers late, servers killed, deposed, cut off, on an old disk", nil, []string{"TestCluster", "TestConsumerOnALateFollower", "TestGap"}},
 	{"statement that comes after its own repetition", []string{"clickhouse-blackholed"}, []string{"TestLateStatement"}},
-	{"rows lost behind the checkpoint", []string{"rows-lost"}, []string{"TestProof", "TestProofPassesLostMessages"}},
+	{"rows lost behind the checkpoint", []string{"rows-lost"}, []string{"TestProof", "TestProofPassesLostMessages", "TestTablesGoBack"}},
 	{"damaged copy in the first archive", []string{"archive-damaged"}, []string{"TestDownloadOfDamagedFiles"}},
 	{"records that must not be applied: an order beyond its pairs, a login that is taken", []string{"order-beyond-its-pairs", "login-taken"}, []string{"TestPairsAreBounded", "TestLoginsOfOthers"}},
 	{"compositions by chance", nil, []string{"TestFaults", "TestCluster"}},
