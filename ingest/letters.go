@@ -3,11 +3,13 @@ package ingest
 import (
 	"context"
 	"errors"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
+	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
 	"preismon/contracts/event"
@@ -109,6 +111,46 @@ func (d DeadLetters) Letter(ctx context.Context, letter uint64) (DeadLetter, err
 		_, l.Replayed, _ = replayOf(stored(event.StreamDeadLetters, note.Subject, note.Sequence, note.Time, note.Header, note.Data, false))
 	}
 	return l, err
+}
+
+// Renew publishes again the letters of records that are still the last state in
+// CATALOG, before DEAD_LETTERS drops them by age, and removes the old ones: the
+// stream keeps such a record for ever, and without its letter it would look
+// like one in force that the tables have lost. It returns how many it renewed.
+func (d DeadLetters) Renew(ctx context.Context, now time.Time) (renewed int, err error) {
+	letters, err := d.js.Stream(ctx, event.StreamDeadLetters)
+	if err != nil {
+		return 0, err
+	}
+	age := letters.CachedInfo().Config.MaxAge
+	catalog, err := d.history.State(ctx, event.StreamCatalog)
+	if age == 0 || err != nil {
+		return 0, err
+	}
+	for m, err := range d.history.Read(ctx, event.ReadRequest{Stream: event.StreamDeadLetters, Subject: event.DeadLetterSubject(event.StreamCatalog), Bodies: true}) {
+		if err != nil {
+			return renewed, err
+		}
+		l, ok := letterOf(m)
+		if !ok || now.Sub(m.At) < age*3/4 || catalog.Same(l.Epoch, l.Seq) != l.Seq {
+			continue
+		}
+		if _, stands, err := d.history.At(ctx, event.StreamCatalog, l.Seq); err != nil {
+			return renewed, err
+		} else if !stands {
+			continue
+		}
+		again := &nats.Msg{Subject: m.Subject, Header: maps.Clone(nats.Header(m.Header)), Data: m.Data}
+		again.Header.Set(jetstream.MsgIDHeader, header(m, jetstream.MsgIDHeader)+"-again")
+		if _, err := d.js.PublishMsg(ctx, again); err != nil {
+			return renewed, err
+		}
+		if err := letters.DeleteMsg(ctx, m.Seq); err != nil && !errors.Is(err, jetstream.ErrMsgNotFound) {
+			return renewed, err
+		}
+		renewed++
+	}
+	return renewed, nil
 }
 
 func header(m event.Stored, name string) string {

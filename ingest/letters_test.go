@@ -1,6 +1,7 @@
 package ingest_test
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -181,5 +182,53 @@ func TestReplayIntoARecreatedCatalogue(t *testing.T) {
 	r.Force = false
 	if _, err := d.Replay(ctx, r); fault.KindOf(err) != fault.Conflict || !strings.Contains(err.Error(), "it was replayed") {
 		t.Errorf("once more: %v", err)
+	}
+}
+
+// TestDeadLettersOutliveTheirAge: the letter of a record that still stands in
+// CATALOG is there for as long as the record; others expire.
+func TestDeadLettersOutliveTheirAge(t *testing.T) {
+	t.Parallel()
+	nc, js := connect(t)
+	ctx := t.Context()
+	for _, subject := range []string{"catalog.item.1", "catalog.item.2", "observations.shop"} {
+		_, err := js.Publish(ctx, subject, []byte("no event"))
+		must(t, err)
+	}
+	c := run(t, js, ingest.ConsumerConfig{}, newRecorder())
+	c.reach(t, js)
+	publish(t, nc, item(2, 1)) // in its place
+	c.reach(t, js)
+	must(t, ingest.Retention{DeadLetters: 24 * time.Hour}.Apply(ctx, js, 1, time.Now()))
+
+	d := ingest.NewDeadLetters(js)
+	letters := func() (all []string) {
+		t.Helper()
+		list, _, err := d.List(ctx, ingest.LetterFilter{})
+		must(t, err)
+		for _, l := range list {
+			whole, err := d.Letter(ctx, l.Letter)
+			must(t, err)
+			all = append(all, fmt.Sprintln(l.Letter, l.Stream, l.Epoch > 0, l.Seq, l.Subject, l.Reason != "", string(whole.Data)))
+		}
+		slices.Sort(all)
+		return all
+	}
+	was := letters()
+	if n, err := d.Renew(ctx, time.Now().Add(17*time.Hour)); n != 0 || err != nil || !slices.Equal(letters(), was) {
+		t.Errorf("renewed %d letters that are young: %v", n, err)
+	}
+	for next := uint64(4); next < 6; next++ {
+		if n, err := d.Renew(ctx, time.Now().Add(19*time.Hour)); n != 1 || err != nil {
+			t.Fatalf("renewed %d: %v", n, err)
+		}
+		is := letters()
+		if len(is) != len(was) {
+			t.Fatalf("%q, want as many as %q", is, was)
+		}
+		want := fmt.Sprintln(next, event.StreamCatalog, true, 1, "catalog.item.1", true, "no event")
+		if !slices.Contains(is, want) {
+			t.Errorf("%q, want %q", is, want)
+		}
 	}
 }

@@ -258,8 +258,10 @@ func (a *Auditor) idOf(ctx context.Context, m event.Stored) (uuid.UUID, error) {
 }
 
 // judge reports whether a message that is in no table and no dead letter should
-// be in one. It need not be if it cannot be read and is so old that its dead
-// letter may have expired, or if the stream has dropped it meanwhile.
+// be in one. It need not be if it cannot have been applied, because it cannot be
+// read or has another's subject, and is so old that its dead letter may have
+// expired, or if the stream has dropped it meanwhile. The letters of records
+// that were rejected do not expire.
 func (a *Auditor) judge(ctx context.Context, m event.Stored) (lost bool, err error) {
 	whole, ok, err := a.cfg.Streams.At(ctx, m.Stream, m.Seq)
 	if err != nil || !ok {
@@ -271,8 +273,6 @@ func (a *Auditor) judge(ctx context.Context, m event.Stored) (lost bool, err err
 		return true, nil
 	case !a.owns(m.Subject): // in the catalogue, partition 0 writes the dead letters, and may not have reached this message
 		return false, nil
-	case err == nil:
-		return true, nil
 	}
 	dead, err := a.cfg.Streams.State(ctx, event.StreamDeadLetters)
 	if err != nil {

@@ -50,6 +50,9 @@ func (k *kept) State(_ context.Context, stream string) (event.StreamState, error
 	if stream == event.StreamObservations && k.forks != nil {
 		s.Created, s.Forks = k.forks[0].Epoch-10, k.forks
 	}
+	if stream == event.StreamDeadLetters {
+		s.MaxAge = 24 * time.Hour
+	}
 	for _, m := range k.list[stream] {
 		s.Last = max(s.Last, m.Seq)
 	}
@@ -139,6 +142,40 @@ func (w *world) save(tables ...string) (back func(tables ...string)) {
 			w.exec("TRUNCATE TABLE " + table)
 			w.exec("INSERT INTO " + table + " SELECT * FROM saved_" + table)
 		}
+	}
+}
+
+// TestAuditOfExpiredLetters: a message that cannot have been applied, and whose
+// dead letter has expired, is not missing; any other is, however old it is.
+func TestAuditOfExpiredLetters(t *testing.T) {
+	w, k := newWorld(t), newKept(t)
+	w.apply(k.keep(w.catalog(mandate(1, 100), order(1, 10, true, 0, []int{1}, []int{1}))))
+	w.apply(k.keep(w.batchOf(w.pointEvent(1))))
+	event1, old := k.list[event.StreamObservations][0], time.Now().Add(-48*time.Hour)
+	put := func(body []byte, id, subject string, at time.Time) {
+		w.apply(w.batchOf(nil))
+		k.put(event.Stored{Stream: event.StreamObservations, Subject: subject, Seq: w.seq, ID: id, Data: body, At: at})
+	}
+	elsewhere, err := event.Encode(w.pointEvent(2))
+	must(t, err)
+	put([]byte("no event"), "2", event1.Subject, old)
+	put(elsewhere, "3", "observations.elsewhere", old)
+	w.settle()
+	if a := w.audit(k, false); len(a.Findings) > 0 || a.DeadLetters != 2 {
+		t.Errorf("of letters that expired: %q, %d dead letters", found(a), a.DeadLetters)
+	}
+	lost, err := event.Encode(w.pointEvent(3))
+	must(t, err)
+	put(elsewhere, "4", "observations.elsewhere", time.Now())
+	put(lost, "5", event1.Subject, old)
+	w.exec("TRUNCATE TABLE orders")
+	for i := range k.list[event.StreamCatalog] {
+		k.list[event.StreamCatalog][i].At = old
+	}
+	w.settle()
+	want := []string{"lost CATALOG 1 at 2-2", "lost OBSERVATIONS 2 at 4-5"}
+	if got := found(w.audit(k, false)); !slices.Equal(got, want) {
+		t.Errorf("found %q, want %q", got, want)
 	}
 }
 

@@ -193,6 +193,7 @@ func (p *projection) lead(ctx context.Context, fence uint64) error {
 	beside.Go(func() { p.prove(maintain, proj) })
 	beside.Go(func() { p.audits(maintain) })
 	beside.Go(func() { p.retain(maintain) })
+	beside.Go(func() { p.renewLetters(maintain) })
 	beside.Go(func() { p.expire(maintain, proj) })
 	err = consumer.Run(maintain) // also returns why maintain was stopped
 	stop(nil)

@@ -85,6 +85,34 @@ func (p *projection) retain(ctx context.Context) {
 	}
 }
 
+// renewEvery is how often a leader looks for dead letters to renew: much more
+// often than the least age at which they expire needs.
+const renewEvery = time.Hour
+
+// renewLetters keeps the dead letters of records that are still in CATALOG.
+func (p *projection) renewLetters(ctx context.Context) {
+	if p.share.Partition > 0 { // the first writes the dead letters of CATALOG
+		return
+	}
+	tick := time.NewTicker(renewEvery)
+	defer tick.Stop()
+	for {
+		switch n, err := ingest.NewDeadLetters(p.bus.js).Renew(ctx, time.Now()); {
+		case ctx.Err() != nil:
+			return
+		case err != nil:
+			p.log.Error("dead letters of records that are in the stream were not renewed", "error", err)
+		case n > 0:
+			p.log.Info("dead letters of records that are in the stream renewed", "letters", n)
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
 // expireEvery is how often a leader checks whether rows are older than they are kept.
 const expireEvery = time.Minute
 
