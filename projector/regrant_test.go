@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"preismon/contracts"
 	"preismon/contracts/event"
 	"preismon/deploy/testserver"
 )
@@ -134,6 +135,45 @@ func rowsOf(mandate uint64, rows map[key]row) map[key]row {
 		}
 	}
 	return out
+}
+
+// offersOf returns an event of so many rows of an item at a site.
+func (w *world) offersOf(item, site, rows int) *event.Event {
+	o := contracts.Observation{ItemID: contracts.ItemID(item), CapturedAt: start, Outcome: contracts.PriceObserved}
+	for i := range rows {
+		price := int64(100 + i)
+		o.Offers = append(o.Offers, contracts.Offer{Merchant: fmt.Sprint("merchant ", i), Price: &price, CurrencyCode: "EUR"})
+	}
+	return &event.Event{ID: newID(w.rnd), Kind: event.KindObservations, ProducedAt: start.Add(time.Hour), Data: &contracts.Observations{
+		Site: siteKey(site), Observations: []contracts.Observation{o},
+	}}
+}
+
+// TestGrantBesideATail: a batch that failed left rows in observations_by_mandate
+// only, more than a pair of the same product has that is granted before the
+// batch is tried again.
+func TestGrantBesideATail(t *testing.T) {
+	w := newWorld(t)
+	batch := func(events ...*event.Event) *event.Batch {
+		b := w.batchOf(events...)
+		w.oracle.observe(b)
+		return b
+	}
+	w.apply(w.catalog(mandate(1, 100), order(1, 10, true, 0, []int{1}, []int{0})))
+	w.apply(batch(w.offersOf(1, 1, 1), w.offersOf(1, 0, 3)))
+	w.exec("TRUNCATE TABLE scopes_applied") // as after a restore
+	w.conn.failOnce("observations", false)
+	b := batch(w.offersOf(1, 0, 2))
+	if err := w.try(t.Context(), b); err == nil {
+		t.Error("no failure")
+	}
+	if n := count(w, "SELECT count() FROM observations_by_mandate"); n != 5 {
+		t.Errorf("%d rows of mandate 1, want 5: the batch that failed wrote its own", n)
+	}
+	w.restart()
+	w.apply(w.catalog(order(1, 10, true, 0, []int{1}, []int{0, 1})))
+	w.must(b)
+	w.verify()
 }
 
 func (w *world) exec(q string) {
