@@ -232,6 +232,43 @@ func TestRebuildCheck(t *testing.T) {
 	check("no row is kept", change(right, func(s *event.StreamState) { s.First = 4 }), catalog, "")
 }
 
+// TestRebuildOfDropped: new tables do not replace those that have what the
+// stream dropped while the new ones were filled.
+func TestRebuildOfDropped(t *testing.T) {
+	w := newWorld(t)
+	admin, dsn := w.beside()
+	records, events := w.catalog(mandate(1, 100), order(1, 10, true, 0, []int{1, 2, 3}, []int{0, 1})), w.observations(10)
+	w.apply(records)
+	w.apply(events)
+	w.settle()
+	fresh, _ := w.projector(dsn, w.cfg)
+	read := *events
+	read.Messages = events.Messages[2:]
+	must(t, w.on(fresh, func() error {
+		w.apply(records)
+		w.apply(&read)
+		w.settle()
+		return nil
+	}))
+	if ok, reason, err := rebuild.Ready(t.Context(), admin, w.server.Database); !ok || err != nil {
+		t.Fatalf("not ready: %s %v", reason, err)
+	}
+	check := func(first uint64) error {
+		return rebuild.CheckDropped(t.Context(), admin, w.server.Database, event.StreamState{Stream: event.StreamObservations, Incarnation: made(epoch), First: first, Last: 10})
+	}
+	if err := check(3); !errors.Is(err, rebuild.ErrNotWhole) || !strings.Contains(err.Error(), "2 events") {
+		t.Errorf("two events dropped that the new tables lack: %v", err)
+	}
+	must(t, w.on(fresh, func() error {
+		w.expire(start.AddDate(0, 2, 0)) // to January, after all captures
+		return nil
+	}))
+	w.expire(start.AddDate(0, 2, 0))
+	if err := check(3); err != nil {
+		t.Errorf("none of their rows is kept: %v", err)
+	}
+}
+
 // beside makes the new tables of a rebuild, and returns an administrator's
 // connection to the old ones and the projector's DSN of the new ones.
 func (w *world) beside() (admin *clickhouse.Pool, dsn string) {

@@ -285,7 +285,10 @@ func (r *rebuilding) switchOver(ctx context.Context, fence uint64, fresh **drive
 			return err
 		}
 		if ok {
-			err = r.exchange(ctx, fence)
+			err = r.checkDropped(ctx)
+			if err == nil {
+				err = r.exchange(ctx, fence)
+			}
 			r.still = time.Since(began)
 			return err
 		}
@@ -295,6 +298,16 @@ func (r *rebuilding) switchOver(ctx context.Context, fence uint64, fresh **drive
 		}
 	}
 	return fmt.Errorf("the new tables were not put in place: %s", reason)
+}
+
+// checkDropped refuses new tables that lack what the stream has dropped since
+// the rebuild began.
+func (r *rebuilding) checkDropped(ctx context.Context) error {
+	observations, err := ingest.NewHistory(r.bus.js).State(ctx, event.StreamObservations)
+	if err != nil {
+		return err
+	}
+	return rebuild.CheckDropped(ctx, r.admin, r.database, observations)
 }
 
 // raise brings the new tables to the floor of the old ones, which may have been
@@ -362,49 +375,6 @@ func (r *rebuilding) caughtUp(ctx context.Context, d *driven) error {
 		}
 	}
 	return nil
-}
-
-// driven is a projector with its running consumer loop.
-type driven struct {
-	consumer  *ingest.Consumer
-	projector *projector.Projector
-	over      context.Context // ends with the loop
-	stop      func() error
-}
-
-// drive starts to apply the streams to the tables of a pool.
-func (r *rebuilding) drive(ctx context.Context, pool *clickhouse.Pool, fence uint64, c ingest.ConsumerConfig) (*driven, error) {
-	cfg := projector.DefaultConfig()
-	cfg.Partition, cfg.Partitions = r.share.Partition, r.share.Partitions
-	cfg.Fence, cfg.Logger = fence, r.log
-	r.pairs.set(&cfg)
-	if pool == r.old { // its readers are those of the service
-		var err error
-		if cfg.Readers, err = r.share.readers(r.bus, 0, r.log); err != nil {
-			return nil, err
-		}
-	}
-	proj, err := projector.New(cfg, pool)
-	if err != nil {
-		return nil, err
-	}
-	c.Partition, c.Partitions = r.share.Partition, r.share.Partitions
-	consumer, err := ingest.NewConsumer(c, r.bus.js, proj, r.log)
-	if err != nil {
-		return nil, err
-	}
-	ctx, cancel := context.WithCancel(ctx)
-	over, ended := context.WithCancel(context.Background())
-	var result error
-	go func() {
-		defer ended()
-		result = consumer.Run(ctx)
-	}()
-	return &driven{consumer, proj, over, func() error {
-		cancel()
-		<-over.Done()
-		return result
-	}}, nil
 }
 
 // forget removes the durable consumers of the new tables.

@@ -54,9 +54,7 @@ func Check(ctx context.Context, conn Conn, database string, observations, catalo
 	}
 	var missing []string
 	for _, q := range []struct{ what, sql string }{
-		{"events", "SELECT count() AS n FROM (SELECT epoch, seq, rows FROM " + table(database, "ingested_events") + " WHERE epoch != {epoch:UInt32} OR seq < {first:UInt64}) AS e LEFT JOIN (" +
-			"SELECT epoch, seq, sum(rows) AS gone FROM " + table(database, "expired_rows") + " FINAL WHERE quarter < toDate(fromUnixTimestamp64Milli((" + floor(database) + "), 'UTC')) GROUP BY epoch, seq" +
-			") AS x ON x.epoch = e.epoch AND x.seq = e.seq WHERE e.rows > x.gone"},
+		{"events", notInStream(database, "")},
 		{"records", "SELECT count() AS n FROM (" + versions(database) + ") WHERE bitShiftRight(version, 32) != {catalog:UInt32}"},
 	} {
 		n, err := number(ctx, conn, q.sql, map[string]any{"epoch": observations.Epoch, "first": observations.First, "catalog": catalog.Epoch})
@@ -71,6 +69,32 @@ func Check(ctx context.Context, conn Conn, database string, observations, catalo
 		return fmt.Errorf("%w: %s came from streams that are gone, or from messages that were dropped", ErrNotWhole, strings.Join(missing, " and "))
 	}
 	return nil
+}
+
+// CheckDropped checks that the new tables hold the events that OBSERVATIONS has
+// dropped while they were filled, as far as the others have rows of them:
+// ErrNotWhole. Nothing may write to either.
+func CheckDropped(ctx context.Context, conn Conn, database string, observations event.StreamState) error {
+	n, err := number(ctx, conn, notInStream(database, "(epoch, seq) NOT IN (SELECT epoch, seq FROM "+table(NewDatabase(database), "ingested_events")+" WHERE "+dropped+")"),
+		map[string]any{"epoch": observations.Epoch, "first": observations.First})
+	if err == nil && n > 0 {
+		err = fmt.Errorf("%w: %d events came from messages that were dropped before the new tables had read them", ErrNotWhole, n)
+	}
+	return err
+}
+
+// dropped holds for the events whose message is not in the stream.
+const dropped = "(epoch != {epoch:UInt32} OR seq < {first:UInt64})"
+
+// notInStream returns the query for the number of events that still have rows
+// and whose message is not in the stream; also is one more condition.
+func notInStream(database, also string) string {
+	if also != "" {
+		also = " AND " + also
+	}
+	return "SELECT count() AS n FROM (SELECT epoch, seq, rows FROM " + table(database, "ingested_events") + " WHERE " + dropped + also + ") AS e LEFT JOIN (" +
+		"SELECT epoch, seq, sum(rows) AS gone FROM " + table(database, "expired_rows") + " FINAL WHERE quarter < toDate(fromUnixTimestamp64Milli((" + floor(database) + "), 'UTC')) GROUP BY epoch, seq" +
+		") AS x ON x.epoch = e.epoch AND x.seq = e.seq WHERE e.rows > x.gone"
 }
 
 func versions(database string) string {
