@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 	"time"
@@ -25,22 +24,40 @@ type Drill struct {
 // them.
 func (d Drill) Proven() bool { return d.Fault == "" && d.Findings == 0 }
 
-// Remember appends the drill to a file, which is created if necessary.
+// Remember appends the drill to a file, which is created if necessary, as a line
+// of its own even after one that was cut.
 func (d Drill) Remember(file string) error {
 	line, err := json.Marshal(d)
 	if err != nil {
 		return err
 	}
-	f, err := os.OpenFile(file, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	f, err := os.OpenFile(file, os.O_CREATE|os.O_APPEND|os.O_RDWR, 0o600)
 	if err != nil {
 		return err
 	}
-	_, err = f.Write(append(line, '\n'))
+	cut, err := endsCut(f)
+	if err == nil {
+		if cut {
+			line = append([]byte{'\n'}, line...)
+		}
+		_, err = f.Write(append(line, '\n'))
+	}
 	return errors.Join(err, f.Close())
 }
 
+// endsCut reports whether the last line of the file has no end.
+func endsCut(f *os.File) (bool, error) {
+	info, err := f.Stat()
+	if err != nil || info.Size() == 0 {
+		return false, err
+	}
+	var last [1]byte
+	_, err = f.ReadAt(last[:], info.Size()-1)
+	return last[0] != '\n', err
+}
+
 // Drills reads the drills in a file, the oldest first. No file: there were
-// none.
+// none. A line that a full disk or a power cut left incomplete is passed over.
 func Drills(file string) (all []Drill, err error) {
 	text, err := os.ReadFile(file)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -49,14 +66,11 @@ func Drills(file string) (all []Drill, err error) {
 	if err != nil {
 		return nil, err
 	}
-	n := 0
 	for line := range bytes.Lines(text) {
-		n++
 		var d Drill
-		if err := json.Unmarshal(line, &d); err != nil {
-			return nil, fmt.Errorf("%s, line %d: %w", file, n, err)
+		if json.Unmarshal(line, &d) == nil {
+			all = append(all, d)
 		}
-		all = append(all, d)
 	}
 	return all, nil
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 	"time"
 
@@ -80,4 +81,27 @@ func must(t testing.TB, err error) {
 	if err != nil {
 		t.Fatal(err)
 	}
+}
+
+// TestTornDrills: a line that a full disk cut is passed over, and the next drill
+// gets a line of its own.
+func TestTornDrills(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "drills.ndjson")
+	must(t, os.WriteFile(file, []byte("{\"place\":\"a\",\"at\":\"2026-03-01T00:00:00Z\"}\n{\"pla"), 0o600))
+	places := func(want ...string) {
+		t.Helper()
+		drills, err := backup.Drills(file)
+		var got []string
+		for _, d := range drills {
+			got = append(got, d.Place)
+		}
+		if err != nil || !slices.Equal(got, want) {
+			t.Errorf("drills of %q, want %q: %v", got, want, err)
+		}
+	}
+	places("a")
+	for _, next := range []string{"b", "c"} {
+		must(t, backup.Drill{Place: next}.Remember(file))
+	}
+	places("a", "b", "c")
 }
