@@ -70,9 +70,10 @@ type AuditProgress struct {
 // run in any process while the projector runs, and needs only read rights. It
 // reads whole tables: hourly is often enough.
 type Auditor struct {
-	cfg  AuditConfig
-	mark map[string]place // checkpoints when the audit began
-	out  *Audit
+	cfg   AuditConfig
+	mark  map[string]place // checkpoints when the audit began
+	out   *Audit
+	found findings
 
 	was     attested  // the proof of the checkpoint, and the floor
 	refuted []Finding // what contradicts that proof
@@ -118,7 +119,10 @@ func (a *Auditor) Run(ctx context.Context) (*Audit, error) {
 		}
 	}
 	a.out.Seconds = time.Since(a.out.At).Seconds()
-	a.out.close()
+	a.out.Findings = a.found.close()
+	if a.out.SkippedScope == nil {
+		a.out.SkippedScope = []string{}
+	}
 	return a.out, nil
 }
 
@@ -187,13 +191,13 @@ func (a *Auditor) unmoved(ctx context.Context) error {
 // found out which events they are, perhaps because their messages are no longer
 // in the stream.
 func (a *Auditor) unexplained() {
-	for _, f := range a.out.Findings {
+	for _, f := range a.found.list {
 		if f.Where == "ingested_events" || f.Where == "observations" || f.Where == event.StreamObservations {
 			return
 		}
 	}
 	for _, f := range a.refuted {
-		a.out.find(f, f.Text)
+		a.found.find(f, f.Text)
 	}
 }
 

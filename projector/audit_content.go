@@ -148,12 +148,12 @@ func (a *Auditor) compare(ctx context.Context, m event.Stored, at place, have su
 	f := Finding{What: Differs, Where: "observations", Epoch: at.epoch, First: at.seq, Last: at.seq, Count: have.rows}
 	e, err := event.Decode(m.Data)
 	if err != nil {
-		a.out.find(f, "the event of these rows cannot be read: "+err.Error())
+		a.found.find(f, "the event of these rows cannot be read: "+err.Error())
 		return nil
 	}
 	o, ok := e.Data.(*contracts.Observations)
 	if !ok {
-		a.out.find(f, fmt.Sprintf("the message there is a %s", e.Kind))
+		a.found.find(f, fmt.Sprintf("the message there is a %s", e.Kind))
 		return nil
 	}
 	if sumOf(o, a.was.floor) == have {
@@ -180,7 +180,7 @@ func (a *Auditor) compare(ctx context.Context, m event.Stored, at place, have su
 	}
 	rows, columns := difference(due, held)
 	f.Count = rows
-	a.out.find(f, "they differ from event "+e.ID+" in "+strings.Join(columns, ", "))
+	a.found.find(f, "they differ from event "+e.ID+" in "+strings.Join(columns, ", "))
 	return nil
 }
 

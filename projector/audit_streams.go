@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/ClickHouse/ch-go/proto"
+	"github.com/cespare/xxhash/v2"
 	"github.com/google/uuid"
 
 	"preismon/contracts/event"
@@ -127,7 +128,7 @@ func (a *Auditor) owns(subject string) bool {
 func (a *Auditor) end(s event.StreamState) (seq uint64, ok bool) {
 	mark := a.mark[s.Stream]
 	if mark.epoch > s.Epoch {
-		a.out.find(Finding{What: Foreign, Where: s.Stream, Count: 1}, fmt.Sprintf(
+		a.found.find(Finding{What: Foreign, Where: s.Stream, Count: 1}, fmt.Sprintf(
 			"the tables are of epoch %d and the stream of %d: it was restored from an old copy, or belongs to other tables", mark.epoch, s.Epoch))
 		return 0, false
 	}
@@ -144,7 +145,7 @@ func (a *Auditor) beyond(ctx context.Context, s event.StreamState) error {
 	var n proto.ColUInt64
 	return a.read(ctx, "audit_beyond", args{"epoch": s.Epoch, "last": s.Last}, proto.Results{{Name: "n", Data: &n}}, func() error {
 		for _, events := range n {
-			a.out.find(Finding{What: Foreign, Where: s.Stream, Epoch: s.Epoch, Count: events}, fmt.Sprintf(
+			a.found.find(Finding{What: Foreign, Where: s.Stream, Epoch: s.Epoch, Count: events}, fmt.Sprintf(
 				"the stream ends at %d and %d was applied: it lost its tail", s.Last, a.mark[s.Stream].seq))
 		}
 		return nil
@@ -209,7 +210,7 @@ func (a *Auditor) explain(ctx context.Context, s event.StreamState, list []event
 			a.out.Copies++
 			continue
 		}
-		isLost, err := a.judge(ctx, m)
+		_, isLost, err := a.judge(ctx, m.Stream, m.Seq)
 		if err != nil {
 			return lost, err
 		}
@@ -219,7 +220,7 @@ func (a *Auditor) explain(ctx context.Context, s event.StreamState, list []event
 			if m.Seq <= s.After() {
 				epoch = 0
 			}
-			a.out.find(Finding{What: Lost, Where: s.Stream, Epoch: epoch, First: m.Seq, Last: m.Seq, Count: 1}, "")
+			a.found.find(Finding{What: Lost, Where: s.Stream, Epoch: epoch, First: m.Seq, Last: m.Seq, Count: 1}, "")
 		}
 	}
 	return lost, nil
@@ -257,32 +258,39 @@ func (a *Auditor) idOf(ctx context.Context, m event.Stored) (uuid.UUID, error) {
 	return uuid.Nil, nil
 }
 
-// judge reports whether a message that is in no table and no dead letter should
-// be in one. It need not be if it cannot have been applied, because it cannot be
-// read or has another's subject, and is so old that its dead letter may have
-// expired, or if the stream has dropped it meanwhile. The letters of records
-// that were rejected do not expire.
-func (a *Auditor) judge(ctx context.Context, m event.Stored) (lost bool, err error) {
-	whole, ok, err := a.cfg.Streams.At(ctx, m.Stream, m.Seq)
+// judge reads a message, and reports whether it should be in a table or in a
+// dead letter, where it is not. It need not be if it cannot have been applied,
+// because it cannot be read or has another's subject, and is so old that its
+// dead letter may have expired, or if the stream has dropped it meanwhile. The
+// letters of records that were rejected do not expire.
+func (a *Auditor) judge(ctx context.Context, stream string, seq uint64) (m event.Stored, lost bool, err error) {
+	m, ok, err := a.cfg.Streams.At(ctx, stream, seq)
 	if err != nil || !ok {
-		return false, err
+		return m, false, err
 	}
-	e, err := event.Decode(whole.Data)
+	e, err := event.Decode(m.Data)
 	switch good := err == nil && e.Subject() == m.Subject; {
 	case good:
-		return true, nil
+		return m, true, nil
 	case !a.owns(m.Subject): // in the catalogue, partition 0 writes the dead letters, and may not have reached this message
-		return false, nil
+		return m, false, nil
 	}
 	dead, err := a.cfg.Streams.State(ctx, event.StreamDeadLetters)
 	if err != nil {
-		return false, err
+		return m, false, err
 	}
 	if dead.MaxAge > 0 && time.Since(m.At) > dead.MaxAge {
 		a.out.DeadLetters++
-		return false, nil
+		return m, false, nil
 	}
-	return true, nil
+	return m, true, nil
+}
+
+// record is what the comparison of the stream CATALOG keeps of each message:
+// there may be millions.
+type record struct {
+	seq, subject uint64 // the hash of the subject
+	held         bool   // in its table
 }
 
 // catalog looks up each record of the stream CATALOG in its table, by its
@@ -301,7 +309,7 @@ func (a *Auditor) catalog(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	var list []event.Stored
+	var list []record
 	for m, err := range a.cfg.Streams.Read(ctx, event.ReadRequest{Stream: s.Stream, Last: end}) {
 		if err != nil {
 			return err
@@ -310,30 +318,29 @@ func (a *Auditor) catalog(ctx context.Context) error {
 			a.cfg.Progress(AuditProgress{s.Stream, m.Seq, end})
 		}
 		if _, buried := dead[m.Seq]; !buried {
-			list = append(list, event.Stored{Stream: m.Stream, Subject: m.Subject, Seq: m.Seq, At: m.At})
+			list = append(list, record{m.Seq, xxhash.Sum64String(m.Subject), false})
 		}
 	}
-	held := make([]bool, len(list))
 	err = recordsIn(a.asking(ctx), place{}, place{math.MaxUint32, math.MaxUint32}, func(at place, subject string) {
-		i, ok := slices.BinarySearchFunc(list, at.seq, func(m event.Stored, seq uint64) int { return cmp.Compare(m.Seq, seq) })
-		if ok && list[i].Subject == subject && present(s, at) {
-			held[i] = true
+		i, ok := slices.BinarySearchFunc(list, at.seq, func(r record, seq uint64) int { return cmp.Compare(r.seq, seq) })
+		if ok && list[i].subject == xxhash.Sum64String(subject) && present(s, at) {
+			list[i].held = true
 		}
 	})
 	if err != nil {
 		return err
 	}
 	a.out.Records = uint64(len(list))
-	for i, m := range list {
-		if held[i] {
+	for _, r := range list {
+		if r.held {
 			continue
 		}
-		lost, err := a.judge(ctx, m)
+		m, lost, err := a.judge(ctx, s.Stream, r.seq)
 		if err = errors.Join(err, ctx.Err()); err != nil {
 			return err
 		}
 		if lost {
-			a.out.find(Finding{What: Lost, Where: s.Stream, First: m.Seq, Last: m.Seq, Count: 1}, "the record "+m.Subject)
+			a.found.find(Finding{What: Lost, Where: s.Stream, First: m.Seq, Last: m.Seq, Count: 1}, "the record "+m.Subject)
 		}
 	}
 	return nil

@@ -54,7 +54,7 @@ func (a *Auditor) events(ctx context.Context) error {
 		proto.Results{{Name: "epoch", Data: &epoch}, {Name: "first", Data: &first}, {Name: "last", Data: &last}, {Name: "n", Data: &n}},
 		func() error {
 			for i := range n {
-				a.out.find(Finding{What: Doubled, Where: "ingested_events", Epoch: epoch[i], First: first[i], Last: last[i], Count: n[i]},
+				a.found.find(Finding{What: Doubled, Where: "ingested_events", Epoch: epoch[i], First: first[i], Last: last[i], Count: n[i]},
 					"an event was ingested more than once")
 			}
 			return nil
@@ -73,7 +73,7 @@ func (a *Auditor) observations(ctx context.Context, slices []slice) error {
 			for i := range seq {
 				a.wrong[place{epoch[i], seq[i]}] = struct{}{}
 				find := func(what string, n uint64) {
-					a.out.find(Finding{What: what, Where: "observations", Epoch: epoch[i], First: seq[i], Last: seq[i], Count: n}, "")
+					a.found.find(Finding{What: what, Where: "observations", Epoch: epoch[i], First: seq[i], Last: seq[i], Count: n}, "")
 				}
 				if held[i] > different[i] {
 					find(Doubled, held[i]-different[i])
@@ -103,7 +103,7 @@ func (a *Auditor) byMandate(ctx context.Context, slices []slice, before map[uint
 		row = "xxHash64(" + rowText + ")"
 	}
 	skip := unsettled(before)
-	found := map[uint64][]Finding{}
+	found := map[uint64]*findings{}
 	var epoch proto.ColUInt32
 	var mandate, seq, due, held proto.ColUInt64
 	for n, s := range slices {
@@ -130,7 +130,10 @@ func (a *Auditor) byMandate(ctx context.Context, slices []slice, before map[uint
 				if due[i] > 0 && f.What == Foreign {
 					f.What = Doubled
 				}
-				found[m] = append(found[m], f)
+				if found[m] == nil {
+					found[m] = &findings{}
+				}
+				found[m].find(f, "")
 			}
 			return nil
 		}, "{row}", row)
@@ -155,11 +158,8 @@ func (a *Auditor) byMandate(ctx context.Context, slices []slice, before map[uint
 		a.out.SkippedScope = append(a.out.SkippedScope, strconv.FormatUint(m, 10))
 	}
 	for _, m := range sortedKeys(found) {
-		if _, ok := left[m]; ok {
-			continue
-		}
-		for _, f := range found[m] {
-			a.out.find(f, "")
+		if _, ok := left[m]; !ok {
+			a.found.add(found[m])
 		}
 	}
 	return nil
@@ -185,7 +185,7 @@ func (a *Auditor) latest(ctx context.Context) error {
 				case "unknown":
 					f.What, text = Foreign, "pairs with a capture that observations has not"
 				}
-				a.out.find(f, fmt.Sprintf("%s, such as item %d at %s", text, item[i], site.Row(i)))
+				a.found.find(f, fmt.Sprintf("%s, such as item %d at %s", text, item[i], site.Row(i)))
 			}
 			return nil
 		})
@@ -197,7 +197,7 @@ func (a *Auditor) latest(ctx context.Context) error {
 		func() error {
 			for i := range n {
 				if n[i] > 0 {
-					a.out.find(Finding{What: Differs, Where: "latest_observations", Count: n[i]},
+					a.found.find(Finding{What: Differs, Where: "latest_observations", Count: n[i]},
 						fmt.Sprintf("pairs whose newest capture has other rows in observations, such as item %d at %s", item[i], site.Row(i)))
 				}
 			}

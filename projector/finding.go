@@ -62,48 +62,97 @@ type Finding struct {
 // maxFindings is how many findings of one kind are listed one by one.
 const maxFindings = 50
 
-// find records something about one sequence; adjacent sequences become one
-// finding.
-func (a *Audit) find(f Finding, detail string) {
-	if n := len(a.Findings); n > 0 {
-		l := &a.Findings[n-1]
-		if l.What == f.What && l.Where == f.Where && l.Mandate == f.Mandate && l.Epoch == f.Epoch && f.First != 0 &&
-			(f.First == l.Last+1 || f.First == l.Last) && l.Text == "" && detail == "" {
-			l.Last, l.Count = f.Last, l.Count+f.Count
-			return
-		}
-	}
-	f.Text = detail
-	a.Findings = append(a.Findings, f)
+// findings collects what is wrong. However much that is, it keeps no more than
+// maxFindings of a kind, and counts the others.
+type findings struct {
+	list  []Finding
+	kinds map[kind]*ofKind
 }
 
-// close puts the findings into words, and sums up those of one kind beyond
-// maxFindings.
-func (a *Audit) close() {
-	type kind struct{ what, where string }
-	seen := map[kind]int{}
-	kept := []Finding{}
-	rest := map[kind]int{} // place in kept
-	for _, f := range a.Findings {
-		k := kind{f.What, f.Where}
-		switch seen[k]++; {
-		case seen[k] <= maxFindings:
-			f.Text = f.words()
-			kept = append(kept, f)
-		case seen[k] == maxFindings+1:
-			rest[k] = len(kept)
-			kept = append(kept, Finding{What: f.What, Where: f.Where, Count: f.Count})
-		default:
-			kept[rest[k]].Count += f.Count
+type kind struct{ what, where string }
+
+// ofKind is what findings knows of one kind.
+type ofKind struct {
+	listed int
+	rest   int     // the place in list of the sum of the others; 0: there are none
+	places int     // that are summed up there
+	last   Finding // the last of them
+}
+
+// follows reports whether a finding goes on where the one before it ends.
+func (f Finding) follows(l Finding) bool {
+	return l.What == f.What && l.Where == f.Where && l.Mandate == f.Mandate && l.Epoch == f.Epoch && f.First != 0 &&
+		(f.First == l.Last+1 || f.First == l.Last) && l.Text == "" && f.Text == ""
+}
+
+// find records something about one sequence; adjacent sequences become one
+// finding.
+func (a *findings) find(f Finding, detail string) {
+	f.Text = detail
+	k := a.of(f)
+	if n := len(a.list); k.rest == 0 && n > 0 && f.follows(a.list[n-1]) {
+		l := &a.list[n-1]
+		l.Last, l.Count = f.Last, l.Count+f.Count
+		return
+	}
+	if k.listed < maxFindings {
+		k.listed++
+		a.list = append(a.list, f)
+		return
+	}
+	places := 1
+	if k.rest > 0 && f.follows(k.last) {
+		places = 0
+	}
+	k.last = f
+	a.more(f, places)
+}
+
+// more adds to the sum of those beyond maxFindings.
+func (a *findings) more(f Finding, places int) {
+	k := a.of(f)
+	if k.rest == 0 {
+		k.rest = len(a.list)
+		a.list = append(a.list, Finding{What: f.What, Where: f.Where})
+	}
+	k.places += places
+	a.list[k.rest].Count += f.Count
+}
+
+func (a *findings) of(f Finding) *ofKind {
+	if a.kinds == nil {
+		a.kinds = map[kind]*ofKind{}
+	}
+	k := kind{f.What, f.Where}
+	if a.kinds[k] == nil {
+		a.kinds[k] = &ofKind{}
+	}
+	return a.kinds[k]
+}
+
+// add takes over what others collected.
+func (a *findings) add(others *findings) {
+	for i, f := range others.list {
+		if k := others.of(f); k.rest > 0 && k.rest == i {
+			a.more(f, k.places)
+		} else {
+			a.find(f, f.Text)
 		}
 	}
-	for k, at := range rest {
-		kept[at].Text = fmt.Sprintf("and %d more places like that in %s, with %d in all", seen[k]-maxFindings, k.where, kept[at].Count)
+}
+
+// close returns the findings in words.
+func (a *findings) close() []Finding {
+	kept := make([]Finding, len(a.list))
+	for i, f := range a.list {
+		if k := a.of(f); k.rest > 0 && k.rest == i {
+			f.Text = fmt.Sprintf("and %d more places like that in %s, with %d in all", k.places, f.Where, f.Count)
+		} else {
+			f.Text = f.words()
+		}
+		kept[i] = f
 	}
-	a.Findings = kept
-	if a.SkippedScope == nil {
-		a.SkippedScope = []string{}
-	}
+	return kept
 }
 
 // words describes the finding as an operator would.
