@@ -145,7 +145,7 @@ func TestQueryHeader(t *testing.T) {
 		s.store.rows = append(s.store.rows, at)
 	}
 	reads := map[string]string{ // and a member that the header has or leaves out
-		"/ext/v1/items/11/summary?" + lastMonth():                                                   "name",
+		"/ext/v1/items/11/summary?" + lastMonth():                                            "name",
 		"/ext/v1/movers?itemId=11&since=" + now.Add(-6*time.Hour).UTC().Format(time.RFC3339): "sites",
 	}
 	for path, member := range reads {
