@@ -113,6 +113,9 @@ func (t *pageTable) Begin() {
 // Flat implements query.RowTable.
 func (t *pageTable) Flat() bool { return t.form.flat }
 
+// Len implements query.RowTable.
+func (t *pageTable) Len() int { return t.body.Len() }
+
 // Bytes implements query.RowTable.
 func (t *pageTable) Bytes() int64 { return int64(t.body.Cap()) }
 
