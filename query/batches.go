@@ -34,7 +34,7 @@ func newBatcher(e *rowEncoder, flat bool) *batcher {
 }
 
 // A batch has at most so many rows, and about so many bytes of texts that
-// belong to single rows. A batch of texts and numbers only (flat) is small,
+// belong to single rows, among them the customer's data and prices. A batch of texts and numbers only (flat) is small,
 // because more rows gain nothing.
 const (
 	batchRows  = 8192
@@ -64,7 +64,10 @@ func (m *batcher) make(from, most int) (*frame.Batch, int) {
 		m.at = append(m.at, uint32(i))
 		if m.e.include.ExportFields {
 			title, url := b.Title.Spans[i], b.URL.Spans[i]
-			room -= int(title.To - title.From + url.To - url.From)
+			room -= int(title.To-title.From+url.To-url.From) + len(m.e.rich.prices[i].json)
+		}
+		if m.e.include.CustomerData {
+			room -= len(m.e.rich.rows[i].fields)
 		}
 	}
 	m.batch.Len = len(m.at)

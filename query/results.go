@@ -71,6 +71,8 @@ type RowTable interface {
 	Flat() bool
 	// Write receives a batch, of which nothing may be kept.
 	Write(*frame.Batch) error
+	// Len is how many bytes of the page are built.
+	Len() int
 	// Bytes is the memory that the table holds.
 	Bytes() int64
 }

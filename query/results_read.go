@@ -135,9 +135,6 @@ func (c *pageCollector) take(ctx context.Context, b *Block) error {
 		if c.tally != nil {
 			c.tally.add(b, n)
 		}
-		if len(c.page.Rows.buf) > c.maxBytes {
-			return tooLarge(c.maxBytes, c.in.limit > 1, c.in.include != Include{})
-		}
 		c.last = b.Position(b.At(n - 1))
 	}
 	// The store was queried for one row more than fits, so the read ends by
@@ -163,6 +160,9 @@ func (c *pageCollector) encode(b *Block, n int) (_ int, err error) {
 			}
 		}
 		rows.rows++
+		if err := c.fits(len(rows.buf)); err != nil {
+			return 0, err
+		}
 		if c.answerBytes > 0 && len(rows.buf) >= c.answerBytes {
 			c.room = 0
 			return i + 1, nil
@@ -180,10 +180,21 @@ func (c *pageCollector) tabulate(b *Block, n int) error {
 		if err := c.table.Write(batch); err != nil {
 			return err
 		}
+		if err := c.fits(c.table.Len()); err != nil {
+			return err
+		}
 		from = to
 	}
 	c.page.Rows.rows += n
 	c.room -= n
+	return nil
+}
+
+// fits refuses a page as soon as it is known to be too large.
+func (c *pageCollector) fits(bytes int) error {
+	if bytes > c.maxBytes {
+		return tooLarge(c.maxBytes, c.in.limit > 1, c.in.include != Include{})
+	}
 	return nil
 }
 

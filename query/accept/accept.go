@@ -10,12 +10,13 @@ import (
 )
 
 // Coding returns the offered content coding that the client prefers according
-// to its Accept-Encoding fields, the first among equals; empty: none.
+// to its Accept-Encoding fields, the first among equals; empty: none, also when
+// it prefers identity.
 func Coding(fields []string, offered ...string) string {
 	weights := map[string]float64{}
 	for part := range strings.SplitSeq(strings.Join(fields, ","), ",") {
 		coding, rest, _ := strings.Cut(part, ";")
-		q, given := strings.CutPrefix(strings.ReplaceAll(strings.ToLower(rest), " ", ""), "q=")
+		q, given := strings.CutPrefix(withoutSpace.Replace(strings.ToLower(rest)), "q=")
 		if w, ok := weight(q, given); ok {
 			weights[strings.ToLower(strings.TrimSpace(coding))] = w
 		}
@@ -30,8 +31,14 @@ func Coding(fields []string, offered ...string) string {
 			best, most = coding, w
 		}
 	}
+	if weights["identity"] > most {
+		return ""
+	}
 	return best
 }
+
+// withoutSpace removes optional white space (RFC 9110, section 5.6.3).
+var withoutSpace = strings.NewReplacer(" ", "", "\t", "")
 
 // Range is a media range of Accept.
 type Range struct {

@@ -25,6 +25,11 @@ func TestCoding(t *testing.T) {
 		{[]string{"gzip;q=2, zstd;q=x"}, ""},
 		{[]string{"gzip;q=NaN"}, ""},
 		{[]string{"br, identity"}, ""},
+		{[]string{"gzip;\tq=0"}, ""},
+		{[]string{"identity;q=1, gzip;q=0.5"}, ""},
+		{[]string{"identity, *;q=0.1"}, ""},
+		{[]string{"identity, gzip"}, "gzip"},
+		{[]string{"identity;q=0, gzip;q=0"}, ""},
 	} {
 		if got := accept.Coding(c.fields, "zstd", "gzip"); got != c.want {
 			t.Errorf("%q: %q, want %q", c.fields, got, c.want)

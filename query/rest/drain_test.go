@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"preismon/contracts/fault"
 	"preismon/query/rest"
 )
 
@@ -77,4 +78,44 @@ func TestDrain(t *testing.T) {
 	}
 	must(t, <-drained)
 	must(t, s.rest.Drain(t.Context()))
+}
+
+// TestDrainEndsWhatWaits: a request that waits for changes while the store
+// cannot be read ends when the node stops.
+func TestDrainEndsWhatWaits(t *testing.T) {
+	s := serve(t)
+	begun := s.changes("site=shop-one")
+	tried := make(chan struct{}, 100)
+	s.store.breakDown(func(method string) error { // the first read has nothing to read, and does not ask
+		if method != "Feed" {
+			return nil
+		}
+		tried <- struct{}{}
+		return &fault.Error{Kind: fault.Unavailable, Msg: "away", Err: errBroken}
+	})
+	waited := make(chan int, 1)
+	go func() {
+		waited <- s.get(feedAt+"?wait=25s&since="+begun.Progress.Token, s.token(reader)).StatusCode
+	}()
+	select {
+	case got := <-waited:
+		t.Fatalf("it did not wait: %d", got)
+	case <-time.After(300 * time.Millisecond):
+	}
+	s.store.arrive(1)
+	for range 2 {
+		select {
+		case <-tried:
+		case <-time.After(10 * time.Second):
+			t.Fatal("it did not try again")
+		}
+	}
+	began := time.Now()
+	must(t, s.rest.Drain(t.Context()))
+	if took := time.Since(began); took > 2*time.Second {
+		t.Errorf("it drained after %v", took)
+	}
+	if got := <-waited; got != 503 {
+		t.Errorf("the request that waited got %d", got)
+	}
 }

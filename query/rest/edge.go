@@ -97,6 +97,7 @@ func (a *api) edge(next http.Handler) http.Handler {
 		if x.isCut() {
 			panic(http.ErrAbortHandler)
 		}
+		x.extend() // the server still writes the end, possibly long after the last row
 	})
 }
 

@@ -111,10 +111,11 @@ func (a *api) feedWithin(c *gin.Context, p query.Principal, ask wire.Feed) (*que
 	until := time.Now().Add(ask.Wait)
 	for first := true; ; first = false {
 		page, err := a.feedPage(c, p, ask.FeedRequest)
-		if !first && passes(err) && time.Now().Add(feedPause).Before(until) { // it was accepted, and only waits
+		if !first && passes(err) && time.Now().Add(feedPause).Before(until) && a.stopping.Err() == nil { // it was accepted, and only waits
 			select {
 			case <-time.After(feedPause):
 				continue
+			case <-a.stopping.Done():
 			case <-c.Request.Context().Done():
 			}
 		}

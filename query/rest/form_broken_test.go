@@ -2,11 +2,16 @@ package rest_test
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"io"
 	"net/http"
+	"runtime"
 	"strings"
 	"testing"
+
+	"preismon/contracts"
+	"preismon/query"
 )
 
 // TestTablesDoNotHoldRowsBack: the first rows are sent while the store is still
@@ -62,6 +67,47 @@ func TestTablesAreCompressed(t *testing.T) {
 			if media == parquetMedia && path == "/v1/results" && resp.ContentLength <= 0 {
 				t.Errorf("%v", resp.Header)
 			}
+		}
+	}
+}
+
+// labelled is a store whose items have as much customer data as they may.
+type labelled struct{ *memory }
+
+func (l labelled) CustomerData(context.Context, query.Visibility, []contracts.ItemID) (all []contracts.CustomerData, err error) {
+	fields := map[string]string{}
+	for i := range 100 {
+		fields[fmt.Sprintf("field %d", i)] = strings.Repeat("x", 2_000)
+	}
+	for _, i := range l.items {
+		all = append(all, contracts.CustomerData{MandateID: 1, ItemID: i.ItemID, Fields: fields})
+	}
+	return all, nil
+}
+
+// TestTablesAreRefusedEarly: a page that is too large is refused before all of
+// it is built, in every form.
+func TestTablesAreRefusedEarly(t *testing.T) {
+	store := newMemory()
+	for len(store.rows) < 2_000 {
+		store.rows = append(store.rows, store.rows[:50]...)
+	}
+	store.blockMax = 2_000
+	s := serve(t, func(set *settings) {
+		set.store = labelled{store}
+		set.rest.MaxResponseBytes, set.query.MaxResponseBytes = 1<<20, 1<<20
+	})
+	for _, media := range tables {
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		a := s.getAs("/v1/results?includeCustomerData=true&limit=2000", media)
+		if a.StatusCode == http.StatusOK && len(a.body) <= 1<<20 { // compressed by itself
+			continue
+		}
+		a.wantProblem(t, http.StatusBadRequest, "RESPONSE_TOO_LARGE")
+		runtime.ReadMemStats(&after)
+		if took := after.TotalAlloc - before.TotalAlloc; took > 256<<20 { // all of it takes over 2 GB
+			t.Errorf("%s: %d MB for a page that is refused", media, took>>20)
 		}
 	}
 }

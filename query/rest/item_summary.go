@@ -19,8 +19,6 @@ func (a *api) itemSummary(c *gin.Context, p query.Principal) error {
 		return err
 	case !rows:
 		return a.records(c, p, wire.ItemSummary, nil)
-	case isHead(c):
-		return sendHead(c, ndjsonForm.typed)
 	}
 	s, err := a.newTransfer(c, []*form{&ndjsonForm})
 	if err != nil {
@@ -30,6 +28,9 @@ func (a *api) itemSummary(c *gin.Context, p query.Principal) error {
 	history, err := a.service.ItemHistory(c.Request.Context(), p, req)
 	if err != nil {
 		return err
+	}
+	if isHead(c) {
+		return sendHead(c, ndjsonForm.typed)
 	}
 	if history.ItemSummary != nil {
 		if s.first, err = wire.ItemSummaryLine(history.ItemSummary); err != nil {

@@ -3,6 +3,7 @@ package rest_test
 import (
 	"bytes"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -55,6 +56,10 @@ func TestItemSummaryWithRows(t *testing.T) {
 		if a.wantProblem(t, 400, "MVP_VALIDATION_ERROR"); !strings.Contains(string(a.body), detail) {
 			t.Errorf("%s: %s", args, a.body)
 		}
+		head := s.do(s.request("HEAD", "/ext/v1/items/11/summary?"+args, s.token(reader), nil))
+		if head.StatusCode != a.StatusCode || len(head.body) > 0 {
+			t.Errorf("HEAD of %s: %d %q", args, head.StatusCode, head.body)
+		}
 		if told := s.explain("/ext/v1/items/11/summary", args); told.Accepted {
 			t.Errorf("%s is accepted where it is explained", args)
 		}
@@ -64,8 +69,13 @@ func TestItemSummaryWithRows(t *testing.T) {
 		t.Errorf("explained: %+v, the stream %+v", told, all)
 	}
 	head := s.do(s.request("HEAD", "/ext/v1/items/11/summary?includeRows=true&"+window, s.token(reader), nil))
-	if head.StatusCode != 200 || head.Header.Get("Content-Type") != "application/x-ndjson" {
+	if head.StatusCode != 200 || head.Header.Get("Content-Type") != "application/x-ndjson" || !slices.Contains(head.Header.Values("Vary"), "Accept-Encoding") {
 		t.Errorf("HEAD: %d %v", head.StatusCode, head.Header)
+	}
+	for _, method := range []string{"GET", "HEAD"} {
+		if a := s.do(s.request(method, "/ext/v1/items/11/summary?includeRows=true&"+window, s.token(narrow), nil)); a.StatusCode != 403 {
+			t.Errorf("%s without the permission: %d", method, a.StatusCode)
+		}
 	}
 }
 

@@ -32,12 +32,14 @@ func TestLookupBody(t *testing.T) {
 		`{"eans":"4006381333931"}`:    `"eans": not a list`,
 		`{"eans":[4006381333931]}`:    `eans[0]`,
 		`{"eans":["4006381333931","x"],"pzns":["1"],"itemIds":[7,"0"]}`: `eans[1]`,
-		`{"itemIds":["0"]}`:                                       `itemIds[0]`,
-		`{"asins":["B000000001"]}`:                                `asins[0]: not an object of asin and asinLocale`,
-		`{"asins":[{"asin":"B000000001"}]}`:                       `asins[0]: not an object`,
-		`{"asins":[{"asin":"b","asinLocale":"de"}]}`:              `asins[0].asin`,
-		`{"eans":["4006381333931"],"eans":["4006381333931"]}`:     "eans: given twice",
-		`{"itemIds":["` + strings.Repeat(`1","`, 10_000) + `1"]}`: "more than 10000 identifiers",
+		`{"itemIds":["0"]}`:                          `itemIds[0]`,
+		`{"asins":["B000000001"]}`:                   `asins[0]: not an object of asin and asinLocale`,
+		`{"asins":[{"asin":"B000000001"}]}`:          `asins[0]: not an object`,
+		`{"asins":[{"asin":"b","asinLocale":"de"}]}`: `asins[0].asin`,
+		`{"asins":[{"asin":"B000000001","asin":"B000000002","asinLocale":"de"}]}`:   `asins[0]: "asin": given twice`,
+		`{"asins":[{"asin":"B000000001","asinLocale":"de","ean":"4006381333931"}]}`: `asins[0]: not an object of asin and asinLocale`,
+		`{"eans":["4006381333931"],"eans":["4006381333931"]}`:                       "eans: given twice",
+		`{"itemIds":["` + strings.Repeat(`1","`, 10_000) + `1"]}`:                   "more than 10000 identifiers",
 	} {
 		p := s.lookup(body).wantProblem(t, 400, "MVP_VALIDATION_ERROR")
 		if !strings.Contains(p.Detail, named) {

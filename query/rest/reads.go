@@ -113,6 +113,9 @@ func (t *pageTable) Begin() {
 // Flat implements query.RowTable.
 func (t *pageTable) Flat() bool { return t.form.flat }
 
+// Len implements query.RowTable.
+func (t *pageTable) Len() int { return t.body.Len() }
+
 // Bytes implements query.RowTable.
 func (t *pageTable) Bytes() int64 { return int64(t.body.Cap()) }
 
@@ -134,13 +137,13 @@ func (t *pageTable) end(page *query.ResultsPage) ([]byte, error) {
 // tablePage sends the rows of a page in a form other than JSON. What JSON has
 // around them is in headers; the length reveals a broken transfer.
 func (a *api) tablePage(c *gin.Context, t *pageTable, page *query.ResultsPage) error {
-	echo, err := wire.Marshal(page.Query)
+	echo, err := headerOf(page.Query)
 	if err != nil {
 		return err
 	}
 	h := c.Writer.Header()
 	if isHead(c) {
-		h.Set(queryHeader, string(echo))
+		h.Set(queryHeader, echo)
 		return sendHead(c, t.form.typed)
 	}
 	body, err := t.end(page)
@@ -152,7 +155,7 @@ func (a *api) tablePage(c *gin.Context, t *pageTable, page *query.ResultsPage) e
 		return err
 	}
 	defer giveBack()
-	h.Set(queryHeader, string(echo))
+	h.Set(queryHeader, echo)
 	sendTable(c, t.form, body, page.Paging.Returned, page.Paging.NextCursor)
 	return nil
 }

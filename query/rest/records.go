@@ -55,11 +55,11 @@ func (a *api) records(c *gin.Context, p query.Principal, read wire.Read, body []
 // recordTable sends only the records; what JSON has around them is in headers.
 // Short: without the records, since not all were read.
 func (a *api) recordTable(c *gin.Context, f *form, answer *wire.Records, short bool) error {
-	echo, err := wire.Marshal(answer.Query)
+	echo, err := headerOf(answer.Query)
 	if err != nil {
 		return err
 	}
-	c.Writer.Header().Set(queryHeader, string(echo))
+	c.Writer.Header().Set(queryHeader, echo)
 	if short {
 		return sendHead(c, f.typed)
 	}

@@ -129,3 +129,53 @@ func unsealed(records []reread.Record) {
 }
 
 var ofCursor, ofToken = regexp.MustCompile("cursor=[^&]*"), regexp.MustCompile(`,"token":"[^"]*"`)
+
+// TestQueryHeader: what surrounds the records in JSON reaches every client and
+// passes every proxy as a header: ASCII, and never long.
+func TestQueryHeader(t *testing.T) {
+	s := serve(t)
+	const name = "Müller Öl \u007f 💊"
+	s.store.items[0].Name = name
+	now := time.Now()
+	for i := range 100 {
+		at := row{item: 11, site: contracts.SiteKey(fmt.Sprintf("shop-of-the-market-%03d", i)), captured: now.Add(-12 * time.Hour), price: 1_000, seq: uint64(100 + i)}
+		s.store.sites = append(s.store.sites, contracts.Site{Site: at.site, SiteType: contracts.Shop, CountryCode: "DE", CurrencyCode: "EUR"})
+		s.store.rows = append(s.store.rows, at)
+		at.captured, at.price, at.seq = now.Add(-time.Hour), 900, at.seq+1_000
+		s.store.rows = append(s.store.rows, at)
+	}
+	reads := map[string]string{ // and a member that the header has or leaves out
+		"/ext/v1/items/11/summary?" + lastMonth():                                            "name",
+		"/ext/v1/movers?itemId=11&since=" + now.Add(-6*time.Hour).UTC().Format(time.RFC3339): "sites",
+	}
+	for path, member := range reads {
+		want := decode[page](t, s.getAs(path, jsonMedia)).Query
+		if member == "sites" {
+			if sites, ok := want[member].([]any); !ok || len(sites) < 100 {
+				t.Fatalf("%s: %v", path, want)
+			}
+			delete(want, member)
+		}
+		for _, media := range tables {
+			a := s.getAs(path, media)
+			if a.StatusCode != 200 {
+				t.Fatalf("%s as %s: %d %s", path, media, a.StatusCode, a.body)
+			}
+			header := a.Header.Get("X-Results-Query")
+			got := decode[map[string]any](t, answer{body: []byte(header)})
+			if strings.ContainsFunc(header, func(r rune) bool { return r < 0x20 || r > 0x7e }) || len(header) > 3<<10 {
+				t.Errorf("%s as %s: %d bytes, %.300q", path, media, len(header), header)
+			}
+			if member == "name" && got[member] != name {
+				t.Errorf("%s: %s is %q", path, member, got[member])
+			}
+			for _, moment := range []string{"asOf", "currentFrom", "until", "capturedTo"} {
+				delete(got, moment)
+				delete(want, moment)
+			}
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("%s as %s (-want +got): %s", path, media, diff)
+			}
+		}
+	}
+}

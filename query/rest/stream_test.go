@@ -274,6 +274,29 @@ func TestStreamEndsWhenTheClientIsStuck(t *testing.T) {
 	}
 }
 
+// The store may find nothing for longer than a client may stall: the end is
+// still sent.
+func TestStreamEndsAfterASilence(t *testing.T) {
+	s := serve(t, func(set *settings) { set.rest.Stall = time.Second })
+	s.store.each = func(n int) error {
+		if n == 8 {
+			time.Sleep(1600 * time.Millisecond) // a row may be flushed in the meantime
+		}
+		return nil
+	}
+	for _, media := range []string{ndjsonMedia, csvMedia} {
+		r := s.request("GET", "/v1/results/stream", s.token(reader), nil)
+		r.Header.Set("Accept", media)
+		resp, err := s.raw().Do(r)
+		must(t, err)
+		_, err = io.Copy(io.Discard, resp.Body)
+		resp.Body.Close()
+		if err != nil || resp.Trailer.Get("X-Results-Complete") != "true" {
+			t.Errorf("%s: %v, trailer %v", media, err, resp.Trailer)
+		}
+	}
+}
+
 // An HTTP/1.0 answer ends with its connection: nothing could distinguish a
 // broken stream from a complete one.
 func TestStreamNeedsHTTP11(t *testing.T) {

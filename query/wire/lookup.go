@@ -110,8 +110,19 @@ func (p *Params) itemElement(at string, v json.RawMessage) query.LookupKey {
 }
 
 func (p *Params) asinElement(at string, v json.RawMessage) (k query.LookupKey) {
-	var members map[string]json.RawMessage
-	if v[0] != '{' || json.Unmarshal(v, &members) != nil || len(members) != 2 || members["asin"] == nil || members["asinLocale"] == nil {
+	members := map[string]json.RawMessage{}
+	err := strictjson.Members(v, func(name string, value json.RawMessage) error {
+		if members[name] != nil {
+			p.fault("%s: %s: given twice.", at, Quote(name))
+			return errStop
+		}
+		members[name] = value
+		return nil
+	})
+	switch {
+	case errors.Is(err, errStop):
+		return k
+	case err != nil, len(members) != 2, members["asin"] == nil, members["asinLocale"] == nil:
 		p.fault("%s: not an object of asin and asinLocale.", at)
 		return k
 	}
