@@ -34,8 +34,8 @@ func newBatcher(e *rowEncoder, flat bool) *batcher {
 }
 
 // A batch has at most so many rows, and about so many bytes of texts that
-// belong to single rows, among them the customer's data and prices. A batch of texts and numbers only (flat) is small,
-// because more rows gain nothing.
+// belong to single rows, among them the customer's data and prices. A batch of
+// texts and numbers only (flat) is small, because more rows gain nothing.
 const (
 	batchRows  = 8192
 	flatRows   = 1024
