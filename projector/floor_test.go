@@ -325,7 +325,7 @@ func TestFloorNeedsQuarters(t *testing.T) {
 func TestFloorOfRebuilds(t *testing.T) {
 	testserver.Full(t, "a rebuild that stands still at each table")
 	for exchanged := range len(rebuild.Tables) + 1 {
-		if exchanged > 6 && exchanged < len(rebuild.Tables) { // tables of the catalogue
+		if exchanged > 6 && exchanged < len(rebuild.Tables) || exchanged%2 == 1 && exchanged < 6 { // those of the catalogue, and every second of the others
 			continue
 		}
 		t.Run(fmt.Sprint(exchanged), func(t *testing.T) {

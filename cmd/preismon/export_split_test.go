@@ -19,6 +19,7 @@ import (
 // splitExport: the days of a folder together have all rows; a second run reads
 // only what has changed; what the folder does not hold is reported.
 func (d *demoTest) splitExport(t *testing.T) {
+	testserver.Full(t, "exports by day")
 	p := d.within(t, "hanna")
 	flags, _ := past()
 	flags = append(flags, "--site", "demo-markt-de.example", "--include", "export-fields")

@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"preismon/deploy/testserver"
 )
 
 // TestKeepRows: rows past their retention are gone for every reader without
@@ -11,6 +13,7 @@ import (
 // accept it, and so does a rebuild, after which logins still belong to the same
 // accounts. Late rows are not written.
 func TestKeepRows(t *testing.T) {
+	testserver.Full(t, "a rebuild of tables that rows have left")
 	t.Parallel()
 	u := startUp(t)
 	old, fresh := "2024-02-03 09:00", time.Now().UTC().AddDate(0, 0, -3).Format("2006-01-02 15:04")

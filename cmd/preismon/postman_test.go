@@ -16,6 +16,7 @@ import (
 // postman: the published collection passes unchanged, with a login and an order
 // that has archived files (PUB-05a, GEN-10c).
 func (d *demoTest) postman(t *testing.T) {
+	testserver.Full(t, "a runner of Postman collections")
 	c := d.client(t, "anna")
 	status, collection := c.get(openapi.PostmanPath, nil)
 	if status != 200 {
