@@ -48,7 +48,9 @@ func runResults(ctx context.Context, s *query.Service, c Call) (Result, error) {
 	}
 	found, sum, err := resultsBeside(ctx, s, c.Principal, req)
 	if err != nil {
-		return Result{}, withAttempts(ctx, s, c.Principal, req, err)
+		return Result{}, withAttempts(ctx, req, err, func(ctx context.Context) ([]query.ResultsRequest, error) {
+			return s.Attempts(ctx, c.Principal, req, err)
+		})
 	}
 	defer found.Rows.Release()
 	body, err := resultsBody(found, c.Fields)
