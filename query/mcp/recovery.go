@@ -36,8 +36,8 @@ func (a *avoidable) Unwrap() error { return a.error }
 const maxLooking = 5 * time.Second
 
 // withAttempts adds to a failed call the read of results that it made, and the
-// attempts that are found for it.
-func withAttempts(ctx context.Context, r query.ResultsRequest, failed error, find func(context.Context) ([]query.ResultsRequest, error)) *avoidable {
+// attempts that are found for it, with the fields of the call.
+func withAttempts(ctx context.Context, c Call, r query.ResultsRequest, failed error, find func(context.Context) ([]query.ResultsRequest, error)) *avoidable {
 	ctx, cancel := context.WithTimeout(ctx, maxLooking)
 	defer cancel()
 	a := &avoidable{error: failed, asked: r}
@@ -46,7 +46,11 @@ func withAttempts(ctx context.Context, r query.ResultsRequest, failed error, fin
 		return a // the refusal is sufficient without them
 	}
 	for _, one := range found {
-		a.attempts = append(a.attempts, wire.ResultsArguments(one))
+		attempt := wire.ResultsArguments(one)
+		if c.Fields != nil {
+			attempt[fieldsArgument] = c.Fields
+		}
+		a.attempts = append(a.attempts, attempt)
 	}
 	return a
 }

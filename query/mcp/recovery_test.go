@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"preismon/contracts"
 	"preismon/query"
 )
@@ -155,6 +157,29 @@ func TestAttemptsOfManyChanges(t *testing.T) {
 	}
 	if pairs := at(a.call("list_result_changes", p.Recovery.Attempts[0]).ok(), "query", "pairs"); pairs != 73.0 {
 		t.Errorf("the attempt covers %v pairs", pairs)
+	}
+}
+
+// Choices 52: a call whose answer is a table is replaced by calls whose answers
+// are the same table.
+func TestAttemptsKeepFields(t *testing.T) {
+	a := newAgents(t, broad(334, 1)).agent(whole)
+	for tool, given := range map[string]object{
+		"list_results":        {"latestPerPair": true, "fields": []string{"itemId", "site", "price", "ean"}, "limit": 1_000},
+		"list_result_changes": {"since": moment().Add(-200 * time.Hour).Format(time.RFC3339), "globalScope": true, "fields": []string{"itemId", "after.price"}, "limit": 1_000},
+	} {
+		r := a.call(tool, given)
+		var p toolProblem
+		must(t, json.Unmarshal(r.Structured, &p))
+		if !r.IsError || p.Recovery == nil || len(p.Recovery.Attempts) != 3 {
+			t.Fatalf("%s: %.500s", tool, r.Structured)
+		}
+		for _, attempt := range p.Recovery.Attempts {
+			page := a.call(tool, attempt).ok()
+			if diff := cmp.Diff(anys(given["fields"].([]string)), page["columns"]); diff != "" || len(list(page, "rows")) == 0 {
+				t.Errorf("%s %v: %s", tool, attempt, diff)
+			}
+		}
 	}
 }
 

@@ -73,7 +73,7 @@ func mostMoved(sites []query.MoversOfSite, room int) ([]query.MoversOfSite, int)
 // changesAttempts adds attempts to a failed read of changes: each is the call
 // itself for a share of its pairs.
 func changesAttempts(ctx context.Context, s *query.Service, c Call, r query.MoversRequest, failed error) error {
-	a := withAttempts(ctx, r.ResultsRequest, failed, func(ctx context.Context) ([]query.ResultsRequest, error) {
+	a := withAttempts(ctx, c, r.ResultsRequest, failed, func(ctx context.Context) ([]query.ResultsRequest, error) {
 		return s.MoverAttempts(ctx, c.Principal, r, failed)
 	})
 	given := wire.Arguments{}

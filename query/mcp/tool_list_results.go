@@ -48,7 +48,7 @@ func runResults(ctx context.Context, s *query.Service, c Call) (Result, error) {
 	}
 	found, sum, err := resultsBeside(ctx, s, c.Principal, req)
 	if err != nil {
-		return Result{}, withAttempts(ctx, req, err, func(ctx context.Context) ([]query.ResultsRequest, error) {
+		return Result{}, withAttempts(ctx, c, req, err, func(ctx context.Context) ([]query.ResultsRequest, error) {
 			return s.Attempts(ctx, c.Principal, req, err)
 		})
 	}
