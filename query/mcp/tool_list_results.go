@@ -24,11 +24,14 @@ func listResults() tool {
 }
 
 // fieldsOfGroups returns the fields of rows that arguments add.
-func fieldsOfGroups() map[string][]string {
+func fieldsOfGroups() []addition {
 	g := query.FieldGroups()
-	return map[string][]string{
-		"includeCoverage": g.Coverage, "includeOrderIds": g.OrderIDs, "includeCustomerData": g.CustomerData,
-		"includeExportFields": g.ExportFields, "includeIdentity": g.Identity,
+	return []addition{
+		{"includeIdentity", g.Identity},
+		{"includeOrderIds", g.OrderIDs},
+		{"includeCustomerData", g.CustomerData},
+		{"includeCoverage", g.Coverage},
+		{"includeExportFields", g.ExportFields},
 	}
 }
 
