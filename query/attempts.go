@@ -27,6 +27,26 @@ const maxAttempts = 60
 // attempts use latestObservationPerPair instead: their rows include each
 // requested row, along with the other offers of the same captures.
 func (s *Service) Attempts(ctx context.Context, p Principal, r ResultsRequest, refused error) ([]ResultsRequest, error) {
+	return s.attempts(ctx, p, r, 0, refused)
+}
+
+// MoverAttempts is Attempts for a read of movers: the selectors and globalScope
+// of each of the requests are those of a read of movers that is accepted, and
+// their window is that of the refused one.
+func (s *Service) MoverAttempts(ctx context.Context, p Principal, r MoversRequest, refused error) ([]ResultsRequest, error) {
+	scoped := r
+	scoped.GlobalScope = r.Everything() // so that this is not what is wrong with it
+	rows, _, _, _, err := s.understandMovers(p, scoped)
+	if err != nil {
+		return nil, nil // cannot be requested in another way
+	}
+	rows.GlobalScope = r.GlobalScope
+	return s.attempts(ctx, p, rows, maxMoverPairs, refused)
+}
+
+// attempts returns the attempts of a read of so many pairs at most; 0: of as
+// many as a read of its rows covers.
+func (s *Service) attempts(ctx context.Context, p Principal, r ResultsRequest, mostPairs uint64, refused error) ([]ResultsRequest, error) {
 	var f *fault.Error
 	if !errors.As(refused, &f) {
 		return nil, nil
@@ -49,7 +69,7 @@ func (s *Service) Attempts(ctx context.Context, p Principal, r ResultsRequest, r
 		return nil, s.budget(ctx, err)
 	}
 	w := &attemptFinder{
-		service: s, principal: p, access: a, asked: r, latest: plan.query.Latest, filtered: plan.query.hides(),
+		service: s, principal: p, access: a, asked: r, mostPairs: mostPairs, latest: plan.query.Latest, filtered: plan.query.hides(),
 		slow: f.Code == CodeQueryTimeout, measured: map[Selectors]ScopeSize{},
 	}
 	attempts, err := w.find(ctx, part{window: plan.query.Window})
@@ -71,6 +91,7 @@ type attemptFinder struct {
 	principal Principal
 	access    *Access
 	asked     ResultsRequest
+	mostPairs uint64 // as of resultsPlan
 	latest    Latest
 	filtered  bool // the newest set may lack a newest row
 	slow      bool // asked was accepted, and took too long: an attempt must be narrower
@@ -149,7 +170,7 @@ func (w *attemptFinder) items(ctx context.Context, of part, most int) ([]Results
 // byNewestSet requests all offers of the captures of which latestPerPair
 // returns the first one: site by site, or all at once.
 func (w *attemptFinder) byNewestSet(ctx context.Context, whole part) ([]ResultsRequest, error) {
-	if w.latest != NewestRow || w.filtered || w.slow {
+	if w.latest != NewestRow || w.mostPairs > 0 || w.filtered || w.slow {
 		return nil, nil
 	}
 	sets := *w
@@ -204,6 +225,7 @@ func (w *attemptFinder) request(p part) ResultsRequest {
 func (w *attemptFinder) accepts(ctx context.Context, r ResultsRequest) (bool, error) {
 	plan, err := w.service.plan(w.principal, r)
 	if err == nil {
+		plan.mostPairs = w.mostPairs
 		_, err = w.service.place(ctx, plan, w.access.Visibility, Watermark{}, w.size)
 	}
 	if err != nil && fault.KindOf(err) == fault.Invalid {

@@ -1,9 +1,7 @@
 package query
 
 import (
-	"cmp"
 	"encoding/json"
-	"slices"
 
 	"preismon/contracts"
 )
@@ -55,7 +53,7 @@ type Mover struct {
 	Before                 *MoverSide   `json:"before"` // null: no capture in the 168 hours before
 	After                  *MoverSide   `json:"after"`
 
-	size float64 // of the move of the price, relative to the price before
+	size ratio // of the move of the price, relative to the price before
 }
 
 // MoverSide is what the newest capture at an instant shows: the standing offer,
@@ -183,7 +181,7 @@ func mover(pair contracts.Pair, kinds []MoverKind, before, after *featured, zone
 		by := after.price - before.price
 		difference := decimal(by, after.currency)
 		m.PriceDifference, m.PriceDifferencePercent = &difference, percent(by, before.price)
-		m.size = float64(max(by, -by)) / float64(max(1, before.price))
+		m.size = ratio{max(by, -by), before.price}
 	}
 	return m
 }
@@ -214,10 +212,6 @@ func (f *featured) side(zone *zoneFormat) *MoverSide {
 	return s
 }
 
-// rankMovers orders movers by how much their price moved, greatest first, and
-// those whose price did not move after them by item and site.
-func rankMovers(all []Mover) {
-	slices.SortFunc(all, func(a, b Mover) int {
-		return cmp.Or(cmp.Compare(b.size, a.size), cmp.Compare(a.ItemID, b.ItemID), cmp.Compare(a.Site, b.Site))
-	})
-}
+// rankKey ranks movers by how much their price moved, and those whose price did
+// not move after them.
+func (m Mover) rankKey() rankKey { return rankKey{m.size, m.ItemID, string(m.Site)} }

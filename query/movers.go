@@ -275,7 +275,7 @@ func (s *Service) movers(ctx context.Context, in *read, r MoversRequest, echo *M
 		}
 	}
 	echo.Listed = len(all)
-	rankMovers(all)
+	sortByRank(all)
 	return all, nil
 }
 

@@ -32,7 +32,7 @@ func (p *Page[T]) Cut(n int) (err error) {
 	return err
 }
 
-// cutTo leaves the first n records of a page.
+// cutTo leaves the first n records of a page, at least one.
 func cutTo[T any](n int, data []T, paging *Paging) (_ []T, err error) {
 	if n >= len(data) {
 		return data, nil
@@ -52,29 +52,4 @@ func pageLimit(asked *int, max int) (int, error) {
 		return 0, invalid("limit: %d is outside 1 to %d.", *asked, max)
 	}
 	return *asked, nil
-}
-
-// rankedPlace is where a walk over records that are ranked as a whole
-// continues: every page ranks them again, as of the instant and the watermark
-// of the first.
-type rankedPlace struct {
-	Until     int64     `json:"u"`           // ms
-	Floor     int64     `json:"l,omitempty"` // of the visibility that the walk began with
-	Watermark Watermark `json:"w"`
-	Past      int       `json:"p"` // records on the pages before
-}
-
-// rankedPage cuts the page at a place out of all records.
-func rankedPage[T any](s *Service, all []T, bound binding, place rankedPlace, limit int) (data []T, paging Paging, err error) {
-	rest := all[min(place.Past, len(all)):]
-	data = append([]T{}, rest[:min(limit, len(rest))]...)
-	paging = Paging{Limit: limit, Returned: len(data), after: func(records int) (string, error) {
-		next := place
-		next.Past += records
-		return s.seal.sealCursor(bound, next)
-	}}
-	if len(rest) > limit {
-		paging.NextCursor, err = paging.after(limit)
-	}
-	return data, paging, err
 }

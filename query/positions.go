@@ -79,7 +79,7 @@ type OwnPosition struct {
 	OldestCapturedAt  string             `json:"oldestCapturedAt" column:"instant"`
 	NewestCapturedAt  string             `json:"newestCapturedAt" column:"instant"`
 
-	ratio float64
+	ratio ratio // of the difference to the cheapest price
 }
 
 // Positions places the caller's price of each product among the standing offers
@@ -236,9 +236,9 @@ func (s *Service) positions(ctx context.Context, in *read, r PositionsRequest, h
 		under.add(own.price, others)
 		at := m.ownPosition(*own, others, zone)
 		switch {
-		case at.ratio > 0:
+		case at.ratio.by > 0:
 			echo.Above++
-		case at.ratio == 0:
+		case at.ratio.by == 0:
 			echo.Equal++
 		default:
 			echo.Below++
@@ -246,10 +246,15 @@ func (s *Service) positions(ctx context.Context, in *read, r PositionsRequest, h
 		all = append(all, at)
 	}
 	echo.Positions, echo.Undercutters, echo.UndercutBy = len(all), len(under), under.most()
-	slices.SortFunc(all, func(a, b OwnPosition) int {
-		return cmp.Or(cmp.Compare(b.ratio, a.ratio), cmp.Compare(a.ItemID, b.ItemID), cmp.Compare(orNothing(a.Country), orNothing(b.Country)), cmp.Compare(a.CurrencyCode, b.CurrencyCode))
-	})
+	sortByRank(all)
 	return all, nil
+}
+
+// rankKey ranks positions by how far the own price is above the cheapest other
+// one, relative to it.
+func (p OwnPosition) rankKey() rankKey {
+	// A blank sorts before the letters of a country.
+	return rankKey{p.ratio, p.ItemID, orNothing(p.Country) + " " + string(p.CurrencyCode)}
 }
 
 func orNothing(s *string) string {
@@ -291,7 +296,7 @@ func (m *market) ownPosition(own offer, others []offer, zone *zoneFormat) OwnPos
 		Cheapest:   BestOffer{Site: best.Site, Price: decimal(best.price, m.currency)},
 		Difference: decimal(own.price-best.price, m.currency), DifferencePercent: percent(own.price-best.price, best.price),
 		OldestCapturedAt: string(zone.append(nil, oldest)), NewestCapturedAt: string(zone.append(nil, newest)),
-		ratio: float64(own.price-best.price) / float64(max(1, best.price)),
+		ratio: ratio{own.price - best.price, best.price},
 	}
 	if own.Site != "" {
 		at.OwnSite = &own.Site

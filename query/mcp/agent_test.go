@@ -40,6 +40,7 @@ type agents struct {
 	market  *market
 	archive *shelf
 	auth    *auth.Authority
+	service *query.Service
 }
 
 type agentSettings struct {
@@ -63,6 +64,7 @@ func newAgents(t testing.TB, m *market, change ...func(*agentSettings)) *agents 
 	a.auth = newAuthority(t, baseURL, set.throttle, &revocations{ids: map[string]bool{}})
 	service, err := query.New(set.query, set.store, set.now, a.archive)
 	must(t, err)
+	a.service = service
 	log := slog.New(slog.DiscardHandler)
 	h, err := mcp.New(set.mcp, mcp.Deps{Service: service, Auth: a.auth, Logger: log, Now: set.now})
 	must(t, err)

@@ -28,7 +28,7 @@ var words = map[string]string{
 	"includeCoverage":          "Add coverageState and lastProcessedAt",
 	"includeOrderIds":          "Add orderIds",
 	"includeCustomerData":      "Add the customer's own fields",
-	"includeExportFields":      "Add offer, shipping, URL, isPrime, isBuyBox, rating, reference prices",
+	"includeExportFields":      "Add offer, shipping, URL, isPrime, isBuyBox, rating, reference prices, observed manufacturer",
 	"includeIdentity":          "Add identifiers, product name, brand, manufacturer",
 	"reasonCode":               "Only this reason",
 	"dateFrom":                 "Earliest archiving, UTC",

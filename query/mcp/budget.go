@@ -14,6 +14,9 @@ func (b Budget) Fits(object []byte) bool { return Cost(object) <= b.left }
 // is escaped.
 func Cost(object []byte) int { return len(object) + quotedLen(object) }
 
+// Less returns what is left of the budget without so many bytes.
+func (b Budget) Less(bytes int) Budget { return Budget{b.left - bytes} }
+
 // downloadReserve is the fixed part of what a download costs: the rest of its
 // object in both representations. Its names have at most 255 bytes each, and no
 // byte of a name takes more than six bytes in one representation and seven in

@@ -158,6 +158,37 @@ func TestTextThatDoesNotFitAsText(t *testing.T) {
 	}
 }
 
+// LIM-D3, TOOL-05b: no file is refused at the size at which text becomes
+// Base64.
+func TestWhereTextBecomesBase64(t *testing.T) {
+	a := newAgents(t, newMarket(), tinyAnswers)
+	e := a.put(query.Exports, 5, "quotes", "quotes.csv", nil)
+	encodingOf := func(n int) any {
+		quotes := bytes.Repeat([]byte{'"'}, n)
+		sum := sha256.Sum256(quotes)
+		a.archive.content[e.Archive] = quotes
+		a.market.files[0].SizeBytes, a.market.files[0].SHA256 = int64(n), hex.EncodeToString(sum[:])
+		r := a.agent(whole).call("download_order_export_file", object{"orderId": 5, "whole": true})
+		if r.IsError {
+			t.Errorf("%d bytes: %s", n, r.Structured)
+		}
+		return r.members()["encoding"]
+	}
+	text, base64 := 300<<10, 400<<10 // six bytes each when escaped: quotes in a text in a text
+	for base64-text > 1 {
+		if n := (text + base64) / 2; encodingOf(n) == "utf-8" {
+			text = n
+		} else {
+			base64 = n
+		}
+	}
+	for n := text - 25; n < text+75; n++ {
+		if got := encodingOf(n); (n <= text) != (got == "utf-8") {
+			t.Errorf("%d bytes: %v, text up to %d", n, got, text)
+		}
+	}
+}
+
 // LIM-D2, LIM-D4: a batch shares one budget; what does not fit into the rest is
 // refused with both sizes, and the other responses are intact.
 func TestABatchOfDownloads(t *testing.T) {

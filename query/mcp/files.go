@@ -9,7 +9,6 @@ import (
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"preismon/contracts/fault"
 	"preismon/contracts/plaintext"
 	"preismon/query"
 	"preismon/query/wire"
@@ -55,11 +54,8 @@ func files(s *query.Service) Resource {
 				return "", noResource()
 			}
 			found, err := s.Download(ctx, p, req)
-			switch fault.KindOf(err) {
-			case fault.NotFound, fault.Invalid:
-				if err != nil {
-					return "", noResource()
-				}
+			if namesNothing(err) {
+				return "", noResource()
 			}
 			if err != nil {
 				return "", err

@@ -75,8 +75,14 @@ var endings = map[query.Ending]reason{
 	query.AtLimit: moreRows, query.AtAnswerBudget: answerBudget, query.AtSoftDeadline: softDeadline,
 }
 
-// compose puts the head before the members of a JSON object.
+// compose puts the head before the members of a JSON object, and makes the
+// texts in its summary presentable; those of the object must be.
 func compose(h head, object []byte) (Result, error) {
+	summary, err := bodyOf(h.Summary, nil)
+	if err != nil {
+		return Result{}, err
+	}
+	h.Summary = json.RawMessage(summary)
 	first, err := wire.Marshal(h)
 	if err != nil {
 		return Result{}, err

@@ -92,7 +92,7 @@ func blockOf(rows []observed) *query.Block {
 		b.ShippingMinor = append(b.ShippingMinor, 490)
 		b.IsPrime, b.IsBuyBox = append(b.IsPrime, uint8(contracts.FlagTrue)), append(b.IsBuyBox, uint8(r.buyBox))
 		b.RatingTenths = append(b.RatingTenths, contracts.NoRating)
-		add(&b.Manufacturer, "Maker")
+		add(&b.Manufacturer, "Observed Maker")
 		add(&b.DeliveryText, "tomorrow")
 		b.Title.Append(r.title)
 		b.URL.Append("https://shop.example/p/" + r.Item.String())

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"preismon/contracts/fault"
+	"preismon/contracts/plaintext"
 	"preismon/query"
 	"preismon/query/wire"
 )
@@ -45,11 +46,14 @@ func said(u query.Unseen) string {
 	if from == "" {
 		from = "list_items"
 	}
-	text := fmt.Sprintf("%s %s is not among those you see: check it with %s.", u.Selector, wire.Quote(u.Given), from)
-	if len(u.Nearest) > 0 {
-		text = fmt.Sprintf("%s %s is not among those you see. Similar: %s.", u.Selector, wire.Quote(u.Given), strings.Join(u.Nearest, ", "))
+	if len(u.Nearest) == 0 {
+		return fmt.Sprintf("%s %s is not among those you see: check it with %s.", u.Selector, wire.Quote(u.Given), from)
 	}
-	return text
+	var similar []string
+	for _, name := range u.Nearest {
+		similar = append(similar, plaintext.Clean(name, maxTextRunes))
+	}
+	return fmt.Sprintf("%s %s is not among those you see. Similar: %s.", u.Selector, wire.Quote(u.Given), strings.Join(similar, ", "))
 }
 
 // misnamed is a refusal because a selector names nothing.

@@ -13,6 +13,10 @@ import (
 	"preismon/query/wire"
 )
 
+// pageBytes bounds what the address of the page takes in an answer about a
+// file, in addition to the base URL: it has the order, and no more.
+const pageBytes = 4 << 10
+
 // pagePath is the path of the explorer, the page for people. What follows the #
 // of its address determines what it shows.
 const pagePath = "/explorer/"

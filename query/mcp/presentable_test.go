@@ -8,6 +8,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"preismon/contracts"
 	"preismon/contracts/plaintext"
 	"preismon/query/mcp"
 )
@@ -43,6 +44,57 @@ func TestPresentableTextStaysWhereItIs(t *testing.T) {
 	if err != nil || &got[0] != &in[0] {
 		t.Errorf("%v, copied", err)
 	}
+}
+
+// Reliability 33: nor does a summary, a note or the guidance of a refusal show
+// them otherwise.
+func TestTextsOfStrangersBeforeTheRecords(t *testing.T) {
+	m := newMarket()
+	m.items[0].Name = "Mark\U000E0041er" + strings.Repeat("x", 600)
+	m.orders[0].Name = "Ma\u200bin"
+	for i := range m.rows {
+		if m.rows[i].Site == "market-de" {
+			m.rows[i].merchant, m.rows[i].buyBox = "A\u202eB\u200b", contracts.FlagTrue
+		}
+	}
+	a := newAgents(t, m).agent(whole)
+	market := a.call("list_results", object{"site": "market-de", "sort": "asc", "limit": 1})
+	for of, r := range map[string]result{
+		"a summary": market, "a note": a.call("list_results", object{"itemId": 111}), "guidance": a.call("get_order_detail", object{"orderId": 55}),
+	} {
+		var seen any
+		must(t, unmarshal(r.Structured, &seen))
+		for _, text := range textsIn(seen, "") {
+			if long := utf8.RuneCountInString(text) > 600; long || plaintext.Clean(text, 600) != text {
+				t.Errorf("%s: %.300q", of, text)
+			}
+		}
+	}
+	if got := at(market.ok(), "summary", "sites", 0, "buyBox", 0, "merchant"); got != "AB" {
+		t.Errorf("merchant %q", got)
+	}
+	if got := at(market.ok(), "data", 0, "merchant"); got != "AB" {
+		t.Errorf("merchant of the row: %q", got)
+	}
+}
+
+// textsIn returns the texts in a JSON value except cursors.
+func textsIn(v any, name string) (all []string) {
+	switch v := v.(type) {
+	case string:
+		if name != "nextCursor" {
+			all = []string{v}
+		}
+	case []any:
+		for _, one := range v {
+			all = append(all, textsIn(one, name)...)
+		}
+	case map[string]any:
+		for key, one := range v {
+			all = append(all, textsIn(one, key)...)
+		}
+	}
+	return all
 }
 
 // The JSON is the same except for its texts, which are clean.

@@ -118,7 +118,10 @@ func newestCall(s *query.Service) newest {
 			if err != nil {
 				return "", err
 			}
-			_, err = s.Results(query.Explain(ctx, &query.Explanation{}), p, req)
+			page, err := s.Results(query.Explain(ctx, &query.Explanation{}), p, req)
+			if page != nil { // without rows, because the caller sees nothing of it
+				page.Rows.Release()
+			}
 			if f, ok := errors.AsType[*fault.Error](err); !ok || f.Code != query.CodeLatestPairTooBroad && f.Code != query.CodeScopeTooBroad {
 				return name, nil // otherwise the call itself reports what is wrong
 			}

@@ -35,18 +35,22 @@ func (a *avoidable) Unwrap() error { return a.error }
 // its refusal.
 const maxLooking = 5 * time.Second
 
-// withAttempts adds to a failed read of results the request and the attempts
-// that the service knows.
-func withAttempts(ctx context.Context, s *query.Service, p query.Principal, r query.ResultsRequest, failed error) *avoidable {
+// withAttempts adds to a failed call the read of results that it made, and the
+// attempts that are found for it, with the fields of the call.
+func withAttempts(ctx context.Context, c Call, r query.ResultsRequest, failed error, find func(context.Context) ([]query.ResultsRequest, error)) *avoidable {
 	ctx, cancel := context.WithTimeout(ctx, maxLooking)
 	defer cancel()
 	a := &avoidable{error: failed, asked: r}
-	found, err := s.Attempts(ctx, p, r, failed)
+	found, err := find(ctx)
 	if err != nil {
 		return a // the refusal is sufficient without them
 	}
 	for _, one := range found {
-		a.attempts = append(a.attempts, wire.ResultsArguments(one))
+		attempt := wire.ResultsArguments(one)
+		if c.Fields != nil {
+			attempt[fieldsArgument] = c.Fields
+		}
+		a.attempts = append(a.attempts, attempt)
 	}
 	return a
 }

@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"preismon/contracts"
 	"preismon/query"
 )
@@ -117,6 +119,67 @@ func TestLatestPairGuidance(t *testing.T) {
 	}
 	if len(pairs) == 0 {
 		t.Error("no changes")
+	}
+}
+
+// Choices 52: a read of changes may cover 100,000 pairs, so its attempts may be
+// sites of more pairs than a read of newest rows covers.
+func TestAttemptsOfManyChanges(t *testing.T) {
+	a := newAgents(t, broad(1_001, 1)).agent(whole)
+	since := moment().Add(-200 * time.Hour).Format(time.RFC3339)
+	for code, given := range map[string]object{
+		"RESULTS_SCOPE_TOO_BROAD": {"since": since, "globalScope": true, "limit": 1}, "MVP_VALIDATION_ERROR": {"since": since, "until": moment().Format(time.RFC3339), "limit": 1},
+	} {
+		p := a.call("list_result_changes", given).failed(code)
+		if p.Recovery == nil || len(p.Recovery.Attempts) != 3 {
+			t.Fatalf("%s: %+v", code, p.Recovery)
+		}
+		pairs := 0.0
+		for _, attempt := range p.Recovery.Attempts {
+			if attempt["since"] != since || attempt["until"] != given["until"] || attempt["limit"] != 1.0 {
+				t.Errorf("attempt %v", attempt)
+			}
+			pairs += at(a.call("list_result_changes", attempt).ok(), "query", "pairs").(float64)
+		}
+		if pairs != 3_003 {
+			t.Errorf("%s: the attempts cover %v pairs", code, pairs)
+		}
+	}
+	// At more sites than there are attempts, the whole mandate is one.
+	m := broad(1, 1)
+	for i := range 70 {
+		m.orders[0].Sites = append(m.orders[0].Sites, contracts.SiteKey(fmt.Sprintf("site-%02d", i)))
+	}
+	a = newAgents(t, m).agent(whole)
+	p := a.call("list_result_changes", object{"since": moment().Add(-20 * time.Hour).Format(time.RFC3339)}).failed("MVP_VALIDATION_ERROR")
+	if p.Recovery == nil || len(p.Recovery.Attempts) != 1 {
+		t.Fatalf("%+v", p.Recovery)
+	}
+	if pairs := at(a.call("list_result_changes", p.Recovery.Attempts[0]).ok(), "query", "pairs"); pairs != 73.0 {
+		t.Errorf("the attempt covers %v pairs", pairs)
+	}
+}
+
+// Choices 52: a call whose answer is a table is replaced by calls whose answers
+// are the same table.
+func TestAttemptsKeepFields(t *testing.T) {
+	a := newAgents(t, broad(334, 1)).agent(whole)
+	for tool, given := range map[string]object{
+		"list_results":        {"latestPerPair": true, "fields": []string{"itemId", "site", "price", "ean"}, "limit": 1_000},
+		"list_result_changes": {"since": moment().Add(-200 * time.Hour).Format(time.RFC3339), "globalScope": true, "fields": []string{"itemId", "after.price"}, "limit": 1_000},
+	} {
+		r := a.call(tool, given)
+		var p toolProblem
+		must(t, json.Unmarshal(r.Structured, &p))
+		if !r.IsError || p.Recovery == nil || len(p.Recovery.Attempts) != 3 {
+			t.Fatalf("%s: %.500s", tool, r.Structured)
+		}
+		for _, attempt := range p.Recovery.Attempts {
+			page := a.call(tool, attempt).ok()
+			if diff := cmp.Diff(anys(given["fields"].([]string)), page["columns"]); diff != "" || len(list(page, "rows")) == 0 {
+				t.Errorf("%s %v: %s", tool, attempt, diff)
+			}
+		}
 	}
 }
 

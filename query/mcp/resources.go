@@ -2,6 +2,7 @@ package mcp
 
 import (
 	"context"
+	"errors"
 	"net/url"
 	"strings"
 
@@ -38,11 +39,8 @@ func resources(s *query.Service) []Resource {
 					return "", noResource()
 				}
 				body, err := read(ctx, s, p, wire.Arguments{argument: value})
-				switch fault.KindOf(err) {
-				case fault.Invalid, fault.NotFound: // a value that is not an id identifies nothing
-					if err != nil {
-						return "", noResource()
-					}
+				if namesNothing(err) {
+					return "", noResource()
 				}
 				return string(body), err
 			},
@@ -57,6 +55,13 @@ func resources(s *query.Service) []Resource {
 		single("items", "itemId", "One product you see", first(wire.Items)),
 		files(s),
 	}
+}
+
+// namesNothing reports whether a read failed because nothing that the caller
+// sees has the value in the address, as if the value were not valid at all.
+func namesNothing(err error) bool {
+	f, ok := errors.AsType[*fault.Error](err)
+	return ok && (f.Kind == fault.NotFound || f.Kind == fault.Invalid && f.Code == query.CodeValidation)
 }
 
 // noResource returns the same error for what does not exist and for what only

@@ -3,11 +3,13 @@ package mcp_test
 import (
 	"encoding/json"
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
 	"preismon/contracts"
+	"preismon/query"
 )
 
 // read returns the text of a resource.
@@ -127,5 +129,27 @@ func TestTemplates(t *testing.T) {
 	}
 	if r := a.agent(sitesOnly).send("resources/read", object{"uri": "svc://items/11"}).reply(t); r.Error == nil || r.Error.Data["code"] != "AUTH_FORBIDDEN" {
 		t.Errorf("%+v", r)
+	}
+}
+
+// RSRC-02, VIS-03: what is too broad to be read is refused as over REST. It is
+// not reported as missing.
+func TestResourcesTooBroad(t *testing.T) {
+	m := broad(3_400, 0) // 10,200 candidates
+	for i := range 1_001 {
+		m.files = append(m.files, query.FileEntry{
+			Artifact: query.Artifact{FilesOf: query.FilesOf{Direction: query.Exports, OrderID: 5}, Mandate: 1, Archive: contracts.ArchiveID(i + 1)}, ArchivedAt: moment(),
+		})
+	}
+	for _, agent := range both(newAgents(t, m)) {
+		for uri, code := range map[string]string{
+			"svc://orders/5": "ORDER_COVERAGE_SCOPE_TOO_BROAD",
+			fmt.Sprintf("svc://orders/5/exports/%d/daily.csv/12-111", moment().UnixMilli()): "HISTORY_SCOPE_TOO_BROAD",
+		} {
+			answer := agent.send("resources/read", object{"uri": uri})
+			if r := answer.reply(t); r.Error == nil || r.Error.Code != -32602 || r.Error.Data["code"] != code || !strings.Contains(r.Error.Message, "more than") {
+				t.Errorf("%s: %s", uri, answer.body)
+			}
+		}
 	}
 }

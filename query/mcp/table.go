@@ -44,16 +44,37 @@ func (t tool) withFields(c Call) (Call, error) {
 			return c, err
 		}
 	}
-	for argument, members := range t.adds {
-		if all[argument] == nil && slices.ContainsFunc(fields, func(f string) bool { return slices.Contains(members, memberOf(f)) }) {
-			all[argument] = json.RawMessage("true")
-		}
-	}
+	t.addFields(all, fields)
 	delete(all, fieldsArgument)
 	rest, err := wire.Marshal(all)
 	c.Arguments, c.Fields = rest, fields
 	return c, err
 }
+
+// addFields adds to the arguments those that add the fields, unless they are
+// given, or an argument that is given decides on the same field.
+func (t tool) addFields(all map[string]json.RawMessage, fields []string) {
+	var missing []string
+	for _, field := range fields {
+		missing = append(missing, memberOf(field))
+	}
+	var open []addition
+	for _, a := range t.adds {
+		if given := all[a.argument]; given == nil || string(given) == "null" {
+			open = append(open, a)
+			continue
+		}
+		missing = slices.DeleteFunc(missing, a.has)
+	}
+	for _, a := range open {
+		if slices.ContainsFunc(missing, a.has) {
+			all[a.argument] = json.RawMessage("true")
+			missing = slices.DeleteFunc(missing, a.has)
+		}
+	}
+}
+
+func (a addition) has(field string) bool { return slices.Contains(a.fields, field) }
 
 // memberOf returns the member of a record that a field is or belongs to.
 func memberOf(field string) string {

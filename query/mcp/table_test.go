@@ -48,6 +48,11 @@ func TestTablesHaveWhatRecordsHave(t *testing.T) {
 	}{
 		{"list_results", object{"site": "shop-one", "sort": "asc", "limit": 7}, []string{"itemId", "capturedAt", "price", "priceMoney.amountMinor", "merchant"}, nil},
 		{"list_results", object{"itemId": 11}, []string{"productName", "isBuyBox", "orderIds", "coverageState", "site"}, object{"includeIdentity": true, "includeExportFields": true, "includeOrderIds": true, "includeCoverage": true}},
+		{"list_results", object{"itemId": 12, "includeIdentity": true}, []string{"pzn", "manufacturer"}, nil},
+		{"list_results", object{"itemId": 12}, []string{"manufacturer"}, object{"includeIdentity": true}},
+		{"list_results", object{"itemId": 12, "includeExportFields": true}, []string{"manufacturer"}, nil},
+		{"list_results", object{"itemId": 12}, []string{"manufacturer", "offerTitle"}, object{"includeIdentity": true, "includeExportFields": true}},
+		{"list_results", object{"itemId": 11, "includeIdentity": nil}, []string{"ean"}, object{"includeIdentity": true}},
 		{"list_result_changes", object{"since": since, "globalScope": true, "limit": 2}, []string{"itemId", "kinds", "before.price", "after.price", "after.merchant"}, nil},
 		{"list_items", object{"limit": 2}, []string{"name", "itemId"}, nil},
 		{"list_order_observation_quality", object{"orderId": 6, "limit": 4}, []string{"itemId", "site", "reasonCode"}, nil},

@@ -24,7 +24,13 @@ type tool struct {
 	heavy     bool
 	run       runner
 	records   func() (schema, error) // the body with its records; nil: they have no fields to choose
-	adds      map[string][]string    // arguments that add fields to them
+	adds      []addition             // of two that have a field, the first one adds it
+}
+
+// addition is an argument that adds fields to the records.
+type addition struct {
+	argument string
+	fields   []string
 }
 
 // runner answers a call of a tool.

@@ -81,7 +81,7 @@ func downloads(d query.Direction) runner {
 		if err != nil {
 			return Result{}, err
 		}
-		return showFile(found, content, c.Budget)
+		return showFile(found, content, c.Budget.Less(2*(len(c.BaseURL)+pageBytes)))
 	}
 }
 
@@ -135,7 +135,8 @@ func within(err error, most int64) error {
 	return err
 }
 
-// showFile shows the content as text if it is text and fits (TOOL-05b).
+// showFile shows the content as text if it is text and fits the budget
+// (TOOL-05b); otherwise as Base64, which fits what MaxRaw reserves.
 func showFile(d *query.Download, content []byte, budget Budget) (Result, error) {
 	answer, all := describe(d), completeness{Complete: true}
 	if utf8.Valid(content) {

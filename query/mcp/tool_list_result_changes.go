@@ -70,23 +70,18 @@ func mostMoved(sites []query.MoversOfSite, room int) ([]query.MoversOfSite, int)
 	return listed, len(sites) - len(listed)
 }
 
-// changesAttempts adds attempts to a refused read of changes. It is refused as
-// a read of the newest rows, so the attempts are those of that read: each
-// covers a share of its pairs.
+// changesAttempts adds attempts to a failed read of changes: each is the call
+// itself for a share of its pairs.
 func changesAttempts(ctx context.Context, s *query.Service, c Call, r query.MoversRequest, failed error) error {
-	rows := r.ResultsRequest
-	rows.CapturedFrom, rows.LatestPerPair = r.Since, true
-	a := withAttempts(ctx, s, c.Principal, rows, failed)
+	a := withAttempts(ctx, c, r.ResultsRequest, failed, func(ctx context.Context) ([]query.ResultsRequest, error) {
+		return s.MoverAttempts(ctx, c.Principal, r, failed)
+	})
 	given := wire.Arguments{}
 	if err := json.Unmarshal(c.Arguments, &given); err != nil {
 		return failed
 	}
 	for i, attempt := range a.attempts {
-		if attempt["latestPerPair"] != true {
-			a.attempts = nil // what can replace such a read cannot replace this one
-			break
-		}
-		for _, name := range []string{"latestPerPair", "capturedFrom", "capturedTo", "globalScope"} {
+		for _, name := range []string{"latestPerPair", "capturedFrom", "capturedTo"} {
 			delete(attempt, name)
 		}
 		own := maps.Clone(given)

@@ -24,11 +24,14 @@ func listResults() tool {
 }
 
 // fieldsOfGroups returns the fields of rows that arguments add.
-func fieldsOfGroups() map[string][]string {
+func fieldsOfGroups() []addition {
 	g := query.FieldGroups()
-	return map[string][]string{
-		"includeCoverage": g.Coverage, "includeOrderIds": g.OrderIDs, "includeCustomerData": g.CustomerData,
-		"includeExportFields": g.ExportFields, "includeIdentity": g.Identity,
+	return []addition{
+		{"includeIdentity", g.Identity},
+		{"includeOrderIds", g.OrderIDs},
+		{"includeCustomerData", g.CustomerData},
+		{"includeCoverage", g.Coverage},
+		{"includeExportFields", g.ExportFields},
 	}
 }
 
@@ -48,7 +51,9 @@ func runResults(ctx context.Context, s *query.Service, c Call) (Result, error) {
 	}
 	found, sum, err := resultsBeside(ctx, s, c.Principal, req)
 	if err != nil {
-		return Result{}, withAttempts(ctx, s, c.Principal, req, err)
+		return Result{}, withAttempts(ctx, c, req, err, func(ctx context.Context) ([]query.ResultsRequest, error) {
+			return s.Attempts(ctx, c.Principal, req, err)
+		})
 	}
 	defer found.Rows.Release()
 	body, err := resultsBody(found, c.Fields)

@@ -1,9 +1,11 @@
 package store_test
 
 import (
+	"cmp"
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -174,5 +176,62 @@ func TestMoversAreASnapshot(t *testing.T) {
 		if diff := gocmp.Diff(whole, got); diff != "" || !w.now.After(began) {
 			t.Errorf("walk %d (-want +got):\n%s", i, diff)
 		}
+	}
+}
+
+// TestMoversOfAnotherScope: a product that the caller no longer sees, or sees
+// now, neither hides nor repeats the movers that it sees all the time
+// (CUR-01a).
+func TestMoversOfAnotherScope(t *testing.T) {
+	w := newWorld(t, 65, 0)
+	var rows []obsRow
+	at := func(item uint64, site string, prices ...int64) {
+		for i, price := range prices {
+			w.mark++
+			rows = append(rows, obsRow{
+				item: item, site: site, ms: w.now.Add(time.Duration(i-len(prices)) * time.Hour).UnixMilli(), epoch: epoch, seq: w.mark,
+				outcome: contracts.PriceObserved, price: price, merchant: "M",
+			})
+		}
+	}
+	at(1, "alpha.example", 100, 400)
+	at(2, "gamma.example", 100, 300)
+	at(3, "alpha.example", 100, 200)
+	at(3, "gamma.example", 100, 200)
+	w.add(rows)
+	r := query.MoversRequest{Since: w.now.Add(-90 * time.Minute).Format(time.RFC3339), ResultsRequest: query.ResultsRequest{OrderID: orderA, Limit: ptr(1)}}
+	sees := func(sites string) {
+		w.exec("INSERT INTO accounts SELECT * REPLACE (version + 1 AS version, false AS all_sites, ? AS sites) FROM accounts FINAL WHERE account = 11", strings.Fields(sites))
+	}
+	from := func(cursor string) (movers string, first string) {
+		for r.Cursor = cursor; ; {
+			p, err := w.service.Movers(t.Context(), query.Principal{Account: accountWhole}, r)
+			must(t, err)
+			for _, m := range p.Data {
+				movers += fmt.Sprintf("%s %.1s, ", m.ItemID, m.Site)
+			}
+			first = cmp.Or(first, p.Paging.NextCursor)
+			if r.Cursor = p.Paging.NextCursor; r.Cursor == "" {
+				return movers, first
+			}
+		}
+	}
+	all, first := from("")
+	if all != "1 a, 2 g, 3 a, 3 g, " {
+		t.Fatal(all)
+	}
+	sees("gamma.example")
+	if got, _ := from(first); got != "2 g, 3 g, " {
+		t.Errorf("at fewer sites: %s", got)
+	}
+	_, first = from("")
+	sees("alpha.example gamma.example")
+	if got, _ := from(first); got != "3 a, 3 g, " {
+		t.Errorf("at more sites: %s", got)
+	}
+	// A cursor of build 1710d9d, after the first mover.
+	const old = "MziPDXnlXBu6VrI8eih_ebaBLLI1agrwAQzUlGAHwwQltJNSLpJn5XT8WHcaBANCafAJ4_Odice79Q9NZsR37GcUjHtD8sdxFy38o3YKGR6NRJvYpiMBrsL5ThUNGKZijRVXJ0LvzbUVKM6UE7lerwvyPKoDq1lT0I-tNc2nTyNTimFMERe5ZV7AlaipUVWK_vIaiJvdCI2DAhk"
+	if got, _ := from(old); got != "2 g, 3 a, 3 g, " {
+		t.Errorf("from an old cursor: %s", got)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -102,6 +103,57 @@ func compareNumbers[T ~string](t *testing.T, a, b T) int {
 		return 1
 	}
 	return 0
+}
+
+// TestPositionsOfOtherReferencePrices: a reference price that is removed or
+// added between two pages neither hides nor repeats the positions of other
+// products (CUR-01a).
+func TestPositionsOfOtherReferencePrices(t *testing.T) {
+	w := newWorld(t, 203, 0)
+	var rows []obsRow
+	for item := range uint64(4) {
+		w.mark++
+		rows = append(rows, obsRow{item: 1 + item, site: "alpha.example", ms: w.now.UnixMilli() - 1, epoch: epoch, seq: w.mark, outcome: contracts.PriceObserved, price: 100, merchant: "M"})
+	}
+	w.add(rows)
+	r := query.PositionsRequest{ResultsRequest: query.ResultsRequest{GlobalScope: true, Limit: ptr(1)}}
+	version := 0
+	after := func(cursor string, prices string) string {
+		version++
+		w.exec(fmt.Sprintf("INSERT INTO reference_prices VALUES (1, 1, %s, %[2]d), (1, 2, [(300, 'EUR', '', '', '')], %[2]d), (1, 3, [(200, 'EUR', '', '', '')], %[2]d), (1, 4, [(200, 'EUR', '', '', '')], %[2]d)", prices, version))
+		var items []string
+		for r.Cursor = cursor; ; {
+			p, err := w.service.Positions(t.Context(), query.Principal{Account: accountWhole}, r)
+			must(t, err)
+			for _, at := range p.Data {
+				items = append(items, at.ItemID.String())
+			}
+			if r.Cursor = p.Paging.NextCursor; r.Cursor == "" {
+				return strings.Join(items, " ")
+			}
+		}
+	}
+	const greatest = "[(400, 'EUR', '', '', '')]"
+	if got := after("", greatest); got != "1 2 3 4" {
+		t.Fatal(got)
+	}
+	r.Cursor = ""
+	first, err := w.service.Positions(t.Context(), query.Principal{Account: accountWhole}, r)
+	must(t, err)
+	if got := after(first.Paging.NextCursor, "[]"); got != "2 3 4" {
+		t.Errorf("without the first: %s", got)
+	}
+	r.Cursor = ""
+	first, err = w.service.Positions(t.Context(), query.Principal{Account: accountWhole}, r)
+	must(t, err)
+	if got := after(first.Paging.NextCursor, greatest); got != "3 4" {
+		t.Errorf("with another one in front: %s", got)
+	}
+	// A cursor of build 1710d9d, after the first position.
+	const old = "emySBoaGVYXLrEEtgUEuvd7HtbT7O2QdpM0AgcBmvevUCTmMAiQN3QDFTU4ZnnGN-rvpNDflZz8i6idzjn2QgLC3OZHKSc1hoWHcdtXivwWoxswVcmqxmtcMCYhkb_MjkZQ9szOhJJarBUdVr8a1LejdG7-KeLI5HuMEorbcADi2p_enFlJlYeKYn_8bEAUXPm08K7v3MdAv8QzA82EntvGqF9B66d7STTW2WnbEICHl99Ygy77g6g"
+	if got := after(old, greatest); got != "2 3 4" {
+		t.Errorf("from an old cursor: %s", got)
+	}
 }
 
 // TestPositionsOfAMerchantAndASite compares them with a look at every row: by
