@@ -268,7 +268,7 @@ func TestLeaseFenceComesFromTheTables(t *testing.T) {
 			_, js := connect(t)
 			ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 			defer cancel()
-			other, err := ingest.NewLease(ingest.LeaseConfig{Key: ingest.ProjectorLease(1, 2), TTL: 500 * time.Millisecond}, js, logger(t))
+			other, err := ingest.NewLease(ingest.LeaseConfig{Key: ingest.ProjectorLease(1, 2), TTL: 2 * time.Second}, js, logger(t))
 			must(t, err)
 			var terms atomic.Int32
 			led := make(chan struct{})
@@ -312,7 +312,7 @@ func TestLeaseFenceComesFromTheTables(t *testing.T) {
 			if tries != 4 || learnt != 0 {
 				t.Errorf("%d terms, want 4: the first alone is refused; %d asked the tables", tries, learnt)
 			}
-			time.Sleep(time.Second) // two TTLs of the other
+			time.Sleep(4 * time.Second) // two TTLs of the other
 			end()
 			if err := <-over; err != nil || terms.Load() != 1 {
 				t.Errorf("the other leader had %d terms, %v", terms.Load(), err)
