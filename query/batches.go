@@ -79,10 +79,12 @@ func (m *batcher) make(from, most int) (*frame.Batch, int) {
 	for a := range m.amounts {
 		m.amounts[a].made = false
 	}
-	m.references = m.references[:0]
 	for n, f := range m.fields {
 		f.made.vector(m, &m.batch.Columns[n])
 	}
+	clear(m.references) // what they belong to may be dropped
+	clear(m.prices[:cap(m.prices)])
+	m.references = m.references[:0]
 	return &m.batch, to
 }
 

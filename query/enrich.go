@@ -6,8 +6,10 @@ import (
 	"maps"
 	"math/bits"
 	"slices"
+	"time"
 
 	"preismon/contracts"
+	"preismon/query/admission"
 )
 
 // enrichment holds what rows are enriched with, for the items of a request, as
@@ -27,6 +29,12 @@ type enrichment struct {
 	near    []nearItem
 
 	fragments int // how many each item has
+
+	// See enrich_memory.go.
+	holds           *admission.Read // nil: it is not charged
+	room            *admission.Room
+	drop            func()
+	loaded, charged int64
 }
 
 // maxNearItems bounds the table of items met lately, which exists because a map
@@ -47,19 +55,6 @@ type itemParts struct {
 	runs       [][]byte // fragments of adjacent fields
 }
 
-// maxEnrichedItems bounds what a long stream keeps; beyond it, everything is
-// forgotten and read again as needed.
-const maxEnrichedItems = 50_000
-
-// enrichmentBytes is roughly what a stream's enrichment takes: it grows with
-// the items, but most streams have few.
-func enrichmentBytes(include Include) int64 {
-	if include == (Include{}) {
-		return 0
-	}
-	return 192 << 10
-}
-
 func newEnrichment(include Include, store *remembering, vis Visibility) *enrichment {
 	e := &enrichment{include: include, store: store, vis: vis}
 	e.forget()
@@ -68,17 +63,20 @@ func newEnrichment(include Include, store *remembering, vis Visibility) *enrichm
 
 func (e *enrichment) forget() {
 	e.items = map[contracts.ItemID]*itemParts{}
-	e.near = nil
+	e.rows, e.prices, e.missing, e.near = nil, nil, nil, nil
 	e.orders = map[contracts.Pair]*orderTexts{}
 	e.lastMs = map[contracts.Pair]int64{}
+	e.loaded, e.charged = 0, 0
 }
 
-// load reads what the rows of the block need and is not loaded yet.
+// load reads what the rows of the block need and is not loaded yet. What was
+// lent is taken back.
 func (e *enrichment) load(ctx context.Context, b *Block) error {
 	if e.include == (Include{}) {
 		return nil
 	}
-	if len(e.items) > maxEnrichedItems {
+	e.takeBack()
+	if e.tooMuch() {
 		e.forget()
 	}
 	e.missing, e.rows = e.missing[:0], e.rows[:0]
@@ -109,6 +107,7 @@ func (e *enrichment) load(ctx context.Context, b *Block) error {
 	if e.include.ExportFields {
 		e.priceRows(b)
 	}
+	e.charge()
 	return nil
 }
 
@@ -131,6 +130,8 @@ func (e *enrichment) read(ctx context.Context, items []contracts.ItemID) error {
 		records    []contracts.Item
 		references []contracts.ReferencePrices
 		customer   []contracts.CustomerData
+		orders     map[contracts.Pair][]contracts.OrderID
+		last       map[contracts.Pair]time.Time
 		parts      []func(context.Context) error
 	)
 	if e.include.Identity {
@@ -149,31 +150,38 @@ func (e *enrichment) read(ctx context.Context, items []contracts.ItemID) error {
 		})
 	}
 	if e.include.OrderIDs {
-		parts = append(parts, func(ctx context.Context) error {
-			orders, err := e.store.PairOrders(ctx, e.vis, items)
-			for pair, ids := range orders {
-				e.orders[pair] = orderTextsOf(ids)
-			}
-			return err
-		})
+		parts = append(parts, func(ctx context.Context) (err error) { orders, err = e.store.PairOrders(ctx, e.vis, items); return err })
 	}
 	if e.include.Coverage {
-		parts = append(parts, func(ctx context.Context) error {
-			last, err := e.store.LastProcessed(ctx, e.vis, items)
-			for pair, at := range last {
-				e.lastMs[pair] = at.UnixMilli()
-			}
+		parts = append(parts, func(ctx context.Context) (err error) {
+			last, err = e.store.LastProcessed(ctx, e.vis, items)
 			return err
 		})
 	}
 	if err := atOnce(ctx, parts...); err != nil {
 		return err
 	}
+	e.loaded += itemBytes * int64(len(items))
+	for pair, ids := range orders {
+		texts := orderTextsOf(ids)
+		e.orders[pair] = texts
+		e.loaded += pairBytes + textBytes(string(pair.Site)) + texts.bytes()
+	}
+	for pair, at := range last {
+		e.lastMs[pair] = at.UnixMilli()
+		e.loaded += pairBytes + textBytes(string(pair.Site))
+	}
 	for _, r := range records {
-		e.change(r.ItemID, func(p *itemParts) { p.record = r })
+		e.change(r.ItemID, func(p *itemParts) {
+			p.record = r
+			e.loaded += textBytes(r.EAN, r.PZN, r.ASIN, r.ASINLocale, r.Name, r.Brand, r.Manufacturer)
+		})
 	}
 	for _, r := range references {
-		e.change(r.ItemID, func(p *itemParts) { p.references = referenceTexts(r.Prices) })
+		e.change(r.ItemID, func(p *itemParts) {
+			p.references = referenceTexts(r.Prices)
+			e.loaded += referenceBytes(r.Prices, p.references)
+		})
 	}
 	for _, c := range customer {
 		if len(c.Fields) == 0 {
@@ -188,6 +196,7 @@ func (e *enrichment) read(ctx context.Context, items []contracts.ItemID) error {
 			for _, name := range slices.Sorted(maps.Keys(c.Fields)) {
 				p.customer = append(p.customer, name, c.Fields[name])
 			}
+			e.loaded += int64(cap(p.fields)) + 16*int64(cap(p.customer)) + textBytes(p.customer...)
 		})
 	}
 	return nil

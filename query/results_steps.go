@@ -76,7 +76,7 @@ func (s *Service) StreamResults(ctx context.Context, p Principal, r ResultsReque
 // moment.
 func (s *Service) stream(ctx context.Context, seen *sight, r ResultsRequest, w ResultsStream) (err error) {
 	defer func() { s.stats.streamed(err) }()
-	holds, err := s.node.Begin(ctx, true, chunkRoom+enrichmentBytes(r.Include)+w.Holds())
+	holds, err := s.node.Begin(ctx, true, chunkRoom+w.Holds())
 	if err != nil {
 		return err
 	}
@@ -248,6 +248,7 @@ func (s *Service) executeStream(ctx context.Context, in *read, segments *segment
 		c.to, c.batches = to, newBatcher(in.encoder, to.Flat())
 	}
 	in.query.Read = holds
+	defer in.encoder.rich.chargeTo(holds)()
 	step := func(send func() error) error {
 		watch.Stop() // the client may be slow; only the store's time counts
 		defer watch.Reset(s.cfg.HardBudget)

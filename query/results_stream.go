@@ -86,9 +86,11 @@ func (c *streamer) take(ctx context.Context, b *Block) error {
 	if b.Len == 0 {
 		return nil
 	}
-	if err := c.in.encoder.rich.load(ctx, b); err != nil {
+	rich := c.in.encoder.rich
+	if err := rich.load(ctx, b); err != nil {
 		return err
 	}
+	defer rich.lend() // until the next block
 	if c.to != nil {
 		c.batches.begin(b)
 	} else {
@@ -103,7 +105,7 @@ func (c *streamer) take(ctx context.Context, b *Block) error {
 		if err != nil {
 			return err
 		}
-		if err := c.send(b, to, to-from); err != nil {
+		if err := c.send(ctx, b, to, to-from); err != nil {
 			return err
 		}
 		from = to
@@ -135,9 +137,20 @@ func (c *streamer) tabulate(b *Block, from int) (to int, err error) {
 	return to, err
 }
 
-// send passes on the chunk of rows that ends before to. Its block is lent
-// meanwhile, because the client may be slow.
-func (c *streamer) send(b *Block, to, rows int) error {
+// send passes on the chunk of rows that ends before to. Its block, and what its
+// rows are enriched with, are lent meanwhile, because the client may be slow.
+func (c *streamer) send(ctx context.Context, b *Block, to, rows int) error {
+	rich := c.in.encoder.rich
+	rich.lend()
+	err := c.lendBlock(b, to, rows)
+	if !rich.takeBack() && err == nil && to < b.Len {
+		err = rich.load(ctx, b)
+	}
+	return err
+}
+
+// lendBlock is the part of send for the block.
+func (c *streamer) lendBlock(b *Block, to, rows int) error {
 	held := b.Held
 	if held == nil {
 		return c.hand(rows)

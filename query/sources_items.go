@@ -23,11 +23,13 @@ func (e *enrichment) penOf(run []itemSource, keys []string) pen {
 		p := e.rows[i]
 		if p.runs == nil {
 			p.runs = make([][]byte, e.fragments)
+			e.loaded += 24 * int64(e.fragments)
 		}
 		if p.runs[n] == nil {
 			for k, s := range run {
 				p.runs[n] = s.appendJSON(append(p.runs[n], keys[k]...), p)
 			}
+			e.loaded += int64(cap(p.runs[n]))
 		}
 		return append(out, p.runs[n]...)
 	}

@@ -16,6 +16,7 @@ type Read struct {
 	stream bool
 	sent   atomic.Int64
 	stands *Room // nil: not admitted
+	keeps  *Room // nil: nothing
 }
 
 // Begin admits a read, and charges what it holds for as long as it lasts.
@@ -99,19 +100,35 @@ func (r *Read) Hold(bytes int64) *Room {
 	return room
 }
 
+// Keep returns an empty room, the only one of the read for what it keeps from
+// one part to the next just to be faster. It is resized as that grows, to be
+// lent whenever it is not in use, and takes nothing from the reserve for small
+// charges.
+func (r *Read) Keep() *Room {
+	n := r.node
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	r.keeps = &Room{read: r, class: large}
+	return r.keeps
+}
+
 // Part returns how many bytes a part of the read may have, so that every stream
-// of its account can hold one part while it reads the next.
+// of its account can hold one part while it reads the next, beside what all of
+// them keep.
 func (r *Read) Part() int64 {
 	n := r.node
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	streams := int64(0)
+	streams, kept := int64(0), int64(0)
 	for o := range r.of.reads {
 		if o.stream {
 			streams++
 		}
+		if o.keeps != nil {
+			kept += o.keeps.bytes
+		}
 	}
-	return n.share(r.of, large) / (2 * max(1, streams))
+	return max(0, n.share(r.of, large)-kept) / (2 * max(1, streams))
 }
 
 // Resize corrects a charge to the actual size of the memory. It does not wait,
