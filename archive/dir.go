@@ -23,7 +23,8 @@ const (
 
 // NewDir opens the directory, creating it if it is missing, and removes
 // unfinished files that have not changed for more than an hour, because their
-// writers died.
+// writers died. A directory that can only be read is opened too; Check, Put and
+// Replace report it as Unavailable.
 func NewDir(folder string) (*Dir, error) {
 	if err := os.MkdirAll(folder, 0o700); err != nil {
 		return nil, fmt.Errorf("archive: %w", err)
@@ -33,30 +34,22 @@ func NewDir(folder string) (*Dir, error) {
 		return nil, fmt.Errorf("archive: %w", err)
 	}
 	d := &Dir{root: root}
-	if err := d.prepare(); err != nil {
-		return nil, errors.Join(fmt.Errorf("archive: %w", err), root.Close())
-	}
+	d.prepare()
 	return d, nil
 }
 
-func (d *Dir) prepare() error {
-	if err := d.root.MkdirAll(unfinished, 0o700); err != nil {
-		return err
-	}
-	left, err := fs.ReadDir(d.root.FS(), unfinished)
-	if err != nil {
-		return err
-	}
+// prepare makes room for unfinished files and removes old ones, as far as this
+// process may: one that only reads needs neither.
+func (d *Dir) prepare() {
+	_ = d.root.MkdirAll(unfinished, 0o700)
+	left, _ := fs.ReadDir(d.root.FS(), unfinished)
 	for _, entry := range left {
 		info, err := entry.Info()
 		if err != nil || time.Since(info.ModTime()) < unfinishedAge {
 			continue // removed, or perhaps being written by another process
 		}
-		if err := d.root.Remove(path.Join(unfinished, entry.Name())); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return err
-		}
+		_ = d.root.Remove(path.Join(unfinished, entry.Name()))
 	}
-	return nil
 }
 
 // Close releases the directory. Open readers stay usable.
@@ -132,10 +125,21 @@ func (d *Dir) Check(ctx context.Context) error {
 // volume that is no longer mounted.
 func (d *Dir) failure(ctx context.Context, key Key, err error) error {
 	if errors.Is(err, fs.ErrNotExist) {
-		_, err = d.root.Lstat(unfinished)
-		if err == nil {
+		if err = d.holdsSomething(); err == nil {
 			return notFound(key)
 		}
 	}
 	return unavailable(ctx, "open "+key.String(), err)
+}
+
+// holdsSomething returns an error if the directory is empty, as a deleted one
+// is, or an empty mount point: an archive has at least the folder for unfinished
+// files, or artifacts.
+func (d *Dir) holdsSomething() error {
+	f, err := d.root.Open(".")
+	if err != nil {
+		return err
+	}
+	_, err = f.Readdirnames(1)
+	return errors.Join(err, f.Close())
 }

@@ -104,6 +104,51 @@ func TestDirStaysInside(t *testing.T) {
 	f(func(_, file string) error { return os.MkdirAll(file, 0o700) })
 }
 
+// A directory that cannot be tidied, or in which nothing can be written, can be
+// read.
+func TestDirReadOnly(t *testing.T) {
+	for name, spoil := range map[string]func(folder string) error{
+		"an old file cannot be removed": func(folder string) error {
+			old := filepath.Join(folder, "tmp", "old")
+			when := time.Now().Add(-2 * time.Hour)
+			return errors.Join(os.MkdirAll(filepath.Join(old, "x"), 0o700), os.Chtimes(old, when, when))
+		},
+		"no folder for unfinished files, and none can be made": func(folder string) error {
+			tmp := filepath.Join(folder, "tmp")
+			return errors.Join(os.Remove(tmp), os.WriteFile(tmp, nil, 0o600))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			folder := t.TempDir()
+			ref, missing := archive.RefOf(newKey(), []byte("x")), archive.RefOf(newKey(), []byte("y"))
+			put(t, openDir(t, folder), ref, []byte("x"))
+			must(t, spoil(folder))
+			d := openDir(t, folder)
+			if got := read(t, d, ref); string(got) != "x" {
+				t.Errorf("%q came back", got)
+			}
+			_, err := d.Open(t.Context(), missing)
+			wantErr(t, err, fault.NotFound, nil)
+		})
+	}
+}
+
+// Of a copy without the folder for unfinished files, all artifacts are read, and
+// a missing one is known to be missing.
+func TestDirWithoutUnfinished(t *testing.T) {
+	folder := t.TempDir()
+	ref := archive.RefOf(newKey(), []byte("x"))
+	d := openDir(t, folder)
+	put(t, d, ref, []byte("x"))
+	must(t, os.Remove(filepath.Join(folder, "tmp")))
+	if got := read(t, d, ref); string(got) != "x" {
+		t.Errorf("%q came back", got)
+	}
+	_, err := d.Stat(t.Context(), newKey())
+	wantErr(t, err, fault.NotFound, nil)
+	wantErr(t, d.Put(t.Context(), archive.RefOf(newKey(), []byte("x")), strings.NewReader("x")), fault.Unavailable, nil)
+}
+
 // A volume that went away is not a missing artifact.
 func TestDirGone(t *testing.T) {
 	folder := filepath.Join(t.TempDir(), "artifacts")

@@ -97,7 +97,7 @@ func (b *bucket) run(ctx context.Context) error {
 func (b *bucket) watch(ctx context.Context) error {
 	open, cancel := context.WithTimeout(ctx, 10*b.cfg.Wait)
 	defer cancel()
-	kv, err := b.js.CreateOrUpdateKeyValue(open, jetstream.KeyValueConfig{
+	kv, err := openBucket(open, b.js, jetstream.KeyValueConfig{
 		Bucket: b.cfg.Bucket, Description: "requests counted by all query nodes together",
 		History: 1, Storage: jetstream.FileStorage, Replicas: b.cfg.Replicas, TTL: b.ttl, MaxBytes: b.cfg.MaxBytes,
 	})

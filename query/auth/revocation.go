@@ -109,7 +109,7 @@ func (r *RevokedTokens) Run(ctx context.Context) error {
 func (r *RevokedTokens) open(ctx context.Context) (jetstream.KeyValue, error) {
 	ctx, cancel := context.WithTimeout(ctx, r.cfg.Stale)
 	defer cancel()
-	return r.js.CreateOrUpdateKeyValue(ctx, jetstream.KeyValueConfig{
+	return openBucket(ctx, r.js, jetstream.KeyValueConfig{
 		Bucket: r.cfg.Bucket, Description: "ids of access tokens that were revoked before they expired",
 		History: 1, Storage: jetstream.FileStorage, Replicas: r.cfg.Replicas, LimitMarkerTTL: markerTTL,
 	})

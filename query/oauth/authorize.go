@@ -116,17 +116,28 @@ func (s *Server) checkResource(given string) error {
 }
 
 // isResource reports whether a URI is that of the resource. The case of scheme
-// and host does not matter.
+// and host does not matter, nor does the port that the scheme has by default
+// (RFC 3986, section 6.2).
 func (s *Server) isResource(uri string) bool {
-	if uri == s.resource {
-		return true
-	}
-	u, err := url.Parse(uri)
-	if err != nil || u.Fragment != "" {
+	given, err := url.Parse(uri)
+	if err != nil || given.Fragment != "" {
 		return false
 	}
-	u.Scheme, u.Host = strings.ToLower(u.Scheme), strings.ToLower(u.Host)
-	return u.String() == s.resource
+	ours, err := url.Parse(s.resource)
+	return err == nil && normal(given) == normal(ours)
+}
+
+// normal returns a URL as a browser writes it, up to its path.
+func normal(u *url.URL) string {
+	n := *u // its scheme was lowered when it was parsed
+	n.Host = strings.ToLower(n.Host)
+	switch n.Scheme {
+	case "https":
+		n.Host = strings.TrimSuffix(n.Host, ":443")
+	case "http":
+		n.Host = strings.TrimSuffix(n.Host, ":80")
+	}
+	return n.String()
 }
 
 // scopesOf parses a list of scopes; an empty one means mcp.

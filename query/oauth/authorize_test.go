@@ -168,6 +168,36 @@ func TestAuthorizeErrors(t *testing.T) { // checklist 11, 15, 16, 18; OAUTH-01a,
 	}
 }
 
+// Clients send the resource as their parser of URLs writes it, whatever the
+// operator typed.
+func TestResourceIsOurs(t *testing.T) { // OAUTH-02
+	for base, c := range map[string]struct {
+		resource string
+		ours     bool
+	}{
+		"https://Prices.example.com":      {"https://prices.example.com/mcp", true},
+		"https://prices.example.com:443":  {"https://prices.example.com/mcp", true},
+		"HTTPS://Prices.example.com:443":  {"HTTPS://PRICES.example.com:443/mcp", true},
+		"https://prices.example.com":      {"https://prices.example.com:443/mcp", true},
+		"https://prices.example.com:80":   {"https://prices.example.com/mcp", false},
+		"https://prices.example.com:8443": {"https://prices.example.com/mcp", false},
+		"https://prices.example.com/Api":  {"https://prices.example.com/api/mcp", false},
+		"http://localhost":                {"http://LOCALHOST:80/mcp", true},
+		"http://[::1]:80":                 {"http://[::1]/mcp", true},
+	} {
+		w := open(t, func(s *settings) { s.tls, s.oauth.BaseURL = strings.EqualFold(base[:5], "https"), base })
+		r := w.app().authorize(w.browser(), "resource", c.resource)
+		if ours := r.StatusCode == 200 && r.page() == "login"; ours != c.ours {
+			t.Errorf("%s is the resource of %s: %v (status %d)", c.resource, base, ours, r.StatusCode)
+		}
+		for _, cookie := range r.Cookies() {
+			if cookie.Secure != (w.TLS != nil) {
+				t.Errorf("%s: cookie %s, secure %v", base, cookie.Name, cookie.Secure)
+			}
+		}
+	}
+}
+
 // A wrong request by a client on the web redirects no one: otherwise anyone who
 // registers a client could make a link to us into one to a page of theirs,
 // without a page of ours in between (RFC 9700, section 4.11.2). A person who

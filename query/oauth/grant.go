@@ -30,10 +30,11 @@ type grant struct {
 	Challenge string `json:"challenge"`
 	Resource  bool   `json:"resource,omitempty"` // whether the client named it
 
-	// The session: refresh tokens that are valid, and those that were used and
-	// are still accepted.
-	Good []string `json:"good,omitempty"` // digests
-	Used []used   `json:"used,omitempty"`
+	// The session: refresh tokens that are valid, the oldest first, and those that
+	// were used and are still accepted.
+	Good   []string `json:"good,omitempty"`   // digests
+	Issued []int64  `json:"issued,omitempty"` // Unix seconds, of each in Good; missing in records of older versions
+	Used   []used   `json:"used,omitempty"`
 }
 
 // used is a refresh token that has been exchanged.
@@ -110,7 +111,7 @@ func (s *Server) end(ctx context.Context, id string) error {
 		if g.State == stateRevoked {
 			return errEnded
 		}
-		g.State, g.Good, g.Used = stateRevoked, nil, nil
+		g.State, g.Good, g.Issued, g.Used = stateRevoked, nil, nil, nil
 		return nil
 	})
 	if err != nil && !errors.Is(err, errEnded) && !errors.Is(err, errNoKey) {

@@ -112,6 +112,44 @@ func TestLostBucket(t *testing.T) {
 	w.wantAlive(a.signIn())
 }
 
+// A NATS that has little room, or less than its streams reserve, serves logins
+// and sessions all the same.
+func TestLittleRoom(t *testing.T) {
+	cfg := embedded.NATSConfig{Dir: t.TempDir(), MaxStore: 512 << 20}
+	start := func() (*embedded.NATS, *world) {
+		server, err := embedded.StartNATS(t.Context(), cfg)
+		must(t, err)
+		return server, open(t, func(s *settings) { s.nats, s.oauth.BaseURL = server.URL(), "http://127.0.0.1:8080" })
+	}
+	server, w := start()
+	w.wantAlive(w.app().signIn())
+	w.nats.Close()
+	must(t, server.Stop(t.Context()))
+
+	cfg = embedded.NATSConfig{Dir: t.TempDir(), MaxStore: 4 << 30}
+	server, w = start()
+	a := w.app()
+	got := a.signIn()
+	js, err := jetstream.New(w.nats)
+	must(t, err)
+	stream, err := js.Stream(t.Context(), "KV_"+w.cfg.Bucket)
+	must(t, err)
+	large := stream.CachedInfo().Config
+	large.MaxBytes = 1 << 30
+	_, err = js.UpdateStream(t.Context(), large)
+	must(t, err)
+	w.nats.Close()
+	must(t, server.Stop(t.Context()))
+
+	cfg.MaxStore = 512 << 20
+	server, w = start()
+	twin := *a
+	twin.w = w
+	twin.refresh(got.Refresh).tokens(t)
+	w.nats.Close()
+	must(t, server.Stop(t.Context()))
+}
+
 // No secret is ever logged (checklist 6).
 func TestLog(t *testing.T) {
 	w := open(t)

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"net/http"
 	"slices"
+	"time"
 )
 
 // maxRefresh bounds the refresh tokens of a session that are valid at once, and
@@ -20,7 +21,7 @@ var (
 // which the record no longer contains, from one that was never issued.
 func (s *Server) newRefresh(g *grant) string {
 	text := g.ID + random(serialBytes)
-	g.Good = append(g.Good, digest([]byte(text)))
+	g.Good, g.Issued = append(g.Good, digest([]byte(text))), append(g.Issued, s.now().Unix())
 	return text + b64.EncodeToString(seal(s.keys[0].refresh, []byte(text)))
 }
 
@@ -104,7 +105,10 @@ func (s *Server) refresh(w http.ResponseWriter, r *http.Request, clientID string
 	return s.giveTokens(w, g, scopes, next)
 }
 
-// rotate replaces a valid token, or adds a token for one in its grace.
+// rotate replaces a valid token, or adds a token for one in its grace. If there
+// are too many, the oldest makes room, unless it may still be in use: a process
+// that is at work exchanges its token whenever its access token ends. What is
+// left are tokens whose answers were lost.
 func (s *Server) rotate(g *grant, mark string) (next string, err error) {
 	now := s.now()
 	switch {
@@ -114,8 +118,11 @@ func (s *Server) rotate(g *grant, mark string) (next string, err error) {
 		return "", errBadRefresh
 	}
 	g.Used = slices.DeleteFunc(g.Used, func(u used) bool { return now.UnixMilli() >= u.Until })
+	if len(g.Issued) != len(g.Good) {
+		g.Issued = make([]int64, len(g.Good))
+	}
 	if i := slices.Index(g.Good, mark); i >= 0 {
-		g.Good = slices.Delete(g.Good, i, i+1)
+		g.drop(i)
 		if len(g.Used) == maxRefresh {
 			g.Used = g.Used[1:]
 		}
@@ -125,10 +132,18 @@ func (s *Server) rotate(g *grant, mark string) (next string, err error) {
 	switch {
 	case !slices.ContainsFunc(g.Used, func(u used) bool { return u.Token == mark }):
 		return "", errReused
-	case len(g.Good) >= maxRefresh:
+	case len(g.Good) < maxRefresh:
+	case now.Sub(time.Unix(g.Issued[0], 0)) > 2*s.cfg.AccessLifetime:
+		g.drop(0)
+	default:
 		return "", errBadRefresh
 	}
 	return s.newRefresh(g), nil
+}
+
+// drop removes one of the valid tokens.
+func (g *grant) drop(i int) {
+	g.Good, g.Issued = slices.Delete(g.Good, i, i+1), slices.Delete(g.Issued, i, i+1)
 }
 
 // narrowed returns the scopes of an access token: those requested, which must

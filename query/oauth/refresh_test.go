@@ -122,6 +122,27 @@ func TestRefreshIsBounded(t *testing.T) {
 	}
 }
 
+// Answers that are lost now and then do not use up the grace of a long session:
+// the tokens in them make room for others.
+func TestLostAnswers(t *testing.T) {
+	w := open(t)
+	a := w.app()
+	got := a.signIn()
+	for round := range 40 {
+		w.clock.advance(12 * time.Hour)
+		a.refresh(got.Refresh).tokens(t) // lost
+		r := a.refresh(got.Refresh)
+		if r.StatusCode != 200 {
+			t.Fatalf("round %d: %d %s", round, r.StatusCode, r.body)
+		}
+		got = r.tokens(t)
+	}
+	w.wantAlive(got)
+	if n := w.largest(); n > 5<<10 {
+		t.Errorf("a record of %d bytes", n)
+	}
+}
+
 // No refresh extends a session; its access tokens end with it.
 func TestSessionEnds(t *testing.T) { // checklist 14
 	w := open(t)

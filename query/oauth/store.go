@@ -10,6 +10,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"preismon/contracts/fault"
+	"preismon/query/auth"
 )
 
 // store is the key-value bucket shared by all nodes. Keys expire individually.
@@ -35,7 +36,7 @@ var (
 
 const (
 	maxValueBytes = 32 << 10
-	maxBytes      = 1 << 30
+	maxBytes      = 64 << 20    // NATS sets all of it aside; a record has at most a few KiB
 	openWait      = time.Second // after a bucket that could not be opened
 )
 
@@ -60,21 +61,24 @@ func (s *store) open(ctx context.Context) (jetstream.KeyValue, error) {
 	case time.Now().Before(s.away):
 		return nil, errors.New("oauth store: the bucket could not be opened")
 	}
-	stream := "KV_" + s.cfg.Bucket
-	_, err := s.js.CreateOrUpdateStream(ctx, jetstream.StreamConfig{
-		Name: stream, Subjects: []string{s.subject(">")}, Description: "OAuth consents, with their codes and refresh tokens",
-		MaxMsgsPerSubject: 1, MaxBytes: maxBytes, MaxMsgSize: maxValueBytes, MaxAge: s.cfg.RefreshLifetime + time.Hour,
-		Storage: jetstream.FileStorage, Replicas: s.cfg.Replicas, Discard: jetstream.DiscardNew,
-		AllowRollup: true, DenyDelete: true, AllowDirect: false, AllowMsgTTL: true, SubjectDeleteMarkerTTL: time.Minute,
-	})
-	if err == nil {
-		s.kv, err = s.js.KeyValue(ctx, s.cfg.Bucket)
-	}
+	kv, err := auth.OpenBucket(ctx, s.js, s.cfg.Bucket, s.ensure)
 	if err != nil {
 		s.away = time.Now().Add(openWait)
 		return nil, fmt.Errorf("open the oauth store: %w", err)
 	}
-	return s.kv, nil
+	s.kv = kv
+	return kv, nil
+}
+
+// ensure creates the bucket, or brings it up to date.
+func (s *store) ensure(ctx context.Context) error {
+	_, err := s.js.CreateOrUpdateStream(ctx, jetstream.StreamConfig{
+		Name: "KV_" + s.cfg.Bucket, Subjects: []string{s.subject(">")}, Description: "OAuth consents, with their codes and refresh tokens",
+		MaxMsgsPerSubject: 1, MaxBytes: maxBytes, MaxMsgSize: maxValueBytes, MaxAge: s.cfg.RefreshLifetime + time.Hour,
+		Storage: jetstream.FileStorage, Replicas: s.cfg.Replicas, Discard: jetstream.DiscardNew,
+		AllowRollup: true, DenyDelete: true, AllowDirect: false, AllowMsgTTL: true, SubjectDeleteMarkerTTL: time.Minute,
+	})
+	return err
 }
 
 func (s *store) subject(key string) string { return "$KV." + s.cfg.Bucket + "." + key }

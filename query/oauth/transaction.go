@@ -5,6 +5,7 @@ import (
 	"crypto/subtle"
 	"encoding/json"
 	"net/http"
+	"net/url"
 	"regexp"
 	"strings"
 	"time"
@@ -98,7 +99,10 @@ func (s *Server) finish(w http.ResponseWriter, id string) {
 	http.SetCookie(w, s.cookie(id, "", -time.Second))
 }
 
-func (s *Server) secure() bool { return strings.HasPrefix(s.cfg.BaseURL, "https:") }
+func (s *Server) secure() bool {
+	u, _ := url.Parse(s.cfg.BaseURL) // validated
+	return u.Scheme == "https"
+}
 
 func (s *Server) cookieName(id string) string {
 	if s.secure() {

@@ -4,16 +4,14 @@ import (
 	"context"
 	"encoding/json"
 	"net/http"
+	"slices"
 	"strings"
 )
 
 // nodes checks each query node: whether it answers, and whether its address is
 // the one that it gives to agents.
-func (s *Site) nodes(ctx context.Context) (found []Finding) {
-	for _, node := range s.Nodes {
-		found = append(found, s.node(ctx, strings.TrimRight(node, "/"))...)
-	}
-	return found
+func (s *Site) nodes(ctx context.Context) []Finding {
+	return slices.Concat(each(s.Nodes, func(at string) []Finding { return s.node(ctx, at) })...)
 }
 
 func (s *Site) node(ctx context.Context, node string) []Finding {

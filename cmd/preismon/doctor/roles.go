@@ -14,9 +14,10 @@ import (
 	"strings"
 )
 
-// role is what a process reports at its admin address.
+// role is what a process reports at its admin address, and what was found there.
 type role struct {
 	at     string
+	found  []Finding
 	Ready  bool
 	Checks map[string]string
 	About  struct {
@@ -35,18 +36,10 @@ type Keys struct {
 // archives; then whether the query nodes among them have the same keys.
 func (s *Site) roles(ctx context.Context) (found []Finding) {
 	var nodes []role
-	for _, at := range s.Admins {
-		at = strings.TrimRight(at, "/")
-		r, err := ready(ctx, at)
-		if err != nil {
-			found = append(found, one("role", Bad, "preismon health --admin-listen "+host(at)+" # on its machine", "%s: %v", at, err)...)
-			continue
-		}
-		found = append(found, r.ready()...)
-		found = append(found, openFiles(ctx, at)...)
+	for _, r := range each(s.Admins, func(at string) role { return s.role(ctx, at) }) {
+		found = append(found, r.found...)
 		if r.About.Keys != nil {
 			nodes = append(nodes, r)
-			found = append(found, s.archives(r)...)
 		}
 	}
 	switch {
@@ -58,14 +51,21 @@ func (s *Site) roles(ctx context.Context) (found []Finding) {
 	return found
 }
 
-// ready reads what the role reports about itself, ready or not.
-func ready(ctx context.Context, at string) (role, error) {
+// role reads what a process reports about itself, ready or not, and checks it.
+func (s *Site) role(ctx context.Context, at string) role {
 	r := role{at: at}
 	body, err := ask(ctx, at+"/readyz", http.StatusOK, http.StatusServiceUnavailable)
 	if err == nil {
 		err = json.Unmarshal(body, &r)
 	}
-	return r, err
+	if err != nil {
+		return role{at: at, found: one("role", Bad, "preismon health --admin-listen "+host(at)+" # on its machine", "%s: %v", at, err)}
+	}
+	r.found = append(r.ready(), openFiles(ctx, at)...)
+	if r.About.Keys != nil {
+		r.found = append(r.found, s.archives(r)...)
+	}
+	return r
 }
 
 func (r role) ready() []Finding {

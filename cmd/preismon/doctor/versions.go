@@ -24,19 +24,17 @@ var buildInfo = regexp.MustCompile(`(?m)^preismon_build_info\{build="([^"]*)"\} 
 func (s *Site) versions(ctx context.Context) []Finding {
 	const check = "versions"
 	at := map[string][]string{} // by build
+	var pages []string
 	for _, node := range s.Nodes {
-		node = strings.TrimRight(node, "/")
-		var said struct{ Build string }
-		if body, err := ask(ctx, node+"/healthz", http.StatusOK); err == nil && json.Unmarshal(body, &said) == nil {
-			at[said.Build] = append(at[said.Build], node)
-		}
+		pages = append(pages, strings.TrimRight(node, "/")+"/healthz")
 	}
 	for _, role := range s.Admins {
-		role = strings.TrimRight(role, "/")
-		if body, err := ask(ctx, role+"/metrics", http.StatusOK); err == nil {
-			if m := buildInfo.FindSubmatch(body); m != nil {
-				at[string(m[1])] = append(at[string(m[1])], role)
-			}
+		pages = append(pages, strings.TrimRight(role, "/")+"/metrics")
+	}
+	for i, build := range each(pages, func(page string) string { return buildAt(ctx, page) }) {
+		if build != "" {
+			server := pages[i][:strings.LastIndexByte(pages[i], '/')]
+			at[build] = append(at[build], server)
 		}
 	}
 	builds := slices.Sorted(maps.Keys(at))
@@ -53,6 +51,21 @@ func (s *Site) versions(ctx context.Context) []Finding {
 	return one(check, Warning, "preismon version # on each machine; then start the older ones again with the new program", "they differ: %s", strings.Join(said, "; "))
 }
 
+// buildAt returns the build in /healthz of a node or in /metrics of a role; empty
+// if it does not answer.
+func buildAt(ctx context.Context, page string) string {
+	body, err := ask(ctx, page, http.StatusOK)
+	if err != nil {
+		return ""
+	}
+	if m := buildInfo.FindSubmatch(body); m != nil {
+		return string(m[1])
+	}
+	var health struct{ Build string }
+	_ = json.Unmarshal(body, &health) // otherwise it is not a node
+	return health.Build
+}
+
 // When a certificate is about to expire.
 const (
 	certificateSoon = 21 * 24 * time.Hour
@@ -62,14 +75,13 @@ const (
 // certificates checks until when those of the query nodes and of the servers are
 // valid.
 func (s *Site) certificates(ctx context.Context) (found []Finding) {
+	var servers []string // HOST or HOST:PORT
 	for _, node := range s.Nodes {
 		if u, err := url.Parse(node); err == nil && u.Scheme == "https" {
-			found = append(found, s.certificate(ctx, u.Host, net.JoinHostPort(u.Hostname(), cmp.Or(u.Port(), "443")))...)
+			servers = append(servers, u.Host)
 		}
 	}
-	for _, at := range s.TablesTLS {
-		found = append(found, s.certificate(ctx, at, at)...)
-	}
+	found = slices.Concat(each(slices.Concat(servers, s.TablesTLS), func(of string) []Finding { return s.certificate(ctx, of) })...)
 	if s.NATS != nil {
 		if state, err := s.NATS.TLSConnectionState(); err == nil { // otherwise it is without TLS
 			found = append(found, s.validity("NATS at "+s.NATS.ConnectedAddr(), "nats server request connections # shows the address; then renew its certificate", state.PeerCertificates[0].NotAfter)...)
@@ -78,9 +90,10 @@ func (s *Site) certificates(ctx context.Context) (found []Finding) {
 	return found
 }
 
-// certificate checks that of an address.
-func (s *Site) certificate(ctx context.Context, of, at string) []Finding {
-	host, _, _ := net.SplitHostPort(at)
+// certificate checks that of an address, with the port of HTTPS if it has none.
+func (s *Site) certificate(ctx context.Context, of string) []Finding {
+	u := url.URL{Host: of}
+	host, at := u.Hostname(), net.JoinHostPort(u.Hostname(), cmp.Or(u.Port(), "443"))
 	show := fmt.Sprintf("openssl s_client -connect %s -servername %s </dev/null | openssl x509 -noout -dates -issuer", at, host)
 	// One that is no longer valid is read too: nothing is sent to it.
 	dialer := tls.Dialer{Config: &tls.Config{ServerName: host, InsecureSkipVerify: true}} //nolint:gosec // only its dates are read
