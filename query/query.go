@@ -47,6 +47,12 @@ type Config struct {
 	// RememberStreamBytes is the same for the compressed text of streams; 0:
 	// none is remembered.
 	RememberStreamBytes int64
+	// RememberStreamFolder is a folder of this service alone, where text of
+	// streams that has no room in memory is kept, at most RememberStreamDisk
+	// bytes; it is made if necessary, and emptied of text at the start. Empty:
+	// such text is forgotten.
+	RememberStreamFolder string
+	RememberStreamDisk   int64
 	// CheckRemembered compares every remembered answer with a newly computed
 	// one, and fails the request if they differ. It costs more than not
 	// remembering.
@@ -105,6 +111,7 @@ func (c Config) Validate() error {
 	f.Check(c.MaxResponseBytes > 0, "max response bytes: not positive")
 	f.Check(c.MaxDownloadBytes > 0, "max download bytes: not positive")
 	f.Check(c.RememberBytes >= 0 && c.RememberStreamBytes >= 0, "remember-bytes: negative")
+	f.Check(c.RememberStreamDisk >= 0, "remember-streams-disk: negative")
 	return f.Err()
 }
 
@@ -147,8 +154,12 @@ func New(cfg Config, store Store, now func() time.Time, archives ...Archive) (*S
 	if written == nil {
 		written = func() <-chan struct{} { return nil }
 	}
+	remembers, err := newRemembering(store, cfg)
+	if err != nil {
+		return nil, err
+	}
 	return &Service{
-		cfg: cfg, store: newRemembering(store, cfg), archives: archives, now: now, seal: seal, seen: newLastSeen(), verified: newVerified(), node: node,
+		cfg: cfg, store: remembers, archives: archives, now: now, seal: seal, seen: newLastSeen(), verified: newVerified(), node: node,
 		edge: edges{ask: func(ctx context.Context) (Edge, error) { return store.Edge(ctx) }, written: written}, rowIDs: newRowIDs(cfg.CursorKey), tags: tags,
 	}, nil
 }

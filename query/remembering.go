@@ -23,8 +23,8 @@ import (
 type remembering struct {
 	Store
 	answers *cache.Cache[answerKey, answer]
-	texts   *cache.Cache[answerKey, *segmentText] // of streams
-	asked   *cache.Cache[answerKey, uint32]       // how often the same was requested, lately, and not found
+	texts   *segmentTexts                   // of streams
+	asked   *cache.Cache[answerKey, uint32] // how often the same was requested, lately, and not found
 
 	mu     sync.Mutex
 	flight map[answerKey]*flight // being read
@@ -52,13 +52,14 @@ type flight struct {
 	err error
 }
 
-func newRemembering(s Store, cfg Config) *remembering {
+func newRemembering(s Store, cfg Config) (*remembering, error) {
+	texts, err := newSegmentTexts(cfg)
 	return &remembering{
 		Store: s, check: cfg.CheckRemembered, flight: map[answerKey]*flight{}, recorders: make(chan struct{}, maxRecorders),
 		answers: cache.New(cfg.RememberBytes, func(_ answerKey, a answer) int { return len(answerKey{}) + a.bytes }),
-		texts:   cache.New(cfg.RememberStreamBytes-maxRecorders*segmentBytes(cfg.RememberStreamBytes), func(_ answerKey, t *segmentText) int { return len(answerKey{}) + t.size() }),
+		texts:   texts,
 		asked:   cache.New(askedBytes, func(answerKey, uint32) int { return len(answerKey{}) }),
-	}
+	}, err
 }
 
 func keyOf(name string, v Visibility, question any) answerKey {

@@ -15,9 +15,19 @@ import (
 // visible at a watermark. It is shared, and never modified.
 type segmentText struct {
 	chunks []packedLines
-	bytes  int       // packed
-	since  Watermark // at which it was made
-	at     Watermark // up to which no row has become visible since
+	bytes  int // packed
+	validity
+}
+
+// validity tells for which watermarks a text is right.
+type validity struct {
+	since Watermark // at which it was made
+	at    Watermark // up to which no row has become visible since
+}
+
+// holds reports whether a text is known to be right at a watermark.
+func (v validity) holds(mark Watermark) bool {
+	return v.since.Compare(mark) <= 0 && v.at.Compare(mark) >= 0
 }
 
 // packedLines are some whole lines, compressed.

@@ -164,19 +164,19 @@ func divide(w contracts.Window, over int64) (all []segment) {
 // watermark is valid if no row of its segment has become visible since.
 func (p *segments) find(ctx context.Context) error {
 	mark := p.in.query.Watermark
-	texts := make([]*segmentText, len(p.all))
+	texts := make([]*validity, len(p.all))
 	oldest, late := mark, contracts.Window{}
 	for i := range p.all {
 		one := &p.all[i]
 		if !one.over() {
 			continue
 		}
-		text, ok := p.store.texts.Get(one.key)
+		text, ok := p.store.texts.validity(one.key)
 		if !ok || text.since.Compare(mark) > 0 {
 			one.record = p.store.worthwhile(one.key)
 			continue
 		}
-		one.held, texts[i] = true, text
+		one.held, texts[i] = true, &text
 		if text.at.Compare(oldest) < 0 {
 			oldest = text.at
 		}
@@ -195,7 +195,7 @@ func (p *segments) find(ctx context.Context) error {
 	p.join()
 	for i, text := range texts {
 		if p.all[i].held && text.at.Compare(mark) < 0 {
-			p.store.texts.Put(p.all[i].key, &segmentText{text.chunks, text.bytes, text.since, mark})
+			p.store.texts.extend(p.all[i].key, validity{text.since, mark})
 		}
 	}
 	return nil
@@ -216,8 +216,8 @@ func (p *segments) newest(mark Watermark) (newest Watermark) {
 		return mark
 	}
 	for i := range p.all {
-		text := p.heldText(&p.all[i])
-		if text == nil {
+		text, ok := p.heldNow(&p.all[i])
+		if !ok {
 			return mark
 		}
 		if text.since.Compare(newest) > 0 {
@@ -229,7 +229,7 @@ func (p *segments) newest(mark Watermark) (newest Watermark) {
 
 // drop reads the rows of a window that became visible after a watermark, and
 // drops the texts that lack one of them.
-func (p *segments) drop(ctx context.Context, window contracts.Window, since Watermark, texts []*segmentText) error {
+func (p *segments) drop(ctx context.Context, window contracts.Window, since Watermark, texts []*validity) error {
 	q := p.service.lateRows(p.in, window, since, maxLate)
 	rows := 0
 	err := p.store.Feed(ctx, p.in.vis, &q, func(b *Block) error {
@@ -252,7 +252,7 @@ func (p *segments) drop(ctx context.Context, window contracts.Window, since Wate
 
 // late drops the text of the segment that a row belongs to, if it became visible
 // after the text was made.
-func (p *segments) late(capturedMs int64, at Watermark, texts []*segmentText) {
+func (p *segments) late(capturedMs int64, at Watermark, texts []*validity) {
 	for i := range p.all {
 		if one := &p.all[i]; one.from <= capturedMs && capturedMs <= one.to {
 			if one.held && at.Compare(texts[i].at) > 0 {

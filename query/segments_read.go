@@ -22,7 +22,10 @@ func (p *segments) read(ctx context.Context, c *streamer, step func(func() error
 			continue
 		}
 		to := i + 1
-		for to < len(p.all) && p.heldText(&p.all[to]) == nil {
+		for to < len(p.all) {
+			if _, held := p.heldNow(&p.all[to]); held {
+				break
+			}
 			to++
 		}
 		if err := p.readRun(ctx, c, p.all[i:to], step); err != nil {
@@ -37,14 +40,23 @@ func (p *segments) read(ctx context.Context, c *streamer, step func(func() error
 // evicted meanwhile, or replaced by that of a stream which began before a row
 // became visible, or after.
 func (p *segments) heldText(one *segment) *segmentText {
-	if !one.held {
+	if _, held := p.heldNow(one); !held {
 		return nil
 	}
-	text, ok := p.store.texts.Get(one.key)
-	if mark := p.in.query.Watermark; !ok || text.since.Compare(mark) > 0 || text.at.Compare(mark) < 0 {
+	text, ok := p.store.texts.get(one.key)
+	if !ok || !text.holds(p.in.query.Watermark) {
 		return nil
 	}
 	return text
+}
+
+// heldNow reports whether the text of a segment is still held, and for which
+// watermarks it is right.
+func (p *segments) heldNow(one *segment) (v validity, held bool) {
+	if one.held {
+		v, held = p.store.texts.validity(one.key)
+	}
+	return v, held && v.holds(p.in.query.Watermark)
 }
 
 // replay sends a remembered segment.
@@ -61,7 +73,7 @@ func (p *segments) replay(ctx context.Context, c *streamer, one *segment, text *
 		}
 	}()
 	for chunks := text.chunks; len(chunks) > 0; {
-		if room == nil && p.heldText(one) != text {
+		if room == nil && !p.store.texts.inMemory(one.key, text) {
 			room = c.holds.Hold(int64(text.bytes))
 		}
 		var n, rows int
@@ -233,9 +245,9 @@ func (c *streamer) record(rows int) error {
 func (r *recorder) next() {
 	one := &r.run[0]
 	if one.record && r.text.bytes <= r.most {
-		newer, ok := r.store.texts.Get(one.key)
+		newer, ok := r.store.texts.validity(one.key)
 		if !ok || newer.at.Compare(r.at) < 0 {
-			r.store.texts.Put(one.key, &segmentText{r.text.chunks, r.text.bytes, r.at, r.at})
+			r.store.texts.put(one.key, &segmentText{r.text.chunks, r.text.bytes, validity{r.at, r.at}})
 		}
 	}
 	r.stop()

@@ -27,6 +27,7 @@ type Stats struct {
 	// were compared with a new one, and Differences differed.
 	Remembered           cache.Stats
 	RememberedStreams    cache.Stats
+	StreamsOnDisk        cache.Stats
 	Checked, Differences uint64
 }
 
@@ -47,7 +48,7 @@ func (s *Service) Stats() Stats {
 	all := Stats{
 		Pages: map[Ending]uint64{}, PageRows: c.pageRows.Load(), Streams: c.streams.Load(), StreamRows: c.streamRows.Load(), Replayed: c.replayed.Load(),
 		OverBudget: c.overBudget.Load(), FeedRows: c.feedRows.Load(), Tails: s.tails.open(),
-		Remembered: s.store.answers.Stats(), RememberedStreams: s.store.texts.Stats(), Checked: s.store.checked.Load(), Differences: s.store.differences.Load(),
+		Remembered: s.store.answers.Stats(), RememberedStreams: s.store.texts.memory.Stats(), StreamsOnDisk: s.store.texts.diskStats(), Checked: s.store.checked.Load(), Differences: s.store.differences.Load(),
 		Found: c.found.Load(), Missing: c.missing.Load(), Away: c.away.Load(), Damaged: c.damaged.Load(),
 	}
 	for i, e := range endings {

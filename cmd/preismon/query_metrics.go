@@ -193,6 +193,7 @@ func (m *queryMetrics) observe(a *admin, q queried) {
 	for name, of := range map[string]func() cache.Stats{
 		"answers":  func() cache.Stats { return q.service.Stats().Remembered },
 		"streams":  func() cache.Stats { return q.service.Stats().RememberedStreams },
+		"disk":     func() cache.Stats { return q.service.Stats().StreamsOnDisk },
 		"accounts": func() cache.Stats { return q.store.Stats().Accounts },
 	} {
 		const lookups = "Lookups in the caches of this node."

@@ -23,8 +23,20 @@ const overhead = 128
 // many bytes a key and its value hold. Values are shared: callers must not
 // change them.
 func New[K comparable, V any](bytes int64, weigh func(K, V) int) *Cache[K, V] {
+	return NewDropping(bytes, weigh, nil)
+}
+
+// NewDropping is New with a function that is called, on a goroutine of its own,
+// for each value that is no longer kept: evicted, so that others have room, or
+// replaced or deleted.
+func NewDropping[K comparable, V any](bytes int64, weigh func(K, V) int, dropped func(k K, v V, evicted bool)) *Cache[K, V] {
 	count := stats.NewCounter()
+	var onDeletion func(otter.DeletionEvent[K, V])
+	if dropped != nil {
+		onDeletion = func(e otter.DeletionEvent[K, V]) { dropped(e.Key, e.Value, e.WasEvicted()) }
+	}
 	return &Cache[K, V]{count: count, of: otter.Must(&otter.Options[K, V]{
+		OnDeletion:    onDeletion,
 		MaximumWeight: uint64(max(1, bytes)), // less than any entry, and otter refuses 0
 		Weigher:       func(k K, v V) uint32 { return uint32(min(max(0, weigh(k, v)), 1<<31)) + overhead },
 		StatsRecorder: count,
@@ -36,6 +48,9 @@ func (c *Cache[K, V]) Get(k K) (V, bool) { return c.of.GetIfPresent(k) }
 
 // Put remembers a value, unless there is no room for it.
 func (c *Cache[K, V]) Put(k K, v V) { c.of.Set(k, v) }
+
+// Delete forgets the value of a key.
+func (c *Cache[K, V]) Delete(k K) { c.of.Invalidate(k) }
 
 // Stats describes how well a cache is used and what it holds.
 type Stats struct {

@@ -26,14 +26,16 @@ func TestRememberedStreamsAreTheRows(t *testing.T) {
 	w.cfg.SliceRows = testserver.Often(10_000, 40)
 	w.listen()
 	w.tells()
-	limits := func(remember int64, check bool) *query.Service {
+	limits := func(remember int64, check bool, folder ...string) *query.Service {
 		return w.over(w.store, func(c *query.Config) {
-			c.SoftDeadline, c.HardBudget = time.Minute, time.Minute
+			if c.SoftDeadline, c.HardBudget = time.Minute, time.Minute; len(folder) > 0 {
+				c.RememberStreamFolder, c.RememberStreamDisk = folder[0], 1<<20
+			}
 			c.RememberStreamBytes, c.CheckRemembered = remember, check
 		})
 	}
 	never := limits(0, false)
-	nodes := map[string]*query.Service{"remembers": limits(64<<20, false), "compares": limits(64<<20, true), "evicts": limits(12<<10, false)}
+	nodes := map[string]*query.Service{"remembers": limits(64<<20, false), "compares": limits(64<<20, true), "evicts": limits(12<<10, false), "to disk": limits(12<<10, false, t.TempDir())}
 	r := rand.New(rand.NewPCG(66, 1))
 	accounts := []contracts.AccountID{accountWhole, accountOrder, accountSites, accountNone, accountOther}
 	day := func(back int, rest time.Duration) string {
@@ -171,11 +173,14 @@ func TestRememberedStreamsAreTheRows(t *testing.T) {
 	}
 	for name, s := range nodes {
 		is := s.Stats()
-		t.Logf("%s: %d of %d rows of %d streams were remembered, %d compared, %d evicted", name, is.Replayed, is.StreamRows, is.Streams, is.Checked, is.RememberedStreams.Evictions)
+		t.Logf("%s: %d of %d rows of %d streams were remembered, %d compared, %d evicted, %d read from disk", name, is.Replayed, is.StreamRows, is.Streams, is.Checked, is.RememberedStreams.Evictions, is.StreamsOnDisk.Hits)
 		rows += int(is.Replayed)
 		if is.Replayed == 0 || is.Replayed*4 < is.StreamRows && name == "remembers" || is.Differences > 0 {
 			t.Errorf("%s: %+v", name, is)
 		}
+	}
+	if without, with := nodes["evicts"].Stats(), nodes["to disk"].Stats(); with.Replayed <= without.Replayed || with.StreamsOnDisk.Hits == 0 {
+		t.Errorf("the disk gains nothing: %+v, %+v", without, with)
 	}
 	if never.Stats().Replayed > 0 {
 		t.Error("rows are remembered where nothing may be")

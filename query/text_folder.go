@@ -1,0 +1,166 @@
+package query
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/cespare/xxhash/v2"
+
+	"preismon/query/cache"
+)
+
+// textFolder keeps text of segments in files, one for each, and at most so many
+// bytes of them. They are of this process alone: the next one begins without,
+// because tables may have been restored in between. A file that is damaged, or
+// that somebody deleted, is a miss.
+type textFolder struct {
+	dir     string
+	files   *cache.Cache[answerKey, textFile]
+	writing chan struct{} // one for each file that is being written
+}
+
+// textFile is a file with the text of a segment.
+type textFile struct {
+	name  string
+	bytes int
+	validity
+}
+
+const (
+	textPattern = "stream-*.text"
+	// maxTextWrites is how many texts are written at the same time. What is evicted
+	// beyond that, because the disk is slow, is forgotten.
+	maxTextWrites = 4
+)
+
+// newTextFolder makes the folder, and deletes what a former process left there.
+func newTextFolder(dir string, most int64) (*textFolder, error) {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, fmt.Errorf("folder for the text of streams: %w", err)
+	}
+	old, err := filepath.Glob(filepath.Join(dir, textPattern))
+	for _, name := range old {
+		err = errors.Join(err, os.Remove(name))
+	}
+	if err != nil {
+		return nil, fmt.Errorf("folder for the text of streams: %w", err)
+	}
+	f := &textFolder{dir: dir, writing: make(chan struct{}, maxTextWrites)}
+	f.files = cache.NewDropping(most, func(_ answerKey, t textFile) int { return t.bytes }, func(key answerKey, t textFile, _ bool) {
+		if now, ok := f.files.Get(key); !ok || now.name != t.name {
+			_ = os.Remove(t.name) // else the next process does
+		}
+	})
+	return f, nil
+}
+
+func (f *textFolder) validity(key answerKey) (validity, bool) {
+	t, ok := f.files.Get(key)
+	return t.validity, ok
+}
+
+// extend notes up to which watermark the text that was made at another one is
+// right.
+func (f *textFolder) extend(key answerKey, v validity) {
+	if t, ok := f.files.Get(key); ok && t.since == v.since && t.at.Compare(v.at) < 0 {
+		f.files.Put(key, textFile{t.name, t.bytes, v})
+	}
+}
+
+// put writes a text to a file, unless it is there. It is forgotten if that
+// fails, or if the disk is too slow.
+func (f *textFolder) put(key answerKey, text *segmentText) {
+	if t, ok := f.files.Get(key); ok && t.since == text.since {
+		f.extend(key, text.validity)
+		return
+	}
+	select {
+	case f.writing <- struct{}{}:
+		defer func() { <-f.writing }()
+	default:
+		return
+	}
+	if name, size, err := f.write(text); err == nil {
+		f.files.Put(key, textFile{name, size, text.validity})
+	}
+}
+
+func (f *textFolder) write(text *segmentText) (name string, size int, err error) {
+	content := encodeText(text)
+	to, err := os.CreateTemp(f.dir, textPattern) // with mode 0600
+	if err != nil {
+		return "", 0, err
+	}
+	_, err = to.Write(content)
+	if err = errors.Join(err, to.Close()); err != nil {
+		err = errors.Join(err, os.Remove(to.Name()))
+	}
+	return to.Name(), len(content), err
+}
+
+// get reads a text.
+func (f *textFolder) get(key answerKey) (*segmentText, bool) {
+	t, ok := f.files.Get(key)
+	if !ok {
+		return nil, false
+	}
+	content, err := os.ReadFile(t.name)
+	text, whole := decodeText(content)
+	if err != nil || !whole {
+		f.files.Delete(key)
+		return nil, false
+	}
+	text.validity = t.validity
+	return text, true
+}
+
+// A file holds, little-endian, the number of chunks (4 bytes), for each its rows,
+// its size, its CRC and the length of its blocks (4 bytes each), all blocks, and
+// xxHash64 of all that.
+const (
+	textHead  = 4
+	chunkHead = 4 * 4
+	textTail  = 8
+)
+
+func encodeText(t *segmentText) []byte {
+	to := make([]byte, 0, textHead+chunkHead*len(t.chunks)+t.bytes+textTail)
+	to = binary.LittleEndian.AppendUint32(to, uint32(len(t.chunks)))
+	for _, c := range t.chunks {
+		for _, n := range []uint32{uint32(c.rows), uint32(c.Size), c.CRC, uint32(len(c.Blocks))} {
+			to = binary.LittleEndian.AppendUint32(to, n)
+		}
+	}
+	for _, c := range t.chunks {
+		to = append(to, c.Blocks...)
+	}
+	return binary.LittleEndian.AppendUint64(to, xxhash.Sum64(to))
+}
+
+// decodeText returns the text in a file, whose chunks share the memory of its
+// content; not whole: it is damaged.
+func decodeText(content []byte) (t *segmentText, whole bool) {
+	if len(content) < textHead+textTail {
+		return nil, false
+	}
+	body, sum := content[:len(content)-textTail], content[len(content)-textTail:]
+	if !bytes.Equal(sum, binary.LittleEndian.AppendUint64(nil, xxhash.Sum64(body))) {
+		return nil, false
+	}
+	number := func(at int) int { return int(binary.LittleEndian.Uint32(body[at:])) }
+	t = &segmentText{chunks: make([]packedLines, number(0))}
+	blocks := body[textHead+chunkHead*len(t.chunks):]
+	for i := range t.chunks {
+		at := textHead + chunkHead*i
+		n := number(at + 12)
+		t.chunks[i] = packedLines{Deflated{Size: number(at + 4), CRC: uint32(number(at + 8)), Blocks: slices.Clip(blocks[:n])}, number(at)}
+		t.bytes += n
+		blocks = blocks[n:]
+	}
+	return t, true
+}

@@ -1,0 +1,179 @@
+package query
+
+import (
+	"crypto/sha256"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func textOf(r *rand.Rand) *segmentText {
+	t := &segmentText{validity: validity{Watermark{1, r.Uint64N(9)}, Watermark{1, 9 + r.Uint64N(9)}}}
+	for range r.IntN(5) {
+		blocks := make([]byte, r.IntN(300))
+		for i := range blocks {
+			blocks[i] = byte(r.Uint32())
+		}
+		t.chunks = append(t.chunks, packedLines{Deflated{Blocks: blocks, Size: r.IntN(1 << 20), CRC: r.Uint32()}, r.IntN(1000)})
+		t.bytes += len(blocks)
+	}
+	return t
+}
+
+func textIn(t *segmentText) string {
+	return fmt.Sprintf("%d %v %v", t.bytes, t.validity, t.chunks)
+}
+
+// TestTextFolder: a text comes back as it was put, or not at all: never one
+// that is damaged, of which any byte was changed, or whose file is gone.
+func TestTextFolder(t *testing.T) {
+	r := rand.New(rand.NewPCG(67, 1))
+	dir := t.TempDir()
+	f, err := newTextFolder(dir, 1<<20)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for n := range 60 {
+		key := answerKey(sha256.Sum256(fmt.Append(nil, n)))
+		want := textOf(r)
+		f.put(key, want)
+		got, ok := f.get(key)
+		if !ok || textIn(got) != textIn(want) {
+			t.Fatalf("put %s, got %v", textIn(want), got)
+		}
+		file, _ := f.files.Get(key)
+		if info, err := os.Stat(file.name); err != nil || info.Mode().Perm() != 0o600 {
+			t.Fatalf("%v, %v", info, err)
+		}
+		content, err := os.ReadFile(file.name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		switch n % 3 {
+		case 0:
+			content[r.IntN(len(content))] ^= byte(1 << r.IntN(8))
+			err = os.WriteFile(file.name, content, 0o600)
+		case 1:
+			err = os.WriteFile(file.name, content[:r.IntN(len(content))], 0o600)
+		case 2:
+			err = os.Remove(file.name)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, ok := f.get(key); ok {
+			t.Fatalf("damaged in way %d, and read: %s", n%3, textIn(got))
+		}
+		if _, ok := f.validity(key); ok {
+			t.Fatal("it is damaged, and still listed")
+		}
+	}
+}
+
+// TestTextFolderIsBounded: many goroutines put much more than may lie there;
+// the files take no more, and none stays without an entry. What a former
+// process left is deleted, and nothing else.
+func TestTextFolderIsBounded(t *testing.T) {
+	dir := t.TempDir()
+	other := filepath.Join(dir, "other")
+	for _, name := range []string{"stream-1.text", "other"} {
+		if err := os.WriteFile(filepath.Join(dir, name), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	const most = 20 << 10
+	f, err := newTextFolder(dir, most)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if left, err := os.ReadDir(dir); err != nil || len(left) != 1 {
+		t.Fatalf("at the start there is %v, %v", left, err)
+	}
+	var all sync.WaitGroup
+	for g := range uint64(4) {
+		all.Go(func() {
+			r := rand.New(rand.NewPCG(68, g))
+			for n := range 300 {
+				key := answerKey(sha256.Sum256(fmt.Append(nil, n%100)))
+				f.put(key, textOf(r))
+				f.extend(key, validity{Watermark{1, 4}, Watermark{1, 20}})
+				f.get(key)
+			}
+		})
+	}
+	all.Wait()
+	var names []string
+	for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(10 * time.Millisecond) {
+		f.files.Stats() // events are handled on other goroutines
+		names, err = filepath.Glob(filepath.Join(dir, textPattern))
+		bytes := int64(0)
+		for _, name := range names {
+			if info, err := os.Stat(name); err == nil {
+				bytes += info.Size()
+			}
+		}
+		if entries := f.files.Stats().Entries; err == nil && len(names) == entries && bytes <= most && entries > 0 {
+			break
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("%d files of %d bytes, %d entries", len(names), bytes, f.files.Stats().Entries)
+		}
+	}
+	if _, err := os.Stat(other); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestTextsGoToDisk: what is evicted from memory is found on disk, with the
+// watermarks for which it is right, and is in memory again after it was read.
+func TestTextsGoToDisk(t *testing.T) {
+	texts, err := newSegmentTexts(Config{RememberStreamBytes: 16 << 10, RememberStreamFolder: t.TempDir(), RememberStreamDisk: 1 << 20})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := rand.New(rand.NewPCG(69, 1))
+	want := map[answerKey]*segmentText{}
+	for n := range 100 {
+		key := answerKey(sha256.Sum256(fmt.Append(nil, n)))
+		want[key] = textOf(r)
+		texts.put(key, want[key])
+		time.Sleep(time.Millisecond) // more at once than the disk takes are forgotten
+	}
+	found, read := 0, 0
+	for key, text := range want {
+		v, ok := texts.validity(key)
+		if !ok {
+			continue
+		}
+		found++
+		if v != text.validity {
+			t.Fatalf("%v, not %v", v, text.validity)
+		}
+		v.at = Watermark{1, 100}
+		texts.extend(key, v)
+		inMemory := texts.inMemory(key, text)
+		got, ok := texts.get(key)
+		if !ok {
+			continue // evicted meanwhile, and not written yet
+		}
+		if !inMemory {
+			read++
+		}
+		if diff := cmp.Diff(v.at, got.at); diff != "" {
+			t.Error(diff)
+		}
+		same := *got // which others may have now, too
+		if same.validity = text.validity; textIn(&same) != textIn(text) {
+			t.Fatalf("%s, not %s", textIn(&same), textIn(text))
+		}
+	}
+	if found < 80 || read < 20 {
+		t.Errorf("of 100 texts %d were found, %d of them on disk", found, read)
+	}
+}
