@@ -20,11 +20,11 @@ type shape func(record json.RawMessage, product func(itemID string) string) ([]c
 
 // listForPeople is like list, but its tables have a shape of their own that
 // names products.
-func (f recordFlags) listForPeople(ctx context.Context, std streams, from remoteFlags, path string, params url.Values, fields []string, columns []frame.Column, of shape) error {
+func (f recordFlags) listForPeople(ctx context.Context, std streams, path string, params url.Values, fields []string, columns []frame.Column, of shape) error {
 	if f.Format != "table" && (f.Format != "auto" || !isTerminal(std.out)) {
-		return f.list(ctx, std, from, path, params, fields, columns)
+		return f.list(ctx, std, path, params, fields, columns)
 	}
-	r, err := from.connect(std)
+	r, err := f.Remote.connect(std)
 	if err != nil {
 		return err
 	}
