@@ -10,11 +10,11 @@ import (
 	"io/fs"
 	"net/url"
 	"os"
-	"path/filepath"
 	"strings"
 	"time"
 
 	"preismon/cmd/preismon/client"
+	"preismon/contracts/atomicfile"
 )
 
 type changesCmd struct {
@@ -124,18 +124,7 @@ func (c *followFlags) keep(token, of string) error {
 	if c.State == "" {
 		return nil
 	}
-	f, err := os.CreateTemp(filepath.Dir(c.State), ".changes-*")
-	if err != nil {
-		return err
-	}
-	_, err = f.WriteString(strings.TrimSpace(token+"\n"+of) + "\n")
-	if err = errors.Join(err, f.Sync(), f.Close()); err == nil {
-		err = os.Rename(f.Name(), c.State)
-	}
-	if err != nil {
-		return errors.Join(err, os.Remove(f.Name()))
-	}
-	return nil
+	return atomicfile.Write(c.State, []byte(strings.TrimSpace(token+"\n"+of)+"\n"))
 }
 
 // goOn prints how to continue, unless a file keeps the token.
