@@ -147,33 +147,10 @@ func (w *world) openTokens() error {
 	if err := auth.EnsureKey(w.keyFile); err != nil {
 		return err
 	}
-	keys, err := auth.ReadKeyring(w.keyFile)
-	if err != nil {
-		return err
-	}
-	throttle, err := auth.NewThrottle(auth.ThrottleDefaults(), time.Now)
-	if err != nil {
-		return err
-	}
-	cfg := auth.Defaults()
-	cfg.Issuer = nodeURL
-	w.tokens, err = auth.New(cfg, auth.Deps{Keys: keys, Accounts: nobody{}, Revocations: nobody{}, Throttle: throttle, Now: time.Now})
+	var err error
+	w.tokens, err = auth.NewIssuer(nodeURL, w.keyFile)
 	return err
 }
-
-// nobody is the account store of a service where no one logs in and nothing is
-// revoked: tokens are only issued.
-type nobody struct{}
-
-func (nobody) ByLogin(context.Context, string) (auth.Credentials, error) {
-	return auth.Credentials{}, errors.New("not here")
-}
-
-func (nobody) Active(context.Context, []contracts.AccountID) ([]contracts.AccountID, error) {
-	return nil, errors.New("not here")
-}
-func (nobody) Revoke(context.Context, string, time.Time) error { return errors.New("not here") }
-func (nobody) Revoked(string) (bool, error)                    { return false, nil }
 
 // token returns the account's token, the same one for half of its lifetime: a
 // client keeps its token, and a node verifies the signature of each one only

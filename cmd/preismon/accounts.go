@@ -32,25 +32,17 @@ func (c *accountsListCmd) Run(ctx context.Context, k *kong.Context, std streams,
 	return c.connected(k, std, log, nil, func(b *bus) error { return printAccounts(ctx, std, b) })
 }
 
-// listedAccount is a line of the list of accounts.
-type listedAccount struct {
-	Login   string              `json:"login"`
-	Account contracts.AccountID `json:"account"`
-	Mandate contracts.MandateID `json:"mandate"`
-	State   string              `json:"state"`
-}
-
 func printAccounts(ctx context.Context, std streams, b *bus) error {
 	all, err := ingest.Accounts(ctx, b.js)
 	if err != nil {
 		return err
 	}
 	slices.SortStableFunc(all, func(a, b *contracts.Account) int { return strings.Compare(a.LoginIdentifier, b.LoginIdentifier) })
-	var lines []listedAccount
+	var rows [][]any
 	for _, a := range all {
-		lines = append(lines, listedAccount{a.LoginIdentifier, a.AccountID, a.MandateID, accountState(a)})
+		rows = append(rows, []any{a.LoginIdentifier, a.AccountID, a.MandateID, accountState(a)})
 	}
-	return printList(std, lines, "No accounts.")
+	return printList(std, []string{"login", "account", "mandate", "state"}, rows, "No accounts.")
 }
 
 type accountsPasswordCmd struct {

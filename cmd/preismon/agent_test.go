@@ -35,13 +35,7 @@ func (d *demoTest) agent(t *testing.T, name string) *agent {
 // signed with the key in the data folder.
 func (u *upProcess) agent(t *testing.T, login string) *agent {
 	t.Helper()
-	keys, err := auth.ReadKeyring(filepath.Join(u.DataDir, "token-key.pem"))
-	must(t, err)
-	throttle, err := auth.NewThrottle(auth.ThrottleDefaults(), time.Now)
-	must(t, err)
-	cfg := auth.Defaults()
-	cfg.Issuer = u.URL
-	authority, err := auth.New(cfg, auth.Deps{Keys: keys, Accounts: accounts{}, Revocations: noRevocations{}, Throttle: throttle, Now: time.Now})
+	authority, err := auth.NewIssuer(u.URL, filepath.Join(u.DataDir, "token-key.pem"))
 	must(t, err)
 	id := number(t, u.tables(), "SELECT account FROM accounts FINAL WHERE login_identifier = ?", login)
 	issued, err := authority.Issue(auth.Grant{
@@ -50,8 +44,6 @@ func (u *upProcess) agent(t *testing.T, login string) *agent {
 	must(t, err)
 	return &agent{t, u.URL, issued.Token.Reveal(), u.client().http}
 }
-
-type noRevocations struct{ auth.Revocations }
 
 // toolAnswer is the outcome of a tool call: its structured content.
 type toolAnswer struct {

@@ -65,17 +65,8 @@ func (c *backupListCmd) Run(_ context.Context, k *kong.Context, std streams) err
 	return printBackups(std, all)
 }
 
-// backupLine is a line of the list of backups.
-type backupLine struct {
-	Taken    string `json:"taken"`
-	Size     string `json:"size"`
-	UpTo     string `json:"upTo"`
-	Restored string `json:"restored"`
-	Backup   string `json:"backup"` // folder
-}
-
 func printBackups(std streams, all []listedBackup) error {
-	var lines []backupLine
+	var rows [][]any
 	for _, b := range all {
 		taken, upTo := "not whole", "unknown"
 		if b.Whole {
@@ -84,9 +75,9 @@ func printBackups(std streams, all []listedBackup) error {
 		if b.Checkpoint != nil {
 			upTo = fmt.Sprintf("%d:%d", b.Checkpoint.Epoch, b.Checkpoint.Seq)
 		}
-		lines = append(lines, backupLine{taken, humanize.IBytes(b.Bytes), upTo, drillState(b.Drill), b.Path})
+		rows = append(rows, []any{taken, humanize.IBytes(b.Bytes), upTo, drillState(b.Drill), b.Path})
 	}
-	return printList(std, lines, "No backups. `preismon backup` takes one.")
+	return printList(std, []string{"taken", "size", "upTo", "restored", "backup"}, rows, "No backups. `preismon backup` takes one.")
 }
 
 func drillState(d *backup.Drill) string {

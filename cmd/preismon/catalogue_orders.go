@@ -38,22 +38,12 @@ func (c *catalogueOrdersListCmd) Run(ctx context.Context, k *kong.Context, std s
 			return err
 		}
 		slices.SortStableFunc(all, func(a, b *contracts.Order) int { return strings.Compare(a.Name, b.Name) })
-		var lines []listedOrder
+		var rows [][]any
 		for _, o := range all {
-			lines = append(lines, listedOrder{o.OrderID, o.Name, o.MandateID, len(o.Items), len(o.Sites), orderState(o)})
+			rows = append(rows, []any{o.OrderID, o.Name, o.MandateID, len(o.Items), len(o.Sites), orderState(o)})
 		}
-		return printList(std, lines, "No orders.")
+		return printList(std, []string{"order", "name", "mandate", "items", "sites", "state"}, rows, "No orders.")
 	})
-}
-
-// listedOrder is a line of the list of orders.
-type listedOrder struct {
-	Order   contracts.OrderID   `json:"order"`
-	Name    string              `json:"name"`
-	Mandate contracts.MandateID `json:"mandate"`
-	Items   int                 `json:"items"`
-	Sites   int                 `json:"sites"`
-	State   string              `json:"state"`
 }
 
 type catalogueOrdersShowCmd struct {

@@ -34,22 +34,12 @@ func (c *catalogueSitesListCmd) Run(ctx context.Context, k *kong.Context, std st
 			return err
 		}
 		slices.SortFunc(all, func(a, b *contracts.Site) int { return strings.Compare(string(a.Site), string(b.Site)) })
-		var lines []listedSite
+		var rows [][]any
 		for _, s := range all {
-			lines = append(lines, listedSite{s.Site, s.Name, s.SiteType, s.CountryCode, s.CurrencyCode, orNone(s.Operator)})
+			rows = append(rows, []any{s.Site, s.Name, s.SiteType, s.CountryCode, s.CurrencyCode, orNone(s.Operator)})
 		}
-		return printList(std, lines, "No sites.")
+		return printList(std, []string{"site", "name", "type", "country", "currency", "operator"}, rows, "No sites.")
 	})
-}
-
-// listedSite is a line of the list of sites.
-type listedSite struct {
-	Site     contracts.SiteKey  `json:"site"`
-	Name     string             `json:"name"`
-	Type     contracts.SiteType `json:"type"`
-	Country  string             `json:"country"`
-	Currency contracts.Currency `json:"currency"`
-	Operator string             `json:"operator"`
 }
 
 type catalogueSitesShowCmd struct {

@@ -75,33 +75,21 @@ func (c *lettersListCmd) list(ctx context.Context, std streams, b *bus, filter i
 	if filter.Pending || c.Which != (letterFlags{}) {
 		none = "No dead letters like that."
 	}
-	var lines []listedLetter
+	var rows [][]any
 	for _, l := range list {
 		replayed := "no"
 		if l.Replayed != nil {
 			replayed = l.Replayed.At.Format(time.DateOnly)
 		}
-		lines = append(lines, listedLetter{fmt.Sprint(l.Letter), l.At.Format(time.RFC3339), l.Stream, fmt.Sprint(l.Seq), l.Size, replayed, l.Subject, l.Reason})
+		rows = append(rows, []any{fmt.Sprint(l.Letter), l.At.Format(time.RFC3339), l.Stream, fmt.Sprint(l.Seq), l.Size, replayed, l.Subject, l.Reason})
 	}
-	if err := printList(std, lines, none); err != nil {
+	if err := printList(std, []string{"letter", "time", "stream", "sequence", "bytes", "replayed", "subject", "reason"}, rows, none); err != nil {
 		return err
 	}
 	if matching > len(list) {
 		fmt.Fprintf(std.err, "The newest %s of %s; see --limit.\n", thousands(len(list)), thousands(matching))
 	}
 	return nil
-}
-
-// listedLetter is a line of the list of dead letters.
-type listedLetter struct {
-	Letter   string `json:"letter"`
-	Time     string `json:"time"`
-	Stream   string `json:"stream"`
-	Sequence string `json:"sequence"`
-	Bytes    int    `json:"bytes"`
-	Replayed string `json:"replayed"` // when, or "no"
-	Subject  string `json:"subject"`
-	Reason   string `json:"reason"`
 }
 
 type lettersReplayCmd struct {

@@ -13,6 +13,7 @@ import (
 
 	"preismon/archive"
 	"preismon/contracts"
+	"preismon/contracts/atomicfile"
 	"preismon/contracts/event"
 	"preismon/deploy/embedded"
 	"preismon/ingest"
@@ -119,7 +120,7 @@ func (d *demo) keepAccounts() error {
 	if err != nil {
 		return err
 	}
-	return writeFile(d.dir.Join(demoAccountsFile), append(accounts, '\n'))
+	return atomicfile.Write(d.dir.Join(demoAccountsFile), append(accounts, '\n'))
 }
 
 // demoAccounts returns the file with the logins of the folder's market, empty if
@@ -224,7 +225,7 @@ func (d *demo) keep() error {
 	if err != nil {
 		return err
 	}
-	return writeFile(d.dir.Join(demoStateFile), append(text, '\n'))
+	return atomicfile.Write(d.dir.Join(demoStateFile), append(text, '\n'))
 }
 
 // live publishes new captures as time passes, until ctx ends.

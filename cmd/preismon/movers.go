@@ -9,7 +9,6 @@ import (
 )
 
 type moversCmd struct {
-	Remote remoteFlags `embed:""`
 	recordFlags
 	scopeFlags
 	Since       string `help:"Start of the comparison: RFC 3339, or a date." env:"-" placeholder:"TIME" required:""`
@@ -29,7 +28,7 @@ func (c *moversCmd) Run(ctx context.Context, std streams) error {
 	p := c.params(map[string]string{
 		"since": c.Since, "until": c.Until, "kind": c.Kind, "brand": c.Brand, "ownMerchant": c.OwnMerchant, "limit": "10000",
 	})
-	return c.listForPeople(ctx, std, c.Remote, "/ext/v1/movers", p, moverFields, query.RecordColumns[query.Mover](), moverCells)
+	return c.listForPeople(ctx, std, "/ext/v1/movers", p, moverFields, query.RecordColumns[query.Mover](), moverCells)
 }
 
 // moverCells returns what people see of a mover: the state before and after.

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"iter"
 	"net/url"
+	"strconv"
 	"strings"
 
 	"preismon/cmd/preismon/records"
@@ -20,11 +21,11 @@ type shape func(record json.RawMessage, product func(itemID string) string) ([]c
 
 // listForPeople is like list, but its tables have a shape of their own that
 // names products.
-func (f recordFlags) listForPeople(ctx context.Context, std streams, from remoteFlags, path string, params url.Values, fields []string, columns []frame.Column, of shape) error {
+func (f recordFlags) listForPeople(ctx context.Context, std streams, path string, params url.Values, fields []string, columns []frame.Column, of shape) error {
 	if f.Format != "table" && (f.Format != "auto" || !isTerminal(std.out)) {
-		return f.list(ctx, std, from, path, params, fields, columns)
+		return f.list(ctx, std, path, params, fields, columns)
 	}
-	r, err := from.connect(std)
+	r, err := f.Remote.connect(std)
 	if err != nil {
 		return err
 	}
@@ -90,19 +91,31 @@ func (p *products) shaped(of shape, record json.RawMessage) (json.RawMessage, er
 	if err != nil {
 		return nil, err
 	}
-	var b strings.Builder
+	names, texts := make([]string, len(cells)), make([]any, len(cells)) // an empty text stays null
 	for i, c := range cells {
-		name, _ := json.Marshal(c.name) // a text can always be written
-		text, _ := json.Marshal(c.text)
-		if c.text == "" {
-			text = []byte("null")
+		names[i] = c.name
+		if c.text != "" {
+			texts[i] = c.text
 		}
-		b.WriteString(map[bool]string{true: "{", false: ","}[i == 0])
-		b.Write(name)
-		b.WriteByte(':')
-		b.Write(text)
 	}
-	return json.RawMessage(b.String() + "}"), nil
+	return object(names, texts)
+}
+
+// object returns a JSON object with the names in their order.
+func object(names []string, values []any) (json.RawMessage, error) {
+	b := []byte{'{'}
+	for i, name := range names {
+		value, err := json.Marshal(values[i])
+		if err != nil {
+			return nil, err
+		}
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = append(strconv.AppendQuote(b, name), ':') // a plain word, as all columns here
+		b = append(b, value...)
+	}
+	return append(b, '}'), nil
 }
 
 // money returns an amount with its currency; empty: none.

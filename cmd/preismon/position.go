@@ -9,7 +9,6 @@ import (
 )
 
 type positionCmd struct {
-	Remote remoteFlags `embed:""`
 	recordFlags
 	scopeFlags
 	OwnMerchant string `help:"Compare the offers of this merchant, instead of your reference prices." env:"-" placeholder:"TEXT"`
@@ -25,7 +24,7 @@ var positionFields = []string{
 
 func (c *positionCmd) Run(ctx context.Context, std streams) error {
 	p := c.params(map[string]string{"ownMerchant": c.OwnMerchant, "ownSite": c.OwnSite, "amount": c.Amount, "offers": c.Offers, "limit": "10000"})
-	return c.listForPeople(ctx, std, c.Remote, "/ext/v1/position", p, positionFields, query.RecordColumns[query.OwnPosition](), positionCells)
+	return c.listForPeople(ctx, std, "/ext/v1/position", p, positionFields, query.RecordColumns[query.OwnPosition](), positionCells)
 }
 
 // positionCells returns what people see of a position: their own price and the cheapest.

@@ -13,6 +13,7 @@ import (
 	"preismon/contracts"
 	"preismon/contracts/event"
 	"preismon/ingest"
+	"preismon/ingest/seqlock"
 	"preismon/projector"
 	"preismon/projector/clickhouse"
 	"preismon/projector/schema"
@@ -275,4 +276,36 @@ func (l *led) caughtUp(ctx context.Context, stream string, seq uint64) error {
 	defer cancel()
 	defer context.AfterFunc(l.over, cancel)()
 	return l.consumer.CaughtUp(ctx, stream, seq)
+}
+
+// pairFlags bound what one record of the catalogue may cost the projectors.
+type pairFlags struct {
+	Order   int `name:"max-order-pairs" help:"Maximum number of pairs (items times sites) of one active order; one with more becomes a dead letter. Use the same value for all projectors." default:"5000000"`
+	Mandate int `name:"max-mandate-pairs" help:"Maximum number of pairs of all active orders of a mandate together, within its package. Use the same value for all projectors." default:"10000000"`
+}
+
+func (f pairFlags) faults() error {
+	switch {
+	case f.Order < 1:
+		return errors.New("max-order-pairs: must be positive")
+	case f.Mandate < f.Order:
+		return errors.New("max-mandate-pairs: must be at least max-order-pairs")
+	}
+	return nil
+}
+
+func (f pairFlags) set(c *projector.Config) { c.MaxOrderPairs, c.MaxMandatePairs = f.Order, f.Mandate }
+
+// partitionFlags select which share of the observations the tables have.
+type partitionFlags struct {
+	Partition  int `help:"Partition of OBSERVATIONS that is in the tables, counted from 0. Each partition has its own ClickHouse." default:"0" placeholder:"P"`
+	Partitions int `help:"Number of partitions. It cannot be changed once tables have been written." default:"1" placeholder:"N"`
+}
+
+func (f partitionFlags) faults() error { return event.CheckPartition(f.Partition, f.Partitions) }
+
+// readers returns the readers of the partition's tables, which are notified of
+// its checkpoints during one term of a leader.
+func (f partitionFlags) readers(b *bus, replicas int, log *slog.Logger) (projector.Readers, error) {
+	return seqlock.NewWriter(seqlock.Config{Partitions: f.Partitions, Replicas: replicas}, b.js, f.Partition, log)
 }

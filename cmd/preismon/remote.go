@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -223,15 +222,16 @@ func forPeople(std streams, table func(w io.Writer, colours bool, width int) rec
 	return to(std.out)
 }
 
-// printList shows records to an operator; none is printed if there are none.
-func printList[T any](std streams, all []T, none string) error {
-	if len(all) == 0 {
+// printList shows a table to an operator, each row with a value for each column;
+// none is printed if there are no rows.
+func printList(std streams, columns []string, rows [][]any, none string) error {
+	if len(rows) == 0 {
 		_, err := fmt.Fprintln(std.out, none)
 		return err
 	}
 	out := forPeople(std, records.List)
-	for _, one := range all {
-		record, err := json.Marshal(one)
+	for _, row := range rows {
+		record, err := object(columns, row)
 		if err != nil {
 			return err
 		}

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 
+	"preismon/contracts/atomicfile"
 	"preismon/deploy/embedded"
 	"preismon/query/auth"
 
@@ -63,7 +64,7 @@ func (c *secretsCmd) Run(_ context.Context, std streams) error {
 	}
 	for _, name := range slices.Sorted(maps.Keys(files)) {
 		file := filepath.Join(c.Folder, name)
-		if err := writeFile(file, files[name]); err != nil {
+		if err := atomicfile.Write(file, files[name]); err != nil {
 			return err
 		}
 		if err := os.Chmod(file, 0o444); err != nil {

@@ -33,7 +33,6 @@ func (f *scopeFlags) params(more map[string]string) url.Values {
 }
 
 type statsCmd struct {
-	Remote remoteFlags `embed:""`
 	recordFlags
 	scopeFlags
 	GlobalScope  bool     `help:"Everything that you see; needs both bounds of the window." env:"-"`
@@ -59,7 +58,7 @@ func (c *statsCmd) Run(ctx context.Context, std streams) error {
 		p.Set(map[string]string{"trend": "includeTrend", "standing": "includeStanding"}[group], "true")
 		p.Set("limit", "1000")
 	}
-	return c.listForPeople(ctx, std, c.Remote, "/ext/v1/statistics", p, statsFields, query.RecordColumns[query.StatisticRecord](), c.cells)
+	return c.listForPeople(ctx, std, "/ext/v1/statistics", p, statsFields, query.RecordColumns[query.StatisticRecord](), c.cells)
 }
 
 // cells returns what people see of a record: what it covers, and its prices in

@@ -14,8 +14,9 @@ type tableFlag struct {
 	Format string `help:"Format of the answer: ${enum}. auto: a table on a terminal, else NDJSON." enum:"auto,table,ndjson,csv,arrow,parquet" default:"auto" env:"-"`
 }
 
-// recordFlags select how much of a list of /ext/v1 is written, and in which form.
+// recordFlags select whose list of /ext/v1 is written, how much of it, and in which form.
 type recordFlags struct {
+	Remote remoteFlags `embed:""`
 	tableFlag
 	Limit int `help:"Stop after this many records; 0: all." env:"-" default:"0" placeholder:"N"`
 }
@@ -37,10 +38,10 @@ func (f tableFlag) writer(std streams, fields []string, columns []frame.Column) 
 }
 
 // list writes a list of /ext/v1, across all of its pages.
-func (f recordFlags) list(ctx context.Context, std streams, from remoteFlags, path string, params url.Values, fields []string, columns []frame.Column) error {
+func (f recordFlags) list(ctx context.Context, std streams, path string, params url.Values, fields []string, columns []frame.Column) error {
 	out, err := f.writer(std, fields, columns)
 	if err != nil {
 		return err
 	}
-	return listTo(ctx, std, from, f.Limit, path, params, out)
+	return listTo(ctx, std, f.Remote, f.Limit, path, params, out)
 }

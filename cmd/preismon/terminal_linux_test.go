@@ -205,7 +205,7 @@ func TestListsOfOperatorsOnTerminals(t *testing.T) {
 	long := strings.Repeat("reason ", 30)
 	show := func(columns uint16) string {
 		tty, shown := terminal(t, columns)
-		if err := printList(streams{strings.NewReader(""), tty, io.Discard}, []listedLetter{{Letter: "1", Stream: "OBSERVATIONS", Reason: long}}, "None."); err != nil {
+		if err := printList(streams{strings.NewReader(""), tty, io.Discard}, []string{"letter", "stream", "reason"}, [][]any{{"1", "OBSERVATIONS", long}}, "None."); err != nil {
 			t.Error(err)
 		}
 		return shown()

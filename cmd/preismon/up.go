@@ -13,6 +13,7 @@ import (
 
 	"preismon/archive"
 	"preismon/contracts"
+	"preismon/contracts/atomicfile"
 	"preismon/deploy/embedded"
 	"preismon/ingest"
 	"preismon/projector/clickhouse"
@@ -266,20 +267,7 @@ func openKeys(dir *embedded.DataDir) (keys, error) {
 	text, err := os.ReadFile(name)
 	if errors.Is(err, fs.ErrNotExist) {
 		text = []byte(rand.Text() + rand.Text())
-		err = writeFile(name, text)
+		err = atomicfile.Write(name, text)
 	}
 	return keys{ring, contracts.Secret(text)}, err
-}
-
-// writeFile writes a private file, completely or not at all.
-func writeFile(name string, content []byte) error {
-	f, err := os.OpenFile(name+".new", os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(content)
-	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
-		return err
-	}
-	return os.Rename(name+".new", name)
 }

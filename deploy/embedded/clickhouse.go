@@ -21,6 +21,8 @@ import (
 	"strings"
 	"sync/atomic"
 	"time"
+
+	"preismon/contracts/atomicfile"
 )
 
 // ClickHouse is a server in a child process, on free ports of 127.0.0.1.
@@ -250,7 +252,7 @@ func (c *ClickHouse) writeConfig(library bool) error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(writeFile(c.path("config.xml"), config), writeFile(c.path("users.xml"), users))
+	return errors.Join(atomicfile.Write(c.path("config.xml"), config), atomicfile.Write(c.path("users.xml"), users))
 }
 
 // probeLimit bounds one probe of whether the server answers.

@@ -12,6 +12,8 @@ import (
 	"strconv"
 	"syscall"
 
+	"preismon/contracts/atomicfile"
+
 	"golang.org/x/sys/unix"
 )
 
@@ -43,7 +45,7 @@ func StandIn(library, folder string) error {
 		return errors.New("the file of the users has no users")
 	}
 	file := filepath.Join(os.TempDir(), "config.xml")
-	if err := errors.Join(writeFile(file, config), writeFile(own, users)); err != nil {
+	if err := errors.Join(atomicfile.Write(file, config), atomicfile.Write(own, users)); err != nil {
 		return err
 	}
 	spec, err := json.Marshal(childSpec{Library: library, Args: []string{

@@ -143,6 +143,22 @@ func New(cfg Config, deps Deps) (*Authority, error) {
 	return &Authority{cfg: cfg, deps: deps, hasher: h}, nil
 }
 
+// NewIssuer returns an Authority that only issues tokens, signed with the key in
+// a file. It has no accounts and no revocations: nothing else of it may be called.
+func NewIssuer(issuer, keyFile string) (*Authority, error) {
+	keys, err := ReadKeyring(keyFile)
+	if err != nil {
+		return nil, err
+	}
+	throttle, err := NewThrottle(ThrottleDefaults(), time.Now)
+	if err != nil {
+		return nil, err
+	}
+	cfg := Defaults()
+	cfg.Issuer = issuer
+	return New(cfg, Deps{Keys: keys, Throttle: throttle, Now: time.Now, Accounts: struct{ Accounts }{}, Revocations: struct{ Revocations }{}})
+}
+
 // Throttle returns the Throttle that counts for this Authority.
 func (a *Authority) Throttle() *Throttle { return a.deps.Throttle }
 

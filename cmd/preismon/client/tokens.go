@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"preismon/contracts"
+	"preismon/contracts/atomicfile"
 )
 
 // Tokens are the tokens of a user, one file per server, which only that user may
@@ -55,18 +56,7 @@ func (t Tokens) Keep(k Kept) error {
 	if err := os.MkdirAll(t.Dir, 0o700); err != nil {
 		return err
 	}
-	f, err := os.CreateTemp(t.Dir, ".new-*") // with mode 0600
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(append(text, '\n'))
-	if err = errors.Join(err, f.Close()); err == nil {
-		err = os.Rename(f.Name(), name)
-	}
-	if err != nil {
-		_ = os.Remove(f.Name()) // the first error counts
-	}
-	return err
+	return atomicfile.Write(name, append(text, '\n'))
 }
 
 // Of returns the token for a server; fs.ErrNotExist: there is none.

@@ -338,20 +338,7 @@ func (e *ending) publish() error {
 
 // issue signs the tokens with the key of the nodes.
 func (e *ending) issue(lifetime time.Duration) error {
-	keys, err := auth.ReadKeyring(e.key)
-	if err != nil {
-		return err
-	}
-	throttle, err := auth.NewThrottle(auth.ThrottleDefaults(), time.Now)
-	if err != nil {
-		return err
-	}
-	cfg := auth.Defaults()
-	cfg.Issuer = baseURL
-	authority, err := auth.New(cfg, auth.Deps{
-		Keys: keys, Throttle: throttle, Now: time.Now,
-		Accounts: struct{ auth.Accounts }{}, Revocations: struct{ auth.Revocations }{},
-	})
+	authority, err := auth.NewIssuer(baseURL, e.key)
 	if err != nil {
 		return err
 	}

@@ -74,13 +74,7 @@ func newEstate(t testing.TB, cfg market.Config, span time.Duration) *estate {
 
 	key := filepath.Join(e.dir, "token.pem")
 	must(t, auth.EnsureKey(key))
-	keys, err := auth.ReadKeyring(key)
-	must(t, err)
-	throttle, err := auth.NewThrottle(auth.ThrottleDefaults(), time.Now)
-	must(t, err)
-	authority := auth.Defaults()
-	authority.Issuer = baseURL
-	e.issuer, err = auth.New(authority, auth.Deps{Keys: keys, Throttle: throttle, Now: time.Now, Accounts: nobody{}, Revocations: nobody{}})
+	e.issuer, err = auth.NewIssuer(baseURL, key)
 	must(t, err)
 	e.query = []string{
 		"query", "--nats-url", streams, "--clickhouse-dsn", e.toTables.URL(e.clickhouse.DSN(embedded.QueryUser, "")), "--archive", place,
@@ -93,15 +87,8 @@ func newEstate(t testing.TB, cfg market.Config, span time.Duration) *estate {
 // node starts a query node and waits until it is ready.
 func (e *estate) node(args ...string) *process.Role {
 	e.t.Helper()
-	r := startRole(e.t, append(e.query[:len(e.query):len(e.query)], args...)...)
+	r := process.Start(e.t, append(e.query[:len(e.query):len(e.query)], args...)...)
 	until(e.t, time.Minute, "the query node is ready", r.Ready)
-	return r
-}
-
-func startRole(t testing.TB, args ...string) *process.Role {
-	t.Helper()
-	r := process.New(t, args...)
-	must(t, r.Start())
 	return r
 }
 
@@ -164,7 +151,7 @@ func (e *estate) publish(natsURL string, m *market.Market) {
 	}
 	_, err = p.Flush(t.Context())
 	must(t, err)
-	r := startRole(t, "projector", "--nats-url", natsURL, "--clickhouse-dsn", e.clickhouse.DSN(embedded.ProjectorUser, ""), "--admin-listen", "127.0.0.1:0")
+	r := process.Start(t, "projector", "--nats-url", natsURL, "--clickhouse-dsn", e.clickhouse.DSN(embedded.ProjectorUser, ""), "--admin-listen", "127.0.0.1:0")
 	until(t, 5*time.Minute, "everything is in the tables", func() bool { return ingest.WaitApplied(t.Context(), js, 1) == nil })
 	if err := r.Stop(); err != nil {
 		t.Error(err)
@@ -195,16 +182,6 @@ func (e *estate) putFiles(m *market.Market) string {
 	u := url.URL{Scheme: "s3", User: url.UserPassword(server.AccessKey, server.SecretKey), Host: e.toFiles.Address(), Path: "/" + server.Bucket, RawQuery: "tls=false"}
 	return u.String()
 }
-
-// nobody implements what an Authority that only issues tokens never calls.
-type nobody struct{}
-
-func (nobody) ByLogin(context.Context, string) (auth.Credentials, error) { panic("not asked") }
-func (nobody) Active(context.Context, []contracts.AccountID) ([]contracts.AccountID, error) {
-	panic("not asked")
-}
-func (nobody) Revoke(context.Context, string, time.Time) error { panic("not asked") }
-func (nobody) Revoked(string) (bool, error)                    { panic("not asked") }
 
 // account finds a login by the part before the @.
 func (e *estate) account(name string) market.DemoAccount {

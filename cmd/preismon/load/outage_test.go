@@ -114,7 +114,7 @@ func TestFaultOfMemory(t *testing.T) {
 	c.learn(t)
 	i := slices.Index(e.query, "--clickhouse-dsn") + 1
 	e.query[i] += "?max_memory_usage=1&max_untracked_memory=1"
-	poor := startRole(t, e.query...)
+	poor := process.Start(t, e.query...)
 	base = poor.URL
 	until(t, 30*time.Second, "it knows which tokens are revoked", func() bool { return c.send(t.Context(), page).code != "" })
 	for _, kind := range []string{page, latest, stream} {

@@ -69,13 +69,7 @@ func newEstate(t testing.TB) *estate {
 	e := &estate{t: t, dir: t.TempDir(), servers: testserver.Shards(t, 3), forms: map[int]*form{}, market: m, to: cfg.Now, from: cfg.Now.Add(-30 * time.Hour)}
 	e.key = filepath.Join(e.dir, "token.pem")
 	must(t, auth.EnsureKey(e.key))
-	keys, err := auth.ReadKeyring(e.key)
-	must(t, err)
-	throttle, err := auth.NewThrottle(auth.ThrottleDefaults(), time.Now)
-	must(t, err)
-	authority := auth.Defaults()
-	authority.Issuer = baseURL
-	e.issuer, err = auth.New(authority, auth.Deps{Keys: keys, Throttle: throttle, Now: time.Now, Accounts: nobody{}, Revocations: nobody{}})
+	e.issuer, err = auth.NewIssuer(baseURL, e.key)
 	must(t, err)
 	for _, n := range shardCounts {
 		e.forms[n] = e.newForm(n)
@@ -128,14 +122,14 @@ func (e *estate) newForm(n int) *form {
 }
 
 func (e *estate) projector(f *form, p int) *process.Role {
-	return startRole(e.t, "projector", "--partition", strconv.Itoa(p), "--partitions", strconv.Itoa(f.n), "--lease-ttl", leaseTTL.String(),
+	return process.Start(e.t, "projector", "--partition", strconv.Itoa(p), "--partitions", strconv.Itoa(f.n), "--lease-ttl", leaseTTL.String(),
 		"--nats-url", f.nats, "--clickhouse-dsn", e.servers[p].DSN(embedded.ProjectorUser, f.database), "--admin-listen", "127.0.0.1:0")
 }
 
 // node starts a query node at a shard and waits until it is ready.
 func (e *estate) node(f *form, p int) *process.Role {
 	e.t.Helper()
-	r := startRole(e.t, "query", "--shards", strconv.Itoa(f.n), "--nats-url", f.nats, "--clickhouse-dsn", e.servers[p].DSN(embedded.QueryUser, f.database),
+	r := process.Start(e.t, "query", "--shards", strconv.Itoa(f.n), "--nats-url", f.nats, "--clickhouse-dsn", e.servers[p].DSN(embedded.QueryUser, f.database),
 		"--token-key", e.key, "--cursor-key", strings.Repeat("cursor key ", 4), "--base-url", baseURL, "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0",
 		"--logins-per-minute", "1000000", "--reads-per-minute", "1000000")
 	must(e.t, process.Until(time.Minute, "the query node is ready", r.Ready))
@@ -192,24 +186,6 @@ func (e *estate) account(name string) (demo market.DemoAccount, record *contract
 		}
 	}
 	panic("no account " + name)
-}
-
-// nobody implements what an Authority that only issues tokens never calls.
-type nobody struct{}
-
-func (nobody) ByLogin(context.Context, string) (auth.Credentials, error) { panic("not asked") }
-func (nobody) Active(context.Context, []contracts.AccountID) ([]contracts.AccountID, error) {
-	panic("not asked")
-}
-func (nobody) Revoke(context.Context, string, time.Time) error { panic("not asked") }
-func (nobody) Revoked(string) (bool, error)                    { panic("not asked") }
-
-// startRole starts a role and waits until it logs its addresses.
-func startRole(t testing.TB, args ...string) *process.Role {
-	t.Helper()
-	r := process.New(t, args...)
-	must(t, r.Start())
-	return r
 }
 
 // run runs a command of preismon until it ends.

@@ -48,6 +48,16 @@ func New(tb testing.TB, args ...string) *Role {
 	return r
 }
 
+// Start prepares a role and starts it.
+func Start(tb testing.TB, args ...string) *Role {
+	tb.Helper()
+	r := New(tb, args...)
+	if err := r.Start(); err != nil {
+		tb.Fatal(err)
+	}
+	return r
+}
+
 // lastWarnings returns the last lines of a log above INFO.
 func lastWarnings(text string) string {
 	var found []string
