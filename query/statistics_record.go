@@ -10,11 +10,7 @@ import (
 )
 
 // StatisticsPage is one page of statistics, by group and time.
-type StatisticsPage struct {
-	Data   []StatisticRecord `json:"data"`
-	Paging Paging            `json:"paging"`
-	Query  StatisticsEcho    `json:"query"`
-}
+type StatisticsPage = Records[StatisticRecord, StatisticsEcho]
 
 // StatisticsEcho describes what the answer covers. It is the same on each page,
 // except for the number of pairs now in the scope.
