@@ -30,10 +30,7 @@ type EvidenceRequest struct {
 }
 
 // EvidencePage has all rows of the instant, in the order of results.
-type EvidencePage struct {
-	Data  []Evidence
-	Query EvidenceEcho
-}
+type EvidencePage = Records[Evidence, EvidenceEcho]
 
 // EvidenceEcho is the request as the answer repeats it.
 type EvidenceEcho struct {

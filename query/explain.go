@@ -177,3 +177,7 @@ func (r *remembering) OrderPairs(ctx context.Context, v Visibility, q OrderPairs
 	}
 	return r.Store.OrderPairs(ctx, v, q)
 }
+
+// AtMost holds upper bounds of a read: of the rows that it returns without a
+// limit, and of those that are examined for them. Nil: not known.
+type AtMost struct{ Rows, Scanned *uint64 }

@@ -68,10 +68,7 @@ func (r *ItemSummaryRequest) comparedWith() string {
 // ItemSummary has a record for each market, by country and currency: that of
 // each site's own country and currency, and those of other currencies in which
 // the product was offered. All of it is as of one moment.
-type ItemSummary struct {
-	Data  []ItemMarket
-	Query ItemSummaryEcho
-}
+type ItemSummary = Records[ItemMarket, ItemSummaryEcho]
 
 // ItemSummaryEcho describes what the answer covers.
 type ItemSummaryEcho struct {

@@ -51,17 +51,9 @@ func moverKindNames() string {
 
 // MoversPage is one page of movers, the greatest moves of a price first.
 type MoversPage struct {
-	Data   []Mover    `json:"data"`
-	Paging Paging     `json:"paging"`
-	Query  MoversEcho `json:"query"`
+	Records[Mover, MoversEcho]
 
 	first map[MoverKind][]Mover
-}
-
-// Cut leaves the first n movers on the page; its cursor continues after them.
-func (p *MoversPage) Cut(n int) (err error) {
-	p.Data, err = cutTo(n, p.Data, &p.Paging)
-	return err
 }
 
 // MoversEcho describes what was compared, over all pages and kinds.
@@ -133,10 +125,10 @@ func (s *Service) Movers(ctx context.Context, p Principal, r MoversRequest) (*Mo
 		return nil, err
 	}
 	in.query.Watermark = place.Watermark
-	page := &MoversPage{Data: []Mover{}, Paging: Paging{Limit: limit}, Query: MoversEcho{
+	page := &MoversPage{Records: Records[Mover, MoversEcho]{Data: []Mover{}, Paging: Paging{Limit: limit}, Query: MoversEcho{
 		Scope: in.echo.Scope, Since: formatInstant(window.From, in.zone), Until: formatInstant(fromMs(place.Until), in.zone), Timezone: in.echo.Timezone,
 		Pairs: in.size.Pairs, Kinds: map[MoverKind]int{}, Sites: []MoversOfSite{},
-	}}
+	}}}
 	if in.empty {
 		return page, nil
 	}

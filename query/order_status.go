@@ -41,10 +41,7 @@ func (r OrderStatusRequest) room() int64 {
 }
 
 // OrderStatusPage has all orders, by id.
-type OrderStatusPage struct {
-	Data  []OrderStatus
-	Query OrderStatusEcho
-}
+type OrderStatusPage = Records[OrderStatus, OrderStatusEcho]
 
 // OrderStatusEcho describes the moment of the answer, and what it contains.
 type OrderStatusEcho struct {

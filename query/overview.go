@@ -39,10 +39,7 @@ type OverviewRequest struct {
 
 // Overview has a list for each kind of change, then the positions above the
 // cheapest offer, then the sites.
-type Overview struct {
-	Data  []OverviewList
-	Query OverviewEcho
-}
+type Overview = Records[OverviewList, OverviewEcho]
 
 // OverviewList is a list of the overview: its first records, how many there
 // are, and the read that returns all.

@@ -32,6 +32,20 @@ func (p *Page[T]) Cut(n int) (err error) {
 	return err
 }
 
+// Records is an answer of /ext/v1: records, and a description of what they
+// cover. Paging is zero if the answer has no pages.
+type Records[T, Q any] struct {
+	Data   []T    `json:"data"`
+	Paging Paging `json:"paging"`
+	Query  Q      `json:"query"`
+}
+
+// Cut leaves the first n records on the page; its cursor continues after them.
+func (r *Records[T, Q]) Cut(n int) (err error) {
+	r.Data, err = cutTo(n, r.Data, &r.Paging)
+	return err
+}
+
 // cutTo leaves the first n records of a page, at least one.
 func cutTo[T any](n int, data []T, paging *Paging) (_ []T, err error) {
 	if n >= len(data) {

@@ -29,18 +29,7 @@ type PositionsRequest struct {
 
 // PositionsPage is one page of positions, those furthest above the cheapest
 // other offer first.
-type PositionsPage struct {
-	Data   []OwnPosition `json:"data"`
-	Paging Paging        `json:"paging"`
-	Query  PositionsEcho `json:"query"`
-}
-
-// Cut leaves the first n positions on the page; its cursor continues after
-// them.
-func (p *PositionsPage) Cut(n int) (err error) {
-	p.Data, err = cutTo(n, p.Data, &p.Paging)
-	return err
-}
+type PositionsPage = Records[OwnPosition, PositionsEcho]
 
 // PositionsEcho counts what the answer covers, over all pages.
 type PositionsEcho struct {

@@ -28,10 +28,7 @@ type SiteStatusRequest struct {
 }
 
 // SiteStatusPage has all sites with pairs, by key.
-type SiteStatusPage struct {
-	Data  []SiteStatus
-	Query SiteStatusEcho
-}
+type SiteStatusPage = Records[SiteStatus, SiteStatusEcho]
 
 // SiteStatusEcho describes the moment of the answer, and what it covers.
 type SiteStatusEcho struct {

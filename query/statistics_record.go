@@ -3,6 +3,7 @@ package query
 import (
 	"cmp"
 	"encoding/json"
+	"maps"
 	"math/big"
 	"slices"
 
@@ -10,11 +11,7 @@ import (
 )
 
 // StatisticsPage is one page of statistics, by group and time.
-type StatisticsPage struct {
-	Data   []StatisticRecord `json:"data"`
-	Paging Paging            `json:"paging"`
-	Query  StatisticsEcho    `json:"query"`
-}
+type StatisticsPage = Records[StatisticRecord, StatisticsEcho]
 
 // StatisticsEcho describes what the answer covers. It is the same on each page,
 // except for the number of pairs now in the scope.
@@ -176,4 +173,33 @@ func averageOf(sum *big.Int, ms int64, currency contracts.Currency) *json.Number
 	scale := new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(currency.Digits())), nil)
 	text := json.Number(new(big.Rat).SetFrac(sum, scale.Mul(scale, big.NewInt(ms))).FloatString(currency.Digits() + averageDigits))
 	return &text
+}
+
+// trendParts is the number of equal parts of the window in a trend.
+const trendParts = 24
+
+// trendBytes is roughly what the parts of a trend take per product.
+const trendBytes = trendParts * 400
+
+// StatisticTrend is a part of the window in which a price was observed.
+type StatisticTrend struct {
+	From   string      `json:"from" column:"instant"`
+	Median json.Number `json:"median"`
+}
+
+// trendEdges returns where the parts of a window begin, and where it ends; ms.
+// A window of few milliseconds has fewer parts.
+func trendEdges(from, end int64) (edges []int64) {
+	for i := range int64(trendParts + 1) {
+		edges = append(edges, from+(end-from)*i/trendParts)
+	}
+	return slices.Compact(edges)
+}
+
+// trend returns the parts in which a price was observed.
+func (p *PriceStatistic) trend(edges []int64, zone *zoneFormat) (all []StatisticTrend) {
+	for _, part := range slices.Sorted(maps.Keys(p.Trend)) {
+		all = append(all, StatisticTrend{string(zone.append(nil, edges[part-1])), decimal(p.Trend[part], p.Currency)})
+	}
+	return all
 }

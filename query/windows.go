@@ -60,10 +60,7 @@ type WindowRecord struct {
 }
 
 // WindowsPage holds all windows, or those whose rows changed since a token.
-type WindowsPage struct {
-	Data  []WindowRecord
-	Query WindowsEcho
-}
+type WindowsPage = Records[WindowRecord, WindowsEcho]
 
 // WindowsEcho describes the request, and how to request what has changed since.
 type WindowsEcho struct {

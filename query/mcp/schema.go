@@ -97,16 +97,21 @@ func shapeOf(operation string) func() (schema, error) {
 	return func() (schema, error) { return openapi.AnswerShape(operation) }
 }
 
-// contractAnswer returns the answer of an operation of the contract, after a
-// head that counts.
-func contractAnswer(operation string) func() (schema, error) {
+// shapeWith is shapeOf with a change to each body.
+func shapeWith(operation string, change func(body schema) schema) func() (schema, error) {
 	return func() (schema, error) {
-		body, err := shapeOf(operation)()
+		body, err := openapi.AnswerShape(operation)
 		if err != nil {
 			return nil, err
 		}
-		return answerOf(countedSchema(), brief(body)), nil
+		return change(body), nil
 	}
+}
+
+// contractAnswer returns the answer of an operation of the contract, after a
+// head that counts.
+func contractAnswer(operation string) func() (schema, error) {
+	return shapeWith(operation, func(body schema) schema { return answerOf(countedSchema(), brief(body)) })
 }
 
 // brief omits what is described elsewhere: the echoed arguments, the paging,
@@ -135,11 +140,7 @@ func bare(member any, types ...string) schema {
 
 // resultsAnswer returns the schema of a page of results, after a head that
 // summarizes it.
-func resultsAnswer() (schema, error) {
-	body, err := openapi.AnswerShape("listResults")
-	if err != nil {
-		return nil, err
-	}
+func resultsAnswer(body schema) schema {
 	// The member priceMoney describes money for all of them.
 	row := body["properties"].(schema)["data"].(schema)["items"].(schema)["properties"].(schema)
 	for _, name := range []string{"shippingCostMoney", "totalPriceMoney", "referencePriceMoney"} {
@@ -172,5 +173,5 @@ func resultsAnswer() (schema, error) {
 		},
 	}), brief(body))
 	answer["properties"].(schema)["completeness"].(schema)["properties"].(schema)["reason"].(schema)["enum"] = append(anyOf(reasons()), nil)
-	return answer, nil
+	return answer
 }

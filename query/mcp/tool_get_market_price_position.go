@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	"preismon/contracts/openapi"
 	"preismon/query"
 	"preismon/query/wire"
 )
@@ -25,7 +24,7 @@ func getMarketPricePosition() tool {
 		words: map[string]string{
 			"ownMerchant": "Whose prices are ours", "site": "Its offers alone", "amount": "totalPrice: with shipping",
 		},
-		answer: positionAnswer,
+		answer: shapeWith("listPositions", positionAnswer),
 		run:    runPosition,
 	}
 }
@@ -55,11 +54,7 @@ func runPosition(ctx context.Context, s *query.Service, c Call) (Result, error) 
 
 // positionAnswer returns the schema of a standing per market, or of a page of
 // the caller's own positions.
-func positionAnswer() (schema, error) {
-	body, err := openapi.AnswerShape("listPositions")
-	if err != nil {
-		return nil, err
-	}
+func positionAnswer(body schema) schema {
 	text, number, count := func() schema { return kind("string") }, func() schema { return kind("number") }, func() schema { return kind("integer") }
 	properties := body["properties"].(schema)
 	properties["paging"] = bare(properties["paging"], "object")
@@ -79,5 +74,5 @@ func positionAnswer() (schema, error) {
 	properties["data"].(schema)["description"] = "Without candidatePrice: one per product and market"
 	properties["note"] = text()
 	body["required"] = []string{"query"}
-	return answerOf(countedSchema(), body), nil
+	return answerOf(countedSchema(), body)
 }

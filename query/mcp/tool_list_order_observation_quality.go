@@ -3,19 +3,18 @@ package mcp
 import (
 	"context"
 
-	"preismon/contracts/openapi"
 	"preismon/query"
 	"preismon/query/wire"
 )
 
 func listOrderObservationQuality() tool {
 	return tool{
-		name: "list_order_observation_quality", title: "How observations went", operation: "listObservationQuality", records: qualityShape,
+		name: "list_order_observation_quality", title: "How observations went", operation: "listObservationQuality", records: shapeWith("listObservationQuality", qualityShape),
 		arguments: wire.Asked(func(in *wire.Params) { _, _, _ = wire.ItemQuality(context.Background(), nil, query.Principal{}, in) }), required: []string{"orderId"},
 		about: "Why is there no result: tells for each product-site pair of an order how its newest observation went. PRODUCT_NOT_FOUND is an ordinary " +
 			"finding; PENDING and OVERDUE mean no current result: none was due yet, or one was. nextDueAt: when the next is, or was, due. The first " +
 			"page's summary.sites counts all pairs by site and reason: for counts send limit 1.",
-		answer: qualityAnswer,
+		answer: shapeWith("listObservationQuality", qualityAnswer),
 		run:    runQuality,
 	}
 }
@@ -70,21 +69,13 @@ func qualitySites(sites []query.SiteStatus, room int) (sum qualitySummary) {
 
 // qualityShape returns the body of REST, with the time when the next capture of
 // each pair is due.
-func qualityShape() (schema, error) {
-	body, err := openapi.AnswerShape("listObservationQuality")
-	if err != nil {
-		return nil, err
-	}
+func qualityShape(body schema) schema {
 	record := body["properties"].(schema)["data"].(schema)["items"].(schema)["properties"].(schema)
 	record["nextDueAt"] = described(kind("string"), "When the next is, or was, due; absent: not known")
-	return body, nil
+	return body
 }
 
-func qualityAnswer() (schema, error) {
-	body, err := qualityShape()
-	if err != nil {
-		return nil, err
-	}
+func qualityAnswer(body schema) schema {
 	text := func(about string) schema { return described(kind("string"), about) }
 	return answerOf(summarySchema("Counts of the pairs", schema{
 		"sites": described(listOf(object(schema{
@@ -92,5 +83,5 @@ func qualityAnswer() (schema, error) {
 			"nextDueAt": text("Next due"), "lateSince": text("First that did not come"),
 		})), "By key, on the first page"),
 		"otherSites": described(kind("integer"), "Further sites, not listed"),
-	}), brief(body)), nil
+	}), brief(qualityShape(body)))
 }

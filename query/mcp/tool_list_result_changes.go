@@ -7,7 +7,6 @@ import (
 	"maps"
 	"slices"
 
-	"preismon/contracts/openapi"
 	"preismon/query"
 	"preismon/query/wire"
 )
@@ -22,7 +21,7 @@ func listResultChanges() tool {
 		words: map[string]string{
 			"timezone": "IANA zone of dates and times", "globalScope": "All sites, at most 168 hours; no product, order or site",
 		},
-		answer: changesAnswer,
+		answer: shapeWith("listMovers", changesAnswer),
 		run:    runChanges,
 	}
 }
@@ -95,11 +94,7 @@ func changesAttempts(ctx context.Context, s *query.Service, c Call, r query.Move
 }
 
 // changesAnswer returns the schema of a page of movers.
-func changesAnswer() (schema, error) {
-	body, err := openapi.AnswerShape("listMovers")
-	if err != nil {
-		return nil, err
-	}
+func changesAnswer(body schema) schema {
 	properties := body["properties"].(schema)
 	properties["paging"] = bare(properties["paging"], "object")
 	// The member before describes both.
@@ -111,5 +106,5 @@ func changesAnswer() (schema, error) {
 	counts["kinds"], site["kinds"] = bare(counts["kinds"], "object"), bare(site["kinds"], "object")
 	return answerOf(summarySchema("Of this answer", schema{
 		"otherSites": described(kind("integer"), "With fewer changes, not in query.sites"),
-	}), body), nil
+	}), body)
 }

@@ -178,7 +178,7 @@ func (s *Store) CustomerData(ctx context.Context, v query.Visibility, items []co
 	})
 }
 
-// CatalogueVersions implements query.ExtStore.
+// CatalogueVersions implements query.Store.
 func (s *Store) CatalogueVersions(ctx context.Context, v query.Visibility, include query.Include) (versions []uint64, err error) {
 	p := params{}
 	p.uint("mandate", uint64(v.Mandate))

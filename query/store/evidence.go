@@ -22,7 +22,7 @@ func eventIDs(n shards, places []query.Watermark) statement {
 	return render("event_ids.sql", n, p)
 }
 
-// EventIDs implements query.ExtStore.
+// EventIDs implements query.Store.
 func (s *Store) EventIDs(ctx context.Context, places []query.Watermark) (map[query.Watermark]string, error) {
 	all := map[query.Watermark]string{}
 	_, err := rows(ctx, s, eventIDs(s.shards, places), func(r driver.Rows) (none struct{}, err error) {
@@ -61,7 +61,7 @@ type reached struct {
 	since bool      // times were already recorded before the place was reached
 }
 
-// VisibleTimes implements query.ExtStore.
+// VisibleTimes implements query.Store.
 func (s *Store) VisibleTimes(ctx context.Context, places []query.Watermark) (map[query.Watermark]time.Time, error) {
 	all := map[query.Watermark]time.Time{}
 	for some := range slices.Chunk(places, visiblePlaces) {

@@ -13,7 +13,7 @@ import (
 	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
 )
 
-// RowsAtMost implements query.ExtStore with what ClickHouse finds for the same
+// RowsAtMost implements query.Store with what ClickHouse finds for the same
 // statement as the read in the indexes of its tables, without reading any of
 // their rows. Tables spread over several shards have no index of the whole; the
 // bound is then the number of rows of the mandate.

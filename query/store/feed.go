@@ -32,7 +32,7 @@ func feedStatement(n shards, v query.Visibility, q *query.FeedQuery, together []
 	return st, whole
 }
 
-// Feed implements query.ExtStore.
+// Feed implements query.Store.
 func (s *Store) Feed(ctx context.Context, v query.Visibility, q *query.FeedQuery, each func(*query.Block) error) error {
 	st, whole := feedStatement(s.shards, v, q, nil)
 	if whole {
@@ -51,7 +51,7 @@ func (s *Store) readFeed(ctx context.Context, st statement, columns columnSet, e
 	return err
 }
 
-// Edge implements query.ExtStore.
+// Edge implements query.Store.
 func (s *Store) Edge(ctx context.Context) (query.Edge, error) {
 	now, err := s.moments.ask(ctx, struct{}{})
 	return query.Edge{Watermark: now.watermark, Generation: now.generation, Snapshot: now.snapshot}, err

@@ -18,7 +18,7 @@ func windowsStatement(n shards, v query.Visibility, q *query.WindowsQuery, few b
 	return render("windows.sql", sh, p).of(ofSums)
 }
 
-// Windows implements query.ExtStore.
+// Windows implements query.Store.
 func (s *Store) Windows(ctx context.Context, v query.Visibility, q *query.WindowsQuery) ([]query.WindowRows, error) {
 	few, err := s.ofFewPairs(ctx, v, &q.Rows)
 	if err != nil {

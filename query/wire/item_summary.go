@@ -28,14 +28,7 @@ func DecodeItemSummary(in *Params) (r query.ItemHistoryRequest, rows bool, err e
 // ItemSummary returns what a page about one product shows.
 func ItemSummary(ctx context.Context, s *query.Service, p query.Principal, in *Params, _ []byte) (*Records, error) {
 	req, _, err := DecodeItemSummary(in)
-	if err != nil {
-		return nil, err
-	}
-	sum, err := s.ItemSummary(ctx, p, req.ItemSummaryRequest)
-	if err != nil {
-		return nil, err
-	}
-	return recordsOf(sum.Data, query.Paging{}, sum.Query)
+	return answered(ctx, p, req.ItemSummaryRequest, err, s.ItemSummary)
 }
 
 // ItemSummaryLine returns the JSON answer of a summary, on one line.

@@ -64,6 +64,20 @@ func recordsOf[T any](data []T, paging query.Paging, echo any) (*Records, error)
 	}, nil
 }
 
+// answered asks the service, unless the request is wrong.
+func answered[R, T, Q any](
+	ctx context.Context, p query.Principal, r R, wrong error, ask func(context.Context, query.Principal, R) (*query.Records[T, Q], error),
+) (*Records, error) {
+	if wrong != nil {
+		return nil, wrong
+	}
+	page, err := ask(ctx, p, r)
+	if err != nil {
+		return nil, err
+	}
+	return recordsOf(page.Data, page.Paging, page.Query)
+}
+
 // Read answers one query of /ext/v1. body is the body of the request; empty: it
 // has none.
 type Read func(ctx context.Context, s *query.Service, p query.Principal, in *Params, body []byte) (*Records, error)
