@@ -3,7 +3,6 @@ package query
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"slices"
 	"time"
 
@@ -83,115 +82,6 @@ type ItemSummaryEcho struct {
 	Pairs        uint64           `json:"pairs"`
 	NoResult     int              `json:"noResult"` // how many of the pairs are without any capture
 }
-
-// ItemMarket is a product in the market of one country and currency.
-type ItemMarket struct {
-	Country      *string            `json:"country"`
-	CurrencyCode contracts.Currency `json:"currencyCode"`
-	// Cheapest is by its total price; nil: there is no current offer whose
-	// shipping was observed.
-	Cheapest         *ItemOffer   `json:"cheapest"`
-	Offers           int          `json:"offers"`          // current ones
-	WithoutShipping  int          `json:"withoutShipping"` // of these, those whose shipping was not observed
-	OwnPrice         *json.Number `json:"ownPrice"`
-	Rank             *int         `json:"rank"`             // of the own price: 1 plus the number of cheaper offers
-	RankWithShipping *int         `json:"rankWithShipping"` // the same by totals; the total of a reference price or a candidate is the price itself
-	// Position is what MarketPosition returns for the own price, compared with
-	// the median; nil: there is no current offer, or only own ones.
-	Position            *Standing         `json:"position"`
-	Low                 *ItemExtreme      `json:"low"` // of the window; nil: no price was observed
-	High                *ItemExtreme      `json:"high"`
-	Observations        StatisticOutcomes `json:"observations"` // of the window, at the sites of the market
-	BuyBox              []ItemBoxHolder   `json:"buyBox"`
-	LastCapturedAt      *string           `json:"lastCapturedAt" column:"instant"`
-	Sites               []ItemSite        `json:"sites"`
-	lastMs              int64
-	boxes, boxCaptures  uint64
-	wins                map[string]uint64
-	lowMinor, highMinor int64
-}
-
-// ItemOffer is a current offer.
-type ItemOffer struct {
-	Site         contracts.SiteKey `json:"site"`
-	Merchant     *string           `json:"merchant"`
-	Price        json.Number       `json:"price"`
-	ShippingCost json.Number       `json:"shippingCost"`
-	TotalPrice   json.Number       `json:"totalPrice"`
-	CapturedAt   string            `json:"capturedAt" column:"instant"`
-}
-
-// ItemExtreme is the lowest or highest price of the standing offers.
-type ItemExtreme struct {
-	Price json.Number       `json:"price"`
-	Site  contracts.SiteKey `json:"site"` // the first of several
-	On    string            `json:"on"`   // the first day with it, as a date in the zone
-}
-
-// ItemBoxHolder is who held the buy box, and how often; the shares of a market
-// sum up to 100. Merchant nil and Nobody false: a holder without a name.
-type ItemBoxHolder struct {
-	Merchant *string     `json:"merchant"`
-	Nobody   bool        `json:"nobody"` // captures without a holder
-	Captures uint64      `json:"captures"`
-	Share    json.Number `json:"share"` // percent of the captures at sites that have buy boxes
-}
-
-// ItemSite is a site of a market.
-type ItemSite struct {
-	Site           contracts.SiteKey `json:"site"`
-	LastCapturedAt *string           `json:"lastCapturedAt" column:"instant"` // nil: nothing was ever captured
-	CoverageState  string            `json:"coverageState"`                   // of that capture
-	// AccessRestricted reports whether that capture found the access
-	// restricted, as reason codes of orders do: for callers that may not read
-	// orders it is false.
-	AccessRestricted bool              `json:"accessRestricted"`
-	Observations     StatisticOutcomes `json:"observations"` // of the window
-	Days             []ItemDay         `json:"days"`         // of the window; days of which nothing is known are left out
-	DayCounts        ItemDayCounts     `json:"dayCounts"`
-}
-
-// ItemDay is the state of a day at a site.
-type ItemDay struct {
-	Date  string `json:"date"`
-	State string `json:"state"`
-}
-
-// ItemDayCounts counts the days of the window that have begun, by their state.
-type ItemDayCounts struct {
-	InStock          int `json:"inStock"`
-	PartlyInStock    int `json:"partlyInStock"`
-	OutOfStock       int `json:"outOfStock"`
-	AccessRestricted int `json:"accessRestricted"`
-	Unknown          int `json:"unknown"`
-	NotObserved      int `json:"notObserved"`
-}
-
-// add counts a day under its state, which counted as not observed until now.
-func (c *ItemDayCounts) add(state string) {
-	c.NotObserved--
-	switch state {
-	case dayInStock:
-		c.InStock++
-	case dayPartly:
-		c.PartlyInStock++
-	case dayOutOfStock:
-		c.OutOfStock++
-	case dayRestricted:
-		c.AccessRestricted++
-	default:
-		c.Unknown++
-	}
-}
-
-// The states of a day.
-const (
-	dayInStock    = "IN_STOCK"
-	dayPartly     = "PARTLY_IN_STOCK"
-	dayOutOfStock = "OUT_OF_STOCK"
-	dayRestricted = "ACCESS_RESTRICTED"
-	dayUnknown    = "UNKNOWN"
-)
 
 // ItemSummary returns what a page about one product shows. It is accepted or
 // refused like statistics by day of the product; the current offers are those

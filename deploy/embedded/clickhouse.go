@@ -39,8 +39,7 @@ type ClickHouse struct {
 const serve = `SYSTEM START LISTEN TCP; SYSTEM START LISTEN HTTP; ` +
 	`SELECT sleepEachRow(1) FROM numbers(100000000) SETTINGS function_sleep_max_microseconds_per_block=0, max_block_size=1, max_execution_time=0 FORMAT Null`
 
-// errPort, errBusy and errLibrary are failures of a starting server that a
-// second try may fix.
+// These are failures of a starting server that a second try may fix.
 var (
 	errPort    = errors.New("the port was taken")
 	errBusy    = errors.New("its folder is still in use by another ClickHouse")
