@@ -58,8 +58,8 @@ func (p rankedPlace) MarshalJSON() ([]byte, error) {
 	return json.Marshal(append(b, p.after.place...))
 }
 
-// UnmarshalJSON also reads the object of a counting cursor, as builds up to
-// 1710d9d sealed them.
+// UnmarshalJSON also reads the object of a counting cursor, as earlier builds
+// sealed them.
 func (p *rankedPlace) UnmarshalJSON(state []byte) error {
 	if bytes.HasPrefix(state, []byte("{")) {
 		type counting rankedPlace

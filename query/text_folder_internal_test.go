@@ -9,8 +9,6 @@ import (
 	"sync"
 	"testing"
 	"time"
-
-	"github.com/google/go-cmp/cmp"
 )
 
 func textOf(r *rand.Rand) *segmentText {
@@ -110,7 +108,6 @@ func TestTextFolderIsBounded(t *testing.T) {
 	all.Wait()
 	var names []string
 	for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(10 * time.Millisecond) {
-		f.files.Stats() // events are handled on other goroutines
 		names, err = filepath.Glob(filepath.Join(dir, textPattern))
 		bytes := int64(0)
 		for _, name := range names {
@@ -133,47 +130,61 @@ func TestTextFolderIsBounded(t *testing.T) {
 // TestTextsGoToDisk: what is evicted from memory is found on disk, with the
 // watermarks for which it is right, and is in memory again after it was read.
 func TestTextsGoToDisk(t *testing.T) {
+	const each = 100
 	texts, err := newSegmentTexts(Config{RememberStreamBytes: 16 << 10, RememberStreamFolder: t.TempDir(), RememberStreamDisk: 1 << 20})
 	if err != nil {
 		t.Fatal(err)
 	}
+	eventually := func(what string, is func() bool) {
+		t.Helper()
+		for deadline := time.Now().Add(10 * time.Second); !is(); time.Sleep(time.Millisecond) {
+			if time.Now().After(deadline) {
+				t.Fatal(what)
+			}
+		}
+	}
 	r := rand.New(rand.NewPCG(69, 1))
 	want := map[answerKey]*segmentText{}
-	for n := range 100 {
-		key := answerKey(sha256.Sum256(fmt.Append(nil, n)))
-		want[key] = textOf(r)
-		texts.put(key, want[key])
-		time.Sleep(time.Millisecond) // more at once than the disk takes are forgotten
-	}
-	found, read := 0, 0
-	for key, text := range want {
-		v, ok := texts.validity(key)
-		if !ok {
-			continue
+	all := func() bool {
+		for key := range want {
+			if _, ok := texts.validity(key); !ok {
+				return false
+			}
 		}
-		found++
-		if v != text.validity {
-			t.Fatalf("%v, not %v", v, text.validity)
+		return true
+	}
+	for n := range each {
+		text := textOf(r)
+		text.chunks, text.bytes = []packedLines{{Deflated{Blocks: fmt.Appendf(nil, "%300d", n), Size: n}, n}}, 300 // all of one size: each puts out one at most
+		key := answerKey(sha256.Sum256(fmt.Append(nil, n)))
+		want[key] = text
+		texts.put(key, text)
+		eventually("a text is neither in memory nor on disk", all)
+	}
+	read := 0
+	for key, text := range want {
+		v := text.validity
+		if now, ok := texts.validity(key); !ok || now != v {
+			t.Fatalf("%v, %v, not %v", now, ok, v)
 		}
 		v.at = Watermark{1, 100}
 		texts.extend(key, v)
-		inMemory := texts.inMemory(key, text)
-		got, ok := texts.get(key)
-		if !ok {
-			continue // evicted meanwhile, and not written yet
-		}
-		if !inMemory {
+		if !texts.inMemory(key, text) {
 			read++
 		}
-		if diff := cmp.Diff(v.at, got.at); diff != "" {
-			t.Error(diff)
-		}
+		var got *segmentText
+		eventually("it cannot be read", func() (ok bool) { got, ok = texts.get(key); return ok })
 		same := *got // which others may have now, too
-		if same.validity = text.validity; textIn(&same) != textIn(text) {
-			t.Fatalf("%s, not %s", textIn(&same), textIn(text))
+		if same.validity = text.validity; got.at != v.at || textIn(&same) != textIn(text) {
+			t.Fatalf("up to %v %s, not up to %v %s", got.at, textIn(got), v.at, textIn(text))
 		}
+		eventually("what it put out is not on disk", all)
+		eventually("it is read each time, and never in memory", func() bool {
+			got, ok := texts.get(key)
+			return ok && texts.inMemory(key, got)
+		})
 	}
-	if found < 80 || read < 20 {
-		t.Errorf("of 100 texts %d were found, %d of them on disk", found, read)
+	if read < each/4 {
+		t.Errorf("%d of %d texts were not in memory", read, each)
 	}
 }

@@ -1,7 +1,7 @@
 // Package cache holds what a node remembers, bounded in bytes. It has no clock:
 // a key names the version of what it stands for, or the value says which
-// versions it is right for, so that no value is ever wrong, and entries that are no longer requested make room for
-// the rest. A miss is always allowed.
+// versions it is right for, so that no value is ever wrong, and entries that are
+// no longer requested make room for the rest. A miss is always allowed.
 package cache
 
 import (
@@ -19,9 +19,8 @@ type Cache[K comparable, V any] struct {
 const overhead = 128
 
 // New returns a cache of at most the given number of bytes; of none, it
-// remembers nothing. Weigh returns how
-// many bytes a key and its value hold. Values are shared: callers must not
-// change them.
+// remembers nothing. Weigh returns how many bytes a key and its value hold.
+// Values are shared: callers must not change them.
 func New[K comparable, V any](bytes int64, weigh func(K, V) int) *Cache[K, V] {
 	return NewDropping(bytes, weigh, nil)
 }

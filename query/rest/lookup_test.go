@@ -36,6 +36,7 @@ func TestLookupBody(t *testing.T) {
 		`{"asins":["B000000001"]}`:                   `asins[0]: not an object of asin and asinLocale`,
 		`{"asins":[{"asin":"B000000001"}]}`:          `asins[0]: not an object`,
 		`{"asins":[{"asin":"b","asinLocale":"de"}]}`: `asins[0].asin`,
+
 		`{"asins":[{"asin":"B000000001","asin":"B000000002","asinLocale":"de"}]}`:   `asins[0]: "asin": given twice`,
 		`{"asins":[{"asin":"B000000001","asinLocale":"de","ean":"4006381333931"}]}`: `asins[0]: not an object of asin and asinLocale`,
 		`{"eans":["4006381333931"],"eans":["4006381333931"]}`:                       "eans: given twice",
