@@ -49,8 +49,8 @@ type Config struct {
 	RememberStreamBytes int64
 	// RememberStreamFolder is a folder of this service alone, where text of
 	// streams that has no room in memory is kept, at most RememberStreamDisk
-	// bytes; it is made if necessary, and emptied of text at the start. Empty:
-	// such text is forgotten.
+	// bytes; it is made if necessary, and emptied of text at the start and by
+	// Close. Empty: such text is forgotten.
 	RememberStreamFolder string
 	RememberStreamDisk   int64
 	// CheckRemembered compares every remembered answer with a newly computed
@@ -163,6 +163,10 @@ func New(cfg Config, store Store, now func() time.Time, archives ...Archive) (*S
 		edge: edges{ask: func(ctx context.Context) (Edge, error) { return store.Edge(ctx) }, written: written}, rowIDs: newRowIDs(cfg.CursorKey), tags: tags,
 	}, nil
 }
+
+// Close deletes what the service wrote to its folder. Reads in progress are not
+// ended, and remain right.
+func (s *Service) Close() error { return s.store.texts.close() }
 
 // Admission is the budget that reads of this service spend from.
 func (s *Service) Admission() *admission.Node { return s.node }

@@ -73,6 +73,13 @@ func (t *segmentTexts) extend(key answerKey, v validity) {
 	}
 }
 
+func (t *segmentTexts) close() error {
+	if t.disk == nil {
+		return nil
+	}
+	return t.disk.close()
+}
+
 // diskStats are those of the folder: of none, zero.
 func (t *segmentTexts) diskStats() cache.Stats {
 	if t.disk == nil {

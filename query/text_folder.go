@@ -5,9 +5,11 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
+	"sync"
 
 	"github.com/cespare/xxhash/v2"
 
@@ -22,6 +24,7 @@ type textFolder struct {
 	dir     string
 	files   *cache.Cache[answerKey, textFile]
 	writing chan struct{} // one for each file that is being written
+	closing sync.Once
 }
 
 // textFile is a file with the text of a segment.
@@ -43,12 +46,8 @@ func newTextFolder(dir string, most int64) (*textFolder, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("folder for the text of streams: %w", err)
 	}
-	old, err := filepath.Glob(filepath.Join(dir, textPattern))
-	for _, name := range old {
-		err = errors.Join(err, os.Remove(name))
-	}
-	if err != nil {
-		return nil, fmt.Errorf("folder for the text of streams: %w", err)
+	if err := removeTexts(dir); err != nil {
+		return nil, err
 	}
 	f := &textFolder{dir: dir, writing: make(chan struct{}, maxTextWrites)}
 	f.files = cache.NewDropping(most, func(_ answerKey, t textFile) int { return t.bytes }, func(key answerKey, t textFile, _ bool) {
@@ -57,6 +56,30 @@ func newTextFolder(dir string, most int64) (*textFolder, error) {
 		}
 	})
 	return f, nil
+}
+
+// close ends the writing and deletes all text. What is read later is a miss.
+func (f *textFolder) close() error {
+	f.closing.Do(func() {
+		for range maxTextWrites {
+			f.writing <- struct{}{} // for ever
+		}
+	})
+	return removeTexts(f.dir)
+}
+
+// removeTexts deletes the text in a folder, whoever wrote it.
+func removeTexts(dir string) error {
+	names, err := filepath.Glob(filepath.Join(dir, textPattern))
+	for _, name := range names {
+		if gone := os.Remove(name); !errors.Is(gone, fs.ErrNotExist) {
+			err = errors.Join(err, gone)
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("folder for the text of streams: %w", err)
+	}
+	return nil
 }
 
 func (f *textFolder) validity(key answerKey) (validity, bool) {

@@ -37,6 +37,7 @@ func TestTextFolder(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	t.Cleanup(func() { _ = f.close() })
 	for n := range 60 {
 		key := answerKey(sha256.Sum256(fmt.Append(nil, n)))
 		want := textOf(r)
@@ -90,6 +91,7 @@ func TestTextFolderIsBounded(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	t.Cleanup(func() { _ = f.close() })
 	if left, err := os.ReadDir(dir); err != nil || len(left) != 1 {
 		t.Fatalf("at the start there is %v, %v", left, err)
 	}
@@ -122,8 +124,15 @@ func TestTextFolderIsBounded(t *testing.T) {
 			t.Fatalf("%d files of %d bytes, %d entries", len(names), bytes, f.files.Stats().Entries)
 		}
 	}
-	if _, err := os.Stat(other); err != nil {
-		t.Error(err)
+	if err := f.close(); err != nil {
+		t.Fatal(err)
+	}
+	f.put(answerKey{1}, textOf(rand.New(rand.NewPCG(68, 9))))
+	if _, ok := f.get(answerKey{1}); ok {
+		t.Error("it is closed, and writes")
+	}
+	if left, err := os.ReadDir(dir); err != nil || len(left) != 1 || left[0].Name() != filepath.Base(other) {
+		t.Errorf("at the end there is %v, %v", left, err)
 	}
 }
 
@@ -135,6 +144,7 @@ func TestTextsGoToDisk(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	t.Cleanup(func() { _ = texts.close() })
 	eventually := func(what string, is func() bool) {
 		t.Helper()
 		for deadline := time.Now().Add(10 * time.Second); !is(); time.Sleep(time.Millisecond) {

@@ -138,6 +138,7 @@ func (w *world) over(st query.Store, limit func(*query.Config)) *query.Service {
 	limit(&qc)
 	s, err := query.New(qc, st, func() time.Time { return w.now })
 	must(w.t, err)
+	w.t.Cleanup(func() { must(w.t, s.Close()) })
 	return s
 }
 
