@@ -355,14 +355,14 @@ func TestFloorOfRebuilds(t *testing.T) {
 			fresh, freshConn := w.p, w.conn
 			w.p, w.conn = old, oldConn
 			w.expire(quarters[2])
-			if ok, reason, err := rebuild.Ready(t.Context(), admin, w.server.Database); err != nil || ok || !strings.Contains(reason, "another time") {
+			if ok, reason, err := rebuild.Ready(t.Context(), admin, w.server.Database, keepsAll); err != nil || ok || !strings.Contains(reason, "another time") {
 				t.Errorf("ready %v: %s, %v", ok, reason, err)
 			}
 			w.p, w.conn = fresh, freshConn
 			w.expire(quarters[2])
 			w.clean(k)
 			w.p, w.conn = old, oldConn
-			if ok, reason, err := rebuild.Ready(t.Context(), admin, w.server.Database); err != nil || !ok {
+			if ok, reason, err := rebuild.Ready(t.Context(), admin, w.server.Database, keepsAll); err != nil || !ok {
 				t.Errorf("ready %v: %s, %v", ok, reason, err)
 			}
 			err := rebuild.Exchange(t.Context(), &stoppingConn{admin, exchanged}, w.server.Database, rebuild.Tables, w.cfg.Fence)

@@ -61,7 +61,7 @@ func TestRebuildExchange(t *testing.T) {
 					return
 				}
 				w.settle()
-				if ok, reason, err := rebuild.Ready(t.Context(), admin, w.server.Database); err != nil || ok != want || ok == (reason != "") {
+				if ok, reason, err := rebuild.Ready(t.Context(), admin, w.server.Database, keepsAll); err != nil || ok != want || ok == (reason != "") {
 					t.Errorf("ready %v, want %v: %s %v", ok, want, reason, err)
 				}
 			}
@@ -250,13 +250,18 @@ func TestRebuildOfDropped(t *testing.T) {
 		w.settle()
 		return nil
 	}))
-	if ok, reason, err := rebuild.Ready(t.Context(), admin, w.server.Database); !ok || err != nil {
-		t.Fatalf("not ready: %s %v", reason, err)
+	ready := func(first uint64) error {
+		t.Helper()
+		ok, reason, err := rebuild.Ready(t.Context(), admin, w.server.Database, event.StreamState{Stream: event.StreamObservations, Incarnation: made(epoch), First: first, Last: 10})
+		if ok != (err == nil) || reason != "" {
+			t.Fatalf("ready %v: %s, %v", ok, reason, err)
+		}
+		return err
 	}
-	check := func(first uint64) error {
-		return rebuild.CheckDropped(t.Context(), admin, w.server.Database, event.StreamState{Stream: event.StreamObservations, Incarnation: made(epoch), First: first, Last: 10})
+	if err := ready(1); err != nil {
+		t.Errorf("nothing is dropped: %v", err)
 	}
-	if err := check(3); !errors.Is(err, rebuild.ErrNotWhole) || !strings.Contains(err.Error(), "2 events") {
+	if err := ready(3); !errors.Is(err, rebuild.ErrNotWhole) || !strings.Contains(err.Error(), "2 events") {
 		t.Errorf("two events dropped that the new tables lack: %v", err)
 	}
 	must(t, w.on(fresh, func() error {
@@ -264,10 +269,13 @@ func TestRebuildOfDropped(t *testing.T) {
 		return nil
 	}))
 	w.expire(start.AddDate(0, 2, 0))
-	if err := check(3); err != nil {
+	if err := ready(3); err != nil {
 		t.Errorf("none of their rows is kept: %v", err)
 	}
 }
+
+// keepsAll is a stream of observations that has dropped nothing.
+var keepsAll = event.StreamState{Stream: event.StreamObservations, Incarnation: made(epoch), First: 1}
 
 // beside makes the new tables of a rebuild, and returns an administrator's
 // connection to the old ones and the projector's DSN of the new ones.

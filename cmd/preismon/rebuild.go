@@ -280,15 +280,16 @@ func (r *rebuilding) switchOver(ctx context.Context, fence uint64, fresh **drive
 		if err != nil {
 			return err
 		}
+		observations, err := ingest.NewHistory(r.bus.js).State(ctx, event.StreamObservations)
+		if err != nil {
+			return err
+		}
 		var ok bool
-		if ok, reason, err = rebuild.Ready(ctx, r.admin, r.database); err != nil {
+		if ok, reason, err = rebuild.Ready(ctx, r.admin, r.database, observations); err != nil {
 			return err
 		}
 		if ok {
-			err = r.checkDropped(ctx)
-			if err == nil {
-				err = r.exchange(ctx, fence)
-			}
+			err = r.exchange(ctx, fence)
 			r.still = time.Since(began)
 			return err
 		}
@@ -298,16 +299,6 @@ func (r *rebuilding) switchOver(ctx context.Context, fence uint64, fresh **drive
 		}
 	}
 	return fmt.Errorf("the new tables were not put in place: %s", reason)
-}
-
-// checkDropped refuses new tables that lack what the stream has dropped since
-// the rebuild began.
-func (r *rebuilding) checkDropped(ctx context.Context) error {
-	observations, err := ingest.NewHistory(r.bus.js).State(ctx, event.StreamObservations)
-	if err != nil {
-		return err
-	}
-	return rebuild.CheckDropped(ctx, r.admin, r.database, observations)
 }
 
 // raise brings the new tables to the floor of the old ones, which may have been

@@ -71,18 +71,6 @@ func Check(ctx context.Context, conn Conn, database string, observations, catalo
 	return nil
 }
 
-// CheckDropped checks that the new tables hold the events that OBSERVATIONS has
-// dropped while they were filled, as far as the others have rows of them:
-// ErrNotWhole. Nothing may write to either.
-func CheckDropped(ctx context.Context, conn Conn, database string, observations event.StreamState) error {
-	n, err := number(ctx, conn, notInStream(database, "(epoch, seq) NOT IN (SELECT epoch, seq FROM "+table(NewDatabase(database), "ingested_events")+" WHERE "+dropped+")"),
-		map[string]any{"epoch": observations.Epoch, "first": observations.First})
-	if err == nil && n > 0 {
-		err = fmt.Errorf("%w: %d events came from messages that were dropped before the new tables had read them", ErrNotWhole, n)
-	}
-	return err
-}
-
 // dropped holds for the events whose message is not in the stream.
 const dropped = "(epoch != {epoch:UInt32} OR seq < {first:UInt64})"
 
@@ -107,8 +95,10 @@ func versions(database string) string {
 
 // Ready reports whether the rebuilt tables may replace the others: they reach
 // at least as far in both streams, and their scopes in force have the same
-// pairs. Nothing may write to either. reason explains why not.
-func Ready(ctx context.Context, conn Conn, database string) (ok bool, reason string, err error) {
+// pairs. Nothing may write to either. reason explains why not, yet: it is
+// ErrNotWhole if they never will be, because OBSERVATIONS has dropped events
+// before they had read them, of which the others have rows.
+func Ready(ctx context.Context, conn Conn, database string, observations event.StreamState) (ok bool, reason string, err error) {
 	beside := NewDatabase(database)
 	for _, q := range []struct{ reason, sql string }{
 		{"they do not reach as far", `SELECT count() AS n FROM (SELECT stream, max((epoch, seq)) AS place FROM ` + table(database, "checkpoints") + ` WHERE stream NOT IN ('IN_FORCE', 'GENERATION') GROUP BY stream) AS o
@@ -130,7 +120,12 @@ func Ready(ctx context.Context, conn Conn, database string) (ok bool, reason str
 			return false, q.reason, nil
 		}
 	}
-	return true, "", nil
+	n, err := number(ctx, conn, notInStream(database, "(epoch, seq) NOT IN (SELECT epoch, seq FROM "+table(beside, "ingested_events")+" WHERE "+dropped+")"),
+		map[string]any{"epoch": observations.Epoch, "first": observations.First})
+	if err == nil && n > 0 {
+		err = fmt.Errorf("%w: %d events came from messages that were dropped before the new tables had read them", ErrNotWhole, n)
+	}
+	return err == nil, "", err
 }
 
 // floor returns the query for the capture time from which rows are kept; 0: all
