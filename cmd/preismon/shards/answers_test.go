@@ -21,19 +21,24 @@ func (e *estate) whole() string {
 func (e *estate) questions(c *client) map[string]func(nodes []*process.Role) []string {
 	one := e.forms[1].nodes
 	type row struct {
-		ItemID, Site string
-		Merchant     *string
+		ItemID, Site  string
+		Merchant      *string
+		CoverageState string
 	}
-	var of row
-	rows := c.walk(one, "/v1/results?limit=10000&"+e.whole())
+	var of, other row // one of a merchant, and one with another outcome
+	rows := c.walk(one, "/v1/results?limit=10000&includeCoverage=true&"+e.whole())
 	for _, text := range rows {
-		must(c.t, json.Unmarshal([]byte(text), &of))
-		if of.Merchant != nil {
-			break
+		var r row
+		must(c.t, json.Unmarshal([]byte(text), &r))
+		if of.Merchant == nil && r.Merchant != nil {
+			of = r
+		}
+		if r.CoverageState != "PRICE_OBSERVED" {
+			other = r
 		}
 	}
-	if of.Merchant == nil {
-		c.t.Fatalf("%s sees %d rows, none of a merchant", c.name, len(rows))
+	if of.Merchant == nil || other.CoverageState == "" {
+		c.t.Fatalf("%s sees %d rows: of a merchant %+v, with another outcome %+v", c.name, len(rows), of, other)
 	}
 	var orders []string
 	for _, text := range c.walk(one, "/v1/orders?limit=100") {
@@ -57,7 +62,7 @@ func (e *estate) questions(c *client) map[string]func(nodes []*process.Role) []s
 		"latest set of an order":   "limit=900&latestObservationPerPair=true&orderId=" + orders[0],
 		"latest set of a merchant": "limit=200&latestObservationPerPair=true&merchant=" + url.QueryEscape(*of.Merchant),
 		"merchant":                 "limit=500&merchant=" + url.QueryEscape(*of.Merchant) + "&" + e.whole(),
-		"outcome":                  "limit=500&coverageState=UNAVAILABLE&" + e.whole(),
+		"outcome":                  "limit=500&coverageState=" + other.CoverageState + "&" + e.whole(),
 		"flag":                     "limit=500&isPrime=true&" + e.whole(),
 	} {
 		all[what] = func(nodes []*process.Role) []string { return c.walk(nodes, "/v1/results?"+query) }
