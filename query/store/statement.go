@@ -67,6 +67,7 @@ func nameOf(file string) string { return strings.TrimSuffix(file, ".sql") }
 type scope struct {
 	AllOrders, AllSites   bool
 	Order, Site, Products bool // selectors that are set
+	Named                 bool // products are selected by EAN, PZN or ASIN
 	Items                 bool // only any of some items
 	Orders                bool // only pairs of some orders; see ofOrders
 	Versions              bool // versions of several partitions are in force
@@ -110,6 +111,8 @@ func visible(p params, v query.Visibility, s query.Selectors) scope {
 	}
 	if sc.Products {
 		p.uint("item", uint64(s.Item))
+	}
+	if sc.Named = s.EAN != "" || s.PZN != "" || s.ASIN != ""; sc.Named {
 		texts(p, "eans", contracts.EANForms(s.EAN))
 		p.text("pzn", s.PZN)
 		p.text("asin", s.ASIN)

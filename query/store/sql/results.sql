@@ -128,7 +128,7 @@ SELECT item, site, captured_desc,
 {{- define "history_where" -}}
 {{- if .ByPair -}}
 {{- if .Products -}}
-item IN ({{template "products" .}})
+{{template "products" .}}
 {{- else -}}
 (item, site) IN ({{template "pairs" .}})
 {{- end}}

@@ -26,7 +26,7 @@ SELECT item, site
           AND site = {site:String}
 {{- end }}
 {{- if .Products }}
-          AND item IN ({{template "products" .}})
+          AND {{template "products" .}}
 {{- end }}
 {{- if .Items }}
           AND item IN {any_items:Array(UInt64)}
@@ -42,12 +42,14 @@ SELECT item, site
   AND order_id IN {orders:Array(UInt64)}
 {{- end }}
 {{- end -}}
-{{- /* The items of the product selectors; they combine as an intersection. Table items, by skip indexes. */ -}}
+{{- /* Only the items of the product selectors, which combine as an intersection. Named: not by id alone; table items, by skip indexes. */ -}}
 {{- define "products" -}}
-SELECT item
+{{if .Named}}item IN (
+            SELECT item
             FROM items FINAL
             WHERE ({item:UInt64} = 0 OR item = {item:UInt64})
               AND (empty({eans:Array(String)}) OR ean IN {eans:Array(String)})
               AND ({pzn:String} = '' OR pzn = {pzn:String})
               AND ({asin:String} = '' OR (asin = {asin:String} AND asin_locale = {asin_locale:String}))
+        ){{else}}item = {item:UInt64}{{end}}
 {{- end -}}

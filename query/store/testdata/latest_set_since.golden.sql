@@ -11,22 +11,12 @@ FROM (SELECT * FROM (SELECT item, site, -toUnixTimestamp64Milli(captured_at) AS 
            epoch, seq, capture, offer, outcome, currency, price_minor, shipping_minor, merchant,
            is_prime, is_buy_box, rating_tenths, manufacturer, title, url, delivery_text
     FROM observations
-    WHERE item IN (SELECT item
-            FROM items FINAL
-            WHERE ({item:UInt64} = 0 OR item = {item:UInt64})
-              AND (empty({eans:Array(String)}) OR ean IN {eans:Array(String)})
-              AND ({pzn:String} = '' OR pzn = {pzn:String})
-              AND ({asin:String} = '' OR (asin = {asin:String} AND asin_locale = {asin_locale:String})))
+    WHERE item = {item:UInt64}
       AND captured_at >= fromUnixTimestamp64Milli({from_ms:Int64}, 'UTC')
       AND (item, site) IN (SELECT item, site
         FROM scope_pairs
         WHERE mandate = {mandate:UInt64} AND version = {version:UInt64}
-          AND item IN (SELECT item
-            FROM items FINAL
-            WHERE ({item:UInt64} = 0 OR item = {item:UInt64})
-              AND (empty({eans:Array(String)}) OR ean IN {eans:Array(String)})
-              AND ({pzn:String} = '' OR pzn = {pzn:String})
-              AND ({asin:String} = '' OR (asin = {asin:String} AND asin_locale = {asin_locale:String}))))
+          AND item = {item:UInt64})
       AND (epoch, seq) <= ({mark_epoch:UInt32}, {mark_seq:UInt64}))
 WHERE (item, site, captured_desc, epoch, seq, capture) IN (
     SELECT item, site, -tupleElement(newest, 1), tupleElement(newest, 2), tupleElement(newest, 3), tupleElement(newest, 4)
@@ -36,22 +26,12 @@ WHERE (item, site, captured_desc, epoch, seq, capture) IN (
            epoch, seq, capture, offer, outcome, currency, price_minor, shipping_minor, merchant,
            is_prime, is_buy_box, rating_tenths, manufacturer, title, url, delivery_text
     FROM observations
-    WHERE item IN (SELECT item
-            FROM items FINAL
-            WHERE ({item:UInt64} = 0 OR item = {item:UInt64})
-              AND (empty({eans:Array(String)}) OR ean IN {eans:Array(String)})
-              AND ({pzn:String} = '' OR pzn = {pzn:String})
-              AND ({asin:String} = '' OR (asin = {asin:String} AND asin_locale = {asin_locale:String})))
+    WHERE item = {item:UInt64}
       AND captured_at >= fromUnixTimestamp64Milli({from_ms:Int64}, 'UTC')
       AND (item, site) IN (SELECT item, site
         FROM scope_pairs
         WHERE mandate = {mandate:UInt64} AND version = {version:UInt64}
-          AND item IN (SELECT item
-            FROM items FINAL
-            WHERE ({item:UInt64} = 0 OR item = {item:UInt64})
-              AND (empty({eans:Array(String)}) OR ean IN {eans:Array(String)})
-              AND ({pzn:String} = '' OR pzn = {pzn:String})
-              AND ({asin:String} = '' OR (asin = {asin:String} AND asin_locale = {asin_locale:String}))))
+          AND item = {item:UInt64})
       AND (epoch, seq) <= ({mark_epoch:UInt32}, {mark_seq:UInt64}))
         GROUP BY item, site
     )
@@ -60,14 +40,10 @@ WHERE 1
 ORDER BY captured_desc, item, site, epoch, seq, capture, offer
 LIMIT {limit:UInt64}
 -- values
--- asin = 
--- asin_locale = 
--- eans = []
 -- from_ms = 1000000
 -- item = 9
 -- limit = 11
 -- mandate = 7
 -- mark_epoch = 5
 -- mark_seq = 99
--- pzn = 
 -- version = 3

@@ -7,22 +7,12 @@
 SELECT item, site, -(-toUnixTimestamp64Milli(captured_at) AS captured_desc) AS captured_ms, epoch, seq, capture, offer, toUInt8(outcome) AS outcome_code,
     currency, price_minor, merchant
 FROM observations_all
-WHERE item IN (SELECT item
-            FROM items FINAL
-            WHERE ({item:UInt64} = 0 OR item = {item:UInt64})
-              AND (empty({eans:Array(String)}) OR ean IN {eans:Array(String)})
-              AND ({pzn:String} = '' OR pzn = {pzn:String})
-              AND ({asin:String} = '' OR (asin = {asin:String} AND asin_locale = {asin_locale:String})))
+WHERE item = {item:UInt64}
       AND captured_at >= fromUnixTimestamp64Milli({from_ms:Int64}, 'UTC')
       AND (item, site) IN (SELECT item, site
         FROM scope_pairs
         WHERE mandate = {mandate:UInt64} AND version IN {versions:Array(UInt64)}
-          AND item IN (SELECT item
-            FROM items FINAL
-            WHERE ({item:UInt64} = 0 OR item = {item:UInt64})
-              AND (empty({eans:Array(String)}) OR ean IN {eans:Array(String)})
-              AND ({pzn:String} = '' OR pzn = {pzn:String})
-              AND ({asin:String} = '' OR (asin = {asin:String} AND asin_locale = {asin_locale:String}))))
+          AND item = {item:UInt64})
       AND (epoch, seq) <= ({mark_epoch:UInt32}, {mark_seq:UInt64})
       AND (item, site, captured_desc, epoch, seq, capture) IN (
     SELECT item, site, -tupleElement(newest, 1), tupleElement(newest, 2), tupleElement(newest, 3), tupleElement(newest, 4)
@@ -32,22 +22,12 @@ WHERE item IN (SELECT item
            epoch, seq, capture, offer, outcome, currency, price_minor, shipping_minor, merchant,
            is_prime, is_buy_box, rating_tenths, manufacturer, title, url, delivery_text
     FROM observations
-    WHERE item IN (SELECT item
-            FROM items FINAL
-            WHERE ({item:UInt64} = 0 OR item = {item:UInt64})
-              AND (empty({eans:Array(String)}) OR ean IN {eans:Array(String)})
-              AND ({pzn:String} = '' OR pzn = {pzn:String})
-              AND ({asin:String} = '' OR (asin = {asin:String} AND asin_locale = {asin_locale:String})))
+    WHERE item = {item:UInt64}
       AND captured_at >= fromUnixTimestamp64Milli({from_ms:Int64}, 'UTC')
       AND (item, site) IN (SELECT item, site
         FROM scope_pairs
         WHERE mandate = {mandate:UInt64} AND version IN {versions:Array(UInt64)}
-          AND item IN (SELECT item
-            FROM items FINAL
-            WHERE ({item:UInt64} = 0 OR item = {item:UInt64})
-              AND (empty({eans:Array(String)}) OR ean IN {eans:Array(String)})
-              AND ({pzn:String} = '' OR pzn = {pzn:String})
-              AND ({asin:String} = '' OR (asin = {asin:String} AND asin_locale = {asin_locale:String}))))
+          AND item = {item:UInt64})
       AND (epoch, seq) <= ({mark_epoch:UInt32}, {mark_seq:UInt64}))
         GROUP BY item, site
     )
@@ -55,14 +35,10 @@ WHERE item IN (SELECT item
 ORDER BY captured_desc, item, site, epoch, seq, capture, offer
 LIMIT {limit:UInt64}
 -- values
--- asin = 
--- asin_locale = 
--- eans = []
 -- from_ms = 1000000
 -- item = 9
 -- limit = 11
 -- mandate = 7
 -- mark_epoch = 5
 -- mark_seq = 99
--- pzn = 
 -- versions = [21,22,23]

@@ -8,12 +8,14 @@ FROM (SELECT item, site
           AND site IN {sites:Array(String)}
           AND has(arrayIntersect(orders, {orders:Array(UInt64)}), {order:UInt64})
           AND site = {site:String}
-          AND item IN (SELECT item
+          AND item IN (
+            SELECT item
             FROM items FINAL
             WHERE ({item:UInt64} = 0 OR item = {item:UInt64})
               AND (empty({eans:Array(String)}) OR ean IN {eans:Array(String)})
               AND ({pzn:String} = '' OR pzn = {pzn:String})
-              AND ({asin:String} = '' OR (asin = {asin:String} AND asin_locale = {asin_locale:String}))))
+              AND ({asin:String} = '' OR (asin = {asin:String} AND asin_locale = {asin_locale:String}))
+        ))
 GROUP BY site
 ORDER BY site
 

@@ -11,12 +11,14 @@ FROM (SELECT item, site, -toUnixTimestamp64Milli(captured_at) AS captured_desc,
            epoch, seq, capture, offer, outcome, currency, price_minor, shipping_minor, merchant,
            is_prime, is_buy_box, rating_tenths, manufacturer, title, url, delivery_text
     FROM observations
-    WHERE item IN (SELECT item
+    WHERE item IN (
+            SELECT item
             FROM items FINAL
             WHERE ({item:UInt64} = 0 OR item = {item:UInt64})
               AND (empty({eans:Array(String)}) OR ean IN {eans:Array(String)})
               AND ({pzn:String} = '' OR pzn = {pzn:String})
-              AND ({asin:String} = '' OR (asin = {asin:String} AND asin_locale = {asin_locale:String})))
+              AND ({asin:String} = '' OR (asin = {asin:String} AND asin_locale = {asin_locale:String}))
+        )
       AND captured_at >= fromUnixTimestamp64Milli({from_ms:Int64}, 'UTC')
       AND captured_at <= fromUnixTimestamp64Milli({to_ms:Int64}, 'UTC')
       AND site = {site:String}
@@ -24,12 +26,14 @@ FROM (SELECT item, site, -toUnixTimestamp64Milli(captured_at) AS captured_desc,
         FROM scope_pairs
         WHERE mandate = {mandate:UInt64} AND version = {version:UInt64}
           AND site = {site:String}
-          AND item IN (SELECT item
+          AND item IN (
+            SELECT item
             FROM items FINAL
             WHERE ({item:UInt64} = 0 OR item = {item:UInt64})
               AND (empty({eans:Array(String)}) OR ean IN {eans:Array(String)})
               AND ({pzn:String} = '' OR pzn = {pzn:String})
-              AND ({asin:String} = '' OR (asin = {asin:String} AND asin_locale = {asin_locale:String}))))
+              AND ({asin:String} = '' OR (asin = {asin:String} AND asin_locale = {asin_locale:String}))
+        ))
       AND (epoch, seq) <= ({mark_epoch:UInt32}, {mark_seq:UInt64}))
 WHERE 1
 ORDER BY captured_desc, item, site, epoch, seq, capture, offer

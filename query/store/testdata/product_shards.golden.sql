@@ -7,12 +7,14 @@
 SELECT item, site, -(-toUnixTimestamp64Milli(captured_at) AS captured_desc) AS captured_ms, epoch, seq, capture, offer, toUInt8(outcome) AS outcome_code,
     currency, price_minor, merchant
 FROM observations_all
-WHERE item IN (SELECT item
+WHERE item IN (
+            SELECT item
             FROM items FINAL
             WHERE ({item:UInt64} = 0 OR item = {item:UInt64})
               AND (empty({eans:Array(String)}) OR ean IN {eans:Array(String)})
               AND ({pzn:String} = '' OR pzn = {pzn:String})
-              AND ({asin:String} = '' OR (asin = {asin:String} AND asin_locale = {asin_locale:String})))
+              AND ({asin:String} = '' OR (asin = {asin:String} AND asin_locale = {asin_locale:String}))
+        )
       AND captured_at >= fromUnixTimestamp64Milli({from_ms:Int64}, 'UTC')
       AND captured_at <= fromUnixTimestamp64Milli({to_ms:Int64}, 'UTC')
       AND site = {site:String}
@@ -20,12 +22,14 @@ WHERE item IN (SELECT item
         FROM scope_pairs
         WHERE mandate = {mandate:UInt64} AND version IN {versions:Array(UInt64)}
           AND site = {site:String}
-          AND item IN (SELECT item
+          AND item IN (
+            SELECT item
             FROM items FINAL
             WHERE ({item:UInt64} = 0 OR item = {item:UInt64})
               AND (empty({eans:Array(String)}) OR ean IN {eans:Array(String)})
               AND ({pzn:String} = '' OR pzn = {pzn:String})
-              AND ({asin:String} = '' OR (asin = {asin:String} AND asin_locale = {asin_locale:String}))))
+              AND ({asin:String} = '' OR (asin = {asin:String} AND asin_locale = {asin_locale:String}))
+        ))
       AND (epoch, seq) <= ({mark_epoch:UInt32}, {mark_seq:UInt64})
 ORDER BY captured_desc, item, site, epoch, seq, capture, offer
 LIMIT {limit:UInt64}

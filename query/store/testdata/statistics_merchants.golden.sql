@@ -92,23 +92,27 @@ FROM (
                                             ) AS row
                                         FROM (SELECT item, site, -toUnixTimestamp64Milli(captured_at) AS captured_desc, epoch, seq, capture, offer, outcome, currency, price_minor, shipping_minor, merchant, is_buy_box
                         FROM observations
-                        WHERE item IN (SELECT item
+                        WHERE item IN (
+            SELECT item
             FROM items FINAL
             WHERE ({item:UInt64} = 0 OR item = {item:UInt64})
               AND (empty({eans:Array(String)}) OR ean IN {eans:Array(String)})
               AND ({pzn:String} = '' OR pzn = {pzn:String})
-              AND ({asin:String} = '' OR (asin = {asin:String} AND asin_locale = {asin_locale:String})))
+              AND ({asin:String} = '' OR (asin = {asin:String} AND asin_locale = {asin_locale:String}))
+        )
       AND captured_at >= fromUnixTimestamp64Milli({from_ms:Int64}, 'UTC')
       AND captured_at <= fromUnixTimestamp64Milli({to_ms:Int64}, 'UTC')
       AND (item, site) IN (SELECT item, site
         FROM scope_pairs
         WHERE mandate = {mandate:UInt64} AND version = {version:UInt64}
-          AND item IN (SELECT item
+          AND item IN (
+            SELECT item
             FROM items FINAL
             WHERE ({item:UInt64} = 0 OR item = {item:UInt64})
               AND (empty({eans:Array(String)}) OR ean IN {eans:Array(String)})
               AND ({pzn:String} = '' OR pzn = {pzn:String})
-              AND ({asin:String} = '' OR (asin = {asin:String} AND asin_locale = {asin_locale:String}))))
+              AND ({asin:String} = '' OR (asin = {asin:String} AND asin_locale = {asin_locale:String}))
+        ))
       AND (epoch, seq) <= ({mark_epoch:UInt32}, {mark_seq:UInt64}))
                                     )
                                     GROUP BY item
