@@ -102,7 +102,8 @@ func (f *pending) ended() bool {
 // errBehind is why a batch was not applied although nothing is wrong with it.
 var errBehind = errors.New("the batch before it failed")
 
-// dispatch starts to write the block, then the events and the checkpoint.
+// dispatch starts to write the block and the time of the last checkpoint, then
+// the events and the checkpoint.
 func (p *Projector) dispatch(ctx context.Context, f *pending) {
 	b, before := f.load.block, f.before
 	for i, in := range inputs(b, b, b) {
@@ -120,9 +121,19 @@ func (p *Projector) dispatch(ctx context.Context, f *pending) {
 			}
 		}()
 	}
+	noted := make(chan struct{})
+	go func() {
+		defer close(noted)
+		if before != nil && !before.ended() {
+			return // its checkpoint may not be there yet: commit records when it came
+		}
+		if err := p.noteTime(ctx, f.stream); err != nil {
+			f.fail(err)
+		}
+	}()
 	go func() {
 		defer close(f.done)
-		for _, ended := range f.rows {
+		for _, ended := range append(f.rows[:], noted) {
 			<-ended
 		}
 		if before != nil {

@@ -114,7 +114,7 @@ type Projector struct {
 	begun       int64 // when it began, or began again after a write with an unknown outcome; Unix ms, see fenceOff
 	tries       atomic.Uint64
 	marks       map[string]place // checkpoints by stream
-	noted       time.Time        // when the time of a checkpoint was last recorded; used only by the writer of checkpoints
+	noted       time.Time        // when the time of a checkpoint was last recorded; used by one batch at a time, see dispatch
 	resumed     map[string]place // what Resume returned for each stream
 	notices     notices          // to readers, of checkpoints
 	unannounced bool             // what is in force changed since readers were notified; see announce
@@ -362,12 +362,22 @@ func (p *Projector) advance(ctx context.Context, b *event.Batch) error {
 // recorded.
 const noteEvery = time.Second
 
+// noteTime records when the last checkpoint of the observations was written, unless
+// that of another was recorded less than noteEvery ago.
+func (p *Projector) noteTime(ctx context.Context, stream string) error {
+	if stream != event.StreamObservations || !p.noted.IsZero() && time.Since(p.noted) < noteEvery {
+		return nil
+	}
+	if err := p.insert(ctx, "checkpoint_times", nil, nil, nil); err != nil {
+		return err
+	}
+	p.noted = time.Now()
+	return nil
+}
+
 func (p *Projector) checkpoint(ctx context.Context, stream string, to attested) error {
-	if stream == event.StreamObservations && (p.noted.IsZero() || time.Since(p.noted) >= noteEvery) {
-		if err := p.insert(ctx, "checkpoint_times", nil, nil, nil); err != nil {
-			return err
-		}
-		p.noted = time.Now()
+	if err := p.noteTime(ctx, stream); err != nil {
+		return err
 	}
 	if !to.proven {
 		to.proof = proof{}
