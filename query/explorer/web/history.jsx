@@ -249,7 +249,7 @@ export function showHistory() {
     forgetEvidence();
     return clear('elsewhere', 'legend', 'now', 'markets', 'positions', 'boxes', 'stock', 'pairs', 'history-rows', 'history-files', 'markets-files');
   }
-  const { past, newest, window: { zone }, whole } = drawn;
+  const { past, window: { zone }, whole } = drawn;
   const lines = past.chosen(mostLines);
   const pairs = pairsOf(drawn);
   if (whole) {
@@ -260,9 +260,15 @@ export function showHistory() {
   const captured = Math.max(...monitored(drawn).map((s) => Date.parse(s.lastCapturedAt)).filter(Number.isFinite));
   draw(whole && !past.rows && Number.isFinite(captured) && <Elsewhere captured={captured} zone={zone} />, by('elsewhere'));
   draw(whole && <Newest past={past} zone={zone} />, by('now'));
-  const rows = [...newest.values()].flat().sort((a, b) => Date.parse(b.capturedAt) - Date.parse(a.capturedAt)).slice(0, 200);
-  draw(<Table caption={t.asTable} columns={columns(zone)} rows={rows} id={(r) => `${offerId(r)} ${r.capturedAt}`} />, by('history-rows'));
   if (!by('no-charts').hidden) by('history-table').open = true;
+  showRows();
+}
+
+/** showRows fills the table of the newest rows if it is open: closed, it would delay the chart. */
+export function showRows() {
+  if (!drawn || !by('history-table').open) return;
+  const rows = [...drawn.newest.values()].flat().sort((a, b) => Date.parse(b.capturedAt) - Date.parse(a.capturedAt)).slice(0, 200);
+  draw(<Table caption={t.asTable} columns={columns(drawn.window.zone)} rows={rows} id={(r) => `${offerId(r)} ${r.capturedAt}`} />, by('history-rows'));
 }
 
 /** showChart draws the lines and the pairs, and the legend of the lines. */

@@ -4,7 +4,7 @@ import { ask, asked, mostItems, narrowed, plain, recall, remember, showWindow, t
 import { forgetAssortment, readAssortment, showAssortment } from './assortment.jsx';
 import { catalogue, forget, itemName, lookUp, matching, named, readCatalogue, siteName } from './catalogue.js';
 import { Console, readyStream } from './console.jsx';
-import { forgetHistory, onShow, placeOwn, readHistory, showHistory, unzoom } from './history.jsx';
+import { forgetHistory, onShow, placeOwn, readHistory, showHistory, showRows, unzoom } from './history.jsx';
 import { forgetLatest, readLatest } from './latest.jsx';
 import { follow, fresh, stale } from './live.jsx';
 import { forgetOrders, readOrders, showOrders } from './orders.jsx';
@@ -254,6 +254,7 @@ function listen() {
     by(field).addEventListener('change', remember);
   }
   by('unzoom').addEventListener('click', unzoom);
+  by('history-table').addEventListener('toggle', showRows);
   by('own').addEventListener('input', placeOwn);
   by('own').addEventListener('change', remember);
   addEventListener('hashchange', () => { recall(); tellZone(); if (api.loggedIn()) { showForm(); select(asked.view); } });
