@@ -345,16 +345,15 @@ func (s *Service) streamToken(ctx context.Context, p Principal, plan *resultsPla
 	if err := settled(a.Visibility); err != nil {
 		return nil, err
 	}
-	q := &plan.query
-	w := q.Window
+	plan.endless = true
+	w := plan.query.Window
 	if !plan.given.To {
 		w.To = time.Time{}
-		q.Window.To, q.ToNow = farFuture, false
 	}
 	state := stateOf(r, w)
 	state.At, state.Generation = placeOf(a.Watermark), a.Generation
 	var err error
-	if state.Scope, err = s.feedScope(ctx, a.Visibility, q.Selectors); err != nil {
+	if state.Scope, err = s.feedScope(ctx, a.Visibility, plan.query.Selectors); err != nil {
 		return nil, err
 	}
 	return func(ctx context.Context) error {

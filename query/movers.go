@@ -91,10 +91,6 @@ func (s *Service) Movers(ctx context.Context, p Principal, r MoversRequest) (*Mo
 	if err != nil {
 		return nil, err
 	}
-	if r.GlobalScope && window.Length() > maxGlobalWindow {
-		return nil, fault.New(fault.Invalid, CodeScopeTooBroad,
-			"since lies %s before until: without a product, an order or a site at most 168 hours. Send a new request with a later since.", window.Length())
-	}
 	meaning := r
 	meaning.ResultsRequest, meaning.Since = r.ResultsRequest.meaning(), fmt.Sprint(window.From.UnixMilli())
 	if r.Until != "" {
@@ -107,6 +103,10 @@ func (s *Service) Movers(ctx context.Context, p Principal, r MoversRequest) (*Mo
 			return nil, err
 		}
 		rows.CapturedTo = fromMs(place.Until).Format(time.RFC3339Nano)
+	}
+	if length := fromMs(place.Until).Sub(window.From); r.GlobalScope && length > maxGlobalWindow {
+		return nil, fault.New(fault.Invalid, CodeScopeTooBroad,
+			"since lies %s before until: without a product, an order or a site at most 168 hours. Send a new request with a later since.", length)
 	}
 	plan, err := s.plan(p, rows)
 	if err != nil {

@@ -72,7 +72,9 @@ func (r *remembering) counted(ctx context.Context, v Visibility, q *ResultsQuery
 	if err != nil || rows == nil {
 		return false, err
 	}
-	within, _ := within(rows, q) // it holds all rows
+	unlimited := *q
+	unlimited.Limit = 0
+	within, _ := within(rows, &unlimited) // no limit cut any of them off
 	if within.Len == 0 {
 		return true, nil
 	}

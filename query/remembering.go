@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"reflect"
 	"sync"
@@ -52,6 +53,9 @@ type flight struct {
 	err error
 }
 
+// errPanicked is the error of a flight whose read did not return.
+var errPanicked = errors.New("the read panicked")
+
 func newRemembering(s Store, cfg Config) (*remembering, error) {
 	texts, err := newSegmentTexts(cfg)
 	return &remembering{
@@ -87,9 +91,10 @@ func recall[T any](ctx context.Context, r *remembering, name string, v Visibilit
 		}
 		f, mine := r.board(key)
 		if mine {
+			defer r.land(key, f)
+			f.err = errPanicked
 			value, err := read(ctx)
 			f.answer, f.err = answer{value, sizeOf(reflect.ValueOf(&value))}, err
-			r.land(key, f)
 			return value, err
 		}
 		select {

@@ -257,6 +257,9 @@ type resultsPlan struct {
 	mostPairs uint64
 	bounds    bounds
 	floor     int64 // of the caller's visibility
+	// endless: rows of captures dated later than now are read, too, if the
+	// request has no upper bound.
+	endless bool
 }
 
 // bounds identifies the arguments that bound the captures of a read, as its

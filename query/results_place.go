@@ -44,6 +44,9 @@ func (s *Service) place(ctx context.Context, plan *resultsPlan, v Visibility, ma
 			return nil, err
 		}
 	}
+	if plan.endless && !plan.given.To { // only now: the rows that exist end about now
+		plan.query.Window.To, plan.query.ToNow = farFuture, false
+	}
 	in.empty = plan.query.nothing(v) // only now: a filter bypasses no refusal
 	s.noteRead(ctx, in)
 	return in, nil

@@ -148,6 +148,8 @@ func (s *Service) Statistics(ctx context.Context, p Principal, r StatisticsReque
 		if err := s.seal.openCursor(bound, r.Cursor, &place); err != nil {
 			return nil, err
 		}
+		plan.query.Window = contracts.Window{From: fromMs(place.From), To: fromMs(place.To)}
+		plan.query.FromNow, plan.query.ToNow = false, false
 	}
 	edges, err := edgesOf(fromMs(place.From), fromMs(place.To), r.Bucket, plan.zone)
 	if err != nil {

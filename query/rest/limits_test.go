@@ -235,8 +235,12 @@ func TestScanGuard(t *testing.T) {
 				time.Sleep(5 * time.Millisecond)
 				since := time.Now()
 				page, stream := s.get("/v1/results?"+args, s.token(pairs1001)), s.get("/v1/results/stream?"+args, s.token(pairs1001))
-				if page.StatusCode != want || stream.StatusCode != want {
-					t.Errorf("guard %d, %d: %s: page %d, stream %d, want %d", c.pairs, c.hours, args, page.StatusCode, stream.StatusCode, want)
+				follow := s.request("GET", "/v1/results/stream?"+args, s.token(pairs1001), nil)
+				follow.Header.Set("Prefer", "changes-token")
+				followed := s.do(follow)
+				if page.StatusCode != want || stream.StatusCode != want || followed.StatusCode != want {
+					t.Errorf("guard %d, %d: %s: page %d, stream %d, with a changes token %d, want %d",
+						c.pairs, c.hours, args, page.StatusCode, stream.StatusCode, followed.StatusCode, want)
 				}
 				if want == 200 {
 					continue

@@ -179,6 +179,29 @@ func TestMoversAreASnapshot(t *testing.T) {
 	}
 }
 
+// TestMoversWalkPastAWeek: a walk over everything that began with the longest
+// window goes on when since is further back than that.
+func TestMoversWalkPastAWeek(t *testing.T) {
+	w := newWorld(t, 66, 0)
+	w.restless(rand.New(rand.NewPCG(66, 1)), 300)
+	req := query.MoversRequest{
+		Since:          w.now.Add(-168*time.Hour + time.Minute).Format(time.RFC3339),
+		ResultsRequest: query.ResultsRequest{GlobalScope: true, Limit: ptr(1000)},
+	}
+	whole, _ := w.movers(t, accountWhole, req, nil)
+	if len(whole) < 4 {
+		t.Fatalf("only %d movers", len(whole))
+	}
+	req.Limit = ptr(len(whole)/2 + 1)
+	got, _ := w.movers(t, accountWhole, req, func() { w.now = w.now.Add(2 * time.Minute) })
+	if diff := gocmp.Diff(whole, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if _, err := w.service.Movers(t.Context(), query.Principal{Account: accountWhole}, req); err == nil {
+		t.Error("a new walk over more than 168 hours is accepted")
+	}
+}
+
 // TestMoversOfAnotherScope: a product that the caller no longer sees, or sees
 // now, neither hides nor repeats the movers that it sees all the time
 // (CUR-01a).

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"preismon/contracts"
 	"preismon/query"
 )
 
@@ -40,14 +41,22 @@ func (n pairCounts) byPair(window time.Duration, limit, pairRows int) bool {
 	return n.wanted < manyPairs && passed >= float64(pairRows)*(1+pairShare*float64(n.wanted))
 }
 
+// filled is how much of a window can have rows: captures end about now.
+func filled(w contracts.Window, now time.Time) time.Duration {
+	if w.From.IsZero() || w.To.IsZero() {
+		return openWindow
+	}
+	if w.To.After(now) {
+		w.To = now
+	}
+	return w.Length()
+}
+
 // ofFewPairs reports whether a read should be done pair by pair.
 func (s *Store) ofFewPairs(ctx context.Context, v query.Visibility, q *query.ResultsQuery) (bool, error) {
 	p := params{}
 	sc := visible(p, v, q.Selectors)
-	window, limit := q.Window.Length(), q.Limit
-	if q.Window.From.IsZero() || q.Window.To.IsZero() {
-		window = openWindow
-	}
+	window, limit := filled(q.Window, time.Now()), q.Limit
 	if q.Latest != query.AllRows { // of a window; without one they have a table of their own
 		limit = 0
 	}

@@ -69,3 +69,23 @@ func TestByPair(t *testing.T) {
 		}
 	}
 }
+
+// TestFilled: the part of a window after now has no rows.
+func TestFilled(t *testing.T) {
+	now := time.Date(2026, 3, 8, 12, 0, 0, 0, time.UTC)
+	hour := now.Add(-time.Hour)
+	for _, c := range []struct {
+		w    contracts.Window
+		want time.Duration
+	}{
+		{contracts.Window{From: hour, To: now}, time.Hour},
+		{contracts.Window{From: hour.Add(-time.Hour), To: hour}, time.Hour},
+		{contracts.Window{From: hour, To: now.AddDate(273, 0, 0)}, time.Hour},
+		{contracts.Window{From: hour}, openWindow},
+		{contracts.Window{To: now}, openWindow},
+	} {
+		if got := filled(c.w, now); got != c.want {
+			t.Errorf("%v: %s, want %s", c.w, got, c.want)
+		}
+	}
+}

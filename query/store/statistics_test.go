@@ -363,3 +363,30 @@ func TestStatistics(t *testing.T) {
 		t.Errorf("only %d records", records)
 	}
 }
+
+// TestStatisticsWalkAtTheGuard: the scan guard judges every page by the window
+// of the first one.
+func TestStatisticsWalkAtTheGuard(t *testing.T) {
+	w := newWorld(t, 76, 400)
+	guarded := w.over(w.store, func(c *query.Config) { c.ScanGuardMaxHours = 72 })
+	who := query.Principal{Account: accountWhole}
+	req := query.StatisticsRequest{ResultsRequest: query.ResultsRequest{
+		OrderID: orderA, CapturedFrom: w.now.Add(-72*time.Hour + 2*time.Minute).Format(time.RFC3339), Limit: ptr(1),
+	}}
+	first, err := guarded.Statistics(t.Context(), who, req)
+	must(t, err)
+	if first.Paging.NextCursor == "" {
+		t.Fatal("one page")
+	}
+	w.now = w.now.Add(3 * time.Minute)
+	req.Cursor = first.Paging.NextCursor
+	next, err := guarded.Statistics(t.Context(), who, req)
+	must(t, err)
+	if len(next.Data) != 1 || gocmp.Equal(next.Data, first.Data) || next.Query != first.Query {
+		t.Errorf("%+v, then %+v", first, next)
+	}
+	req.Cursor = ""
+	if _, err := guarded.Statistics(t.Context(), who, req); err == nil {
+		t.Error("a new walk over more than 72 hours is accepted")
+	}
+}
