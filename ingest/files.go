@@ -126,6 +126,9 @@ func (j *filesJob) file(ctx context.Context, name string) error {
 		if err != nil {
 			return fmt.Errorf("%s: %w", name, err)
 		}
+		if ctx.Err() != nil { // lines that are rejected wait for nothing
+			return context.Cause(ctx)
+		}
 		j.lines.Add(1)
 		if l.Err != nil {
 			j.reject(name, l.Number, l.Err, l.Text)

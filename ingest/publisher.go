@@ -221,6 +221,9 @@ func (p *Publisher) publish(ctx context.Context, e *event.Event, f *flight) erro
 func (p *Publisher) send(ctx context.Context, f *flight) error {
 	size := int64(len(f.msg.Data))
 	for {
+		if ctx.Err() != nil { // also where there is always room
+			return context.Cause(ctx)
+		}
 		p.mu.Lock()
 		if p.err != nil {
 			p.mu.Unlock()
@@ -243,7 +246,6 @@ func (p *Publisher) send(ctx context.Context, f *flight) error {
 		select {
 		case <-changed:
 		case <-ctx.Done():
-			return context.Cause(ctx)
 		}
 	}
 }

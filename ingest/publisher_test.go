@@ -221,6 +221,9 @@ func TestPublisherFullStreamIsWaitedForUntilTheCallerLeaves(t *testing.T) {
 	if stats, err := p.Flush(ctx); !errors.Is(err, context.Canceled) || stats.Accepted != 1 || stats.InFlight != 2 {
 		t.Errorf("%+v, %v", stats, err)
 	}
+	if err := newPublisher(t, nc, ingest.PublisherConfig{}).Publish(ctx, observations(4, 1)); !errors.Is(err, context.Canceled) {
+		t.Errorf("publish into an empty window: %v", err)
+	}
 	// There is room again, and nothing was forgotten.
 	config.MaxMsgs = -1
 	if _, err := js.UpdateStream(t.Context(), config); err != nil {

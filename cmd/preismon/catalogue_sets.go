@@ -24,7 +24,7 @@ func listed(flag string, values []string) (all []string, err error) {
 		if err != nil {
 			return nil, faulty(fmt.Errorf("%s: %w", flag, err))
 		}
-		all = append(all, strings.Fields(string(content))...)
+		all = append(all, strings.Fields(strings.TrimPrefix(string(content), byteOrderMark))...)
 	}
 	return all, nil
 }

@@ -92,7 +92,7 @@ func (c *lookupCmd) identifiers(in io.Reader) (all []identifier, err error) {
 		defer f.Close() //nolint:errcheck // was only read
 		in = f
 	}
-	lines := bufio.NewScanner(in)
+	lines := bufio.NewScanner(withoutMark(in))
 	for lines.Scan() {
 		if value := strings.TrimSpace(lines.Text()); value != "" {
 			all = append(all, identifier{c.Kind, value})
@@ -102,6 +102,18 @@ func (c *lookupCmd) identifiers(in io.Reader) (all []identifier, err error) {
 		return nil, fmt.Errorf("%s: %w", c.File, err)
 	}
 	return all, nil
+}
+
+// byteOrderMark is what editors and spreadsheets of Windows write before a text.
+const byteOrderMark = "\ufeff"
+
+// withoutMark returns the text without a byte order mark before it.
+func withoutMark(in io.Reader) io.Reader {
+	text := bufio.NewReader(in)
+	if mark, _ := text.Peek(len(byteOrderMark)); string(mark) == byteOrderMark {
+		_, _ = text.Discard(len(byteOrderMark))
+	}
+	return text
 }
 
 // lookupBody returns the body of a request, with the identifiers grouped by kind.

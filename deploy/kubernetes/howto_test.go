@@ -15,30 +15,45 @@ import (
 
 // TestHowTo runs the commands of the how-to as far as possible without a
 // cluster. The copy is created as written, next to the files that it is a copy
-// of, and built as `kubectl apply -k` builds it; whatever kubectl must wait
-// for, follow or delete is among what was built, in the namespace that was
+// of, and built as `kubectl apply -k` builds it, both from the folder that the
+// reader is in by then, where the files of the Secrets are; whatever kubectl must
+// wait for, follow or delete is among what was built, in the namespace that was
 // created.
 func TestHowTo(t *testing.T) {
 	root := t.TempDir()
 	must(t, os.CopyFS(filepath.Join(root, "deploy", "kubernetes"), os.DirFS(".")))
 	text, err := os.ReadFile("../docs/how-to/run-on-kubernetes.md")
 	must(t, err)
-	var copied, applied int
+	at := root // where the reader is
+	written := regexp.MustCompile(`(?:> |-out )([a-z-]+)\n`)
+	var copied, applied, secrets int
 	var built, named []string // kind/name
 	for _, block := range regexp.MustCompile("(?s)```sh\n(.*?)```").FindAllStringSubmatch(string(text), -1) {
 		for line := range strings.Lines(block[1]) {
 			words := strings.Fields(line)
+			if file := written.FindStringSubmatch(line); file != nil {
+				must(t, os.WriteFile(filepath.Join(at, file[1]), nil, 0o600))
+			}
+			for _, file := range regexp.MustCompile(`--from-file=([a-z-]+)`).FindAllStringSubmatch(line, -1) {
+				if _, err := os.Stat(filepath.Join(at, file[1])); err != nil {
+					t.Errorf("%s%v", line, err)
+				}
+				secrets++
+			}
 			switch {
+			case strings.HasPrefix(line, "mkdir -p cluster && cd cluster"):
+				at = filepath.Join(root, "cluster")
+				must(t, os.Mkdir(at, 0o700))
 			case strings.HasPrefix(line, "cp -r "):
 				cmd := exec.CommandContext(t.Context(), words[0], words[1:]...)
-				cmd.Dir = root
+				cmd.Dir = at
 				if out, err := cmd.CombinedOutput(); err != nil {
 					t.Fatalf("%s%v: %s", line, err, out)
 				}
 				copied++
 			case words[0] != "kubectl":
 			case slices.Contains(words, "apply"):
-				folder := filepath.Join(root, words[slices.Index(words, "-k")+1])
+				folder := filepath.Join(at, words[slices.Index(words, "-k")+1])
 				objects, err := render(folder)
 				if err != nil {
 					t.Fatalf("%s%v", line, err)
@@ -64,7 +79,7 @@ func TestHowTo(t *testing.T) {
 			t.Errorf("the how-to names %s, which is not built", n)
 		}
 	}
-	if copied != 1 || applied < 2 || len(named) < 5 {
-		t.Errorf("%d copies, %d built, %v named: the commands were not read", copied, applied, named)
+	if copied != 1 || applied < 2 || len(named) < 5 || secrets < 9 {
+		t.Errorf("%d copies, %d built, %v named, %d secrets: the commands were not read", copied, applied, named, secrets)
 	}
 }
