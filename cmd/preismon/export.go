@@ -2,13 +2,11 @@ package main
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"io"
 	"log/slog"
 	"net/url"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -67,28 +65,19 @@ func (c *exportCmd) Run(ctx context.Context, std streams, log *slog.Logger) erro
 // toFile writes the rows of a read to a file, which gets its name only when it
 // is complete, and returns their number.
 func (c *exportCmd) toFile(ctx context.Context, std streams, log *slog.Logger, r *remote, params url.Values, fields []string, name string) (int64, error) {
-	part, err := createPart(name)
+	out, err := createOutput(name)
 	if err != nil {
 		return 0, err
 	}
-	defer part.Close() //nolint:errcheck // closed before, where its error matters
-	n, err := c.writeTo(ctx, std, log, r, params, fields, part)
-	if err != nil {
-		if info, statErr := part.Stat(); statErr == nil && info.Size() == 0 {
-			return n, errors.Join(err, part.Close(), os.Remove(part.Name()))
-		}
-		return n, errors.Join(err, fmt.Errorf("what was written is in %s", part.Name()))
+	defer out.Close() //nolint:errcheck // closed before, where its error matters
+	n, err := c.writeTo(ctx, std, log, r, params, fields, out)
+	if err == nil {
+		return n, out.complete()
 	}
-	if err := errors.Join(part.Sync(), part.Close()); err != nil {
-		return n, err
+	if info, statErr := out.Stat(); out.name == "" || statErr == nil && info.Size() == 0 {
+		return n, errors.Join(err, out.discard())
 	}
-	return n, os.Rename(part.Name(), name)
-}
-
-// createPart creates the file that gets a name once it is complete. Each run has
-// its own, so that two that write the same file do not mix.
-func createPart(name string) (*os.File, error) {
-	return os.OpenFile(name+"."+rand.Text()[:8]+".part", os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o666) //nolint:gosec // as os.Create
+	return n, errors.Join(err, fmt.Errorf("what was written is in %s", out.Name()))
 }
 
 // writeTo writes the rows of a read and returns their number.

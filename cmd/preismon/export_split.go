@@ -13,6 +13,8 @@ import (
 	"path/filepath"
 	"slices"
 
+	"github.com/gofrs/flock"
+
 	"preismon/cmd/preismon/client"
 )
 
@@ -23,6 +25,7 @@ type splitState struct {
 	Token  string              `json:"token,omitempty"` // of the last run that completed
 	Days   map[string]splitDay `json:"days"`            // by the date of the day
 	folder string
+	lock   *flock.Flock // one export at a time writes the folder
 }
 
 type splitDay struct {
@@ -30,7 +33,10 @@ type splitDay struct {
 	Digest string `json:"digest"`
 }
 
-const splitStateName = ".preismon-export.json"
+const (
+	splitStateName = ".preismon-export.json"
+	splitLockName  = ".preismon-export.lock"
+)
 
 // split writes a folder with a file for each day; a later run only reads the
 // days whose rows have changed since.
@@ -39,6 +45,7 @@ func (c *exportCmd) split(ctx context.Context, std streams, log *slog.Logger, r 
 	if err != nil {
 		return err
 	}
+	defer state.close()
 	found, err := r.Windows(ctx, state.Token, c.windows())
 	if client.Restart(err) {
 		fmt.Fprintf(std.err, "%s\nComparing all days.\n", r.explain(err))
@@ -78,8 +85,16 @@ func (c *exportCmd) split(ctx context.Context, std streams, log *slog.Logger, r 
 	return nil
 }
 
-// day writes the rows of one window; without any there is no file.
+// day writes the rows of one window; without any there is no file. Parts that
+// earlier runs left are removed.
 func (c *exportCmd) day(ctx context.Context, std streams, log *slog.Logger, r *remote, fields []string, name string, w client.CountedWindow) (int64, error) {
+	parts, err := filepath.Glob(name + ".*.part")
+	for _, part := range parts {
+		err = errors.Join(err, os.Remove(part))
+	}
+	if err != nil {
+		return 0, err
+	}
 	if w.Rows == 0 {
 		if err := os.Remove(name); !errors.Is(err, fs.ErrNotExist) {
 			return 0, err
@@ -106,38 +121,72 @@ func (c *exportCmd) windows() url.Values {
 	return p
 }
 
-// openSplit returns the state of the folder, which must hold this very export.
+// openSplit returns the state of the folder, which must hold this very export
+// and which no other run may write until close is called.
 func (c *exportCmd) openSplit() (*splitState, error) {
+	if err := c.checkSplit(); err != nil {
+		return nil, err
+	}
+	if err := os.MkdirAll(c.Output, 0o755); err != nil {
+		return nil, err
+	}
+	lock := flock.New(filepath.Join(c.Output, splitLockName))
+	held, err := lock.TryLock()
+	if err != nil {
+		return nil, err
+	}
+	if !held {
+		return nil, fmt.Errorf("another export writes %s; run the command again when it has ended", c.Output)
+	}
+	state, err := c.readSplit()
+	if err != nil {
+		return nil, errors.Join(err, lock.Close())
+	}
+	state.lock = lock
+	return state, nil
+}
+
+// checkSplit refuses flags that do not go with days in a folder.
+func (c *exportCmd) checkSplit() error {
 	if c.Output == "-" {
-		return nil, faulty(errors.New("split: name a folder with --output"))
+		return faulty(errors.New("split: name a folder with --output"))
 	}
 	for flag, given := range map[string]bool{
 		"brand": c.Brand != "", "is-prime": c.IsPrime != "", "is-buy-box": c.IsBuyBox != "",
 		"latest-per-pair": c.LatestPerPair, "latest-observation-per-pair": c.LatestObservationPerPair,
 	} {
 		if given {
-			return nil, faulty(fmt.Errorf("%s: not with --split, as nobody can tell which days it changes; leave it out, and choose among the rows", flag))
+			return faulty(fmt.Errorf("%s: not with --split, as nobody can tell which days it changes; leave it out, and choose among the rows", flag))
 		}
 	}
+	return nil
+}
+
+// readSplit reads the state that the folder records; without one it is empty.
+func (c *exportCmd) readSplit() (*splitState, error) {
 	query := c.params()
 	query.Set("format", c.Format)
 	state := &splitState{Query: query.Encode(), Days: map[string]splitDay{}, folder: c.Output}
-	text, err := os.ReadFile(filepath.Join(c.Output, splitStateName))
+	name := filepath.Join(c.Output, splitStateName)
+	text, err := os.ReadFile(name)
 	if errors.Is(err, fs.ErrNotExist) {
-		return state, os.MkdirAll(c.Output, 0o755)
+		return state, nil
 	}
 	if err != nil {
 		return nil, err
 	}
 	kept := splitState{folder: c.Output}
 	if err := json.Unmarshal(text, &kept); err != nil {
-		return nil, fmt.Errorf("%s: %w", filepath.Join(c.Output, splitStateName), err)
+		return nil, fmt.Errorf("%s: %w", name, err)
 	}
 	if kept.Query != state.Query {
 		return nil, faulty(fmt.Errorf("output: %s holds another export (%s); name another folder, or give the same flags", c.Output, kept.Query))
 	}
 	return &kept, nil
 }
+
+// close lets other runs write the folder.
+func (s *splitState) close() { _ = s.lock.Close() }
 
 // file returns the file of a day. Readers of partitioned folders take the day
 // from the name of its folder.
@@ -158,9 +207,12 @@ func (s *splitState) keep() error {
 	if err != nil {
 		return err
 	}
-	name := filepath.Join(s.folder, splitStateName)
-	if err := os.WriteFile(name+".part", append(text, '\n'), 0o644); err != nil {
+	out, err := createOutput(filepath.Join(s.folder, splitStateName))
+	if err != nil {
 		return err
 	}
-	return os.Rename(name+".part", name)
+	if _, err := out.Write(append(text, '\n')); err != nil {
+		return errors.Join(err, out.discard())
+	}
+	return out.complete()
 }

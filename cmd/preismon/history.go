@@ -102,15 +102,14 @@ func (c *historyDownloadCmd) narrowing() []string {
 
 // save writes a file that gets its name only when it is complete.
 func save(from io.Reader, name string) (size int64, err error) {
-	part, err := createPart(name)
+	out, err := createOutput(name)
 	if err != nil {
 		return 0, err
 	}
-	size, err = io.Copy(part, from)
-	if err = errors.Join(err, part.Close()); err == nil {
-		return size, os.Rename(part.Name(), name)
+	if size, err = io.Copy(out, from); err != nil {
+		return size, errors.Join(err, out.discard())
 	}
-	return size, errors.Join(err, os.Remove(part.Name()))
+	return size, out.complete()
 }
 
 type progressReader struct {

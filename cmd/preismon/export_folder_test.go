@@ -1,0 +1,107 @@
+package main
+
+import (
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"preismon/query/table/reread"
+)
+
+// shopOfOneDay serves a single day, whose rows become more while a read of them
+// is held back.
+type shopOfOneDay struct {
+	rows   atomic.Int64
+	broken atomic.Bool // each read gets one page, and no more
+	hold   func()      // called by the first read, after it has counted the rows
+	once   sync.Once
+}
+
+func (s *shopOfOneDay) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	n := s.rows.Load()
+	w.Header().Set("Content-Type", "application/json")
+	switch {
+	case strings.HasSuffix(r.URL.Path, "/capabilities"):
+		fmt.Fprint(w, `{"coreFields":["itemId","site","capturedAt"],"includeGroups":{}}`)
+	case r.URL.Path == "/ext/v1/windows":
+		fmt.Fprintf(w, `{"data":[{"capturedFrom":"2026-10-01T00:00:00Z","capturedTo":"2026-10-02T00:00:00Z","state":"closed","rows":%d,"digest":"d%[1]d"}],"query":{"token":"t%[1]d","windows":1}}`, n)
+	case s.broken.Load() && r.URL.Query().Get("cursor") != "":
+		w.WriteHeader(http.StatusForbidden)
+	default:
+		s.once.Do(s.hold)
+		rows := make([]string, n)
+		for i := range rows {
+			rows[i] = fmt.Sprintf(`{"itemId":"%d","site":"a","capturedAt":"2026-10-01T00:00:00.000Z"}`, i+1)
+		}
+		next := "null"
+		if s.broken.Load() {
+			next = `"more"`
+		}
+		fmt.Fprintf(w, `{"data":[%s],"paging":{"limit":100,"returned":%d,"nextCursor":%s}}`, strings.Join(rows, ","), n, next)
+	}
+}
+
+// TestTwoExportsOfAFolder: only one at a time writes it, so that no day remains
+// as the slower one saw it under the digest of the faster one.
+func TestTwoExportsOfAFolder(t *testing.T) {
+	t.Parallel()
+	shop := &shopOfOneDay{}
+	shop.rows.Store(1)
+	server := httptest.NewServer(shop)
+	defer server.Close()
+	folder := filepath.Join(t.TempDir(), "prices")
+	args := []string{"export", "--split", "day", "-o", folder, "--url", server.URL, "--token", "any"}
+	shop.hold = func() {
+		shop.rows.Store(2)
+		if _, errs, code := inProcess(t, args...); code != exitFailed || !strings.Contains(errs, "another export writes "+folder) {
+			t.Errorf("the second: exit code %d: %s", code, errs)
+		}
+		shop.rows.Store(1) // what the first reads is what it has counted
+	}
+	if _, errs, code := inProcess(t, args...); code != 0 {
+		t.Errorf("the first: exit code %d: %s", code, errs)
+	}
+	shop.rows.Store(2)
+	if _, errs, code := inProcess(t, args...); code != 0 {
+		t.Errorf("the next: exit code %d: %s", code, errs)
+	}
+	text, err := os.ReadFile(filepath.Join(folder, "day=2026-10-01", "rows.parquet"))
+	must(t, err)
+	if rows, err := reread.Parquet(text, time.UTC); err != nil || len(rows) != 2 {
+		t.Errorf("%d rows, want 2: %v", len(rows), err)
+	}
+}
+
+// TestExportsThatFailLeaveOnePart: an export that fails each night does not fill
+// the disk with parts.
+func TestExportsThatFailLeaveOnePart(t *testing.T) {
+	t.Parallel()
+	shop := &shopOfOneDay{hold: func() {}}
+	shop.rows.Store(1)
+	shop.broken.Store(true)
+	server := httptest.NewServer(shop)
+	defer server.Close()
+	folder := filepath.Join(t.TempDir(), "prices")
+	args := []string{"export", "--split", "day", "--format", "csv", "-o", folder, "--url", server.URL, "--token", "any"}
+	parts := func() int {
+		left, err := filepath.Glob(filepath.Join(folder, "*", "*.part"))
+		must(t, err)
+		return len(left)
+	}
+	for n := range 2 {
+		if _, errs, code := inProcess(t, args...); code == 0 || parts() != 1 {
+			t.Errorf("run %d: exit code %d, %d parts: %s", n, code, parts(), errs)
+		}
+	}
+	shop.broken.Store(false)
+	if _, errs, code := inProcess(t, args...); code != 0 || parts() != 0 {
+		t.Errorf("exit code %d, %d parts: %s", code, parts(), errs)
+	}
+}

@@ -1,0 +1,61 @@
+package main
+
+import (
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+)
+
+// outputFile is a file that a user names for the output of a command. A regular
+// file gets its name only when it is complete; a device or a pipe, which is
+// never incomplete, is written to directly.
+type outputFile struct {
+	*os.File
+	name string // it gets in the end; empty: it is written to directly
+}
+
+// createOutput opens the file of a name. A link stays one: the file it leads to
+// is written. A folder is a usage fault.
+func createOutput(name string) (*outputFile, error) {
+	info, err := os.Stat(name)
+	switch {
+	case err == nil && info.IsDir():
+		return nil, faulty(fmt.Errorf("output: %s is a folder; name a file", name))
+	case err == nil && !info.Mode().IsRegular():
+		f, err := os.OpenFile(name, os.O_WRONLY, 0) //nolint:gosec // the user names it
+		return &outputFile{File: f}, err
+	case err == nil:
+		if name, err = filepath.EvalSymlinks(name); err != nil {
+			return nil, err
+		}
+	}
+	part, err := createPart(name)
+	return &outputFile{part, name}, err
+}
+
+// createPart creates the file that gets a name once it is complete. Each run has
+// its own, so that two that write the same file do not mix.
+func createPart(name string) (*os.File, error) {
+	return os.OpenFile(name+"."+rand.Text()[:8]+".part", os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o666) //nolint:gosec // as os.Create
+}
+
+// complete closes the file, which gets its name.
+func (o *outputFile) complete() error {
+	if o.name == "" {
+		return o.Close()
+	}
+	if err := errors.Join(o.Sync(), o.Close()); err != nil {
+		return err
+	}
+	return os.Rename(o.Name(), o.name)
+}
+
+// discard closes the file, and removes it if it has no name yet.
+func (o *outputFile) discard() error {
+	if o.name == "" {
+		return o.Close()
+	}
+	return errors.Join(o.Close(), os.Remove(o.Name()))
+}
