@@ -56,7 +56,7 @@ func (c *accountsPasswordCmd) Run(ctx context.Context, k *kong.Context, std stre
 			return nil, nil, err
 		}
 		changed := *before
-		changed.PasswordHash, err = c.newPassword(std, c.Password, c.Login)
+		changed.PasswordHash, err = c.newPassword(ctx, std, c.Password, c.Login)
 		return before, &changed, err
 	})
 }
@@ -84,10 +84,10 @@ func accountOf(ctx context.Context, b *bus, login string) (*contracts.Account, e
 
 // newPassword returns the hash to publish for a new password, which it prompts
 // for if it is not given.
-func newPassword(std streams, password contracts.Secret, login string) (string, error) {
+func newPassword(ctx context.Context, std streams, password contracts.Secret, login string) (string, error) {
 	if password == "" {
 		var err error
-		if password, err = askPassword(std, login); err != nil {
+		if password, err = askPassword(ctx, std, login); err != nil {
 			return "", err
 		}
 	}

@@ -68,11 +68,11 @@ type accountChange struct {
 
 // newPassword is like the function of that name, except that a dry run does not
 // prompt: it uses a random password that no one knows.
-func (c *accountChange) newPassword(std streams, password secret, login string) (string, error) {
+func (c *accountChange) newPassword(ctx context.Context, std streams, password secret, login string) (string, error) {
 	if c.Plan.DryRun && password.Secret == "" {
 		password.Secret = contracts.Secret(rand.Text())
 	}
-	return newPassword(std, password.Secret, login)
+	return newPassword(ctx, std, password.Secret, login)
 }
 
 // change shows what an account becomes, and publishes it if the user agrees. The
@@ -123,7 +123,7 @@ func (c *accountsAddCmd) Run(ctx context.Context, k *kong.Context, std streams, 
 			AccountID: contracts.DeriveID[contracts.AccountID]("account", mandate.Name, login), MandateID: mandate.MandateID, LoginIdentifier: login,
 			Permissions: contracts.Permissions(), Scope: contracts.AccountScope{AllOrders: true, AllSites: true},
 		}
-		after.PasswordHash, err = c.newPassword(std, c.Password, login)
+		after.PasswordHash, err = c.newPassword(ctx, std, c.Password, login)
 		return nil, after, errors.Join(err, c.Sees.apply(after))
 	})
 }

@@ -56,7 +56,7 @@ type planFlags struct {
 }
 
 // agreed asks for agreement to a change that has been shown; false: it must not be made.
-func (f planFlags) agreed(std streams) (bool, error) {
+func (f planFlags) agreed(ctx context.Context, std streams) (bool, error) {
 	switch {
 	case f.DryRun:
 		fmt.Fprintln(std.err, "Nothing is changed.")
@@ -66,10 +66,11 @@ func (f planFlags) agreed(std streams) (bool, error) {
 	case !isTerminal(std.in):
 		return false, faulty(errors.New("yes: missing; nothing is changed. Look at the change above, and run it again with --yes"))
 	}
-	if !agrees(std, "Make this change?") {
-		return false, errors.New("nothing is changed")
+	ok, err := agrees(ctx, std, "Make this change?")
+	if err == nil && !ok {
+		err = errors.New("nothing is changed")
 	}
-	return true, nil
+	return ok, err
 }
 
 // changePlan is a change of one record of the catalogue.
@@ -103,7 +104,7 @@ func (c *catalogueChange) change(ctx context.Context, k *kong.Context, std strea
 		if err := plan.show(std.err); err != nil {
 			return err
 		}
-		if ok, err := c.Plan.agreed(std); !ok {
+		if ok, err := c.Plan.agreed(ctx, std); !ok {
 			return err
 		}
 		id, err := publishRecord(ctx, b, plan, c.Applied, log)

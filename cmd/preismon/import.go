@@ -74,7 +74,7 @@ func (c *importCmd) Run(ctx context.Context, k *kong.Context, std streams, log *
 			return err
 		}
 		if !c.DryRun {
-			if err := c.agreed(std); err != nil {
+			if err := c.agreed(ctx, std); err != nil {
 				return err
 			}
 		}
@@ -105,7 +105,7 @@ func (c *importCmd) account(ctx context.Context, b *bus, std streams, req *maps.
 	}
 	elsewhere := known != nil && known.MandateID != maps.MandateID(strings.TrimSpace(c.Mandate))
 	if known == nil || (elsewhere && known.Disabled) {
-		req.PasswordHash, err = newPassword(std, c.Password.Secret, c.Login)
+		req.PasswordHash, err = newPassword(ctx, std, c.Password.Secret, c.Login)
 		return err
 	}
 	if elsewhere {
@@ -217,15 +217,24 @@ func (r *importRun) imported(ctx context.Context, site contracts.SiteKey, since 
 	}
 }
 
-// askPassword prompts on the terminal, without showing what is typed.
-func askPassword(std streams, login string) (contracts.Secret, error) {
+// askPassword prompts on the terminal, without showing what is typed. If ctx ends
+// first, the terminal is as it was before.
+func askPassword(ctx context.Context, std streams, login string) (contracts.Secret, error) {
 	f, ok := std.in.(*os.File)
 	if !ok || !term.IsTerminal(int(f.Fd())) {
 		return "", errors.New("the account needs a password: set PREISMON_PASSWORD, or run on a terminal to be asked")
 	}
+	fd := int(f.Fd())
+	before, err := term.GetState(fd)
+	if err != nil {
+		return "", err
+	}
 	fmt.Fprintf(std.err, "Password for %s: ", login)
-	text, err := term.ReadPassword(int(f.Fd()))
+	text, err := until(ctx, func() ([]byte, error) { return term.ReadPassword(fd) })
 	fmt.Fprintln(std.err)
+	if ctx.Err() != nil {
+		err = errors.Join(err, term.Restore(fd, before))
+	}
 	if err != nil {
 		return "", err
 	}

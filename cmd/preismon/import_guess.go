@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -93,15 +94,16 @@ func short(s string, limit int) string {
 
 // agreed asks whether a guessed mapping is right. Without a terminal, --yes is
 // required.
-func (c *importCmd) agreed(std streams) error {
+func (c *importCmd) agreed(ctx context.Context, std streams) error {
 	if c.Yes {
 		return nil
 	}
 	if !isTerminal(std.in) {
 		return faulty(errors.New("yes: missing; nothing is published. Look at the rows above, and run it again with --yes"))
 	}
-	if !agrees(std, "Publish what is understood as above?") {
-		return errors.New("nothing is published")
+	ok, err := agrees(ctx, std, "Publish what is understood as above?")
+	if err == nil && !ok {
+		err = errors.New("nothing is published")
 	}
-	return nil
+	return err
 }

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"preismon/cmd/preismon/client"
 	"preismon/contracts/fault"
 	"preismon/ingest"
 	"preismon/ingest/maps"
@@ -29,6 +30,8 @@ type seenFile struct {
 	since    time.Time // unchanged since then: modified, unless that lies in the future
 	done     bool
 	told     bool // that it is tried again
+	tries    int
+	again    time.Time // not tried before
 }
 
 // watch imports what is in the folder and what arrives there, until ctx ends. It
@@ -55,7 +58,7 @@ func (r *importRun) watch(ctx context.Context, cfg ingest.Config) error {
 				return nil
 			}
 			if err != nil {
-				err = r.failed(name, files[name], err)
+				err = r.failed(name, files[name], err, time.Now())
 			}
 			if err != nil {
 				return err
@@ -71,23 +74,34 @@ func (r *importRun) watch(ctx context.Context, cfg ingest.Config) error {
 
 // failed reports why a file is not imported; an error is one that ends the
 // watching.
-func (r *importRun) failed(name string, f *seenFile, err error) error {
+func (r *importRun) failed(name string, f *seenFile, err error, now time.Time) error {
 	switch {
-	case errors.As(err, new(*fs.PathError)): // a full disk, a right that is missing: the file may be good
+	case ofMachine(err):
 		if !f.told {
 			fmt.Fprintf(r.std.out, "%s: not imported yet, and tried again until it can be: %v\n", name, err)
 		}
-		f.done, f.told = false, true
+		f.told = true
 	case fault.KindOf(err) == fault.Invalid:
 		fmt.Fprintf(r.std.out, "%s: not imported: %v\n", name, err)
 	case fault.KindOf(err) == fault.Conflict:
 		fmt.Fprintf(r.std.out, "%s: %v\n", name, err)
-		f.done = false
 	default:
 		return err
 	}
+	if triedAgain(err) {
+		f.done, f.again = false, now.Add(client.Backoff(f.tries))
+		f.tries++
+	}
 	return nil
 }
+
+// ofMachine reports whether a file may be good although it was not imported: the
+// disk is full, or a right is missing.
+func ofMachine(err error) bool { return errors.As(err, new(*fs.PathError)) }
+
+// triedAgain reports whether a watched file that failed is imported again before
+// it has changed.
+func triedAgain(err error) bool { return ofMachine(err) || fault.KindOf(err) == fault.Conflict }
 
 // settledFiles returns the files of a folder that are complete and not yet
 // returned in their current state, and records the state of all. Hidden files,
@@ -113,7 +127,7 @@ func settledFiles(folder string, files map[string]*seenFile, now time.Time) (arr
 			files[e.Name()] = f
 			continue
 		}
-		if !f.done && now.Sub(f.since) >= settledAfter {
+		if !f.done && now.Sub(f.since) >= settledAfter && !now.Before(f.again) {
 			f.done = true
 			arrived = append(arrived, e.Name())
 		}

@@ -11,13 +11,14 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"preismon/contracts/fault"
 	"preismon/ingest/maps"
 )
 
 // TestWatchedFileFails: a file that a full disk keeps from being imported is
-// tried again, and reported once; one that is at fault itself is not.
+// tried again after a pause, and reported once; one that is at fault itself is not.
 func TestWatchedFileFails(t *testing.T) {
 	_, missing := maps.Sources(filepath.Join(t.TempDir(), "prices.csv"), "")
 	other := errors.New("the server is away")
@@ -35,14 +36,24 @@ func TestWatchedFileFails(t *testing.T) {
 	} {
 		var out bytes.Buffer
 		r := &importRun{std: streams{out: &out}}
-		f := &seenFile{}
+		folder, now := t.TempDir(), time.Now().Add(time.Hour)
+		must(t, os.WriteFile(filepath.Join(folder, "p.zip"), nil, 0o600))
+		files := map[string]*seenFile{}
+		settled := func(after time.Duration) bool {
+			now = now.Add(after)
+			all, err := settledFiles(folder, files, now)
+			must(t, err)
+			return len(all) > 0
+		}
+		if settled(0) || !settled(0) {
+			t.Fatalf("%s: not settled when it was seen again", name)
+		}
 		for range 2 {
-			f.done = true
-			if err := r.failed("p.zip", f, c.err); (err != nil) != c.ends {
+			if err := r.failed("p.zip", files["p.zip"], c.err, now); (err != nil) != c.ends {
 				t.Errorf("%s: %v", name, err)
 			}
-			if f.done == c.again {
-				t.Errorf("%s: done %v", name, f.done)
+			if settled(0) || settled(time.Minute) != c.again {
+				t.Errorf("%s: not tried again after a pause, and only then: %v", name, !c.again)
 			}
 		}
 		if n := strings.Count(out.String(), "p.zip: "); n != c.told {
@@ -72,5 +83,22 @@ func TestWatchedFileLeavesNothing(t *testing.T) {
 	}
 	if left, err := os.ReadDir(unpacked); err != nil || len(left) > 0 {
 		t.Errorf("left: %v %v", left, err)
+	}
+}
+
+// TestRejectsOfAFailedTry: a try that is repeated leaves no file of rejected rows
+// behind, and takes none away that an earlier run wrote.
+func TestRejectsOfAFailedTry(t *testing.T) {
+	folder := t.TempDir()
+	name := filepath.Join(folder, "rejects.ndjson")
+	must(t, os.WriteFile(name, []byte("of an earlier run"), 0o600))
+	for range 3 {
+		l := rejectsOf(name, "", false)
+		_, err := io.WriteString(l, "a row")
+		must(t, errors.Join(err, l.remove()))
+	}
+	must(t, rejectsOf(name, "", false).remove())
+	if left, err := os.ReadDir(folder); err != nil || len(left) != 1 {
+		t.Errorf("left: %v, %v", left, err)
 	}
 }

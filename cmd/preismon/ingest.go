@@ -115,8 +115,9 @@ func interruptible(ctx context.Context, r io.Reader) io.Reader {
 // lazyFile is created when the first byte is written to it. A file of an earlier
 // run is kept: the new name then gets a number.
 type lazyFile struct {
-	name string // in the end, the name of the file
-	f    *os.File
+	name    string // in the end, the name of the file
+	created bool
+	f       *os.File
 }
 
 func (l *lazyFile) Write(b []byte) (int, error) {
@@ -129,7 +130,7 @@ func (l *lazyFile) Write(b []byte) (int, error) {
 				return 0, err
 			}
 			if err == nil {
-				l.f = f
+				l.f, l.created = f, true
 				break
 			}
 			l.name = stem + "-" + strconv.Itoa(n) + ext
@@ -145,6 +146,14 @@ func (l *lazyFile) Close() error {
 	err := l.f.Close()
 	l.f = nil
 	return err
+}
+
+// remove closes the file, and removes it if it was created.
+func (l *lazyFile) remove() error {
+	if !l.created {
+		return nil
+	}
+	return errors.Join(l.Close(), os.Remove(l.name))
 }
 
 var _ io.WriteCloser = (*lazyFile)(nil)

@@ -27,7 +27,7 @@ func (c *loginCmd) Run(ctx context.Context, std streams) error {
 	}
 	password := c.Password.Secret
 	if password == "" {
-		if password, err = askPassword(std, c.Login); err != nil {
+		if password, err = askPassword(ctx, std, c.Login); err != nil {
 			return err
 		}
 	}

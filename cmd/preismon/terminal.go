@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"fmt"
 	"io"
 	"os"
@@ -83,12 +84,35 @@ func isTerminal(w any) bool {
 	return ok && term.IsTerminal(int(f.Fd()))
 }
 
-// agrees asks the user on a terminal; only y and yes mean yes.
-func agrees(std streams, question string) bool {
+// agrees asks the user on a terminal; only y and yes mean yes. Its error is the
+// cause of the end of ctx.
+func agrees(ctx context.Context, std streams, question string) (bool, error) {
 	fmt.Fprint(std.err, question+" [y/N] ")
-	answer, _ := bufio.NewReader(std.in).ReadString('\n')
-	answer = strings.ToLower(strings.TrimSpace(answer))
-	return answer == "y" || answer == "yes"
+	answer, err := until(ctx, func() (string, error) {
+		answer, _ := bufio.NewReader(std.in).ReadString('\n')
+		return strings.ToLower(strings.TrimSpace(answer)), nil
+	})
+	return answer == "y" || answer == "yes", err
+}
+
+// until returns what a read from a terminal returns, or the cause of the end of
+// ctx. That does not end the read, after which nothing else may read from there.
+func until[T any](ctx context.Context, read func() (T, error)) (T, error) {
+	type result struct {
+		value T
+		err   error
+	}
+	done := make(chan result, 1)
+	go func() {
+		value, err := read()
+		done <- result{value, err}
+	}()
+	select {
+	case r := <-done:
+		return r.value, r.err
+	case <-ctx.Done():
+		return *new(T), context.Cause(ctx)
+	}
 }
 
 // terminalWidth returns how many cells a line of a terminal has; 0: it is not a

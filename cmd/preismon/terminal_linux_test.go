@@ -146,6 +146,28 @@ func TestLinesAboveTheBar(t *testing.T) {
 
 func init() { onOneUp["questions on a terminal"] = questions }
 
+// interruptedAtPassword: an interrupt ends a command that asks for a password, and
+// the terminal shows again what is typed.
+func interruptedAtPassword(t *testing.T, u *upProcess) {
+	tty, _, shown := keyboard(t, 120)
+	cmd := command(t, nil, "accounts", "set-password", "asked", "--data-dir", u.DataDir)
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = tty, tty, tty
+	must(t, cmd.Start())
+	echoes := func() bool {
+		state, err := unix.IoctlGetTermios(int(tty.Fd()), unix.TCGETS)
+		must(t, err)
+		return state.Lflag&unix.ECHO != 0
+	}
+	eventually(t, time.Minute, "a password is asked for", func() bool { return !echoes() })
+	must(t, cmd.Process.Signal(os.Interrupt))
+	late := time.AfterFunc(10*time.Second, func() { _ = cmd.Process.Kill() })
+	defer late.Stop()
+	_ = cmd.Wait()
+	if code := cmd.ProcessState.ExitCode(); code != exitFailed || !echoes() {
+		t.Errorf("exit code %d, what is typed is shown: %v\n%s", code, echoes(), shown())
+	}
+}
+
 // questions: consent is requested before anything is published, and only yes
 // means yes.
 func questions(t *testing.T, u *upProcess) {
@@ -183,6 +205,8 @@ func questions(t *testing.T, u *upProcess) {
 	if n := number(t, db, "SELECT count() FROM observations WHERE site = 'frage.de'"); n != 1 {
 		t.Errorf("%d observations, of 1 row:\n%s", n, text)
 	}
+
+	interruptedAtPassword(t, u)
 
 	text, code = answered("no\n", "accounts", "disable", "asked")
 	says(text, code, exitFailed, "Make this change? [y/N]", "nothing is changed")
