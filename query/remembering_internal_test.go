@@ -28,18 +28,18 @@ func TestPanicOfARememberedRead(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	sites := func() (found []contracts.Site, err error, panicked any) {
+	sites := func() (found []contracts.Site, panicked any, err error) {
 		defer func() { panicked = recover() }()
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
 		found, err = r.Sites(ctx, Visibility{Snapshot: 1}, SitesQuery{})
-		return found, err, nil
+		return found, nil, err
 	}
-	if _, _, panicked := sites(); panicked == nil {
+	if _, panicked, _ := sites(); panicked == nil {
 		t.Fatal("the first read does not panic")
 	}
 	for range 2 {
-		if found, err, panicked := sites(); len(found) != 1 || err != nil || panicked != nil {
+		if found, panicked, err := sites(); len(found) != 1 || err != nil || panicked != nil {
 			t.Errorf("%v, %v, %v", found, err, panicked)
 		}
 	}
