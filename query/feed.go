@@ -275,7 +275,7 @@ func stateOf(r ResultsRequest, w contracts.Window) feedState {
 func feedable(r ResultsRequest) error {
 	for _, p := range ResultsParameters {
 		if (p.Kind == FilterParameter || p.Kind == LatestParameter) && !p.Fed && p.Given(&r) != nil {
-			return invalid("%s: changes cannot be told of it. Leave it out, and choose among the rows.", p.Name)
+			return invalid("%s: a feed cannot follow it. Leave it out, and choose among the rows.", p.Name)
 		}
 	}
 	return nil

@@ -11,7 +11,7 @@ import (
 // held.
 func (state *feedState) again() string {
 	if state.Rule != nil {
-		return "Begin again with GET /ext/v1/alerts?" + state.params().Encode() + ": alerts of before are not told then."
+		return "Begin again with GET /ext/v1/alerts?" + state.params().Encode() + ": alerts from before are not repeated."
 	}
 	p := state.params()
 	switch {

@@ -131,9 +131,9 @@ func (s *Service) fitting(ctx context.Context, plan *resultsPlan, v Visibility, 
 	if pairs[best] == 1 {
 		of = "pair"
 	}
-	told := *f
-	told.Msg += fmt.Sprintf(" What fits, for example: site %s: %d %s.", best, pairs[best], of)
-	return &told
+	refusal := *f
+	refusal.Msg += fmt.Sprintf(" What fits, for example: site %s: %d %s.", best, pairs[best], of)
+	return &refusal
 }
 
 func guardText(pairs, hours int) string {

@@ -156,9 +156,9 @@ func (f Filters) Given() map[string]any {
 // filterCapabilities describes the parameters that decide which results a read
 // returns (CAP-00d).
 func filterCapabilities() (all []FilterCapability) {
-	told := []ParameterKind{SelectorParameter, ScopeParameter, FilterParameter, WindowParameter, LatestParameter}
+	described := []ParameterKind{SelectorParameter, ScopeParameter, FilterParameter, WindowParameter, LatestParameter}
 	for _, p := range ResultsParameters {
-		if !slices.Contains(told, p.Kind) {
+		if !slices.Contains(described, p.Kind) {
 			continue
 		}
 		c := FilterCapability{Parameter: p.Name, Kind: string(p.Kind), Type: "string", Values: p.Values, Requires: p.Requires}

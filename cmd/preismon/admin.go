@@ -67,8 +67,8 @@ func (a *admin) about(name string, tell func() any) {
 	a.abouts[name] = tell
 }
 
-// told collects the reports of all parts.
-func (a *admin) told() map[string]any {
+// reports collects the reports of all parts.
+func (a *admin) reports() map[string]any {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	all := make(map[string]any, len(a.abouts))
@@ -148,7 +148,7 @@ func (a *admin) handler() http.Handler {
 		if !ready {
 			w.WriteHeader(http.StatusServiceUnavailable)
 		}
-		_ = json.NewEncoder(w).Encode(map[string]any{"ready": ready, "checks": checks, "about": a.told()})
+		_ = json.NewEncoder(w).Encode(map[string]any{"ready": ready, "checks": checks, "about": a.reports()})
 	})
 	mux.Handle("GET /metrics", promhttp.HandlerFor(a.registry, promhttp.HandlerOpts{}))
 	mux.HandleFunc("GET /debug/pprof/", pprof.Index)

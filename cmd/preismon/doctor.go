@@ -75,8 +75,8 @@ func (c *doctorCmd) Run(ctx context.Context, k *kong.Context, std streams, log *
 
 func printFinding(w io.Writer, f doctor.Finding) error {
 	_, err := fmt.Fprintf(w, "%-8s %-22s %s\n", f.State, printable(f.Check, ""), printable(f.Says, ""))
-	if f.Mend != "" {
-		_, err = fmt.Fprintf(w, "%31s → %s\n", "", f.Mend)
+	if f.Fix != "" {
+		_, err = fmt.Fprintf(w, "%31s → %s\n", "", f.Fix)
 	}
 	return err
 }

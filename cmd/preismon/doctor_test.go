@@ -56,7 +56,7 @@ func TestDoctor(t *testing.T) {
 	if f := found["backup"]; f.State != doctor.OK {
 		t.Errorf("after a backup: %+v", f)
 	}
-	if f := found["last proven restore"]; f.State != doctor.Warning || f.Mend != "preismon backup drill --data-dir "+u.DataDir {
+	if f := found["last proven restore"]; f.State != doctor.Warning || f.Fix != "preismon backup drill --data-dir "+u.DataDir {
 		t.Errorf("before a drill: %+v", f)
 	}
 
@@ -77,7 +77,7 @@ func TestDoctor(t *testing.T) {
 		found = look(0, append(here, "--node", strings.Replace(u.URL, "127.0.0.1", "localhost", 1))...)
 		return found["dead letters"].State != doctor.OK
 	})
-	if f := found["dead letters"]; f.State != doctor.Warning || f.Mend != "preismon deadletters list --pending --data-dir "+u.DataDir {
+	if f := found["dead letters"]; f.State != doctor.Warning || f.Fix != "preismon deadletters list --pending --data-dir "+u.DataDir {
 		t.Errorf("%+v", f)
 	}
 	if f := found["query node"]; f.State != doctor.Warning || !strings.Contains(f.Says, "calls itself "+u.URL) {
@@ -86,7 +86,7 @@ func TestDoctor(t *testing.T) {
 
 	found = look(exitFound, "--nats-url", "nats://127.0.0.1:1", "--clickhouse-dsn", "clickhouse://nobody:nothing@127.0.0.1:1/none", "--node", "http://127.0.0.1:1", "--admin", "http://127.0.0.1:1")
 	for _, check := range []string{"NATS", "ClickHouse", "query node", "role"} {
-		if f := found[check]; f.State != doctor.Bad || f.Mend == "" {
+		if f := found[check]; f.State != doctor.Bad || f.Fix == "" {
 			t.Errorf("%s is away: %+v", check, f)
 		}
 	}

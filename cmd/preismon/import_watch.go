@@ -29,7 +29,7 @@ type seenFile struct {
 	modified time.Time
 	since    time.Time // unchanged since then: modified, unless that lies in the future
 	done     bool
-	told     bool // that it is tried again
+	reported bool // that it is tried again
 	tries    int
 	again    time.Time // not tried before
 }
@@ -77,10 +77,10 @@ func (r *importRun) watch(ctx context.Context, cfg ingest.Config) error {
 func (r *importRun) failed(name string, f *seenFile, err error, now time.Time) error {
 	switch {
 	case ofMachine(err):
-		if !f.told {
+		if !f.reported {
 			fmt.Fprintf(r.std.out, "%s: not imported yet, and tried again until it can be: %v\n", name, err)
 		}
-		f.told = true
+		f.reported = true
 	case fault.KindOf(err) == fault.Invalid:
 		fmt.Fprintf(r.std.out, "%s: not imported: %v\n", name, err)
 	case fault.KindOf(err) == fault.Conflict:

@@ -44,12 +44,12 @@ type placesOf struct {
 	turn sync.Mutex // held by the read that uses the bucket
 	key  string
 
-	used     time.Time
-	running  int // on this node
-	said     int // how many the bucket says run on this node
-	until    time.Time
-	seen     holders
-	revision uint64 // of seen; 0: not in the bucket
+	used      time.Time
+	running   int // on this node
+	published int // how many the bucket says run on this node
+	until     time.Time
+	seen      holders
+	revision  uint64 // of seen; 0: not in the bucket
 }
 
 // holders record how many reads each node runs.
@@ -129,7 +129,7 @@ func (p *sharedPlaces) ask(s *placesOf) bool {
 	s.turn.Lock()
 	defer s.turn.Unlock()
 	p.mu.Lock()
-	if s.running >= p.most || s.running < s.said && p.now().Before(s.until) { // a read that has just ended here is not written yet
+	if s.running >= p.most || s.running < s.published && p.now().Before(s.until) { // a read that has just ended here is not written yet
 		granted := s.running < p.most
 		if granted {
 			s.running++
@@ -175,7 +175,7 @@ func (p *sharedPlaces) write(ctx context.Context, kv jetstream.KeyValue, s *plac
 		p.mu.Lock()
 		now := p.now()
 		runs, seen, revision := s.running+more, s.seen, s.revision
-		fresh := s.said == runs && (runs == 0 || now.Before(s.until.Add(placeRenewal-placeTerm)))
+		fresh := s.published == runs && (runs == 0 || now.Before(s.until.Add(placeRenewal-placeTerm)))
 		p.mu.Unlock()
 		if fresh {
 			return true, nil
@@ -204,7 +204,7 @@ func (p *sharedPlaces) write(ctx context.Context, kv jetstream.KeyValue, s *plac
 		if err == nil {
 			p.mu.Lock()
 			defer p.mu.Unlock()
-			s.said, s.until = runs, until
+			s.published, s.until = runs, until
 			if written > s.revision {
 				s.seen, s.revision = next, written
 			}
@@ -261,7 +261,7 @@ func (p *sharedPlaces) renew(ctx context.Context, kv jetstream.KeyValue) error {
 	var held []*placesOf
 	for key, s := range p.byKey {
 		switch {
-		case s.running > 0 || s.said > 0:
+		case s.running > 0 || s.published > 0:
 			held = append(held, s)
 		case p.now().Sub(s.used) > placeTerm:
 			delete(p.byKey, key)

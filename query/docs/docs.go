@@ -74,7 +74,7 @@ func written(baseURL, lang string) (none look.File, err error) {
 	if err != nil {
 		return none, err
 	}
-	spoken, err := tongues()
+	spoken, err := byLanguage()
 	if err != nil {
 		return none, err
 	}

@@ -17,12 +17,12 @@ import (
 // words turns the texts of the contract into HTML: anything marked as code that
 // has a place in the page becomes a link to it.
 type words struct {
-	tongue
+	translation
 	base  string
 	links map[string]string // from the text of a code span to its place
 }
 
-func newWords(o *openapi.Outline, base string, t tongue) words {
+func newWords(o *openapi.Outline, base string, t translation) words {
 	w := words{t, base, map[string]string{}}
 	for _, r := range o.Schemas {
 		w.links[r.Name] = "#schema-" + r.Name

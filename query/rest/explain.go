@@ -55,23 +55,23 @@ func (a *api) explain(routes http.Handler) handler {
 				c.Writer.Header()[name] = values
 			}
 		}
-		told := explanation{
+		explained := explanation{
 			Request: asked.URL.RequestURI(), Accepted: true, Window: e.Window, Sealed: e.Sealed, Pairs: e.Pairs,
 			RowsAtMost: e.Rows, ScannedAtMost: e.Scanned, BytesAtMost: e.Bytes, Narrower: []string{},
 		}
 		switch kind := fault.KindOf(err); {
 		case errors.Is(err, query.ErrExplained):
 		case err == nil && answer.status == http.StatusOK: // it ran, because it needs no rows
-			told.BytesAtMost = &answer.bytes
+			explained.BytesAtMost = &answer.bytes
 		case err == nil:
 			return errors.New("the read that was to be explained panicked")
 		case kind == fault.Invalid || kind == fault.NotFound || kind == fault.Conflict || kind == fault.Gone:
 			p := wire.ProblemOf(err, a.cfg.BaseURL)
-			told.Accepted, told.Problem, told.Narrower = false, &p, answer.narrower(asked.URL.Path)
+			explained.Accepted, explained.Problem, explained.Narrower = false, &p, answer.narrower(asked.URL.Path)
 		default: // the fault of the caller or of this node, not of the request
 			return err
 		}
-		return a.writeJSON(c, told)
+		return a.writeJSON(c, explained)
 	}
 }
 

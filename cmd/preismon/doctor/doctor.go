@@ -29,7 +29,7 @@ type Finding struct {
 	Check string `json:"check"`
 	State State  `json:"state"`
 	Says  string `json:"says"`
-	Mend  string `json:"mend,omitempty"` // a command that fixes it, or shows what to fix
+	Fix   string `json:"mend,omitempty"` // a command that fixes it, or shows what to fix
 }
 
 // Site is an installation. Checks for empty fields are skipped.

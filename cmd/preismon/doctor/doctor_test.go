@@ -19,7 +19,7 @@ func TestBackupsAge(t *testing.T) {
 	s := &Site{Backups: []string{t.TempDir(), t.TempDir()}, Drills: filepath.Join(t.TempDir(), "drills"), Flags: ofFolder, Now: func() time.Time { return now }}
 	look := func(n int, state State, mend string) {
 		t.Helper()
-		if f := s.backups(t.Context()); n >= len(f) || f[n].State != state || f[n].Mend != mend {
+		if f := s.backups(t.Context()); n >= len(f) || f[n].State != state || f[n].Fix != mend {
 			t.Errorf("%+v, want %s %q", f, state, mend)
 		}
 	}

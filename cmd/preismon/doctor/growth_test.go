@@ -28,7 +28,7 @@ func TestRoom(t *testing.T) {
 		"not until quarters are dropped": {gib, 21 * gib, true, Warning, "full in 21 days"},
 	} {
 		found := room(projector.Size{Bytes: 10 * gib, Rows: 1000, Daily: c.daily, Drops: c.drops}, c.free)
-		if len(found) != 1 || found[0].State != c.state || !strings.HasSuffix(found[0].Says, c.says) || (found[0].Mend == "") != (c.state == OK) {
+		if len(found) != 1 || found[0].State != c.state || !strings.HasSuffix(found[0].Says, c.says) || (found[0].Fix == "") != (c.state == OK) {
 			t.Errorf("%s: %+v", name, found)
 		}
 	}

@@ -23,7 +23,7 @@ func TestRetention(t *testing.T) {
 		t.Helper()
 		found := s.retention(ctx)
 		for _, f := range found {
-			if f.State == state && strings.Contains(f.Says, says) && (f.Mend == "") == (state == OK) {
+			if f.State == state && strings.Contains(f.Says, says) && (f.Fix == "") == (state == OK) {
 				return
 			}
 		}

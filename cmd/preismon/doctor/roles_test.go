@@ -33,7 +33,7 @@ func TestKeys(t *testing.T) {
 			nodes = append(nodes, r)
 		}
 		found := keys(nodes)
-		if len(found) != c.n || found[0].State != c.state || !strings.Contains(found[0].Says, c.says) || (found[0].Mend == "") != (c.state == OK) {
+		if len(found) != c.n || found[0].State != c.state || !strings.Contains(found[0].Says, c.says) || (found[0].Fix == "") != (c.state == OK) {
 			t.Errorf("%s: %+v", name, found)
 		}
 	}
@@ -80,10 +80,10 @@ func TestRoles(t *testing.T) {
 		got := map[string]State{}
 		for _, f := range s.roles(t.Context()) {
 			got[f.Check] = f.State
-			if f.State == Bad && f.Mend == "" {
+			if f.State == Bad && f.Fix == "" {
 				t.Errorf("%s: %+v has nothing that mends it", name, f)
 			}
-			if f.Check == "archive 2" && !strings.Contains(f.Mend, "preismon audit --archives --data-dir x") {
+			if f.Check == "archive 2" && !strings.Contains(f.Fix, "preismon audit --archives --data-dir x") {
 				t.Errorf("%+v", f)
 			}
 		}

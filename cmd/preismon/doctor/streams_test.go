@@ -30,7 +30,7 @@ func onStreams(t *testing.T) *Site {
 // wants compares the only finding of a check.
 func wants(t *testing.T, found []Finding, state State, says, mend string) {
 	t.Helper()
-	if len(found) != 1 || found[0].State != state || !strings.Contains(found[0].Says, says) || !strings.HasPrefix(found[0].Mend, mend) || (found[0].Mend == "") != (state == OK) {
+	if len(found) != 1 || found[0].State != state || !strings.Contains(found[0].Says, says) || !strings.HasPrefix(found[0].Fix, mend) || (found[0].Fix == "") != (state == OK) {
 		t.Errorf("%+v, want one %s: %q, mended by %q", found, state, says, mend)
 	}
 }

@@ -40,7 +40,7 @@ func TestVersions(t *testing.T) {
 		"one is away": {Site{Nodes: []string{"http://127.0.0.1:1"}, Admins: []string{newer}}, []State{OK}, "v2"},
 	} {
 		found := c.site.versions(t.Context())
-		if len(found) != len(c.want) || len(found) == 1 && (found[0].State != c.want[0] || !strings.Contains(found[0].Says, c.says) || (found[0].Mend == "") != (found[0].State == OK)) {
+		if len(found) != len(c.want) || len(found) == 1 && (found[0].State != c.want[0] || !strings.Contains(found[0].Says, c.says) || (found[0].Fix == "") != (found[0].State == OK)) {
 			t.Errorf("%s: %+v", name, found)
 		}
 	}
@@ -58,12 +58,12 @@ func TestCertificates(t *testing.T) {
 			Now: func() time.Time { return ends.Add(-before) },
 		}
 		found := s.certificates(t.Context())
-		if len(found) != 3 || found[1].State != want || found[2].State != want || !strings.HasPrefix(found[2].Says, "of NATS at 127.0.0.1:") || found[0].State != want || (found[0].Mend == "") != (want == OK) || !strings.Contains(found[0].Says, "valid until "+ends.UTC().Format(time.RFC3339)) {
+		if len(found) != 3 || found[1].State != want || found[2].State != want || !strings.HasPrefix(found[2].Says, "of NATS at 127.0.0.1:") || found[0].State != want || (found[0].Fix == "") != (want == OK) || !strings.Contains(found[0].Says, "valid until "+ends.UTC().Format(time.RFC3339)) {
 			t.Errorf("%v before: %+v, want %s", before, found, want)
 		}
 	}
 	s := &Site{Nodes: []string{"https://127.0.0.1:1"}, Now: time.Now}
-	if found := s.certificates(t.Context()); len(found) != 1 || found[0].State != Unknown || !strings.HasPrefix(found[0].Mend, "openssl s_client -connect 127.0.0.1:1 ") {
+	if found := s.certificates(t.Context()); len(found) != 1 || found[0].State != Unknown || !strings.HasPrefix(found[0].Fix, "openssl s_client -connect 127.0.0.1:1 ") {
 		t.Errorf("away: %+v", found)
 	}
 }

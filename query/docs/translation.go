@@ -10,10 +10,10 @@ import (
 	"github.com/goccy/go-yaml"
 )
 
-// tongue translates the texts of the contract; the zero value returns them in
+// translation translates the texts of the contract; the zero value returns them in
 // the language of the contract, English. A text without a translation stays
 // English.
-type tongue struct {
+type translation struct {
 	texts map[string]string // by the English text
 	types *strings.Replacer
 }
@@ -32,10 +32,10 @@ var germanTypes = strings.NewReplacer(
 	", at least ", ", mindestens ", " to ", " bis ",
 )
 
-// tongues reads the translations of the contract, by language, once.
-var tongues = sync.OnceValues(func() (map[string]tongue, error) {
+// byLanguage reads the translations of the contract, once.
+var byLanguage = sync.OnceValues(func() (map[string]translation, error) {
 	german, err := translations(germanTexts)
-	return map[string]tongue{"en": {}, "de": {german, germanTypes}}, err
+	return map[string]translation{"en": {}, "de": {german, germanTypes}}, err
 })
 
 // translations reads pairs of texts from all files.
@@ -62,7 +62,7 @@ func translations(from fs.FS) (map[string]string, error) {
 }
 
 // text returns a text of the contract in this language.
-func (t tongue) text(english string) string {
+func (t translation) text(english string) string {
 	if said, ok := t.texts[english]; ok {
 		return said
 	}
@@ -70,7 +70,7 @@ func (t tongue) text(english string) string {
 }
 
 // typed returns a type in this language; code in it stays unchanged.
-func (t tongue) typed(english string) string {
+func (t translation) typed(english string) string {
 	if t.types == nil {
 		return english
 	}
