@@ -34,8 +34,9 @@ func pageBytes(r ResultsRequest) int64 {
 // the same time share their blocks.
 const feedPage = 16 << 10
 
-func feedBytes(r FeedRequest, limit int) int64 {
-	switch page := pageBytes(ResultsRequest{Limit: &limit, Include: r.Rows.Include}); {
+// feedBytes is the memory of a page of a feed with such field groups.
+func feedBytes(r FeedRequest, shown Include, limit int) int64 {
+	switch page := pageBytes(ResultsRequest{Limit: &limit, Include: shown}); {
 	case r.Alerts:
 		return page + alertBytes(limit)
 	case r.AnswerBytes > 0:

@@ -116,14 +116,17 @@ func (s *Service) Feed(ctx context.Context, p Principal, r FeedRequest) (page *F
 	if err != nil {
 		return nil, err
 	}
-	bytes := feedBytes(r, limit)
-	room, held, err := s.charge(ctx, bytes)
+	state, err := s.openFeed(p, r)
+	if err != nil {
+		return nil, err
+	}
+	room, held, err := s.charge(ctx, feedBytes(r, state.Rows.Include, limit))
 	if err != nil {
 		return nil, err
 	}
 	ctx, cancel := s.within(ctx)
 	defer cancel()
-	if page, err = s.feed(ctx, p, r, limit); err != nil {
+	if page, err = s.feed(ctx, p, r, state, limit); err != nil {
 		held()
 		return nil, s.budget(ctx, err)
 	}
@@ -133,23 +136,21 @@ func (s *Service) Feed(ctx context.Context, p Principal, r FeedRequest) (page *F
 	return page, nil
 }
 
-func (s *Service) feed(ctx context.Context, p Principal, r FeedRequest, limit int) (*FeedPage, error) {
-	bound := s.feedBinding(p, r.Alerts)
-	var state feedState
-	var err error
+// openFeed returns what the token of a request holds, or the state of a new feed.
+func (s *Service) openFeed(p Principal, r FeedRequest) (state feedState, err error) {
 	switch {
 	case r.state != nil:
-		state = *r.state
+		return *r.state, nil
 	case r.Since == "":
-		state, err = s.beginFeed(p, r)
+		return s.beginFeed(p, r)
 	case r.Rule != nil:
-		err = invalid("since: it holds its rule. Send no rule beside it.")
-	default:
-		err = s.openSince(bound, r.Since, r.Rows, &state, state.again)
+		return state, invalid("since: it holds its rule. Send no rule beside it.")
 	}
-	if err != nil {
-		return nil, err
-	}
+	err = s.openSince(s.feedBinding(p, r.Alerts), r.Since, r.Rows, &state, state.again)
+	return state, err
+}
+
+func (s *Service) feed(ctx context.Context, p Principal, r FeedRequest, state feedState, limit int) (*FeedPage, error) {
 	asked := s.now().UTC()
 	a, err := s.authorize(ctx, p)
 	if err != nil {
@@ -193,7 +194,7 @@ func (s *Service) feed(ctx context.Context, p Principal, r FeedRequest, limit in
 	state.At = at
 	page.state = &state
 	page.Progress.AsOf = formatInstant(asked.Truncate(contracts.Resolution), plan.zone)
-	page.Progress.Token, err = s.seal.sealCursor(bound, state)
+	page.Progress.Token, err = s.seal.sealCursor(s.feedBinding(p, r.Alerts), state)
 	return page, err
 }
 

@@ -55,18 +55,19 @@ func TestEveryReadIsCharged(t *testing.T) {
 		"/v1/orders/5/exports/history":                    {"FileEntries", 64 << 10},
 		"/v1/orders/5/exports/history/download?name=held": {"", 1},
 
-		"/ext/v1/statistics?itemId=11&capturedFrom=" + from:                               {"Statistics", 256 << 10},
-		"/ext/v1/position?itemId=11":                                                      {"Results", 256 << 10},
-		"/ext/v1/movers?itemId=11&since=" + from:                                          {"Results", 256 << 10},
-		"/ext/v1/windows?site=shop-one&capturedFrom=2026-01-01":                           {"Windows", 256<<10 + 200*500},
-		"/ext/v1/changes?since=" + s.fed("/ext/v1/changes?site=shop-one"):                 {"Feed", 256 << 10},
-		"/ext/v1/alerts?since=" + s.fed("/ext/v1/alerts?rule=OUT_OF_STOCK&site=shop-one"): {"Feed", 256 << 10},
-		"/ext/v1/evidence?itemId=11&site=market-de&capturedAt=" + captured:                {"Results", 256 << 10},
-		"/ext/v1/overview?site=shop-one":                                                  {"Results", 256 << 10},
-		"/ext/v1/items/11/summary":                                                        {"Statistics", 256 << 10},
-		"/ext/v1/sites/status":                                                            {"OrderPairs", 256 << 10},
-		"/ext/v1/orders/status":                                                           {"OrderPairs", 4 << 20},
-		"/ext/v1/orders/status?orderId=5&files=100":                                       {"NewestFiles", 2<<20 + 100_000},
+		"/ext/v1/statistics?itemId=11&capturedFrom=" + from:                                                    {"Statistics", 256 << 10},
+		"/ext/v1/position?itemId=11":                                                                           {"Results", 256 << 10},
+		"/ext/v1/movers?itemId=11&since=" + from:                                                               {"Results", 256 << 10},
+		"/ext/v1/windows?site=shop-one&capturedFrom=2026-01-01":                                                {"Windows", 256<<10 + 200*500},
+		"/ext/v1/changes?since=" + s.fed("/ext/v1/changes?site=shop-one"):                                      {"Feed", 256 << 10},
+		"/ext/v1/changes?limit=10000&since=" + s.fed("/ext/v1/changes?site=shop-one&includeExportFields=true"): {"Feed", 256<<10 + 10_000*1_200}, // as of results
+		"/ext/v1/alerts?since=" + s.fed("/ext/v1/alerts?rule=OUT_OF_STOCK&site=shop-one"):                      {"Feed", 256 << 10},
+		"/ext/v1/evidence?itemId=11&site=market-de&capturedAt=" + captured:                                     {"Results", 256 << 10},
+		"/ext/v1/overview?site=shop-one":                                                                       {"Results", 256 << 10},
+		"/ext/v1/items/11/summary":                                                                             {"Statistics", 256 << 10},
+		"/ext/v1/sites/status":                                                                                 {"OrderPairs", 256 << 10},
+		"/ext/v1/orders/status":                                                                                {"OrderPairs", 4 << 20},
+		"/ext/v1/orders/status?orderId=5&files=100":                                                            {"NewestFiles", 2<<20 + 100_000},
 	} {
 		held, standing = 0, 0
 		s.store.breakDown(func(method string) error {
