@@ -68,6 +68,14 @@ func (e *Explanation) noteMoreStatements(more bool) {
 	}
 }
 
+// noteWhole records an answer of several reads: how many records it has, whatever
+// is in them, and the maximum size of an answer.
+func (e *Explanation) noteWhole(records, maxBytes int) {
+	if e != nil {
+		e.Rows, e.Scanned, e.Bytes = new(uint64(records)), nil, new(uint64(maxBytes))
+	}
+}
+
 // noteWindow records the window of a read, and whether it ended before now.
 func (e *Explanation) noteWindow(in *read, shown ExplainedWindow, now time.Time) {
 	q := &in.query
@@ -101,7 +109,9 @@ func (e *Explanation) rows(ctx context.Context, from Store, v Visibility, q *Res
 	if err != nil {
 		return err
 	}
-	e.Scanned = most.Scanned
+	if !e.more {
+		e.Scanned = most.Scanned
+	}
 	rows, known := uint64(0), most.Rows != nil
 	if known {
 		rows = *most.Rows
@@ -122,6 +132,9 @@ func (e *Explanation) rows(ctx context.Context, from Store, v Visibility, q *Res
 		e.Rows = &rows
 	}
 	e.bytes(q.Read != nil)
+	if e.more { // about the answer, only its rows are known
+		e.Bytes = &e.maxBytes
+	}
 	return ErrExplained
 }
 

@@ -131,7 +131,7 @@ func (s *Service) itemSummary(ctx context.Context, seen *sight, r ItemSummaryReq
 	if in.empty || in.size.Pairs == 0 {
 		return &o.ItemSummary, nil
 	}
-	explaining(ctx).noteLimit(int(in.size.Pairs))
+	explaining(ctx).noteMoreStatements(true) // for the newest captures; a market for each currency
 	records := int(in.size.Pairs) * (len(edges) - 1)
 	giveBack() // callers that wait for room hold none
 	room, err := s.Charge(ctx, latestBytes+pageBlocks+int64(records)*statisticBytes)

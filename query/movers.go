@@ -138,6 +138,7 @@ func (s *Service) Movers(ctx context.Context, p Principal, r MoversRequest) (*Mo
 	}
 	defer giveBack()
 	explaining(ctx).noteLimit(limit)
+	explaining(ctx).noteMoreStatements(true) // for the time before since
 	all, err := s.movers(ctx, in, r, &page.Query)
 	if err != nil {
 		return nil, s.budgetOf(ctx, err, sinceBounds)

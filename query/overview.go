@@ -135,11 +135,13 @@ func (s *Service) Overview(ctx context.Context, p Principal, r OverviewRequest) 
 		Overview: Overview{Query: OverviewEcho{Since: formatInstant(since, zone), Until: formatInstant(now, zone), Timezone: zone.String()}},
 	}
 	var parts [3]overviewPart
-	if err := atOnce(ctx,
+	err = atOnce(ctx,
 		func(ctx context.Context) (err error) { parts[0], err = o.movers(ctx); return err },
 		func(ctx context.Context) (err error) { parts[1], err = o.positions(ctx); return err },
 		func(ctx context.Context) (err error) { parts[2], err = o.sites(ctx); return err },
-	); err != nil {
+	)
+	explaining(ctx).noteWhole(len(overviewKinds)+2, s.cfg.MaxResponseBytes) // AboveCheapest and SitesList
+	if err != nil {
 		return nil, err
 	}
 	refused := 0

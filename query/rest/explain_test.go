@@ -1,6 +1,7 @@
 package rest_test
 
 import (
+	"encoding/json"
 	"net/http"
 	"net/url"
 	"strings"
@@ -57,6 +58,11 @@ func TestExplainedAsRead(t *testing.T) {
 			}
 			if told.Accepted {
 				accepted++
+				if told.RowsAtMost != nil && strings.HasPrefix(path, "/ext/v1/") && !strings.HasSuffix(path, "/stream") {
+					if of := decode[struct{ Data []json.RawMessage }](t, read); uint64(len(of.Data)) > *told.RowsAtMost {
+						t.Errorf("%s?%s: %d records, at most %d", path, query, len(of.Data), *told.RowsAtMost)
+					}
+				}
 				if told.BytesAtMost != nil && *told.BytesAtMost < uint64(len(read.body)) {
 					t.Errorf("%s?%s: %d bytes, at most %d", path, query, len(read.body), *told.BytesAtMost)
 				}
@@ -67,6 +73,9 @@ func TestExplainedAsRead(t *testing.T) {
 				t.Errorf("%s?%s: %+v, explained %+v", path, query, p, *told.Problem)
 			}
 		}
+	}
+	if told := s.explain("/ext/v1/overview", ""); told.RowsAtMost == nil || *told.RowsAtMost != 9 || told.ScannedAtMost != nil {
+		t.Errorf("the overview, nine lists from several reads, is explained as %+v", told)
 	}
 	if refused < 100 || accepted < 30 {
 		t.Errorf("%d refused, %d accepted", refused, accepted)
