@@ -128,14 +128,15 @@ func TestKubectl(t *testing.T) {
 		t.Fatalf("this test needs kubectl 1.21 or newer on PATH; or give the reason why there is none in %s", noKubectlVariable)
 	}
 	server := &apiServer{t: t, objects: map[string][]byte{}}
-	at := httptest.NewServer(server)
-	t.Cleanup(at.Close)
+	listening := httptest.NewServer(server)
+	t.Cleanup(listening.Close)
 	root := t.TempDir()
 	must(t, os.CopyFS(filepath.Join(root, "deploy", "kubernetes"), os.DirFS(".")))
+	at := root // where the reader is
 	kubectl := func(args ...string) string {
 		t.Helper()
-		cmd := exec.CommandContext(t.Context(), program, append([]string{"--server", at.URL}, args...)...)
-		cmd.Dir, cmd.Env = root, append(os.Environ(), "HOME="+root, "KUBECONFIG="+filepath.Join(root, "none"))
+		cmd := exec.CommandContext(t.Context(), program, append([]string{"--server", listening.URL}, args...)...)
+		cmd.Dir, cmd.Env = at, append(os.Environ(), "HOME="+root, "KUBECONFIG="+filepath.Join(root, "none"))
 		var said strings.Builder
 		cmd.Stderr = &said
 		out, err := cmd.Output()
@@ -155,14 +156,19 @@ func TestKubectl(t *testing.T) {
 		for line := range strings.Lines(block[1]) {
 			words := strings.Fields(line)
 			switch {
+			case strings.HasPrefix(line, "mkdir -p cluster && cd cluster"):
+				at = filepath.Join(root, "cluster")
+				must(t, os.Mkdir(at, 0o700))
+			case strings.HasPrefix(line, "cd .. && rm -r cluster"):
+				at = root
 			case strings.HasPrefix(line, "cp -r "):
-				if out, err := (&exec.Cmd{Path: "/bin/cp", Args: words, Dir: root}).CombinedOutput(); err != nil {
+				if out, err := (&exec.Cmd{Path: "/bin/cp", Args: words, Dir: at}).CombinedOutput(); err != nil {
 					t.Fatalf("%s: %s", line, out)
 				}
 			case words[0] != "kubectl":
 			case slices.Contains(words, "apply"):
 				folder := words[slices.Index(words, "-k")+1]
-				objects, err := render(filepath.Join(root, folder))
+				objects, err := render(filepath.Join(at, folder))
 				must(t, err)
 				same(t, objects, kubectl("kustomize", folder))
 				out := kubectl(append(words[1:], "--dry-run=client", "--validate=false", "-o", "name")...)
@@ -176,7 +182,7 @@ func TestKubectl(t *testing.T) {
 			case slices.Contains(words, "create"):
 				for _, w := range words {
 					if name, ok := strings.CutPrefix(w, "--from-file="); ok {
-						must(t, os.WriteFile(filepath.Join(root, name), []byte("x"), 0o600))
+						must(t, os.WriteFile(filepath.Join(at, name), []byte("x"), 0o600))
 					}
 				}
 				out := kubectl(append(words[1:], "--dry-run=client", "--validate=false", "-o", "name")...)
