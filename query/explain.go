@@ -132,15 +132,12 @@ func (e *Explanation) rows(ctx context.Context, from Store, v Visibility, q *Res
 		e.Rows = &rows
 	}
 	e.bytes(q.Read != nil)
-	if e.more { // about the answer, only its rows are known
-		e.Bytes = &e.maxBytes
-	}
 	return ErrExplained
 }
 
 // bytes records the maximum size of the answer, as JSON.
 func (e *Explanation) bytes(stream bool) {
-	if e.Rows != nil && e.include == (Include{}) {
+	if e.Rows != nil && e.include == (Include{}) && !e.more {
 		e.Bytes = new(explainedPage + *e.Rows*explainedRow)
 	}
 	if !stream && (e.Bytes == nil || *e.Bytes > e.maxBytes) {

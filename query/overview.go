@@ -140,10 +140,6 @@ func (s *Service) Overview(ctx context.Context, p Principal, r OverviewRequest) 
 		func(ctx context.Context) (err error) { parts[1], err = o.positions(ctx); return err },
 		func(ctx context.Context) (err error) { parts[2], err = o.sites(ctx); return err },
 	)
-	explaining(ctx).noteWhole(len(overviewKinds)+2, s.cfg.MaxResponseBytes) // AboveCheapest and SitesList
-	if err != nil {
-		return nil, err
-	}
 	refused := 0
 	for _, part := range parts {
 		o.Data = append(o.Data, part.lists...)
@@ -151,8 +147,15 @@ func (s *Service) Overview(ctx context.Context, p Principal, r OverviewRequest) 
 			refused++
 		}
 	}
-	if refused == len(parts) {
+	switch {
+	case err != nil && !errors.Is(err, ErrExplained):
+		return nil, err
+	case refused == len(parts):
 		return nil, parts[0].refused
+	}
+	explaining(ctx).noteWhole(len(overviewKinds)+2, s.cfg.MaxResponseBytes) // AboveCheapest and SitesList
+	if err != nil {
+		return nil, err
 	}
 	return &o.Overview, s.nameProducts(ctx, o.Data)
 }

@@ -1,8 +1,10 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"fmt"
+	"io"
 	"os"
 	"slices"
 	"strings"
@@ -24,7 +26,11 @@ func listed(flag string, values []string) (all []string, err error) {
 		if err != nil {
 			return nil, faulty(fmt.Errorf("%s: %w", flag, err))
 		}
-		all = append(all, strings.Fields(strings.TrimPrefix(string(content), byteOrderMark))...)
+		text, err := io.ReadAll(userText(bytes.NewReader(content)))
+		if err != nil {
+			return nil, faulty(fmt.Errorf("%s: %s: %w", flag, name, err))
+		}
+		all = append(all, strings.Fields(string(text))...)
 	}
 	return all, nil
 }

@@ -12,6 +12,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/gofrs/flock"
 
@@ -88,11 +89,7 @@ func (c *exportCmd) split(ctx context.Context, std streams, log *slog.Logger, r 
 // day writes the rows of one window; without any there is no file. Parts that
 // earlier runs left are removed.
 func (c *exportCmd) day(ctx context.Context, std streams, log *slog.Logger, r *remote, fields []string, name string, w client.CountedWindow) (int64, error) {
-	parts, err := filepath.Glob(name + ".*.part")
-	for _, part := range parts {
-		err = errors.Join(err, os.Remove(part))
-	}
-	if err != nil {
+	if err := removeParts(name); err != nil {
 		return 0, err
 	}
 	if w.Rows == 0 {
@@ -108,6 +105,20 @@ func (c *exportCmd) day(ctx context.Context, std streams, log *slog.Logger, r *r
 		return 0, err
 	}
 	return c.toFile(ctx, std, log, r, params, fields, name)
+}
+
+// removeParts removes the parts of a file.
+func removeParts(name string) error {
+	there, err := os.ReadDir(filepath.Dir(name))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	for _, e := range there {
+		if strings.HasPrefix(e.Name(), filepath.Base(name)+".") && strings.HasSuffix(e.Name(), partEnding) {
+			err = errors.Join(err, os.Remove(filepath.Join(filepath.Dir(name), e.Name())))
+		}
+	}
+	return err
 }
 
 // windows returns the parameters that determine the rows of the days. Field

@@ -11,6 +11,9 @@ import (
 	"slices"
 	"strings"
 
+	"golang.org/x/text/encoding/unicode"
+	"golang.org/x/text/transform"
+
 	"preismon/cmd/preismon/client"
 	"preismon/query"
 )
@@ -92,7 +95,7 @@ func (c *lookupCmd) identifiers(in io.Reader) (all []identifier, err error) {
 		defer f.Close() //nolint:errcheck // was only read
 		in = f
 	}
-	lines := bufio.NewScanner(withoutMark(in))
+	lines := bufio.NewScanner(userText(in))
 	for lines.Scan() {
 		if value := strings.TrimSpace(lines.Text()); value != "" {
 			all = append(all, identifier{c.Kind, value})
@@ -104,16 +107,10 @@ func (c *lookupCmd) identifiers(in io.Reader) (all []identifier, err error) {
 	return all, nil
 }
 
-// byteOrderMark is what editors and spreadsheets of Windows write before a text.
-const byteOrderMark = "\ufeff"
-
-// withoutMark returns the text without a byte order mark before it.
-func withoutMark(in io.Reader) io.Reader {
-	text := bufio.NewReader(in)
-	if mark, _ := text.Peek(len(byteOrderMark)); string(mark) == byteOrderMark {
-		_, _ = text.Discard(len(byteOrderMark))
-	}
-	return text
+// userText returns the text of a user without a byte order mark; one in UTF-16, as
+// programs of Windows write it, becomes UTF-8.
+func userText(in io.Reader) io.Reader {
+	return transform.NewReader(in, unicode.BOMOverride(transform.Nop))
 }
 
 // lookupBody returns the body of a request, with the identifiers grouped by kind.

@@ -13,11 +13,13 @@ import (
 // never incomplete, is written to directly.
 type outputFile struct {
 	*os.File
-	name string // it gets in the end; empty: it is written to directly
+	name string // that it gets in the end; empty: it is written to directly
 }
 
-// createOutput opens the file of a name. A link stays one: the file it leads to
-// is written. A folder is a usage fault.
+const partEnding = ".part" // of the name of a file that is not complete
+
+// createOutput opens the file of a name. A link to a file stays one: the file is
+// written. A folder is a usage fault.
 func createOutput(name string) (*outputFile, error) {
 	info, err := os.Stat(name)
 	switch {
@@ -38,7 +40,7 @@ func createOutput(name string) (*outputFile, error) {
 // createPart creates the file that gets a name once it is complete. Each run has
 // its own, so that two that write the same file do not mix.
 func createPart(name string) (*os.File, error) {
-	return os.OpenFile(name+"."+rand.Text()[:8]+".part", os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o666) //nolint:gosec // as os.Create
+	return os.OpenFile(name+"."+rand.Text()[:8]+partEnding, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o666) //nolint:gosec // as os.Create
 }
 
 // complete closes the file, which gets its name.

@@ -31,6 +31,7 @@ func TestHowTo(t *testing.T) {
 	for _, block := range regexp.MustCompile("(?s)```sh\n(.*?)```").FindAllStringSubmatch(string(text), -1) {
 		for line := range strings.Lines(block[1]) {
 			words := strings.Fields(line)
+			at = follow(t, at, line)
 			if file := written.FindStringSubmatch(line); file != nil {
 				must(t, os.WriteFile(filepath.Join(at, file[1]), nil, 0o600))
 			}
@@ -41,9 +42,6 @@ func TestHowTo(t *testing.T) {
 				secrets++
 			}
 			switch {
-			case strings.HasPrefix(line, "mkdir -p cluster && cd cluster"):
-				at = filepath.Join(root, "cluster")
-				must(t, os.Mkdir(at, 0o700))
 			case strings.HasPrefix(line, "cp -r "):
 				cmd := exec.CommandContext(t.Context(), words[0], words[1:]...)
 				cmd.Dir = at
@@ -82,4 +80,19 @@ func TestHowTo(t *testing.T) {
 	if copied != 1 || applied < 2 || len(named) < 5 || secrets < 9 {
 		t.Errorf("%d copies, %d built, %v named, %d secrets: the commands were not read", copied, applied, named, secrets)
 	}
+}
+
+// follow returns the folder in which the reader of a how-to is after a line that
+// begins with cd, or that makes a folder and goes into it; otherwise at.
+func follow(t *testing.T, at, line string) string {
+	t.Helper()
+	goes := regexp.MustCompile(`^(mkdir -p \S+ && )?cd (\S+)`).FindStringSubmatch(line)
+	if goes == nil {
+		return at
+	}
+	at = filepath.Join(at, goes[2])
+	if goes[1] != "" {
+		must(t, os.MkdirAll(at, 0o700))
+	}
+	return at
 }

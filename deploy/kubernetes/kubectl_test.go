@@ -155,12 +155,8 @@ func TestKubectl(t *testing.T) {
 	for _, block := range regexp.MustCompile("(?s)```sh\n(.*?)```").FindAllStringSubmatch(string(text), -1) {
 		for line := range strings.Lines(block[1]) {
 			words := strings.Fields(line)
+			at = follow(t, at, line)
 			switch {
-			case strings.HasPrefix(line, "mkdir -p cluster && cd cluster"):
-				at = filepath.Join(root, "cluster")
-				must(t, os.Mkdir(at, 0o700))
-			case strings.HasPrefix(line, "cd .. && rm -r cluster"):
-				at = root
 			case strings.HasPrefix(line, "cp -r "):
 				if out, err := (&exec.Cmd{Path: "/bin/cp", Args: words, Dir: at}).CombinedOutput(); err != nil {
 					t.Fatalf("%s: %s", line, out)
