@@ -5,6 +5,7 @@ import (
 	"compress/gzip"
 	"context"
 	"encoding/json"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -150,6 +151,13 @@ func TestPublishFiles(t *testing.T) {
 	}
 	eventually(t, "the last of it landed", func() bool { return first.Publisher.Stats().InFlight == 0 })
 	accepted := first.Publisher.Stats().Accepted
+
+	// ... or among lines that are all rejected ...
+	refused := request()
+	refused.Files = []string{write("refused.ndjson", bytes.Repeat([]byte("{}\n"), 10))}
+	if got, err := ingest.PublishFiles(ctx, refused); !errors.Is(err, context.Canceled) || got.Rejected != 0 {
+		t.Errorf("interrupted among rejected lines: %+v, %v", got, err)
+	}
 
 	// ... and run again.
 	got, err = ingest.PublishFiles(t.Context(), request())

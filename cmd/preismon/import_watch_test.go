@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"io/fs"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
@@ -89,16 +90,43 @@ func TestWatchedFileLeavesNothing(t *testing.T) {
 // TestRejectsOfAFailedTry: a try that is repeated leaves no file of rejected rows
 // behind, and takes none away that an earlier run wrote.
 func TestRejectsOfAFailedTry(t *testing.T) {
-	folder := t.TempDir()
-	name := filepath.Join(folder, "rejects.ndjson")
-	must(t, os.WriteFile(name, []byte("of an earlier run"), 0o600))
-	for range 3 {
-		l := rejectsOf(name, "", false)
-		_, err := io.WriteString(l, "a row")
-		must(t, errors.Join(err, l.remove()))
+	mapping, err := maps.Builtin("observations")
+	must(t, err)
+	file, folder := filepath.Join(t.TempDir(), "p.csv"), t.TempDir()
+	const table = "site,product_key,name,captured_at,price,currency,available,brand,ean,quantity,regular_price,unit,unit_price,url,valid_from,valid_to\n" +
+		"tokmanni.fi,pen,Pen,2026-10-01T09:00:00Z,1.20,EUR,true,,,,,,,,,\n" +
+		"tokmanni.fi,pen,Pen,never,1.20,EUR,true,,,,,,,,,\n"
+	must(t, os.WriteFile(file, []byte(table), 0o600))
+	rejects := filepath.Join(folder, "rejects.ndjson")
+	must(t, os.WriteFile(rejects, []byte("of an earlier run"), 0o600))
+	r := &importRun{importCmd: &importCmd{Folder: "watched", Rejects: rejects}, std: streams{err: io.Discard}, log: slog.New(slog.DiscardHandler), mapping: mapping}
+	left := func() int {
+		all, err := os.ReadDir(folder)
+		must(t, err)
+		return len(all)
 	}
-	must(t, rejectsOf(name, "", false).remove())
-	if left, err := os.ReadDir(folder); err != nil || len(left) != 1 {
-		t.Errorf("left: %v, %v", left, err)
+	for range 3 {
+		read := make(chan struct{})
+		changing := make(chan struct{})
+		go func() { // the file is being written while it is read
+			defer close(changing)
+			for at := time.Now(); ; at = at.Add(time.Second) {
+				select {
+				case <-read:
+					return
+				default:
+					_ = os.Chtimes(file, at, at)
+				}
+			}
+		}()
+		_, err := r.one(t.Context(), importFile{Source: maps.Source{Name: "p.csv", Path: file}, label: "p"}, false)
+		close(read)
+		<-changing
+		if fault.KindOf(err) != fault.Conflict || left() != 1 {
+			t.Errorf("%v, %d files of rejected rows", err, left())
+		}
+	}
+	if one, err := r.one(t.Context(), importFile{Source: maps.Source{Name: "p.csv", Path: file}, label: "p"}, false); err != nil || one.Rejected != 1 || left() != 2 {
+		t.Errorf("%+v, %v, %d files of rejected rows", one, err, left())
 	}
 }
