@@ -7,7 +7,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -21,7 +20,7 @@ type shopOfOneDay struct {
 	rows   atomic.Int64
 	broken atomic.Bool // each read gets one page, and no more
 	hold   func()      // called by the first read, after it has counted the rows
-	once   sync.Once
+	held   atomic.Bool
 }
 
 func (s *shopOfOneDay) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -35,7 +34,9 @@ func (s *shopOfOneDay) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case s.broken.Load() && r.URL.Query().Get("cursor") != "":
 		w.WriteHeader(http.StatusForbidden)
 	default:
-		s.once.Do(s.hold)
+		if s.held.CompareAndSwap(false, true) {
+			s.hold()
+		}
 		rows := make([]string, n)
 		for i := range rows {
 			rows[i] = fmt.Sprintf(`{"itemId":"%d","site":"a","capturedAt":"2026-10-01T00:00:00.000Z"}`, i+1)
