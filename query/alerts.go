@@ -285,7 +285,8 @@ func (f *folder) end() {
 	if len(f.now.Offers) == 0 || !wanted {
 		return
 	}
-	if f.now.State == contracts.PriceObserved && alert.Standing(f.now.Offers).Price < 0 {
+	besideOwn := f.rule.Kind == alert.Undercut && f.rule.OwnMerchant != "" // whichever offer stands
+	if f.now.State == contracts.PriceObserved && !besideOwn && alert.Standing(f.now.Offers).Price < 0 {
 		f.now.State = contracts.OutcomeUnknown
 	}
 	if f.room--; f.room < 0 {

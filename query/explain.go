@@ -22,6 +22,7 @@ type Explanation struct {
 
 	given    int  // records of an answer at most; 0: no limit
 	more     bool // the read examines more than the explained statement does
+	open     bool // its window ends now, although as an instant
 	include  Include
 	maxBytes uint64 // of an answer that is built before it is sent
 }
@@ -44,6 +45,15 @@ type explanationKey struct{}
 // that need no rows of observations are carried out.
 func Explain(ctx context.Context, e *Explanation) context.Context {
 	return context.WithValue(ctx, explanationKey{}, e)
+}
+
+// aside returns the context of a read whose explanation is not recorded, because
+// that of another read for the same answer is.
+func aside(ctx context.Context) context.Context {
+	if explaining(ctx) == nil {
+		return ctx
+	}
+	return Explain(ctx, &Explanation{})
 }
 
 // explaining returns the explanation that a read is for; nil: it is a real
@@ -76,10 +86,18 @@ func (e *Explanation) noteWhole(records, maxBytes int) {
 	}
 }
 
+// noteOpen records whether the window of a read ends when it is made, although the
+// read writes its end as an instant.
+func (e *Explanation) noteOpen(open bool) {
+	if e != nil {
+		e.open = e.open || open
+	}
+}
+
 // noteWindow records the window of a read, and whether it ended before now.
 func (e *Explanation) noteWindow(in *read, shown ExplainedWindow, now time.Time) {
 	q := &in.query
-	e.Window, e.Sealed = &shown, new(!q.ToNow && !q.Window.To.IsZero() && q.Window.To.Before(now))
+	e.Window, e.Sealed = &shown, new(!e.open && !q.ToNow && !q.Window.To.IsZero() && q.Window.To.Before(now))
 }
 
 // noteRead records a read whose scope is known.

@@ -42,11 +42,8 @@ func (s *Service) ItemHistory(ctx context.Context, p Principal, r ItemHistoryReq
 	if _, err := s.plan(p, h.rows); err != nil {
 		return nil, err
 	}
-	if explaining(ctx) != nil {
-		ctx = Explain(ctx, &Explanation{}) // the rows are what is explained
-	}
-	var err error
-	if h.ItemSummary, err = s.itemSummary(ctx, h.seen, r.ItemSummaryRequest, now); errors.Is(err, ErrExplained) {
+	var err error // the rows are what is explained
+	if h.ItemSummary, err = s.itemSummary(aside(ctx), h.seen, r.ItemSummaryRequest, now); errors.Is(err, ErrExplained) {
 		err = nil
 	}
 	return h, err

@@ -101,6 +101,7 @@ func (s *Service) itemSummary(ctx context.Context, seen *sight, r ItemSummaryReq
 		return nil, err
 	}
 	plan.mostPairs = maxStatisticPairs
+	explaining(ctx).noteOpen(r.CapturedFrom == "")
 	w := plan.query.Window
 	edges, err := edgesOf(w.From, w.To, "day", plan.zone)
 	if err != nil {

@@ -113,6 +113,7 @@ func (s *Service) Movers(ctx context.Context, p Principal, r MoversRequest) (*Mo
 		return nil, err
 	}
 	plan.mostPairs, plan.bounds = maxMoverPairs, sinceBounds
+	explaining(ctx).noteOpen(r.Until == "" || window.To.Before(until.Truncate(contracts.Resolution)))
 	ctx, cancel := s.within(ctx)
 	defer cancel()
 	in, err := s.accept(ctx, p, plan)

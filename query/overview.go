@@ -134,11 +134,12 @@ func (s *Service) Overview(ctx context.Context, p Principal, r OverviewRequest) 
 		s: s, p: p, r: r, zone: zone, rows: ResultsRequest{Site: r.Site, Timezone: zone.String()},
 		Overview: Overview{Query: OverviewEcho{Since: formatInstant(since, zone), Until: formatInstant(now, zone), Timezone: zone.String()}},
 	}
+	explaining(ctx).noteOpen(true)
 	var parts [3]overviewPart
-	err = atOnce(ctx,
+	err = atOnce(ctx, // of which the movers are explained
 		func(ctx context.Context) (err error) { parts[0], err = o.movers(ctx); return err },
-		func(ctx context.Context) (err error) { parts[1], err = o.positions(ctx); return err },
-		func(ctx context.Context) (err error) { parts[2], err = o.sites(ctx); return err },
+		func(ctx context.Context) (err error) { parts[1], err = o.positions(aside(ctx)); return err },
+		func(ctx context.Context) (err error) { parts[2], err = o.sites(aside(ctx)); return err },
 	)
 	refused := 0
 	for _, part := range parts {

@@ -98,6 +98,7 @@ func (s *Service) Positions(ctx context.Context, p Principal, r PositionsRequest
 		return nil, err
 	}
 	plan.mostPairs, plan.bounds = maxPositionPairs, fixedBounds
+	explaining(ctx).noteOpen(true)
 	ctx, cancel := s.within(ctx)
 	defer cancel()
 	in, err := s.accept(ctx, p, plan)

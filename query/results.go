@@ -252,8 +252,8 @@ type resultsPlan struct {
 	echo    Echo
 	include Include
 	binding binding
-	// mostPairs is how many pairs a read of the newest rows may have; 0: as
-	// many as latestPerPair.
+	// mostPairs is how many pairs a read may have; 0: as many as latestPerPair
+	// and latestObservationPerPair.
 	mostPairs uint64
 	bounds    bounds
 	floor     int64 // of the caller's visibility

@@ -26,7 +26,7 @@ func (s *Service) guard(plan *resultsPlan, size ScopeSize) error {
 		return fault.New(fault.Invalid, CodeLatestPairTooBroad,
 			"latestPerPair covers %d item-site pairs, at most %d.%s", size.Pairs, maxLatestPairs, q.Selectors.advice())
 	}
-	if q.Latest == NewestWhole && size.Candidates() > maxEnrichCandidates {
+	if plan.mostPairs == 0 && q.Latest == NewestWhole && size.Candidates() > maxEnrichCandidates {
 		return fault.New(fault.Invalid, CodeScopeTooBroad,
 			"The read covers %d items at %d sites, at most %d candidates.%s", size.Items, size.Sites, maxEnrichCandidates, q.Selectors.advice())
 	}

@@ -47,7 +47,7 @@ type budgetFlags struct {
 	CheckRemember  bool          `name:"check-remembered" help:"Compare every cached answer with a fresh one, and fail the request if they differ. For tests: it costs more than no cache."`
 	ReadStatements int           `help:"Concurrent statements for observations; separately as many for the catalogue, and half as many for statistics." default:"32"`
 	ReadWait       time.Duration `help:"How long a read waits for memory or a statement before it is refused." default:"10s"`
-	MinReadRate    int64         `help:"Bytes per second that a client must read, measured over a minute in which the node waits for it; 0: any." default:"10240"`
+	MinReadRate    int64         `help:"Bytes per second that a client must read, measured over a minute in which the node waits for it. Values below 5000 have no further effect: answers are sent in pieces of up to 256 KiB, and each must be read within a minute." default:"10240"`
 }
 
 func (f budgetFlags) admission() admission.Config {

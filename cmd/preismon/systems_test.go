@@ -16,8 +16,7 @@ import (
 
 // TestOtherSystems: the module also compiles for macOS, linux/arm64 and
 // Windows, as far as type checking shows. Function bodies of other modules are
-// skipped: this takes seconds, whereas the builds of .ci/run take minutes each
-// from an empty cache.
+// skipped: this takes seconds, whereas a build from an empty cache takes minutes.
 func TestOtherSystems(t *testing.T) {
 	testserver.Full(t, "other systems")
 	root, err := filepath.Abs(rootFolder)

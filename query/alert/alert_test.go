@@ -78,6 +78,7 @@ func TestFires(t *testing.T) {
 		"not re-armed":               {with(below, 1, 5), []alert.Capture{at(0, 999), at(1, 1049), at(2, 999)}, "[0]"},
 		"re-armed":                   {with(below, 1, 5), []alert.Capture{at(0, 999), at(1, 1050), at(2, 999)}, "[0 2]"},
 		"confirmed":                  {with(below, 2, 0), []alert.Capture{at(0, 1000), at(1, 999), at(2, 1000), at(3, 999), at(4, 998), at(5, 997)}, "[4]"},
+		"confirmed after a silence":  {with(below, 3, 0), []alert.Capture{at(0, 999), at(160, 999), at(184, 999), at(208, 999), at(232, 999)}, "[3]"},
 		"late":                       {below, []alert.Capture{at(0, 1000), at(2, 1000), at(1, 999), at(3, 1000)}, "[]"},
 		"at the same instant":        {below, []alert.Capture{at(0, 1000), at(0, 999)}, "[1]"},
 		"after a silence":            {below, []alert.Capture{at(0, 999), at(168, 999), at(337, 999)}, "[0 2]"},
@@ -177,8 +178,12 @@ func brute(r alert.Rule, all []alert.Judged, n int) bool {
 			return false
 		}
 	}
-	if first > 0 && recent(first-1) && relevant[first-1].Says == alert.Holds {
-		return false
+	// Not the first of its run: as many that hold as confirm it, without another
+	// between them and these, lay within a week.
+	for i := first - 1; i >= 0 && recent(i) && relevant[i].Says == alert.Holds; i-- {
+		if end := i + r.Confirm - 1; relevant[end].Ms <= relevant[i].Ms+week {
+			return false
+		}
 	}
 	// Backwards: the first event that decides whether the rule was armed.
 	for i := first - 1; i >= 0 && recent(i); i-- {

@@ -1,5 +1,7 @@
 package alert
 
+import "slices"
+
 // Fires reports whether the last of a pair's captures fires. visible holds the
 // captures in the order in which they became visible. before is the capture
 // before the run that says so, with which a drop is compared; nil: there is
@@ -22,21 +24,39 @@ func (r Rule) Fires(visible []Judged) (before *Judged, fires bool) {
 	for len(past) > 0 && past[0].Ms < run[0].Ms-Memory.Milliseconds() {
 		past = past[1:]
 	}
-	if len(past) > 0 {
-		before = past[len(past)-1]
-	}
 	if r.Kind == PriceDrop {
-		return before, before != nil && r.dropped(past, run)
+		return lastOf(past), len(past) > 0 && r.dropped(past, run)
 	}
-	if before != nil && before.Says == Holds { // the run is longer, and was decided earlier
+	if slices.ContainsFunc(run, func(j *Judged) bool { return j.Says != Holds }) {
 		return nil, false
 	}
-	for _, j := range run {
-		if j.Says != Holds {
-			return nil, false
+	near, begun := relevant[len(relevant)-len(run)-len(past):len(relevant)-1], past
+	for len(begun) > 0 && lastOf(begun).Says == Holds { // the run is longer
+		begun = begun[:len(begun)-1]
+	}
+	if r.confirmed(near[len(begun):]) { // and was decided earlier
+		return nil, false
+	}
+	return lastOf(begun), r.armed(past)
+}
+
+// lastOf returns the last capture; nil: there is none.
+func lastOf(of []*Judged) *Judged {
+	if len(of) == 0 {
+		return nil
+	}
+	return of[len(of)-1]
+}
+
+// confirmed reports whether some of the captures that hold, as many as confirm a
+// run, lie within Memory.
+func (r Rule) confirmed(holding []*Judged) bool {
+	for i := r.Confirm; i <= len(holding); i++ {
+		if holding[i-1].Ms-holding[i-r.Confirm].Ms <= Memory.Milliseconds() {
+			return true
 		}
 	}
-	return before, r.armed(past)
+	return false
 }
 
 // relevant returns the captures that take part; none if the last one does not.

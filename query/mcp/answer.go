@@ -47,8 +47,9 @@ type sender struct {
 	requestID string
 }
 
-// answer answers the requests of a POST one after another.
-func (h *handler) answer(ctx context.Context, from sender, p post) []outcome {
+// answer answers the requests of a POST one after another. hold is called for
+// each answer, which is in use until all of them are sent.
+func (h *handler) answer(ctx context.Context, from sender, p post, hold func(response)) []outcome {
 	requests := slices.DeleteFunc(slices.Clone(p.messages), func(m message) bool { return !m.isRequest() })
 	s := shares{left: h.cfg.MaxResponseBytes, floors: make([]int, len(requests))}
 	if p.batch {
@@ -65,6 +66,7 @@ func (h *handler) answer(ctx context.Context, from sender, p post) []outcome {
 			all[i] = failed(h.replaced(from.version, m, size, share))
 		}
 		s.take(all[i].size())
+		hold(all[i].response)
 	}
 	return all
 }

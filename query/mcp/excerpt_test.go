@@ -211,6 +211,7 @@ func TestThePreviewOfAnInflatedSheet(t *testing.T) {
 	row := [2]string{sheet, "<worksheet><row><c><v>1</v></c></row></worksheet>"}
 	for name, parts := range map[string][][2]string{
 		"cells.xlsx": {{sheet, "<worksheet><row>" + strings.Repeat("<c/>", 8_300_000) + "</row></worksheet>"}},
+		"right.xlsx": {{sheet, "<worksheet>" + strings.Repeat(`<row><c r="XFD1"/></row>`, 1_000_000) + "</worksheet>"}},
 		"texts.xlsx": {{shared, "<sst>" + strings.Repeat("<si/>", 6_700_000) + "</sst>"}, row},
 		"depth.xlsx": {{sheet, strings.Repeat("<a>", 10_000_000)}},
 		"marks.xlsx": {{sheet, "<worksheet><row" + strings.Repeat(` a=""`, 6_000_000) + "/></worksheet>"}},

@@ -177,6 +177,9 @@ func givenIn(arguments json.RawMessage) map[string]string {
 		return given
 	}
 	for name, value := range all {
+		if string(value) == "null" { // which means that it is not given
+			continue
+		}
 		var text string
 		if json.Unmarshal(value, &text) != nil {
 			text = string(value)

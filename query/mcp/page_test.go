@@ -80,6 +80,7 @@ func TestThePageWithTheSameQuestion(t *testing.T) {
 			shown{View: "history", Site: "shop-one", Items: "11", From: ms("2026-11-19T23:00:00Z"), To: ms("2026-11-20T22:59:59Z") + 999, Zone: "Europe/Berlin"},
 			nil,
 		},
+		{"list_results", object{"itemId": "11", "brand": nil, "isPrime": nil, "capturedFrom": from, "capturedTo": to}, shown{View: "history", Items: "11", From: ms(from), To: ms(to)}, nil},
 		{"list_results", object{"site": "shop-one", "latestPerPair": true}, shown{View: "latest", Site: "shop-one"}, []any{"latestPerPair"}},
 		{"list_results", object{"pzn": "01234562", "latestObservationPerPair": true}, shown{View: "latest", Items: "12"}, nil},
 		{"list_results", object{"orderId": 5, "latestObservationPerPair": true, "merchant": "A & B"}, shown{View: "latest", OrderID: "5", Merchant: "A & B"}, nil},

@@ -70,19 +70,24 @@ func sharedTextsOf(ctx context.Context, z *zip.Reader) (shared []string, err err
 		}
 		shared = append(shared, text)
 		return nil
-	}, func(string) {})
+	}, func(string) error { return nil })
 	if errors.Is(err, errNoPart) {
 		return nil, nil
 	}
 	return shared, err
 }
 
-// mostColumns is how many columns a sheet can have.
-const mostColumns = 16_384
+// mostColumns is how many columns a sheet can have; sheetFields how many cells fit
+// into sheetBytes, which bounds the fields of all lines together, those before a
+// cell far to the right included.
+const (
+	mostColumns = 16_384
+	sheetFields = sheetBytes / len("<c/>")
+)
 
 func rowsOf(ctx context.Context, z *zip.Reader, shared []string, take func(string, bool)) error {
 	var row []string
-	cells := 0
+	cells, fields := 0, 0
 	return eachElement(ctx, z, firstSheet, "c", func(d *xml.Decoder, start xml.StartElement) error {
 		if cells++; cells > mostColumns {
 			return errTooLarge
@@ -93,11 +98,16 @@ func rowsOf(ctx context.Context, z *zip.Reader, shared []string, take func(strin
 		}
 		row = c.addTo(row, shared)
 		return nil
-	}, func(name string) {
-		if name == "row" {
-			take(cutLine(csvLine(row)))
-			row, cells = row[:0], 0
+	}, func(name string) error {
+		if name != "row" {
+			return nil
 		}
+		if fields += len(row); fields > sheetFields {
+			return errTooLarge
+		}
+		take(cutLine(csvLine(row)))
+		row, cells = row[:0], 0
+		return nil
 	})
 }
 
@@ -164,7 +174,7 @@ const (
 
 // eachElement decodes the elements with a name in a part of a workbook, and
 // tells the end of each of the others.
-func eachElement(ctx context.Context, z *zip.Reader, part, name string, decode func(*xml.Decoder, xml.StartElement) error, end func(name string)) error {
+func eachElement(ctx context.Context, z *zip.Reader, part, name string, decode func(*xml.Decoder, xml.StartElement) error, end func(name string) error) error {
 	f, err := z.Open(part)
 	if err != nil {
 		return errNoPart
@@ -192,7 +202,9 @@ func eachElement(ctx context.Context, z *zip.Reader, part, name string, decode f
 			}
 		case xml.EndElement:
 			depth--
-			end(t.Name.Local)
+			if err := end(t.Name.Local); err != nil {
+				return err
+			}
 		}
 	}
 	return ctx.Err()
@@ -223,10 +235,10 @@ func csvLine(fields []string) string {
 	var b strings.Builder
 	w := csv.NewWriter(&b)
 	var some []string
-	for left := excerptRunes; len(some) < len(fields) && left >= 0; {
+	for left := excerptRunes + 1; len(some) < len(fields) && left >= 0; { // the first has no comma before it
 		f := fields[len(some)]
 		f = f[:min(len(f), utf8.UTFMax*(left+1))]
-		left -= utf8.RuneCountInString(f)
+		left -= utf8.RuneCountInString(f) + len(",")
 		some = append(some, f)
 	}
 	_ = w.Write(some) // to memory

@@ -95,15 +95,16 @@ func (h *handler) serve(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	defer read.End()
-	all := h.answer(ctx, from, p)
+	var held []*admission.Room
+	defer func() {
+		for _, room := range held {
+			room.Release()
+		}
+	}()
+	all := h.answer(ctx, from, p, func(r response) { held = append(held, read.Hold(int64(r.held()))) })
 	if err := hold.Err(); err != nil {
 		return h.unauthorized(err, true)
 	}
-	size := 0
-	for _, o := range all {
-		size += o.response.held()
-	}
-	defer read.Hold(int64(size)).Release() // until it is sent
 	if !p.batch {
 		h.send(w, all[0])
 		return nil

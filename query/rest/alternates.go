@@ -15,7 +15,8 @@ import (
 )
 
 // Bounds of the requests that are offered in place of a refused one, so that
-// its headers pass every proxy. MCP returns all of them, as recovery.attempts.
+// its headers pass every proxy. MCP returns all of them, as recovery.attempts,
+// and an explained read, as narrower.
 const (
 	maxAlternates     = 20
 	maxAlternateBytes = 3 << 10
@@ -36,19 +37,31 @@ func (a *api) offer(c *gin.Context, p query.Principal, r query.ResultsRequest, r
 	if err != nil {
 		return // the refusal is sufficient without them
 	}
-	limit, left := c.Query("limit"), maxAlternateBytes
-	for i, one := range attempts[:min(len(attempts), maxAlternates)] {
-		v := url.Values{}
-		for name, value := range wire.ResultsArguments(one) {
-			v.Set(name, fmt.Sprint(value))
+	explained := unsentOf(c.Request)
+	left := maxAlternateBytes
+	for i, one := range attempts {
+		query := narrowerQuery(one, c.Query("limit"))
+		if explained != nil {
+			explained.narrower = append(explained.narrower, c.Request.URL.Path+"?"+query)
+			continue
 		}
-		if v.Del("limit"); limit != "" { // HEAD reads one record, but is answered like GET
-			v.Set("limit", limit)
-		}
-		link := fmt.Sprintf(`<?%s>; rel="alternate"; title="%d of %d"`, v.Encode(), i+1, len(attempts))
-		if left -= len(link); left < 0 {
+		link := fmt.Sprintf(`<?%s>; rel="alternate"; title="%d of %d"`, query, i+1, len(attempts))
+		if left -= len(link); left < 0 || i == maxAlternates {
 			return
 		}
 		c.Writer.Header().Add("Link", link)
 	}
+}
+
+// narrowerQuery returns the query string of a narrower request, with the limit
+// of the refused one: HEAD reads one record, but is answered like GET.
+func narrowerQuery(r query.ResultsRequest, limit string) string {
+	v := url.Values{}
+	for name, value := range wire.ResultsArguments(r) {
+		v.Set(name, fmt.Sprint(value))
+	}
+	if v.Del("limit"); limit != "" {
+		v.Set("limit", limit)
+	}
+	return v.Encode()
 }

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"net/url"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -51,6 +52,10 @@ func TestAlternates(t *testing.T) {
 		{manyRows, long + "&limit=10000", query.CodeScopeTooBroad, -1, -1, 10_001},
 	} {
 		got, of := links(c.account, "/v1/results", c.args, c.code)
+		told := decode[explained](t, l.plain("/ext/v1/explain?path="+url.QueryEscape("/v1/results")+"&"+c.args, l.token(c.account))).Narrower
+		if fmt.Sprint(len(told)) != of || !slices.EqualFunc(told[:len(got)], got, func(narrower, link string) bool { return narrower == "/v1/results"+link }) {
+			t.Errorf("%s: explained by %d of %s narrower requests: %v", c.args, len(told), of, told)
+		}
 		if c.given >= 0 && (len(got) != c.given || of != fmt.Sprint(c.of)) || len(got) == 0 {
 			t.Errorf("%s: %d links of %s, want %d of %d", c.args, len(got), of, c.given, c.of)
 		}

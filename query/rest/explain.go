@@ -67,7 +67,8 @@ func (a *api) explain(routes http.Handler) handler {
 			return errors.New("the read that was to be explained panicked")
 		case kind == fault.Invalid || kind == fault.NotFound || kind == fault.Conflict || kind == fault.Gone:
 			p := wire.ProblemOf(err, a.cfg.BaseURL)
-			explained.Accepted, explained.Problem, explained.Narrower = false, &p, answer.narrower(asked.URL.Path)
+			explained.Accepted, explained.Problem = false, &p
+			explained.Narrower = append(explained.Narrower, answer.narrower...)
 		default: // the fault of the caller or of this node, not of the request
 			return err
 		}
@@ -113,10 +114,11 @@ type unsentKey struct{}
 
 // unsent is the answer of a read that is being explained: no client gets it.
 type unsent struct {
-	header http.Header
-	status int
-	bytes  uint64
-	err    error // why there is none
+	header   http.Header
+	status   int
+	bytes    uint64
+	err      error    // why there is none
+	narrower []string // requests that together cover what was refused
 }
 
 // unsentOf returns the answer that a request is for; nil: one that is sent.
@@ -135,15 +137,3 @@ func (u *unsent) Write(p []byte) (int, error) {
 }
 
 func (u *unsent) Flush() {}
-
-// narrower returns the requests that together cover what was refused.
-func (u *unsent) narrower(path string) []string {
-	all := []string{}
-	for _, link := range u.header.Values("Link") {
-		target, rel, _ := strings.Cut(strings.TrimPrefix(link, "<"), ">")
-		if strings.Contains(rel, `rel="alternate"`) {
-			all = append(all, path+target)
-		}
-	}
-	return all
-}

@@ -108,6 +108,13 @@ func TestExplainedSeals(t *testing.T) {
 		{"/ext/v1/windows", "site=shop-one&capturedFrom=2026-02-01&capturedTo=2026-02-02", true},
 		{"/ext/v1/windows", "site=shop-one&capturedFrom=2026-02-01", false},
 		{"/ext/v1/statistics", "site=shop-one&capturedFrom=2026-02-01&capturedTo=2026-02-02", true},
+		{"/ext/v1/movers", "site=shop-one&since=2026-02-01&until=2026-02-02", true},
+		{"/ext/v1/movers", "site=shop-one&since=2026-02-01&until=2099-01-01", false},
+		{"/ext/v1/movers", "site=shop-one&since=2026-02-01", false},
+		{"/ext/v1/position", "site=shop-one", false},
+		{"/ext/v1/items/11/summary", "capturedFrom=2026-02-01&capturedTo=2026-02-02", true},
+		{"/ext/v1/items/11/summary", "", false},
+		{"/ext/v1/overview", "", false},
 		{"/v1/sites", "", nil},
 	} {
 		told := s.explain(c.path, c.query)

@@ -47,6 +47,12 @@ func TestLookupBody(t *testing.T) {
 			t.Errorf("%.60s: %q does not say %q", body, p.Detail, named)
 		}
 	}
+	for _, member := range []string{`"a":[]`, `"eans":[]`} { // the detail is short, however much is wrong
+		p := s.lookup("{"+strings.Repeat(member+",", 50_000)+member+"}").wantProblem(t, 400, "MVP_VALIDATION_ERROR")
+		if len(p.Detail) > 500 {
+			t.Errorf("%s: a detail of %d bytes", member, len(p.Detail))
+		}
+	}
 	const good = `{"eans":["4006381333931"]}`
 	s.lookup(good, "Content-Type", "text/plain").wantProblem(t, 400, "MVP_VALIDATION_ERROR")
 	s.lookup(good, "Authorization", "Bearer x").wantProblem(t, 401, "AUTH_TOKEN_INVALID")

@@ -26,10 +26,9 @@ var errSlow = errors.New("the client reads too slowly")
 // during one stall, or less than it must over one.
 func (p *pace) took(bytes int, in time.Duration, err error) error {
 	p.waited, p.taken = p.waited+in, p.taken+int64(bytes)
-	if errors.Is(err, os.ErrDeadlineExceeded) && in >= p.stall*9/10 { // otherwise it ended for another reason
-		p.slow = true
-	}
-	if p.waited >= p.stall {
+	late := errors.Is(err, os.ErrDeadlineExceeded) && in >= p.stall*9/10 // otherwise it ended for another reason
+	p.slow = p.slow || late
+	if late || p.waited >= p.stall {
 		p.rate = int64(float64(p.taken) / p.waited.Seconds())
 		p.slow = p.slow || p.rate < p.least
 		p.waited, p.taken = 0, 0

@@ -52,7 +52,8 @@ type Config struct {
 	// of a body, before its connection is broken.
 	Stall time.Duration
 	// MinRate is how many bytes a second a client must take at least, over one
-	// Stall spent waiting for it; otherwise its connection is broken.
+	// Stall spent waiting for it; otherwise its connection is broken. In any case
+	// a client must take a piece of up to 256 KiB in one Stall.
 	MinRate int64
 	// Patience is how long a tail waits for a node that has no room or no
 	// tables, before it ends.

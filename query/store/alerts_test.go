@@ -93,6 +93,9 @@ func (w *world) bruteAlerts(a contracts.AccountID, sel query.ResultsRequest, rul
 		c := alert.Capture{Ms: stands.ms, State: map[string]contracts.Outcome{
 			"PRICE_OBSERVED": contracts.PriceObserved, "UNAVAILABLE": contracts.Unavailable, "PRODUCT_NOT_FOUND": contracts.ProductNotFound, "UNKNOWN": contracts.AccessRestricted,
 		}[coverage(stands)]}
+		if rule.Kind == alert.Undercut && rule.OwnMerchant != "" { // whichever offer stands
+			c.State = stands.outcome
+		}
 		for _, row := range one {
 			o := alert.Offer{Price: row.price, Shipping: -1, Currency: contracts.Currency(cmp.Or(row.currency, "EUR")), Merchant: row.merchant}
 			if row.shipping != nil {
@@ -250,6 +253,28 @@ func TestAlertsOfAReferencePrice(t *testing.T) {
 		t.Fatalf("%+v, %v", got, err)
 	}
 	t.Run("tokens", func(t *testing.T) { w.alertTokens(t) })
+	t.Run("beside a buy box without a price", func(t *testing.T) {
+		page, err := w.service.Feed(t.Context(), query.Principal{Account: accountWhole}, query.FeedRequest{Alerts: true, Rule: &alert.Rule{Kind: alert.Undercut, OwnMerchant: "own", Confirm: 1}})
+		must(t, err)
+		token := page.Progress.Token
+		page.Rows.Release()
+		w.mark++
+		item := uint64(1)
+		for ; !w.sees(accountWhole, contracts.Pair{Item: contracts.ItemID(item), Site: "market.example"}); item++ {
+		}
+		row := obsRow{item: item, site: "market.example", ms: w.now.UnixMilli(), epoch: epoch, seq: w.mark, outcome: contracts.PriceObserved, merchant: "X", price: -1, buyBox: contracts.FlagTrue}
+		own, other := row, row
+		own.offer, own.merchant, own.price, own.buyBox = 1, "own", 1000, contracts.FlagFalse
+		other.offer, other.merchant, other.price, other.buyBox = 2, "other", 900, contracts.FlagFalse
+		rows := []obsRow{row, own, other}
+		w.rows = append(w.rows, rows...)
+		w.write(rows)
+		w.setMark(w.mark)
+		got, _, err := w.alerts(accountWhole, token, 100)
+		if err != nil || len(got) != 1 || *got[0].ComparedPrice != "10.00" || *got[0].After.Price != "9.00" {
+			t.Errorf("%+v, %v", got, err)
+		}
+	})
 }
 
 // alertTokens: a token belongs to alerts, its rule and its account; what cannot

@@ -23,7 +23,7 @@ import (
 // and restored, and parts are evicted.
 func TestRememberedStreamsAreTheRows(t *testing.T) {
 	w := newWorld(t, 661, 400)
-	w.cfg.SliceRows = testserver.Often(10_000, 40)
+	w.cfg.SliceRows = testserver.Often(10_000, 150)
 	w.listen()
 	w.tells()
 	limits := func(remember int64, check bool, folder ...string) *query.Service {

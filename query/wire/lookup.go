@@ -48,6 +48,9 @@ var lookupKinds = map[string]func(*Params, string, json.RawMessage) query.Lookup
 func (p *Params) lookupKeys(body []byte) (keys []query.LookupKey) {
 	given := map[string]bool{}
 	err := strictjson.Members(body, func(name string, list json.RawMessage) error {
+		if len(p.faults) >= mostFaults {
+			return errStop
+		}
 		var values []json.RawMessage
 		if json.Unmarshal(list, &values) != nil {
 			p.fault("%s: not a list.", Quote(name))
