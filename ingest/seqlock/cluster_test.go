@@ -13,17 +13,17 @@ import (
 	"preismon/ingest/seqlock"
 )
 
-// TestCluster: whichever of three servers were killed or cut off, even all of
-// them, which loses the stream: after they are complete again, a projector soon
-// writes, and readers know so.
-func TestCluster(t *testing.T) {
+// TestServersThatAreKilled: whichever of three servers were killed or cut off,
+// even all of them, which loses the stream: after they are complete again, a
+// projector soon writes, and readers know so.
+func TestServersThatAreKilled(t *testing.T) {
 	testserver.Full(t, "a cluster of NATS")
-	cluster.Quick()
+	t.Parallel()
 	c := cluster.Start(t)
 	w := at(t, c.URL(0), seqlock.Config{Partitions: 1, Replicas: cluster.Size})
 	writer, reader := w.writer(t, 0), w.reader(t)
 	var saved []int
-	for round := range uint64(6) {
+	for round := range uint64(4) {
 		old := -1
 		which := rand.Perm(cluster.Size)[:rand.IntN(cluster.Size+1)]
 		split := rand.IntN(2) == 0 && len(which) == 1
@@ -79,7 +79,7 @@ func TestCluster(t *testing.T) {
 // although the first leader, before it gave up, refused the second attempt.
 func TestEndOfALeaderThatIsCutOff(t *testing.T) {
 	testserver.Full(t, "a cluster of NATS")
-	cluster.Quick()
+	t.Parallel()
 	c := cluster.Start(t)
 	w := at(t, c.URL(0), seqlock.Config{Partitions: 1, Replicas: cluster.Size})
 	writer, reader := w.writer(t, 0), w.reader(t)
