@@ -8,11 +8,23 @@ import (
 	"math/rand/v2"
 	"sync/atomic"
 	"testing"
+	"time"
+
+	"github.com/minio/minio-go/v7"
 
 	"preismon/archive"
 	"preismon/contracts"
 	"preismon/contracts/fault"
+	"preismon/deploy/testserver"
 )
+
+// TestMain makes the pauses between the tries of a request short: what is
+// proved is how it ends after all of them.
+func TestMain(m *testing.M) {
+	minio.DefaultRetryUnit, minio.DefaultRetryCap = time.Millisecond, 10*time.Millisecond
+	testserver.AtOnce(6) // they mostly wait
+	m.Run()
+}
 
 // Helpers.
 

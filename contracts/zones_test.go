@@ -147,28 +147,6 @@ func TestDaysAtEveryTransition(t *testing.T) {
 	}
 }
 
-// TestWeeksOverAChange: seven days of Berlin have 167 h in March and 169 h in
-// October (RES-02a, RES-02b).
-func TestWeeksOverAChange(t *testing.T) {
-	loc, err := contracts.LoadZone("Europe/Berlin")
-	must(t, err)
-	lengths := map[int]int{}
-	for day := time.Date(2015, 1, 1, 0, 0, 0, 0, time.UTC); day.Year() < 2036; day = day.AddDate(0, 0, 1) {
-		from, err := contracts.ParseLower(day.Format(time.DateOnly), loc)
-		must(t, err)
-		to, err := contracts.ParseUpper(day.AddDate(0, 0, 6).Format(time.DateOnly), loc)
-		must(t, err)
-		length := (contracts.Window{From: from, To: to}).Whole().Length() + time.Millisecond
-		if length%time.Hour != 0 {
-			t.Fatalf("from %s: %s", day.Format(time.DateOnly), length)
-		}
-		lengths[int(length/time.Hour)]++
-	}
-	if lengths[167] != 21*7 || lengths[169] != 21*7 || len(lengths) != 3 {
-		t.Errorf("weeks by hours: %v", lengths)
-	}
-}
-
 func must(t testing.TB, err error) {
 	t.Helper()
 	if err != nil {

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"log/slog"
 	"testing"
-	"time"
 
 	"github.com/google/uuid"
 	"github.com/nats-io/nats.go"
@@ -25,14 +24,14 @@ func quiet(b *testing.B) (*nats.Conn, jetstream.JetStream) {
 	return streams(b, nc)
 }
 
-// BenchmarkPublish compares the publisher, which validates and encodes, with
-// PublishAsync of encoded bytes. One op is one message.
+// BenchmarkPublish publishes events, which are validated and encoded. One op is
+// one message.
 func BenchmarkPublish(b *testing.B) {
 	for _, size := range []int{1, 100} {
 		e := observations(1, size)
 		encoded, err := event.Encode(e)
 		must(b, err)
-		b.Run(fmt.Sprintf("publisher/%d", size), func(b *testing.B) {
+		b.Run(fmt.Sprintf("batch=%d", size), func(b *testing.B) {
 			nc, _ := quiet(b)
 			p, err := ingest.NewPublisher(nc, ingest.PublisherConfig{}, slog.New(slog.DiscardHandler))
 			must(b, err)
@@ -45,19 +44,6 @@ func BenchmarkPublish(b *testing.B) {
 			must(b, err)
 			b.ReportMetric(float64(b.N*size)/b.Elapsed().Seconds(), "observations/s")
 			p.Close()
-		})
-		b.Run(fmt.Sprintf("bare/%d", size), func(b *testing.B) {
-			nc, _ := quiet(b)
-			js, err := jetstream.New(nc, jetstream.WithPublishAsyncMaxPending(4096))
-			must(b, err)
-			b.SetBytes(int64(len(encoded)))
-			for b.Loop() {
-				if _, err := js.PublishAsync(e.Subject(), encoded, jetstream.WithMsgID(uuid.NewString()), jetstream.WithStallWait(time.Minute)); err != nil {
-					b.Fatal(err)
-				}
-			}
-			<-js.PublishAsyncComplete()
-			b.ReportMetric(float64(b.N*size)/b.Elapsed().Seconds(), "observations/s")
 		})
 	}
 }

@@ -89,83 +89,51 @@ func TestConsumerGivesSmallBatchesToAnIdleSinkOnly(t *testing.T) {
 	}
 }
 
-// A leader that meets a newer fence, in a batch or when it resumes, stops at
-// once and reports why.
+// A sink that gives up, in a batch or when it is asked where to resume, ends the
+// loop and the term at once. A leader that met a newer fence leads again; after
+// another error the role ends, the lease is free for another process, and the
+// error says why.
 func TestDeposedSinkEndsTheLoopAndTheTerm(t *testing.T) {
 	t.Parallel()
 	nc, js := connect(t)
 	publish(t, nc, observations(0, 1))
-	deposed := fmt.Errorf("observations: %w", event.ErrDeposed)
 	for _, c := range []struct {
-		name string
-		sink ingest.Sink
-	}{
-		{"in a batch", &recorder{done: map[string]uint64{}, before: func(context.Context, *event.Batch) error { return deposed }}},
-		{"asked where to resume", refuses{deposed}},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			l, err := ingest.NewLease(ingest.LeaseConfig{Key: "projector.0", TTL: 500 * time.Millisecond}, js, logger(t))
-			must(t, err)
-			ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
-			defer cancel()
-			var fences []uint64
-			err = l.RunAsLeader(ctx, func(ctx context.Context, fence uint64) error {
-				if fences = append(fences, fence); len(fences) == 2 {
-					return nil // the lease was given up, and is ours again
-				}
-				consumer, err := ingest.NewConsumer(ingest.ConsumerConfig{}, js, c.sink, logger(t))
-				if err != nil {
+		says, ends error
+		terms      int
+	}{{event.ErrDeposed, nil, 2}, {event.ErrRefused, event.ErrRefused, 1}, {event.ErrGap, event.ErrGap, 1}} {
+		says := fmt.Errorf("observations: %w", c.says)
+		for when, sink := range map[string]ingest.Sink{
+			"in a batch":            &recorder{done: map[string]uint64{}, before: func(context.Context, *event.Batch) error { return says }},
+			"asked where to resume": refuses{says},
+		} {
+			t.Run(fmt.Sprintf("%v, %s", c.says, when), func(t *testing.T) {
+				l, err := ingest.NewLease(ingest.LeaseConfig{Key: "projector.0", TTL: 500 * time.Millisecond}, js, logger(t))
+				must(t, err)
+				ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+				defer cancel()
+				var fences []uint64
+				err = l.RunAsLeader(ctx, func(ctx context.Context, fence uint64) error {
+					if fences = append(fences, fence); len(fences) == 2 {
+						return nil // the lease was given up, and is ours again
+					}
+					consumer, err := ingest.NewConsumer(ingest.ConsumerConfig{}, js, sink, logger(t))
+					if err != nil {
+						return err
+					}
+					err = consumer.Run(ctx)
+					if !errors.Is(err, c.says) || ctx.Err() != nil {
+						t.Errorf("%v, lease: %v", err, ctx.Err())
+					}
+					if p := consumer.Progress(); p.Retries != 0 {
+						t.Errorf("%d retries", p.Retries)
+					}
 					return err
+				})
+				if !errors.Is(err, c.ends) || ctx.Err() != nil || len(fences) != c.terms || len(fences) == 2 && fences[1] <= fences[0] {
+					t.Errorf("%v, fences %d", err, fences)
 				}
-				err = consumer.Run(ctx)
-				if !errors.Is(err, event.ErrDeposed) || ctx.Err() != nil {
-					t.Errorf("%v, lease: %v", err, ctx.Err())
-				}
-				if p := consumer.Progress(); p.Retries != 0 {
-					t.Errorf("%d retries", p.Retries)
-				}
-				return err
 			})
-			if err != nil || len(fences) != 2 || fences[1] <= fences[0] {
-				t.Errorf("%v, fences %d", err, fences)
-			}
-		})
-	}
-}
-
-// A sink that refuses for good, in a batch or when it resumes, ends the loop,
-// the term and the role: the lease is free for another process, and the error
-// says why.
-func TestRefusingSinkEndsTheRole(t *testing.T) {
-	t.Parallel()
-	nc, js := connect(t)
-	publish(t, nc, observations(0, 1))
-	refused := fmt.Errorf("the tables are others: %w", event.ErrRefused)
-	for _, c := range []struct {
-		name string
-		sink ingest.Sink
-	}{
-		{"in a batch", &recorder{done: map[string]uint64{}, before: func(context.Context, *event.Batch) error { return refused }}},
-		{"asked where to resume", refuses{refused}},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			l, err := ingest.NewLease(ingest.LeaseConfig{Key: "projector.0"}, js, logger(t))
-			must(t, err)
-			ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
-			defer cancel()
-			terms := 0
-			err = l.RunAsLeader(ctx, func(ctx context.Context, _ uint64) error {
-				terms++
-				consumer, err := ingest.NewConsumer(ingest.ConsumerConfig{}, js, c.sink, logger(t))
-				if err != nil {
-					return err
-				}
-				return consumer.Run(ctx)
-			})
-			if !errors.Is(err, event.ErrRefused) || ctx.Err() != nil || terms != 1 {
-				t.Errorf("%v after %d terms", err, terms)
-			}
-		})
+		}
 	}
 }
 

@@ -90,7 +90,7 @@ func TestLeaseHasOneLeaderAndPassesOn(t *testing.T) {
 	stopA := h.candidate(t, "a", js)
 	eventually(t, "a leads", h.has("a leads"))
 	stopB := h.candidate(t, "b", js)
-	time.Sleep(1500 * time.Millisecond) // several TTLs: a renews
+	time.Sleep(900 * time.Millisecond) // more than a TTL: a renews
 	h.check(t, "a leads")
 	stopA()
 	begin := time.Now()
@@ -122,7 +122,7 @@ func TestLeaseZombieLoses(t *testing.T) {
 		t.Errorf("taken over after %s", d)
 	}
 	line.Heal()
-	time.Sleep(1500 * time.Millisecond)
+	time.Sleep(900 * time.Millisecond) // more than a TTL
 	// The zombie stopped before the standby began, and stays out.
 	h.check(t, "zombie leads", "zombie lost", "standby leads")
 }
@@ -265,6 +265,7 @@ func TestLeaseFenceComesFromTheTables(t *testing.T) {
 	t.Parallel()
 	for name, ahead := range map[string]uint64{"old copy": 100_000, "a clock a year ahead": (365 * 24 * 3_600_000) << 22} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			_, js := connect(t)
 			ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 			defer cancel()
@@ -312,7 +313,7 @@ func TestLeaseFenceComesFromTheTables(t *testing.T) {
 			if tries != 4 || learnt != 0 {
 				t.Errorf("%d terms, want 4: the first alone is refused; %d asked the tables", tries, learnt)
 			}
-			time.Sleep(4 * time.Second) // two TTLs of the other
+			time.Sleep(2500 * time.Millisecond) // the other would have lost its lease, and led again
 			end()
 			if err := <-over; err != nil || terms.Load() != 1 {
 				t.Errorf("the other leader had %d terms, %v", terms.Load(), err)

@@ -8,7 +8,7 @@ import (
 // TestFindingsAreBounded: of any number of places only the first of a kind are
 // kept, and the others are counted, also when they were collected by mandate.
 func TestFindingsAreBounded(t *testing.T) {
-	const places, mandates = 200_000, 3
+	const places, mandates = 2_000, 3
 	var all findings
 	for m := range mandates {
 		var of findings

@@ -126,14 +126,14 @@ func randomChange(r *rand.Rand) event.Payload {
 
 // TestChaos draws histories of observations and scope changes, makes writes
 // fail before and after they took effect, crashes projectors, and compares
-// every table with the oracle whenever the streams are drained. Batches come
-// one at a time; or two are under way, with some events that were published
-// before; or the floor rises in between, and audits with content find nothing.
+// every table with the oracle whenever the streams are drained. Two batches are
+// under way, with some events that were published before; or they come one at
+// a time, the floor rises in between, and audits with content find nothing.
 func TestChaos(t *testing.T) {
 	for name, c := range map[string]struct {
 		seeds           int
 		underWay, floor bool
-	}{"one batch": {seeds: testserver.Often(1, 2)}, "two batches": {seeds: 2, underWay: true}, "floor": {seeds: testserver.Often(1, 3), floor: true}} {
+	}{"two batches": {seeds: 2, underWay: true}, "floor": {seeds: testserver.Often(1, 2), floor: true}} {
 		for seed := range uint64(c.seeds) {
 			t.Run(fmt.Sprintf("%s/seed %d", name, seed), func(t *testing.T) {
 				if c.underWay {
@@ -274,8 +274,9 @@ func TestSteps(t *testing.T) {
 		records = append(records, mandate(m, 100), order(m, 10*m, true, 0, []int{1, 2, 3, 4, 5}, []int{0, 1}))
 	}
 	w.apply(w.catalog(records...))
-	w.apply(w.observations(60))
+	w.apply(w.observations(30))
 	w.settle()
+	verified := 0
 	for n, s := range steps {
 		m, items := uint64(n+1), []int{4, 5, 6, 7}
 		if s.name == "scopes_applied" { // written before the change if no pair is revoked
@@ -290,10 +291,15 @@ func TestSteps(t *testing.T) {
 			w.restart()
 		}
 		w.apply(change)
-		w.apply(w.observations(20))
-		if w.verify(); t.Failed() {
-			t.Fatalf("%+v", s)
+		w.apply(w.observations(8))
+		w.settle() // otherwise the next failure could meet a write of this step
+		if n%5 != 4 {
+			continue
 		}
+		if w.verify(); t.Failed() {
+			t.Fatalf("after one of %+v", steps[verified:n+1])
+		}
+		verified = n + 1
 	}
 }
 

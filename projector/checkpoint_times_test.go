@@ -11,6 +11,7 @@ import (
 // the time of the checkpoint itself, also the last one of a leader that was
 // killed.
 func TestCheckpointTimes(t *testing.T) {
+	t.Parallel() // it waits most of its time
 	w := newWorld(t)
 	w.apply(w.catalog(mandate(1, 100), order(1, 10, true, 0, []int{1, 2, 3}, []int{0, 1})))
 	var last int64 // Unix ms

@@ -30,7 +30,7 @@ func TestCut(t *testing.T) {
 	w.p, w.conn = w.projector(through, w.cfg)
 	w.apply(w.observations(3))
 	failures := 0
-	for i := range 40 {
+	for i := range 20 {
 		b := w.observations(20)
 		if i%2 == 0 {
 			x.Set(proxy.Up, proxy.Rule{Left: w.rnd.Int64N(40_000), Then: proxy.End})
@@ -55,6 +55,7 @@ func TestCut(t *testing.T) {
 // the insert and continues; the old leader is refused when it wakes up.
 func TestStall(t *testing.T) {
 	testserver.Full(t, "a ClickHouse that stalls")
+	t.Parallel() // it waits most of its time
 	w := newWorld(t)
 	x, through := proxy.Before(t, w.server.ProjectorDSN)
 	w.apply(w.catalog(mandate(1, 100), order(1, 10, true, 0, []int{1, 2, 3, 4, 5}, []int{0, 1, 2})))
@@ -164,6 +165,7 @@ func TestZombieDeletion(t *testing.T) {
 // TestServerKilled kills the server with SIGKILL in the middle of batches.
 func TestServerKilled(t *testing.T) {
 	testserver.Full(t, "a ClickHouse that is killed")
+	t.Parallel() // it has its own server
 	cfg := embedded.ClickHouseConfig{
 		Dir: filepath.Join(t.TempDir(), "clickhouse"), Database: "preismon", NoProgram: true, Grace: 5 * time.Second,
 		Logger: slog.New(slog.NewTextHandler(io.Discard, nil)),
@@ -199,7 +201,7 @@ func TestServerKilled(t *testing.T) {
 	connect()
 	w.restart()
 	w.apply(w.catalog(mandate(1, 100), order(1, 10, true, 0, []int{1, 2, 3, 4, 5}, []int{0, 1, 2})))
-	for i := range 6 {
+	for i := range 4 { // each kind of batch under the same leader and under the next
 		var b *event.Batch
 		if i%2 == 0 {
 			b = w.observations(40)
@@ -213,7 +215,7 @@ func TestServerKilled(t *testing.T) {
 		_ = server.Stop(context.Background())
 		dsn = begin()
 		connect()
-		if i%3 == 2 {
+		if i >= 2 {
 			w.restart()
 		}
 		w.must(b)

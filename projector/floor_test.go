@@ -324,10 +324,7 @@ func TestFloorNeedsQuarters(t *testing.T) {
 // an audit finds nothing.
 func TestFloorOfRebuilds(t *testing.T) {
 	testserver.Full(t, "a rebuild that stands still at each table")
-	for exchanged := range len(rebuild.Tables) + 1 {
-		if exchanged > 6 && exchanged < len(rebuild.Tables) || exchanged%2 == 1 && exchanged < 6 { // those of the catalogue, and every second of the others
-			continue
-		}
+	for _, exchanged := range []int{2, 4, len(rebuild.Tables)} {
 		t.Run(fmt.Sprint(exchanged), func(t *testing.T) {
 			w, k := newWorld(t), newKept(t)
 			admin, besideDSN := w.beside()

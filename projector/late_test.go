@@ -16,37 +16,34 @@ import (
 func TestLateStatement(t *testing.T) {
 	narrow := order(1, 10, true, 0, []int{1}, []int{0})
 	wide := order(1, 10, true, 0, []int{1, 2, 3, 4, 5, 6}, []int{0, 1, 2})
+	w := newWorld(t)
+	x, through := proxy.Before(t, w.server.ProjectorDSN)
+	w.cfg.Fence++
+	w.cfg.KeepScopes = 10 * time.Minute
+	w.p, w.conn = w.projector(through, w.cfg)
+	w.apply(w.catalog(mandate(1, 100), narrow))
+	w.apply(w.observations(60))
 	for _, c := range []struct {
-		what                string
-		before, change, and *contracts.Order
-	}{
-		{"backfill", narrow, wide, wide},
-		{"delete", wide, narrow, wide},
-	} {
-		t.Run(c.what, func(t *testing.T) {
-			w := newWorld(t)
-			x, through := proxy.Before(t, w.server.ProjectorDSN)
-			w.cfg.Fence++
-			w.cfg.KeepScopes = 10 * time.Minute
-			w.p, w.conn = w.projector(through, w.cfg)
-			w.apply(w.catalog(mandate(1, 100), c.before))
-			w.apply(w.observations(60))
-			ctx, giveUp := context.WithCancel(t.Context())
-			w.conn.silence(c.what)
-			x.Set(proxy.Up, proxy.Rule{Pattern: []byte("-" + c.what + "-"), Then: proxy.Hold, Act: giveUp})
-			change := w.catalog(c.change)
-			if err := w.try(ctx, change); err == nil {
-				t.Fatal("nothing was held")
-			}
-			w.conn.silence("")
-			w.must(change)
-			w.settle()
-			w.apply(w.catalog(c.and))
-			w.verify()
-			x.Heal()
-			w.ended("%-" + c.what + "-%")
-			w.verify()
-		})
+		what   string
+		change *contracts.Order
+	}{{"backfill", wide}, {"delete", narrow}} {
+		ctx, giveUp := context.WithCancel(t.Context())
+		w.conn.silence(c.what)
+		x.Set(proxy.Up, proxy.Rule{Pattern: []byte("-" + c.what + "-"), Then: proxy.Hold, Act: giveUp})
+		change := w.catalog(c.change)
+		if err := w.try(ctx, change); err == nil {
+			t.Fatalf("no %s was held", c.what)
+		}
+		w.conn.silence("")
+		w.must(change)
+		w.settle()
+		w.apply(w.catalog(wide))
+		w.verify()
+		x.Heal()
+		w.ended("%-" + c.what + "-%")
+		if w.verify(); t.Failed() {
+			t.Fatalf("after a late %s", c.what)
+		}
 	}
 }
 

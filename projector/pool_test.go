@@ -17,6 +17,7 @@ import (
 // the server was restarted, at most one statement fails and not one for each of
 // them.
 func TestPoolAfterARestart(t *testing.T) {
+	t.Parallel() // it waits most of its time
 	server := testserver.ClickHouse(t)
 	x, through := proxy.Before(t, server.ProjectorDSN)
 	cfg, err := clickhouse.ParseDSN(through)

@@ -89,7 +89,7 @@ func TestProofOfOlderTables(t *testing.T) {
 // TestProofPassesLostMessages: events beyond the checkpoint stay when the
 // stream has lost their messages, and the proof counts them.
 func TestProofPassesLostMessages(t *testing.T) {
-	s := cutOff(t, "checkpoints", false)
+	s := cutOff(t, "checkpoints")
 	s.oracle.observe(s.lost)
 	s.resume(s.forked())
 	s.resume(s.forked())

@@ -16,7 +16,7 @@ import (
 // their history is complete.
 func TestRegrantByNewLeader(t *testing.T) {
 	testserver.Full(t, "regrants beside deletions that are killed")
-	const rounds = 6
+	const rounds = 3
 	w := newWorld(t)
 	w.cfg.BackfillRows = 1 // one part per item: some are finished before others begin
 	w.restart()

@@ -234,7 +234,7 @@ func (n *nodes) step(kind int) {
 func TestNodesRememberWhatIsTrue(t *testing.T) {
 	n := newNodes(t, 3)
 	var kinds []int
-	for i := range testserver.Often(kindsOfSteps, 20) {
+	for i := range testserver.Often(kindsOfSteps, 2*kindsOfSteps) {
 		if len(kinds) == 0 {
 			kinds = n.rnd.Perm(kindsOfSteps)
 		}
@@ -246,12 +246,12 @@ func TestNodesRememberWhatIsTrue(t *testing.T) {
 		n.step(kinds[0])
 		kinds = kinds[1:]
 		n.watch(false)
-		for range testserver.Often(2, 6) {
+		for range testserver.Often(2, 3) {
 			n.compare(false)
 		}
 	}
 	n.settle()
-	for range testserver.Often(4, 20) {
+	for range testserver.Often(4, 8) {
 		n.compare(false)
 	}
 	var hits uint64

@@ -186,22 +186,3 @@ func BenchmarkFanOut(b *testing.B) {
 		b.Fatal(to)
 	}
 }
-
-// BenchmarkRows builds the columns of 100,000 rows for three mandates.
-func BenchmarkRows(b *testing.B) {
-	price := int64(1299)
-	o := contracts.Observation{ItemID: 1, CapturedAt: time.Now(), Outcome: contracts.PriceObserved, Offers: []contracts.Offer{{
-		Merchant: "merchant", Price: &price, CurrencyCode: "EUR", Rating: "4.5", Title: "Product of a usual length of title, 500 ml",
-		URL: "https://www.shop-3.example/product/4711", DeliveryText: "1 to 3 days", Manufacturer: "maker",
-	}}}
-	blk := newBlock()
-	who := []uint64{1, 2, 3}
-	b.ReportAllocs()
-	for b.Loop() {
-		blk.reset()
-		for i := range 100_000 {
-			blk.add(place{1, uint64(i)}, "shop-3.example", 0, &o, who)
-		}
-	}
-	b.ReportMetric(float64(b.N)*100_000/b.Elapsed().Seconds(), "rows/s")
-}

@@ -2,6 +2,7 @@ package event_test
 
 import (
 	"bytes"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -69,47 +70,23 @@ func FuzzEncode(f *testing.F) {
 }
 
 // Encoding a batch costs one allocation for the bytes and a constant number for
-// its checks, whatever the batch's size.
-func TestEncodeAllocatesPerBatchNotPerOffer(t *testing.T) {
-	per := func(n int) float64 {
+// its checks, and decoding it a number that does not grow with its captures:
+// offers, amounts and unescaped texts are allocated in slabs.
+func TestAllocationsArePerBatchNotPerOffer(t *testing.T) {
+	per := func(n int) (encode, decode float64) {
 		e := samples()[0]
 		batch := e.Data.(*contracts.Observations)
-		o := batch.Observations[0]
-		batch.Observations = nil
-		for range n {
-			batch.Observations = append(batch.Observations, o)
-		}
-		return testing.AllocsPerRun(20, func() {
-			if _, err := event.Encode(e); err != nil {
-				t.Fatal(err)
-			}
-		})
-	}
-	if one, many := per(1), per(500); many > one+2 {
-		t.Errorf("%v allocations for one capture, %v for 500", one, many)
-	}
-}
-
-// Decoding a batch costs a number of allocations that does not grow with its
-// captures: offers, amounts and unescaped texts are allocated in slabs.
-func TestDecodeAllocatesPerBatchNotPerOffer(t *testing.T) {
-	per := func(n int) float64 {
-		e := samples()[0]
-		batch := e.Data.(*contracts.Observations)
-		o := batch.Observations[0]
-		batch.Observations = nil
-		for range n {
-			batch.Observations = append(batch.Observations, o)
-		}
+		batch.Observations = slices.Repeat(batch.Observations[:1], n)
 		b, err := event.Encode(e)
 		must(t, err)
-		return testing.AllocsPerRun(20, func() {
-			if _, err := event.Decode(b); err != nil {
-				t.Fatal(err)
-			}
-		})
+		encode = testing.AllocsPerRun(20, func() { _, err = event.Encode(e) })
+		must(t, err)
+		decode = testing.AllocsPerRun(20, func() { _, err = event.Decode(b) })
+		must(t, err)
+		return encode, decode
 	}
-	if one, many := per(1), per(500); many > one+12 {
-		t.Errorf("%v allocations for one capture, %v for 500", one, many)
+	encodeOne, decodeOne := per(1)
+	if encode, decode := per(500); encode > encodeOne+2 || decode > decodeOne+12 {
+		t.Errorf("allocations for one capture: %v and %v, for 500: %v and %v", encodeOne, decodeOne, encode, decode)
 	}
 }

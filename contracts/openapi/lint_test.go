@@ -25,11 +25,14 @@ func TestLint(t *testing.T) {
 		"redocly":  {"lint", "--config", rules(t, "redocly"), "--max-problems", "50"},
 		"spectral": {"lint", "--ruleset", rules(t, "spectral"), "--fail-severity", "hint"},
 	} {
-		cmd := testserver.Node(t, append(append([]string{testserver.Tool(t, linter)}, args...), files...)...)
-		cmd.Env = append(os.Environ(), "REDOCLY_TELEMETRY=off", "REDOCLY_SUPPRESS_UPDATE_NOTICE=true", "NO_COLOR=1")
-		if out, err := cmd.CombinedOutput(); err != nil {
-			t.Errorf("%s: %v\n%s", linter, err, out)
-		}
+		t.Run(linter, func(t *testing.T) {
+			t.Parallel()
+			cmd := testserver.Node(t, append(append([]string{testserver.Tool(t, linter)}, args...), files...)...)
+			cmd.Env = append(os.Environ(), "REDOCLY_TELEMETRY=off", "REDOCLY_SUPPRESS_UPDATE_NOTICE=true", "NO_COLOR=1")
+			if out, err := cmd.CombinedOutput(); err != nil {
+				t.Errorf("%v\n%s", err, out)
+			}
+		})
 	}
 }
 

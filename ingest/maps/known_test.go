@@ -18,6 +18,7 @@ import (
 	"preismon/contracts"
 	"preismon/contracts/event"
 	"preismon/contracts/fault"
+	"preismon/deploy/testserver"
 )
 
 // memory is what imports published, as the stream would return it.
@@ -99,7 +100,7 @@ func (m *memory) grows(t interface{ Fatal(...any) }, file string, rows []string,
 // nothing: the stream holds what one import of the whole file gives.
 func TestAFileThatGrew(t *testing.T) {
 	dir := t.TempDir()
-	rapid.Check(t, func(t *rapid.T) {
+	testserver.Check(t, 25, func(t *rapid.T) {
 		file := filepath.Join(dir, "rows.csv")
 		all := make([]string, rapid.IntRange(1, 60).Draw(t, "rows"))
 		for i := range all {
@@ -158,7 +159,7 @@ func TestAFileThatGrowsMeanwhile(t *testing.T) {
 func TestOldImportsAreNotReadBack(t *testing.T) {
 	dir := t.TempDir()
 	left := 0
-	rapid.Check(t, func(t *rapid.T) {
+	testserver.Check(t, 25, func(t *rapid.T) {
 		file := filepath.Join(dir, "rows.csv")
 		begin := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 		var m, whole memory

@@ -17,6 +17,7 @@ import (
 	"preismon/contracts"
 	"preismon/contracts/event"
 	"preismon/contracts/fault"
+	"preismon/deploy/testserver"
 )
 
 // phc looks like a hash, but is of no password.
@@ -43,7 +44,7 @@ func TestEveryRowIsAccountedFor(t *testing.T) {
 		t.Fatal(err)
 	}
 	dir := t.TempDir()
-	rapid.Check(t, func(t *rapid.T) {
+	testserver.Check(t, 25, func(t *rapid.T) {
 		pick := func(name string, n int) int { return rapid.IntRange(0, n-1).Draw(t, name) }
 		rows := make([]string, 1+pick("rows", 60))
 		for i := range rows {

@@ -37,10 +37,3 @@ func BenchmarkSecond(b *testing.B) {
 		at = at.Add(time.Second)
 	}
 }
-
-func BenchmarkVolume(b *testing.B) {
-	m := newMarket(b, market.Config{Seed: 1})
-	for b.Loop() {
-		m.Volume(now.AddDate(0, 0, -14), now)
-	}
-}

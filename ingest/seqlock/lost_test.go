@@ -40,6 +40,7 @@ func (c holed) Write(b []byte) (int, error) {
 // A lost End is sent again: an idle projector writes no later checkpoint that
 // would inform readers instead.
 func TestLostEndIsSentAgain(t *testing.T) {
+	t.Parallel()
 	w := start(t)
 	r := w.reader(t)
 	write(t, w.writer(t, 1), 1)
@@ -63,6 +64,7 @@ func TestLostEndIsSentAgain(t *testing.T) {
 // A Begin that was given up and arrives late, after the one that replaced it,
 // must not make the stream refuse the End.
 func TestLateBegin(t *testing.T) {
+	t.Parallel()
 	w := start(t)
 	r := w.reader(t)
 	write(t, w.writer(t, 1), 1)
@@ -82,6 +84,7 @@ func TestLateBegin(t *testing.T) {
 // of the previous leader may find the sequence of its Begin taken by another
 // leader's Begin.
 func TestEndOfALostStream(t *testing.T) {
+	t.Parallel()
 	w := start(t)
 	r := w.reader(t)
 	write(t, w.writer(t, 1), 1)

@@ -16,11 +16,14 @@ import (
 
 	"preismon/contracts/event"
 	"preismon/deploy/testserver"
+	"preismon/deploy/testserver/cluster"
 	"preismon/ingest"
 	"preismon/ingest/seqlock"
 )
 
 func TestMain(m *testing.M) {
+	testserver.AtOnce(4) // they mostly wait
+	cluster.Quick()
 	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("github.com/nats-io/nats-server/v2/server/ats.Register.func1"))
 }
 
@@ -109,6 +112,7 @@ func write(t *testing.T, w *seqlock.Writer, seq uint64) {
 }
 
 func TestReaderKnowsWhatIsWritten(t *testing.T) {
+	t.Parallel()
 	w := start(t)
 	r := w.reader(t)
 	first, second := w.writer(t, 0), w.writer(t, 1)
@@ -154,6 +158,7 @@ func TestReaderKnowsWhatIsWritten(t *testing.T) {
 
 // A leader that was deposed must not end what the next one has begun.
 func TestDeposedLeaderEndsNothing(t *testing.T) {
+	t.Parallel()
 	w := start(t)
 	r := w.reader(t)
 	write(t, w.writer(t, 1), 1)
@@ -173,6 +178,7 @@ func TestDeposedLeaderEndsNothing(t *testing.T) {
 
 // A lost stream proves nothing, and must not bring back earlier answers.
 func TestLostStream(t *testing.T) {
+	t.Parallel()
 	w := start(t)
 	r := w.reader(t)
 	first, second := w.writer(t, 0), w.writer(t, 1)
@@ -203,6 +209,7 @@ func TestLostStream(t *testing.T) {
 // know nothing; after there is memory, readers are informed even if no
 // projector writes.
 func TestNoRoom(t *testing.T) {
+	t.Parallel()
 	s, err := server.NewServer(&server.Options{Host: "127.0.0.1", Port: -1, JetStream: true, StoreDir: t.TempDir(), JetStreamMaxMemory: 5 << 20, NoSigs: true})
 	must(t, err)
 	s.Start()

@@ -29,11 +29,21 @@ func database(t *testing.T, s *testserver.Shard, name string) (*sql.DB, string) 
 	return open(name), s.DSN(embedded.AdminUser, name)
 }
 
-// TestLaterCluster: tables that were created for one server get those over the
-// shards when a cluster is named, whatever was done before, and reads of
-// several shards are refused until then.
-func TestLaterCluster(t *testing.T) {
+// TestShards migrates databases of one shard.
+func TestShards(t *testing.T) {
 	s := testserver.Shards(t, 1)[0]
+	t.Run("later cluster", func(t *testing.T) { testLaterCluster(t, s) })
+	for v := 1; v <= schema.Version(); v++ {
+		if few(v) {
+			t.Run(fmt.Sprintf("past %04d", v), func(t *testing.T) { testShardOfPast(t, s, v) })
+		}
+	}
+}
+
+// Tables that were created for one server get those over the shards when a
+// cluster is named, whatever was done before, and reads of several shards are
+// refused until then.
+func testLaterCluster(t *testing.T, s *testserver.Shard) {
 	db, admin := database(t, s, "preismon_test_later")
 	migrate(t, admin)
 	query := pool(t, s.DSN(embedded.QueryUser, "preismon_test_later"), 1)
@@ -85,28 +95,19 @@ func TestLaterCluster(t *testing.T) {
 	}
 }
 
-// TestShardsOfEveryPast: tables that any version created for one server become
-// a shard. A table over the shards has the columns that the table it reads has
-// now, not those of the time when its migration was written.
-func TestShardsOfEveryPast(t *testing.T) {
-	s := testserver.Shards(t, 1)[0]
-	for v := 1; v <= schema.Version(); v++ {
-		if !few(v) {
-			continue
+// Tables that a past version created for one server become a shard. A table
+// over the shards has the columns that the table it reads has now, not those of
+// the time when its migration was written.
+func testShardOfPast(t *testing.T, s *testserver.Shard, version int) {
+	db, admin := database(t, s, fmt.Sprintf("preismon_test_past_%d", version))
+	restore(t, db, version)
+	must(t, schema.Migrate(t.Context(), admin, inCluster))
+	for _, name := range schema.OverShards() {
+		columns := func(table string) []string {
+			return texts(t, db, "SELECT name || ' ' || type FROM system.columns WHERE database = currentDatabase() AND table = ? ORDER BY position", table)
 		}
-		db, admin := database(t, s, fmt.Sprintf("preismon_test_past_%d", v))
-		restore(t, db, v)
-		if err := schema.Migrate(t.Context(), admin, inCluster); err != nil {
-			t.Errorf("of version %d: %v", v, err)
-			continue
-		}
-		for _, name := range schema.OverShards() {
-			columns := func(table string) []string {
-				return texts(t, db, "SELECT name || ' ' || type FROM system.columns WHERE database = currentDatabase() AND table = ? ORDER BY position", table)
-			}
-			if here, all := columns(strings.TrimSuffix(name, "_all")), columns(name); !slices.Equal(here, all) || len(all) == 0 {
-				t.Errorf("of version %d: %s has %v, want %v", v, name, all, here)
-			}
+		if here, all := columns(strings.TrimSuffix(name, "_all")), columns(name); !slices.Equal(here, all) || len(all) == 0 {
+			t.Errorf("%s has %v, want %v", name, all, here)
 		}
 	}
 }
