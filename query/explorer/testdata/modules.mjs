@@ -87,6 +87,15 @@ seen(once, 3, 'a', 10);
 assert.deepEqual(minutes(steps(once.chosen(1)[0], zero + 6000)), [[3, 3, 10]]);
 assert.deepEqual(minutes(spans([...once.pairs.values()][0], zero + 6000)), [[3, 3, 'price'], [3, 100, 'overdue']]);
 
+// Where captures are left out, of each one a dot is known: nothing that holds, and nothing that is overdue.
+const some = new History({ partial: true });
+for (const [minute, price] of [[0, 10], [10, 10], [30, null], [40, 11]]) seen(some, minute, 'a', price);
+const [ofSome] = some.chosen(1);
+assert.deepEqual(minutes(steps(ofSome, zero + 7200)), [[0, 0, 10], [10, 10, 10], [40, 40, 11]]);
+assert.deepEqual(minutes(spans(ofSome.pair, zero + 7200)), [[0, 0, 'price'], [10, 10, 'price'], [30, 30, 'unavailable'], [40, 40, 'price']]);
+assert.deepEqual([0, 5, 40, 41].map((m) => offerAt(ofSome, zero + m * 60)), [0, undefined, 2, undefined]);
+assert.deepEqual(withoutPrice([ofSome.pair], zero + 7200), []);
+
 // Unavailable, unknown and restricted stay apart, and are those of the chart where all pairs say the same.
 const states = new History();
 for (const [minute, a, b] of [[0, 1, 1], [10, null, null], [20, null, 0], [30, 0, 0], [40, 0, 0]]) {

@@ -24,7 +24,7 @@ const redraw = 400; // ms between drawings while rows arrive
 const names = { itemName, siteName, product: () => (asked.items.length > 1 ? [{ title: t.product, text: (l) => <Product id={l.itemId} /> }] : []) }; // a column for the product only where there are several
 
 let chart;
-let drawn; // the displayed history: {past, newest, window, whole, summaries}
+let drawn; // the displayed history: {past, newest, narrowing, window, whole, summaries}
 
 /** onShow is what is drawn, for tests and for inspection in the browser's console. */
 export const onShow = { get chart() { return chart?.plot; }, get lines() { return drawn?.past; } };
@@ -80,9 +80,10 @@ export async function readHistory(signal, again = false) {
   draw(<Files files={rowFiles} what={t.asTable} />, by('history-files'));
   draw(<Files files={marketFiles} what={t.inMarkets} />, by('markets-files'));
   if (!quiet) by('history-status').textContent = t.loading(0);
-  const past = new History();
+  const narrowing = rowNarrowing();
+  const past = new History({ partial: Boolean(narrowing.merchant) }); // without the captures that found no offer of the merchant
   const newest = new Map(); // the last rows of each product
-  const next = { own, past, newest, window: w, whole: false };
+  const next = { own, past, newest, narrowing, window: w, whole: false };
   if (!quiet) drawn = next;
   if (drawn === next) showSame(next, reads, []);
   let last = -Infinity;
@@ -178,9 +179,9 @@ export async function placeOwn() {
   }
 }
 
-/** showSame shows the reads, the tool calls for the rows, and one for each own price, but only without a site: that tool has no such parameter. */
-function showSame({ window: w }, reads, summaries) {
-  const placed = asked.site ? [] : markets(summaries).filter((m) => m.position?.candidate);
+/** showSame shows the reads, the tool calls for the rows, and one for each own price, unless the tool has no such parameter, as for a site, or compares with other offers, as for the price of an own merchant. */
+function showSame({ window: w, own }, reads, summaries) {
+  const placed = asked.site || (narrowed().ownMerchant && !own) ? [] : markets(summaries).filter((m) => m.position?.candidate);
   draw(<Same reads={reads} calls={[
     ...asked.items.map((itemId) => ({ name: 'list_results', args: rowRead(itemId, w).params })),
     ...placed.map((m) => ({ name: 'get_market_price_position', args: { itemId: m.itemId, candidatePrice: String(m.ownPrice), currencyCode: m.currencyCode, ...(m.country && { country: m.country }) } })),
@@ -205,6 +206,9 @@ function summaryRead(itemId, w, candidatePrice) {
 }
 
 /** wholeRead returns the read of summary and rows in one; the program has a command for each. */
+/** onlyPart reports whether rows of the displayed products were left out. */
+const onlyPart = ({ narrowing: { orderId, merchant } }) => Boolean(orderId || merchant);
+
 function wholeRead(itemId, w, candidatePrice) {
   const { path, params } = summaryRead(itemId, w, candidatePrice);
   const flags = { site: params.site, from: params.capturedFrom, to: params.capturedTo, timezone: params.timezone, 'candidate-price': candidatePrice, 'own-merchant': params.ownMerchant };
@@ -244,7 +248,7 @@ export function showHistory() {
   for (const id of ['key', 'own-field', 'history-table']) by(id).hidden = !drawn;
   if (!drawn) {
     chart?.clear();
-    by('unzoom').hidden = true;
+    by('unzoom').hidden = by('part').hidden = true;
     by('readout').textContent = '';
     forgetEvidence();
     return clear('elsewhere', 'legend', 'now', 'markets', 'positions', 'boxes', 'stock', 'pairs', 'history-rows', 'history-files', 'markets-files');
@@ -254,15 +258,17 @@ export function showHistory() {
   const pairs = pairsOf(drawn);
   if (whole) {
     const all = past.lines.size;
-    by('history-status').textContent = !pairs.length ? t.notMonitored : t.loaded(number(past.rows), number(past.pairs.size)) + (all > lines.length ? `. ${t.moreLines(lines.length, number(all))}` : '');
+    by('history-status').textContent = !pairs.length && !monitored(drawn).length ? t.notMonitored : t.loaded(number(past.rows), number(past.pairs.size)) + (all > lines.length ? `. ${t.moreLines(lines.length, number(all))}` : '');
   }
   if (by('no-charts').hidden && charts()) showChart(drawn, lines, pairs);
   const captured = Math.max(...monitored(drawn).map((s) => Date.parse(s.lastCapturedAt)).filter(Number.isFinite));
-  draw(whole && !past.rows && Number.isFinite(captured) && <Elsewhere captured={captured} zone={zone} />, by('elsewhere'));
+  draw(whole && !past.rows && monitored(drawn).every(nothing) && Number.isFinite(captured) && <Elsewhere captured={captured} zone={zone} />, by('elsewhere'));
   draw(whole && <Newest past={past} zone={zone} />, by('now'));
   if (!by('no-charts').hidden) by('history-table').open = true;
   showRows();
 }
+  by('part').hidden = !onlyPart(drawn);
+  by('part').textContent = drawn.narrowing.merchant ? `${t.part} ${t.dots}` : t.part;
 
 /** showRows fills the table of the newest rows if it is open: closed, it would delay the chart. */
 export function showRows() {
@@ -287,9 +293,11 @@ function showChart(of, lines, pairs) {
 
 /**
  * pairsOf lists the pairs with rows, and those that are monitored but have none;
- * while rows still arrive, only those for which the summary has no observations.
+ * while rows still arrive, or where some are left out, only those for which the
+ * summary has no observations.
  */
 function pairsOf(of) {
-  const silent = monitored(of).filter((s) => (of.whole || nothing(s)) && !of.past.pairs.has(pairId(s)));
+  const all = of.whole && !onlyPart(of);
+  const silent = monitored(of).filter((s) => (all || nothing(s)) && !of.past.pairs.has(pairId(s)));
   return [...of.past.pairs.values(), ...silent.map(({ itemId, site }) => ({ itemId, site, at: [], outcome: [] }))].sort((a, b) => asked.items.indexOf(a.itemId) - asked.items.indexOf(b.itemId));
 }

@@ -1,6 +1,6 @@
 // Parts of the page of products: the legend of the chart, the newest offers, and
 // what was observed of each pair.
-import { asked, linkTo } from './asked.js';
+import { asked, linkTo, narrowed } from './asked.js';
 import { colourOf } from './chart.js';
 import { Fragment, h } from './preact.js';
 import { Badge, columns, offerId } from './rows.jsx';
@@ -53,5 +53,5 @@ export function Newest({ past, zone }) {
 /** Elsewhere links to the newest capture, if the window has none. */
 export function Elsewhere({ captured, zone }) {
   const window = { from: new Date(captured - 168 * 3600e3).toISOString(), to: new Date(captured + 60e3).toISOString() };
-  return <p class="notice">{t.newestElsewhere(show(captured, zone, language))} <a href={linkTo({ view: 'history', site: asked.site, items: asked.items.join(','), ...window })}>{t.showThen}</a></p>;
+  return <p class="notice">{t.newestElsewhere(show(captured, zone, language))} <a href={linkTo({ view: 'history', site: asked.site, items: asked.items.join(','), ...narrowed(), ...window })}>{t.showThen}</a></p>;
 }

@@ -1,0 +1,74 @@
+// Checks what the history of a product shows of a service that is made up: what
+// was left out or had no price is not drawn as something else.
+import { done, fail } from './harness.mjs';
+import { ago, go, history, list, opened, param, rowOf, says, siteOf, text } from './service.mjs';
+
+const [a, b] = ['a.example', 'b.example'];
+const sites = { 'v1/sites': () => list([a, b].map(siteOf)) };
+
+/** seen is a site in a summary: so many prices in the window, and when it was captured last. */
+const seen = (site, priced, hours) => ({ site, lastCapturedAt: ago(hours), coverageState: 'PRICE_OBSERVED', accessRestricted: false, observations: { priced, unavailable: 0, notFound: 0, unknown: 0 }, days: [], dayCounts: {} });
+
+/** shown waits until a history is complete: the page has written its address, with a site, and is no longer busy. */
+const shown = (page) => page.waitForFunction(() => location.hash.includes('site=') && !document.querySelector('#history').hasAttribute('aria-busy') && document.querySelector('#pairs tbody tr'));
+
+/** labels keeps the words that a page has written on its canvases since the last call. */
+async function labels(page) {
+  await page.evaluate(() => {
+    const { prototype } = CanvasRenderingContext2D;
+    const real = prototype.fillText;
+    globalThis.labels = [];
+    prototype.fillText = function fillText(words, ...rest) {
+      globalThis.labels.push(words);
+      return real.call(this, words, ...rest);
+    };
+  });
+  return () => page.evaluate(() => globalThis.labels.splice(0).join());
+}
+
+/** narrowed: what a narrowing leaves out is not absent, and nothing holds until a capture that may have been left out. */
+async function narrowed() {
+  const rows = (p) => [20, 16, 8, 4].map((hours) => rowOf(hours, 10)).filter(() => p.get('merchant') !== 'Nobody');
+  const told = (p) => (p.get('capturedFrom') < ago(48) ? { sites: [seen(a, 0, 4), seen(b, 0, 2)] } : { sites: [seen(a, 28, 4), seen(b, 28, 2)] });
+  const page = await opened('narrowed', 'view=sites', { ...sites, 'ext/v1/items/1/summary': (p) => history('1', p.get('capturedFrom') < ago(48) ? [] : rows(p), told(p)) });
+  await page.waitForSelector('#fresh tbody tr');
+  const drawn = await labels(page);
+  const steps = () => page.evaluate(() => [...window.preismon.lines.lines.values()].flatMap((l) => l.until.map((until, i) => until - l.at[i])));
+
+  await go(page, 'view=history&items=1&last=24h&zone=UTC');
+  await shown(page);
+  if (await page.isVisible('#part') || !(await drawn()).includes('No result: Shop b.example') || Math.max(...await steps()) < 3600) fail('narrowed', `not narrowed, it says ${await text(page, '#part')}, and its steps last ${await steps()}`);
+  await go(page, 'view=history&items=1&last=24h&zone=UTC&merchant=M');
+  await shown(page);
+  if ((await steps()).some((s) => s !== 0)) fail('narrowed', `an offer holds for ${await steps()} s, though other captures are not known`);
+  if (!/are not shown.*is a dot/.test(await text(page, '#part')) || !(await page.isVisible('#part'))) fail('narrowed', `it says ${await text(page, '#part')}`);
+  await go(page, 'view=history&items=1&last=24h&zone=UTC&orderId=5');
+  await shown(page);
+  if (Math.max(...await steps()) < 3600 || /dot/.test(await text(page, '#part'))) fail('narrowed', `of an order all captures of a pair are known, and its steps last ${await steps()}`);
+  await go(page, 'view=history&items=1&last=24h&zone=UTC&merchant=Nobody');
+  await shown(page);
+  if (await text(page, '#elsewhere')) fail('narrowed', `beside prices in the window it says ${await text(page, '#elsewhere')}`);
+  if (!(await text(page, '#history-status')).startsWith('0 rows')) fail('narrowed', `the status is ${await text(page, '#history-status')}`);
+  const words = await drawn();
+  if (words.includes('No result')) fail('narrowed', `a lane says ${words}`);
+  await go(page, `view=history&items=1&from=${ago(72)}&to=${ago(60)}&zone=UTC&merchant=M`);
+  await page.waitForSelector('#elsewhere a');
+  if (!(await page.getAttribute('#elsewhere a', 'href')).includes('merchant=M')) fail('narrowed', `elsewhere is ${await page.getAttribute('#elsewhere a', 'href')}`);
+  await page.context().close();
+}
+
+/** owned: beside the price of an own merchant no tool is offered that compares with other offers. */
+async function owned() {
+  const position = { min: 9, median: 10, max: 11, candidate: { price: 10, cheaper: 1, equal: 1, dearer: 1, rank: 2, differencePercent: 0 } };
+  const page = await opened('owned', 'view=sites', { 'ext/v1/items/1/summary': () => history('1', undefined, { sites: [seen('a.example', 3, 2)], ownPrice: 10, position }) });
+  for (const [asked, want] of [['', 1], ['&ownMerchant=Me', 0], ['&ownMerchant=Me&own=10', 1]]) {
+    await go(page, `view=history&items=1&last=24h&zone=UTC${asked}`);
+    await shown(page);
+    const calls = (await page.locator('#history-same [data-kind=mcp]').allTextContents()).join();
+    if (calls.split('get_market_price_position').length - 1 !== want || !calls.includes('list_results')) fail('owned', `of ${asked} it offers ${calls}`);
+  }
+  await page.context().close();
+}
+
+await Promise.all(Object.entries({ narrowed, owned }).map(([name, check]) => check().catch((e) => fail(name, `${e.stack}`.slice(0, 900)))));
+await done();
