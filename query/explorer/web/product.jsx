@@ -4,6 +4,7 @@ import { asked, linkTo, narrowed } from './asked.js';
 import { colourOf } from './chart.js';
 import { Fragment, h } from './preact.js';
 import { Badge, columns, offerId } from './rows.jsx';
+import { outcomeOf } from './series.js';
 import { inOrder, Scrolled, Table } from './table.jsx';
 import { language, number, t } from './texts.js';
 import { show } from './zone.js';
@@ -38,7 +39,7 @@ export function Pairs({ sites, zone, product, siteName }) {
 
 /** Newest has the offers of the newest capture of each pair in the window, grouped by currency, the cheapest with shipping first. */
 export function Newest({ past, zone }) {
-  const offers = [...past.pairs.values()].flatMap((p) => p.newest).filter((r) => r.price !== null);
+  const offers = [...past.pairs.values()].flatMap((p) => p.newest).filter((r) => outcomeOf(r) === 'price'); // an unavailable product may have a price, too
   if (!offers.length) return null;
   const found = new Map(columns(zone).map((c) => [c.name, c]));
   const all = [asked.items.length > 1 ? 'product' : '', ...newestColumns].map((name) => found.get(name)).filter(Boolean);

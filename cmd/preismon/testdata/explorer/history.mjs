@@ -70,5 +70,14 @@ async function owned() {
   await page.context().close();
 }
 
-await Promise.all(Object.entries({ narrowed, owned }).map(([name, check]) => check().catch((e) => fail(name, `${e.stack}`.slice(0, 900)))));
+/** unavailable: a product that cannot be bought is no offer, even if its price is known. */
+async function unavailable() {
+  const rows = () => [rowOf(3, 24), rowOf(3, 29, { site: b }), rowOf(2, 24, { availability: 'UNAVAILABLE' }), rowOf(2, 29, { site: b })];
+  const page = await opened('unavailable', 'view=history&items=1&last=24h&zone=UTC', { ...sites, 'ext/v1/items/1/summary': () => history('1', rows(), { sites: [seen(a, 1, 2), seen(b, 2, 2)] }) });
+  await says(page, '#now', '€29.00');
+  if ((await text(page, '#now')).includes('€24.00')) fail('unavailable', `the newest offers are ${await text(page, '#now')}`);
+  await page.context().close();
+}
+
+await Promise.all(Object.entries({ narrowed, owned, unavailable }).map(([name, check]) => check().catch((e) => fail(name, `${e.stack}`.slice(0, 900)))));
 await done();
