@@ -1,7 +1,7 @@
 // Uses the explorer with a service that is made up, whose answers come late, in
 // another order, or not at all.
 import { done, fail } from './harness.mjs';
-import { change, chartOf, feeding, go, held, history, itemOf, list, opened, orderOf, orders, param, problem, range, says, siteOf, status, text, until, usual } from './service.mjs';
+import { ago, change, chartOf, feeding, go, held, history, itemOf, list, opened, orderOf, orders, param, problem, range, says, siteOf, status, text, until, usual } from './service.mjs';
 
 /** behind: a page that is far behind reads its view again, and not all that it missed. */
 async function behind() {
@@ -25,11 +25,35 @@ async function others() {
   if (made.asked > 2) fail('others', `in a second it asks the feed ${made.asked} times`);
   if (made.reads > 2) fail('others', 'it reads the view again for other products');
   itemId = '2';
-  for (let i = 0; i < 10 && made.reads <= 2; i++) {
+  for (let i = 0; i < 5 && made.reads <= 2; i++) { // so long that it is not read without news
     await page.clock.fastForward(20e3);
     await page.waitForTimeout(100);
   }
   if (made.reads <= 2) fail('others', 'it does not follow its products');
+  await page.context().close();
+}
+
+/** silent: without any news a view is read again after a while, but not while it is hidden; what somebody uses stays. */
+async function silent() {
+  const overdue = () => ({ ...status, reasons: { ...status.reasons, overdue: 1 }, lateSince: ago(2) });
+  const quiet = () => new Promise((ok) => { setTimeout(ok, 200, { data: [], progress: { token: 'none', upToDate: true } }); });
+  const [made, answers] = feeding('ext/v1/sites/status', () => (made.reads > 1 ? list([overdue()], { query: { asOf: ago(0), ...overdue() } }) : usual['ext/v1/sites/status']()), quiet);
+  const page = await opened('silent', 'view=sites', answers, { clock: true });
+  await page.focus('#fresh th:nth-child(3) button');
+  await until(page, 'it follows', () => made.asked);
+  await page.clock.fastForward(90e3);
+  await page.waitForTimeout(1000);
+  if (made.reads !== 1) fail('silent', `in a minute and a half without news it is read ${made.reads} times`);
+  const hidden = (is) => page.evaluate((is) => Object.defineProperty(document, 'hidden', { configurable: true, get: () => is }), is);
+  await hidden(true);
+  await page.clock.fastForward(300e3);
+  await page.waitForTimeout(1000);
+  if (made.reads !== 1) fail('silent', 'it is read while it is hidden');
+  await hidden(false);
+  await page.waitForSelector('#fresh .badge.overdue', { timeout: 10e3 }).catch(() => fail('silent', 'what became overdue without news is not shown'));
+  if (!(await page.evaluate(() => document.activeElement.matches('#fresh th:nth-child(3) button')))) fail('silent', 'read again, it takes the focus away');
+  await page.waitForTimeout(1000);
+  if (made.reads !== 2) fail('silent', `it is read ${made.reads} times instead of twice`);
   await page.context().close();
 }
 
@@ -272,7 +296,7 @@ async function streaming() {
   await page.context().close();
 }
 
-const checks = { behind, others, retries, accounts, evidence, zoomed, files, filtered, unread, zones, years, streaming };
+const checks = { behind, others, silent, retries, accounts, evidence, zoomed, files, filtered, unread, zones, years, streaming };
 
 await Promise.all(Object.entries(checks).map(([name, check]) => check(name).catch((e) => fail(name, `${e.stack}`.slice(0, 900)))));
 await done();
