@@ -2,7 +2,7 @@
 import * as api from './api.js';
 import { ask, asked, mostItems, narrowed, plain, recall, remember, showWindow, typed, views, written } from './asked.js';
 import { forgetAssortment, readAssortment, showAssortment } from './assortment.jsx';
-import { catalogue, forget, itemName, lookUp, matching, named, readCatalogue, siteName } from './catalogue.js';
+import { catalogue, forget, itemName, lookUp, matching, named, readCatalogue, siteName, whenNamed } from './catalogue.js';
 import { Console, readyStream } from './console.jsx';
 import { forgetHistory, onShow, placeOwn, readHistory, showHistory, showRows, unzoom } from './history.jsx';
 import { forgetLatest, readLatest } from './latest.jsx';
@@ -241,6 +241,7 @@ function listen() {
     leave();
   });
   api.whenLost(() => leave(t.lost));
+  whenNamed(() => { showChosen(); showAsked(); });
   by('ask').addEventListener('submit', (e) => e.preventDefault());
   by('site').addEventListener('change', () => { asked.site = by('site').value; refresh(); });
   by('search').addEventListener('input', () => { if (!showItems()) lookUp(by('search').value.trim()).then((found) => found && showItems()); });

@@ -1,7 +1,8 @@
 // Uses the explorer with a service that is made up, whose answers come late, in
 // another order, or not at all.
+import { readFile } from 'node:fs/promises';
 import { done, fail } from './harness.mjs';
-import { ago, change, chartOf, feeding, go, held, history, itemOf, list, opened, orderOf, orders, param, problem, range, says, siteOf, status, text, until, usual } from './service.mjs';
+import { ago, change, chartOf, feeding, go, held, history, itemOf, list, opened, orderOf, orders, param, problem, range, rowOf, says, siteOf, status, text, until, usual } from './service.mjs';
 
 /** behind: a page that is far behind reads its view again, and not all that it missed. */
 async function behind() {
@@ -54,6 +55,29 @@ async function silent() {
   if (!(await page.evaluate(() => document.activeElement.matches('#fresh th:nth-child(3) button')))) fail('silent', 'read again, it takes the focus away');
   await page.waitForTimeout(1000);
   if (made.reads !== 2) fail('silent', `it is read ${made.reads} times instead of twice`);
+  await page.context().close();
+}
+
+/** names: products that are not in the list of the form have their names where an answer tells them, and nowhere a number as their name. */
+async function names() {
+  const price = { currencyCode: 'EUR', min: 1, median: 1, max: 1 };
+  const page = await opened('names', 'view=assortment&last=24h&zone=UTC', {
+    'v1/items': () => list(range(5000).map((i) => itemOf(String(i + 1))), { paging: { nextCursor: 'more' } }), // as many as are read
+    'ext/v1/statistics': () => list(['7001', '2'].map((itemId) => ({ itemId, pairs: 1, shareInStock: 100, changes: 0, buyBox: [], prices: [price] }))),
+    'v1/results': (p) => list([rowOf(1, 10, { itemId: '7002', ...(p.get('includeIdentity') === 'true' && { productName: 'Product 7002' }) })]),
+    'ext/v1/items/7003/summary': () => history('7003'),
+  });
+  await says(page, '#products', 'Product 2');
+  await says(page, '#assortment-status', 'without a known name: 1').catch(async () => fail('names', `of a product without a name it says ${await text(page, '#assortment-status')}`));
+  const [kept] = await Promise.all([page.waitForEvent('download'), page.click('#assortment-files [data-form=csv]')]);
+  const file = await readFile(await kept.path(), 'utf8');
+  if (!file.includes('\r\n7001,,EUR,') || !file.includes('\r\n2,Product 2,EUR,')) fail('names', `the file has the names ${file}`);
+  await page.fill('#filter', '7001');
+  if ((await page.locator('#products tbody tr').count()) !== 1) fail('names', 'the filter does not find a product without a name by its id');
+  await go(page, 'view=latest&site=a.example&zone=UTC');
+  await says(page, '#offers', 'Product 7002').catch(async () => fail('names', `the newest prices name it ${await text(page, '#offers')}`));
+  await go(page, 'view=history&items=7003&last=24h&zone=UTC');
+  for (const part of ['#chosen', '#asked']) await says(page, part, 'Product 7003').catch(async () => fail('names', `${part} names it ${await text(page, part)}`));
   await page.context().close();
 }
 
@@ -296,7 +320,7 @@ async function streaming() {
   await page.context().close();
 }
 
-const checks = { behind, others, silent, retries, accounts, evidence, zoomed, files, filtered, unread, zones, years, streaming };
+const checks = { behind, others, silent, names, retries, accounts, evidence, zoomed, files, filtered, unread, zones, years, streaming };
 
 await Promise.all(Object.entries(checks).map(([name, check]) => check(name).catch((e) => fail(name, `${e.stack}`.slice(0, 900)))));
 await done();
