@@ -1,7 +1,7 @@
 // Checks what the history of a product shows of a service that is made up: what
 // was left out or had no price is not drawn as something else.
 import { done, fail } from './harness.mjs';
-import { ago, go, history, list, opened, param, rowOf, says, siteOf, text } from './service.mjs';
+import { ago, go, history, list, opened, param, range, rowOf, says, siteOf, text } from './service.mjs';
 
 const [a, b] = ['a.example', 'b.example'];
 const sites = { 'v1/sites': () => list([a, b].map(siteOf)) };
@@ -79,5 +79,20 @@ async function unavailable() {
   await page.context().close();
 }
 
-await Promise.all(Object.entries({ narrowed, owned, unavailable }).map(([name, check]) => check().catch((e) => fail(name, `${e.stack}`.slice(0, 900)))));
+/** held: the scale has room for an offer that still holds in the visible part, and for no more. */
+async function held() {
+  const rows = () => range(31).flatMap((i) => [...(i % 6 ? [] : [rowOf(6 - i / 6, i < 12 ? 5 : 10, { site: b })]), rowOf(6 - i / 6, 20)]);
+  const page = await opened('held', 'view=history&items=1&last=24h&zone=UTC', { ...sites, 'ext/v1/items/1/summary': () => history('1', rows(), { sites: [seen(a, 31, 1), seen(b, 6, 1)] }) });
+  await shown(page);
+  const scale = () => page.evaluate(() => { const { min, max } = window.preismon.chart.scales.EUR; return [min, max]; });
+  const whole = await scale();
+  if (!(whole[0] <= 5 && whole[1] >= 20)) fail('held', `the scale is ${whole}`);
+  await page.evaluate(([from, to]) => window.preismon.chart.setScale('x', { min: Date.parse(from) / 1e3, max: Date.parse(to) / 1e3 }), [ago(2.9), ago(2.3)]);
+  await page.waitForFunction(() => /zoom=/.test(location.hash));
+  const [min, max] = await scale();
+  if (!(min <= 10 && min > 5 && max >= 20)) fail('held', `from 10, which holds, to 20 the scale is ${[min, max]}`);
+  await page.context().close();
+}
+
+await Promise.all(Object.entries({ narrowed, owned, unavailable, held }).map(([name, check]) => check().catch((e) => fail(name, `${e.stack}`.slice(0, 900)))));
 await done();
