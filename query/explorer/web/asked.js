@@ -63,6 +63,12 @@ export function remember() {
   recalled = false;
 }
 
+/** amend writes the address in place of the current one, in which something does not apply. */
+export function amend() {
+  recalled = true;
+  remember();
+}
+
 export function recall() {
   current = location.hash;
   const p = new URLSearchParams(current.slice(1));

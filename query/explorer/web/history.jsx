@@ -4,7 +4,7 @@
 // rows, which are drawn.
 import { amountOf } from './amount.js';
 import * as api from './api.js';
-import { asked, narrowed, remember, timeWindow, windowParams } from './asked.js';
+import { amend, asked, narrowed, remember, timeWindow, windowParams } from './asked.js';
 import { itemName, learn, siteName, sitesRead } from './catalogue.js';
 import { Chart, charts, load, mostLines } from './chart.js';
 import { cli, worded } from './copy.js';
@@ -43,6 +43,13 @@ function zoomed(part) {
 
 /** zoomParams returns the bounds of the visible part, if the chart is zoomed. */
 const zoomParams = () => (asked.zoom ? { capturedFrom: new Date(asked.zoom.from * 1e3).toISOString(), capturedTo: new Date(asked.zoom.to * 1e3).toISOString() } : {});
+
+/** unzoomed forgets the visible part, because nothing is drawn that has one. */
+function unzoomed() {
+  asked.zoom = undefined;
+  by('unzoom').hidden = true;
+  amend();
+}
 
 /** unzoom shows the whole window. */
 export const unzoom = () => chart.whole();
@@ -199,6 +206,9 @@ function rowNarrowing() {
   return { orderId, merchant };
 }
 
+/** onlyPart reports whether rows of the displayed products were left out. */
+const onlyPart = ({ narrowing: { orderId, merchant } }) => Boolean(orderId || merchant);
+
 /** summaryRead returns the read of a product's summary: its current and past prices, and the position of an own price. */
 function summaryRead(itemId, w, candidatePrice) {
   const { ownMerchant } = narrowed();
@@ -206,9 +216,6 @@ function summaryRead(itemId, w, candidatePrice) {
 }
 
 /** wholeRead returns the read of summary and rows in one; the program has a command for each. */
-/** onlyPart reports whether rows of the displayed products were left out. */
-const onlyPart = ({ narrowing: { orderId, merchant } }) => Boolean(orderId || merchant);
-
 function wholeRead(itemId, w, candidatePrice) {
   const { path, params } = summaryRead(itemId, w, candidatePrice);
   const flags = { site: params.site, from: params.capturedFrom, to: params.capturedTo, timezone: params.timezone, 'candidate-price': candidatePrice, 'own-merchant': params.ownMerchant };
@@ -260,6 +267,9 @@ export function showHistory() {
     const all = past.lines.size;
     by('history-status').textContent = !pairs.length && !monitored(drawn).length ? t.notMonitored : t.loaded(number(past.rows), number(past.pairs.size)) + (all > lines.length ? `. ${t.moreLines(lines.length, number(all))}` : '');
   }
+  by('part').hidden = !onlyPart(drawn);
+  by('part').textContent = drawn.narrowing.merchant ? `${t.part} ${t.dots}` : t.part;
+  if (whole && asked.zoom && !(lines.length && charts())) unzoomed();
   if (by('no-charts').hidden && charts()) showChart(drawn, lines, pairs);
   const captured = Math.max(...monitored(drawn).map((s) => Date.parse(s.lastCapturedAt)).filter(Number.isFinite));
   draw(whole && !past.rows && monitored(drawn).every(nothing) && Number.isFinite(captured) && <Elsewhere captured={captured} zone={zone} />, by('elsewhere'));
@@ -267,8 +277,6 @@ export function showHistory() {
   if (!by('no-charts').hidden) by('history-table').open = true;
   showRows();
 }
-  by('part').hidden = !onlyPart(drawn);
-  by('part').textContent = drawn.narrowing.merchant ? `${t.part} ${t.dots}` : t.part;
 
 /** showRows fills the table of the newest rows if it is open: closed, it would delay the chart. */
 export function showRows() {

@@ -79,6 +79,27 @@ async function unavailable() {
   await page.context().close();
 }
 
+/** unpriced: where nothing is drawn, nothing is zoomed. */
+async function unpriced() {
+  const rows = () => [20, 16, 12, 8, 4].map((hours) => rowOf(hours, null, { availability: 'UNAVAILABLE', merchant: null, currencyCode: null }));
+  const asked = [];
+  const page = await opened('unpriced', 'view=sites', {
+    'ext/v1/items/1/summary': () => history('1', rows(), { sites: [seen(a, 0, 4)] }),
+    'v1/results/stream': (p) => { asked.push(p.get('capturedFrom')); return { contentType: 'text/csv', body: 'itemId\r\n' }; },
+  });
+  await page.waitForSelector('#fresh tbody tr');
+  await go(page, `view=history&items=1&last=24h&zone=UTC&zoom=${ago(6)}/${ago(2)}`);
+  await shown(page);
+  await page.waitForFunction(() => !/zoom=/.test(location.hash), undefined, { timeout: 10e3 }).catch(() => fail('unpriced', `it is zoomed: ${page.url()}`));
+  await says(page, '#live', 'updates by itself').catch(async () => fail('unpriced', `it says ${await text(page, '#live')}`));
+  if (await page.isVisible('#unzoom')) fail('unpriced', 'there is a button for a zoom');
+  await Promise.all([page.waitForEvent('download'), page.click('#history-files [data-form=csv]')]);
+  if (!(asked[0] < ago(23))) fail('unpriced', `the file begins at ${asked[0]}`);
+  await page.goBack();
+  await page.waitForFunction(() => /view=sites/.test(location.hash), undefined, { timeout: 10e3 }).catch(() => fail('unpriced', `Back leads to ${page.url()}`));
+  await page.context().close();
+}
+
 /** held: the scale has room for an offer that still holds in the visible part, and for no more. */
 async function held() {
   const rows = () => range(31).flatMap((i) => [...(i % 6 ? [] : [rowOf(6 - i / 6, i < 12 ? 5 : 10, { site: b })]), rowOf(6 - i / 6, 20)]);
@@ -94,5 +115,5 @@ async function held() {
   await page.context().close();
 }
 
-await Promise.all(Object.entries({ narrowed, owned, unavailable, held }).map(([name, check]) => check().catch((e) => fail(name, `${e.stack}`.slice(0, 900)))));
+await Promise.all(Object.entries({ narrowed, owned, unavailable, unpriced, held }).map(([name, check]) => check().catch((e) => fail(name, `${e.stack}`.slice(0, 900)))));
 await done();
