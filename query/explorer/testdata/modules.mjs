@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 
 const load = async (name) => import(`data:text/javascript,${encodeURIComponent(await readFile(new URL(`../web/${name}`, import.meta.url), 'utf8'))}`);
-const { daysOf, instant, local, known } = await load('zone.js');
+const { daysOf, instant, local, zoneNamed } = await load('zone.js');
 const { History, align, ends, holds, offerAt, only, outcomeOf, seenAt, spans, stands, withoutPrice } = await load('series.js');
 const { amountOf } = await load('amount.js');
 const { csv } = await load('csv.js');
@@ -21,7 +21,7 @@ for (const [text, zone, want] of [
 ]) assert.equal(new Date(instant(text, zone)).toISOString(), want, `${text} ${zone}`);
 assert.equal(local(Date.parse('2026-07-01T22:00:00Z'), 'Europe/Berlin'), '2026-07-02T00:00:00');
 assert.equal(local(Date.parse('0002-01-01T00:00:00Z'), 'UTC'), '0002-01-01T00:00:00');
-assert.ok(known('Asia/Tokyo') && !known('Nowhere/At_All') && !known(''));
+for (const [text, want] of [['Asia/Tokyo', 'Asia/Tokyo'], ['europe/berlin', 'Europe/Berlin'], ['utc', 'UTC'], ['Nowhere/At_All', ''], ['+02:00', ''], ['', '']]) assert.equal(zoneNamed(text), want, text);
 
 // The outcomes stay apart.
 for (const [row, want] of [

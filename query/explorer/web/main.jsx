@@ -12,7 +12,7 @@ import { forgetStart, readStart } from './overview.jsx';
 import { by, clear, draw, Fragment, h } from './preact.js';
 import { forgetSites, readSites, showSites } from './sites.jsx';
 import { language, number, speak, t } from './texts.js';
-import { known, show } from './zone.js';
+import { show, zoneNamed } from './zone.js';
 
 const listed = 60; // products in the list at most
 const readers = { overview: readStart, assortment: readAssortment, history: readHistory, latest: readLatest, sites: readSites, orders: readOrders, stream: readyStream };
@@ -65,8 +65,8 @@ function choose(id, wanted) {
 
 /** typeZone takes the zone that is typed as soon as it is one. */
 function typeZone() {
-  const zone = by('zone').value;
-  if (!known(zone)) return;
+  const zone = zoneNamed(by('zone').value);
+  if (!zone) return;
   asked.zone = zone;
   tellZone();
   showWindow();
@@ -75,7 +75,7 @@ function typeZone() {
 
 /** tellZone shows whether the zone that was typed is unknown; the last known one then still applies. */
 function tellZone() {
-  const bad = !known(by('zone').value);
+  const bad = !zoneNamed(by('zone').value);
   by('zone').setAttribute('aria-invalid', String(bad));
   by('zone-error').hidden = !bad;
   by('zone-error').textContent = bad ? t.badZone : '';
@@ -248,7 +248,7 @@ function listen() {
   for (const id of ['from', 'to']) by(id).addEventListener('change', () => { if (typed()) refresh(); });
   by('zone').addEventListener('focus', () => draw(['UTC', ...(Intl.supportedValuesOf?.('timeZone') ?? [])].map((zone) => <option value={zone} />), by('zones')), { once: true }); // more than four hundred
   by('zone').addEventListener('input', typeZone);
-  by('zone').addEventListener('change', tellZone);
+  by('zone').addEventListener('change', () => { tellZone(); by('zone').value = zoneNamed(by('zone').value) || by('zone').value; });
   by('presets').addEventListener('click', (e) => { if (e.target.dataset.hours) { ask({ hours: Number(e.target.dataset.hours) }); refresh(); } });
   for (const [field, showing] of [['filter', showAssortment], ['sites-filter', showSites], ['orders-filter', showOrders]]) {
     by(field).addEventListener('input', showing);
