@@ -198,7 +198,7 @@ async function files() {
       return { ...rest, data: data.filter((o) => !gone || o.orderId !== '1') };
     },
   }, { clock: true });
-  const count = (n) => page.waitForFunction((n) => document.querySelectorAll('#files tbody tr').length === n, n, { timeout: 10e3 });
+  const count = (n) => page.waitForFunction((n) => document.querySelectorAll('#files tbody tr').length === n, n, { timeout: 30e3 });
   const reads = async () => { // of the view, for something new
     const old = await page.getAttribute('#live time', 'datetime');
     await until(page, 'it follows', () => news);

@@ -70,7 +70,7 @@ export async function opened(where, hash, answers = {}, { login = true, clock = 
 }
 
 export const text = (page, what) => page.textContent(what);
-export const says = (page, what, words) => page.waitForFunction(([what, words]) => document.querySelector(what).textContent.includes(words), [what, words], { timeout: 10e3 });
+export const says = (page, what, words) => page.waitForFunction(([what, words]) => document.querySelector(what).textContent.includes(words), [what, words], { timeout: 30e3 }); // a machine may be busy
 export const param = (page, name) => page.evaluate((name) => new URLSearchParams(location.hash.slice(1)).get(name), name);
 export const go = (page, hash) => page.evaluate((hash) => { location.hash = hash; }, hash);
 
@@ -91,7 +91,7 @@ export const change = (itemId) => ({ itemId, site: 'a.example' });
 
 /** until waits for something here. */
 export async function until(page, what, done) {
-  for (let i = 0; i < 100 && !done(); i++) await page.waitForTimeout(50);
+  for (let i = 0; i < 600 && !done(); i++) await page.waitForTimeout(50);
   if (!done()) throw new Error(`not in time: ${what}`);
 }
 
