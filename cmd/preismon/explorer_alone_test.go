@@ -10,7 +10,8 @@ import (
 )
 
 // TestExplorerAlone checks in a browser what the explorer does when answers are
-// late, come in another order or fail: the script makes up the service.
+// late, come in another order or fail, and what it shows of a history: the
+// scripts make up the service.
 func TestExplorerAlone(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()
@@ -21,5 +22,7 @@ func TestExplorerAlone(t *testing.T) {
 	must(t, err)
 	server := httptest.NewServer(e)
 	defer server.Close()
-	chromium.Run(t, "testdata/explorer/alone.mjs", explorerPlan{Base: server.URL, Hosts: []string{server.URL + "/"}}, nil)
+	for _, script := range []string{"alone.mjs", "history.mjs"} {
+		chromium.Run(t, "testdata/explorer/"+script, explorerPlan{Base: server.URL, Hosts: []string{server.URL + "/"}}, nil)
+	}
 }

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 
 const load = async (name) => import(`data:text/javascript,${encodeURIComponent(await readFile(new URL(`../web/${name}`, import.meta.url), 'utf8'))}`);
-const { daysOf, instant, local, known } = await load('zone.js');
+const { daysOf, instant, local, zoneNamed } = await load('zone.js');
 const { History, align, ends, holds, offerAt, only, outcomeOf, seenAt, spans, stands, withoutPrice } = await load('series.js');
 const { amountOf } = await load('amount.js');
 const { csv } = await load('csv.js');
@@ -21,7 +21,7 @@ for (const [text, zone, want] of [
 ]) assert.equal(new Date(instant(text, zone)).toISOString(), want, `${text} ${zone}`);
 assert.equal(local(Date.parse('2026-07-01T22:00:00Z'), 'Europe/Berlin'), '2026-07-02T00:00:00');
 assert.equal(local(Date.parse('0002-01-01T00:00:00Z'), 'UTC'), '0002-01-01T00:00:00');
-assert.ok(known('Asia/Tokyo') && !known('Nowhere/At_All') && !known(''));
+for (const [text, want] of [['Asia/Tokyo', 'Asia/Tokyo'], ['europe/berlin', 'Europe/Berlin'], ['utc', 'UTC'], ['Nowhere/At_All', ''], ['+02:00', ''], ['', '']]) assert.equal(zoneNamed(text), want, text);
 
 // The outcomes stay apart.
 for (const [row, want] of [
@@ -86,6 +86,15 @@ const once = new History();
 seen(once, 3, 'a', 10);
 assert.deepEqual(minutes(steps(once.chosen(1)[0], zero + 6000)), [[3, 3, 10]]);
 assert.deepEqual(minutes(spans([...once.pairs.values()][0], zero + 6000)), [[3, 3, 'price'], [3, 100, 'overdue']]);
+
+// Where captures are left out, of each one a dot is known: nothing that holds, and nothing that is overdue.
+const some = new History({ partial: true });
+for (const [minute, price] of [[0, 10], [10, 10], [30, null], [40, 11]]) seen(some, minute, 'a', price);
+const [ofSome] = some.chosen(1);
+assert.deepEqual(minutes(steps(ofSome, zero + 7200)), [[0, 0, 10], [10, 10, 10], [40, 40, 11]]);
+assert.deepEqual(minutes(spans(ofSome.pair, zero + 7200)), [[0, 0, 'price'], [10, 10, 'price'], [30, 30, 'unavailable'], [40, 40, 'price']]);
+assert.deepEqual([0, 5, 40, 41].map((m) => offerAt(ofSome, zero + m * 60)), [0, undefined, 2, undefined]);
+assert.deepEqual(withoutPrice([ofSome.pair], zero + 7200), []);
 
 // Unavailable, unknown and restricted stay apart, and are those of the chart where all pairs say the same.
 const states = new History();

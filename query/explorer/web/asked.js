@@ -2,7 +2,7 @@
 import { amountOf } from './amount.js';
 import { by } from './dom.js';
 import { language, numberFormat, t } from './texts.js';
-import { instant, known, local } from './zone.js';
+import { instant, local, zoneNamed } from './zone.js';
 
 export const views = ['overview', 'assortment', 'history', 'latest', 'sites', 'orders', 'stream'];
 
@@ -63,6 +63,12 @@ export function remember() {
   recalled = false;
 }
 
+/** amend writes the address in place of the current one, in which something does not apply. */
+export function amend() {
+  recalled = true;
+  remember();
+}
+
 export function recall() {
   current = location.hash;
   const p = new URLSearchParams(current.slice(1));
@@ -73,7 +79,7 @@ export function recall() {
   asked.narrowed = Object.fromEntries(Object.entries(forms).map(([name, form]) => [name, form.exec((p.get(name) ?? '').trim())?.[0] ?? '']));
   asked.view = views.includes(p.get('view')) ? p.get('view') : asked.items.length ? 'history' : 'overview';
   const own = Intl.DateTimeFormat().resolvedOptions().timeZone;
-  by('zone').value = asked.zone = known(p.get('zone') ?? '') ? p.get('zone') : own;
+  by('zone').value = asked.zone = zoneNamed(p.get('zone') ?? '') || own;
   const hours = lastOf(p);
   const ends = ['from', 'to'].map((end) => timeOf(p.get(end) ?? ''));
   asked.window = hours || ends.some(Number.isNaN) ? { hours: hours || 168 } : { from: ends[0], to: ends[1] };
@@ -121,10 +127,10 @@ export function ask(window) {
   showWindow();
 }
 
-/** typed sets the window from its fields, if both are filled in, and reports whether they are; a year below 1000 is still being typed. */
+/** typed sets the window from its fields, if both are filled in, and reports whether they are; a year of other than four digits is still being typed. */
 export function typed() {
   const [from, to] = ['from', 'to'].map((end) => by(end).value);
-  if (from < '1000' || to < '1000') return false; // also if it is empty
+  if ([from, to].some((text) => text < '1000' || text.length > 16)) return false; // also if one is empty
   ask({ from: instant(from, asked.zone), to: instant(to, asked.zone) });
   return true;
 }

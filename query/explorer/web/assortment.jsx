@@ -2,7 +2,7 @@
 // service over the window.
 import * as api from './api.js';
 import { asked, linkTo, mostEverything, narrowed, sortedOf, timeWindow, windowAddress, windowParams } from './asked.js';
-import { itemName, listsRead, siteName } from './catalogue.js';
+import { itemName, knownName, listsRead, siteName } from './catalogue.js';
 import { fields, Files } from './files.jsx';
 import { by, clear, draw, h } from './preact.js';
 import { Same } from './same.jsx';
@@ -44,16 +44,16 @@ export function forgetAssortment() {
 /** linesOf returns one line for each product and currency; a product without a price has one line. A trend covers the window. */
 function linesOf(records, w) {
   return records.flatMap((r) => (r.prices.length ? r.prices : [{}]).map((p) => ({
-    itemId: r.itemId, name: itemName(r.itemId), sites: r.pairs, shareInStock: r.shareInStock, changes: r.changes, buyBox: r.buyBox[0],
+    itemId: r.itemId, name: knownName(r.itemId), sites: r.pairs, shareInStock: r.shareInStock, changes: r.changes, buyBox: r.buyBox[0],
     currencyCode: p.currencyCode ?? null, min: p.min ?? null, median: p.median ?? null, max: p.max ?? null,
     trend: p.trend ?? [], window: w, cheapest: p.standing?.cheapest ?? null, own: p.standing?.ownPrice ?? null, gap: p.standing?.differencePercent ?? null,
   })));
 }
 
-/** matching returns the lines where each word of a text is in the name or is the id. */
+/** matching returns the lines where each word of a text is in the name, if it is known, or is the id. */
 function matching(text) {
   const words = text.trim().toLowerCase().split(/\s+/).filter(Boolean);
-  return lines.filter((l) => words.every((w) => l.name.toLowerCase().includes(w) || l.itemId === w));
+  return lines.filter((l) => words.every((w) => l.name?.toLowerCase().includes(w) || l.itemId === w));
 }
 
 const lineId = (l) => `${l.itemId} ${l.currencyCode}`;
@@ -88,9 +88,10 @@ const riseOf = (trend) => (trend.length && trend[0].median ? trend.at(-1).median
 export function showAssortment() {
   if (!lines) return [];
   const shown = matching(by('filter').value);
+  const unnamed = new Set(lines.filter((l) => !l.name).map((l) => l.itemId)).size;
   by('assortment-status').textContent = [
     more && t.moreProducts(number(mostProducts)),
-    t.linesOf(number(shown.length), number(lines.length)) + (shown.length > mostLines ? `. ${t.firstLines(number(mostLines))}` : ''),
+    t.linesOf(number(shown.length), number(lines.length)) + (shown.length > mostLines ? `. ${t.firstLines(number(mostLines))}` : '') + (unnamed ? `. ${t.unnamed(number(unnamed))}` : ''),
   ].filter(Boolean).join(' ');
   draw(<Table caption={t.assortment} columns={columns()} rows={shown} id={lineId} view="assortment" headed most={mostLines} />, by('products'));
   return shown;

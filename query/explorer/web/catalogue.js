@@ -10,13 +10,22 @@ let reader = 0; // counts logins: answers to requests of an earlier one are drop
 
 export const siteName = (key) => catalogue.sites.find((s) => s.site === key)?.name ?? key;
 
-export const itemName = (id) => nameOf.get(id) ?? id;
+/** knownName returns the name of a product as far as it has been read; null: it is not known. */
+export const knownName = (id) => nameOf.get(id) ?? null;
+
+/** itemName returns the name of a product, or if it is not known, its id. */
+export const itemName = (id) => knownName(id) ?? id;
+
+let onNamed = () => {};
+
+/** whenNamed sets the function to call when learn has added names. */
+export function whenNamed(f) { onNamed = f; }
 
 function add(items) {
   for (const i of items) {
     if (!listed.has(i.itemId)) catalogue.items.push(i);
     listed.add(i.itemId);
-    nameOf.set(i.itemId, i.name ?? i.itemId);
+    nameOf.set(i.itemId, i.name);
   }
 }
 
@@ -31,7 +40,9 @@ export async function named(ids, most = Infinity) {
 
 /** learn keeps the names of products from another answer. */
 export function learn(products) {
-  for (const { itemId, name } of products) if (!nameOf.has(itemId)) nameOf.set(itemId, name ?? itemId);
+  const before = nameOf.size;
+  for (const { itemId, name } of products) if (!nameOf.has(itemId)) nameOf.set(itemId, name);
+  if (nameOf.size > before) onNamed();
 }
 
 let reading = Promise.resolve(); // of the lists

@@ -1,7 +1,7 @@
 // The chart of a history: stepped price lines by uPlot, and below them a lane
 // for each pair of product and site with its outcomes.
 import { bars, fillSpan, marks, stepped } from './ink.js';
-import { align, ends, offerAt, only, seenAt, spans, withoutPrice } from './series.js';
+import { align, ends, indexAt, offerAt, only, seenAt, spans, withoutPrice } from './series.js';
 import { language, money, t } from './texts.js';
 import { show } from './zone.js';
 
@@ -88,7 +88,7 @@ export class Chart {
       width, height: narrow ? 260 : 360, padding: [12, 24, 0, 0],
       tzDate: (ts) => library.tzDate(new Date(ts * 1e3), zone),
       legend: { show: false }, cursor: { drag: { x: true, y: false }, bind: { dblclick: () => () => this.whole() }, points: { size: 7 }, focus: { prox: 24 } }, focus: { alpha: 0.35 },
-      scales: { x: { time: true, range: (u, min, max) => (min === max ? [from, to] : [min, max]) }, ...Object.fromEntries(currencies.map((c) => [c, { range: (u, min, max) => library.rangeNum(...(min === null ? extent(lines, c) : [min, max]), 0.1, true) }])) },
+      scales: { x: { time: true, range: (u, min, max) => (this.part = min === max ? [from, to] : [min, max]) }, ...Object.fromEntries(currencies.map((c) => [c, { range: (u, min, max) => library.rangeNum(...this.extent(c, min, max), 0.1, true) }])) },
       axes: [
         { stroke: ink, grid, ticks: grid, font, values: (u, at) => ticks(at, zone) , space: narrow ? 70 : 90 },
         ...currencies.map((c, i) => ({ scale: c, side: i === 0 ? 3 : 1, stroke: ink, grid: i === 0 ? grid : { show: false }, ticks: grid, font, size: 74, values: (u, at) => at.map((v) => money(v, c)) })),
@@ -101,6 +101,18 @@ export class Chart {
     }, this.data, this.box);
     if (part && part.from < to && part.to > from) this.plot.setScale('x', { min: part.from, max: part.to });
     else this.whole();
+  }
+
+  /** extent returns the lowest and the highest price of a currency in the visible part: of its captures, which are between min and max, null if there are none, and of those before it that still hold there. If nothing is there, it is that of the whole window. */
+  extent(currency, min, max) {
+    const lines = this.lines.filter((l) => l.currency === currency);
+    const prices = min === null ? [] : [min, max];
+    for (const { key, at, until, price } of lines) {
+      const i = indexAt(at, this.part[0]);
+      if (until[i] > this.part[0] && !this.hidden.has(key)) prices.push(price[i]);
+    }
+    const all = prices.length ? prices : lines.flatMap((l) => l.price);
+    return [all.reduce((a, b) => Math.min(a, b)), all.reduce((a, b) => Math.max(a, b))];
   }
 
   /** whole shows the whole window. */
@@ -255,12 +267,6 @@ export class Chart {
     const i = Math.max(first, Math.min(last, (this.plot.cursor.idx ?? (step > 0 ? first - 1 : last + 1)) + step));
     this.plot.setCursor({ left: this.plot.valToPos(times[i], 'x'), top: this.plot.over.clientHeight / 2 });
   }
-}
-
-/** extent returns the lowest and the highest price of a currency, for a visible part without captures. */
-function extent(lines, currency) {
-  const prices = lines.filter((l) => l.currency === currency).flatMap((l) => l.price);
-  return [prices.reduce((a, b) => Math.min(a, b)), prices.reduce((a, b) => Math.max(a, b))];
 }
 
 /** shortened returns a text cut to a width. */

@@ -4,7 +4,7 @@
 // rows, which are drawn.
 import { amountOf } from './amount.js';
 import * as api from './api.js';
-import { asked, narrowed, remember, timeWindow, windowParams } from './asked.js';
+import { amend, asked, narrowed, remember, timeWindow, windowParams } from './asked.js';
 import { itemName, learn, siteName, sitesRead } from './catalogue.js';
 import { Chart, charts, load, mostLines } from './chart.js';
 import { cli, worded } from './copy.js';
@@ -24,7 +24,7 @@ const redraw = 400; // ms between drawings while rows arrive
 const names = { itemName, siteName, product: () => (asked.items.length > 1 ? [{ title: t.product, text: (l) => <Product id={l.itemId} /> }] : []) }; // a column for the product only where there are several
 
 let chart;
-let drawn; // the displayed history: {past, newest, window, whole, summaries}
+let drawn; // the displayed history: {past, newest, narrowing, window, whole, summaries}
 
 /** onShow is what is drawn, for tests and for inspection in the browser's console. */
 export const onShow = { get chart() { return chart?.plot; }, get lines() { return drawn?.past; } };
@@ -43,6 +43,13 @@ function zoomed(part) {
 
 /** zoomParams returns the bounds of the visible part, if the chart is zoomed. */
 const zoomParams = () => (asked.zoom ? { capturedFrom: new Date(asked.zoom.from * 1e3).toISOString(), capturedTo: new Date(asked.zoom.to * 1e3).toISOString() } : {});
+
+/** unzoomed forgets the visible part, because nothing is drawn that has one. */
+function unzoomed() {
+  asked.zoom = undefined;
+  by('unzoom').hidden = true;
+  amend();
+}
 
 /** unzoom shows the whole window. */
 export const unzoom = () => chart.whole();
@@ -80,9 +87,10 @@ export async function readHistory(signal, again = false) {
   draw(<Files files={rowFiles} what={t.asTable} />, by('history-files'));
   draw(<Files files={marketFiles} what={t.inMarkets} />, by('markets-files'));
   if (!quiet) by('history-status').textContent = t.loading(0);
-  const past = new History();
+  const narrowing = rowNarrowing();
+  const past = new History({ partial: Boolean(narrowing.merchant) }); // without the captures that found no offer of the merchant
   const newest = new Map(); // the last rows of each product
-  const next = { own, past, newest, window: w, whole: false };
+  const next = { own, past, newest, narrowing, window: w, whole: false };
   if (!quiet) drawn = next;
   if (drawn === next) showSame(next, reads, []);
   let last = -Infinity;
@@ -178,9 +186,9 @@ export async function placeOwn() {
   }
 }
 
-/** showSame shows the reads, the tool calls for the rows, and one for each own price, but only without a site: that tool has no such parameter. */
-function showSame({ window: w }, reads, summaries) {
-  const placed = asked.site ? [] : markets(summaries).filter((m) => m.position?.candidate);
+/** showSame shows the reads, the tool calls for the rows, and one for each own price, unless the tool has no such parameter, as for a site, or compares with other offers, as for the price of an own merchant. */
+function showSame({ window: w, own }, reads, summaries) {
+  const placed = asked.site || (narrowed().ownMerchant && !own) ? [] : markets(summaries).filter((m) => m.position?.candidate);
   draw(<Same reads={reads} calls={[
     ...asked.items.map((itemId) => ({ name: 'list_results', args: rowRead(itemId, w).params })),
     ...placed.map((m) => ({ name: 'get_market_price_position', args: { itemId: m.itemId, candidatePrice: String(m.ownPrice), currencyCode: m.currencyCode, ...(m.country && { country: m.country }) } })),
@@ -197,6 +205,9 @@ function rowNarrowing() {
   const { orderId, merchant } = narrowed();
   return { orderId, merchant };
 }
+
+/** onlyPart reports whether rows of the displayed products were left out. */
+const onlyPart = ({ narrowing: { orderId, merchant } }) => Boolean(orderId || merchant);
 
 /** summaryRead returns the read of a product's summary: its current and past prices, and the position of an own price. */
 function summaryRead(itemId, w, candidatePrice) {
@@ -244,7 +255,7 @@ export function showHistory() {
   for (const id of ['key', 'own-field', 'history-table']) by(id).hidden = !drawn;
   if (!drawn) {
     chart?.clear();
-    by('unzoom').hidden = true;
+    by('unzoom').hidden = by('part').hidden = true;
     by('readout').textContent = '';
     forgetEvidence();
     return clear('elsewhere', 'legend', 'now', 'markets', 'positions', 'boxes', 'stock', 'pairs', 'history-rows', 'history-files', 'markets-files');
@@ -254,11 +265,14 @@ export function showHistory() {
   const pairs = pairsOf(drawn);
   if (whole) {
     const all = past.lines.size;
-    by('history-status').textContent = !pairs.length ? t.notMonitored : t.loaded(number(past.rows), number(past.pairs.size)) + (all > lines.length ? `. ${t.moreLines(lines.length, number(all))}` : '');
+    by('history-status').textContent = !pairs.length && !monitored(drawn).length ? t.notMonitored : t.loaded(number(past.rows), number(past.pairs.size)) + (all > lines.length ? `. ${t.moreLines(lines.length, number(all))}` : '');
   }
+  by('part').hidden = !onlyPart(drawn);
+  by('part').textContent = drawn.narrowing.merchant ? `${t.part} ${t.dots}` : t.part;
+  if (whole && asked.zoom && !(lines.length && charts())) unzoomed();
   if (by('no-charts').hidden && charts()) showChart(drawn, lines, pairs);
   const captured = Math.max(...monitored(drawn).map((s) => Date.parse(s.lastCapturedAt)).filter(Number.isFinite));
-  draw(whole && !past.rows && Number.isFinite(captured) && <Elsewhere captured={captured} zone={zone} />, by('elsewhere'));
+  draw(whole && !past.rows && monitored(drawn).every(nothing) && Number.isFinite(captured) && <Elsewhere captured={captured} zone={zone} />, by('elsewhere'));
   draw(whole && <Newest past={past} zone={zone} />, by('now'));
   if (!by('no-charts').hidden) by('history-table').open = true;
   showRows();
@@ -287,9 +301,11 @@ function showChart(of, lines, pairs) {
 
 /**
  * pairsOf lists the pairs with rows, and those that are monitored but have none;
- * while rows still arrive, only those for which the summary has no observations.
+ * while rows still arrive, or where some are left out, only those for which the
+ * summary has no observations.
  */
 function pairsOf(of) {
-  const silent = monitored(of).filter((s) => (of.whole || nothing(s)) && !of.past.pairs.has(pairId(s)));
+  const all = of.whole && !onlyPart(of);
+  const silent = monitored(of).filter((s) => (all || nothing(s)) && !of.past.pairs.has(pairId(s)));
   return [...of.past.pairs.values(), ...silent.map(({ itemId, site }) => ({ itemId, site, at: [], outcome: [] }))].sort((a, b) => asked.items.indexOf(a.itemId) - asked.items.indexOf(b.itemId));
 }

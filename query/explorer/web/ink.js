@@ -27,13 +27,13 @@ export function stepped(u, { at, until, price, currency }) {
   const [[zeroX, eachX], [zeroY, eachY]] = [linear(u, 'x'), linear(u, currency)];
   const least = 3 * devicePixelRatio; // of a step in the path
   const { min, max } = u.scales.x;
-  const last = indexAt(at, max);
-  let before = 0;
-  for (let i = Math.max(0, indexAt(at, min)); i <= last; i++) {
+  const [first, last] = [Math.max(0, indexAt(at, min)), indexAt(at, max)];
+  let before;
+  for (let i = first; i <= last; i++) {
     const x = Math.max(0, Math.round(zeroX + at[i] * eachX) - left);
     const end = Math.min(width, Math.round(zeroX + until[i] * eachX) - left);
     const y = Math.round(zeroY + price[i] * eachY);
-    const joined = i > 0 && until[i - 1] === at[i]; // the previous step ends where this one begins
+    const joined = i > first && until[i - 1] === at[i]; // the previous visible step ends where this one begins
     if (joined && before !== y) {
       mark(x, before);
       mark(x, y);

@@ -1,7 +1,7 @@
 // The newest offers of a site or of products.
 import * as api from './api.js';
 import { asked, narrowed } from './asked.js';
-import { listsRead } from './catalogue.js';
+import { learn, sitesRead } from './catalogue.js';
 import { Files } from './files.jsx';
 import { by, clear, draw, h } from './preact.js';
 import { columns, offerId } from './rows.jsx';
@@ -24,7 +24,7 @@ export async function readLatest(signal, again = false) {
   }
   const zone = asked.zone;
   const reads = (asked.items.length ? asked.items : ['']).map((itemId) => ({
-    path: 'v1/results', params: { itemId, site: asked.site, ...narrowed(), latestObservationPerPair: true, includeExportFields: true, timezone: zone, limit: 1000 },
+    path: 'v1/results', params: { itemId, site: asked.site, ...narrowed(), latestObservationPerPair: true, includeExportFields: true, includeIdentity: true, timezone: zone, limit: 1000 },
   }));
   const files = () => reads.map(({ params: { limit, ...params } }) => ({ name: `latest-${params.itemId || params.site || params.orderId}`, path: 'v1/results/stream', params }));
   draw(<Files files={files} />, by('latest-files'));
@@ -34,13 +34,14 @@ export async function readLatest(signal, again = false) {
   }
   const offers = [];
   let more = false;
-  await listsRead();
+  await sitesRead();
   for (const read of reads) {
     const found = await api.all(read.path, read.params, 5000, signal);
     offers.push(...found.data);
     more ||= found.more;
   }
   signal.throwIfAborted();
+  learn(offers.map(({ itemId, productName: name }) => ({ itemId, name })));
   by('latest-status').textContent = (more ? t.incomplete : '') + t.loaded(number(offers.length), number(new Set(offers.map((o) => `${o.itemId} ${o.site}`)).size));
   const shown = columns(zone).filter((c) => asked.items.length !== 1 || c.name !== 'product'); // a single product is named above
   draw(<Table caption={t.latest} columns={shown} rows={offers} id={offerId} view="latest" />, by('offers'));

@@ -1,6 +1,7 @@
 // The view follows the feed: when something new becomes visible, the view is
 // read again, and the user's focus and selection stay; a chart that is in use is
-// not updated. A line shows how old the view is.
+// not updated. It is read again after a while, too, because what does not come
+// becomes overdue without any news. A line shows how old the view is.
 import * as api from './api.js';
 import { asked } from './asked.js';
 import { by, clear, draw, Fragment, h } from './preact.js';
@@ -10,6 +11,7 @@ import { show } from './zone.js';
 const followed = ['overview', 'assortment', 'history', 'latest', 'sites', 'orders'];
 const large = ['assortment', 'orders']; // views whose reads cover everything
 const least = () => (large.includes(asked.view) ? 60e3 : 15e3); // ms between two reads of a view
+const most = 120e3; // ms until a view is read again without anything new
 const unnoticed = 15e3; // ms from the start of a read to the feed's token; up to this long, missed changes are accepted
 const others = 5e3; // ms between two requests of the feed when only other products changed
 const patience = 15e3; // ms until a feed that failed is requested again
@@ -49,7 +51,7 @@ export function stale() {
   say();
 }
 
-/** follow calls again whenever something new was observed in what is requested, since the time when the read of the view began, until the signal aborts. again reads the view, and throws if that fails. */
+/** follow calls again whenever something new was observed in what is requested, since the time when the read of the view began, or when the view has become old, until the signal aborts. again reads the view, and throws if that fails. */
 export async function follow(signal, again, began) {
   const of = { site: asked.site, itemId: asked.view === 'history' || asked.view === 'latest' ? (asked.items.length === 1 ? asked.items[0] : '') : '' };
   const mine = (row) => asked.items.length < 2 || !['history', 'latest'].includes(asked.view) || asked.items.includes(row.itemId);
@@ -61,7 +63,7 @@ export async function follow(signal, again, began) {
     try {
       if (why()) {
         await api.pause(500, signal);
-      } else if (news) {
+      } else if (news || Date.now() - readAt > most) {
         await api.pause(Math.max(500, readAt + least() - Date.now()), signal);
         if (why()) continue;
         token = await now(); // what was missed is in the view

@@ -2,7 +2,7 @@
 import * as api from './api.js';
 import { ask, asked, mostItems, narrowed, plain, recall, remember, showWindow, typed, views, written } from './asked.js';
 import { forgetAssortment, readAssortment, showAssortment } from './assortment.jsx';
-import { catalogue, forget, itemName, lookUp, matching, named, readCatalogue, siteName } from './catalogue.js';
+import { catalogue, forget, itemName, lookUp, matching, named, readCatalogue, siteName, whenNamed } from './catalogue.js';
 import { Console, readyStream } from './console.jsx';
 import { forgetHistory, onShow, placeOwn, readHistory, showHistory, showRows, unzoom } from './history.jsx';
 import { forgetLatest, readLatest } from './latest.jsx';
@@ -12,7 +12,7 @@ import { forgetStart, readStart } from './overview.jsx';
 import { by, clear, draw, Fragment, h } from './preact.js';
 import { forgetSites, readSites, showSites } from './sites.jsx';
 import { language, number, speak, t } from './texts.js';
-import { known, show } from './zone.js';
+import { show, zoneNamed } from './zone.js';
 
 const listed = 60; // products in the list at most
 const readers = { overview: readStart, assortment: readAssortment, history: readHistory, latest: readLatest, sites: readSites, orders: readOrders, stream: readyStream };
@@ -65,8 +65,8 @@ function choose(id, wanted) {
 
 /** typeZone takes the zone that is typed as soon as it is one. */
 function typeZone() {
-  const zone = by('zone').value;
-  if (!known(zone)) return;
+  const zone = zoneNamed(by('zone').value);
+  if (!zone) return;
   asked.zone = zone;
   tellZone();
   showWindow();
@@ -75,7 +75,7 @@ function typeZone() {
 
 /** tellZone shows whether the zone that was typed is unknown; the last known one then still applies. */
 function tellZone() {
-  const bad = !known(by('zone').value);
+  const bad = !zoneNamed(by('zone').value);
   by('zone').setAttribute('aria-invalid', String(bad));
   by('zone-error').hidden = !bad;
   by('zone-error').textContent = bad ? t.badZone : '';
@@ -241,13 +241,14 @@ function listen() {
     leave();
   });
   api.whenLost(() => leave(t.lost));
+  whenNamed(() => { showChosen(); showAsked(); });
   by('ask').addEventListener('submit', (e) => e.preventDefault());
   by('site').addEventListener('change', () => { asked.site = by('site').value; refresh(); });
   by('search').addEventListener('input', () => { if (!showItems()) lookUp(by('search').value.trim()).then((found) => found && showItems()); });
   for (const id of ['from', 'to']) by(id).addEventListener('change', () => { if (typed()) refresh(); });
   by('zone').addEventListener('focus', () => draw(['UTC', ...(Intl.supportedValuesOf?.('timeZone') ?? [])].map((zone) => <option value={zone} />), by('zones')), { once: true }); // more than four hundred
   by('zone').addEventListener('input', typeZone);
-  by('zone').addEventListener('change', tellZone);
+  by('zone').addEventListener('change', () => { tellZone(); by('zone').value = zoneNamed(by('zone').value) || by('zone').value; });
   by('presets').addEventListener('click', (e) => { if (e.target.dataset.hours) { ask({ hours: Number(e.target.dataset.hours) }); refresh(); } });
   for (const [field, showing] of [['filter', showAssortment], ['sites-filter', showSites], ['orders-filter', showOrders]]) {
     by(field).addEventListener('input', showing);

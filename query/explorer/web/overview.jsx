@@ -4,7 +4,7 @@
 import { Act, Acts } from './act.jsx';
 import * as api from './api.js';
 import { asked, linkTo, narrowed } from './asked.js';
-import { itemName, learn, named, siteName, sitesRead } from './catalogue.js';
+import { itemName, knownName, learn, named, siteName, sitesRead } from './catalogue.js';
 import { fields, Files } from './files.jsx';
 import { by, clear, draw, Fragment, h } from './preact.js';
 import { Same } from './same.jsx';
@@ -164,7 +164,7 @@ const undercutFile = (positions) => ({
   name: 'undercut', rows: positions,
   columns: [
     ...fields('text', 'itemId', 'country', 'currencyCode'), ...fields('number', 'ownPrice'), nested('number', 'cheapestPrice', (p) => p.cheapest.price), nested('text', 'cheapestMerchant', (p) => p.cheapest.merchant),
-    nested('text', 'cheapestSite', (p) => p.cheapest.site), ...fields('number', 'difference', 'differencePercent'), ...fields('count', 'rank', 'offers'), nested('text', 'name', (p) => itemName(p.itemId)),
+    nested('text', 'cheapestSite', (p) => p.cheapest.site), ...fields('number', 'difference', 'differencePercent'), ...fields('count', 'rank', 'offers'), nested('text', 'name', (p) => knownName(p.itemId)),
   ],
 });
 
@@ -172,7 +172,7 @@ const undercutFile = (positions) => ({
 const movedFile = (lists) => ({
   name: 'moved', rows: lists.flatMap((list) => list.movers.map((m) => ({ ...m, list: list.list }))),
   columns: [
-    ...fields('text', 'list', 'itemId', 'site'), nested('text', 'name', (m) => itemName(m.itemId)), nested('text', 'kinds', (m) => m.kinds.join(' ')), ...fields('number', 'priceDifference', 'priceDifferencePercent'),
+    ...fields('text', 'list', 'itemId', 'site'), nested('text', 'name', (m) => knownName(m.itemId)), nested('text', 'kinds', (m) => m.kinds.join(' ')), ...fields('number', 'priceDifference', 'priceDifferencePercent'),
     ...['before', 'after'].flatMap((end) => [
       nested('text', `${end}.coverageState`, (m) => m[end]?.coverageState), nested('number', `${end}.price`, (m) => m[end]?.price), nested('text', `${end}.currencyCode`, (m) => m[end]?.currencyCode),
       nested('text', `${end}.merchant`, (m) => m[end]?.merchant), nested('time', `${end}.capturedAt`, (m) => m[end]?.capturedAt),

@@ -25,18 +25,20 @@ export function stands(row, other) {
   return false;
 }
 
-/** History collects rows, which must be added in the order of their times. */
+/** History collects rows, which must be added in the order of their times. partial: the pairs have other captures, too, which it does not get. */
 export class History {
   rows = 0;
-  pairs = new Map(); // "itemId site" -> {itemId, site, at: [], outcome: [], newest}, newest the rows of its last capture
+  pairs = new Map(); // "itemId site" -> {itemId, site, at: [], outcome: [], newest, partial}, newest the rows of its last capture
   lines = new Map(); // pair and merchant and currency -> {pair, merchant, currency, at, price, buyBox, prime, last}
+
+  constructor({ partial = false } = {}) { this.partial = partial; }
 
   add(row) {
     this.rows++;
     const at = Date.parse(row.capturedAt) / 1000;
     const pairKey = `${row.itemId} ${row.site}`;
     let pair = this.pairs.get(pairKey);
-    if (!pair) this.pairs.set(pairKey, pair = { itemId: row.itemId, site: row.site, at: [], outcome: [], newest: [] });
+    if (!pair) this.pairs.set(pairKey, pair = { itemId: row.itemId, site: row.site, at: [], outcome: [], newest: [], partial: this.partial });
     const outcome = outcomeOf(row);
     const last = pair.at.length - 1;
     if (last < 0 || pair.at[last] !== at) {
@@ -103,9 +105,11 @@ export class History {
 /**
  * holds returns how long a capture of a pair is assumed to hold, in seconds:
  * three times the median interval between its captures, since the rows have no
- * schedule. 0: there is only one capture, so nothing is known.
+ * schedule. 0: nothing is known, because there is only one capture, or others are
+ * missing.
  */
 export function holds(pair) {
+  if (pair.partial) return 0;
   if (pair.measured?.of !== pair.at.length) {
     const apart = pair.at.slice(1).map((at, i) => at - pair.at[i]).sort((a, b) => a - b);
     pair.measured = { of: pair.at.length, hold: apart.length ? 3 * apart[(apart.length - 1) >> 1] : 0 };
@@ -142,8 +146,8 @@ export function offerAt(line, time) {
 /**
  * spans returns the states of a pair, in order and without overlap: {from, until,
  * state}. The state is an outcome as long as it holds (restricted, if the newest
- * capture is marked so), then overdue until the next capture. The time before
- * the first capture has no span.
+ * capture is marked so), then overdue until the next capture, if all captures are
+ * known. The time before the first capture has no span.
  */
 export function spans(pair, until) {
   const all = [];
@@ -155,7 +159,7 @@ export function spans(pair, until) {
   pair.at.forEach((at, i) => {
     const [end, next] = [endOf(pair, i, until), Math.max(pair.at[i + 1] ?? until, at)];
     add(at, end, i === pair.at.length - 1 && pair.restricted ? 'restricted' : pair.outcome[i]);
-    if (next > end) add(end, next, 'overdue');
+    if (next > end && !pair.partial) add(end, next, 'overdue');
   });
   return all;
 }

@@ -13,13 +13,12 @@ const partsOf = (zone) => formatOf('en-CA', {
   timeZone: zone, hourCycle: 'h23', year: 'numeric', month: '2-digit', day: '2-digit', hour: '2-digit', minute: '2-digit', second: '2-digit',
 });
 
-/** known reports whether the browser knows a zone by this name. */
-export function known(zone) {
+/** zoneNamed returns the exact name of the zone that a text means: browsers take other cases, too, the service does not. Empty: the browser knows none. */
+export function zoneNamed(text) {
   try {
-    partsOf(zone);
-    return zone !== '';
+    return /^[a-z]/i.test(text) ? partsOf(text).resolvedOptions().timeZone : ''; // an offset is no name
   } catch {
-    return false;
+    return '';
   }
 }
 

@@ -278,6 +278,7 @@ async function english() {
   said.pairs = await page.locator('#pairs tbody tr').evaluateAll((rows) => rows.map((r) => [...r.cells].map((c) => c.textContent)));
   said.markets = await page.locator('#markets tbody tr').evaluateAll((rows) => rows.map((r) => [...r.cells].map((c) => (c.querySelector('span')?.firstChild ?? c.firstChild)?.textContent ?? '')));
   said.boxes = await page.locator('#boxes tbody tr').evaluateAll((rows) => rows.map((r) => [...r.cells].map((c) => c.textContent)));
+  for (let i = 0; i < 50 && summaries.length < 2; i++) await page.waitForTimeout(100); // the page may be faster than this
   said.summaries = summaries;
   said.curl.history = await copied(page, 'history', 'curl');
   said.mcp.history = await copied(page, 'history', 'mcp');

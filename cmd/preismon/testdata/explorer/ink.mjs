@@ -34,8 +34,8 @@ const madeUp = (page, zero) => page.evaluate(({ item, site, other, zero }) => {
   };
 }, { item: plan.items[0], site: plan.site, other, zero });
 
-/** pixels counts the pixels of a colour in a canvas, in columns between two times, without their edges; lane is the index of a lane; undefined: the chart. */
-const pixels = (page, zero, from, until, colour, lane) => page.evaluate(({ zero, from, until, colour, lane }) => {
+/** pixels counts the pixels of a colour in a canvas, in columns between two times, without their edges, so many pixels wide; lane is the index of a lane; undefined: the chart. */
+const pixels = (page, zero, from, until, colour, lane, edge = 6) => page.evaluate(({ zero, from, until, colour, lane, edge }) => {
   const u = window.preismon.chart;
   const canvas = lane === undefined ? u.ctx.canvas : document.querySelector('#lanes');
   const probe = Object.assign(document.createElement('canvas'), { width: 1, height: 1 }).getContext('2d');
@@ -44,7 +44,7 @@ const pixels = (page, zero, from, until, colour, lane) => page.evaluate(({ zero,
   const want = probe.getImageData(0, 0, 1, 1).data;
   const [left, right] = [from, until].map((m) => Math.round(u.valToPos(zero / 1e3 + m * 60, 'x', true)));
   const [top, height] = lane === undefined ? [u.bbox.top, u.bbox.height] : [(lane * 34 + 18) * devicePixelRatio, 11 * devicePixelRatio];
-  const { data, width } = canvas.getContext('2d').getImageData(left + 6, top, Math.max(1, right - left - 12), height);
+  const { data, width } = canvas.getContext('2d').getImageData(left + edge, top, Math.max(1, right - left - 2 * edge), height);
   const columns = new Set();
   let n = 0;
   for (let i = 0; i < data.length; i += 4) {
@@ -54,7 +54,7 @@ const pixels = (page, zero, from, until, colour, lane) => page.evaluate(({ zero,
     }
   }
   return { n, columns: columns.size, of: width, share: n / (width * height) };
-}, { zero, from, until, colour, lane });
+}, { zero, from, until, colour, lane, edge });
 
 async function honest() {
   const page = await watched('ink', { locale: 'en-GB', viewport: { width: 1440, height: 900 } }, (m) => /getImageData/.test(m));
@@ -87,6 +87,12 @@ async function honest() {
   ]) {
     const { share } = await pixels(page, zero, from, until, mark, lane);
     if (share < least || share > most) fail('ink', `${what}: ${share.toFixed(3)} of the lane is ${mark}, between ${least} and ${most} is expected`);
+  }
+  for (const [from, until, most] of [[25, 55, 4], [80, 120, 0]]) { // where a zoom begins there is no more than the line, or nothing
+    await page.evaluate(([min, max]) => window.preismon.chart.setScale('x', { min, max }), [from, until].map((m) => zero / 1e3 + m * 60));
+    await page.waitForTimeout(200);
+    const { n } = await pixels(page, zero, from, from, colour[0], undefined, 0);
+    if (n > most) fail('ink', `zoomed from ${from} to ${until}, the first column has ${n} pixels of a line`);
   }
   await page.emulateMedia({ colorScheme: 'light' });
   await picture(page, 'ink light', { fullPage: true });

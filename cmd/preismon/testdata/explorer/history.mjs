@@ -1,0 +1,119 @@
+// Checks what the history of a product shows of a service that is made up: what
+// was left out or had no price is not drawn as something else.
+import { done, fail } from './harness.mjs';
+import { ago, go, history, list, opened, param, range, rowOf, says, siteOf, text } from './service.mjs';
+
+const [a, b] = ['a.example', 'b.example'];
+const sites = { 'v1/sites': () => list([a, b].map(siteOf)) };
+
+/** seen is a site in a summary: so many prices in the window, and when it was captured last. */
+const seen = (site, priced, hours) => ({ site, lastCapturedAt: ago(hours), coverageState: 'PRICE_OBSERVED', accessRestricted: false, observations: { priced, unavailable: 0, notFound: 0, unknown: 0 }, days: [], dayCounts: {} });
+
+/** shown waits until a history is complete: the page has written its address, with a site, and is no longer busy. */
+const shown = (page) => page.waitForFunction(() => location.hash.includes('site=') && !document.querySelector('#history').hasAttribute('aria-busy') && document.querySelector('#pairs tbody tr'));
+
+/** labels keeps the words that a page has written on its canvases since the last call. */
+async function labels(page) {
+  await page.evaluate(() => {
+    const { prototype } = CanvasRenderingContext2D;
+    const real = prototype.fillText;
+    globalThis.labels = [];
+    prototype.fillText = function fillText(words, ...rest) {
+      globalThis.labels.push(words);
+      return real.call(this, words, ...rest);
+    };
+  });
+  return () => page.evaluate(() => globalThis.labels.splice(0).join());
+}
+
+/** narrowed: what a narrowing leaves out is not absent, and nothing holds until a capture that may have been left out. */
+async function narrowed() {
+  const rows = (p) => [20, 16, 8, 4].map((hours) => rowOf(hours, 10)).filter(() => p.get('merchant') !== 'Nobody');
+  const told = (p) => (p.get('capturedFrom') < ago(48) ? { sites: [seen(a, 0, 4), seen(b, 0, 2)] } : { sites: [seen(a, 28, 4), seen(b, 28, 2)] });
+  const page = await opened('narrowed', 'view=sites', { ...sites, 'ext/v1/items/1/summary': (p) => history('1', p.get('capturedFrom') < ago(48) ? [] : rows(p), told(p)) });
+  await page.waitForSelector('#fresh tbody tr');
+  const drawn = await labels(page);
+  const steps = () => page.evaluate(() => [...window.preismon.lines.lines.values()].flatMap((l) => l.until.map((until, i) => until - l.at[i])));
+
+  await go(page, 'view=history&items=1&last=24h&zone=UTC');
+  await shown(page);
+  if (await page.isVisible('#part') || !(await drawn()).includes('No result: Shop b.example') || Math.max(...await steps()) < 3600) fail('narrowed', `not narrowed, it says ${await text(page, '#part')}, and its steps last ${await steps()}`);
+  await go(page, 'view=history&items=1&last=24h&zone=UTC&merchant=M');
+  await shown(page);
+  if ((await steps()).some((s) => s !== 0)) fail('narrowed', `an offer holds for ${await steps()} s, though other captures are not known`);
+  if (!/are not shown.*is a dot/.test(await text(page, '#part')) || !(await page.isVisible('#part'))) fail('narrowed', `it says ${await text(page, '#part')}`);
+  await go(page, 'view=history&items=1&last=24h&zone=UTC&orderId=5');
+  await shown(page);
+  if (Math.max(...await steps()) < 3600 || /dot/.test(await text(page, '#part'))) fail('narrowed', `of an order all captures of a pair are known, and its steps last ${await steps()}`);
+  await go(page, 'view=history&items=1&last=24h&zone=UTC&merchant=Nobody');
+  await shown(page);
+  if (await text(page, '#elsewhere')) fail('narrowed', `beside prices in the window it says ${await text(page, '#elsewhere')}`);
+  if (!(await text(page, '#history-status')).startsWith('0 rows')) fail('narrowed', `the status is ${await text(page, '#history-status')}`);
+  const words = await drawn();
+  if (words.includes('No result')) fail('narrowed', `a lane says ${words}`);
+  await go(page, `view=history&items=1&from=${ago(72)}&to=${ago(60)}&zone=UTC&merchant=M`);
+  await page.waitForSelector('#elsewhere a');
+  if (!(await page.getAttribute('#elsewhere a', 'href')).includes('merchant=M')) fail('narrowed', `elsewhere is ${await page.getAttribute('#elsewhere a', 'href')}`);
+  await page.context().close();
+}
+
+/** owned: beside the price of an own merchant no tool is offered that compares with other offers. */
+async function owned() {
+  const position = { min: 9, median: 10, max: 11, candidate: { price: 10, cheaper: 1, equal: 1, dearer: 1, rank: 2, differencePercent: 0 } };
+  const page = await opened('owned', 'view=sites', { 'ext/v1/items/1/summary': () => history('1', undefined, { sites: [seen('a.example', 3, 2)], ownPrice: 10, position }) });
+  for (const [asked, want] of [['', 1], ['&ownMerchant=Me', 0], ['&ownMerchant=Me&own=10', 1]]) {
+    await go(page, `view=history&items=1&last=24h&zone=UTC${asked}`);
+    await shown(page);
+    const calls = (await page.locator('#history-same [data-kind=mcp]').allTextContents()).join();
+    if (calls.split('get_market_price_position').length - 1 !== want || !calls.includes('list_results')) fail('owned', `of ${asked} it offers ${calls}`);
+  }
+  await page.context().close();
+}
+
+/** unavailable: a product that cannot be bought is no offer, even if its price is known. */
+async function unavailable() {
+  const rows = () => [rowOf(3, 24), rowOf(3, 29, { site: b }), rowOf(2, 24, { availability: 'UNAVAILABLE' }), rowOf(2, 29, { site: b })];
+  const page = await opened('unavailable', 'view=history&items=1&last=24h&zone=UTC', { ...sites, 'ext/v1/items/1/summary': () => history('1', rows(), { sites: [seen(a, 1, 2), seen(b, 2, 2)] }) });
+  await says(page, '#now', '€29.00');
+  if ((await text(page, '#now')).includes('€24.00')) fail('unavailable', `the newest offers are ${await text(page, '#now')}`);
+  await page.context().close();
+}
+
+/** unpriced: where nothing is drawn, nothing is zoomed. */
+async function unpriced() {
+  const rows = () => [20, 16, 12, 8, 4].map((hours) => rowOf(hours, null, { availability: 'UNAVAILABLE', merchant: null, currencyCode: null }));
+  const asked = [];
+  const page = await opened('unpriced', 'view=sites', {
+    'ext/v1/items/1/summary': () => history('1', rows(), { sites: [seen(a, 0, 4)] }),
+    'v1/results/stream': (p) => { asked.push(p.get('capturedFrom')); return { contentType: 'text/csv', body: 'itemId\r\n' }; },
+  });
+  await page.waitForSelector('#fresh tbody tr');
+  await go(page, `view=history&items=1&last=24h&zone=UTC&zoom=${ago(6)}/${ago(2)}`);
+  await shown(page);
+  await page.waitForFunction(() => !/zoom=/.test(location.hash), undefined, { timeout: 10e3 }).catch(() => fail('unpriced', `it is zoomed: ${page.url()}`));
+  await says(page, '#live', 'updates by itself').catch(async () => fail('unpriced', `it says ${await text(page, '#live')}`));
+  if (await page.isVisible('#unzoom')) fail('unpriced', 'there is a button for a zoom');
+  await Promise.all([page.waitForEvent('download'), page.click('#history-files [data-form=csv]')]);
+  if (!(asked[0] < ago(23))) fail('unpriced', `the file begins at ${asked[0]}`);
+  await page.goBack();
+  await page.waitForFunction(() => /view=sites/.test(location.hash), undefined, { timeout: 10e3 }).catch(() => fail('unpriced', `Back leads to ${page.url()}`));
+  await page.context().close();
+}
+
+/** held: the scale has room for an offer that still holds in the visible part, and for no more. */
+async function held() {
+  const rows = () => range(31).flatMap((i) => [...(i % 6 ? [] : [rowOf(6 - i / 6, i < 12 ? 5 : 10, { site: b })]), rowOf(6 - i / 6, 20)]);
+  const page = await opened('held', 'view=history&items=1&last=24h&zone=UTC', { ...sites, 'ext/v1/items/1/summary': () => history('1', rows(), { sites: [seen(a, 31, 1), seen(b, 6, 1)] }) });
+  await shown(page);
+  const scale = () => page.evaluate(() => { const { min, max } = window.preismon.chart.scales.EUR; return [min, max]; });
+  const whole = await scale();
+  if (!(whole[0] <= 5 && whole[1] >= 20)) fail('held', `the scale is ${whole}`);
+  await page.evaluate(([from, to]) => window.preismon.chart.setScale('x', { min: Date.parse(from) / 1e3, max: Date.parse(to) / 1e3 }), [ago(2.9), ago(2.3)]);
+  await page.waitForFunction(() => /zoom=/.test(location.hash));
+  const [min, max] = await scale();
+  if (!(min <= 10 && min > 5 && max >= 20)) fail('held', `from 10, which holds, to 20 the scale is ${[min, max]}`);
+  await page.context().close();
+}
+
+await Promise.all(Object.entries({ narrowed, owned, unavailable, unpriced, held }).map(([name, check]) => check().catch((e) => fail(name, `${e.stack}`.slice(0, 900)))));
+await done();
