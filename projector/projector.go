@@ -243,20 +243,14 @@ func (p *Projector) ready(ctx context.Context) error {
 		if err := p.start(ctx); err != nil {
 			return err
 		}
-		p.phase = steady
 	case unsure:
-		if err := p.fenceOff(ctx); err != nil {
-			return err
+		for _, step := range []func(context.Context) error{p.fenceOff, p.holdMarks, p.seeFloor, p.announce} {
+			if err := step(ctx); err != nil {
+				return err
+			}
 		}
-		if err := p.holdMarks(ctx); err != nil {
-			return err
-		}
-		if err := p.seeFloor(ctx); err != nil {
-			return err
-		}
-		p.phase = steady
-		return p.announce(ctx)
 	}
+	p.phase = steady
 	return nil
 }
 
