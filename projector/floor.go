@@ -171,7 +171,10 @@ func (p *Projector) risable(ctx context.Context, to floor) (*attested, error) {
 func (p *Projector) countExpiring(ctx context.Context, from, to floor, s slice) (gone proof, err error) {
 	values := from.of(s.args())
 	values["next"] = int64(to)
-	if err := p.send(ctx, "expired_rows", ch.Query{Body: question("expire_rows"), Parameters: ch.Parameters(values)}); err != nil {
+	// Unlike other writes, it may create any number of parts: a quarter may have
+	// too many events for one block.
+	blocks := []ch.Setting{ch.SettingInt("min_insert_block_size_rows", p.cfg.MaxBlockRows)}
+	if err := p.send(ctx, "expired_rows", ch.Query{Body: question("expire_rows"), Parameters: ch.Parameters(values), Settings: blocks}); err != nil {
 		return gone, err
 	}
 	var c proofColumns

@@ -35,7 +35,7 @@ type Config struct {
 	Partition, Partitions int
 	Fence                 uint64 // of the lease: greater with every leader
 
-	MaxBlockRows     int           // rows of one insert into observations_by_mandate
+	MaxBlockRows     int           // rows of one insert into observations_by_mandate, and of one part of expired_rows
 	BackfillRows     int           // rows of one backfill statement
 	MaxOrderPairs    int           // items times sites of one active order; an order with more is rejected
 	MaxMandatePairs  int           // the same over all active orders of a mandate
