@@ -65,16 +65,17 @@ func Audit(ctx context.Context, r AuditRequest) error {
 				return err
 			})
 		}
-		if err := group.Wait(); err != nil {
-			return err
-		}
-		for i, list := range found {
+		failed := group.Wait()
+		for i, list := range found { // also where another artifact ended the audit: copies may have been replaced
 			for _, f := range list {
 				if err := r.Found(f); err != nil {
-					return err
+					return errors.Join(failed, err)
 				}
 			}
 			due += batch[i].Size * int64(len(r.Places))
+		}
+		if failed != nil {
+			return failed
 		}
 		r.Read(due)
 		batch = batch[:0]
@@ -93,7 +94,8 @@ func Audit(ctx context.Context, r AuditRequest) error {
 	return flush()
 }
 
-// one compares the copies of an artifact, and repairs the bad ones.
+// one compares the copies of an artifact, and repairs the bad ones. With an
+// error, it returns what was found if all copies had been compared by then.
 func (r *AuditRequest) one(ctx context.Context, ref Ref) (found []Finding, err error) {
 	var good []Place
 	for i, p := range r.Places {
@@ -111,16 +113,13 @@ func (r *AuditRequest) one(ctx context.Context, ref Ref) (found []Finding, err e
 	}
 	for i := range found {
 		f := &found[i]
-		if f.Good = len(good); f.Good == 0 || !r.Repair {
+		if f.Good = len(good); f.Good == 0 || !r.Repair || ctx.Err() != nil {
 			continue
 		}
 		f.Repair = r.Places[f.Place].repair(ctx, ref, good)
-		if ctx.Err() != nil {
-			return nil, ctx.Err()
-		}
 		f.Repaired = f.Repair == nil
 	}
-	return found, nil
+	return found, ctx.Err()
 }
 
 // judge returns what is wrong with a copy. An error with an empty what: the

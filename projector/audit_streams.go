@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -156,7 +157,16 @@ func (a *Auditor) beyond(ctx context.Context, s event.StreamState) error {
 // event.
 func (a *Auditor) spans(ctx context.Context, s event.StreamState, from, to uint64) (all []span, total uint64, err error) {
 	var first, last proto.ColUInt64
-	err = a.read(ctx, "audit_gaps", args{"first": from, "last": to, "epoch": s.Epoch, "created": s.Created, "after": s.After()},
+	var forks, afters []string
+	for _, f := range s.Forks {
+		forks = append(forks, strconv.FormatUint(uint64(f.Epoch), 10))
+		afters = append(afters, strconv.FormatUint(f.After, 10))
+	}
+	values := args{
+		"first": from, "last": to, "epoch": s.Epoch, "created": s.Created,
+		"forks": "[" + strings.Join(forks, ",") + "]", "afters": "[" + strings.Join(afters, ",") + "]",
+	}
+	err = a.read(ctx, "audit_gaps", values,
 		proto.Results{{Name: "first", Data: &first}, {Name: "last", Data: &last}}, func() error {
 			for i := range first {
 				all = append(all, span{first[i], last[i]})

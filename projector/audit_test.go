@@ -282,3 +282,28 @@ func TestAudit(t *testing.T) {
 		t.Errorf("of a stream that was recreated: %+v", a)
 	}
 }
+
+// TestAuditOfTwoForks: a stream lost its tail twice, the second time further on.
+// Messages that took the place of those lost first are missed, although events
+// were ingested from the same sequences before.
+func TestAuditOfTwoForks(t *testing.T) {
+	w, k := newWorld(t), newKept(t)
+	w.apply(k.keep(w.observations(40)))
+	k.epoch = epoch + 10
+	k.forks = []event.Fork{{Epoch: epoch + 5, After: 29}, {Epoch: epoch + 10, After: 40}}
+	k.list[event.StreamObservations] = k.list[event.StreamObservations][:29]
+	w.seq = 29
+	replaced := k.keep(w.observations(11)) // published in the second epoch, and never applied
+	last := k.keep(w.observations(5))
+	s, err := k.State(t.Context(), event.StreamObservations)
+	must(t, err)
+	if seq, err := w.p.Resume(t.Context(), event.StreamObservations, s.Incarnation); seq != 29 || err != nil {
+		t.Fatalf("it resumes at %d: %v", seq, err)
+	}
+	last.Epoch, last.First = s.Epoch, replaced.First
+	w.apply(last)
+	want := []string{"lost OBSERVATIONS 11 at 30-40"}
+	if got := found(w.audit(k, false)); !slices.Equal(got, want) {
+		t.Errorf("found %q, want %q", got, want)
+	}
+}

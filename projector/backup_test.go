@@ -96,6 +96,19 @@ func testBackup(t *testing.T, place backup.Place) {
 	w.apply(after)
 	w.exec("TRUNCATE TABLE observations")
 	other := admin("default")
+	elsewhere := w.server.Database + "_elsewhere"
+	for _, name := range []string{w.server.Database, elsewhere} { // restored by hand, to look at it
+		name += "_restored"
+		t.Cleanup(func() { w.exec("DROP DATABASE IF EXISTS " + name + " SYNC") })
+		w.exec("CREATE DATABASE " + name)
+		w.exec("CREATE TABLE " + name + ".kept (n UInt8) ENGINE = Memory")
+	}
+	if err := backup.Restore(t.Context(), other, backup.RestoreRequest{Database: elsewhere, From: backup.Place{Name: "no-such-backup"}}); !errors.Is(err, backup.ErrNone) {
+		t.Errorf("from nothing into another database: %v", err)
+	}
+	if err := backup.Restore(t.Context(), other, backup.RestoreRequest{Database: elsewhere, From: place}); !errors.Is(err, backup.ErrOther) || !strings.Contains(err.Error(), elsewhere) {
+		t.Errorf("into another database: %v", err)
+	}
 	if err := backup.Restore(t.Context(), other, backup.RestoreRequest{Database: w.server.Database, From: place}); !errors.Is(err, backup.ErrInUse) {
 		t.Errorf("over tables that are there: %v", err)
 	}
@@ -106,6 +119,12 @@ func testBackup(t *testing.T, place backup.Place) {
 		t.Errorf("a restore that failed left %d events", n)
 	}
 	must(t, backup.Restore(t.Context(), other, backup.RestoreRequest{Database: w.server.Database, From: place, Replace: true}))
+	if n := count(w, "SELECT count() FROM system.tables WHERE startsWith(database, currentDatabase()) AND name = 'kept'"); n != 2 {
+		t.Errorf("%d tables are left of the two that were restored by hand", n)
+	}
+	if n := count(w, "SELECT count() FROM system.databases WHERE startsWith(name, concat(currentDatabase(), '.'))"); n != 0 {
+		t.Errorf("%d databases are left of the restores", n)
+	}
 	if n := count(w, "SELECT count() FROM scopes_applied"); n != 0 {
 		t.Errorf("%d scopes count as applied before anybody looked", n)
 	}

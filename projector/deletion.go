@@ -178,39 +178,61 @@ func (p *Projector) housekeep(ctx context.Context) error {
 // much shorter than that, and long streams check every few seconds whether
 // their version is still in force (package query). A deletion of rows that is
 // not done reads the pairs of its version, in more than one look: those of its
-// mandate stay until then.
+// mandate stay until then. A version is forgotten when its pairs are gone: a
+// deletion that the fence overtakes deletes none.
 func (p *Projector) removeScopes(ctx context.Context) error {
 	if len(p.stale) == 0 || time.Since(p.stale[0].since) < p.cfg.KeepScopes {
 		return nil
+	}
+	if n, err := p.number(ctx, "scope_deletions", nil); n > 0 || err != nil {
+		return err
 	}
 	running, err := p.deletions(ctx)
 	if err != nil {
 		return err
 	}
-	due, kept := p.stale[:0:0], p.stale[:0:0]
+	var due []staleScope
 	for _, s := range p.stale {
-		if time.Since(s.since) < p.cfg.KeepScopes || deletes(running, s.mandate) {
-			kept = append(kept, s)
-		} else {
+		if time.Since(s.since) >= p.cfg.KeepScopes && !deletes(running, s.mandate) {
 			due = append(due, s)
 		}
 	}
-	for len(due) > 0 {
-		n := min(len(due), 100)
-		upTo := map[uint64]uint64{}
-		for _, s := range due[:n] {
-			upTo[s.mandate] = max(upTo[s.mandate], s.upTo)
-		}
-		var which []string
-		for m, v := range upTo {
-			which = append(which, fmt.Sprintf("(mandate = %d AND version <= %d)", m, v))
-		}
-		sql := strings.ReplaceAll(question("delete_scopes"), "{which}", strings.Join(which, " OR "))
-		if err := p.mutate(ctx, "delete_scopes", sql, args{}); err != nil {
+	for some := range slices.Chunk(due, 100) {
+		if err := p.removeSome(ctx, some); err != nil {
 			return err
 		}
-		due = due[n:]
-		p.stale = append(slices.Clone(due), kept...)
 	}
 	return nil
+}
+
+// removeSome deletes the pairs of some versions, and forgets those that have
+// none any more.
+func (p *Projector) removeSome(ctx context.Context, some []staleScope) error {
+	upTo := map[uint64]uint64{}
+	for _, s := range some {
+		upTo[s.mandate] = max(upTo[s.mandate], s.upTo)
+	}
+	var which []string
+	for m, v := range upTo {
+		which = append(which, fmt.Sprintf("(mandate = %d AND version <= %d)", m, v))
+	}
+	of := func(name string) string {
+		return strings.ReplaceAll(question(name), "{which}", strings.Join(which, " OR "))
+	}
+	var mandate proto.ColUInt64
+	var left []uint64
+	err := p.ask(ctx, "stale_scopes", of("stale_scopes"), nil, proto.Results{{Name: "mandate", Data: &mandate}}, func() error {
+		left = append(left, mandate...)
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	p.stale = slices.DeleteFunc(p.stale, func(s staleScope) bool {
+		return slices.Contains(some, s) && !slices.Contains(left, s.mandate)
+	})
+	if len(left) == 0 {
+		return nil
+	}
+	return p.mutate(ctx, "delete_scopes", of("delete_scopes"), args{})
 }

@@ -171,16 +171,28 @@ func (p *Projector) risable(ctx context.Context, to floor) (*attested, error) {
 func (p *Projector) countExpiring(ctx context.Context, from, to floor, s slice) (gone proof, err error) {
 	values := from.of(s.args())
 	values["next"] = int64(to)
-	if err := p.send(ctx, "expired_rows", ch.Query{Body: question("expire_rows"), Parameters: ch.Parameters(values)}); err != nil {
-		return gone, err
-	}
 	var c proofColumns
-	return gone, p.read(ctx, "expiring", values, c.results(), func() error {
+	err = p.read(ctx, "expiring", values, c.results(), func() error {
 		for i := range c.rows {
 			gone = c.row(i)
 		}
 		return nil
 	})
+	if err != nil {
+		return gone, err
+	}
+	// Unlike other writes, it may create any number of parts: a quarter may have
+	// too many events for one block, and for one statement.
+	blocks := []ch.Setting{ch.SettingInt("min_insert_block_size_rows", p.cfg.MaxBlockRows)}
+	lanes := gone.rows.n/uint64(p.cfg.ExpireRows) + 1
+	values["lanes"] = lanes
+	for lane := range lanes {
+		values["lane"] = lane
+		if err := p.send(ctx, "expired_rows", ch.Query{Body: question("expire_rows"), Parameters: ch.Parameters(values), Settings: blocks}); err != nil {
+			return gone, err
+		}
+	}
+	return gone, nil
 }
 
 // seeFloor checks whether the floor was raised by a statement with an unknown

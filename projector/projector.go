@@ -35,8 +35,9 @@ type Config struct {
 	Partition, Partitions int
 	Fence                 uint64 // of the lease: greater with every leader
 
-	MaxBlockRows     int           // rows of one insert into observations_by_mandate
+	MaxBlockRows     int           // rows of one insert into observations_by_mandate, and of one part of expired_rows
 	BackfillRows     int           // rows of one backfill statement
+	ExpireRows       int           // rows that one statement counts when the floor rises
 	MaxOrderPairs    int           // items times sites of one active order; an order with more is rejected
 	MaxMandatePairs  int           // the same over all active orders of a mandate
 	StatementTimeout time.Duration // of one statement
@@ -59,7 +60,7 @@ type Insert struct {
 // DefaultConfig returns a configuration with everything set except the fence.
 func DefaultConfig() Config {
 	return Config{
-		Partitions: 1, MaxBlockRows: 500_000, BackfillRows: 1_000_000, MaxOrderPairs: 5_000_000, MaxMandatePairs: 10_000_000, StatementTimeout: 2 * time.Minute,
+		Partitions: 1, MaxBlockRows: 500_000, BackfillRows: 1_000_000, ExpireRows: 10_000_000, MaxOrderPairs: 5_000_000, MaxMandatePairs: 10_000_000, StatementTimeout: 2 * time.Minute,
 		StallTimeout: 10 * time.Second, KillTimeout: time.Minute, KeepScopes: 10 * time.Minute, Logger: slog.Default(),
 	}
 }
@@ -73,6 +74,7 @@ func (c Config) Validate() error {
 	f.Check(c.Fence > 0, "fence: missing")
 	f.Check(c.MaxBlockRows >= 1 && c.MaxBlockRows <= 1<<20, "maxBlockRows: %d, must be from 1 to %d", c.MaxBlockRows, 1<<20)
 	f.Check(c.BackfillRows >= 1, "backfillRows: %d, must be positive", c.BackfillRows)
+	f.Check(c.ExpireRows >= 1, "expireRows: %d, must be positive", c.ExpireRows)
 	f.Check(c.MaxOrderPairs >= 1, "maxOrderPairs: %d, must be positive", c.MaxOrderPairs)
 	f.Check(c.MaxMandatePairs >= c.MaxOrderPairs, "maxMandatePairs: %d, must be at least maxOrderPairs, %d", c.MaxMandatePairs, c.MaxOrderPairs)
 	f.Check(c.StatementTimeout > 0, "statementTimeout: %s, must be positive", c.StatementTimeout)
@@ -243,20 +245,14 @@ func (p *Projector) ready(ctx context.Context) error {
 		if err := p.start(ctx); err != nil {
 			return err
 		}
-		p.phase = steady
 	case unsure:
-		if err := p.fenceOff(ctx); err != nil {
-			return err
+		for _, step := range []func(context.Context) error{p.fenceOff, p.holdMarks, p.seeFloor, p.announce} {
+			if err := step(ctx); err != nil {
+				return err
+			}
 		}
-		if err := p.holdMarks(ctx); err != nil {
-			return err
-		}
-		if err := p.seeFloor(ctx); err != nil {
-			return err
-		}
-		p.phase = steady
-		return p.announce(ctx)
 	}
+	p.phase = steady
 	return nil
 }
 

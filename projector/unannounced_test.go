@@ -1,6 +1,7 @@
 package projector_test
 
 import (
+	"context"
 	"slices"
 	"testing"
 
@@ -35,4 +36,59 @@ func TestScopeThatWasNotAnnounced(t *testing.T) {
 	if failures < 6 {
 		t.Errorf("only %d writes failed", failures)
 	}
+}
+
+// toldReaders records what readers are told.
+type toldReaders struct{ last string }
+
+func (r *toldReaders) Begin(context.Context) error {
+	r.last = "begin"
+	return nil
+}
+
+func (r *toldReaders) End(event.Marks) { r.last = "end" }
+
+// TestAnnouncementThatFailsTwice: a grant that waited for the rest of the
+// catalogue is applied before a batch, and the write that announces it fails,
+// also when it is tried again. Rows are copied only after it succeeded, and then
+// readers know that nothing is being written.
+func TestAnnouncementThatFailsTwice(t *testing.T) {
+	w := newWorld(t)
+	readers := &toldReaders{}
+	w.cfg.Readers = readers
+	w.restart()
+	w.apply(w.catalog(mandate(1, worldItems), order(1, 11, true, 0, []int{1, 2}, []int{0})))
+	w.apply(w.observations(20))
+	w.settle()
+	grant := w.catalog(order(1, 11, true, 0, []int{1, 2, 3, 4}, []int{0}))
+	grant.Pending = 1
+	w.apply(grant)
+	inForce := func() (seq uint64) {
+		w.scan("SELECT max(seq) FROM checkpoints WHERE stream = 'IN_FORCE'", nil, &seq)
+		return seq
+	}
+	before, failures, copied := inForce(), 0, 0
+	w.conn.hook(func(id string) error {
+		switch what(id) {
+		case "checkpoints":
+			if failures < 2 {
+				failures++
+				return errInjected
+			}
+		case "backfill":
+			if copied++; inForce() == before {
+				t.Error("rows are copied before readers know")
+			}
+		}
+		return nil
+	})
+	if n := w.must(w.observations(5)); n != 2 || copied == 0 {
+		t.Errorf("%d tries failed, rows were copied %d times: this shows nothing", n, copied)
+	}
+	w.conn.hook(nil)
+	w.apply(w.observations(5))
+	if readers.last != "end" {
+		t.Errorf("the last that readers know is %q", readers.last)
+	}
+	w.verify()
 }

@@ -131,7 +131,7 @@ type RestoreRequest struct {
 }
 
 // Restore brings the database back, completely or not at all: it is created
-// under another name first. Without a complete backup the error is ErrNone or
+// as <database>.being_restored first. Without a complete backup the error is ErrNone or
 // ErrDamaged. conn must be an administrator's, on another database. No projector
 // should run: one that does is deposed, because it would go on behind what the
 // restored tables lack.
@@ -147,7 +147,7 @@ func Restore(ctx context.Context, conn Conn, r RestoreRequest) error {
 	if n > 0 && !r.Replace {
 		return fmt.Errorf("%w: %s, %d tables", ErrInUse, database, n)
 	}
-	beside := database + "_restored"
+	beside := database + ".being_restored" // never the name of an operator's own: it is dropped
 	cleanUp := step{"clean up", "DROP DATABASE IF EXISTS " + name(beside) + " SYNC"}
 	if err := from.do(ctx, conn,
 		cleanUp,

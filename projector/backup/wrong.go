@@ -15,6 +15,7 @@ var (
 	ErrExists   = errors.New("there is a backup already; choose another name")
 	ErrNone     = errors.New("there is no backup")
 	ErrDamaged  = errors.New("the backup is damaged; take another one")
+	ErrOther    = errors.New("the backup is of a database with another name; give that name in the DSN")
 	ErrNoSpace  = errors.New("no space is left there; make room, or name another place")
 	ErrDenied   = errors.New("the user of ClickHouse may not do this; use the administrator's DSN, or grant it BACKUP, and CREATE to restore")
 	ErrNoFolder = errors.New("the server of ClickHouse has no such folder for backups; set backups.allowed_path in its configuration, or name a bucket")
@@ -54,6 +55,8 @@ func (p Place) inWords(err error) error {
 		return fmt.Errorf("%s: %w", at, ErrNoFolder)
 	case p.URL == "" && says("Permission denied"):
 		return fmt.Errorf("%s: the server of ClickHouse may not write in its folder for backups; give the folder to the user that the server runs as", at)
+	case e.IsCode(proto.ErrBackupEntryNotFound) && says("Database "): // otherwise a table or a file is missing
+		return fmt.Errorf("%s: %w (%s)", at, ErrOther, p.beginning(e.Message))
 	case e.IsCode(proto.ErrBackupDamaged, proto.ErrBackupEntryNotFound, proto.ErrBackupIsEmpty),
 		e.IsCode(proto.ErrStdException) && says("No such file or directory"): // files on the backup's list
 		return fmt.Errorf("%s: %w", at, ErrDamaged)

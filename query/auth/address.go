@@ -41,16 +41,34 @@ const networkShare = 16
 
 // networked counts the network of an address first, and then the address: when
 // a network has sent too many requests, no more of its addresses are counted,
-// so that it cannot fill the bucket.
-type networked struct{ address, network counter }
+// so that it cannot fill the bucket. Requests of an address that is known to
+// have sent too many do not count for its network: they must not keep its other
+// addresses out.
+type networked struct {
+	name    string
+	rate    Rate // of an address
+	address limiter
+	network counter
+}
 
 func (n networked) take(key string) (Quota, error) {
-	if network := networkOf(key); network != "" {
-		if q, err := n.network.take(network); err != nil {
-			return q, err
-		}
+	network := networkOf(key)
+	if network == "" {
+		return n.address.take(key)
 	}
-	return n.address.take(key)
+	if q, spent := n.address.spent(key); spent {
+		return q, throttled(q)
+	}
+	wide, err := n.network.take(network)
+	wide.Policy, wide.Limit, wide.Remaining = n.name, n.rate.Requests, min(wide.Remaining, n.rate.Requests) // the limit of a network has no name of its own
+	if err != nil {
+		return wide, err
+	}
+	q, err := n.address.take(key)
+	if err != nil {
+		return q, err
+	}
+	return tighter(q, wide), nil
 }
 
 // Proxies are the networks of proxies that may name the client in

@@ -81,3 +81,86 @@ func countTogether(t *testing.T, one, two *auth.Throttle, account contracts.Acco
 		t.Errorf("two nodes granted %d requests of 20", granted)
 	}
 }
+
+// Requests that an address's own limit refuses do not count for its network:
+// one customer cannot keep the others of a /48 out. RATE-01.
+func TestRefusedRequestsDoNotCountForTheNetwork(t *testing.T) {
+	t.Parallel()
+	limits := limitsOf(10, time.Hour)
+	limits.Attempts = auth.Rate{Requests: 10, Per: time.Hour}
+	alone, err := auth.NewThrottle(limits, time.Now)
+	must(t, err)
+	shared, _ := counters(t, testserver.NATS(t), limits)
+	for name, throttle := range map[string]*auth.Throttle{"alone": alone, "shared": shared} {
+		for what, take := range map[string]func(address string) (auth.Quota, error){
+			"anonymous": throttle.Anonymous,
+			"address":   func(address string) (auth.Quota, error) { return throttle.Attempt(address, "") },
+		} {
+			granted := 0
+			for range 200 {
+				q, err := take(addressIn(1, 1))
+				if err == nil {
+					granted++
+				}
+				if q.Policy != what || q.Limit != 10 {
+					t.Fatalf("%s: the limit %q of %d", name, q.Policy, q.Limit)
+				}
+			}
+			if granted != 10 {
+				t.Errorf("%s, %s: %d requests of one address were granted", name, what, granted)
+			}
+			if _, err := take(addressIn(1, 2)); err != nil {
+				t.Errorf("%s, %s: another address of the network: %v", name, what, err)
+			}
+		}
+	}
+}
+
+// A client that obeys Remaining is not refused: it is the tighter of what the
+// address and its network have left, under the published name and limit.
+// RATE-01, choices 34.
+func TestRemainingOfANetwork(t *testing.T) {
+	t.Parallel()
+	limits := limitsOf(10, time.Hour)
+	now := time.Now()
+	throttle, err := auth.NewThrottle(limits, func() time.Time { return now })
+	must(t, err)
+	var last auth.Quota
+	for host := range 32 {
+		for range 5 {
+			if last, err = throttle.Anonymous(addressIn(1, host)); err != nil {
+				t.Fatalf("host %d: %v", host, err)
+			}
+		}
+		now = now.Add(time.Second)
+	}
+	want := auth.Quota{Policy: "anonymous", Limit: 10, Window: time.Hour, Reset: now.Add(time.Hour - 32*time.Second), Wait: time.Hour - 31*time.Second}
+	if last != want {
+		t.Errorf("the last that was granted: %+v, want %+v", last, want)
+	}
+	want.Wait -= time.Second
+	if refused, err := throttle.Anonymous(addressIn(1, 40)); err == nil || refused != want {
+		t.Errorf("another: %+v %v, want %+v", refused, err, want)
+	}
+}
+
+// Of two quotas with nothing left, the one that is available again later counts.
+// RATE-01.
+func TestLaterOfTwoQuotas(t *testing.T) {
+	t.Parallel()
+	limits := limitsOf(10, time.Hour)
+	limits.Attempts = auth.Rate{Requests: 2, Per: time.Hour}
+	began := time.Now()
+	now := began
+	throttle, err := auth.NewThrottle(limits, func() time.Time { return now })
+	must(t, err)
+	var last auth.Quota
+	for _, by := range [][2]string{{"192.0.2.1", "one"}, {"192.0.2.2", "two"}, {"192.0.2.1", "two"}} {
+		last, err = throttle.Attempt(by[0], by[1])
+		must(t, err)
+		now = now.Add(time.Minute)
+	}
+	if last.Policy != "login" || last.Remaining != 0 || !last.Reset.Equal(began.Add(time.Hour+time.Minute)) {
+		t.Errorf("%+v, want the login's", last)
+	}
+}

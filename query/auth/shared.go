@@ -145,6 +145,24 @@ func (w *sharedWindows) decide(s *share) (q Quota, err error, done bool) {
 	return Quota{}, nil, false
 }
 
+// spent answers from what this node has seen. While the bucket is out of reach,
+// it also knows what it counted alone.
+func (w *sharedWindows) spent(key string) (Quota, bool) {
+	w.mu.Lock()
+	if e, ok := w.byKey[w.keyOf(key)]; ok {
+		s, now := e.Value.(*share), w.now()
+		if s.revision != 0 && now.Before(s.ends) && s.held == 0 && s.taken >= w.rate.Requests {
+			defer w.mu.Unlock()
+			return w.quota(s, now), true
+		}
+	}
+	w.mu.Unlock()
+	if w.bucket.reached() {
+		return Quota{}, false
+	}
+	return w.alone.spent(key)
+}
+
 func (w *sharedWindows) take(key string) (Quota, error) {
 	s := w.share(w.keyOf(key))
 	if q, err, done := w.decide(s); done {

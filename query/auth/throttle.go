@@ -78,12 +78,20 @@ type counter interface {
 	take(key string) (Quota, error)
 }
 
+// limiter is a counter that can also be asked without counting.
+type limiter interface {
+	counter
+	// spent reports whether the key has no request left, as far as this node
+	// knows, and where it stands then.
+	spent(key string) (Quota, bool)
+}
+
 // NewThrottle returns a Throttle that counts in the memory of this node.
 func NewThrottle(cfg ThrottleConfig, now func() time.Time) (*Throttle, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
 	}
-	of := func(name string, r Rate) counter { return newWindows(name, r, cfg.MaxKeys, now) }
+	of := func(name string, r Rate) limiter { return newWindows(name, r, cfg.MaxKeys, now) }
 	return newThrottle(cfg, of), nil
 }
 
@@ -95,7 +103,7 @@ func NewSharedThrottle(cfg ThrottleConfig, shared SharedConfig, js jetstream.Jet
 		return nil, err
 	}
 	b := &bucket{cfg: shared, ttl: 2 * max(cfg.Reads.Per, cfg.Attempts.Per), js: js, log: log}
-	of := func(name string, r Rate) counter {
+	of := func(name string, r Rate) limiter {
 		w := &sharedWindows{
 			name: name, rate: r, max: cfg.MaxKeys, bucket: b, alone: newWindows(name, r, cfg.MaxKeys, now), now: now,
 			byKey: map[string]*list.Element{}, order: list.New(), lent: map[*share]struct{}{},
@@ -109,12 +117,12 @@ func NewSharedThrottle(cfg ThrottleConfig, shared SharedConfig, js jetstream.Jet
 	return t, nil
 }
 
-func newThrottle(cfg ThrottleConfig, of func(name string, r Rate) counter) *Throttle {
+func newThrottle(cfg ThrottleConfig, of func(name string, r Rate) limiter) *Throttle {
 	t := &Throttle{heavyMax: cfg.HeavyAtOnce, heavy: newLocalPlaces(cfg.HeavyAtOnce)}
 	counted := func(name string, r Rate) counter { return tallied{of(name, r), t.tally(name)} }
 	places := func(name string, r Rate) counter {
 		wide := Rate{Requests: networkShare * r.Requests, Per: r.Per}
-		return tallied{networked{of(name, r), of(name+"-network", wide)}, t.tally(name)}
+		return tallied{networked{name, r, of(name, r), of(name+"-network", wide)}, t.tally(name)}
 	}
 	t.accounts, t.addresses = counted("reads", cfg.Reads), places("anonymous", cfg.Reads)
 	t.attemptsByLogin, t.attemptsByPlace = counted("login", cfg.Attempts), places("address", cfg.Attempts)
@@ -140,6 +148,16 @@ type Quota struct {
 	Wait             time.Duration // until Reset
 }
 
+// tighter returns the quota that a caller comes to the end of first: the one
+// with fewer requests left or, of two with as many, the one that is available
+// again later.
+func tighter(a, b Quota) Quota {
+	if b.Remaining < a.Remaining || b.Remaining == a.Remaining && b.Reset.After(a.Reset) {
+		return b
+	}
+	return a
+}
+
 func throttled(q Quota) error {
 	return &fault.Error{Kind: fault.RateLimited, RetryAfter: q.Wait, Msg: "Too many requests. Wait as long as Retry-After says."}
 }
@@ -160,10 +178,10 @@ func (t *Throttle) Attempt(address, login string) (Quota, error) {
 		return quota, err
 	}
 	byLogin, err := t.attemptsByLogin.take(login)
-	if err != nil || byLogin.Remaining < quota.Remaining {
+	if err != nil {
 		return byLogin, err
 	}
-	return quota, nil
+	return tighter(quota, byLogin), nil
 }
 
 // windows counts by key in fixed windows. All windows have the same length, so
@@ -205,13 +223,28 @@ func (w *windows) take(key string) (Quota, error) {
 		w.byKey[key] = e
 	}
 	in := e.Value.(*window)
-	quota := Quota{Policy: w.name, Limit: w.rate.Requests, Window: w.rate.Per, Reset: in.ends, Wait: in.ends.Sub(now)}
 	if in.used >= w.rate.Requests {
+		quota := w.quota(in, now)
 		return quota, throttled(quota)
 	}
 	in.used++
-	quota.Remaining = w.rate.Requests - in.used
-	return quota, nil
+	return w.quota(in, now), nil
+}
+
+// quota returns where the key of a window stands; w.mu must be held.
+func (w *windows) quota(in *window, now time.Time) Quota {
+	return Quota{Policy: w.name, Limit: w.rate.Requests, Remaining: w.rate.Requests - in.used, Window: w.rate.Per, Reset: in.ends, Wait: in.ends.Sub(now)}
+}
+
+func (w *windows) spent(key string) (Quota, bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	e, ok := w.byKey[key]
+	if !ok {
+		return Quota{}, false
+	}
+	in, now := e.Value.(*window), w.now()
+	return w.quota(in, now), in.used >= w.rate.Requests && now.Before(in.ends)
 }
 
 func (w *windows) drop(e *list.Element) {
