@@ -24,6 +24,8 @@ max_pending: 32MB
 jetstream { store_dir: /data, max_memory_store: 256MB }
 `
 
+var natsImage = sync.OnceValues(func() (string, error) { return image("nats") })
+
 // NATS returns the address, with credentials, of a JetStream server without
 // streams, shut down at the end of the test. A server named in the environment
 // is used by one test at a time, across processes, and emptied for it.
@@ -39,7 +41,7 @@ func NATS(tb testing.TB) string {
 			tb.Fatalf("this test needs NATS: %v; or name a server in %s", err, NATSVariable)
 		}
 	}
-	img, err := image("nats")
+	img, err := natsImage()
 	needs(err)
 	if img != "" {
 		c, address, err := container(tb.Context(), img, "4222/tcp",

@@ -22,6 +22,7 @@ import (
 // never more run at the same time, all of them can be used, and a place
 // released on one node is free on the other.
 func TestPlacesAreShared(t *testing.T) {
+	t.Parallel() // it mostly waits
 	address := testserver.NATS(t)
 	limits := limitsOf(1000, time.Hour)
 	one, _ := counters(t, address, limits)
@@ -92,6 +93,7 @@ func TestPlacesAreShared(t *testing.T) {
 // The places of a dead node become free when its claim has expired, and a node
 // that cannot reach the others counts alone.
 func TestPlacesOfTheDead(t *testing.T) {
+	t.Parallel() // it mostly waits
 	address := testserver.NATS(t)
 	limits := limitsOf(1000, time.Hour)
 	var offset atomic.Int64

@@ -92,6 +92,7 @@ func TestRevocation(t *testing.T) { // AUTH-S1b, AUTH-L1
 }
 
 func TestRevocationIsDecidedOnce(t *testing.T) {
+	t.Parallel() // it mostly waits
 	address := testserver.NATS(t)
 	nodes := []*auth.RevokedTokens{node(t, address), node(t, address)}
 	var won sync.Map
@@ -115,6 +116,7 @@ func TestRevocationIsDecidedOnce(t *testing.T) {
 
 // Deleting a key does not make a token valid again.
 func TestRevocationSurvivesDeletion(t *testing.T) {
+	t.Parallel() // it mostly waits
 	address := testserver.NATS(t)
 	r := node(t, address)
 	must(t, r.Revoke(t.Context(), "a", time.Now().Add(time.Hour)))

@@ -14,6 +14,7 @@ import (
 // A node starts on a NATS whose streams reserve more than the server has room
 // for: it knows the revoked tokens and counts together with other nodes.
 func TestNoRoomLeft(t *testing.T) {
+	t.Parallel() // it mostly waits
 	cfg := embedded.NATSConfig{Dir: t.TempDir(), MaxStore: 2 << 30}
 	limits := limitsOf(20, time.Hour)
 	server, err := embedded.StartNATS(t.Context(), cfg)

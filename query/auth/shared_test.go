@@ -82,6 +82,7 @@ func limitsOf(reads int, per time.Duration) auth.ThrottleConfig {
 // Two nodes share one limit exactly, however requests are distributed between
 // them: RATE-01, choices 34.
 func TestNodesCountTogether(t *testing.T) {
+	t.Parallel() // it mostly waits
 	address := testserver.NATS(t)
 	for _, limit := range []int{1, 10, 600} {
 		one, _ := counters(t, address, limitsOf(limit, time.Hour))
@@ -169,7 +170,7 @@ func TestRemainingGoesDownByOne(t *testing.T) {
 func TestWhoObeysIsNeverRefused(t *testing.T) {
 	t.Parallel() // it mostly waits
 	address := testserver.NATS(t)
-	limits := limitsOf(150, 2*time.Second)
+	limits := limitsOf(150, time.Second)
 	one, _ := counters(t, address, limits)
 	two, _ := counters(t, address, limits)
 	nodes := []*auth.Throttle{one, two}
@@ -180,7 +181,7 @@ func TestWhoObeysIsNeverRefused(t *testing.T) {
 		inFlight, served int
 		windows          = map[time.Time]int{}
 	)
-	deadline := time.Now().Add(5 * time.Second)
+	deadline := time.Now().Add(3 * time.Second)
 	var clients sync.WaitGroup
 	for i := range 4 {
 		r := rand.New(rand.NewPCG(uint64(i), 3))
@@ -231,6 +232,7 @@ func TestWhoObeysIsNeverRefused(t *testing.T) {
 // A restarted node knows what was used, and what a node held when it was
 // stopped is still granted.
 func TestCountersSurviveANode(t *testing.T) {
+	t.Parallel() // it mostly waits
 	address := testserver.NATS(t)
 	limits := limitsOf(100, time.Hour)
 	one, _ := counters(t, address, limits)
@@ -393,7 +395,7 @@ func TestLeases(t *testing.T) {
 func TestSharedWindowsEnd(t *testing.T) {
 	t.Parallel() // it mostly waits
 	address := testserver.NATS(t)
-	limits := limitsOf(20, 2*time.Second)
+	limits := limitsOf(20, time.Second)
 	one, _ := counters(t, address, limits)
 	two, _ := counters(t, address, limits)
 	for range testserver.Often(2, 3) {
@@ -424,7 +426,7 @@ func TestSharedWindowsEnd(t *testing.T) {
 func TestBucketIsCreatedAgain(t *testing.T) {
 	t.Parallel()
 	address := testserver.NATS(t)
-	limits := limitsOf(150, 2*time.Second)
+	limits := limitsOf(150, time.Second)
 	one, _ := counters(t, address, limits)
 	two, _ := counters(t, address, limits)
 	for i := range 50 { // its sequences are far ahead of those of the next

@@ -7,6 +7,7 @@ import (
 	"net/http/httptest"
 	"regexp"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -31,9 +32,12 @@ func spoken(t *testing.T, language string) *httptest.ResponseRecorder {
 	return serve(t, r)
 }
 
+// pages writes each page once.
+var pages = sync.OnceValues(func() (*docs.Docs, error) { return docs.New(base, alerts) })
+
 func serve(t *testing.T, r *http.Request) *httptest.ResponseRecorder {
 	t.Helper()
-	d, err := docs.New(base, alerts)
+	d, err := pages()
 	must(t, err)
 	w := httptest.NewRecorder()
 	d.ServeHTTP(w, r)
@@ -43,7 +47,7 @@ func serve(t *testing.T, r *http.Request) *httptest.ResponseRecorder {
 // Every path answers with its media type, under a policy without inline script
 // or style.
 func TestPaths(t *testing.T) {
-	d, err := docs.New(base, alerts)
+	d, err := pages()
 	must(t, err)
 	media := map[string]string{"/docs": "text/html; charset=utf-8", "/docs/": "", "/docs/style.css": "text/css; charset=utf-8", "/docs/page.js": "text/javascript; charset=utf-8", "/docs/runbook": "text/html; charset=utf-8"}
 	if len(d.Paths()) != len(media) {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"preismon/contracts"
+	"preismon/deploy/testserver"
 	"preismon/query"
 )
 
@@ -98,7 +99,7 @@ func TestASoftDeadline(t *testing.T) {
 // limit.
 const mostDefault = 6_500
 
-// 200 typical calls of agents, without a limit: no answer has more than 6,500
+// Typical calls of agents, without a limit: no answer has more than 6,500
 // tokens (peers 3.3: at most 10,000).
 func TestAnswersFitAgents(t *testing.T) {
 	m := newMarket()
@@ -137,7 +138,7 @@ func TestAnswersFitAgents(t *testing.T) {
 		func() (string, object) { return "describe_results_contract", object{} },
 	}
 	var sizes []int
-	for i := range 200 {
+	for i := range testserver.Often(60, 200) {
 		name, arguments := calls[i%len(calls)]()
 		r := a.call(name, arguments)
 		r.ok()

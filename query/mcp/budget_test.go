@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-	"time"
 
 	"pgregory.net/rapid"
 
@@ -94,19 +93,4 @@ func TestDownloads(t *testing.T) {
 			}
 		}
 	}
-}
-
-// LIM-D1: the published limit.
-func TestLargestDownload(t *testing.T) {
-	if testing.Short() {
-		t.Skip("64 MiB")
-	}
-	s := serve(t, func(set *settings) { set.unchecked = true })
-	began := time.Now()
-	a := s.post(call(1, "download", `{"name":"a.csv","more":0}`))
-	if len(a.body) > 64*mebibyte || len(a.body) < 64*mebibyte-70_000 || strings.Contains(a.body[:200], "isError") {
-		t.Fatalf("%d bytes: %.300s", len(a.body), a.body)
-	}
-	t.Logf("%d bytes in %s", len(a.body), time.Since(began))
-	wantProblem(t, s.post(call(1, "download", `{"name":"a.csv","more":1}`)).wantResult(t), 413, "PAYLOAD_TOO_LARGE")
 }

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
@@ -181,87 +180,6 @@ func TestAttemptsKeepFields(t *testing.T) {
 			}
 		}
 	}
-}
-
-// Peers 3.4: every attempt of a refusal is accepted, and together they return
-// what was requested, each row once.
-func TestAttemptsCoverWhatWasRefused(t *testing.T) {
-	m := broad(5, 11)
-	free := newAgents(t, m).agent(whole)
-	tight := newAgents(t, m, func(s *agentSettings) { s.query.ScanGuardMaxPairs, s.query.ScanGuardMaxHours = 4, 30 }).agent(whole)
-	rng := rand.New(rand.NewPCG(5, 6)) //nolint:gosec // a test
-	day := func(back int) string { return moment().AddDate(0, 0, -back).Format(time.DateOnly) }
-	refused, offered, compared := 0, 0, 0
-	const n = 60 // query/store looks at a thousand
-	for range n {
-		from := rng.IntN(10)
-		arguments := object{"capturedFrom": day(from + 1), "capturedTo": day(rng.IntN(from + 1)), "limit": 10000}
-		if rng.IntN(3) > 0 {
-			arguments["sort"] = "asc"
-		}
-		if rng.IntN(3) == 0 {
-			arguments["brand"] = "B"
-		}
-		if rng.IntN(4) == 0 {
-			arguments["timezone"] = "America/New_York"
-		}
-		switch rng.IntN(4) {
-		case 0:
-			arguments["orderId"] = "5"
-		case 1:
-			arguments["site"] = "shop-one"
-		case 2:
-			arguments["globalScope"] = true
-		}
-		p, ok := tight.refused(arguments)
-		if !ok {
-			continue
-		}
-		refused++
-		if p.Recovery == nil || len(p.Recovery.Attempts) == 0 {
-			continue
-		}
-		offered++
-		var got []string
-		for _, attempt := range p.Recovery.Attempts {
-			got = append(got, tight.rows("list_results", attempt)...)
-		}
-		// What the guard of one surface refuses, the other one returns; a
-		// window without a selector covers all sites.
-		if arguments["orderId"] == nil && arguments["site"] == nil && arguments["globalScope"] == nil {
-			arguments["orderId"] = "5"
-		}
-		want := free.rowsOrNil(arguments)
-		if want == nil {
-			continue
-		}
-		compared++
-		slices.Sort(got)
-		slices.Sort(want)
-		if !slices.Equal(got, want) {
-			t.Fatalf("%v: %d rows from %d attempts, want %d", arguments, len(got), len(p.Recovery.Attempts), len(want))
-		}
-	}
-	if t.Logf("%d refused, %d with attempts, %d compared", refused, offered, compared); refused < n/2 || offered < refused*9/10 || compared < n/2 {
-		t.Error("too few of them")
-	}
-}
-
-func (a *agent) refused(arguments object) (p toolProblem, ok bool) {
-	r := a.call("list_results", arguments)
-	if !r.IsError {
-		return p, false
-	}
-	must(a.t, json.Unmarshal(r.Structured, &p))
-	return p, true
-}
-
-// rowsOrNil returns nil if the call is refused for other reasons.
-func (a *agent) rowsOrNil(arguments object) []string {
-	if _, no := a.refused(arguments); no {
-		return nil
-	}
-	return a.rows("list_results", arguments)
 }
 
 // A timeout offers narrower calls; a wrong argument offers nothing.

@@ -26,6 +26,7 @@ func (r *roll) Active(_ context.Context, all []contracts.AccountID) ([]contracts
 // A stream is cut off, in any form, when its token becomes invalid, and shows
 // it; a stream with a valid token goes on. Choice 67.
 func TestStreamsDoNotOutliveTheirToken(t *testing.T) {
+	t.Parallel() // it mostly waits
 	s := serve(t)
 	s.store.allow(nowhere, contracts.Permissions()...)
 	s.store.blockMax, s.store.rows = 1, slices.Repeat(s.store.rows, 10)

@@ -205,7 +205,7 @@ func TestDownloadWhenS3IsCut(t *testing.T) {
 
 // A client that leaves releases the reader of its file at once.
 func TestDownloadEndsWithItsClient(t *testing.T) {
-	const size = 64 * mib
+	const size = 32 * mib // more than what is buffered on the way
 	base := newFilesWorldOn(t, nil)
 	base.add(document{query.Exports, orderA, 11, "2026-03-01T05:00:00Z", []file{
 		{name: "f", filename: "f.csv", record: &contracts.ArchivedFile{SizeBytes: size, SHA256: strings.Repeat("a", 64)}},
@@ -265,7 +265,7 @@ func (e *endless) Close() error {
 // A file is streamed, not held in memory, whether it is requested in full or in
 // part.
 func TestDownloadMemory(t *testing.T) {
-	const size = 64 * mib
+	const size = 24 * mib
 	w := newFilesWorld(t, func(s *settings) { s.unchecked = true })
 	h := sha256.New()
 	_, err := io.Copy(h, random(size))

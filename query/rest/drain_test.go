@@ -16,6 +16,7 @@ import (
 // TestDrain: running requests end as usual, new ones are told at once to go
 // elsewhere.
 func TestDrain(t *testing.T) {
+	t.Parallel() // it mostly waits
 	began, finish := make(chan struct{}), make(chan struct{})
 	s := serve(t, func(set *settings) {
 		set.unchecked = true // the contract knows no /slow
@@ -83,6 +84,7 @@ func TestDrain(t *testing.T) {
 // TestDrainEndsWhatWaits: a request that waits for changes while the store
 // cannot be read ends when the node stops.
 func TestDrainEndsWhatWaits(t *testing.T) {
+	t.Parallel() // it mostly waits
 	s := serve(t)
 	begun := s.changes("site=shop-one")
 	tried := make(chan struct{}, 100)

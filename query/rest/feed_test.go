@@ -55,6 +55,7 @@ func (s *surface) changes(query string) changesPage {
 // A page of changes has the rows and a new token, in JSON and in lines, and a
 // request that waits gets the first row when it arrives.
 func TestFeedPagesAndWaits(t *testing.T) {
+	t.Parallel() // it mostly waits
 	s := serve(t, func(set *settings) { set.throttle.Reads.Requests = 1_000 })
 	begun := s.changes("site=shop-one")
 	if len(begun.Data) != 0 || !begun.Progress.UpToDate || begun.Progress.Token == "" {
@@ -149,6 +150,7 @@ func (s *surface) tailOf(ctx context.Context, path, query, token string) (lines 
 // while it waits, and ends with how to go on: when its node stops, with a token
 // behind all that was sent; when it cannot go on, with the reason.
 func TestFeedTails(t *testing.T) {
+	t.Parallel() // it mostly waits
 	s := serve(t, func(set *settings) { set.throttle.Reads.Requests, set.unchecked = 1_000, true })
 	lines, broken := s.follow(t.Context(), "site=shop-one")
 	if l := <-lines; l.Control != "progress" || !l.UpToDate {

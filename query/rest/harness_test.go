@@ -37,7 +37,10 @@ const (
 	disabled contracts.AccountID = 4
 )
 
-func TestMain(m *testing.M) { testserver.Main(m) }
+func TestMain(m *testing.M) {
+	testserver.AtOnce(6) // parallel tests mostly wait
+	testserver.Main(m)
+}
 
 // surface is a REST surface on loopback over a store in memory.
 type surface struct {

@@ -213,6 +213,7 @@ func TestParkedReaders(t *testing.T) {
 // nothing, each sent in one piece, do not delay a short stream of another
 // account.
 func TestShortStreamsBesideParkedOnes(t *testing.T) {
+	t.Parallel() // it mostly waits
 	l := serveParked(t, 20_000)
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()

@@ -11,6 +11,7 @@ import (
 
 	"github.com/klauspost/compress/flate"
 
+	"preismon/deploy/testserver"
 	"preismon/query"
 )
 
@@ -26,7 +27,7 @@ func TestSplicedIsOneMember(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for round := range 300 {
+	for round := range testserver.Often(60, 300) {
 		var out, want bytes.Buffer
 		s.Reset(&out)
 		for range r.IntN(8) {

@@ -50,6 +50,7 @@ func TestTailEndsBeforeItsAccessToken(t *testing.T) {
 // A tail whose node cannot read says so when its patience is over; if the node
 // stops meanwhile, it says that instead.
 func TestTailEndsWithoutTables(t *testing.T) {
+	t.Parallel() // it mostly waits
 	s := serve(t, func(set *settings) {
 		set.throttle.Reads.Requests, set.rest.Patience = 1_000, 1500*time.Millisecond
 	})
@@ -94,6 +95,7 @@ func smallBuffers(srv *http.Server) {
 // A client that reads nothing of a tail is cut off: its answer has no proper
 // end.
 func TestTailOfASlowReaderIsBroken(t *testing.T) {
+	t.Parallel() // it mostly waits
 	var slow, broken atomic.Int32
 	s := serve(t, func(set *settings) {
 		set.throttle.Reads.Requests, set.rest.Stall, set.server, set.unchecked = 1_000, time.Second, smallBuffers, true

@@ -349,7 +349,7 @@ func TestFeedReadsWhatIsNew(t *testing.T) {
 			SELECT 2, -toInt64(? + number * 600 - if(number % 100 = 0, cityHash64(number) % 2592000000, 0)), number % 10000 + 1, 'alpha.example', ?, intDiv(number, 100) + 1, number % 100, 0, 'priceObserved', 'EUR', 1000, -1, 'M', 0, 0, 255
 			FROM numbers(?, ?)`, w.now.Add(-48*time.Hour).UnixMilli(), uint32(epoch), from, to-from)
 	}
-	const stored = 500_000
+	const stored = 150_000
 	insert(0, stored)
 	w.exec("OPTIMIZE TABLE observations_by_mandate FINAL")
 	w.setMark(stored / 100)

@@ -20,7 +20,6 @@ import (
 func (w *world) raise(partition int, at time.Time) {
 	w.t.Helper()
 	w.exec("INSERT INTO checkpoints (stream, partition, epoch, seq, floor) VALUES ('OBSERVATIONS', ?, ?, ?, ?)", partition, w.epoch, w.mark, at.UnixMilli())
-	time.Sleep(300 * time.Millisecond) // longer than a moment is used without a notification
 }
 
 // kept returns the rows from a time on.

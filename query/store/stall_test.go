@@ -30,10 +30,10 @@ func TestStalledServer(t *testing.T) {
 		})
 		return rows, err
 	}
-	limited := func() (context.Context, context.CancelFunc) { return context.WithTimeout(t.Context(), time.Second/4) }
+	limited := func() (context.Context, context.CancelFunc) { return context.WithTimeout(t.Context(), time.Second/10) }
 	left := func() (context.Context, context.CancelFunc) {
 		ctx, cancel := context.WithCancel(t.Context())
-		time.AfterFunc(time.Second/4, cancel)
+		time.AfterFunc(time.Second/10, cancel)
 		return ctx, cancel
 	}
 	for name, c := range map[string]struct {

@@ -48,6 +48,7 @@ func TestStatisticsAtVolume(t *testing.T) {
 // counts itself: the totals match what the rows were made from, wherever the
 // rows are cut, also with a filter, which hides no observed pair.
 func TestSummaryAtVolume(t *testing.T) {
+	testserver.Full(t, "a summary of 70,000 rows")
 	w := newWorld(t, 193, 0)
 	const products, rows = 700, 70_000 // row n is of product n%700+1; the last one is never visible
 	w.exec("INSERT INTO scope_pairs SELECT 2, 8, number + 1, 'alpha.example', [201] FROM numbers(701)")
