@@ -33,7 +33,7 @@ var inlineElsewhere = map[string]string{
 	"preismon restore --from NAME":                                              "TestBackupDrill",
 	"preismon restore --data-dir new-data --from preismon-data-backups/monday":  "TestBackupDrill",
 	"preismon audit --archives":                                                 "TestAuditArchives",
-	"preismon doctor --data-dir ./preismon-data --json":                         "TestDoctor",
+	"preismon doctor --data-dir ./preismon-data --json":                         "doctor_test.go",
 	"preismon explorer-assets FOLDER":                                           "TestExplorerAssets",
 	"preismon trace EVENT_ID":                                                   "trace_event_test.go",
 	"preismon lookup --file eans.txt":                                           "exit_partial_test.go",

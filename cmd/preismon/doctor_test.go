@@ -10,12 +10,10 @@ import (
 	"preismon/deploy/embedded"
 )
 
-// TestDoctor: in a new folder all is well except that it has no backup; poison,
-// a node at another address, and unreachable servers are each found, with what
+// doctorOn: in a new folder all is well except that it has no backup; poison, a
+// node at another address, and unreachable servers are each found, with what
 // fixes them.
-func TestDoctor(t *testing.T) {
-	t.Parallel()
-	u := startUp(t)
+func doctorOn(t *testing.T, u *upProcess) {
 	look := func(code int, args ...string) map[string]doctor.Finding {
 		t.Helper()
 		out, errs, got := inProcess(t, append([]string{"doctor", "--json"}, args...)...)
@@ -93,5 +91,4 @@ func TestDoctor(t *testing.T) {
 	if out, errs, code := inProcess(t, append([]string{"doctor"}, here...)...); code != 0 || !strings.Contains(out, "→ preismon deadletters list") {
 		t.Errorf("exit code %d: %s%s", code, out, errs)
 	}
-	t.Run("folder", func(t *testing.T) { oneFolder(t, u) })
 }

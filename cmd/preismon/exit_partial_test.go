@@ -138,23 +138,6 @@ func TestFoundAndRejected(t *testing.T) {
 	}
 }
 
-// TestAllFaultsAtOnce: faults of flags, variables and the file are reported at
-// once.
-func TestAllFaultsAtOnce(t *testing.T) {
-	t.Parallel()
-	config := file(t, "c.yaml", "audit-every: rarely\nlissten: x\n")
-	_, errs, code := preismon(t, []string{"PREISMON_SYNC_ALWAYS=perhaps"}, "up", "--config", config, "--stop-grace", "soon", "--demoo", "--demooo", "--log-level=loud", "--listen", "127.0.0.1:0")
-	contains(t, errs, "--stop-grace: ", "unknown flag --demoo", "unknown flag --demooo", "--log-level must be one of", `(from envar PREISMON_SYNC_ALWAYS="perhaps")`,
-		"--audit-every", `"lissten" is no flag`, "See `preismon up --help`")
-	if n := strings.Count(errs, "\n"); code != exitUsage || n != 8 {
-		t.Errorf("exit code %d, %d lines:\n%s", code, n, errs)
-	}
-	_, errs, code = inProcess(t, "import", "--map", "example")
-	if code != exitUsage || !strings.HasSuffix(errs, "See `preismon import --help`.\n") {
-		t.Errorf("exit code %d: %s", code, errs)
-	}
-}
-
 // TestFaultsOfBothKinds: values that cannot be read and values that make no
 // sense are named in one refusal, each once, without anything that merely
 // follows from them.
@@ -180,13 +163,13 @@ func TestFaultsOfBothKinds(t *testing.T) {
 		},
 		"ingest": {
 			env: []string{"PREISMON_TRACE_SAMPLE=9"}, file: "nats-ca: /nowhere\n",
-			args: []string{"ingest", "--admin-listen", "nix", "--log-format", "prose", "--rejectz", "x"},
-			want: []string{"--trace-sample", "--nats-ca", "--admin-listen", "--log-format", "unknown flag --rejectz", "--nats-url, --data-dir: one"},
+			args: []string{"ingest", "--admin-listen", "nix", "--log-format", "prose", "--rejectz", "x", "--stray"},
+			want: []string{"--trace-sample", "--nats-ca", "--admin-listen", "--log-format", "unknown flag --rejectz", "unknown flag --stray", "--nats-url, --data-dir: one"},
 		},
 		"up": {
-			env: []string{"PREISMON_DEMO_SCALE=0"}, file: "hard-budget: long\nlisten: nonsense\n",
-			args: []string{"up", "--reads-per-minute=-1", "--base-url", "prices", "--sync-always=perhaps"},
-			want: []string{"--demo-scale", "--hard-budget", "--listen", "reads", "base url", "sync-always"},
+			env: []string{"PREISMON_DEMO_SCALE=0", "PREISMON_SYNC_ALWAYS=perhaps"}, file: "hard-budget: long\nlisten: nonsense\n",
+			args: []string{"up", "--reads-per-minute=-1", "--base-url", "prices"},
+			want: []string{"--demo-scale", "--hard-budget", "--listen", "reads", "base url", `(from envar PREISMON_SYNC_ALWAYS="perhaps")`},
 		},
 		"no config file": { // what is missing may be in the file
 			args: []string{"query", "--config", "/nowhere/c.yaml", "--listen", "nonsense"},
@@ -205,7 +188,7 @@ func TestFaultsOfBothKinds(t *testing.T) {
 					t.Errorf("%q is not named once in\n%s", want, errs)
 				}
 			}
-			if n := strings.Count(errs, "\n"); code != exitUsage || n != len(c.want)+1 {
+			if n := strings.Count(errs, "\n"); code != exitUsage || n != len(c.want)+1 || !strings.HasSuffix(errs, "\nSee `preismon "+c.args[0]+" --help`.\n") {
 				t.Errorf("exit code %d, %d lines for %d faults:\n%s", code, n-1, len(c.want), errs)
 			}
 		})

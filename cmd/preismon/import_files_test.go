@@ -19,18 +19,22 @@ import (
 var onOneUp = map[string]func(*testing.T, *upProcess){"files": importFiles, "guesses": importGuesses, "texts in NFC": textsInNFC}
 
 // TestImportFiles imports people's files into an up, and runs the other tests
-// on it.
+// on it: first those of a new folder, last those that stop it.
 func TestImportFiles(t *testing.T) {
 	t.Parallel()
 	u := startUp(t)
-	for name, test := range onOneUp {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			mine := *u
-			mine.t = t
-			test(t, &mine)
-		})
-	}
+	t.Run("doctor", func(t *testing.T) { doctorOn(t, u) })
+	t.Run("at once", func(t *testing.T) {
+		for name, test := range onOneUp {
+			t.Run(name, func(t *testing.T) {
+				t.Parallel()
+				mine := *u
+				mine.t = t
+				test(t, &mine)
+			})
+		}
+	})
+	t.Run("folder", func(t *testing.T) { oneFolder(t, u) })
 }
 
 // importFiles: files of several days, selected by a pattern, have one mapping
@@ -94,8 +98,10 @@ func watched(t *testing.T, dir string, args []string, header string, count func(
 	must(t, os.Mkdir(inbox, 0o700))
 	put := func(name, text string) {
 		t.Helper()
-		must(t, os.WriteFile(filepath.Join(dir, "moved"), []byte(header+text), 0o600))
-		must(t, os.Rename(filepath.Join(dir, "moved"), filepath.Join(inbox, name)))
+		moved, settled := filepath.Join(dir, "moved"), time.Now().Add(-settledAfter)
+		must(t, os.WriteFile(moved, []byte(header+text), 0o600))
+		must(t, os.Chtimes(moved, settled, settled))
+		must(t, os.Rename(moved, filepath.Join(inbox, name)))
 	}
 	put("first.csv", "A-4;5,00 €;2026-03-04 09:00\n")
 	put("notes.md", "A-9;5,00 €;2026-03-04 09:00\n")

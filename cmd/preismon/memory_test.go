@@ -14,6 +14,7 @@ import (
 	"preismon/contracts"
 	"preismon/contracts/event"
 	"preismon/deploy/testserver"
+	"preismon/deploy/testserver/migrated"
 	"preismon/ingest"
 )
 
@@ -33,11 +34,8 @@ func TestProjectorMemory(t *testing.T) {
 		"events of empty offers":          (*memoryTest).emptyOffers,
 	} {
 		t.Run(name, func(t *testing.T) {
-			m := &memoryTest{T: t, ch: testserver.ClickHouse(t), nats: testserver.NATS(t)}
+			m := &memoryTest{T: t, ch: migrated.ClickHouse(t), nats: testserver.NATS(t)}
 			m.db = database(t, m.ch.AdminDSN)
-			if _, errs, code := inProcess(t, "migrate", "--clickhouse-dsn", m.ch.AdminDSN); code != 0 {
-				t.Fatal(errs)
-			}
 			of(m)
 		})
 	}

@@ -11,6 +11,7 @@ import (
 
 	"preismon/contracts/event"
 	"preismon/deploy/testserver"
+	"preismon/deploy/testserver/migrated"
 	"preismon/ingest"
 	"preismon/ingest/market"
 )
@@ -24,7 +25,7 @@ func TestPartitions(t *testing.T) {
 	t.Parallel()
 	nats := testserver.NATS(t)
 	_, catalogue, observations := aMarket(t, market.Config{Seed: 11, Scale: 0.02}, 6*time.Hour)
-	servers := []*testserver.ClickHouseServer{testserver.ClickHouse(t), testserver.ClickHouse(t)}
+	servers := []*testserver.ClickHouseServer{migrated.ClickHouse(t), migrated.ClickHouse(t)}
 	args := func(command string, on, partition int, more ...string) []string {
 		dsn := servers[on].ProjectorDSN
 		if command == "rebuild" {
@@ -32,10 +33,7 @@ func TestPartitions(t *testing.T) {
 		}
 		return append([]string{command, "--nats-url", nats, "--clickhouse-dsn", dsn, "--partition", strconv.Itoa(partition), "--partitions", "2"}, more...)
 	}
-	for p, s := range servers {
-		if _, errs, code := inProcess(t, "migrate", "--clickhouse-dsn", s.AdminDSN); code != 0 {
-			t.Fatal(errs)
-		}
+	for p := range servers {
 		startRole(t, args("projector", p, p, "--admin-listen", "127.0.0.1:0")...)
 	}
 	var text bytes.Buffer

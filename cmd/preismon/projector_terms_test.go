@@ -11,10 +11,10 @@ import (
 	"preismon/contracts"
 	"preismon/contracts/event"
 	"preismon/deploy/testserver"
+	"preismon/deploy/testserver/migrated"
 	"preismon/deploy/testserver/proxy"
 	"preismon/ingest"
 	"preismon/projector/clickhouse"
-	"preismon/projector/schema"
 )
 
 // TestCaughtUpOutlastsTerm: who waits until the tables have everything waits on
@@ -22,8 +22,7 @@ import (
 // up.
 func TestCaughtUpOutlastsTerm(t *testing.T) {
 	t.Parallel()
-	nats, s := testserver.NATS(t), testserver.ClickHouse(t)
-	must(t, schema.Migrate(t.Context(), s.AdminDSN, schema.Options{}))
+	nats, s := testserver.NATS(t), migrated.ClickHouse(t)
 	b, err := connect(ingest.Config{URL: nats, Name: t.Name()})
 	must(t, err)
 	t.Cleanup(b.conn.Close)

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"preismon/deploy/testserver"
+	"preismon/deploy/testserver/migrated"
 	"preismon/query/auth"
 )
 
@@ -17,10 +18,7 @@ import (
 // own logs at its start what that means for tokens, and logs each request.
 func TestQueryReadyWithoutArchive(t *testing.T) {
 	t.Parallel()
-	server := testserver.ClickHouse(t)
-	if out, errs, code := inProcess(t, "migrate", "--clickhouse-dsn", server.AdminDSN); code != 0 {
-		t.Fatalf("migrate: exit code %d: %s%s", code, out, errs)
-	}
+	server := migrated.ClickHouse(t)
 	key := filepath.Join(t.TempDir(), "token.pem")
 	must(t, auth.EnsureKey(key))
 	first, second := filepath.Join(t.TempDir(), "first"), t.TempDir()

@@ -3,7 +3,7 @@ package main
 import (
 	"testing"
 
-	"preismon/deploy/testserver"
+	"preismon/deploy/testserver/migrated"
 	"preismon/projector/schema"
 )
 
@@ -11,8 +11,7 @@ import (
 // the place of tables that it can.
 func TestRestoreOfNewerProgram(t *testing.T) {
 	t.Parallel()
-	s := testserver.ClickHouse(t)
-	must(t, schema.Migrate(t.Context(), s.AdminDSN, schema.Options{}))
+	s := migrated.ClickHouse(t)
 	db := database(t, s.AdminDSN)
 	do := func(statement string) {
 		t.Helper()

@@ -136,7 +136,7 @@ func TestRoles(t *testing.T) {
 	m, catalogue, observations := aMarket(t, market.Config{Seed: 7, Scale: 0.5}, 4*time.Hour)
 	dir := t.TempDir()
 
-	projectorArgs := []string{"projector", "--nats-url", nats, "--clickhouse-dsn", ch.ProjectorDSN, "--admin-listen", "127.0.0.1:0"}
+	projectorArgs := []string{"projector", "--nats-url", nats, "--clickhouse-dsn", ch.ProjectorDSN, "--admin-listen", "127.0.0.1:0", "--lease-ttl", "3s"}
 	projectors := []*role{startRole(t, projectorArgs...)}
 	eventually(t, time.Minute, "a projector without tables says what to run", func() bool {
 		return !projectors[0].ready() && strings.Contains(projectors[0].check("tables"), "run `preismon migrate`")

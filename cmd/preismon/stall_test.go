@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"preismon/deploy/testserver"
+	"preismon/deploy/testserver/migrated"
 	"preismon/deploy/testserver/proxy"
 )
 
@@ -19,13 +20,7 @@ const leaderMetric = "preismon_projector_leader"
 func TestProjectorMeetsTablesLate(t *testing.T) {
 	testserver.Full(t, "a projector without tables")
 	t.Parallel()
-	nats, s := testserver.NATS(t), testserver.ClickHouse(t)
-	migrate := func() {
-		t.Helper()
-		out, errs, code := inProcess(t, "migrate", "--clickhouse-dsn", s.AdminDSN)
-		says(t, out, errs, code, 0)
-	}
-	migrate()
+	nats, s := testserver.NATS(t), migrated.ClickHouse(t)
 	db := database(t, s.AdminDSN)
 	for _, c := range []struct {
 		name, change string // what happens to the tables while they are out of reach
@@ -55,7 +50,8 @@ func TestProjectorMeetsTablesLate(t *testing.T) {
 				if late.metric(leaderMetric) != "0" || strings.Contains(late.stderr.String(), `"msg":"leading"`) {
 					t.Error("it asked for the lease")
 				}
-				migrate()
+				out, errs, code := inProcess(t, "migrate", "--clickhouse-dsn", s.AdminDSN)
+				says(t, out, errs, code, 0)
 				eventually(t, time.Minute, "it leads by itself", func() bool { return late.metric(leaderMetric) == "1" })
 				late.terminate()
 				return
@@ -79,10 +75,7 @@ func TestProjectorMeetsTablesLate(t *testing.T) {
 // them.
 func TestProjectorGivesLeaseBack(t *testing.T) {
 	t.Parallel()
-	nats, s := testserver.NATS(t), testserver.ClickHouse(t)
-	if _, errs, code := inProcess(t, "migrate", "--clickhouse-dsn", s.AdminDSN); code != 0 {
-		t.Fatal(errs)
-	}
+	nats, s := testserver.NATS(t), migrated.ClickHouse(t)
 	between, through := proxy.Before(t, s.ProjectorDSN)
 	args := func(dsn string) []string {
 		return []string{"projector", "--nats-url", nats, "--clickhouse-dsn", dsn, "--admin-listen", "127.0.0.1:0", "--lease-ttl", "2s"}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -10,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
+	gocmp "github.com/google/go-cmp/cmp"
 
 	"preismon/contracts"
 	"preismon/ingest"
@@ -103,7 +104,12 @@ func seenOf(rows []row) []seen {
 }
 
 func sorted(all []seen) []seen {
-	slices.SortFunc(all, func(a, b seen) int { return strings.Compare(fmt.Sprint(a), fmt.Sprint(b)) })
+	slices.SortFunc(all, func(a, b seen) int {
+		return cmp.Or(
+			cmp.Compare(a.Item, b.Item), cmp.Compare(a.Site, b.Site), cmp.Compare(a.At, b.At), strings.Compare(a.Merchant, b.Merchant),
+			strings.Compare(a.Availability, b.Availability), strings.Compare(a.Currency, b.Currency), cmp.Compare(a.Minor, b.Minor), strings.Compare(a.Price, b.Price),
+		)
+	})
 	return all
 }
 
@@ -170,11 +176,11 @@ func (d *demoTest) compareSeen(t *testing.T, world catalog, login string, from, 
 	for p := range pairs {
 		sites[string(p.Site)], items[p.Item.String()] = true, true
 	}
-	if diff := cmp.Diff(keysOf(sites), listAll(t, c, "/v1/sites", "site")); diff != "" {
+	if diff := gocmp.Diff(keysOf(sites), listAll(t, c, "/v1/sites", "site")); diff != "" {
 		wrong = append(wrong, "sites (-want +got):\n"+diff)
 	}
 	got := listAll(t, c, "/v1/items", "itemId")
-	if diff := cmp.Diff(keysOf(items), got); diff != "" {
+	if diff := gocmp.Diff(keysOf(items), got); diff != "" {
 		wrong = append(wrong, "items (-want +got):\n"+diff)
 	}
 	counts[name] = len(got)
@@ -187,7 +193,7 @@ func (d *demoTest) compareSeen(t *testing.T, world catalog, login string, from, 
 	} else if len(want) == 0 {
 		wrong = append(wrong, "nothing to see: the test proves nothing")
 	}
-	if diff := cmp.Diff(want, normalPrices(seenOf(rows))); diff != "" {
+	if diff := gocmp.Diff(want, normalPrices(seenOf(rows))); diff != "" {
 		wrong = append(wrong, fmt.Sprintf("%d rows, want %d (-want +got):\n%.2000s", len(rows), len(want), diff))
 	}
 	return wrong

@@ -144,28 +144,11 @@ func TestClickHouseKeepsDataAfterKill(t *testing.T) {
 	}
 }
 
-// TestClickHouseSurvivesCollection: the child's garbage collector runs
-// alongside the engine, and once freed its arguments.
-func TestClickHouseSurvivesCollection(t *testing.T) {
-	ch := startClickHouse(t, embedded.ClickHouseConfig{Dir: filepath.Join(t.TempDir(), "clickhouse")})
-	select {
-	case <-ch.Done():
-		t.Fatal("the server ended by itself")
-	case <-time.After(time.Second): // the child collects 300 ms after its start
-	}
-	if n := count(t, open(t, ch.DSN(embedded.AdminUser, "")), "SELECT 1"); n != 1 {
-		t.Errorf("SELECT 1 gave %d", n)
-	}
-}
-
-// TestClickHouseYields: the threads of the engine have lower priority than
-// those of the roles.
-func TestClickHouseYields(t *testing.T) {
+// yields: the threads of the engine have lower priority than those of the roles.
+func yields(t *testing.T, ch *embedded.ClickHouse, db *sql.DB) {
 	if runtime.GOOS != "linux" {
 		t.Skip("reads /proc")
 	}
-	ch := startClickHouse(t, embedded.ClickHouseConfig{Dir: filepath.Join(t.TempDir(), "clickhouse")})
-	db := open(t, ch.DSN(embedded.AdminUser, ""))
 	if n := count(t, db, "SELECT count() FROM numbers_mt(1000000) WHERE sipHash64(number) % 2 = 2"); n != 0 {
 		t.Errorf("%d rows", n)
 	}
@@ -186,24 +169,13 @@ func TestClickHouseYields(t *testing.T) {
 	t.Logf("threads by nice value: %v", nice)
 }
 
-// TestClickHouseLogsAfterRestart: the library leaves folders of its log tables
-// behind, which once prevented the next start from logging queries.
-func TestClickHouseLogsAfterRestart(t *testing.T) {
-	cfg := embedded.ClickHouseConfig{Dir: filepath.Join(t.TempDir(), "clickhouse")}
-	for range 2 {
-		ch := startClickHouse(t, cfg)
-		db := open(t, ch.DSN(embedded.AdminUser, ""))
-		mustExec(t, db, "SELECT 'a query to be logged'", "SYSTEM FLUSH LOGS")
-		if n := count(t, db, "SELECT count() FROM system.query_log WHERE query LIKE '%to be logged%' AND type = 'QueryFinish'"); n == 0 {
-			t.Error("the query is not in the log")
-		}
-		must(t, ch.Stop(t.Context()))
-	}
-}
-
+// TestClickHouseLogs: the server has the settings that it was given, and logs.
+// The library leaves folders of its log tables behind, which once prevented the
+// next start from logging queries.
 func TestClickHouseLogs(t *testing.T) {
 	dir := t.TempDir()
-	ch := startClickHouse(t, embedded.ClickHouseConfig{Dir: dir, Settings: map[string]string{"max_threads": "3"}, MemoryLimit: 3 << 30})
+	cfg := embedded.ClickHouseConfig{Dir: dir, Settings: map[string]string{"max_threads": "3"}, MemoryLimit: 3 << 30}
+	ch := startClickHouse(t, cfg)
 	db := open(t, ch.DSN(embedded.AdminUser, ""))
 	mustExec(t, db, "CREATE TABLE logged (n UInt64) ENGINE = MergeTree ORDER BY n", "INSERT INTO logged VALUES (1)", "SYSTEM FLUSH LOGS")
 	if count(t, db, "SELECT count() FROM system.query_log WHERE query LIKE 'INSERT INTO logged%' AND type = 'QueryFinish'") != 1 {
@@ -235,6 +207,15 @@ func TestClickHouseLogs(t *testing.T) {
 		if st.Mode().Perm() != 0o600 {
 			t.Errorf("%s has mode %v", name, st.Mode())
 		}
+	}
+	t.Run("yields", func(t *testing.T) { yields(t, ch, db) })
+
+	must(t, ch.Stop(t.Context()))
+	ch = startClickHouse(t, cfg)
+	db = open(t, ch.DSN(embedded.AdminUser, ""))
+	mustExec(t, db, "SELECT 'a query to be logged'", "SYSTEM FLUSH LOGS")
+	if count(t, db, "SELECT count() FROM system.query_log WHERE query LIKE 'SELECT ''a query to be logged%' AND type = 'QueryFinish'") != 1 {
+		t.Error("after a restart the query is not in query_log")
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -39,9 +40,18 @@ type cluster struct {
 	replicas  map[string]*int32
 }
 
+// renders renders each folder once: what comes of it is only read.
+var renders = func() map[string]func() ([]any, error) {
+	all := map[string]func() ([]any, error){}
+	for _, folder := range folders {
+		all[folder] = sync.OnceValues(func() ([]any, error) { return render(folder) })
+	}
+	return all
+}()
+
 func rendered(t *testing.T, folder string) cluster {
 	t.Helper()
-	objects, err := render(folder)
+	objects, err := renders[folder]()
 	must(t, err)
 	c := cluster{configs: map[string]core.ConfigMap{}, replicas: map[string]*int32{}}
 	for _, o := range objects {

@@ -1,9 +1,8 @@
 package kubernetes_test
 
 import (
-	"bytes"
 	"fmt"
-	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -199,17 +198,11 @@ spec:
 // decides where they come from.
 func TestNoRegistry(t *testing.T) {
 	for _, folder := range folders {
-		built, err := krusty.MakeKustomizer(krusty.MakeDefaultOptions()).Run(filesys.MakeFsOnDisk(), folder)
-		must(t, err)
-		text, err := built.AsYaml()
-		must(t, err)
-		for line := range bytes.Lines(text) {
-			m := regexp.MustCompile(`image: (\S+)`).FindSubmatch(line)
-			if m == nil {
-				continue
-			}
-			if name, tag, _ := bytes.Cut(m[1], []byte(":")); bytes.Contains(name, []byte(".")) || len(tag) == 0 || string(tag) == "latest" {
-				t.Errorf("%s: image %s", folder, m[1])
+		for _, w := range rendered(t, folder).workloads {
+			for _, c := range slices.Concat(w.pod.InitContainers, w.pod.Containers) {
+				if name, tag, _ := strings.Cut(c.Image, ":"); strings.Contains(name, ".") || tag == "" || tag == "latest" {
+					t.Errorf("%s: %s: image %q", folder, w.name, c.Image)
+				}
 			}
 		}
 	}

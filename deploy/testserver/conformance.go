@@ -34,6 +34,12 @@ type Conformance struct {
 // Run fails the test if the suite and the list disagree.
 func (c Conformance) Run(tb testing.TB) {
 	tb.Helper()
+	c.judge(tb, c.run(tb))
+}
+
+// run returns the checks of each scenario that has run.
+func (c Conformance) run(tb testing.TB) map[string][]conformanceCheck {
+	tb.Helper()
 	results := tb.TempDir()
 	run := Node(tb, append([]string{Tool(tb, "conformance"), c.Of, "-o", results}, c.Args...)...)
 	var out bytes.Buffer
@@ -42,15 +48,19 @@ func (c Conformance) Run(tb testing.TB) {
 		run.Stdout = io.MultiWriter(&out, c.Output)
 	}
 	err := run.Run() // fails if a scenario does
-	list := c.List
 	ended := conformanceResults(tb, results)
 	if len(ended) == 0 {
 		tb.Fatalf("no scenario has run: %v\n%s", err, out.String())
 	}
-	listed, excused := conformanceList(tb, list)
+	return ended
+}
+
+func (c Conformance) judge(tb testing.TB, ended map[string][]conformanceCheck) {
+	tb.Helper()
+	listed, excused := conformanceList(tb, c.List)
 	for _, name := range slices.Sorted(maps.Keys(listed)) {
 		if _, run := ended[name]; !run {
-			tb.Errorf("%s: %s has not run", list, name)
+			tb.Errorf("%s: %s has not run", c.List, name)
 		}
 	}
 	scenarios, checks, inapplicable := 0, 0, 0
@@ -59,12 +69,12 @@ func (c Conformance) Run(tb testing.TB) {
 			if c.Partly {
 				continue
 			}
-			tb.Errorf("%s does not list %s", list, name)
+			tb.Errorf("%s does not list %s", c.List, name)
 		}
 		passed, not := compareChecks(tb, name, ended[name], excused[name])
 		scenarios, checks, inapplicable = scenarios+1, checks+passed, inapplicable+not
 	}
-	tb.Logf("conformance: %s: %d scenarios, %d checks pass, %d do not apply", filepath.Base(list), scenarios, checks, inapplicable)
+	tb.Logf("conformance: %s: %d scenarios, %d checks pass, %d do not apply", filepath.Base(c.List), scenarios, checks, inapplicable)
 }
 
 // conformanceCheck is what the suite reports about one check.

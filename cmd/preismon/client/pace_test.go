@@ -105,14 +105,14 @@ func TestWaits(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := &shop{t: t, rows: tied(10_001, time.Second, "a")}
+			rows, most := 20, int64(10)
+			if name == "used up" {
+				rows, most = 10_001, 0 // two pages
+			}
+			s := &shop{t: t, rows: tied(rows, time.Second, "a")}
 			n := -1
 			s.before = func(w http.ResponseWriter, _ *http.Request) bool { n++; return c.before(w, n) }
 			cl, waits := s.client(s.serve().URL)
-			most := int64(10)
-			if name == "used up" {
-				most = 0 // two pages
-			}
 			_, err := read(t, cl, client.Results{Params: q, Most: most})
 			if (err == nil) != (c.err == "") || err != nil && !strings.Contains(err.Error(), c.err) {
 				t.Errorf("error %v, want %q", err, c.err)

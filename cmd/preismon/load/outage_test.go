@@ -71,7 +71,7 @@ func TestFaultsOfQueries(t *testing.T) {
 			spares: ofTables,
 		},
 		{
-			name: "clickhouse stopped", begin: func() { e.signalTables(syscall.SIGSTOP) }, end: func() { e.signalTables(syscall.SIGCONT) }, lasts: 12 * time.Second,
+			name: "clickhouse stopped", begin: func() { e.signalTables(syscall.SIGSTOP) }, end: func() { e.signalTables(syscall.SIGCONT) }, lasts: 8 * time.Second,
 			fails: ofTables, grace: time.Second, statuses: []int{timedOut, unavailable, brokenOff},
 		},
 		{

@@ -140,7 +140,10 @@ func (e *estate) sameAnswers(t *testing.T) {
 		}
 	}
 	began := time.Now()
-	records := e.compare(t, []string{"anna", "bert", "clara", "frida"})
+	records := e.compare(t, []string{"anna", "bert", "clara"})
+	for name, n := range e.compare(t, []string{"frida"}, "window", "latest set", "stream", "items") { // of the same kind as anna, in the mandate that chooses sites by product
+		records[name] = n
+	}
 	t.Logf("records of the single form, each asked of all forms: %v, in %v", records, time.Since(began).Round(time.Millisecond))
 	for name, n := range records {
 		if n < 1000 {

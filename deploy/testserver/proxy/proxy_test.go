@@ -68,7 +68,7 @@ func TestProxy(t *testing.T) {
 			go func() { _, _ = conn.Write(sent) }()
 			read := func(n int) (got []byte, err error) {
 				got = make([]byte, n)
-				_ = conn.SetReadDeadline(time.Now().Add(500 * time.Millisecond))
+				_ = conn.SetReadDeadline(time.Now().Add(250 * time.Millisecond))
 				k, err := io.ReadFull(conn, got)
 				return got[:k], err
 			}

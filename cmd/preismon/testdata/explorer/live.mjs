@@ -3,9 +3,30 @@
 import { done, fail, open as watched, plan } from './harness.mjs';
 import { login, looks, makesRows } from './person.mjs';
 
+/** clocked returns a page whose clock can be forwarded. */
+async function clocked(where) {
+  const page = await watched(where, { locale: 'en-GB', viewport: { width: 1280, height: 900 } });
+  await page.clock.install();
+  return page;
+}
+
+const between = 16e3; // ms, a little more than a page waits between two reads
+
+/** forwarded forwards the clock of a page, each second by ms, until a condition holds in it. */
+async function forwarded(page, condition, arg, ms = between) {
+  for (let tries = 0; tries < 40; tries++) {
+    await page.clock.fastForward(ms);
+    if (await page.waitForFunction(condition, arg, { timeout: 1000 }).then(() => true, () => false)) return;
+  }
+  throw new Error(`not in time: ${condition}`);
+}
+
+/** newer tells in a page whether its view is newer than before. */
+const newer = (before) => document.querySelector('#live time')?.dateTime > before;
+
 /** follows checks that a history follows a feed that is made up here, but not while it is zoomed, hidden or has the focus, and that nothing else on the page moves. */
 async function follows() {
-  const page = await watched('live', { locale: 'en-GB', viewport: { width: 1280, height: 900 } });
+  const page = await clocked('live');
   await page.goto(`${plan.base}/explorer/`);
   await login(page);
   await makesRows(page);
@@ -22,40 +43,43 @@ async function follows() {
       const path = String(to);
       if (!path.includes('/ext/v1/changes')) return real(to, options);
       made.feeds++;
-      const since = Number(new URL(path).searchParams.get('since') ?? made.news);
-      for (let i = 0; i < 20 && made.news === since; i++) await new Promise((ok) => { setTimeout(ok, 100); }); // the service waits, too
+      const asked = new URL(path).searchParams.get('since');
+      const since = Number(asked ?? made.news);
+      for (let i = 0; i < 20 && made.news === since && asked !== null; i++) await new Promise((ok) => { setTimeout(ok, 100); }); // the service waits, too
       return json({ data: Array.from({ length: made.news - since }, () => ({ itemId: item, site })), progress: { token: String(made.news), asOf: new Date().toISOString(), upToDate: true } });
     };
   }, { item: plan.items[0], site: plan.site });
   await page.evaluate((item) => { location.hash = `#view=history&items=${item}&last=24h&zone=UTC`; }, plan.items[0]);
-  const rows = (n, timeout = 60000) => page.waitForFunction((n) => window.preismon.lines?.rows === n && /updates by itself|paused/.test(document.querySelector('#live').textContent), n, { timeout });
-  const newer = () => page.evaluate(() => { globalThis.made.rows++; globalThis.made.news++; });
+  const shows = (n) => window.preismon.lines?.rows === n && /updates by itself|paused/.test(document.querySelector('#live').textContent);
+  const rows = (n) => forwarded(page, shows, n);
+  const news = () => page.evaluate(() => { globalThis.made.rows++; globalThis.made.news++; });
   const now = () => page.evaluate(() => [globalThis.made.reads, window.preismon.lines.rows, location.hash, scrollY].join());
   const state = (words) => page.waitForFunction((words) => document.querySelector('#live').textContent.includes(words), words);
-  await rows(3);
+  await page.waitForFunction(shows, 3);
   await state('updates by itself');
   if (!/^As of \D.*, \d+ sec\. ago/.test(await page.textContent('#live'))) fail('live', `it does not say how old it is: ${await page.textContent('#live')}`);
   await page.waitForFunction(() => globalThis.made.feeds >= 2);
   await page.evaluate(() => scrollTo(0, 200));
   const hash = await page.evaluate(() => location.hash);
-  await newer();
+  await news();
   await rows(4);
   if ((await page.evaluate(() => [location.hash, scrollY].join())) !== `${hash},200`) fail('live', `following changes the address or the place: ${await page.evaluate(() => [location.hash, scrollY].join())}`);
 
   await page.evaluate(() => scrollTo(0, document.documentElement.scrollHeight)); // to its end, where a page that becomes shorter for a moment would scroll
   await page.focus('#legend button');
   const at = await page.evaluate(() => scrollY);
-  await newer();
+  await news();
   await rows(5).catch(() => fail('live', 'it does not follow while a button of the legend has the focus'));
   const still = await page.evaluate(() => [scrollY, document.activeElement.closest('#legend') !== null].join());
   if (still !== `${at},true`) fail('live', `following moves the page or takes the focus: ${at}, then ${still}`);
 
   await page.evaluate(() => { const { min, max } = window.preismon.chart.scales.x; window.preismon.chart.setScale('x', { min: min + 600, max: max - 600 }); });
   await state('paused while zoomed');
-  await page.waitForTimeout(2500); // earlier requests of the feed are answered by now
-  await newer();
+  await page.clock.runFor(2500); // earlier requests of the feed are answered by now
+  await news();
   const zoomed = await now();
-  await page.waitForTimeout(17000); // longer than it waits between two reads
+  await page.clock.runFor(17e3); // longer than it waits between two reads
+  await page.waitForTimeout(500);
   if ((await now()) !== zoomed) fail('live', `zoomed, it went from ${zoomed} to ${await now()}`);
   await page.evaluate(() => Object.defineProperty(document, 'hidden', { configurable: true, get: () => true }));
   await page.click('#unzoom');
@@ -63,7 +87,8 @@ async function follows() {
   await state('paused while hidden');
   const feeds = () => page.evaluate(() => globalThis.made.feeds);
   const asked = await feeds();
-  await page.waitForTimeout(3000);
+  await page.clock.runFor(3000);
+  await page.waitForTimeout(300);
   if ((await feeds()) !== asked) fail('live', 'hidden, it asks the feed');
   await page.evaluate(() => { delete document.hidden; });
   await rows(6);
@@ -74,14 +99,14 @@ async function follows() {
 
 /** real checks that the newest prices of a site follow the service. */
 async function real() {
-  const page = await watched('real', { locale: 'en-GB', viewport: { width: 1280, height: 900 } });
+  const page = await clocked('real');
   await page.goto(`${plan.base}/explorer/#view=latest&site=${plan.site}&zone=UTC`);
   await login(page);
   await page.waitForSelector('#offers tbody tr');
-  const at = () => page.getAttribute('#live time', 'datetime').catch(() => '');
-  const before = await at();
+  const before = await page.getAttribute('#live time', 'datetime');
   await page.evaluate(() => document.activeElement.blur());
-  await page.waitForFunction((before) => (document.querySelector('#live time')?.dateTime ?? before) > before, before, { timeout: 90000 });
+  await page.waitForResponse(async (r) => /\/changes\?.*since=/.test(r.url()) && (await r.json()).data.length > 0, { timeout: 90000 });
+  await forwarded(page, newer, before);
   const [rows, newest] = await page.evaluate(async (site) => {
     const { data } = await (await fetch(`../v1/results?site=${site}&latestObservationPerPair=true&limit=1000`, { headers: { Authorization: `Bearer ${sessionStorage.getItem('preismon.token')}` } })).json();
     return [document.querySelectorAll('#offers tbody tr').length, data.length];
@@ -123,7 +148,7 @@ const at = (page) => page.evaluate(() => [document.activeElement.textContent, St
 
 /** sorting checks that a table is read again while it is in use, and that focus, selection and position stay. */
 async function sorting() {
-  const page = await watched('sorting', { locale: 'en-GB', viewport: { width: 1280, height: 900 } });
+  const page = await clocked('sorting');
   const made = await feeding(page);
   await answering(page, '**/v1/results?*', made, (rows) => [...rows, { ...rows.reduce((most, r) => (r.totalPrice > most.totalPrice ? r : most)), merchant: 'Newcomer' }]);
   await page.goto(`${plan.base}/explorer/#view=latest&site=${plan.site}&zone=UTC`);
@@ -138,7 +163,7 @@ async function sorting() {
   const before = await at(page);
   if (!/^Price,.+,\d+$/.test(before) || !(await page.evaluate(() => document.querySelector('#offers').scrollTop))) fail('sorting', `somebody is at ${before}`);
   made.news++;
-  await page.locator('#offers td', { hasText: 'Newcomer' }).waitFor({ timeout: 40000 }).catch(() => fail('sorting', `the table does not follow: ${before}`));
+  await forwarded(page, () => document.querySelector('#offers').textContent.includes('Newcomer')).catch(() => fail('sorting', `the table does not follow: ${before}`));
   const after = await at(page);
   if (after !== before) fail('sorting', `somebody was at ${before}, and after it followed at ${after}`);
   await page.keyboard.press('Enter');
@@ -148,7 +173,7 @@ async function sorting() {
 
 /** moving checks that a link keeps the focus when its line moves. */
 async function moving() {
-  const page = await watched('moving', { locale: 'en-GB', viewport: { width: 1280, height: 900 } });
+  const page = await clocked('moving');
   const made = await feeding(page);
   made.news = 2; // so that the first order, too, is made here and does not depend on the market
   await answering(page, '**/ext/v1/sites/status*', made, (sites) => sites.map((s, i) => ({ ...s, late: made.news % 2 ? i : -i, reasons: { ...s.reasons, overdue: 0 } })));
@@ -162,7 +187,7 @@ async function moving() {
     const name = await page.evaluate(() => document.activeElement.textContent);
     made.news++;
     const old = await page.getAttribute('#live time', 'datetime');
-    await page.waitForFunction((old) => document.querySelector('#live time').dateTime > old, old, { timeout: 40000 }).catch(() => fail('moving', 'the sites are not read again'));
+    await forwarded(page, newer, old).catch(() => fail('moving', 'the sites are not read again'));
     const focused = await page.evaluate(() => document.activeElement.textContent);
     const now = (await places()).indexOf(name);
     if (focused !== name || now + 1 === n) fail('moving', `the focus was at ${name}, the line ${n}, and is at ${focused}; that is line ${now + 1}`);
@@ -172,7 +197,7 @@ async function moving() {
 
 /** large checks that the views of everything follow the feed, too, once a minute. */
 async function large(view, row) {
-  const page = await watched(`large ${view}`, { locale: 'en-GB', viewport: { width: 1280, height: 900 } });
+  const page = await clocked(`large ${view}`);
   const made = await feeding(page);
   await page.goto(`${plan.base}/explorer/#view=${view}&last=24h&zone=UTC`);
   await login(page);
@@ -181,7 +206,7 @@ async function large(view, row) {
   if (!/updates by itself/.test(await page.textContent('#live'))) fail(view, `it says ${await page.textContent('#live')}`);
   const old = await page.getAttribute('#live time', 'datetime');
   made.news++;
-  await page.waitForFunction((old) => document.querySelector('#live time').dateTime > old, old, { timeout: 90000 }).catch(() => fail(view, 'it is not read again'));
+  await forwarded(page, newer, old, 61e3).catch(() => fail(view, 'it is not read again'));
   if (!(await page.locator(row).count())) fail(view, 'read again, it is empty');
   await page.context().close();
 }
