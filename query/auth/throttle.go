@@ -149,10 +149,10 @@ type Quota struct {
 }
 
 // tighter returns the quota that a caller comes to the end of first: the one
-// with fewer requests left or, of two with as many, the one that is available
+// with fewer requests left or, if none has any left, the one that is available
 // again later.
 func tighter(a, b Quota) Quota {
-	if b.Remaining < a.Remaining || b.Remaining == a.Remaining && b.Reset.After(a.Reset) {
+	if b.Remaining < a.Remaining || a.Remaining == 0 && b.Remaining == 0 && b.Reset.After(a.Reset) {
 		return b
 	}
 	return a
