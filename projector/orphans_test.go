@@ -61,6 +61,17 @@ func (s *tail) resume(in event.Incarnation) {
 	}
 }
 
+// goesOn resumes after the loss, and applies other messages in place of the lost
+// ones.
+func (s *tail) goesOn() {
+	s.t.Helper()
+	s.resume(s.forked())
+	next := s.again(s.forked().Epoch)
+	s.oracle.observe(next)
+	s.apply(next)
+	s.verify()
+}
+
 // TestLostTail lets a projector die at each write of a batch, and the stream
 // lose the batch's messages. Whatever is published then, no row of the old
 // batch stays next to the new ones: whether the loss was noticed, or was not
@@ -90,11 +101,7 @@ func TestLostTail(t *testing.T) {
 					s.restart()
 					s.seq = s.applied.Last
 				}
-				s.resume(s.forked())
-				next := s.again(s.forked().Epoch)
-				s.oracle.observe(next)
-				s.apply(next)
-				s.verify()
+				s.goesOn()
 				s.restart()
 				s.verify()
 			})
@@ -122,11 +129,7 @@ func TestLostTailDeath(t *testing.T) {
 			}
 			deaths++
 			s.restart()
-			s.resume(s.forked())
-			next := s.again(s.forked().Epoch)
-			s.oracle.observe(next)
-			s.apply(next)
-			s.verify()
+			s.goesOn()
 			if t.Failed() {
 				t.Fatalf("torn at %s, death at write %d, after=%v", c.torn, n, c.afterwards)
 			}
