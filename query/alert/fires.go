@@ -20,24 +20,25 @@ func (r Rule) Fires(visible []Judged) (before *Judged, fires bool) {
 	if start < 0 || relevant[len(relevant)-1].Ms-relevant[start].Ms > Memory.Milliseconds() {
 		return nil, false
 	}
-	run, past := relevant[start:], relevant[:start]
-	for len(past) > 0 && past[0].Ms < run[0].Ms-Memory.Milliseconds() {
-		past = past[1:]
+	run, from := relevant[start:], 0
+	for relevant[from].Ms < run[0].Ms-Memory.Milliseconds() {
+		from++
 	}
+	past := relevant[from:start]
 	if r.Kind == PriceDrop {
 		return lastOf(past), len(past) > 0 && r.dropped(past, run)
 	}
 	if slices.ContainsFunc(run, func(j *Judged) bool { return j.Says != Holds }) {
 		return nil, false
 	}
-	near, begun := relevant[len(relevant)-len(run)-len(past):len(relevant)-1], past
-	for len(begun) > 0 && lastOf(begun).Says == Holds { // the run is longer
-		begun = begun[:len(begun)-1]
+	begun := start
+	for begun > from && relevant[begun-1].Says == Holds { // the run is longer
+		begun--
 	}
-	if r.confirmed(near[len(begun):]) { // and was decided earlier
+	if r.confirmed(relevant[begun : len(relevant)-1]) { // and was decided earlier
 		return nil, false
 	}
-	return lastOf(begun), r.armed(past)
+	return lastOf(relevant[from:begun]), r.armed(past)
 }
 
 // lastOf returns the last capture; nil: there is none.
