@@ -24,7 +24,9 @@ func membersOf(t reflect.Type) (all []frame.Column) {
 		name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
 		c := columnOf(f.Type)
 		c.Name = name
-		c.Optional = strings.Contains(options, "omitempty")
+		if strings.Contains(options, "omitempty") {
+			c.Optional, c.Nullable = true, false // JSON leaves out a nil pointer
+		}
 		if f.Tag.Get("column") == "instant" {
 			c.Kind = frame.Instant
 		}

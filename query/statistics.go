@@ -43,6 +43,7 @@ type StatisticsRequest struct {
 
 	Trend    bool `json:"trend,omitempty"`    // a StatisticTrend for each price
 	Standing bool `json:"standing,omitempty"` // a StatisticStanding for each price
+	Identity bool `json:"identity,omitempty"` // a StatisticIdentity for each product
 }
 
 // StatisticsQuery is a query to the store.
@@ -186,15 +187,21 @@ func (s *Service) Statistics(ctx context.Context, p Principal, r StatisticsReque
 	}
 	q.Rows.Window, q.Rows.Watermark = contracts.Window{From: fromMs(place.From), To: fromMs(place.To)}, place.Watermark
 	explaining(ctx).noteLimit(limit)
-	explaining(ctx).noteMoreStatements(r.Standing)
+	explaining(ctx).noteMoreStatements(r.Standing || r.Identity)
 	found, err := s.store.Statistics(ctx, in.vis, &q)
 	if err != nil {
 		return nil, s.budget(ctx, err)
 	}
-	if page, err = s.statisticsPage(page, found, &q, in, r, bound, place); err != nil || !r.Standing {
+	if page, err = s.statisticsPage(page, found, &q, in, r, bound, place); err != nil {
 		return page, err
 	}
-	return page, s.budget(ctx, s.tellStandings(ctx, in, &offerRoom{room, charged}, page, place))
+	if r.Identity {
+		err = s.identify(ctx, in.vis, page.Data)
+	}
+	if err == nil && r.Standing {
+		err = s.tellStandings(ctx, in, &offerRoom{room, charged}, page, place)
+	}
+	return page, s.budget(ctx, err)
 }
 
 // statisticsPage builds the records from what was found.

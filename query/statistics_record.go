@@ -44,6 +44,7 @@ type StatisticRecord struct {
 	Site         *string            `json:"site"`
 	Merchant     *string            `json:"merchant"`
 	Brand        *string            `json:"brand"`
+	Identity     *StatisticIdentity `json:"identity,omitempty"`
 	From         string             `json:"from" column:"instant"`
 	To           string             `json:"to" column:"instant"` // exclusive
 	Pairs        uint64             `json:"pairs"`

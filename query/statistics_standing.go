@@ -30,6 +30,8 @@ type StatisticStanding struct {
 // have.
 func (r *StatisticsRequest) checkDetails(limit int) error {
 	switch {
+	case r.Identity && r.By != ByProduct:
+		return invalid("includeIdentity is of by=product.")
 	case !r.Trend && !r.Standing:
 		return nil
 	case r.By != ByProduct || r.Bucket != "whole":
@@ -44,6 +46,9 @@ func (r *StatisticsRequest) checkDetails(limit int) error {
 func (r *StatisticsRequest) detailBytes(in *read, limit int) (bytes int64) {
 	if r.Trend {
 		bytes += int64(limit) * trendBytes
+	}
+	if r.Identity {
+		bytes += int64(limit) * identityBytes
 	}
 	if r.Standing {
 		bytes += int64(standingPairs(in, limit)) * positionPair

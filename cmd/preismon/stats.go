@@ -41,7 +41,7 @@ type statsCmd struct {
 	CapturedTo   string   `aliases:"to" help:"Latest capture time: RFC 3339, or a date, which is included. Also --to." env:"-" placeholder:"TIME"`
 	By           string   `help:"What each record covers: ${enum}." enum:"product,site,merchant,brand,all" default:"product" env:"-"`
 	Bucket       string   `help:"The parts of the window: ${enum}." enum:"hour,day,week,whole" default:"whole" env:"-"`
-	Include      []string `help:"Further fields of products: ${enum}. trend: the median of each of 24 parts of the window; standing: the cheapest current offer and your reference price." enum:"trend,standing" env:"-" placeholder:"GROUP"`
+	Include      []string `help:"Further fields of products: ${enum}. trend: the median of each of 24 parts of the window; standing: the cheapest current offer and your reference price; identity: the name, brand, EAN, PZN and ASIN." enum:"trend,standing,identity" env:"-" placeholder:"GROUP"`
 }
 
 var statsFields = []string{
@@ -55,8 +55,10 @@ func (c *statsCmd) Run(ctx context.Context, std streams) error {
 		p.Set("globalScope", "true")
 	}
 	for _, group := range c.Include {
-		p.Set(map[string]string{"trend": "includeTrend", "standing": "includeStanding"}[group], "true")
-		p.Set("limit", "1000")
+		p.Set(map[string]string{"trend": "includeTrend", "standing": "includeStanding", "identity": "includeIdentity"}[group], "true")
+		if group != "identity" {
+			p.Set("limit", "1000")
+		}
 	}
 	return c.listForPeople(ctx, std, "/ext/v1/statistics", p, statsFields, query.RecordColumns[query.StatisticRecord](), c.cells)
 }

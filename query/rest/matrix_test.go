@@ -69,7 +69,7 @@ var matrix = map[string]visible{
 	"GET /v1/results/capabilities":                      {names: []string{""}, single: true, alike: true},
 	"GET /ext/v1/statistics": {names: []string{
 		"itemId={item}", "site={site}&by=site", "orderId={order}&by=merchant&bucket=day", "ean={ean}&by=brand", "pzn={pzn}&by=all", "asin={asin}&asinLocale={locale}",
-		"brand={brand}", "orderId={order}&includeTrend=true&includeStanding=true",
+		"brand={brand}", "orderId={order}&includeTrend=true&includeStanding=true&includeIdentity=true",
 	}, dear: true},
 	"GET /ext/v1/position": {names: []string{
 		"itemId={item}", "site={site}", "orderId={order}", "ean={ean}", "pzn={pzn}", "asin={asin}&asinLocale={locale}",

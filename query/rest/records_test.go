@@ -28,7 +28,7 @@ func recordReads(captured time.Time) map[string][]frame.Column {
 	zone := "&timezone=Europe/Berlin"
 	return map[string][]frame.Column{
 		"/ext/v1/statistics?orderId=701&by=product&bucket=day" + zone:                                       query.RecordColumns[query.StatisticRecord](),
-		"/ext/v1/statistics?orderId=701&includeTrend=true&includeStanding=true" + zone:                      query.RecordColumns[query.StatisticRecord](),
+		"/ext/v1/statistics?orderId=701&includeTrend=true&includeStanding=true&includeIdentity=true" + zone: query.RecordColumns[query.StatisticRecord](),
 		"/ext/v1/statistics?globalScope=true&limit=1&capturedFrom=" + since + "&capturedTo=" + until + zone: query.RecordColumns[query.StatisticRecord](),
 		"/ext/v1/position?" + zone[1:]:                                            query.RecordColumns[query.OwnPosition](),
 		"/ext/v1/movers?since=" + since + zone:                                    query.RecordColumns[query.Mover](),

@@ -128,3 +128,40 @@ func (w *world) detailsRefused(t *testing.T) {
 		}
 	}
 }
+
+// Records by product have the identity that rows have with includeIdentity, on
+// every page and in every part of the window, and only if it is requested.
+func TestStatisticsIdentity(t *testing.T) {
+	w := newWorld(t, 185, 400)
+	w.exec("INSERT INTO items VALUES (1, '5901234123457', '', 'B000000001', 'de', 'Name of one', 'Brand', 'Maker', 2), (2, '', '01234562', '', '', '', '', '', 2)")
+	w.setMark(w.mark)
+	one := query.StatisticIdentity{EAN: ptr("5901234123457"), ASIN: ptr("B000000001"), ASINLocale: ptr("de"), ProductName: ptr("Name of one"), Brand: ptr("Brand"), Manufacturer: ptr("Maker")}
+	for _, bucket := range []string{"whole", "day"} {
+		req := query.StatisticsRequest{By: query.ByProduct, Bucket: bucket, Identity: true}
+		req.GlobalScope, req.CapturedFrom, req.CapturedTo, req.Limit = true, w.now.Add(-48*time.Hour).Format(time.RFC3339), w.now.Format(time.RFC3339), ptr(3)
+		all, _ := w.statistics(t, accountWhole, req)
+		records := 0
+		for _, rec := range all {
+			switch got := rec.Identity; {
+			case got == nil:
+				t.Errorf("by %s, item %s has no identity", bucket, rec.ItemID)
+			case *rec.ItemID == 1:
+				if records++; !gocmp.Equal(*got, one) {
+					t.Errorf("by %s, item 1 is %+v", bucket, got)
+				}
+			case *rec.ItemID == 2 && !gocmp.Equal(*got, query.StatisticIdentity{PZN: ptr("01234562")}):
+				t.Errorf("by %s, item 2 is %+v", bucket, got)
+			}
+		}
+		if records == 0 {
+			t.Errorf("by %s, there is no record of item 1", bucket)
+		}
+		req.Identity = false
+		if all, _ := w.statistics(t, accountWhole, req); all[0].Identity != nil {
+			t.Errorf("not requested: %+v", all[0].Identity)
+		}
+	}
+	if _, err := w.service.Statistics(t.Context(), query.Principal{Account: accountWhole}, query.StatisticsRequest{By: query.BySite, Identity: true}); err == nil {
+		t.Error("identity of sites was accepted")
+	}
+}

@@ -14,7 +14,7 @@ func Statistics(ctx context.Context, s *query.Service, p query.Principal, in *Pa
 	rows.CapturedFrom, rows.CapturedTo, rows.Timezone = in.text("capturedFrom"), in.text("capturedTo"), in.text("timezone")
 	req := query.StatisticsRequest{
 		ResultsRequest: rows, By: query.Grouping(in.text("by")), Bucket: in.text("bucket"),
-		Trend: in.flag("includeTrend"), Standing: in.flag("includeStanding"),
+		Trend: in.flag("includeTrend"), Standing: in.flag("includeStanding"), Identity: in.flag("includeIdentity"),
 	}
 	return answered(ctx, p, req, in.Err(), s.Statistics)
 }

@@ -92,16 +92,22 @@ export async function file(path, params, accept) {
   return (await ask(path, params, accept && { headers: { Accept: accept } })).blob();
 }
 
-/** all reads a list page by page, to its end or until there are at least `most` records. */
-export async function all(path, params, most, signal) {
-  const data = [];
+/** pages reads a list page by page, to its end or until onPage returns true. It reports whether there is more. */
+export async function pages(path, params, signal, onPage) {
   let cursor;
   do {
     const answer = await page(path, { ...params, cursor }, signal);
-    data.push(...answer.data);
     cursor = answer.paging.nextCursor;
-  } while (cursor && data.length < most);
-  return { data, more: Boolean(cursor) };
+    if (onPage(answer)) break;
+  } while (cursor);
+  return Boolean(cursor);
+}
+
+/** all reads a list to its end or until there are at least `most` records. */
+export async function all(path, params, most, signal) {
+  const data = [];
+  const more = await pages(path, params, signal, (answer) => data.push(...answer.data) >= most);
+  return { data, more };
 }
 
 /**

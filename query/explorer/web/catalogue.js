@@ -45,7 +45,6 @@ export function learn(products) {
   if (nameOf.size > before) onNamed();
 }
 
-let reading = Promise.resolve(); // of the lists
 let sitesReading = Promise.resolve();
 
 /** readCatalogue reads all sites and the first products. */
@@ -53,19 +52,16 @@ export function readCatalogue() {
   forget();
   const mine = reader;
   sitesReading = api.all('v1/sites', { limit: 1000 }, 10000).then(({ data }) => { if (mine === reader) catalogue.sites = data; });
-  reading = Promise.all([sitesReading, api.all('v1/items', { limit: 1000 }, 5000).then(({ data, more }) => {
+  sitesReading.catch(() => {}); // a caller that waits for it, or for both lists, gets the error
+  return Promise.all([sitesReading, api.all('v1/items', { limit: 1000 }, 5000).then(({ data, more }) => {
     if (mine !== reader) return;
     catalogue.more = more;
     add(data);
   })]);
-  sitesReading.catch(() => {}); // a caller that waits for it, or for both lists, gets the error
-  reading.catch(() => {});
-  return reading;
 }
 
-/** sitesRead waits until the names of sites are known, listsRead until those of the first products are known as well. */
+/** sitesRead waits until the names of sites are known. */
 export const sitesRead = () => sitesReading;
-export const listsRead = () => reading;
 
 /** forget clears the catalogue for the next login. */
 export function forget() {

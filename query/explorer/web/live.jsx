@@ -10,13 +10,15 @@ import { show } from './zone.js';
 
 const followed = ['overview', 'assortment', 'history', 'latest', 'sites', 'orders'];
 const large = ['assortment', 'orders']; // views whose reads cover everything
-const least = () => (large.includes(asked.view) ? 60e3 : 15e3); // ms between two reads of a view
-const most = 120e3; // ms until a view is read again without anything new
+const pauses = 9; // between two reads, as a multiple of how long the last one took
+const least = () => Math.max(large.includes(asked.view) ? 60e3 : 15e3, pauses * took); // ms between two reads of a view
+const most = () => Math.max(120e3, pauses * took); // ms until a view is read again without anything new
 const unnoticed = 15e3; // ms from the start of a read to the feed's token; up to this long, missed changes are accepted
 const others = 5e3; // ms between two requests of the feed when only other products changed
 const patience = 15e3; // ms until a feed that failed is requested again
 
 let readAt; // when the displayed view was read; undefined: none is displayed
+let took = 0; // ms that its read took
 let trouble = '';
 
 /** why returns, as text, what keeps the view from following; empty: nothing does. */
@@ -38,9 +40,10 @@ function say() {
 }
 setInterval(say, 1000);
 
-/** fresh records that the view was read just now. */
-export function fresh() {
+/** fresh records that the view was read just now; the read began at a time in ms. */
+export function fresh(began) {
   readAt = Date.now();
+  took = readAt - began;
   trouble = '';
   say();
 }
@@ -63,13 +66,14 @@ export async function follow(signal, again, began) {
     try {
       if (why()) {
         await api.pause(500, signal);
-      } else if (news || Date.now() - readAt > most) {
+      } else if (news || Date.now() - readAt > most()) {
         await api.pause(Math.max(500, readAt + least() - Date.now()), signal);
         if (why()) continue;
         token = await now(); // what was missed is in the view
+        const start = Date.now();
         await again();
         news = false;
-        fresh();
+        fresh(start);
       } else if (!token) {
         token = await now();
         news = Date.now() - began > unnoticed; // changes before the token are not reported

@@ -148,7 +148,7 @@ async function read(view, signal) {
   if (signal.aborted) return;
   by(view).removeAttribute('aria-busy');
   if (!whole) return;
-  if (view !== 'stream') fresh();
+  if (view !== 'stream') fresh(began);
   await follow(signal, () => {
     if (asked.window.hours) showWindow();
     return readers[view](signal, true);

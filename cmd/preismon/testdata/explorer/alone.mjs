@@ -2,7 +2,7 @@
 // another order, or not at all.
 import { readFile } from 'node:fs/promises';
 import { done, fail } from './harness.mjs';
-import { ago, change, chartOf, feeding, go, held, history, itemOf, list, opened, orderOf, orders, param, problem, range, rowOf, says, siteOf, status, text, until, usual } from './service.mjs';
+import { ago, change, chartOf, feeding, go, held, history, itemOf, list, opened, orderOf, orders, param, problem, range, rowOf, says, siteOf, status, sumOf, text, until, usual } from './service.mjs';
 
 /** behind: a page that is far behind reads its view again, and not all that it missed. */
 async function behind() {
@@ -60,24 +60,50 @@ async function silent() {
 
 /** names: products that are not in the list of the form have their names where an answer tells them, and nowhere a number as their name. */
 async function names() {
-  const price = { currencyCode: 'EUR', min: 1, median: 1, max: 1 };
   const page = await opened('names', 'view=assortment&last=24h&zone=UTC', {
     'v1/items': () => list(range(5000).map((i) => itemOf(String(i + 1))), { paging: { nextCursor: 'more' } }), // as many as are read
-    'ext/v1/statistics': () => list(['7001', '2'].map((itemId) => ({ itemId, pairs: 1, shareInStock: 100, changes: 0, buyBox: [], prices: [price] }))),
+    'ext/v1/statistics': (p) => list([sumOf('7000', { productName: null }), sumOf('7001', { ean: '4006381333931' }), sumOf('2')].filter(() => p.get('includeIdentity') === 'true')),
     'v1/results': (p) => list([rowOf(1, 10, { itemId: '7002', ...(p.get('includeIdentity') === 'true' && { productName: 'Product 7002' }) })]),
     'ext/v1/items/7003/summary': () => history('7003'),
   });
-  await says(page, '#products', 'Product 2');
+  for (const name of ['Product 2', 'Product 7001']) await says(page, '#products', name);
   await says(page, '#assortment-status', 'without a known name: 1').catch(async () => fail('names', `of a product without a name it says ${await text(page, '#assortment-status')}`));
   const [kept] = await Promise.all([page.waitForEvent('download'), page.click('#assortment-files [data-form=csv]')]);
   const file = await readFile(await kept.path(), 'utf8');
-  if (!file.includes('\r\n7001,,EUR,') || !file.includes('\r\n2,Product 2,EUR,')) fail('names', `the file has the names ${file}`);
-  await page.fill('#filter', '7001');
-  if ((await page.locator('#products tbody tr').count()) !== 1) fail('names', 'the filter does not find a product without a name by its id');
+  if (!file.includes('\r\n7000,,,,,,EUR,') || !file.includes('\r\n7001,Product 7001,,4006381333931,,,EUR,')) fail('names', `the file has the names ${file}`);
+  for (const words of ['7000', '4006381333931', 'product 7001']) {
+    await page.fill('#filter', words);
+    if ((await page.locator('#products tbody tr').count()) !== 1) fail('names', `the filter does not find a product by ${words}`);
+  }
   await go(page, 'view=latest&site=a.example&zone=UTC');
   await says(page, '#offers', 'Product 7002').catch(async () => fail('names', `the newest prices name it ${await text(page, '#offers')}`));
   await go(page, 'view=history&items=7003&last=24h&zone=UTC');
   for (const part of ['#chosen', '#asked']) await says(page, part, 'Product 7003').catch(async () => fail('names', `${part} names it ${await text(page, part)}`));
+  await page.context().close();
+}
+
+/** paged: the assortment shows its products while their pages arrive, says that it is not complete, and has a file only of all. */
+async function paged() {
+  const [second, third] = [held(), held()];
+  const pages = { null: () => list([sumOf('1')], { paging: { nextCursor: 'b' } }), b: () => second.answer, c: () => third.answer };
+  const page = await opened('paged', 'view=assortment&last=24h&zone=UTC', { 'ext/v1/statistics': (p) => pages[p.get('cursor')]() }, { expected: (m) => /503/.test(m) });
+  await says(page, '#products', 'Product 1');
+  await says(page, '#assortment-status', 'Incomplete: 1 products so far. 1 of 1 lines').catch(async () => fail('paged', `after one page it says ${await text(page, '#assortment-status')}`));
+  if (await page.locator('#assortment-files button').count()) fail('paged', 'it offers a file of a part');
+  await page.waitForTimeout(1100); // it is drawn once a second at most
+  second.let(list([sumOf('2')], { paging: { nextCursor: 'c' } }));
+  await says(page, '#products', 'Product 2');
+  await page.fill('#filter', '2');
+  await says(page, '#assortment-status', 'Incomplete: 2 products so far. 1 of 2 lines').catch(async () => fail('paged', `filtered it says ${await text(page, '#assortment-status')}`));
+  third.let(problem(503, 'Busy.'));
+  await says(page, '#assortment-error', 'Incomplete').catch(async () => fail('paged', `after a failed page it says ${await text(page, '#assortment-error')}`));
+  await page.fill('#filter', '');
+  await says(page, '#assortment-status', 'Incomplete: 2 products so far.').catch(async () => fail('paged', `after a failed page it says ${await text(page, '#assortment-status')}`));
+  pages.c = () => list([sumOf('3')]);
+  pages.b = () => list([sumOf('2')], { paging: { nextCursor: 'c' } });
+  await page.click('#assortment-error button');
+  await says(page, '#assortment-status', '3 of 3 lines');
+  if ((await text(page, '#assortment-status')).includes('Incomplete') || !(await page.locator('#assortment-files button').count())) fail('paged', `complete it says ${await text(page, '#assortment-status')}`);
   await page.context().close();
 }
 
@@ -283,9 +309,11 @@ async function zones() {
   await page.click('[data-language=en]');
   await page.fill('#zone', 'UTC');
   await says(page, '#ordered', '12:00 PM');
+  await until(page, 'the orders are read in UTC', () => reads.at(-1) === 'UTC');
   await page.fill('#zone', 'europe/berlin'); // a browser takes it, the service does not
   await page.locator('#zone').blur();
   await says(page, '#ordered', '1:00 PM');
+  await until(page, 'the orders are read in another zone', () => reads.at(-1) !== 'UTC');
   if (reads.at(-1) !== 'Europe/Berlin' || (await page.inputValue('#zone')) !== 'Europe/Berlin' || (await param(page, 'zone')) !== 'Europe/Berlin') fail('zones', `of europe/berlin it reads ${reads.at(-1)}, and shows ${await page.inputValue('#zone')}`);
   if (await page.isVisible('#zone-error') || new Set(reads).size !== 3) fail('zones', `after a known zone the fault stays, or it read in the zones ${[...new Set(reads)]}`);
   await page.context().close();
@@ -325,7 +353,7 @@ async function streaming() {
   await page.context().close();
 }
 
-const checks = { behind, others, silent, names, retries, accounts, evidence, zoomed, files, filtered, unread, zones, years, streaming };
+const checks = { behind, others, silent, names, paged, retries, accounts, evidence, zoomed, files, filtered, unread, zones, years, streaming };
 
 await Promise.all(Object.entries(checks).map(([name, check]) => check(name).catch((e) => fail(name, `${e.stack}`.slice(0, 900)))));
 await done();

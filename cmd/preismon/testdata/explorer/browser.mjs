@@ -231,7 +231,7 @@ async function assortment(page) {
   await page.fill('#filter', '');
   const blank = said.assortment.lines.filter((l) => l[2] === '');
   if (blank.length) fail('en', `it is not said why there is no cheapest: ${blank[0]}`);
-  const nothing = { itemId: plan.items[0], pairs: 1, shareInStock: 0, changes: 0, buyBox: [] };
+  const nothing = { itemId: plan.items[0], identity: {}, pairs: 1, shareInStock: 0, changes: 0, buyBox: [] };
   const none = { ...nothing, prices: [] };
   const gone = { ...nothing, prices: [{ currencyCode: 'EUR', min: 1, median: 1, max: 1, standing: { cheapest: null, ownPrice: null, differencePercent: null } }] };
   await page.route('**/ext/v1/statistics*', (route) => route.fulfill({ status: 200, contentType: 'application/json', body: JSON.stringify({ data: [none, gone], paging: { limit: 1000, returned: 2 } }) }), { times: 1 });

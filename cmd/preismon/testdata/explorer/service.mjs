@@ -15,6 +15,13 @@ export function held() {
 
 export const siteOf = (site) => ({ site, name: `Shop ${site}`, currencyCode: 'EUR' });
 export const itemOf = (itemId) => ({ itemId, name: `Product ${itemId}` });
+
+/** sumOf is the statistics of a product with one price. */
+export const sumOf = (itemId, identity = {}) => ({
+  itemId, identity: { ean: null, pzn: null, asin: null, asinLocale: null, productName: `Product ${itemId}`, brand: null, manufacturer: null, ...identity },
+  pairs: 1, shareInStock: 100, changes: 0, buyBox: [], prices: [{ currencyCode: 'EUR', min: 1, median: 1, max: 1 }],
+});
+
 export const status = {
   site: 'a.example', pairs: 2, late: 0, lastCapturedAt: null, nextDueAt: null, lateSince: null,
   reasons: { priceObserved: 2, productUnavailable: 0, productNotFound: 0, overdue: 0, accessTemporarilyRestricted: 0, siteTemporarilyUnavailable: 0, pending: 0, unknown: 0 },
