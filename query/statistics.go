@@ -56,7 +56,9 @@ type StatisticsQuery struct {
 	// ends; ms, nil for no trend.
 	TrendEdges []int64
 	After      StatisticPlace
-	Limit      int
+	// Rest leaves out the products before After: the whole then covers less.
+	Rest  bool
+	Limit int
 }
 
 // StatisticPlace is the place of a record: by group, then by time.
@@ -102,6 +104,7 @@ type statisticsCursor struct {
 	Until     int64
 	Floor     int64          `json:"l,omitempty"` // of the visibility that the walk began with
 	Watermark Watermark      `json:"w"`
+	Observed  *uint64        `json:"p,omitempty"` // pairs of the whole; nil: sealed by an earlier build
 	After     StatisticPlace `json:"a"`
 }
 
@@ -181,7 +184,7 @@ func (s *Service) Statistics(ctx context.Context, p Principal, r StatisticsReque
 		return nil, err
 	}
 	defer giveBack()
-	q := StatisticsQuery{Rows: in.query, By: r.By, Edges: edges, Until: place.Until, After: place.After, Limit: limit + 2}
+	q := StatisticsQuery{Rows: in.query, By: r.By, Edges: edges, Until: place.Until, After: place.After, Rest: r.By == ByProduct && place.Observed != nil, Limit: limit + 2}
 	if r.Trend {
 		q.TrendEdges = trendEdges(place.From, place.To+1)
 	}
@@ -209,7 +212,9 @@ func (s *Service) statisticsPage(page *StatisticsPage, found []Statistic, q *Sta
 	zone := newZoneFormat(in.zone)
 	for _, st := range found {
 		if st.Whole {
-			page.Query.ObservedPairs = st.Pairs
+			if place.Observed == nil {
+				place.Observed = &st.Pairs
+			}
 			continue
 		}
 		if len(page.Data) == page.Paging.Limit {
@@ -218,6 +223,9 @@ func (s *Service) statisticsPage(page *StatisticsPage, found []Statistic, q *Sta
 		}
 		page.Data = append(page.Data, st.record(r.By, q, zone))
 		place.After = st.StatisticPlace
+	}
+	if place.Observed != nil {
+		page.Query.ObservedPairs = *place.Observed
 	}
 	page.Paging.Returned = len(page.Data)
 	return page, err

@@ -15,7 +15,7 @@ import (
 type statisticsShape struct {
 	resultsShape
 	ByItem, BySite, ByMerchant, ByBrand bool
-	Trend                               bool
+	Trend, Rest                         bool
 }
 
 func statisticsStatement(n shards, v query.Visibility, q *query.StatisticsQuery, few bool) statement {
@@ -25,6 +25,7 @@ func statisticsStatement(n shards, v query.Visibility, q *query.StatisticsQuery,
 	p := params{}
 	sh := statisticsShape{resultsShape: shapeOf(p, n, v, &rows, readOptions{byPair: few})}
 	sh.ByItem, sh.BySite, sh.ByMerchant, sh.ByBrand = q.By == query.ByProduct, q.By == query.BySite, q.By == query.ByMerchant, q.By == query.ByBrand
+	sh.Rest = q.Rest
 	p.int("begin_ms", q.Edges[0])
 	p.int("end_ms", q.Until)
 	p.int("hold_ms", query.HeldAtMost.Milliseconds())

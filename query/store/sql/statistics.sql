@@ -3,7 +3,8 @@
 -- which offer stands for its capture (decision 025), or which one of each
 -- merchant, what changed, and how long each held; then sums. Tables as of
 -- results.sql: observations_by_mandate by its key, or observations by pair. The
--- row without a group is the whole. Each array has a level of its own: names of
+-- row without a group is the whole, or with Rest, of the products from one on.
+-- Each array has a level of its own: names of
 -- expressions within expressions take longer to analyze than the rows to read.
 WITH
     {edges:Array(Int64)} AS edges,
@@ -152,6 +153,6 @@ LIMIT {limit:UInt64}
 {{- define "rows" -}}
 SELECT item, site, {{if .ByPair}}-toUnixTimestamp64Milli(captured_at) AS {{end}}captured_desc, epoch, seq, capture, offer, outcome, currency, price_minor, shipping_minor, merchant, is_buy_box
                         FROM {{if .ByPair}}{{.Shards.All "observations"}}{{else}}{{.Shards.All "observations_by_mandate"}}{{end}}
-                        WHERE {{template "history_where" .}}
+                        WHERE {{template "history_where" .}}{{if .Rest}} AND item >= {after_item:UInt64}{{end}}
 {{- template "filters" .}}
 {{- end -}}

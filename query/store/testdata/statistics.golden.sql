@@ -3,7 +3,8 @@
 -- which offer stands for its capture (decision 025), or which one of each
 -- merchant, what changed, and how long each held; then sums. Tables as of
 -- results.sql: observations_by_mandate by its key, or observations by pair. The
--- row without a group is the whole. Each array has a level of its own: names of
+-- row without a group is the whole, or with Rest, of the products from one on.
+-- Each array has a level of its own: names of
 -- expressions within expressions take longer to analyze than the rows to read.
 WITH
     {edges:Array(Int64)} AS edges,
