@@ -111,7 +111,7 @@ export function showAssortment() {
   const unnamed = new Set(lines.filter((l) => !l.name).map((l) => l.itemId)).size;
   by('assortment-status').textContent = [
     !whole && t.moreProducts(number(new Set(lines.map((l) => l.itemId)).size)),
-    t.linesOf(number(shown.length), number(lines.length)) + (shown.length > mostLines ? `. ${t.firstLines(number(mostLines))}` : '') + (unnamed ? `. ${t.unnamed(number(unnamed))}` : ''),
+    t.linesOf(number(shown.length), number(lines.length)) + (whole && shown.length > mostLines ? `. ${t.firstLines(number(mostLines))}` : '') + (unnamed ? `. ${t.unnamed(number(unnamed))}` : ''),
   ].filter(Boolean).join(' ');
   draw(<Table caption={t.assortment} columns={columns()} rows={shown} id={lineId} view="assortment" headed most={mostLines} />, by('products'));
   return shown;
