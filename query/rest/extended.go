@@ -1,6 +1,8 @@
 package rest
 
 import (
+	"strings"
+
 	"github.com/gin-gonic/gin"
 
 	"preismon/query"
@@ -18,10 +20,15 @@ const (
 
 // extend adds the routes of /ext/v1.
 func (a *api) extend(e *gin.Engine) {
-	for path, read := range map[string]wire.Read{"/statistics": wire.Statistics, "/position": wire.Positions, "/movers": wire.Movers, "/windows": wire.Windows, "/evidence": wire.Evidence, "/sites/status": wire.SiteStatus, "/orders/status": wire.OrderStatus, "/overview": wire.Overview} {
-		get(e, extendedBase+path, a.handle(a.reads(a.heavy(func(c *gin.Context, p query.Principal) error { return a.records(c, p, read, nil) }))))
+	variable := strings.NewReplacer("{", ":", "}", "")
+	for path, read := range wire.Reads() {
+		get(e, extendedBase+variable.Replace(path), a.handle(a.reads(a.heavy(func(c *gin.Context, p query.Principal) error {
+			if hasRows(c.Request) {
+				return a.itemHistory(c, p)
+			}
+			return a.records(c, p, read, nil)
+		}))))
 	}
-	get(e, extendedBase+"/items/:itemId"+summaryPath, a.handle(a.reads(a.heavy(a.itemSummary))))
 	get(e, feedPath, a.handle(a.reads(a.feed(wire.DecodeFeed))))
 	get(e, alertsPath, a.handle(a.reads(a.feed(wire.DecodeAlerts))))
 	get(e, explainPath, a.handle(a.explain(e)))

@@ -10,15 +10,12 @@ import (
 	"preismon/query/wire"
 )
 
-// itemSummary answers with the summary of a product or, if its rows are
-// requested, with a stream whose first line is the summary.
-func (a *api) itemSummary(c *gin.Context, p query.Principal) error {
-	req, rows, err := wire.DecodeItemSummary(paramsOf(c))
-	switch {
-	case err != nil:
+// itemHistory answers with the summary of a product and its rows: a stream whose
+// first line is the summary.
+func (a *api) itemHistory(c *gin.Context, p query.Principal) error {
+	req, _, err := wire.DecodeItemSummary(paramsOf(c))
+	if err != nil {
 		return err
-	case !rows:
-		return a.records(c, p, wire.ItemSummary, nil)
 	}
 	s, err := a.newTransfer(c, []*form{&ndjsonForm})
 	if err != nil {

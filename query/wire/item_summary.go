@@ -25,9 +25,14 @@ func DecodeItemSummary(in *Params) (r query.ItemHistoryRequest, rows bool, err e
 	return r, rows, in.Err()
 }
 
-// ItemSummary returns what a page about one product shows.
+// ItemSummary returns what a page about one product shows, without its rows,
+// which only a stream has.
 func ItemSummary(ctx context.Context, s *query.Service, p query.Principal, in *Params, _ []byte) (*Records, error) {
-	req, _, err := DecodeItemSummary(in)
+	req, rows, err := DecodeItemSummary(in)
+	if err == nil && rows {
+		in.fault("includeRows: the rows come as a stream, which this answer is not. Leave it out, and read the rows as results.")
+		err = in.Err()
+	}
 	return answered(ctx, p, req.ItemSummaryRequest, err, s.ItemSummary)
 }
 
