@@ -24,8 +24,9 @@ type exchange struct {
 	operation string // for the log
 	budget    Budget
 
-	result  Result // of a tool
-	failure error  // in place of a result
+	result   Result   // of a tool
+	contents contents // of a resource
+	failure  error    // in place of a result
 }
 
 type exchangeKey struct{}
@@ -115,6 +116,9 @@ func (h *handler) one(ctx context.Context, from sender, m message, share int) ou
 			x.result.Link = nil // which that version does not know; the object contains it too
 		}
 		return outcome{response: toolResponse(m.id, x.result, others(from.version, r.Result)), status: http.StatusOK}
+	}
+	if m.method == "resources/read" {
+		return outcome{response: resourceResponse(m.id, x.contents, others(from.version, r.Result)), status: http.StatusOK}
 	}
 	return outcome{response: resultResponse(m.id, marshal(profiled(from.version, r.Result))), status: http.StatusOK}
 }

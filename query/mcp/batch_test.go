@@ -1,6 +1,7 @@
 package mcp_test
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"net/http"
@@ -140,7 +141,9 @@ func TestResourceTooLarge(t *testing.T) {
 func TestLimitToTheByte(t *testing.T) {
 	size := 0
 	s := serve(t, small, func(set *settings) {
-		set.catalogue.Resources[0].Read = func(context.Context, query.Principal, string) (string, error) { return strings.Repeat("x", size), nil }
+		set.catalogue.Resources[0].Read = func(context.Context, query.Principal, string) ([]byte, error) {
+			return bytes.Repeat([]byte("x"), size), nil
+		}
 	})
 	const read, again = `{"jsonrpc":"2.0","id":1,"method":"resources/read","params":{"uri":"svc://guide"}}`, `{"jsonrpc":"2.0","id":2,"method":"ping"}`
 	for _, body := range []string{read, "[" + read + "]", "[" + again + "," + read + "]"} {

@@ -54,9 +54,10 @@ type Prompt struct {
 type Resource struct {
 	Descriptor sdk.Resource
 	Template   *sdk.ResourceTemplate // in place of Descriptor
-	Unlisted   bool                  // answers of tools link to it
+	Unlisted   bool                  // it is in no list: answers link to it, or texts name it
 	Heavy      bool                  // its reads are bounded as heavy reads of the account
-	// Read returns the text of the resource, in the MIME type of its descriptor.
-	// For a template it is called with every URI that matches.
-	Read func(ctx context.Context, p query.Principal, uri string) (string, error)
+	// Read returns the text of the resource, in the MIME type of its descriptor
+	// and without control characters, which JSON escapes. For a template it is
+	// called with every URI that matches.
+	Read func(ctx context.Context, p query.Principal, uri string) ([]byte, error)
 }

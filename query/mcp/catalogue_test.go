@@ -1,6 +1,7 @@
 package mcp_test
 
 import (
+	"bytes"
 	"context"
 	"encoding/base64"
 	"encoding/json"
@@ -92,15 +93,15 @@ func (c *calls) catalogue() mcp.Catalogue {
 		Resources: []mcp.Resource{
 			{
 				Descriptor: sdk.Resource{URI: "svc://guide", Name: "guide", MIMEType: "text/plain"},
-				Read:       func(context.Context, query.Principal, string) (string, error) { return "Guide.", nil },
+				Read:       func(context.Context, query.Principal, string) ([]byte, error) { return []byte("Guide."), nil },
 			},
 			{
 				Template: &sdk.ResourceTemplate{URITemplate: "svc://sites/{site}", Name: "site", MIMEType: "application/json"},
-				Read: func(_ context.Context, _ query.Principal, uri string) (string, error) {
+				Read: func(_ context.Context, _ query.Principal, uri string) ([]byte, error) {
 					if strings.HasSuffix(uri, "/none") {
-						return "", fault.New(fault.NotFound, "", "There is no such site.")
+						return nil, fault.New(fault.NotFound, "", "There is no such site.")
 					}
-					return `{"uri":"` + uri + `"}`, nil
+					return []byte(`{"uri":"` + uri + `"}`), nil
 				},
 			},
 		},
@@ -157,8 +158,8 @@ func download(_ context.Context, call mcp.Call) (mcp.Result, error) {
 	return mcp.Result{Object: object}, err
 }
 
-func huge(context.Context, query.Principal, string) (string, error) {
-	return strings.Repeat("x", 2*mebibyte), nil
+func huge(context.Context, query.Principal, string) ([]byte, error) {
+	return bytes.Repeat([]byte("x"), 2*mebibyte), nil
 }
 
 func hugePrompt(context.Context, query.Principal, map[string]string) (string, error) {

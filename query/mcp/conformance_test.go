@@ -79,13 +79,12 @@ func suiteCatalogue() mcp.Catalogue {
 		Resources: []mcp.Resource{
 			{
 				Descriptor: sdk.Resource{Name: "text", URI: "test://static-text", MIMEType: "text/plain"},
-				Read:       func(context.Context, query.Principal, string) (string, error) { return "A text.", nil },
+				Read:       func(context.Context, query.Principal, string) ([]byte, error) { return []byte("A text."), nil },
 			},
 			{
 				Template: &sdk.ResourceTemplate{Name: "template", URITemplate: "test://template/{id}/data", MIMEType: "application/json"},
-				Read: func(_ context.Context, _ query.Principal, uri string) (string, error) {
-					text, err := json.Marshal(map[string]string{"uri": uri, "id": uri[len("test://template/") : len(uri)-len("/data")]})
-					return string(text), err
+				Read: func(_ context.Context, _ query.Principal, uri string) ([]byte, error) {
+					return json.Marshal(map[string]string{"uri": uri, "id": uri[len("test://template/") : len(uri)-len("/data")]})
 				},
 			},
 		},

@@ -88,7 +88,7 @@ func TestPanicOfAPrompt(t *testing.T) {
 func TestFailuresOfResources(t *testing.T) {
 	var fails error
 	s := serve(t, func(set *settings) {
-		set.catalogue.Resources[0].Read = func(context.Context, query.Principal, string) (string, error) { return "", fails }
+		set.catalogue.Resources[0].Read = func(context.Context, query.Principal, string) ([]byte, error) { return nil, fails }
 	})
 	const read = `{"jsonrpc":"2.0","id":1,"method":"resources/read","params":{"uri":"svc://guide"}}`
 	for _, c := range []struct {

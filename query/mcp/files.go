@@ -40,32 +40,31 @@ func files(s *query.Service) Resource {
 	return Resource{
 		Template: &sdk.ResourceTemplate{URITemplate: fileLines, Name: "file", Description: "Lines of an archived file", MIMEType: jsonType},
 		Unlisted: true, Heavy: true,
-		Read: func(ctx context.Context, p query.Principal, uri string) (string, error) {
+		Read: func(ctx context.Context, p query.Principal, uri string) ([]byte, error) {
 			params, d, ok := fileOf(uri)
 			if !ok {
-				return "", noResource()
+				return nil, noResource()
 			}
 			arguments, err := wire.Marshal(params)
 			if err != nil {
-				return "", err
+				return nil, err
 			}
 			req, part, err := wire.DecodeFilePart(wire.FromArguments(arguments), d)
 			if err != nil {
-				return "", noResource()
+				return nil, noResource()
 			}
 			found, err := s.Download(ctx, p, req)
 			if namesNothing(err) {
-				return "", noResource()
+				return nil, noResource()
 			}
 			if err != nil {
-				return "", err
+				return nil, err
 			}
 			e, err := excerptOf(ctx, s, found, part)
 			if err != nil {
-				return "", err
+				return nil, err
 			}
-			body, err := wire.Marshal(e)
-			return string(body), err
+			return wire.Marshal(e)
 		},
 	}
 }

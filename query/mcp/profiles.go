@@ -115,12 +115,12 @@ func (h *handler) run(ctx context.Context, x *exchange, t Tool, arguments json.R
 // compact reports whether a text can be one compact JSON object: it begins like
 // one and has no control characters. The tool guarantees the rest.
 func compact(object []byte) bool {
-	for _, c := range object {
-		if c < ' ' {
-			return false
-		}
-	}
-	return len(object) > 0 && object[0] == '{'
+	return len(object) > 0 && object[0] == '{' && !controlled(object)
+}
+
+// controlled reports whether a text has control characters, which JSON escapes.
+func controlled(text []byte) bool {
+	return slices.ContainsFunc(text, func(c byte) bool { return c < ' ' })
 }
 
 func (h *handler) prompts(p Prompt) sdk.PromptHandler {
@@ -138,27 +138,32 @@ func (h *handler) prompts(p Prompt) sdk.PromptHandler {
 	}
 }
 
+// reads answers reads of a resource. Its text bypasses the SDK, like the result
+// of a tool.
 func (h *handler) reads(resource Resource, mime string) sdk.ResourceHandler {
 	return func(ctx context.Context, r *sdk.ReadResourceRequest) (*sdk.ReadResourceResult, error) {
 		x := exchangeOf(ctx)
-		text, err := h.readResource(ctx, x, resource, r.Params.URI)
-		if err != nil {
-			x.failure = err
-			return nil, err
+		x.contents.uri, x.contents.mime = r.Params.URI, mime
+		if x.contents.text, x.failure = h.readResource(ctx, x, resource, r.Params.URI); x.failure != nil {
+			return nil, x.failure
 		}
-		return &sdk.ReadResourceResult{Contents: []*sdk.ResourceContents{{URI: r.Params.URI, MIMEType: mime, Text: text}}}, nil
+		return &sdk.ReadResourceResult{Contents: []*sdk.ResourceContents{}}, nil
 	}
 }
 
-func (h *handler) readResource(ctx context.Context, x *exchange, resource Resource, uri string) (string, error) {
+func (h *handler) readResource(ctx context.Context, x *exchange, resource Resource, uri string) ([]byte, error) {
 	if resource.Heavy {
 		release, err := h.throttle.Heavy(x.principal.Account)
 		if err != nil {
-			return "", h.node.Explained(err, x.principal.Account)
+			return nil, h.node.Explained(err, x.principal.Account)
 		}
 		defer release()
 	}
-	return resource.Read(ctx, x.principal, uri)
+	text, err := resource.Read(ctx, x.principal, uri)
+	if err == nil && controlled(text) {
+		err = errors.New("the text of the resource has control characters")
+	}
+	return text, err
 }
 
 // unlisting omits from the list the templates that only answers link to.
@@ -251,10 +256,11 @@ func withoutIdempotence(tools json.RawMessage) json.RawMessage {
 	return marshal(all)
 }
 
-// others returns the members of a tool's result apart from the result itself.
+// others returns the members of the result of a tool, or of a resource, apart
+// from the result itself.
 func others(version string, result json.RawMessage) map[string]json.RawMessage {
 	all := profiled(version, result)
-	for _, ours := range []string{"content", "structuredContent", "isError"} {
+	for _, ours := range []string{"content", "structuredContent", "isError", "contents"} {
 		delete(all, ours)
 	}
 	return all

@@ -21,10 +21,7 @@ func resources(s *query.Service) []Resource {
 	reference := func(name, about string, read func(context.Context, *query.Service, query.Principal) ([]byte, error)) Resource {
 		return Resource{
 			Descriptor: sdk.Resource{URI: "svc://reference/" + name, Name: name, Description: about, MIMEType: jsonType},
-			Read: func(ctx context.Context, p query.Principal, _ string) (string, error) {
-				body, err := read(ctx, s, p)
-				return string(body), err
-			},
+			Read:       func(ctx context.Context, p query.Principal, _ string) ([]byte, error) { return read(ctx, s, p) },
 		}
 	}
 	single := func(folder, argument, about string, read func(context.Context, *query.Service, query.Principal, wire.Arguments) ([]byte, error)) Resource {
@@ -33,16 +30,16 @@ func resources(s *query.Service) []Resource {
 			Template: &sdk.ResourceTemplate{
 				URITemplate: prefix + "{" + argument + "}", Name: strings.TrimSuffix(folder, "s"), Description: about, MIMEType: jsonType,
 			},
-			Read: func(ctx context.Context, p query.Principal, uri string) (string, error) {
+			Read: func(ctx context.Context, p query.Principal, uri string) ([]byte, error) {
 				value, err := url.PathUnescape(strings.TrimPrefix(uri, prefix))
 				if err != nil || value == "" {
-					return "", noResource()
+					return nil, noResource()
 				}
 				body, err := read(ctx, s, p, wire.Arguments{argument: value})
 				if namesNothing(err) {
-					return "", noResource()
+					return nil, noResource()
 				}
-				return string(body), err
+				return body, err
 			},
 		}
 	}

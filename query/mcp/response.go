@@ -40,9 +40,10 @@ func (r response) size() int {
 // held returns how many bytes the response holds: a text that is shown twice is
 // held as one copy.
 func (r response) held() int {
-	size := 0
+	size, texts := 0, map[*byte]bool{}
 	for _, p := range r {
-		if !p.quoted {
+		if len(p.text) > 0 && !texts[&p.text[0]] {
+			texts[&p.text[0]] = true
 			size += len(p.text)
 		}
 	}
@@ -98,21 +99,42 @@ func resultResponse(id, result json.RawMessage) response {
 // toolResponse returns a response with the result of a tool; other members of
 // the result, like those of an era, come from the SDK.
 func toolResponse(id json.RawMessage, r Result, others map[string]json.RawMessage) response {
-	var end bytes.Buffer
+	failed := ""
 	if r.Failed {
-		end.WriteString(`,"isError":true`)
+		failed = `,"isError":true`
 	}
-	for _, name := range slices.Sorted(maps.Keys(others)) {
-		fmt.Fprintf(&end, ",%q:%s", name, others[name])
-	}
-	end.WriteString("}}")
 	return response{
 		plainPiece(`{"jsonrpc":"2.0","id":%s,"result":{"content":[{"type":"text","text":"`, id),
 		{text: r.Object, quoted: true},
 		plainPiece(`"}%s],"structuredContent":`, r.linkBlock()),
 		{text: r.Object},
-		{text: end.Bytes()},
+		plainPiece("%s%s}}", failed, listed(others)),
 	}
+}
+
+// contents is the text of a resource, without control characters.
+type contents struct {
+	uri, mime string
+	text      []byte
+}
+
+// resourceResponse returns a response with the text of a resource; others are
+// the other members of the result.
+func resourceResponse(id json.RawMessage, c contents, others map[string]json.RawMessage) response {
+	return response{
+		plainPiece(`{"jsonrpc":"2.0","id":%s,"result":{"contents":[{"uri":%s,"mimeType":%s,"text":"`, id, marshal(c.uri), marshal(c.mime)),
+		{text: c.text, quoted: true},
+		plainPiece(`"}]%s}}`, listed(others)),
+	}
+}
+
+// listed returns members of an object that has others before them.
+func listed(members map[string]json.RawMessage) []byte {
+	var list []byte
+	for _, name := range slices.Sorted(maps.Keys(members)) {
+		list = fmt.Appendf(list, ",%q:%s", name, members[name])
+	}
+	return list
 }
 
 // linkBlock returns the link of a result as another block of its content.
