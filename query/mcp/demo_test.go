@@ -24,10 +24,12 @@ type demo struct {
 	db     *testserver.ClickHouseServer
 	now    time.Time
 	who    contracts.AccountID
+	other  contracts.AccountID // of another mandate, which watches nothing of the core order
 
 	sites      map[contracts.SiteKey]contracts.Site
 	items      map[contracts.ItemID]contracts.Item
 	orders     []contracts.Order // the visible ones
+	watched    map[contracts.MandateID]map[contracts.ItemID]bool
 	references map[contracts.ItemID][]contracts.ReferencePrice
 	categories map[contracts.ItemID]string
 	exports    []contracts.FileArchive                    // of the core order
@@ -68,7 +70,7 @@ func fillDemo(t testing.TB) *demo {
 		now:   time.Date(2026, 3, 4, 14, 30, 0, 0, time.UTC), // a Wednesday
 		sites: map[contracts.SiteKey]contracts.Site{}, items: map[contracts.ItemID]contracts.Item{},
 		categories: map[contracts.ItemID]string{}, references: map[contracts.ItemID][]contracts.ReferencePrice{}, captures: map[contracts.Pair][]contracts.Observation{},
-		files: map[contracts.ArchiveID][]byte{},
+		files: map[contracts.ArchiveID][]byte{}, watched: map[contracts.MandateID]map[contracts.ItemID]bool{},
 	}
 	m, err := simulated.New(simulated.Config{Seed: 1, Now: d.now})
 	must(t, err)
@@ -138,10 +140,18 @@ func (d *demo) learn(each *event.Event, login string) {
 		d.items[r.ItemID] = *r
 	case *contracts.Order:
 		d.orders = append(d.orders, *r)
+		if d.watched[r.MandateID] == nil {
+			d.watched[r.MandateID] = map[contracts.ItemID]bool{}
+		}
+		for _, item := range r.Items {
+			d.watched[r.MandateID][item] = true
+		}
 	case *contracts.Account:
 		if r.LoginIdentifier == login {
 			d.who = r.AccountID
 			d.orders = slices.DeleteFunc(d.orders, func(o contracts.Order) bool { return o.MandateID != r.MandateID })
+		} else if watched := d.watched[r.MandateID]; !slices.ContainsFunc(d.order(askedOrder).Items, func(i contracts.ItemID) bool { return watched[i] }) {
+			d.other = r.AccountID
 		}
 	case *contracts.ReferencePrices:
 		if r.MandateID == d.orders[0].MandateID {

@@ -3,6 +3,7 @@ package mcp
 import (
 	"bytes"
 	"encoding/json"
+	"slices"
 	"strings"
 
 	"preismon/contracts/plaintext"
@@ -13,8 +14,11 @@ import (
 // ends in an ellipsis.
 const maxTextRunes = 500
 
-// cursorMember is ours, opaque, and longer than a text may be.
 const cursorMember = "nextCursor"
+
+// ours are members that may be longer than a text: opaque values, and addresses
+// of further reads.
+var ours = []string{cursorMember, "token", "read", "again"}
 
 // presentable makes the texts in a JSON value suitable for an agent: texts
 // written by shops and customers lose invisible characters and get a bounded
@@ -32,7 +36,7 @@ func presentable(value []byte) ([]byte, error) {
 		switch isName := end < len(value) && value[end] == ':'; {
 		case isName:
 			name = text[1 : len(text)-1]
-		case string(name) == cursorMember || ascii && len(text)-2 <= maxTextRunes && !blankEnd(text):
+		case ascii && !blankEnd(text) && (len(text)-2 <= maxTextRunes || slices.Contains(ours, string(name))):
 		default:
 			cleaned, changed, err := cleanText(text)
 			if err != nil {

@@ -26,6 +26,8 @@ func TestTextsOfStrangers(t *testing.T) {
 		`["` + strings.Repeat("x", 501) + `"]`:                      `["` + strings.Repeat("x", 499) + `…"]`,
 		`["` + long + `"]`:                                          `["` + strings.Repeat("é", 499) + `…"]`,
 		`{"nextCursor":"` + strings.Repeat("c", 900) + `"}`:         `{"nextCursor":"` + strings.Repeat("c", 900) + `"}`,
+		`{"read":"` + strings.Repeat("r", 900) + `","list":"x"}`:    `{"read":"` + strings.Repeat("r", 900) + `","list":"x"}`,
+		`{"token":"` + strings.Repeat("é", 600) + `"}`:              `{"token":"` + strings.Repeat("é", 499) + `…"}`,
 		`{"nextCursor":null,"name":"a\u200bb"}`:                     `{"nextCursor":null,"name":"ab"}`,
 		`{"a\u200b":"` + "\u00ad" + `x","b":{"c":["\u2066y","z"]}}`: `{"a\u200b":"x","b":{"c":["y","z"]}}`,
 		`""`: `""`,

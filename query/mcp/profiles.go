@@ -5,12 +5,14 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
+	"regexp"
 	"slices"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"preismon/contracts/fault"
+	"preismon/query"
 )
 
 // serverName is the name of the server, reported with its build (MCP-13).
@@ -36,7 +38,7 @@ func (h *handler) profile(c catalogue, versions []string, describe func(sdk.Tool
 		SupportedProtocolVersions: versions,
 		SetCacheable:              setCacheable,
 	})
-	s.AddReceivingMiddleware(unlisting(c.Resources), h.recovered)
+	s.AddReceivingMiddleware(unlisting(c.Resources), addressing, h.recovered)
 	for _, t := range c.Tools {
 		s.AddTool(describe(t.Descriptor), h.runs(t))
 	}
@@ -182,6 +184,22 @@ func unlisting(resources []Resource) sdk.Middleware {
 			}
 			return result, err
 		}
+	}
+}
+
+// address matches a URI with all else percent-encoded, as templates need it.
+var address = regexp.MustCompile(`^([-\w.~:/?#\[\]@!$&'()*+,;=]|%[[:xdigit:]]{2})*$`)
+
+// addressing refuses reads of what is no URI, which the SDK would report as
+// something that does not exist.
+func addressing(next sdk.MethodHandler) sdk.MethodHandler {
+	return func(ctx context.Context, method string, r sdk.Request) (sdk.Result, error) {
+		if read, ok := r.(*sdk.ReadResourceRequest); ok && !address.MatchString(read.Params.URI) {
+			x := exchangeOf(ctx)
+			x.failure = fault.New(fault.Invalid, query.CodeValidation, "uri: a character is not percent-encoded, like a blank as %%20, or a percent-encoding is wrong.")
+			return nil, x.failure
+		}
+		return next(ctx, method, r)
 	}
 }
 

@@ -50,7 +50,7 @@ func resources(s *query.Service) []Resource {
 		single("sites", "site", "One site you see", first(wire.Sites)),
 		single("orders", "orderId", "One monitoring order with its summaries", byArguments(wire.Order)),
 		single("items", "itemId", "One product you see", first(wire.Items)),
-		files(s),
+		files(s), extended(s),
 	}
 }
 
