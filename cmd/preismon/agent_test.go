@@ -59,36 +59,42 @@ func (a *agent) call(name string, arguments map[string]any) (toolAnswer, error) 
 	if err != nil {
 		return toolAnswer{}, err
 	}
+	var r struct {
+		IsError           bool
+		StructuredContent json.RawMessage
+		Content           []struct{ Type, Text string }
+	}
+	if err := a.post(body, &r); err != nil || len(r.Content) == 0 {
+		return toolAnswer{}, fmt.Errorf("%s: %w", name, err)
+	}
+	if !sameJSON(r.StructuredContent, []byte(r.Content[0].Text)) {
+		return toolAnswer{}, fmt.Errorf("%s: the text is not the structured content", name)
+	}
+	return toolAnswer{r.IsError, r.StructuredContent}, nil
+}
+
+// post sends a request of JSON-RPC and decodes its result.
+func (a *agent) post(body []byte, result any) error {
 	req, err := http.NewRequestWithContext(a.t.Context(), http.MethodPost, a.url+"/mcp", bytes.NewReader(body))
 	if err != nil {
-		return toolAnswer{}, err
+		return err
 	}
 	req.Header.Set("Authorization", "Bearer "+a.token)
 	req.Header.Set("Content-Type", "application/json")
 	resp, err := a.http.Do(req)
 	if err != nil {
-		return toolAnswer{}, err
+		return err
 	}
 	defer resp.Body.Close() //nolint:errcheck // read to its end
 	text, err := io.ReadAll(resp.Body)
 	if err != nil {
-		return toolAnswer{}, err
+		return err
 	}
-	var message struct {
-		Result *struct {
-			IsError           bool
-			StructuredContent json.RawMessage
-			Content           []struct{ Type, Text string }
-		}
+	var message struct{ Result json.RawMessage }
+	if err := json.Unmarshal(text, &message); err != nil || resp.StatusCode != http.StatusOK || message.Result == nil {
+		return fmt.Errorf("%d %.500s %w", resp.StatusCode, text, err)
 	}
-	if err := json.Unmarshal(text, &message); err != nil || resp.StatusCode != http.StatusOK || message.Result == nil || len(message.Result.Content) == 0 {
-		return toolAnswer{}, fmt.Errorf("%s: %d %.500s %w", name, resp.StatusCode, text, err)
-	}
-	r := message.Result
-	if !sameJSON(r.StructuredContent, []byte(r.Content[0].Text)) {
-		return toolAnswer{}, fmt.Errorf("%s: the text is not the structured content", name)
-	}
-	return toolAnswer{r.IsError, r.StructuredContent}, nil
+	return json.Unmarshal(message.Result, result)
 }
 
 func sameJSON(a, b []byte) bool {

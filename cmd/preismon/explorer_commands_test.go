@@ -71,83 +71,23 @@ func valuesOf(t *testing.T, out, orderID string) (all []string) {
 	return all
 }
 
-// siteFacts returns what the status of sites says, and what the summary of the
-// tool for the quality of an order says: counts by reason and times.
-func siteFacts(t *testing.T, out string) (all []string) {
+// recordsOf returns the records of answers in full, each as a text.
+func recordsOf(t *testing.T, out string) (all []string) {
 	t.Helper()
-	type fact struct {
-		Site                                 string
-		Reasons                              map[string]int
-		LastCapturedAt, NextDueAt, LateSince *time.Time
-	}
-	var answer struct {
-		Data    []fact
-		Summary struct{ Sites []fact }
-	}
-	must(t, json.Unmarshal([]byte(out), &answer))
-	sites := answer.Summary.Sites
-	if sites == nil {
-		sites = answer.Data
-	}
-	for _, site := range sites {
-		reasons := map[string]int{}
-		for name, n := range site.Reasons {
-			if n > 0 { // a field of the status, or a code
-				reasons[strings.ToUpper(strings.ReplaceAll(name, "_", ""))] = n
-			}
+	d := json.NewDecoder(strings.NewReader(out))
+	for d.More() {
+		var answer struct{ Data []any }
+		if err := d.Decode(&answer); err != nil {
+			t.Fatalf("%v: %.300s", err, out)
 		}
-		all = append(all, fmt.Sprint(site.Site, " ", reasons, instants(site.LastCapturedAt, site.NextDueAt, site.LateSince)))
+		for _, r := range answer.Data {
+			text, err := json.Marshal(r) // with the keys in order
+			must(t, err)
+			all = append(all, string(text))
+		}
 	}
 	slices.Sort(all)
 	return all
-}
-
-func instants(all ...*time.Time) (text string) {
-	for _, at := range all {
-		if at == nil {
-			text += " -"
-			continue
-		}
-		text += " " + at.UTC().Format(time.RFC3339Nano)
-	}
-	return text
-}
-
-// positionFacts returns the positions that the overview, and the tool for
-// positions, have: the counts, and the first of those above the cheapest offer.
-func positionFacts(t *testing.T, out string) (all []string) {
-	t.Helper()
-	type counts struct{ Positions, Above, Equal, Below, WithoutOwn, WithoutOther int }
-	var answer struct {
-		Data  []json.RawMessage
-		Query json.RawMessage
-	}
-	must(t, json.Unmarshal([]byte(out), &answer))
-	var overview struct{ Positions json.RawMessage } // an object; a number in an answer of the tool
-	must(t, json.Unmarshal(answer.Query, &overview))
-	add := func(text []byte) {
-		var p map[string]any
-		must(t, json.Unmarshal(text, &p))
-		if difference, _ := p["difference"].(float64); difference > 0 {
-			all = append(all, fmt.Sprint(inUTC(p)))
-		}
-	}
-	var own counts
-	if json.Unmarshal(overview.Positions, &own) == nil {
-		for _, text := range answer.Data {
-			var list struct{ Positions []json.RawMessage }
-			must(t, json.Unmarshal(text, &list))
-			for _, p := range list.Positions {
-				add(p)
-			}
-		}
-		return append(all, fmt.Sprintf("%+v", own))
-	}
-	for _, p := range answer.Data {
-		add(p)
-	}
-	must(t, json.Unmarshal(answer.Query, &own))
-	return append(all, fmt.Sprintf("%+v", own))
 }
 
 // inUTC converts every time in a JSON value to UTC.
@@ -191,26 +131,43 @@ func (p *person) ranAll(commands string) string {
 	return out.String()
 }
 
-// toolCall is a call that the page offers for copying.
-type toolCall struct {
+// sent is a request to the MCP endpoint that the page offers for copying.
+type sent struct {
+	Method string
 	Params struct {
 		Name      string
 		Arguments map[string]any
+		URI       string
 	}
 }
 
-// called returns what a tool answers.
-func (a *agent) called(text string) string {
+// called sends requests, one after the other, and returns what the tools answer
+// and what the resources have.
+func (a *agent) called(requests string) string {
 	a.t.Helper()
-	var call toolCall
-	if err := json.Unmarshal([]byte(text), &call); err != nil {
-		a.t.Fatalf("%s: %v", text, err)
+	var out strings.Builder
+	d := json.NewDecoder(strings.NewReader(requests))
+	for d.More() {
+		var body json.RawMessage
+		var request sent
+		if err := d.Decode(&body); err != nil || json.Unmarshal(body, &request) != nil {
+			a.t.Fatalf("%s: %v", requests, err)
+		}
+		if request.Method == "resources/read" {
+			var r struct{ Contents []struct{ URI, Text string } }
+			if err := a.post(body, &r); err != nil || len(r.Contents) != 1 || r.Contents[0].URI != request.Params.URI {
+				a.t.Fatalf("%s: %v %d contents", body, err, len(r.Contents))
+			}
+			out.WriteString(r.Contents[0].Text)
+			continue
+		}
+		answer, err := a.call(request.Params.Name, request.Params.Arguments)
+		if err != nil || answer.failed {
+			a.t.Fatalf("%s: %v %.300s", body, err, answer.body)
+		}
+		out.Write(answer.body)
 	}
-	answer, err := a.call(call.Params.Name, call.Params.Arguments)
-	if err != nil || answer.failed {
-		a.t.Fatalf("%s: %v %.300s", text, err, answer.body)
-	}
-	return string(answer.body)
+	return out.String()
 }
 
 // untilSame requests the same in several ways, again if the market went on in
@@ -238,61 +195,44 @@ func untilSame(t *testing.T, view string, ask func() map[string][]string) {
 }
 
 // compareCommands runs what the pages of sites and orders offer for copying:
-// curl, the client and the tools report the same, value by value: of sites, the
-// tools know those of one order. For all orders the tools report as much as their list has, and the rest
-// for the order on show.
+// curl and the resource have the same records, and the client reports the same,
+// value by value.
 func (s pagesSaid) compareCommands(t *testing.T, d *demoTest, token string) {
 	t.Helper()
 	p, agent := d.person(t, "PREISMON_TOKEN="+token), d.agent(t, "anna")
-	untilSame(t, "sites", func() map[string][]string {
-		return map[string][]string{"curl": valuesOf(t, ran(t, s.Curl["sites"], token), ""), "client": valuesOf(t, p.ranAll(s.CLI["sites"]), "")}
-	})
-	untilSame(t, "sites of an order", func() map[string][]string {
-		return map[string][]string{"curl": siteFacts(t, ran(t, s.Curl["sitesOfOrder"], token)), "tool": siteFacts(t, agent.called(s.MCP["sitesOfOrder"][0]))}
-	})
 	first := s.Orders.Rows[0]
 	shown := first[len(first)-1] // its number
-	untilSame(t, "orders", func() map[string][]string {
-		var told strings.Builder
-		for _, call := range s.MCP["orders"] {
-			told.WriteString(agent.called(call))
-		}
-		return map[string][]string{"curl": valuesOf(t, ran(t, s.Curl["orders"], token), shown), "client": valuesOf(t, p.ranAll(s.CLI["orders"]), shown), "tool": valuesOf(t, told.String(), shown)}
-	})
-	if len(s.MCP["orders"]) != 4 {
-		t.Errorf("calls of tools: %q", s.MCP)
+	for view, orderID := range map[string]string{"sites": "", "sitesOfOrder": "", "orders": shown} {
+		untilSame(t, view, func() map[string][]string {
+			return map[string][]string{"curl": valuesOf(t, ran(t, s.Curl[view], token), orderID), "client": valuesOf(t, p.ranAll(s.CLI[view]), orderID)}
+		})
+		untilSame(t, view, func() map[string][]string {
+			return map[string][]string{"curl": recordsOf(t, ran(t, s.Curl[view], token)), "resource": recordsOf(t, agent.called(s.MCP[view]))}
+		})
 	}
 }
 
-// compareStart runs what the start page offers for copying: curl and the client
-// report the same, value by value, and the tool counts the same moves as the
-// page.
+// compareStart runs what the start page offers for copying: curl, the client and
+// the resource report the same, value by value.
 func (s explorerSaid) compareStart(t *testing.T, d *demoTest, token string) {
 	t.Helper()
 	p, agent := d.person(t, "PREISMON_TOKEN="+token), d.agent(t, "anna")
 	untilSame(t, "start", func() map[string][]string {
-		return map[string][]string{"curl": valuesOf(t, ran(t, s.Curl["overview"], token), ""), "client": valuesOf(t, p.ranAll(s.CLI["overview"]), "")}
-	})
-	var told struct {
-		Query struct{ Kinds map[string]int }
-	}
-	must(t, json.Unmarshal([]byte(agent.called(s.MCP["overview"])), &told))
-	untilSame(t, "positions", func() map[string][]string {
-		return map[string][]string{"curl": positionFacts(t, ran(t, s.Curl["overview"], token)), "tool": positionFacts(t, agent.called(s.MCP["stand"]))}
-	})
-	compared := 0
-	for _, list := range s.Moved.Lists {
-		var name string
-		var count int
-		if _, err := fmt.Sscan(list, &name, &count); err != nil {
-			t.Fatalf("%q: %v", list, err)
+		return map[string][]string{
+			"curl": valuesOf(t, ran(t, s.Curl["overview"], token), ""), "client": valuesOf(t, p.ranAll(s.CLI["overview"]), ""), "resource": valuesOf(t, agent.called(s.MCP["overview"]), ""),
 		}
-		if n := told.Query.Kinds[name]; max(n-count, count-n) > 2 { // what was captured by then but arrived later
-			t.Errorf("the start counts %s, the tool %d of them", list, n)
-		}
-		compared++
-	}
-	if compared < 2 {
-		t.Errorf("%v, of %v", s.Moved.Lists, told.Query.Kinds)
-	}
+	})
+}
+
+// compareResources runs what the pages of the assortment and of products offer
+// for copying: curl and the resources have the same records.
+func (s explorerSaid) compareResources(t *testing.T, d *demoTest, token string) {
+	t.Helper()
+	agent := d.agent(t, "anna")
+	untilSame(t, "assortment", func() map[string][]string {
+		return map[string][]string{"curl": recordsOf(t, ran(t, s.Curl["assortment"], token)), "resource": recordsOf(t, agent.called(s.MCP["assortment"]))}
+	})
+	untilSame(t, "summaries", func() map[string][]string {
+		return map[string][]string{"curl": recordsOf(t, ran(t, s.Curl["history"], token)), "resource": recordsOf(t, agent.called(s.MCP["summaries"]))}
+	})
 }

@@ -38,10 +38,9 @@ type pagesSaid struct {
 		Order       string
 		File        savedFile
 	}
-	Downloads []savedFile
-	Tables    [][]savedFile
-	Curl, CLI map[string]string
-	MCP       map[string][]string
+	Downloads      []savedFile
+	Tables         [][]savedFile
+	Curl, CLI, MCP map[string]string
 }
 
 // explorerPages checks the pages of sites and of orders in a browser: they show

@@ -115,6 +115,7 @@ func (d *demoTest) explorer(t *testing.T) {
 	said.comparePlaced(t, d, client.token)
 	said.compareCommands(t, d, client.token)
 	said.compareStart(t, d, client.token)
+	said.compareResources(t, d, client.token)
 	said.compareFiles(t, rows)
 	compareTables(t, said.Tables, "moved", "undercut", "sites", "assortment")
 	if rows, err := strconv.Atoi(strings.ReplaceAll(said.Stream.Rows, ",", "")); err != nil || rows == 0 || !strings.HasSuffix(said.Stream.First, " ms") || !json.Valid([]byte(said.Stream.Lines[0])) || len(said.Stream.Lines) != min(rows, 200) {

@@ -33,7 +33,7 @@ export async function readAssortment(signal, again = false) {
   if (everything) w.from = Math.max(w.from, w.to - mostEverything);
   const limit = Math.min(1000, Math.floor(mostPairs / Math.max(1, asked.site ? 1 : catalogue.sites.length)));
   const read = { path: 'ext/v1/statistics', params: { by: 'product', bucket: 'whole', site: asked.site, ...narrowed(), globalScope: everything, ...windowParams(w), includeTrend: true, includeStanding: true, includeIdentity: true, limit } };
-  draw(<Same reads={[read]} calls={[]} note={t.mcpSums} />, by('assortment-same'));
+  draw(<Same reads={[read]} />, by('assortment-same'));
   const found = [];
   let last = -Infinity;
   await api.pages(read.path, read.params, signal, ({ data }) => {

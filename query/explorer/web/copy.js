@@ -1,4 +1,4 @@
-// The same reads by other means: a curl command, a command of this program, a call of an MCP tool.
+// The same reads by other means: a curl command, a command of this program, a request over MCP.
 import { serviceURL } from './api.js';
 
 const quoted = (text) => `'${String(text).replaceAll("'", "'\\''")}'`;
@@ -24,5 +24,10 @@ export function cli(path, params = {}) {
 /** tool returns a tool call, as JSON-RPC for the MCP endpoint. */
 export function tool(name, args) {
   const given = Object.fromEntries(Object.entries(args).filter(([, v]) => v !== '' && v !== undefined && v !== false));
-  return JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name, arguments: given } }, null, 2);
+  return request('tools/call', { name, arguments: given });
 }
+
+/** resource returns a read of the resource that is the answer to a GET of ext/v1, as JSON-RPC for the MCP endpoint. */
+export const resource = (path, params) => request('resources/read', { uri: `svc://${path}${serviceURL(path, params).search}` });
+
+const request = (method, params) => JSON.stringify({ jsonrpc: '2.0', id: 1, method, params }, null, 2);

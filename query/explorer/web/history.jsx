@@ -186,11 +186,12 @@ export async function placeOwn() {
   }
 }
 
-/** showSame shows the reads, the tool calls for the rows, and one for each own price, unless the tool has no such parameter, as for a site, or compares with other offers, as for the price of an own merchant. */
+/** showSame shows the reads, the tool calls for the rows, the summaries, and the tool call for each own price, unless the tool has no such parameter, as for a site, or compares with other offers, as for the price of an own merchant. */
 function showSame({ window: w, own }, reads, summaries) {
   const placed = asked.site || (narrowed().ownMerchant && !own) ? [] : markets(summaries).filter((m) => m.position?.candidate);
   draw(<Same reads={reads} calls={[
     ...asked.items.map((itemId) => ({ name: 'list_results', args: rowRead(itemId, w).params })),
+    ...asked.items.map((itemId) => summaryRead(itemId, w, own || '')),
     ...placed.map((m) => ({ name: 'get_market_price_position', args: { itemId: m.itemId, candidatePrice: String(m.ownPrice), currencyCode: m.currencyCode, ...(m.country && { country: m.country }) } })),
   ]} />, by('history-same'));
 }

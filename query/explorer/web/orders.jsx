@@ -25,7 +25,7 @@ export async function readOrders(signal, again = false) {
   if (!again) forgetOrders();
   const read = { path: 'ext/v1/orders/status', params: { files: newestFiles, timezone: asked.zone } };
   if (!again) {
-    showSame(read, asked.order);
+    draw(<Same reads={[read]} />, by('orders-same'));
     by('orders-status').textContent = t.loadingView;
   }
   const [answer] = await Promise.all([api.page(read.path, read.params, signal), sitesRead()]);
@@ -39,20 +39,8 @@ export async function readOrders(signal, again = false) {
     draw(asked.order && <p class="notice">{t.noOrder}</p>, by('order'));
     return;
   }
-  showSame(read, chosen.orderId);
   if (chosen.orderId === complete) await readFiles(chosen, signal);
   else showOrder(chosen, signal);
-}
-
-/** showSame shows the commands: there are separate tools for the list of orders, for the displayed order, and for its files. */
-function showSame(read, orderId) {
-  draw(<Same reads={[read]} calls={[
-    { name: 'list_orders', args: { includeMonitoring: true, includeCoverage: true, limit: 100 } },
-    ...(orderId ? [
-      { name: 'get_order_detail', args: { orderId } },
-      ...['list_order_export_history', 'list_order_import_history'].map((name) => ({ name, args: { orderId, limit: newestFiles } })),
-    ] : []),
-  ]} />, by('orders-same'));
 }
 
 /** forgetOrders clears the view. */

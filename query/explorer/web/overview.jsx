@@ -35,7 +35,7 @@ export async function readStart(signal, again = false) {
   const read = { path: 'ext/v1/overview', params: { since, ownMerchant, site: asked.site, timezone: asked.zone } };
   const answer = api.page(read.path, read.params, signal);
   if (!again) {
-    draw(<Same reads={[read]} calls={[]} note={t.mcpStart} />, by('overview-same'));
+    draw(<Same reads={[read]} />, by('overview-same'));
     by('overview-status').textContent = t.loadingView;
   }
   const { data, query } = await answer;
@@ -43,11 +43,6 @@ export async function readStart(signal, again = false) {
   await sitesRead();
   await Promise.all(data.filter((list) => !list.problem && whole.has(list.list)).map((list) => complete(list, signal)));
   signal.throwIfAborted();
-  const calls = [
-    { name: 'list_result_changes', args: { since: query.since, until: query.until, ownMerchant, site: asked.site, globalScope: !asked.site, timezone: query.timezone, limit: 10 } },
-    { name: 'get_market_price_position', args: { ownMerchant, site: asked.site, limit: 10 } },
-  ];
-  draw(<Same reads={[read]} calls={calls} note={t.mcpStart} />, by('overview-same'));
   by('overview-status').textContent = '';
   Object.assign(shown, { query, lists: data });
   showStart();

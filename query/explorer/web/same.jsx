@@ -1,20 +1,19 @@
 // Commands to copy that return what a view shows.
 import { serviceURL } from './api.js';
-import { cli, curl, tool } from './copy.js';
+import { cli, curl, resource, tool } from './copy.js';
 import { Component, Fragment, h } from './preact.js';
 import { t } from './texts.js';
 
 const login = () => `export PREISMON_TOKEN=$(curl -sS --fail-with-body ${serviceURL('v1/auth/token').href} \\\n  -H 'Content-Type: application/json' -d '{"loginIdentifier":"…","password":"…"}' | sed 's/.*"accessToken":"\\([^"]*\\)".*/\\1/')`;
 
-/** Same shows reads as curl commands and, where there are some, as commands of this program (cli overrides the command of a read), and the calls of tools; note is what the tools do differently, or that there is none. */
-export function Same({ reads, calls, note }) {
+/** Same shows reads as curl commands and, where there are some, as commands of this program (cli overrides the command of a read), and over MCP: as calls of tools, or as the resource that a read of ext/v1 is; note is what the tools do differently. */
+export function Same({ reads, calls = reads, note }) {
   const commands = reads.map((r) => r.cli ?? cli(r.path, r.params)).filter(Boolean);
   return <>
     <h2>{t.same}</h2>
     <Command title={t.curl} text={reads.map((r) => curl(r.path, r.params, r)).join('\n')} kind="curl" />
     {commands.length > 0 && <Command title="CLI" text={commands.join('\n')} kind="cli" />}
-    {!calls.length && note && <div class="copy"><h3>{t.mcp}</h3><p class="small">{note}</p></div>}
-    {calls.map((c, i) => <Command title={calls.length > 1 ? `${t.mcp} ${i + 1}` : t.mcp} text={tool(c.name, c.args)} kind="mcp" note={i ? undefined : note} />)}
+    {calls.map((c, i) => <Command title={calls.length > 1 ? `${t.mcp} ${i + 1}` : t.mcp} text={c.name ? tool(c.name, c.args) : resource(c.path, c.params)} kind="mcp" note={i ? undefined : note} />)}
     <details><summary>{t.curlHint}</summary><Code text={login()} /></details>
   </>;
 }

@@ -25,9 +25,7 @@ const freshness = (s) => t.freshness(number(s.pairs), number(s.reasons.priceObse
 export async function readSites(signal, again = false) {
   if (!again) forgetSites();
   const read = { path: 'ext/v1/sites/status', params: { site: asked.site, ...narrowed(), timezone: asked.zone } };
-  const { orderId } = narrowed();
-  const calls = orderId ? [{ name: 'list_order_observation_quality', args: { orderId, site: asked.site, limit: 1 } }] : [];
-  draw(<Same reads={[read]} calls={calls} note={orderId ? t.mcpSite : t.mcpSites} />, by('sites-same'));
+  draw(<Same reads={[read]} />, by('sites-same'));
   if (!again) by('sites-status').textContent = t.loadingView;
   const [answer] = await Promise.all([api.page(read.path, read.params, signal), sitesRead()]);
   signal.throwIfAborted();

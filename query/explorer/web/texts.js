@@ -45,7 +45,7 @@ const en = {
   streamLead: 'Reads the whole window as NDJSON and shows the lines as they arrive. Without a site or a product: everything that you can see, for 7 days at most. With several products: the first.',
   start: 'Start', stop: 'Stop', rows: 'Rows', rowsPerSecond: 'Rows per second', firstRow: 'First row after', bytes: 'Bytes (not compressed)', streamLines: 'The newest lines',
   running: 'The stream is running.', complete: (n) => `Complete: ${n} rows.`, stopped: (n) => `Stopped after ${n} rows. This is incomplete.`, broken: (n, why) => `Incomplete: the stream broke after ${n} rows (${why}). This is not everything.`,
-  same: 'Commands for this view', curl: 'curl', mcp: 'MCP tool', copy: 'Copy', copied: 'Copied', curlHint: 'First put a token into PREISMON_TOKEN:', mcpPages: 'A tool does not stream: list_results returns the same rows in pages, by nextCursor.', mcpStart: 'Two tools say what moved between the same two instants and where you are above the cheapest offer. For sites, list_order_observation_quality counts the pairs of one order.', mcpSite: 'The same counts and times are in summary.sites.', mcpSites: 'No tool counts the pairs of all orders. For one order, list_order_observation_quality counts them by site and reason.', mcpSums: 'No tool adds up the products of a window one by one. The summary of list_results does so by site, and list_result_changes lists what moved.',
+  same: 'Commands for this view', curl: 'curl', mcp: 'MCP', copy: 'Copy', copied: 'Copied', curlHint: 'First put a token into PREISMON_TOKEN:', mcpPages: 'A tool does not stream: list_results returns the same rows in pages, by nextCursor.',
 };
 
 const de = {
@@ -93,7 +93,7 @@ const de = {
   streamLead: 'Liest den ganzen Zeitraum als NDJSON und zeigt die Zeilen, wie sie ankommen. Ohne Site und Produkt: alles, was Sie sehen, höchstens 7 Tage. Von mehreren Produkten das erste.',
   start: 'Start', stop: 'Stopp', rows: 'Zeilen', rowsPerSecond: 'Zeilen je Sekunde', firstRow: 'Erste Zeile nach', bytes: 'Bytes (nicht komprimiert)', streamLines: 'Die neuesten Zeilen',
   running: 'Der Datenstrom läuft.', complete: (n) => `Vollständig: ${n} Zeilen.`, stopped: (n) => `Nach ${n} Zeilen angehalten. Das ist unvollständig.`, broken: (n, why) => `Unvollständig: Der Datenstrom brach nach ${n} Zeilen ab (${why}). Das ist nicht das Ganze.`,
-  same: 'Befehle für diese Ansicht', curl: 'curl', mcp: 'MCP-Werkzeug', copy: 'Kopieren', copied: 'Kopiert', curlHint: 'Vorher einen Token in PREISMON_TOKEN legen:', mcpPages: 'Ein Werkzeug streamt nicht: list_results gibt dieselben Zeilen seitenweise, mit nextCursor.', mcpStart: 'Zwei Werkzeuge sagen, was sich zwischen denselben zwei Zeitpunkten bewegt hat und wo Sie über dem billigsten Angebot liegen. Die Paare eines Auftrags zählt list_order_observation_quality nach Sites.', mcpSite: 'Dieselben Zahlen und Zeiten stehen in summary.sites.', mcpSites: 'Kein Werkzeug zählt die Paare aller Aufträge. Für einen Auftrag zählt sie list_order_observation_quality nach Site und Grund.', mcpSums: 'Kein Werkzeug fasst die Produkte eines Zeitraums einzeln zusammen. Nach Sites tut es die Zusammenfassung von list_results, und list_result_changes sagt, was sich bewegt hat.',
+  same: 'Befehle für diese Ansicht', curl: 'curl', mcp: 'MCP', copy: 'Kopieren', copied: 'Kopiert', curlHint: 'Vorher einen Token in PREISMON_TOKEN legen:', mcpPages: 'Ein Werkzeug streamt nicht: list_results gibt dieselben Zeilen seitenweise, mit nextCursor.',
 };
 
 const all = { en, de };

@@ -157,7 +157,6 @@ async function overview(page) {
   said.sites = await cells('#seen');
   for (const [i, box] of ['moved-files', 'stand-files', 'seen-files'].entries()) said.tables[i] = await files(page, box); // all parts are checked together
   for (const kind of ['curl', 'cli', 'mcp']) said[kind].overview = await copied(page, 'overview', kind);
-  said.mcp.stand = await page.locator('#overview-same [data-kind=mcp]').nth(1).textContent();
   await looks(page, 'overview-en', true);
   await page.click('#stand tbody a'); // one click from a price too high to its history
   await drawn(page);
@@ -195,8 +194,7 @@ async function assortment(page) {
   await there();
   said.assortment = { lines: await lines(), status: await page.textContent('#assortment-status'), file: await file() };
   said.tables[3] = await files(page, 'assortment-files');
-  if (await page.locator('#assortment-same [data-kind=mcp]').count()) fail('assortment', 'it offers a call, and no tool asks this');
-  said.curl.assortment = await copied(page, 'assortment', 'curl');
+  for (const kind of ['curl', 'cli', 'mcp']) said[kind].assortment = await copied(page, 'assortment', kind);
   said.assortment.drawn = await page.locator('#products tbody tr').evaluateAll((rows) => rows.map((r) => r.querySelector('.spark path')?.getAttribute('d').match(/[ML]/g).length ?? 0));
   await looks(page, 'assortment-en', true);
 
@@ -282,6 +280,7 @@ async function english() {
   said.summaries = summaries;
   said.curl.history = await copied(page, 'history', 'curl');
   said.mcp.history = await copied(page, 'history', 'mcp');
+  said.mcp.summaries = (await page.locator('#history-same [data-kind=mcp]').allTextContents()).filter((text) => text.includes('/summary')).join('');
   said.cli.history = await copied(page, 'history', 'cli');
   await keepFiles(page, 'history');
   await page.focus('#chart');

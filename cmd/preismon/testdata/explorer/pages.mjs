@@ -61,9 +61,7 @@ async function sites() {
   await there(page, 'sites', '#fresh');
   said.sites = { rows: await cells(page, '#fresh'), status: await page.textContent('#sites-status'), overdue: await page.textContent('#overdue'), file: await file(page, '#sites-files [data-form=csv]') };
   said.tables[0] = await files(page, 'sites-files'); // all pages are checked together
-  said.curl.sites = await copied(page, 'sites', 'curl');
-  said.cli.sites = await copied(page, 'sites', 'cli');
-  if (await page.locator('#sites-same [data-kind=mcp]').count()) fail('sites', 'it offers a call, and no tool asks this');
+  for (const kind of ['curl', 'cli', 'mcp']) said[kind].sites = await copied(page, 'sites', kind);
   await looks(page, 'sites-en', true);
   await page.locator('#fresh th button', { hasText: 'Pairs' }).click();
   const pairs = (await cells(page, '#fresh')).map((r) => Number(r[5]));
@@ -98,9 +96,7 @@ async function orders() {
   }
   said.orders = { rows: await cells(page, '#ordered'), file: await file(page, '#orders-files [data-form=csv]'), order: await page.textContent('#order'), files: await cells(page, '#files') };
   said.tables[1] = await files(page, 'orders-files');
-  said.curl.orders = await copied(page, 'orders', 'curl');
-  said.cli.orders = await copied(page, 'orders', 'cli');
-  said.mcp.orders = await page.locator('#orders-same [data-kind=mcp]').allTextContents();
+  for (const kind of ['curl', 'cli', 'mcp']) said[kind].orders = await copied(page, 'orders', kind);
   await looks(page, 'orders-en', true);
   said.downloads = [];
   const buttons = page.locator('#files tbody button');
@@ -120,8 +116,7 @@ async function orders() {
   await page.waitForFunction((name) => document.querySelector('#order h2')?.textContent === `Order ${name}`, name);
   await page.evaluate((number) => { location.hash = `#view=sites&orderId=${number}`; }, said.orders.rows[0].at(-1)); // the sites of one order
   await there(page, 'sites', '#fresh');
-  said.curl.sitesOfOrder = await copied(page, 'sites', 'curl');
-  said.mcp.sitesOfOrder = [await copied(page, 'sites', 'mcp')];
+  for (const kind of ['curl', 'cli', 'mcp']) said[kind].sitesOfOrder = await copied(page, 'sites', kind);
   await page.evaluate(() => { location.hash = '#view=orders&order=999999999'; });
   await page.waitForFunction(() => /no such order/.test(document.querySelector('#order').textContent));
   await nothing(page, 'orders', '**/ext/v1/orders/status?*', 'You see no orders.');
