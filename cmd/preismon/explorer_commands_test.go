@@ -76,11 +76,15 @@ func recordsOf(t *testing.T, out string) (all []string) {
 	t.Helper()
 	d := json.NewDecoder(strings.NewReader(out))
 	for d.More() {
-		var answer struct{ Data []any }
-		if err := d.Decode(&answer); err != nil {
+		var one map[string]any
+		if err := d.Decode(&one); err != nil {
 			t.Fatalf("%v: %.300s", err, out)
 		}
-		for _, r := range answer.Data {
+		records, answer := one["data"].([]any)
+		if !answer && one["capturedAt"] == nil {
+			records = []any{one}
+		}
+		for _, r := range records {
 			text, err := json.Marshal(r) // with the keys in order
 			must(t, err)
 			all = append(all, string(text))
@@ -225,14 +229,15 @@ func (s explorerSaid) compareStart(t *testing.T, d *demoTest, token string) {
 }
 
 // compareResources runs what the pages of the assortment and of products offer
-// for copying: curl and the resources have the same records.
+// for copying: curl, the client and the resources have the same records.
 func (s explorerSaid) compareResources(t *testing.T, d *demoTest, token string) {
 	t.Helper()
-	agent := d.agent(t, "anna")
-	untilSame(t, "assortment", func() map[string][]string {
-		return map[string][]string{"curl": recordsOf(t, ran(t, s.Curl["assortment"], token)), "resource": recordsOf(t, agent.called(s.MCP["assortment"]))}
-	})
-	untilSame(t, "summaries", func() map[string][]string {
-		return map[string][]string{"curl": recordsOf(t, ran(t, s.Curl["history"], token)), "resource": recordsOf(t, agent.called(s.MCP["summaries"]))}
-	})
+	p, agent := d.person(t, "PREISMON_TOKEN="+token), d.agent(t, "anna")
+	for view, of := range map[string]struct{ commands, calls string }{"assortment": {"assortment", "assortment"}, "summaries": {"history", "summaries"}} {
+		untilSame(t, view, func() map[string][]string {
+			return map[string][]string{
+				"curl": recordsOf(t, ran(t, s.Curl[of.commands], token)), "client": recordsOf(t, p.ranAll(s.CLI[of.commands])), "resource": recordsOf(t, agent.called(s.MCP[of.calls])),
+			}
+		})
+	}
 }
