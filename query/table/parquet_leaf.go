@@ -75,7 +75,7 @@ func (l *leaf) dictionary(b []byte) []byte {
 		}
 	default:
 		for _, d := range l.met.values {
-			b = binary.LittleEndian.AppendUint64(b, uint64(d.units()))
+			b = binary.LittleEndian.AppendUint64(b, uint64(d.units))
 		}
 	}
 	return b
@@ -138,7 +138,7 @@ func (l *leaf) extremes() (least, most []byte) {
 	case frame.Integer, frame.Instant:
 		all := l.bounds
 		for _, d := range l.met.values {
-			all.add(d.units())
+			all.add(d.units)
 		}
 		if all.some {
 			return binary.LittleEndian.AppendUint64(nil, uint64(all.least)), binary.LittleEndian.AppendUint64(nil, uint64(all.most))
@@ -147,14 +147,13 @@ func (l *leaf) extremes() (least, most []byte) {
 	return nil, nil
 }
 
-// decimal is a number, with the count of its decimal places in the last four
-// bits.
-type decimal int64
+// decimal is a number in units of its last decimal place.
+type decimal struct {
+	units  int64
+	digits uint8
+}
 
-func decimalOf(units int64, digits uint8) decimal { return decimal(units<<4 | int64(digits)) }
-
-func (d decimal) units() int64   { return int64(d >> 4) }
-func (d decimal) float() float64 { return frame.Float(d.units(), uint8(d&15)) }
+func (d decimal) float() float64 { return frame.Float(d.units, d.digits) }
 
 // numbers holds the numbers seen so far, numbered in order of appearance.
 type numbers struct {
@@ -172,7 +171,7 @@ func (n *numbers) number(v decimal) uint32 {
 		n.grow()
 	}
 	mask := uint64(len(n.slots) - 1)
-	for at := uint64(v) * 0x9e3779b97f4a7c15 >> 20 & mask; ; at = (at + 1) & mask {
+	for at := (uint64(v.units)<<4 | uint64(v.digits)) * 0x9e3779b97f4a7c15 >> 20 & mask; ; at = (at + 1) & mask {
 		switch s := n.slots[at]; {
 		case s == 0:
 			n.values = append(n.values, v)

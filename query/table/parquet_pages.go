@@ -246,9 +246,9 @@ func (p *groups) appendNumbers(b []byte, l *leaf, v *frame.Vector, valid frame.B
 		if valid != nil && !valid.At(i) {
 			continue
 		}
-		d := decimalOf(v.Ints[i], 0)
+		d := decimal{units: v.Ints[i]}
 		if digits != nil {
-			d = decimalOf(v.Ints[i], digits[i])
+			d = decimal{v.Ints[i], digits[i]}
 		}
 		p.room = append(p.room, l.met.number(d))
 	}

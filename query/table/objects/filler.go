@@ -188,13 +188,20 @@ func (f *filler) reset() {
 	}
 }
 
-// decimal parses a number without an exponent.
+// mostDigits fit into an int64, and are more than a double has.
+const mostDigits = 18
+
+// decimal parses a number without an exponent. Decimal places that do not fit
+// are left out.
 func decimal(b []byte) (units int64, digits uint8, ok bool) {
 	var plain [24]byte
 	n, point := 0, false
 	for i, c := range b {
 		switch {
 		case c == '-' && i == 0, c >= '0' && c <= '9':
+			if point && n >= mostDigits {
+				continue
+			}
 			if n == len(plain) {
 				return 0, 0, false
 			}

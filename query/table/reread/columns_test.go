@@ -54,7 +54,7 @@ func TestNestedRecords(t *testing.T) {
 	columns := query.RecordColumns[nested]()
 	text := rapid.SampledFrom([]string{"", "a", "=1", "桜"})
 	amount := rapid.Custom(func(t *rapid.T) json.Number {
-		return json.Number(rapid.SampledFrom([]string{"0", "1.50", "-3", "12345678901.001"}).Draw(t, "amount"))
+		return json.Number(rapid.SampledFrom([]string{"0", "1.50", "-3", "12345678901.001", "9999999999999800.00", "900719925474099000.00"}).Draw(t, "amount"))
 	})
 	inners := rapid.Custom(func(t *rapid.T) inner {
 		return inner{rapid.Ptr(text, true).Draw(t, "text"), rapid.IntRange(-5, 5).Draw(t, "n")}
