@@ -37,6 +37,11 @@ const Patience = time.Minute
 // first. With Once, the error names the targets to which not everything could be
 // delivered, each tried one time.
 func Run(ctx context.Context, cfg Config) error {
+	lock, err := lockState(cfg.State)
+	if err != nil {
+		return err
+	}
+	defer lock.Close() //nolint:errcheck // there is nothing left to do
 	s, err := openState(cfg.State)
 	if err != nil {
 		return err

@@ -154,6 +154,23 @@ func TestStateCannotBeKept(t *testing.T) {
 	}
 }
 
+// Of two processes with the same file, the second ends at once: each would write
+// the positions of the other back to where it read them.
+func TestStateIsInUse(t *testing.T) {
+	w := newWorld(t)
+	stop := w.start(w.rules("", "  desk: {command: ['true']}", "desk"))
+	w.eventually("it began", func() bool { return w.feed.begins() == 1 })
+	other := w.rules("", "  shelf: {command: ['true']}", "shelf")
+	if err := w.once(other); err == nil || !strings.Contains(err.Error(), "another notify uses "+w.file("state")) {
+		t.Errorf("the second: %v", err)
+	}
+	stop()
+	must(t, w.once(other))
+	if text := read(t, w.file("state")); !strings.Contains(text, "drops/desk") || !strings.Contains(text, "drops/shelf") {
+		t.Errorf("kept %s", text)
+	}
+}
+
 // A target that never accepts anything delays no other.
 func TestTargetNeverTakes(t *testing.T) {
 	w := newWorld(t)

@@ -9,6 +9,8 @@ import (
 	"os"
 	"sync"
 
+	"github.com/gofrs/flock"
+
 	"preismon/contracts/atomicfile"
 )
 
@@ -27,6 +29,20 @@ type state struct {
 	path   string
 	mu     sync.Mutex
 	places map[string]place
+}
+
+// lockState keeps other processes from using the file until the lock is closed.
+// The lock is a file of its own, because the file of positions is replaced.
+func lockState(path string) (*flock.Flock, error) {
+	lock := flock.New(path + ".lock")
+	held, err := lock.TryLock()
+	if err != nil {
+		return nil, fmt.Errorf("state: %w", err)
+	}
+	if !held {
+		return nil, fmt.Errorf("state: another notify uses %s; end it, or name another file", path)
+	}
+	return lock, nil
 }
 
 // openState reads the file, or creates it: without a recorded position, what
