@@ -49,10 +49,22 @@ func (p archivePlace) String() string {
 	return "bucket " + p.s3.Bucket + " at " + p.s3.Endpoint
 }
 
+// checkScheme refuses addresses that are not of buckets. They are no folders: as
+// one, the secret in them would be printed, and be a name on the disk.
+func checkScheme(place string) error {
+	if strings.Contains(place, "://") && !strings.HasPrefix(place, "s3:") {
+		return errors.New("neither a folder nor of the form s3://KEY:SECRET@HOST:PORT/BUCKET")
+	}
+	return nil
+}
+
 func parseArchive(place contracts.Secret) (archivePlace, error) {
 	text := place.Reveal()
 	if text == "" {
 		return archivePlace{}, errors.New("empty")
+	}
+	if err := checkScheme(text); err != nil {
+		return archivePlace{}, err
 	}
 	if !strings.HasPrefix(text, "s3:") {
 		dir, err := filepath.Abs(text)

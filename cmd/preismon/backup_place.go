@@ -31,7 +31,11 @@ type backupPlace struct {
 }
 
 func parseBackupPlace(text contracts.Secret) (backupPlace, error) {
-	switch place := text.Reveal(); {
+	place := text.Reveal()
+	if err := checkScheme(place); err != nil {
+		return backupPlace{}, err
+	}
+	switch {
 	case place == "":
 		return backupPlace{}, errors.New("missing")
 	case strings.HasPrefix(place, "s3:"):

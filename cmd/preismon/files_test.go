@@ -237,10 +237,16 @@ func TestArchivePlaces(t *testing.T) {
 	for _, wrong := range []string{
 		"s3:", "s3://", "s3://h/b", "s3://KEY@h/b", "s3://KEY:hidden@h", "s3://KEY:hidden@h/UPPER", "s3://KEY:hidden@h/b/c",
 		"s3://KEY:hidden@h/bucket?tls=perhaps", "s3://KEY:hidden@h/bucket?colour=red", "s3://KEY:hid/den@h/bucket", "s3://KEY:hidden%@h/bucket",
+		"S3://KEY:hidden@h/bucket", "https://KEY:hidden@h/bucket",
 	} {
 		_, errs, code := inProcess(t, "up", "--check", "--archive", t.TempDir(), "--archive", wrong)
 		if code != exitUsage || !strings.Contains(errs, "archive 2: ") || strings.Contains(errs, "hid") {
 			t.Errorf("%s: exit code %d: %s", wrong, code, errs)
+		}
+	}
+	for _, wrong := range []contracts.Secret{"S3://KEY:hidden@h/b/p", "https://KEY:hidden@h/b/p"} {
+		if p, err := parseBackupPlace(wrong); err == nil || strings.Contains(err.Error(), "hidden") {
+			t.Errorf("%s for a backup: %v, %v", wrong.Reveal(), p, err)
 		}
 	}
 	const place = "s3://KEY:hidden@h/bucket"
