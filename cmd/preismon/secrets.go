@@ -35,6 +35,9 @@ func (c *secretsCmd) Run(_ context.Context, std streams) error {
 	if err := os.MkdirAll(c.Folder, 0o700); err != nil {
 		return err
 	}
+	if err := os.Chmod(c.Folder, 0o700); err != nil { // it may have been there
+		return err
+	}
 	key := filepath.Join(c.Folder, "token-key")
 	if err := auth.EnsureKey(key); err != nil {
 		return err
