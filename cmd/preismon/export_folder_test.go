@@ -18,8 +18,9 @@ import (
 // is held back.
 type shopOfOneDay struct {
 	rows   atomic.Int64
-	broken atomic.Bool // each read gets one page, and no more
-	hold   func()      // called by the first read, after it has counted the rows
+	behind atomic.Int64 // of them are in no page yet
+	broken atomic.Bool  // each read gets one page, and no more
+	hold   func()       // called by the first read, after it has counted the rows
 	held   atomic.Bool
 }
 
@@ -37,6 +38,7 @@ func (s *shopOfOneDay) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		if s.held.CompareAndSwap(false, true) {
 			s.hold()
 		}
+		n -= s.behind.Load()
 		rows := make([]string, n)
 		for i := range rows {
 			rows[i] = fmt.Sprintf(`{"itemId":"%d","site":"a","capturedAt":"2026-10-01T00:00:00.000Z"}`, i+1)
@@ -70,6 +72,31 @@ func TestTwoExportsOfAFolder(t *testing.T) {
 		t.Errorf("the first: exit code %d: %s", code, errs)
 	}
 	shop.rows.Store(2)
+	if _, errs, code := inProcess(t, args...); code != 0 {
+		t.Errorf("the next: exit code %d: %s", code, errs)
+	}
+	text, err := os.ReadFile(filepath.Join(folder, "day=2026-10-01", "rows.parquet"))
+	must(t, err)
+	if rows, err := reread.Parquet(text, time.UTC); err != nil || len(rows) != 2 {
+		t.Errorf("%d rows, want 2: %v", len(rows), err)
+	}
+}
+
+// TestExportOfTablesThatAreBehind: a day that got fewer rows than were counted is
+// read again.
+func TestExportOfTablesThatAreBehind(t *testing.T) {
+	t.Parallel()
+	shop := &shopOfOneDay{hold: func() {}}
+	shop.rows.Store(2)
+	shop.behind.Store(1)
+	server := httptest.NewServer(shop)
+	defer server.Close()
+	folder := filepath.Join(t.TempDir(), "prices")
+	args := []string{"export", "--split", "day", "-o", folder, "--url", server.URL, "--token", "any"}
+	if _, errs, code := inProcess(t, args...); code != exitFailed || !strings.Contains(errs, "day 2026-10-01: 1 of 2 rows: ") {
+		t.Errorf("exit code %d: %s", code, errs)
+	}
+	shop.behind.Store(0)
 	if _, errs, code := inProcess(t, args...); code != 0 {
 		t.Errorf("the next: exit code %d: %s", code, errs)
 	}

@@ -67,6 +67,9 @@ func (c *exportCmd) split(ctx context.Context, std streams, log *slog.Logger, r 
 			continue
 		}
 		n, err := c.day(ctx, std, log, r, fields, state.file(day, c.Format), w)
+		if err == nil && n < w.Rows { // not recorded, so that the next run reads it again
+			err = fmt.Errorf("%d of %s: the server's tables are behind those that were counted", n, plural(w.Rows, "row"))
+		}
 		if err != nil {
 			return fmt.Errorf("day %s: %w\n%s before it complete; run the command again for the others", day, err, plural(read, "day"))
 		}
