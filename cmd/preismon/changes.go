@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -49,7 +50,6 @@ func (c *followFlags) run(ctx context.Context, std streams, at remoteFlags, comm
 	if err != nil {
 		return err
 	}
-	out := bufio.NewWriter(std.out)
 	for began := since == ""; ; began = false {
 		found, err := read(r.Client, ctx, since, params, c.wait(began))
 		if err != nil {
@@ -61,15 +61,11 @@ func (c *followFlags) run(ctx context.Context, std streams, at remoteFlags, comm
 			}
 			return c.explain(r, err)
 		}
-		since = found.Progress.Token
-		for _, row := range found.Data {
-			if _, err := out.Write(append(row, '\n')); err != nil {
-				return err
-			}
-		}
-		if err := out.Flush(); err != nil { // the kept token stays before these rows
+		if err := c.write(std.out, found.Data); err != nil { // the token stays before these rows
+			_ = c.goOn(std.err, command, since) // the error matters more than where this goes
 			return err
 		}
+		since = found.Progress.Token
 		if err := c.keep(since, of); err != nil {
 			return err
 		}
@@ -77,6 +73,24 @@ func (c *followFlags) run(ctx context.Context, std streams, at remoteFlags, comm
 			return c.goOn(std.err, command, since)
 		}
 	}
+}
+
+// write writes rows, before whose token they are also on disk: after a power loss
+// they come twice at worst.
+func (c *followFlags) write(to io.Writer, rows []json.RawMessage) error {
+	if len(rows) == 0 {
+		return nil
+	}
+	out := bufio.NewWriter(to)
+	for _, row := range rows {
+		if _, err := out.Write(append(row, '\n')); err != nil {
+			return err
+		}
+	}
+	if err := out.Flush(); err != nil || c.State == "" {
+		return err
+	}
+	return syncFile(to)
 }
 
 // wait returns how long a request waits: the first one has nothing to wait for.

@@ -8,6 +8,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -37,6 +38,70 @@ func TestTokenStaysBeforeWhatIsNotWritten(t *testing.T) {
 		if err != nil || code != exitFailed || string(kept) != "t1\n" || !strings.Contains(errs.String(), errDiskFull.Error()) {
 			t.Errorf("%s: exit code %d, kept %q, %v\n%s", command, code, kept, err, errs.String())
 		}
+	}
+}
+
+// syncedOutput notes the file of the token at each sync.
+type syncedOutput struct {
+	*os.File
+	state string
+	kept  []string
+}
+
+func (o *syncedOutput) Sync() error {
+	text, err := os.ReadFile(o.state)
+	o.kept = append(o.kept, string(text))
+	return errors.Join(err, o.File.Sync())
+}
+
+// TestRowsAreOnDiskBeforeTheirToken: after a power loss, rows come twice at
+// worst.
+func TestRowsAreOnDiskBeforeTheirToken(t *testing.T) {
+	t.Parallel()
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		if r.URL.Query().Get("since") == "t1" {
+			fmt.Fprint(w, `{"data":[{"itemId":"1"}],"progress":{"token":"t2","upToDate":false}}`)
+			return
+		}
+		fmt.Fprint(w, `{"data":[],"progress":{"token":"t3","upToDate":true}}`) // nothing to sync
+	}))
+	defer server.Close()
+	state := file(t, "state", "t1\n")
+	rows, err := os.Create(filepath.Join(t.TempDir(), "rows"))
+	must(t, err)
+	defer rows.Close()
+	out := &syncedOutput{File: rows, state: state}
+	var errs bytes.Buffer
+	code := run(t.Context(), []string{"changes", "--state", state, "--url", server.URL, "--token", "any"}, streams{strings.NewReader(""), out, &errs})
+	if kept := string(read(t, state)); code != 0 || kept != "t3\n" || !slices.Equal(out.kept, []string{"t1\n"}) {
+		t.Errorf("exit code %d, kept %q, at each sync %q\n%s", code, kept, out.kept, errs.String())
+	}
+}
+
+// secondFails takes what is written first, and nothing more.
+type secondFails struct{ written int }
+
+func (s *secondFails) Write(p []byte) (int, error) {
+	if s.written++; s.written > 1 {
+		return 0, errDiskFull
+	}
+	return len(p), nil
+}
+
+// TestGoesOnBeforeWhatIsNotWritten: without a file for the token, it is printed
+// how to get the rows that could not be written.
+func TestGoesOnBeforeWhatIsNotWritten(t *testing.T) {
+	t.Parallel()
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		fmt.Fprintf(w, `{"data":[{"itemId":"1"}],"progress":{"token":"%sx","upToDate":false}}`, r.URL.Query().Get("since"))
+	}))
+	defer server.Close()
+	var errs bytes.Buffer
+	code := run(t.Context(), []string{"changes", "--since", "t", "--url", server.URL, "--token", "any"}, streams{strings.NewReader(""), &secondFails{}, &errs})
+	if code != exitFailed || !strings.Contains(errs.String(), "Go on with: preismon changes --since tx\n") || !strings.Contains(errs.String(), errDiskFull.Error()) {
+		t.Errorf("exit code %d: %s", code, errs.String())
 	}
 }
 

@@ -4,6 +4,8 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 )
@@ -60,4 +62,19 @@ func (o *outputFile) discard() error {
 		return o.Close()
 	}
 	return errors.Join(o.Close(), os.Remove(o.Name()))
+}
+
+// syncFile syncs an output to disk, if it is a regular file.
+func syncFile(w io.Writer) error {
+	f, ok := w.(interface {
+		Stat() (fs.FileInfo, error)
+		Sync() error
+	})
+	if !ok {
+		return nil
+	}
+	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
+		return err
+	}
+	return f.Sync()
 }
