@@ -105,6 +105,25 @@ func TestGoesOnBeforeWhatIsNotWritten(t *testing.T) {
 	}
 }
 
+// TestOutputKeepsItsMode: a file that is replaced stays as private as it was, and
+// as public.
+func TestOutputKeepsItsMode(t *testing.T) {
+	t.Parallel()
+	for _, mode := range []os.FileMode{0o600, 0o640, 0o666} {
+		name := file(t, "prices.csv", "old")
+		must(t, os.Chmod(name, mode))
+		out, err := createOutput(name)
+		must(t, err)
+		if info, err := out.Stat(); err != nil || info.Mode().Perm() != mode {
+			t.Errorf("its part is %v, want %v: %v", info.Mode(), mode, err)
+		}
+		must(t, out.complete())
+		if info, err := os.Stat(name); err != nil || info.Mode().Perm() != mode {
+			t.Errorf("it is %v, want %v: %v", info.Mode(), mode, err)
+		}
+	}
+}
+
 // TestFilesOfTwoRunsDoNotMix: each of two runs writes a file of its own until it
 // is complete.
 func TestFilesOfTwoRunsDoNotMix(t *testing.T) {

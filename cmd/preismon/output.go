@@ -34,9 +34,24 @@ func createOutput(name string) (*outputFile, error) {
 		if name, err = filepath.EvalSymlinks(name); err != nil {
 			return nil, err
 		}
+		return replaceOutput(name, info.Mode().Perm())
 	}
 	part, err := createPart(name)
 	return &outputFile{part, name}, err
+}
+
+// replaceOutput opens a file that takes the place of another and has its mode,
+// because its rows are as private.
+func replaceOutput(name string, mode fs.FileMode) (*outputFile, error) {
+	part, err := createPart(name)
+	if err != nil {
+		return nil, err
+	}
+	out := &outputFile{part, name}
+	if err := out.Chmod(mode); err != nil {
+		return nil, errors.Join(err, out.discard())
+	}
+	return out, nil
 }
 
 // createPart creates the file that gets a name once it is complete. Each run has
