@@ -3,6 +3,7 @@ package table
 import (
 	"encoding/binary"
 	"io"
+	"slices"
 
 	"github.com/klauspost/compress/zstd"
 
@@ -17,7 +18,8 @@ const (
 	groupBytes = 8 << 20
 )
 
-// Sorting is how the rows of a file are sorted by their first Instant.
+// Sorting is how the rows of a file are sorted by their first Instant that is
+// never missing.
 type Sorting uint8
 
 // The orders.
@@ -37,13 +39,17 @@ func SortingOf(descending bool) Sorting {
 
 // Parquet writes rows as a Parquet file, compressed with zstd. It does not use
 // a library, because texts that repeat arrive as numbers of dictionary values
-// and go into the file as such.
+// and go into the file as such. The file says that it is sorted only if all its
+// rows are: those of several reads may not be.
 func Parquet(w io.Writer, columns []frame.Column, sorted Sorting) Writer {
 	p := &groups{to: w, columns: columns, sorted: sorted}
 	p.compress, _ = zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(1), // these options cause no error
 		zstd.WithWindowSize(256<<10), zstd.WithEncoderCRC(false), zstd.WithLowerEncoderMem(true))
 	for i := range columns {
 		p.leavesOf(&columns[i], nil, 0, 0)
+	}
+	if i := slices.IndexFunc(p.leaves, func(l *leaf) bool { return l.kind == frame.Instant && l.definition == 0 }); i >= 0 {
+		p.sortedBy = p.leaves[i]
 	}
 	return p
 }
@@ -54,6 +60,8 @@ type groups struct {
 	to       io.Writer
 	columns  []frame.Column
 	sorted   Sorting
+	sortedBy *leaf // nil: no Instant is never missing
+	last     int64 // instant of it
 	compress *zstd.Encoder
 
 	leaves  []*leaf
@@ -147,6 +155,19 @@ func (p *groups) send(b []byte) error {
 	n, err := p.to.Write(b)
 	p.at += int64(n)
 	return err
+}
+
+// sees compares the next instants by which the file is sorted.
+func (p *groups) sees(instants []int64) {
+	if p.total == 0 && p.rows == 0 {
+		p.last = instants[0]
+	}
+	for _, at := range instants {
+		if p.sorted == Ascending && at < p.last || p.sorted == Descending && at > p.last {
+			p.sorted = Unsorted
+		}
+		p.last = at
+	}
 }
 
 // endGroup writes the chunks of the columns one after another.

@@ -168,7 +168,7 @@ func (p *groups) describe(t *thrift, g *rowGroup) {
 	t.i64(2, plain)
 	t.i64(3, g.rows)
 	for n, l := range p.leaves {
-		if p.sorted != Unsorted && l.kind == frame.Instant && l.definition == 0 {
+		if p.sorted != Unsorted && l == p.sortedBy {
 			t.list(4, thriftStruct, 1)
 			t.begin()
 			t.i32(1, int32(n))

@@ -159,6 +159,9 @@ func (p *groups) write(l *leaf, of part) {
 	case kind == frame.Boolean:
 		plain, encoding = appendFlags(plain, v, valid, of.rows), encodingPlain
 	case kind == frame.Instant:
+		if l == p.sortedBy {
+			p.sees(v.Ints[:of.rows])
+		}
 		for i := range of.rows {
 			if valid == nil || valid.At(i) {
 				l.bounds.add(v.Ints[i])

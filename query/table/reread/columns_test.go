@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"io"
+	"strings"
 	"testing"
 	"time"
 
@@ -46,6 +47,48 @@ type side struct {
 type inner struct {
 	Text *string `json:"text"`
 	N    int     `json:"n"`
+}
+
+// A Parquet file says that it is sorted only if it is, also across batches.
+func TestSortedOnlyIfItIs(t *testing.T) {
+	columns := query.Columns([]string{"capturedAt"})
+	for _, c := range []struct {
+		hours          string // of rows, in batches
+		ascends, falls bool
+	}{
+		{"8", true, true},
+		{"88 8", true, true},
+		{"7 89", true, false},
+		{"98 7", false, true},
+		{"87 9", false, false},
+		{"8 79", false, false},
+		{"89 7", false, false},
+		{"98 79", false, false},
+	} {
+		for sorted, want := range map[table.Sorting]string{
+			table.Unsorted:   "",
+			table.Ascending:  map[bool]string{true: "capturedAt"}[c.ascends],
+			table.Descending: map[bool]string{true: "-capturedAt"}[c.falls],
+		} {
+			var out bytes.Buffer
+			w := table.Parquet(&out, columns, sorted)
+			for batch := range strings.SplitSeq(c.hours, " ") {
+				var v frame.Vector
+				for _, hour := range batch {
+					v.Ints = append(v.Ints, int64(hour-'0')*3_600_000)
+				}
+				if err := w.Write(&frame.Batch{Len: len(batch), Columns: []frame.Vector{v}}); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if err := w.Close(); err != nil {
+				t.Fatal(err)
+			}
+			if got, err := reread.Sorted(out.Bytes()); err != nil || strings.Join(got, " ") != want {
+				t.Errorf("%q as %d: %q, want %q: %v", c.hours, sorted, got, want, err)
+			}
+		}
+	}
 }
 
 // Records of any nesting are the same in Arrow and Parquet as in JSON, also
