@@ -71,10 +71,28 @@ type ItemSite struct {
 	// AccessRestricted reports whether that capture found the access
 	// restricted, as reason codes of orders do: for callers that may not read
 	// orders it is false.
-	AccessRestricted bool              `json:"accessRestricted"`
-	Observations     StatisticOutcomes `json:"observations"` // of the window
-	Days             []ItemDay         `json:"days"`         // of the window; days of which nothing is known are left out
-	DayCounts        ItemDayCounts     `json:"dayCounts"`
+	AccessRestricted bool `json:"accessRestricted"`
+	// IntervalSeconds is the time between two captures by the orders as they
+	// are now, and NextDueAt when the next capture is due; nil: not known, as
+	// for callers that may not read orders.
+	IntervalSeconds *int64  `json:"intervalSeconds"`
+	NextDueAt       *string `json:"nextDueAt" column:"instant"`
+	// Restricted are the captures of the window that found the access
+	// restricted, none for callers that may not read orders; NotFound those
+	// that did not find the product.
+	Restricted   []CaptureRun      `json:"restricted"`
+	NotFound     []CaptureRun      `json:"notFound"`
+	Observations StatisticOutcomes `json:"observations"` // of the window
+	Days         []ItemDay         `json:"days"`         // of the window; days of which nothing is known are left out
+	DayCounts    ItemDayCounts     `json:"dayCounts"`
+}
+
+// CaptureRun is consecutive captures of a pair that found the same. From and To
+// are when the first and the last of them were captured.
+type CaptureRun struct {
+	From     string `json:"from" column:"instant"`
+	To       string `json:"to" column:"instant"`
+	Captures int    `json:"captures"`
 }
 
 // ItemDay is the state of a day at a site.

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"preismon/contracts"
+	"preismon/query/admission"
 )
 
 // summaryWindow is the window of an item's summary if none is requested.
@@ -135,12 +136,14 @@ func (s *Service) itemSummary(ctx context.Context, seen *sight, r ItemSummaryReq
 	explaining(ctx).noteMoreStatements(true) // for the newest captures; a market for each currency
 	records := int(in.size.Pairs) * (len(edges) - 1)
 	giveBack() // callers that wait for room hold none
-	room, err := s.Charge(ctx, latestBytes+pageBlocks+int64(records)*statisticBytes)
+	o.bytes = latestBytes + pageBlocks + int64(records)*statisticBytes
+	room, release, err := s.charge(ctx, o.bytes)
 	if err != nil {
 		return nil, err
 	}
-	defer room()
-	if err := atOnce(ctx, o.readDays, o.readNewest, o.readFacts); err != nil {
+	defer release()
+	o.room = room
+	if err := atOnce(ctx, o.readWindow, o.readNewest, o.readFacts, o.readIntervals); err != nil {
 		return nil, s.budget(ctx, err)
 	}
 	o.sum()
@@ -154,10 +157,13 @@ type itemSumming struct {
 	r     ItemSummaryRequest
 	edges []int64
 	until int64
-	// reasons: the caller may learn why nothing is known.
+	// reasons: the caller may learn why nothing is known, and what the orders
+	// are.
 	reasons bool
 	now     time.Time
 	zone    *zoneFormat
+	room    *admission.Room
+	bytes   int64 // charged, without the runs
 
 	days   []Statistic // by site, then day
 	offers []offer
@@ -165,6 +171,8 @@ type itemSumming struct {
 	facts  siteFacts
 	pairs  map[contracts.SiteKey]uint64
 	own    ownPrices
+	every  map[contracts.SiteKey]time.Duration // between two captures; none: not known
+	runs   map[contracts.SiteKey]*captureRuns
 	ItemSummary
 }
 
@@ -172,6 +180,14 @@ type itemSumming struct {
 type newestCapture struct {
 	ms    int64
 	state contracts.Outcome
+}
+
+// readWindow reads what happened in the window.
+func (o *itemSumming) readWindow(ctx context.Context) error {
+	if err := o.readDays(ctx); err != nil {
+		return err
+	}
+	return o.readRuns(ctx)
 }
 
 func (o *itemSumming) readDays(ctx context.Context) error {
@@ -291,6 +307,8 @@ func (o *itemSumming) bound(begins int64) bool {
 
 func (o *itemSumming) site(key contracts.SiteKey) ItemSite {
 	site := ItemSite{Site: key, CoverageState: "NO_RESULT", Days: []ItemDay{}}
+	o.schedule(&site)
+	site.Restricted, site.NotFound = o.runsOf(key, contracts.AccessRestricted), o.runsOf(key, contracts.ProductNotFound)
 	if newest, ok := o.newest[key]; ok {
 		site.LastCapturedAt, site.CoverageState = new(string(o.zone.append(nil, newest.ms))), string(coverageState.values.At(int(newest.state)))
 		site.AccessRestricted = o.reasons && newest.state == contracts.AccessRestricted

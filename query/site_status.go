@@ -233,20 +233,30 @@ func (s *Service) tallySites(ctx context.Context, v Visibility, orders []Order, 
 		at[o.OrderID] = i
 	}
 	err := s.eachPair(ctx, v, orders, q, func(p OrderPair, judges []*judge) {
-		var of *judge
-		var every time.Duration
-		for _, id := range p.Orders {
-			j := judges[at[id]]
-			if one := j.interval(p.Pair); of == nil || one > 0 && (every == 0 || one < every) {
-				of, every = j, one
-			}
-		}
+		of := ruling(p, func(id contracts.OrderID) *judge { return judges[at[id]] })
 		if sites[p.Site] == nil {
 			sites[p.Site] = &freshness{}
 		}
 		sites[p.Site].add(of.judge(p), of.dueAfter(p), now)
 	})
 	return sites, err
+}
+
+// ruling returns the judge of the order that a pair is judged by: of its orders
+// the one with the shortest interval, and of several with it the one with the
+// lowest id. judgeOf may return nil for an order that is not known; nil: none is.
+func ruling(p OrderPair, judgeOf func(contracts.OrderID) *judge) (of *judge) {
+	var every time.Duration
+	for _, id := range p.Orders {
+		j := judgeOf(id)
+		if j == nil {
+			continue
+		}
+		if one := j.interval(p.Pair); of == nil || one > 0 && (every == 0 || one < every) {
+			of, every = j, one
+		}
+	}
+	return of
 }
 
 // add counts a pair whose captures are due at an interval; 0: not known.

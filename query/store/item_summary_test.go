@@ -65,7 +65,7 @@ func TestItemSummary(t *testing.T) {
 		w.checkDays(t, a, req, from, to, got.Data, met)
 		w.checkPositions(t, a, req, got.Data, met)
 	}
-	for _, what := range []string{"boxes", "rank", "rank with shipping", "unknown shipping", "no cheapest", "restricted day", "restricted now", "candidate", "no candidate of the currency"} {
+	for _, what := range []string{"boxes", "rank", "rank with shipping", "unknown shipping", "no cheapest", "restricted day", "restricted now", "run of several", "candidate", "no candidate of the currency"} {
 		if met[what] < testserver.Often(1, 2) {
 			t.Errorf("%q was met %d times", what, met[what])
 		}
@@ -381,6 +381,7 @@ func (w *world) checkDays(t *testing.T, a contracts.AccountID, r query.ItemSumma
 				got[string(site.Site)+" "+day.Date] = day.State
 			}
 			w.checkDayCounts(t, r, site, from, to)
+			w.checkRuns(t, a, r, site, from, to, met)
 			newest := w.oracle(a, query.ResultsRequest{ItemID: r.ItemID, Site: site.Site, LatestObservationPerPair: true}, math.MinInt64, math.MaxInt64, w.rows)
 			refused := slices.DeleteFunc(slices.Clone(newest), func(row obsRow) bool { return row.outcome != contracts.AccessRestricted })
 			if none, all := len(refused) == 0, len(refused) == len(newest); none && site.AccessRestricted || !none && all && !site.AccessRestricted {

@@ -18,14 +18,15 @@ import (
 )
 
 // TestQualityMatchesOracle draws orders, schedules, counters and memberships,
-// walks their quality, and compares each pair, the summaries, the lists and the
-// status of sites with a look at every row: VIS-02, ORD-00a, ORD-K1, QUAL-K1,
+// walks their quality, and compares each pair, the summaries, the lists, the
+// status of sites and the intervals of a product with a look at every row: VIS-02, ORD-00a, ORD-K1, QUAL-K1,
 // QUAL-00a, QUAL-00b, QUAL-02a, QUAL-02b, QUAL-03, QUAL-04, QUAL-05, QUAL-06,
 // VIS-05, CUR-02.
 func TestQualityMatchesOracle(t *testing.T) {
 	w := newWorld(t, 11, 0)
 	w.tells()
 	w.insertAges(rand.New(rand.NewPCG(4, 2)))
+	w.setMark(w.mark)
 	start := w.now
 	accounts := []contracts.AccountID{accountWhole, accountOrder, accountSites, accountNone, accountOther}
 	met := map[string]int{}
@@ -58,6 +59,7 @@ func TestQualityMatchesOracle(t *testing.T) {
 		}
 		w.checkOrders(rt, a, limit, rows, met)
 		w.checkSiteStatus(rt, a, rows, met)
+		w.checkIntervals(rt, a, rows)
 	})
 	t.Log(met)
 	for _, r := range append([]string{"late", "next", "never", "no interval", "not found"}, reasons...) {
