@@ -49,7 +49,7 @@ row(2, 'a', 'Y', 12); // X is not among the offers
 row(3, 'a', null, null); // unavailable
 row(4, 'a', 'X', 9);
 row(4, 'a', 'X', 8, { isPrime: true }); // a second offer of X, cheaper
-assert.deepEqual(h.counts(), { price: 4, unavailable: 1, unknown: 0 });
+assert.deepEqual(h.counts(), { price: 4, unavailable: 1, unknown: 0, restricted: 0 });
 const lines = h.chosen(9);
 assert.deepEqual(lines.map((l) => l.key), ['1 a EUR X', '1 a EUR Y', '1 b EUR X']);
 const [times, ...columns] = align(lines);
@@ -70,11 +70,11 @@ assert.deepEqual([60, 119, 120, 300, 360].map((s) => offerAt(ofA, zero + s)), [0
 assert.deepEqual(align([ofA])[1], [10, null, null, 11]);
 assert.deepEqual(only(ofA, [false, true]), { at: [ofA.at[1]], price: [11] });
 
-// It ends when a capture was due, too: after three times what mostly lies between them. Then it is overdue until the next one, or until now.
+// It ends when a capture was due, too: where no schedule is known, after three times what mostly lies between them. Then it is overdue until the next one, or until now.
 const rare = new History();
 for (const [minute, price] of [[0, 10], [10, 10], [20, 12], [80, 13]]) seen(rare, minute, 'a', price);
 const [late] = rare.chosen(1);
-assert.equal(holds(late.pair), 1800);
+assert.equal(holds(late.pair, 0), 1800);
 assert.deepEqual(minutes(spans(late.pair, zero + 7200)), [[0, 50, 'price'], [50, 80, 'overdue'], [80, 110, 'price'], [110, 120, 'overdue']]);
 assert.deepEqual(minutes(steps(late, zero + 7200)), [[0, 10, 10], [10, 20, 10], [20, 50, 12], [80, 110, 13]]);
 assert.deepEqual([5, 50, 51, 79, 80, 111].map((m) => seenAt(late.pair, zero + m * 60)), ['price', 'price', undefined, undefined, 'price', undefined]);
@@ -96,13 +96,46 @@ assert.deepEqual(minutes(spans(ofSome.pair, zero + 7200)), [[0, 0, 'price'], [10
 assert.deepEqual([0, 5, 40, 41].map((m) => offerAt(ofSome, zero + m * 60)), [0, undefined, 2, undefined]);
 assert.deepEqual(withoutPrice([ofSome.pair], zero + 7200), []);
 
+const run = (from, to) => ({ from: new Date((zero + 60 * from) * 1e3).toISOString(), to: new Date((zero + 60 * to) * 1e3).toISOString() });
+
+// By a schedule it ends an interval after the capture, though three times the usual distance would go on, but a capture may come late by a tenth.
+const due = (site, intervalSeconds, more = {}) => ({ itemId: '1', site, intervalSeconds, restricted: [], notFound: [], ...more });
+const planned = (known, captures) => {
+  const p = new History();
+  p.learn([known]);
+  for (const [minute, price] of captures) seen(p, minute, 'a', price);
+  return [...p.pairs.values()][0];
+};
+const often = [[0, 10], [10, 10], [21, 12], [33, 12], [44, 13]]; // the third is late by a tenth, the fourth by more
+assert.deepEqual(minutes(spans(planned(due('a', 600), often), zero + 3600)), [[0, 31, 'price'], [31, 33, 'overdue'], [33, 54, 'price'], [54, 60, 'overdue']]);
+assert.deepEqual(minutes(spans(planned(due('a', null), often), zero + 3600)), [[0, 60, 'price']]);
+assert.deepEqual([30, 32, 43.5, 54, 55].map((m) => seenAt(planned(due('a', 600), often), zero + m * 60)), ['price', undefined, 'price', 'price', undefined]);
+assert.deepEqual(minutes(spans(planned(due('a', 600), [[0, 10]]), zero + 3600)), [[0, 10, 'price'], [10, 60, 'overdue']]); // one capture holds, too
+assert.deepEqual(minutes(spans(planned(due('b', 600), often), zero + 3600)), [[0, 60, 'price']]); // the schedule of another pair
+// A product that was not found is due a day later, one that is unavailable is not.
+const gone = [[0, null], [20, 10], [30, null], [1400, null]];
+assert.deepEqual(minutes(spans(planned(due('a', 600, { notFound: [run(0, 0), run(30, 30)] }), gone), zero + 86400)),
+  [[0, 20, 'unavailable'], [20, 30, 'price'], [30, 1410, 'unavailable'], [1410, 1440, 'overdue']]);
+assert.deepEqual(minutes(spans(planned(due('a', 172800, { notFound: [run(0, 1400)] }), gone.slice(2)), zero + 4 * 86400)), [[30, 1400 + 2880, 'unavailable'], [4280, 5760, 'overdue']]); // a longer interval remains
+
+// Access was restricted in the middle, too: of those captures that the service says, and only of captures without a price.
+const refused = new History();
+refused.learn([due('a', 600, { restricted: [run(10, 20), run(40, 40)] }), due('b', 600)]);
+for (const site of ['a', 'b']) for (const [minute, price] of [[0, 10], [10, 0], [20, 0], [30, 0], [40, 12]]) seen(refused, minute, site, price || null, price === 0 ? { availability: 'UNKNOWN' } : {});
+const [shut, open] = refused.pairs.values();
+assert.deepEqual(minutes(spans(shut, zero + 3000)), [[0, 10, 'price'], [10, 30, 'restricted'], [30, 40, 'unknown'], [40, 50, 'price']]);
+assert.deepEqual(minutes(spans(open, zero + 3000)), [[0, 10, 'price'], [10, 40, 'unknown'], [40, 50, 'price']]);
+assert.deepEqual([15, 35].map((m) => seenAt(shut, zero + 60 * m)), ['restricted', 'unknown']);
+assert.deepEqual(minutes(withoutPrice([shut], zero + 3000)), [[10, 30, 'restricted'], [30, 40, 'unknown']]);
+assert.deepEqual(refused.counts(), { price: 4, unavailable: 0, unknown: 4, restricted: 2 });
+
 // Unavailable, unknown and restricted stay apart, and are those of the chart where all pairs say the same.
 const states = new History();
+states.learn([{ itemId: '1', site: 'b', intervalSeconds: null, restricted: [run(40, 40)] }]);
 for (const [minute, a, b] of [[0, 1, 1], [10, null, null], [20, null, 0], [30, 0, 0], [40, 0, 0]]) {
   for (const [site, price] of [['a', a], ['b', b]]) seen(states, minute, site, price || null, price === 0 ? { availability: 'UNKNOWN' } : {});
 }
 const [one, other] = states.pairs.values();
-other.restricted = true;
 assert.deepEqual(minutes(spans(other, zero + 3000)), [[0, 10, 'price'], [10, 20, 'unavailable'], [20, 40, 'unknown'], [40, 50, 'restricted']]);
 assert.deepEqual(minutes(withoutPrice([one, other], zero + 3000)), [[10, 20, 'unavailable'], [30, 40, 'unknown']]);
 assert.deepEqual(minutes(withoutPrice([one], zero + 3000)), [[10, 30, 'unavailable'], [30, 50, 'unknown']]);

@@ -236,7 +236,8 @@ export class Chart {
     if (i === null || i === undefined) return this.onRead('');
     const at = this.data[0][i];
     const parts = this.held(u, i).map((p) => `${p.line.merchant ?? t.noMerchant} ${money(p.price, p.currency)}`);
-    const gone = this.lanes.filter((p) => seenAt(p, at) === 'unavailable').map((p) => `${p.label}: ${t.unavailable}`);
+    const words = { unavailable: t.unavailable, restricted: t.accessRestricted };
+    const gone = this.lanes.flatMap((p) => words[seenAt(p, at)] ? `${p.label}: ${words[seenAt(p, at)]}` : []);
     this.onRead([show(at * 1000, this.zone, language), ...parts, ...gone].join(' · '));
   }
 

@@ -95,7 +95,7 @@ export async function readHistory(signal, again = false) {
   if (drawn === next) showSame(next, reads, []);
   let last = -Infinity;
   draws.then(() => { if (drawn === next && !signal.aborted) showHistory(); });
-  const products = reads.map((read, i) => readProduct(read, signal, (rows) => {
+  const products = reads.map((read, i) => readProduct(read, signal, (summary) => past.learn(sitesOf([summary])), (rows) => {
     for (const row of rows) past.add(row);
     const { itemId } = rowReads[i].params;
     newest.set(itemId, [...(newest.get(itemId) ?? []), ...rows].slice(-100));
@@ -112,7 +112,6 @@ export async function readHistory(signal, again = false) {
   try {
     await Promise.all([draws, told, drawing]);
     next.whole = true;
-    markRestricted(next);
     if (!signal.aborted) drawn = next;
   } finally {
     await rest; // whatever arrived is shown
@@ -135,14 +134,18 @@ function ownPrice() {
   return amount;
 }
 
-/** readProduct reads a product: its summary, and then all its rows, which it passes to onRows as they arrive. */
-function readProduct({ path, params }, signal, onRows) {
+/** readProduct reads a product: its summary, which it passes to onSummary, and then all its rows, which it passes to onRows as they arrive. */
+function readProduct({ path, params }, signal, onSummary, onRows) {
   const summary = Promise.withResolvers();
   summary.promise.catch(() => {}); // whole rejects, too
   let told = false;
   const whole = api.stream(path, params, signal, (lines) => {
     const rows = lines.map((line) => JSON.parse(line));
-    if (!told) summary.resolve(rows.shift());
+    if (!told) {
+      const first = rows.shift();
+      onSummary(first);
+      summary.resolve(first);
+    }
     told = true;
     onRows(rows);
   });
@@ -231,14 +234,6 @@ const monitored = ({ summaries = [] }) => sitesOf(summaries);
 /** unmonitored returns the requested products that are not monitored at the requested site. */
 const unmonitored = (of) => (asked.site && of.summaries ? asked.items.filter((itemId) => !monitored(of).some((s) => s.itemId === itemId)).map((itemId) => ({ itemId, site: asked.site })) : []);
 
-/** markRestricted marks the pairs whose newest capture found the access restricted. */
-function markRestricted(of) {
-  for (const s of monitored(of)) {
-    const p = of.past.pairs.get(pairId(s));
-    if (p && s.accessRestricted && Date.parse(s.lastCapturedAt) === Math.round(p.at.at(-1) * 1e3)) p.restricted = true;
-  }
-}
-
 /** showSummaries shows the summaries of the products. */
 function showSummaries(of) {
   const { summaries, reads, window } = of;
@@ -253,7 +248,7 @@ function showSummaries(of) {
 
 /** showHistory draws what has been read, or clears the view if there is nothing. */
 export function showHistory() {
-  for (const id of ['key', 'own-field', 'history-table']) by(id).hidden = !drawn;
+  for (const id of ['key', 'due', 'own-field', 'history-table']) by(id).hidden = !drawn;
   if (!drawn) {
     chart?.clear();
     by('unzoom').hidden = by('part').hidden = true;
@@ -292,6 +287,8 @@ function showChart(of, lines, pairs) {
   const label = (p) => (asked.items.length > 1 ? `${siteName(p.site)} · ${itemName(p.itemId)}` : siteName(p.site));
   by('readout').dataset.hint = t.readHint;
   by('readout').classList.toggle('few', lines.length < 5);
+  const seen = pairs.filter((p) => p.at.length && !p.partial);
+  by('due').textContent = t.due(seen.filter((p) => !p.interval).length, seen.length);
   chart ??= new Chart(by('chart'), by('lanes'), (text) => { by('readout').textContent = text; }, zoomed, (point) => showEvidence(point, drawn.window.zone, names));
   const lanes = [...pairs.map((p) => ({ ...p, monitored: true, label: p.at.length ? label(p) : `${t.noResult}: ${label(p)}` })),
     ...unmonitored(of).map((p) => ({ ...p, at: [], outcome: [], label: `${t.notLookedFor}: ${label(p)}` }))];

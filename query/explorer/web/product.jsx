@@ -26,7 +26,7 @@ export const Legend = ({ lines, label, hidden, toggle }) => lines.map((l, i) => 
   </button>
 </li>);
 
-/** Pairs has what was observed of each pair, and when it was captured last. */
+/** Pairs has what was observed of each pair, when it was captured last, and when it is due. */
 export function Pairs({ sites, zone, product, siteName }) {
   const count = (title, name) => ({ title, number: true, text: (s) => number(s.observations[name]) });
   return <Table caption={t.pairs} rows={sites} id={pairId} columns={[
@@ -34,6 +34,7 @@ export function Pairs({ sites, zone, product, siteName }) {
     count(t.price, 'priced'), count(t.unavailable, 'unavailable'), count(t.notFound, 'notFound'), count(t.unknown, 'unknown'),
     { title: t.noResult, text: (s) => nothing(s) && <Badge outcome="none" /> },
     { title: t.newestOf, text: (s) => (s.lastCapturedAt ? <span>{show(Date.parse(s.lastCapturedAt), zone, language)}{s.accessRestricted && <Badge outcome="restricted" />}</span> : t.never) },
+    { title: t.nextDue, text: (s) => s.nextDueAt && show(Date.parse(s.nextDueAt), zone, language) },
   ]} />;
 }
 

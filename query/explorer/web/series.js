@@ -3,9 +3,12 @@
 // Three outcomes are distinguished: a price; a product that is unavailable; no
 // result, which is a pair of product and site without any row. Rows whose
 // availability is unknown, or that are available without a price, are none of
-// these: they are unknown.
+// these: they are unknown, or restricted, where the summary of the product says
+// so. Times are in seconds.
 
-/** outcomeOf returns the outcome of a row: price, unavailable or unknown. */
+const day = 86400;
+
+/** outcomeOf returns the outcome that a row alone has: price, unavailable or unknown. */
 export function outcomeOf(row) {
   if (row.price !== null && row.availability === 'AVAILABLE') return 'price';
   return row.availability === 'UNAVAILABLE' ? 'unavailable' : 'unknown';
@@ -28,22 +31,31 @@ export function stands(row, other) {
 /** History collects rows, which must be added in the order of their times. partial: the pairs have other captures, too, which it does not get. */
 export class History {
   rows = 0;
-  pairs = new Map(); // "itemId site" -> {itemId, site, at: [], outcome: [], newest, partial}, newest the rows of its last capture
+  pairs = new Map(); // "itemId site" -> {itemId, site, interval, at: [], outcome: [], missing: [], newest, partial}; missing: whether the product was not found, newest: the rows of the last capture
+  told = new Map(); // pair -> what learn was told of it
   lines = new Map(); // pair and merchant and currency -> {pair, merchant, currency, at, price, buyBox, prime, last}
 
   constructor({ partial = false } = {}) { this.partial = partial; }
+
+  /** learn takes sites of summaries, each with the id of its product, before any of their rows. */
+  learn(sites) {
+    for (const s of sites) this.told.set(`${s.itemId} ${s.site}`, { interval: s.intervalSeconds, restricted: runs(s.restricted), notFound: runs(s.notFound) });
+  }
 
   add(row) {
     this.rows++;
     const at = Date.parse(row.capturedAt) / 1000;
     const pairKey = `${row.itemId} ${row.site}`;
     let pair = this.pairs.get(pairKey);
-    if (!pair) this.pairs.set(pairKey, pair = { itemId: row.itemId, site: row.site, at: [], outcome: [], newest: [], partial: this.partial });
-    const outcome = outcomeOf(row);
+    const told = this.told.get(pairKey);
+    if (!pair) this.pairs.set(pairKey, pair = { itemId: row.itemId, site: row.site, interval: told?.interval, at: [], outcome: [], missing: [], newest: [], partial: this.partial });
+    let outcome = outcomeOf(row);
+    if (outcome === 'unknown' && within(told?.restricted, at)) outcome = 'restricted';
     const last = pair.at.length - 1;
     if (last < 0 || pair.at[last] !== at) {
       pair.at.push(at);
       pair.outcome.push(outcome);
+      pair.missing.push(outcome === 'unavailable' && within(told?.notFound, at));
       pair.newest = [];
     } else if (outcome === 'price') pair.outcome[last] = outcome;
     pair.newest.push(row);
@@ -96,20 +108,27 @@ export class History {
 
   /** counts returns how many captures had which outcome. */
   counts() {
-    const n = { price: 0, unavailable: 0, unknown: 0 };
+    const n = { price: 0, unavailable: 0, unknown: 0, restricted: 0 };
     for (const p of this.pairs.values()) for (const o of p.outcome) n[o]++;
     return n;
   }
 }
 
+/** runs returns the bounds of runs of captures, by time. */
+const runs = (all = []) => ({ from: all.map((r) => Date.parse(r.from) / 1000), to: all.map((r) => Date.parse(r.to) / 1000) });
+
+/** within reports whether a capture is of one of some runs; undefined: there are none. */
+const within = (of, at) => Boolean(of) && at <= of.to[indexAt(of.from, at)];
+
 /**
- * holds returns how long a capture of a pair is assumed to hold, in seconds:
- * three times the median interval between its captures, since the rows have no
- * schedule. 0: nothing is known, because there is only one capture, or others are
- * missing.
+ * holds returns how long after capture i of a pair the next one is due: by the
+ * schedule its interval, at least a day if the product was not found; where no
+ * schedule is known three times the median interval between its captures. 0:
+ * nothing is known, because there is only one capture, or others are missing.
  */
-export function holds(pair) {
+export function holds(pair, i) {
   if (pair.partial) return 0;
+  if (pair.interval) return pair.missing[i] ? Math.max(pair.interval, day) : pair.interval;
   if (pair.measured?.of !== pair.at.length) {
     const apart = pair.at.slice(1).map((at, i) => at - pair.at[i]).sort((a, b) => a - b);
     pair.measured = { of: pair.at.length, hold: apart.length ? 3 * apart[(apart.length - 1) >> 1] : 0 };
@@ -117,8 +136,17 @@ export function holds(pair) {
   return pair.measured.hold;
 }
 
-/** endOf returns when a capture of a pair ceases to hold: at the next one (the last one: at until), or when one was due, if that is earlier; until is now, or the end of the window. */
-const endOf = (pair, i, until) => Math.max(pair.at[i], Math.min(pair.at[i + 1] ?? until, pair.at[i] + holds(pair)));
+/**
+ * endOf returns when capture i of a pair ceases to hold: at the next one (the
+ * last one: at until), or when that was due, if it came later. By a schedule it
+ * may come later by a tenth, since crawlers are not exact. until is now, or the
+ * end of the window.
+ */
+function endOf(pair, i, until) {
+  const [at, next, hold] = [pair.at[i], pair.at[i + 1], holds(pair, i)];
+  const late = pair.interval ? hold / 10 : 0;
+  return next <= at + hold + late ? next : Math.max(at, Math.min(next ?? until, at + hold));
+}
 
 /** indexAt returns the index of the newest of ascending times that is not after a time; -1: none. */
 export function indexAt(times, time) {
@@ -145,9 +173,9 @@ export function offerAt(line, time) {
 
 /**
  * spans returns the states of a pair, in order and without overlap: {from, until,
- * state}. The state is an outcome as long as it holds (restricted, if the newest
- * capture is marked so), then overdue until the next capture, if all captures are
- * known. The time before the first capture has no span.
+ * state}. The state is an outcome as long as it holds, then overdue until the next
+ * capture, if all captures are known. The time before the first capture has no
+ * span.
  */
 export function spans(pair, until) {
   const all = [];
@@ -158,7 +186,7 @@ export function spans(pair, until) {
   };
   pair.at.forEach((at, i) => {
     const [end, next] = [endOf(pair, i, until), Math.max(pair.at[i + 1] ?? until, at)];
-    add(at, end, i === pair.at.length - 1 && pair.restricted ? 'restricted' : pair.outcome[i]);
+    add(at, end, pair.outcome[i]);
     if (next > end && !pair.partial) add(end, next, 'overdue');
   });
   return all;

@@ -115,5 +115,21 @@ async function held() {
   await page.context().close();
 }
 
-await Promise.all(Object.entries({ narrowed, owned, unavailable, unpriced, held }).map(([name, check]) => check().catch((e) => fail(name, `${e.stack}`.slice(0, 900)))));
+/** planned: by a schedule a step ends when a capture was due, and captures to which access was restricted are shown so, wherever they are. */
+async function planned() {
+  const known = { availability: 'UNKNOWN', merchant: null, currencyCode: null };
+  const rows = [[20, 10], [19, 10], [18, 10], [17, null, known], [16, null, known], [15, 11], [14, null, known], [10, 12], [9, 12]].map((row) => rowOf(...row));
+  const of = (site, intervalSeconds) => ({ ...seen(site, 6, 9), intervalSeconds, nextDueAt: ago(8), restricted: [{ from: rows[3].capturedAt, to: rows[4].capturedAt, captures: 2 }], notFound: [] });
+  const page = await opened('planned', 'view=history&items=1&last=24h&zone=UTC', { ...sites, 'ext/v1/items/1/summary': () => history('1', rows, { sites: [of(a, 3600), seen(b, 0, 9)] }) });
+  await shown(page);
+  const drawn = await page.evaluate(() => [...window.preismon.lines.lines.values()].flatMap((l) => l.until.map((until, i) => (until - l.at[i]) / 3600)));
+  if (drawn.some((h) => Math.abs(h - 1) > 0.01)) fail('planned', `at an interval of one hour its steps last ${drawn} hours`);
+  const outcomes = await page.evaluate(() => [...window.preismon.lines.pairs.values()][0].outcome.join());
+  if (outcomes !== 'price,price,price,restricted,restricted,price,unknown,price,price') fail('planned', `the captures are ${outcomes}`);
+  if (!/schedule that its orders have/.test(await text(page, '#due')) || /no schedule/.test(await text(page, '#due'))) fail('planned', `it says ${await text(page, '#due')}`);
+  if (!/Next due/.test(await text(page, '#pairs')) || !(await page.locator('#pairs tbody tr').first().locator('td').last().textContent())) fail('planned', `the pairs say ${await text(page, '#pairs')}`);
+  await page.context().close();
+}
+
+await Promise.all(Object.entries({ narrowed, owned, unavailable, unpriced, held, planned }).map(([name, check]) => check().catch((e) => fail(name, `${e.stack}`.slice(0, 900)))));
 await done();

@@ -6,9 +6,10 @@ import { login, makesRows } from './person.mjs';
 
 const said = {};
 const other = 'other.example';
+const planned = 'planned.example';
 
-/** madeUp replaces the rows of the service by those of a shop with outages, and of another shop that is observed all the time. */
-const madeUp = (page, zero) => page.evaluate(({ item, site, other, zero }) => {
+/** madeUp replaces the rows of the service by those of a shop with outages, of another shop that is observed all the time, and of one with a schedule, which restricted access for some time. */
+const madeUp = (page, zero) => page.evaluate(({ item, site, other, planned, zero }) => {
   const real = fetch;
   const rows = [];
   const row = (minute, at, price, availability = price ? 'AVAILABLE' : 'UNAVAILABLE') => rows.push({ itemId: item, site: at, capturedAt: new Date(zero + minute * 60e3).toISOString(), availability, price, totalPrice: price, currencyCode: price && 'EUR', merchant: price && `of ${at}` });
@@ -20,19 +21,22 @@ const madeUp = (page, zero) => page.evaluate(({ item, site, other, zero }) => {
     else if (m === 610) row(m, site, null, 'UNKNOWN');
     if (m < 500) row(m, other, 20);
     else if (m === 500) row(m, other, null, 'UNKNOWN');
+    if (m <= 100 || m === 260) row(m, planned, 15);
+    else if (m >= 200 && m < 260) row(m, planned, null, 'UNKNOWN');
   }
   window.fetch = (to, options) => {
     const path = String(to);
     if (path.includes('includeRows=true')) {
       const observations = { priced: 1, unavailable: 0, notFound: 0, unknown: 0 };
-      const known = (at, minute, accessRestricted) => ({ site: at, lastCapturedAt: new Date(zero + minute * 60e3).toISOString(), coverageState: 'UNKNOWN', accessRestricted, observations, days: [], dayCounts: {} });
-      const market = { country: 'DE', currencyCode: 'EUR', cheapest: null, offers: 0, withoutShipping: 0, ownPrice: null, rank: null, rankWithShipping: null, low: null, high: null, observations, buyBox: [], lastCapturedAt: null, sites: [known(site, 610, false), known(other, 500, true)] };
+      const when = (minute) => new Date(zero + minute * 60e3).toISOString();
+      const known = (at, minute, intervalSeconds, restricted = []) => ({ site: at, lastCapturedAt: when(minute), coverageState: 'UNKNOWN', accessRestricted: restricted.some(([, to]) => to === minute), intervalSeconds, nextDueAt: null, restricted: restricted.map(([from, to]) => ({ from: when(from), to: when(to), captures: 1 })), notFound: [], observations, days: [], dayCounts: {} });
+      const market = { country: 'DE', currencyCode: 'EUR', cheapest: null, offers: 0, withoutShipping: 0, ownPrice: null, rank: null, rankWithShipping: null, low: null, high: null, observations, buyBox: [], lastCapturedAt: null, sites: [known(site, 610, null), known(other, 500, null, [[500, 500]]), known(planned, 260, 600, [[200, 250]])] };
       const summary = { data: [market], query: { itemId: item, name: null, asOf: new Date(zero + 900 * 60e3).toISOString() } };
       return Promise.resolve(new Response([summary, ...rows].map((line) => `${JSON.stringify(line)}\n`).join('')));
     }
     return real(to, options);
   };
-}, { item: plan.items[0], site: plan.site, other, zero });
+}, { item: plan.items[0], site: plan.site, other, planned, zero });
 
 /** pixels counts the pixels of a colour in a canvas, in columns between two times, without their edges, so many pixels wide; lane is the index of a lane; undefined: the chart. */
 const pixels = (page, zero, from, until, colour, lane, edge = 6) => page.evaluate(({ zero, from, until, colour, lane, edge }) => {
@@ -67,8 +71,8 @@ async function honest() {
   await page.evaluate((zero) => window.preismon.chart.setScale('x', { min: zero / 1e3 - 600, max: zero / 1e3 + 900 * 60 }), zero);
   await page.waitForTimeout(200);
   const { lines, lanes } = await page.evaluate(() => ({ lines: window.preismon.chart.series.length - 1, lanes: [...window.preismon.lines.pairs.values()].map((p) => p.site) }));
-  if (lines !== 2 || lanes[0] !== plan.site) fail('ink', `${lines} lines, lanes ${lanes}`);
-  const colour = await page.evaluate((site) => (window.preismon.lines.chosen(2)[0].pair.site === site ? ['--c0', '--c1'] : ['--c1', '--c0']), plan.site);
+  if (lines !== 3 || lanes[0] !== plan.site) fail('ink', `${lines} lines, lanes ${lanes}`);
+  const colour = await page.evaluate((sites) => sites.map((site) => `--c${window.preismon.lines.chosen(3).findIndex((l) => l.pair.site === site)}`), [plan.site, other, planned]);
   const drawn = [[0, 70], [130, 210], [600, 610]]; // until the next capture, or three times ten minutes
   const silent = [[70, 130], [210, 600], [610, 900]];
   for (const [from, until] of drawn) {
@@ -81,9 +85,15 @@ async function honest() {
   }
   if ((await pixels(page, zero, 0, 490, colour[1])).columns < 300) fail('ink', 'the other shop has no line');
   if ((await pixels(page, zero, 540, 900, colour[1])).n) fail('ink', 'the other shop has a line where nothing is known');
+  if (!(await pixels(page, zero, 50, 110, colour[2])).n) fail('ink', 'the shop with a schedule has no line');
+  for (const [from, until] of [[110, 130], [130, 260], [270, 290]]) { // from 110 and 270 on a capture was due, though three times ten minutes have not passed
+    if ((await pixels(page, zero, from, until, colour[2])).n) fail('ink', `from ${from} to ${until} the shop with a schedule has a line`);
+  }
   for (const [what, lane, from, until, mark, least, most] of [
     ['a price', 0, 0, 70, '--accent', 0.95, 1], ['unavailable', 0, 70, 130, '--error-edge', 0.1, 0.6], ['overdue', 0, 210, 600, '--quiet', 0.1, 0.6], ['no price while overdue', 0, 210, 600, '--accent', 0, 0],
     ['unknown', 0, 610, 640, '--quiet', 0.02, 0.14], ['restricted', 1, 500, 530, '--quiet', 0.3, 0.7], ['before', 0, -9, 0, '--accent', 0, 0],
+    ['a price until one was due', 2, 0, 110, '--accent', 0.95, 1], ['overdue by the schedule', 2, 110, 130, '--quiet', 0.1, 0.6], ['no price while overdue by the schedule', 2, 110, 130, '--accent', 0, 0],
+    ['restricted before a price', 2, 200, 260, '--quiet', 0.3, 0.7], ['a price after that', 2, 260, 270, '--accent', 0.95, 1],
   ]) {
     const { share } = await pixels(page, zero, from, until, mark, lane);
     if (share < least || share > most) fail('ink', `${what}: ${share.toFixed(3)} of the lane is ${mark}, between ${least} and ${most} is expected`);
