@@ -126,7 +126,7 @@ async function planned() {
   if (drawn.some((h) => Math.abs(h - 1) > 0.01)) fail('planned', `at an interval of one hour its steps last ${drawn} hours`);
   const outcomes = await page.evaluate(() => [...window.preismon.lines.pairs.values()][0].outcome.join());
   if (outcomes !== 'price,price,price,restricted,restricted,price,unknown,price,price') fail('planned', `the captures are ${outcomes}`);
-  if (!/schedule that its orders have/.test(await text(page, '#due')) || /no schedule/.test(await text(page, '#due'))) fail('planned', `it says ${await text(page, '#due')}`);
+  if (!/schedule that the orders have/.test(await text(page, '#due')) || /no schedule/i.test(await text(page, '#due'))) fail('planned', `it says ${await text(page, '#due')}`);
   if (!/Next due/.test(await text(page, '#pairs')) || !(await page.locator('#pairs tbody tr').first().locator('td').last().textContent())) fail('planned', `the pairs say ${await text(page, '#pairs')}`);
   await page.context().close();
 }
