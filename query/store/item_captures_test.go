@@ -51,8 +51,8 @@ func due(site query.ItemSite) string {
 }
 
 func (w *world) summaryInterval(t *testing.T) {
-	const gamma = "gamma.example"                                             // item 3 is there in both orders, item 1 in one
-	created, hourly := w.now.Add(-1000*time.Hour), w.now.Add(-90*time.Minute) // as written below
+	const gamma = "gamma.example" // item 3 is there in both orders, item 1 in one
+	created, seen := w.now.Add(-1000*time.Hour), w.now.Add(-90*time.Minute)
 	order := func(id contracts.OrderID, minutes uint32, counters ...contracts.SiteCounters) orderRow {
 		return orderRow{mandate: mandateOne, order: id, active: true, created: created, interval: minutes, counters: counters}
 	}
@@ -71,16 +71,16 @@ func (w *world) summaryInterval(t *testing.T) {
 	check("no capture", ask(accountWhole, 3), "7200 -")
 	w.capture(3, gamma, 90*time.Minute, contracts.PriceObserved, "100 EUR")
 	w.capture(1, gamma, 90*time.Minute, contracts.Unavailable)
-	check("one order has an interval", ask(accountWhole, 3), "7200 "+at(hourly.Add(2*time.Hour)))
+	check("one order has an interval", ask(accountWhole, 3), "7200 "+at(seen.Add(2*time.Hour)))
 	check("only the other order is visible", ask(accountOrder, 3), "- -")
 	w.writeOrders(order(orderA, 120), order(orderB, 60, contracts.SiteCounters{Site: gamma, ConfiguredObservations: 48}))
-	check("the shortest, by counters, and past", ask(accountWhole, 3), "1800 "+at(hourly.Add(30*time.Minute)))
-	check("an order of its own", ask(accountWhole, 1), "7200 "+at(hourly.Add(2*time.Hour)))
+	check("the shortest, by counters, and past", ask(accountWhole, 3), "1800 "+at(seen.Add(30*time.Minute)))
+	check("an order of its own", ask(accountWhole, 1), "7200 "+at(seen.Add(2*time.Hour)))
 	w.capture(1, gamma, 80*time.Minute, contracts.ProductNotFound)
-	check("not found is due a day later", ask(accountWhole, 1), "7200 "+at(w.now.Add(24*time.Hour-80*time.Minute)))
-	ended := order(orderA, 120)
-	ended.legacy = true // QUAL-04: it does not say that it has the pair
-	w.writeOrders(ended, order(orderB, 0))
+	check("not found is due a day later (QUAL-05)", ask(accountWhole, 1), "7200 "+at(w.now.Add(24*time.Hour-80*time.Minute)))
+	legacy := order(orderA, 120)
+	legacy.legacy = true // QUAL-04: it does not say that it has the pair
+	w.writeOrders(legacy, order(orderB, 0))
 	check("a legacy order without the pair", ask(accountWhole, 1), "- -")
 	w.writeOrders(order(orderA, 30*24*60), order(orderB, 0))
 	check("longer than a day", ask(accountWhole, 1), "2592000 "+at(w.now.Add(30*24*time.Hour-80*time.Minute)))
@@ -107,7 +107,7 @@ func (w *world) summaryTooManyOrders(t *testing.T) {
 	}
 }
 
-// told writes runs in one line, the times as minutes before now.
+// runsTold writes runs in one line, the times as minutes before now.
 func (w *world) runsTold(runs []query.CaptureRun) string {
 	var all []string
 	for _, r := range runs {

@@ -126,6 +126,11 @@ async function planned() {
   if (drawn.some((h) => Math.abs(h - 1) > 0.01)) fail('planned', `at an interval of one hour its steps last ${drawn} hours`);
   const outcomes = await page.evaluate(() => [...window.preismon.lines.pairs.values()][0].outcome.join());
   if (outcomes !== 'price,price,price,restricted,restricted,price,unknown,price,price') fail('planned', `the captures are ${outcomes}`);
+  for (const [i, want] of [[4, true], [6, false]]) {
+    await page.evaluate((at) => { const u = window.preismon.chart; u.setCursor({ left: u.valToPos(at, 'x'), top: 9 }); }, Date.parse(rows[i].capturedAt) / 1e3);
+    await page.waitForTimeout(100);
+    if (/Shop a.example: Access restricted/.test(await text(page, '#readout')) !== want) fail('planned', `at capture ${i} it reads ${await text(page, '#readout')}`);
+  }
   if (!/schedule that the orders have/.test(await text(page, '#due')) || /no schedule/i.test(await text(page, '#due'))) fail('planned', `it says ${await text(page, '#due')}`);
   if (!/Next due/.test(await text(page, '#pairs')) || !(await page.locator('#pairs tbody tr').first().locator('td').last().textContent())) fail('planned', `the pairs say ${await text(page, '#pairs')}`);
   await page.context().close();
