@@ -55,6 +55,8 @@ func (o *operate) rebuild(t *testing.T) {
 			time.Sleep(100 * time.Millisecond) // spread over the rebuild
 		}
 	})
+	_, err := o.db.ExecContext(t.Context(), "CREATE DATABASE preismon_rebuild") // an operator's own
+	must(t, err)
 	out, errs, code := o.run(t, "rebuild", "--content", "--keep-old")
 	stop()
 	beside.Wait()
@@ -70,9 +72,9 @@ func (o *operate) rebuild(t *testing.T) {
 		t.Errorf("%d events, want %d: %+v", a.Events, want, a)
 	}
 	// The tables are different ones, and no letter was written twice.
-	if n := number(t, o.db, "SELECT count() FROM preismon_rebuild.observations"); n == 0 {
-		t.Error("the old tables are gone")
-	}
+	o.kept(t)
+	out, errs, code = o.run(t, "rebuild", "--keep-old")
+	says(t, out, errs, code, exitFailed, "database preismon_old holds what was kept before; drop it, or go without --keep-old")
 	if out, _, _ := o.run(t, "deadletters", "list"); strings.Count(out, "\n") != 4 {
 		t.Errorf("letters after the rebuild:\n%s", out)
 	}
@@ -80,6 +82,21 @@ func (o *operate) rebuild(t *testing.T) {
 		if _, err := o.bus.js.Consumer(t.Context(), stream, "rebuild-0"); !errors.Is(err, jetstream.ErrConsumerNotFound) {
 			t.Errorf("a consumer of %s is left behind: %v", stream, err)
 		}
+	}
+}
+
+// kept checks that the old tables are in a database of their own, and that no
+// other is left or was dropped.
+func (o *operate) kept(t *testing.T) {
+	t.Helper()
+	if n := number(t, o.db, "SELECT count() FROM preismon_old.observations"); n == 0 {
+		t.Error("the old tables are gone")
+	}
+	if n := number(t, o.db, "SELECT count() FROM system.databases WHERE name = 'preismon.being_rebuilt'"); n != 0 {
+		t.Error("the database of the rebuild is still there")
+	}
+	if n := number(t, o.db, "SELECT count() FROM system.databases WHERE name = 'preismon_rebuild'"); n != 1 {
+		t.Error("an operator's own database is gone")
 	}
 }
 
@@ -124,9 +141,7 @@ func (o *operate) mend(t *testing.T) {
 	applied(t, o.up)
 	settle(t, o.db)
 	o.audit(t, 0, "--content")
-	if n := number(t, o.db, "SELECT count() FROM system.databases WHERE name = 'preismon_rebuild'"); n != 0 {
-		t.Error("the old tables are still there")
-	}
+	o.kept(t)
 }
 
 // restore restores into the damaged folder, whose stream has the rest, and into

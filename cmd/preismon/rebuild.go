@@ -29,7 +29,7 @@ type rebuildCmd struct {
 	Pairs      pairFlags      `embed:""`
 	Content    bool           `help:"Compare every column with the events before the switch, as \"preismon audit --content\" does."`
 	Table      string         `help:"Rebuild this table and leave the others: observations_by_mandate or latest_observations." enum:",observations_by_mandate,latest_observations" default:"" placeholder:"NAME"`
-	KeepOld    bool           `help:"Keep the old tables, in the database whose name has _rebuild appended."`
+	KeepOld    bool           `help:"Keep the old tables, in the database whose name has _old appended, which must not exist yet."`
 }
 
 // addresses returns where the servers are.
@@ -69,6 +69,11 @@ func (c *rebuildCmd) Run(ctx context.Context, k *kong.Context, std streams, log 
 			err = context.Cause(ctx)
 		}
 		return fmt.Errorf("%w; run it again to start over, nothing is lost", err)
+	}
+	if c.KeepOld {
+		if err := rebuild.Keep(context.WithoutCancel(ctx), r.admin, r.database); err != nil {
+			return err
+		}
 	}
 	what := "All tables were"
 	if c.Table != "" {
@@ -137,6 +142,11 @@ func (r *rebuilding) run(ctx context.Context, content, keepOld bool) error {
 	}
 	if err := rebuild.CheckPlain(ctx, r.admin, r.database); err != nil {
 		return err
+	}
+	if keepOld {
+		if err := rebuild.CheckKeep(ctx, r.admin, r.database); err != nil {
+			return err
+		}
 	}
 	if r.table == "" {
 		if err := rebuild.Check(ctx, r.admin, r.database, observations, catalog); err != nil {

@@ -31,8 +31,34 @@ var Tables = []string{
 }
 
 // NewDatabase returns the name of the database in which the read model of another is
-// rebuilt.
-func NewDatabase(database string) string { return database + "_rebuild" }
+// rebuilt. It is never that of an operator's own, because it is dropped.
+func NewDatabase(database string) string { return database + ".being_rebuilt" }
+
+// OldDatabase returns the name of the database in which Keep leaves the tables of
+// another.
+func OldDatabase(database string) string { return database + "_old" }
+
+// ErrKept means that tables were kept before.
+var ErrKept = errors.New("holds what was kept before")
+
+// CheckKeep returns ErrKept if Keep would have no name for the old tables.
+func CheckKeep(ctx context.Context, conn Conn, database string) error {
+	n, err := number(ctx, conn, "SELECT count() AS n FROM system.databases WHERE name = {name:String}", map[string]any{"name": OldDatabase(database)})
+	if err == nil && n > 0 {
+		err = fmt.Errorf("database %s %w; drop it, or go without --keep-old", OldDatabase(database), ErrKept)
+	}
+	return err
+}
+
+// Keep gives the old tables, once the rebuilt ones are in place, a name under
+// which no later rebuild drops them.
+func Keep(ctx context.Context, conn Conn, database string) error {
+	err := conn.Do(ctx, ch.Query{Body: "RENAME DATABASE " + name(NewDatabase(database)) + " TO " + name(OldDatabase(database))})
+	if err != nil {
+		return fmt.Errorf("the new tables are in place, but the old ones are in %s, which the next rebuild drops: %w", NewDatabase(database), err)
+	}
+	return nil
+}
 
 // Drop drops the database of the rebuild, if there is one. Reads under way on
 // its tables finish.
