@@ -260,10 +260,15 @@ async function english() {
   await overview(page);
   await assortment(page);
   let summaries = []; // that the page received for the displayed products
-  page.on('response', async (r) => {
+  let read = Promise.resolve(); // one after the other, in the order in which they came
+  page.on('response', (r) => {
     const item = /ext\/v1\/items\/(\d+)\/summary/.exec(r.url())?.[1];
-    const told = item && await r.text().then((text) => JSON.parse(text.split('\n')[0])).catch(() => undefined); // the request was aborted
-    if (told) summaries = [...summaries.filter((s) => s.query.itemId !== item), told];
+    if (!item) return;
+    const text = r.text().catch(() => ''); // the request was aborted
+    read = read.then(async () => {
+      const line = (await text).split('\n')[0];
+      if (line) summaries = [...summaries.filter((s) => s.query.itemId !== item), JSON.parse(line)];
+    });
   });
   for (const words of plan.searches) await choose(page, words);
   await page.fill('#zone', 'Europe/Berlin');
@@ -276,7 +281,7 @@ async function english() {
   said.pairs = await page.locator('#pairs tbody tr').evaluateAll((rows) => rows.map((r) => [...r.cells].map((c) => c.textContent)));
   said.markets = await page.locator('#markets tbody tr').evaluateAll((rows) => rows.map((r) => [...r.cells].map((c) => (c.querySelector('span')?.firstChild ?? c.firstChild)?.textContent ?? '')));
   said.boxes = await page.locator('#boxes tbody tr').evaluateAll((rows) => rows.map((r) => [...r.cells].map((c) => c.textContent)));
-  for (let i = 0; i < 50 && summaries.length < 2; i++) await page.waitForTimeout(100); // the page may be faster than this
+  await read; // the page may be faster than this
   said.summaries = summaries;
   said.curl.history = await copied(page, 'history', 'curl');
   said.mcp.history = await copied(page, 'history', 'mcp');
