@@ -1,7 +1,7 @@
 // The newest offers of a site or of products.
 import * as api from './api.js';
-import { asked, narrowed } from './asked.js';
-import { learn, sitesRead } from './catalogue.js';
+import { asked, linkTo, narrowed, windowAddress } from './asked.js';
+import { itemName, learn, sitesRead } from './catalogue.js';
 import { Files } from './files.jsx';
 import { by, clear, draw, h } from './preact.js';
 import { columns, offerId } from './rows.jsx';
@@ -43,6 +43,8 @@ export async function readLatest(signal, again = false) {
   signal.throwIfAborted();
   learn(offers.map(({ itemId, productName: name }) => ({ itemId, name })));
   by('latest-status').textContent = (more ? t.incomplete : '') + t.loaded(number(offers.length), number(new Set(offers.map((o) => `${o.itemId} ${o.site}`)).size));
-  const shown = columns(zone).filter((c) => asked.items.length !== 1 || c.name !== 'product'); // a single product is named above
+  const product = (r) => <a href={linkTo({ view: 'history', site: asked.site, items: r.itemId, ...windowAddress() })}>{itemName(r.itemId)}</a>;
+  const shown = columns(zone).filter((c) => asked.items.length !== 1 || c.name !== 'product') // a single product is named above
+    .map((c) => (c.name === 'product' ? { ...c, text: product } : c));
   draw(<Table caption={t.latest} columns={shown} rows={offers} id={offerId} view="latest" />, by('offers'));
 }

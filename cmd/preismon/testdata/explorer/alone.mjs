@@ -64,6 +64,7 @@ async function names() {
     'v1/items': () => list(range(5000).map((i) => itemOf(String(i + 1))), { paging: { nextCursor: 'more' } }), // as many as are read
     'ext/v1/statistics': (p) => list([sumOf('7000', { productName: null }), sumOf('7001', { ean: '4006381333931' }), sumOf('2')].filter(() => p.get('includeIdentity') === 'true')),
     'v1/results': (p) => list([rowOf(1, 10, { itemId: '7002', ...(p.get('includeIdentity') === 'true' && { productName: 'Product 7002' }) })]),
+    'ext/v1/items/7002/summary': () => history('7002'),
     'ext/v1/items/7003/summary': () => history('7003'),
   });
   for (const name of ['Product 2', 'Product 7001']) await says(page, '#products', name);
@@ -77,6 +78,8 @@ async function names() {
   }
   await go(page, 'view=latest&site=a.example&zone=UTC');
   await says(page, '#offers', 'Product 7002').catch(async () => fail('names', `the newest prices name it ${await text(page, '#offers')}`));
+  await page.click('#offers tbody a');
+  await page.waitForFunction(() => ['view=history', 'items=7002', 'site=a.example'].every((part) => location.hash.includes(part)), undefined, { timeout: 5e3 }).catch(async () => fail('names', `a product of the newest prices leads to ${await page.evaluate(() => location.hash)}`));
   await go(page, 'view=history&items=7003&last=24h&zone=UTC');
   for (const part of ['#chosen', '#asked']) await says(page, part, 'Product 7003').catch(async () => fail('names', `${part} names it ${await text(page, part)}`));
   await page.context().close();
