@@ -281,7 +281,10 @@ async function english() {
   said.pairs = await page.locator('#pairs tbody tr').evaluateAll((rows) => rows.map((r) => [...r.cells].map((c) => c.textContent)));
   said.markets = await page.locator('#markets tbody tr').evaluateAll((rows) => rows.map((r) => [...r.cells].map((c) => (c.querySelector('span')?.firstChild ?? c.firstChild)?.textContent ?? '')));
   said.boxes = await page.locator('#boxes tbody tr').evaluateAll((rows) => rows.map((r) => [...r.cells].map((c) => c.textContent)));
-  await read; // the page may be faster than this
+  const window = await page.evaluate(() => ['from', 'to'].map((end) => Date.parse(new URLSearchParams(location.hash.slice(1)).get(end))));
+  const ofWindow = ({ query }) => Date.parse(query.capturedFrom) === window[0] && Date.parse(query.capturedTo) === window[1];
+  for (let i = 0; i < 100 && summaries.filter(ofWindow).length < 2; i++) await page.waitForTimeout(100); // the page may be faster than this
+  if (summaries.filter(ofWindow).length < 2) fail('en', `the page received ${JSON.stringify(summaries.map(({ query }) => query))} for the window ${window}`);
   said.summaries = summaries;
   said.curl.history = await copied(page, 'history', 'curl');
   said.mcp.history = await copied(page, 'history', 'mcp');
