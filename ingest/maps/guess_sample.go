@@ -1,6 +1,7 @@
 package maps
 
 import (
+	"bufio"
 	"bytes"
 	"encoding/csv"
 	"errors"
@@ -129,7 +130,7 @@ func takeSample(begin []byte, excerpts [][]byte) (*sample, error) {
 	}
 	best, longer := 0, ""
 	for _, delimiter := range []string{",", ";", "\t", "|"} {
-		header, rows := records(text, delimiter)
+		header, rows := records(text, delimiter, 0)
 		score := 0
 		for _, row := range rows {
 			if len(row) == len(header) {
@@ -184,7 +185,7 @@ func (s *sample) add(excerpt []byte) error {
 		return unreadable(err)
 	}
 	for line := range bytes.Lines(text) {
-		if row, _ := records(line, s.delimiter); len(row) == len(s.header) {
+		if row, _ := records(line, s.delimiter, len(s.header)); len(row) == len(s.header) {
 			s.rows = append(s.rows, slices.Clone(row))
 		}
 	}
@@ -205,14 +206,18 @@ func strayQuotes(text []byte, delimiter string) bool {
 	return false
 }
 
-// records reads the rows of a text with a delimiter, at most guessRows of them.
-func records(text []byte, delimiter string) (header []string, rows [][]string) {
-	r := csv.NewReader(bytes.NewReader(text))
+// records reads the rows of a text with a delimiter, at most guessRows of them,
+// as an import does; fields: of a row, if that is known.
+func records(text []byte, delimiter string, fields int) (header []string, rows [][]string) {
+	r, marks := quotedReader(bufio.NewReader(bytes.NewReader(text)), delimiter)
 	r.Comma = rune(delimiter[0])
 	r.FieldsPerRecord = -1
-	r.LazyQuotes = true
+	marks.fields = fields
 	for len(rows) < guessRows {
 		rec, err := r.Read()
+		if errors.Is(err, csv.ErrQuote) {
+			continue // it will be rejected
+		}
 		if err != nil {
 			break
 		}
@@ -223,6 +228,7 @@ func records(text []byte, delimiter string) (header []string, rows [][]string) {
 			for _, h := range rec {
 				header = append(header, strings.TrimSpace(h))
 			}
+			marks.fields = len(header)
 			continue
 		}
 		rows = append(rows, rec)

@@ -37,6 +37,7 @@ type texts []int
 type input struct {
 	ctx      context.Context
 	csv      *csv.Reader
+	quotes   *quotes // nil: they enclose fields
 	guard    *guard
 	closers  []func()
 	header   []string
@@ -125,9 +126,12 @@ func (im *importer) open(ctx context.Context, pass, round, rounds int) (_ *input
 	case err != nil && err != io.EOF:
 		return nil, unreadable(err)
 	}
-	in.csv = csv.NewReader(br)
-	in.csv.Comma, _ = utf8.DecodeRuneInString(im.Mapping.CSV.Delimiter)
-	in.csv.LazyQuotes = im.Mapping.CSV.LazyQuotes
+	if im.Mapping.CSV.LazyQuotes {
+		in.csv, in.quotes = quotedReader(br, in.comma)
+	} else {
+		in.csv = csv.NewReader(br)
+	}
+	in.csv.Comma, _ = utf8.DecodeRuneInString(in.comma)
 	in.csv.ReuseRecord = true
 
 	head, err := in.csv.Read()
@@ -145,6 +149,9 @@ func (im *importer) open(ctx context.Context, pass, round, rounds int) (_ *input
 		in.header = append(in.header, strings.Clone(strings.TrimSpace(h)))
 	}
 	in.fields = len(in.header)
+	if in.quotes != nil {
+		in.quotes.fields = in.fields
+	}
 	if in.wide, in.header, err = widen(im.Mapping.CSV.Unpivot, in.header); err != nil {
 		return nil, err
 	}
@@ -231,7 +238,11 @@ func (in *input) read() ([]string, int, error) {
 	var bad *csv.ParseError
 	if !errors.As(err, &bad) {
 		if errors.Is(err, errLongRow) {
-			return nil, 0, fault.New(fault.Invalid, "", "after %d rows one row has more than %d MiB; most likely a quotation mark there never ends (csv.lazyQuotes may help)", in.rows, maxRowBytes>>20)
+			help := "csv.lazyQuotes may help"
+			if in.quotes != nil {
+				help = causeTexts[quoteOpen].help
+			}
+			return nil, 0, fault.New(fault.Invalid, "", "after %d rows one row has more than %d MiB; most likely a quotation mark there never ends (%s)", in.rows, maxRowBytes>>20, help)
 		}
 		if errors.Is(err, io.ErrUnexpectedEOF) {
 			err = fmt.Errorf("it ends early, as if cut off: %w", err)
@@ -239,6 +250,8 @@ func (in *input) read() ([]string, int, error) {
 		return nil, 0, unreadable(err)
 	}
 	switch {
+	case in.quotes != nil && errors.Is(err, csv.ErrQuote):
+		return nil, 0, reject(bad.StartLine, quoteOpen, "a quotation mark is not closed; lines %d to %d are lost", bad.StartLine, bad.Line)
 	case errors.Is(err, csv.ErrFieldCount):
 		r := reject(bad.StartLine, fieldCount, "%d fields, but the header has %d", len(rec), in.fields)
 		if more := strings.Count(strings.Join(rec, ""), "\n"); more > 0 {

@@ -18,6 +18,7 @@ type cause uint8
 
 const (
 	notCSV cause = iota + 1 // 0: none
+	quoteOpen
 	fieldCount
 	notUTF8
 	siteNone
@@ -53,6 +54,7 @@ const (
 // cause without a setting of its own names the flag.
 var causeTexts = [causeCount]struct{ code, help string }{
 	notCSV:             {"not CSV", "csv.lazyQuotes: true takes quotation marks inside a field as they are"},
+	quoteOpen:          {"not CSV", "close it in the file, or double it; csv.lazyQuotes: false rejects the lines with stray ones alone"},
 	fieldCount:         {"number of fields", "csv.delimiter says what stands between fields, csv.lazyQuotes: true takes stray quotation marks"},
 	notUTF8:            {"not UTF-8", "csv.encoding: windows-1252 reads older files"},
 	siteNone:           {"site", "columns.site.value is used where the column is blank"},
