@@ -3,6 +3,7 @@ package maps
 import (
 	"archive/zip"
 	"encoding/csv"
+	"encoding/xml"
 	"errors"
 	"fmt"
 	"io"
@@ -38,6 +39,9 @@ func (u *unpacking) workbook(file string, z *zip.Reader) ([]Source, error) {
 		return nil, fault.Wrap(err, fault.Invalid, u.name+" cannot be read as a workbook")
 	}
 	defer book.Close()
+	if err := unbroken(z, book.CharsetReader); err != nil {
+		return nil, fault.Wrap(err, fault.Invalid, u.name+" cannot be read as a workbook")
+	}
 	properties, err := book.GetWorkbookProps()
 	if err != nil {
 		return nil, unreadable(err)
@@ -69,6 +73,41 @@ func (u *unpacking) workbook(file string, z *zip.Reader) ([]Source, error) {
 		all[0].Note = fmt.Sprintf("only the first sheet with rows is read; not %s", strings.Join(other, ", "))
 	}
 	return all, nil
+}
+
+// unbroken returns the first fault in the XML of the sheets and their texts:
+// excelize takes it for their end.
+func unbroken(z *zip.Reader, charset func(string, io.Reader) (io.Reader, error)) error {
+	check := func(e *zip.File) error {
+		r, err := e.Open()
+		if err != nil {
+			return err
+		}
+		defer r.Close()
+		d := xml.NewDecoder(r)
+		d.CharsetReader = charset
+		for {
+			token, err := d.Token()
+			if err == io.EOF {
+				return nil
+			}
+			if err != nil {
+				return fmt.Errorf("%s: %w", e.Name, err)
+			}
+			if end, ok := token.(xml.EndElement); ok && end.Name.Local == "sheetData" {
+				return nil // what stands behind it is not read
+			}
+		}
+	}
+	for _, e := range z.File {
+		name := strings.ToLower(strings.ReplaceAll(e.Name, `\`, "/"))
+		if name == "xl/sharedstrings.xml" || strings.HasPrefix(name, "xl/worksheets/") && strings.HasSuffix(name, ".xml") {
+			if err := check(e); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // sheetRows writes the rows of a sheet, and counts those that are not empty:

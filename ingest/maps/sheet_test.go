@@ -1,6 +1,9 @@
 package maps_test
 
 import (
+	"archive/zip"
+	"bytes"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -15,6 +18,17 @@ import (
 // sheet writes a workbook of rows, whose numbers are stored as Excel stores
 // them and shown by formats, and returns its only source.
 func sheet(t *testing.T, rows [][]string, formats map[string]string) maps.Source {
+	t.Helper()
+	sources, err := maps.Sources(sheetFile(t, rows, formats), t.TempDir())
+	must(t, err)
+	if len(sources) != 1 {
+		t.Fatalf("%d sources", len(sources))
+	}
+	return sources[0]
+}
+
+// sheetFile writes such a workbook.
+func sheetFile(t *testing.T, rows [][]string, formats map[string]string) string {
 	t.Helper()
 	f := excelize.NewFile()
 	for i, row := range rows {
@@ -35,12 +49,7 @@ func sheet(t *testing.T, rows [][]string, formats map[string]string) maps.Source
 	}
 	file := filepath.Join(t.TempDir(), "prices.xlsx")
 	must(t, f.SaveAs(file))
-	sources, err := maps.Sources(file, t.TempDir())
-	must(t, err)
-	if len(sources) != 1 {
-		t.Fatalf("%d sources", len(sources))
-	}
-	return sources[0]
+	return file
 }
 
 // TestSheetNumbers: Excel stores 17 digits of a typed number and shows fewer, and
@@ -76,5 +85,32 @@ func TestSheetWithAColumnPerShop(t *testing.T) {
 	sum, err := maps.Check(t.Context(), maps.Request{File: s.Path, Mapping: s.Mapping(guess.Mapping)})
 	if err != nil || sum.Accepted < 3 {
 		t.Errorf("%+v, %v", sum, err)
+	}
+}
+
+// TestABrokenSheet: a sheet or its texts whose XML breaks in the middle, as by a
+// control character, do not end there: the workbook is refused.
+func TestABrokenSheet(t *testing.T) {
+	from, err := zip.OpenReader(sheetFile(t, [][]string{{"sku", "name"}, {"A", "Pen"}, {"=71234", "Cup"}, {"=71235", "Plate"}}, nil))
+	must(t, err)
+	defer from.Close()
+	for part, cut := range map[string]string{"xl/worksheets/sheet1.xml": "71234", "xl/sharedStrings.xml": "Plate", "": "none"} {
+		file := filepath.Join(t.TempDir(), "broken.xlsx")
+		var parts [][2]string
+		for _, e := range from.File {
+			r, err := e.Open()
+			must(t, err)
+			text, err := io.ReadAll(r)
+			must(t, err)
+			if e.Name == part {
+				text = bytes.Replace(text, []byte(cut[1:]), []byte("\x0b"+cut[2:]), 1)
+			}
+			parts = append(parts, [2]string{e.Name, string(text)})
+		}
+		must(t, os.WriteFile(file, zipFile(t, parts...), 0o600))
+		_, err := maps.Sources(file, t.TempDir())
+		if part == "" && err != nil || part != "" && (err == nil || !strings.Contains(err.Error(), "cannot be read as a workbook: "+part+": XML syntax error on line")) {
+			t.Errorf("%s: %v", part, err)
+		}
 	}
 }
