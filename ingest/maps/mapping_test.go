@@ -221,3 +221,32 @@ func TestTwoBytesWithoutAMark(t *testing.T) {
 		t.Fatalf("%+v, %v", g, err)
 	}
 }
+
+// TestShortOffset: an offset of hours only, as Postgres writes it, is the zone of
+// the time, also without a layout for it; a zone's abbreviation is none.
+func TestShortOffset(t *testing.T) {
+	for _, c := range []struct{ layouts, at, want string }{
+		{`layouts: ["2006-01-02 15:04:05-07"], zone: Europe/Berlin`, "2026-02-01 09:00:00+00", "2026-02-01T09:00:00Z"},
+		{`layouts: ["2006-01-02 15:04:05Z07"]`, "2026-02-01 09:00:00+02", "2026-02-01T07:00:00Z"},
+		{"layouts: [rfc3339]", "2026-02-01 09:00:00.5-03", "2026-02-01T12:00:00Z"},
+		{"layouts: [rfc3339]", "2026-02-01 09:00:00+05:30", "2026-02-01T03:30:00Z"},
+		{`layouts: ["02.01.2006 15:04 -0700"]`, "01.02.2026 09:00 +0100", "2026-02-01T08:00:00Z"},
+	} {
+		m, err := maps.ParseMapping([]byte("source: s\ncolumns: {site: {value: a.example}, productKey: k, price: p, capturedAt: {column: at, " + c.layouts + "}}\ndefaultSite: {type: shop, country: DE, currency: EUR}\n"))
+		if err != nil {
+			t.Errorf("%s: %v", c.layouts, err)
+			continue
+		}
+		file := filepath.Join(t.TempDir(), "x.csv")
+		must(t, os.WriteFile(file, []byte("k,p,at\nA,1.20,"+c.at+"\n"), 0o600))
+		rows, err := maps.Preview(file, m, guessNow)
+		must(t, err)
+		if rows[0].CapturedAt != c.want {
+			t.Errorf("%s: %+v", c.layouts, rows[0])
+		}
+	}
+	_, err := maps.ParseMapping([]byte("source: s\ncolumns: {site: {value: a.example}, productKey: k, price: p, capturedAt: {column: at, layouts: [\"2006-01-02 15:04 MST\"], zone: UTC}}\ndefaultSite: {type: shop, country: DE, currency: EUR}\n"))
+	if err == nil || !strings.Contains(err.Error(), "is neither a layout") {
+		t.Errorf("MST: %v", err)
+	}
+}

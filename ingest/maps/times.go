@@ -23,6 +23,7 @@ var namedLayouts = map[string][]layout{
 	"rfc3339": {
 		{form: time.RFC3339, zoned: true},
 		{form: "2006-01-02 15:04:05Z07:00", zoned: true},
+		{form: "2006-01-02 15:04:05Z07", zoned: true}, // as Postgres writes it
 	},
 	"datetime": {
 		{form: "2006-01-02T15:04:05"},
@@ -91,10 +92,11 @@ func location(name string) (*time.Location, error) {
 }
 
 // compileLayout finds out what a layout includes by formatting a time with it
-// and parsing the result.
+// and parsing the result. The offset of that time is one of whole hours, which
+// each form of offsets can show, and its zone has a name that none can read.
 func compileLayout(form string) (layout, error) {
-	const offset = 5*3600 + 30*60
-	ref := time.Date(2013, 11, 24, 17, 38, 0, 0, time.FixedZone("", offset))
+	const offset = 5 * 3600
+	ref := time.Date(2013, 11, 24, 17, 38, 0, 0, time.FixedZone("none", offset))
 	got, err := time.ParseInLocation(form, ref.Format(form), time.UTC)
 	if err != nil || got.Year() != 2013 || got.Month() != 11 || got.Day() != 24 {
 		return layout{}, fmt.Errorf("%q is neither a layout like \"02.01.2006 15:04\" nor one of %s", form, strings.Join(slices.Sorted(maps.Keys(namedLayouts)), ", "))
