@@ -9,32 +9,52 @@ import (
 	"preismon/contracts"
 )
 
+// What a mark may name beside a currency that is known: one of several, or one
+// that is not in the table.
+const (
+	crowns        = "kr"
+	otherCurrency = "?"
+)
+
 // currencyMarks maps the marks next to amounts, in capitals, to currencies.
 var currencyMarks = map[string]string{
 	"€": "EUR", "EUR": "EUR", "EURO": "EUR", "$": "USD", "USD": "USD", "US$": "USD", "A$": "AUD", "AU$": "AUD", "C$": "CAD", "CA$": "CAD",
-	"£": "GBP", "GBP": "GBP", "CHF": "CHF", "FR": "CHF", "SFR": "CHF", "ZŁ": "PLN", "PLN": "PLN", "¥": "JPY", "JPY": "JPY", "KČ": "CZK", "CZK": "CZK",
-	"₹": "INR", "SEK": "SEK", "DKK": "DKK", "NOK": "NOK",
+	"R$": "BRL", "HK$": "HKD", "NT$": "TWD", "NZ$": "NZD", "S$": "SGD", "MX$": "MXN",
+	"£": "GBP", "GBP": "GBP", "CHF": "CHF", "FR": "CHF", "SFR": "CHF", "ZŁ": "PLN", "ZL": "PLN", "PLN": "PLN", "¥": "JPY", "JPY": "JPY",
+	"KČ": "CZK", "KC": "CZK", "CZK": "CZK", "FT": "HUF", "LEI": "RON", "TL": "TRY", "РУБ": "RUB", "RM": "MYR",
+	"₹": "INR", "RS": "INR", "₺": "TRY", "₽": "RUB", "₩": "KRW", "₪": "ILS", "฿": "THB", "₫": "VND", "₴": "UAH", "₱": "PHP",
+	"SEK": "SEK", "DKK": "DKK", "NOK": "NOK", "KR": crowns,
 }
 
 // currencyOf returns the currency that a mark next to an amount names, alone or
 // among others, like € in "€ *"; empty: none.
 func currencyOf(mark string) string {
-	if contracts.Currency(mark).Valid() {
-		return mark
+	if code := strings.TrimFunc(mark, func(r rune) bool { return !unicode.IsLetter(r) }); contracts.Currency(code).Valid() {
+		return code
 	}
+	named := ""
 	for word := range strings.FieldsFuncSeq(mark, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.Is(unicode.Sc, r) }) {
 		if c := currencyMarks[strings.ToUpper(word)]; c != "" {
 			return c
 		}
+		for _, r := range word {
+			switch c := currencyMarks[string(r)]; {
+			case !unicode.Is(unicode.Sc, r):
+			case c == "" || r == '$': // many have a dollar
+				named = otherCurrency
+			default:
+				return c
+			}
+		}
 	}
-	return ""
+	return named
 }
 
 // currency returns the currency that most of the amounts name; empty: none does.
 func (f *amountForm) currency() string {
 	best := ""
 	for _, mark := range f.strip { // in the order of the file, in case of a tie
-		if c := currencyOf(mark); f.currencies[c] > f.currencies[best] {
+		if c := currencyOf(mark); f.currencies[c] > f.currencies[best] && contracts.Currency(c).Valid() {
 			best = c
 		}
 	}
@@ -45,11 +65,14 @@ func (f *amountForm) currency() string {
 // returns the others.
 func (f *amountForm) only(currency string) (others []string) {
 	f.strip = slices.DeleteFunc(f.strip, func(mark string) bool {
-		other := cmp.Or(currencyOf(mark), currency) != currency
-		if other {
+		named := cmp.Or(currencyOf(mark), currency)
+		if named == crowns && slices.Contains([]string{"SEK", "NOK", "DKK", "ISK"}, currency) {
+			named = currency
+		}
+		if named != currency {
 			others = append(others, mark)
 		}
-		return other
+		return named != currency
 	})
 	return others
 }

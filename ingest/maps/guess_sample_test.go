@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"golang.org/x/text/encoding/charmap"
+
+	"preismon/contracts"
 )
 
 // TestSpread: excerpts are spread evenly over a text of any length, with the
@@ -75,5 +77,18 @@ func must(t testing.TB, err error) {
 	t.Helper()
 	if err != nil {
 		t.Fatal(err)
+	}
+}
+
+// TestCurrencyMarks: what a mark is taken for is a currency that a mapping may
+// name.
+func TestCurrencyMarks(t *testing.T) {
+	for mark, code := range currencyMarks {
+		if code != crowns && !contracts.Currency(code).Valid() {
+			t.Errorf("%s: %s is no currency", mark, code)
+		}
+		if got := currencyOf(strings.ToLower(mark) + " *"); got != code {
+			t.Errorf("%s: %q, want %q", mark, got, code)
+		}
 	}
 }

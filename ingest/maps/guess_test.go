@@ -58,6 +58,20 @@ var guessCases = []struct {
 		rejected: 2, // what is in dollars
 	},
 	{
+		name: "crowns.csv", text: "product,url,price,seen\nKettle,https://a.de/k,29.99 €,2026-10-01T09:00:00Z\nMixer,https://a.de/m,ab 19.99€,2026-10-01T09:00:00Z\n" +
+			"Lamp,https://b.se/l,349 kr,2026-10-01T09:00:00Z\nCup,https://a.de/c,R$ 49.90,2026-10-01T09:00:00Z\nJug,https://a.de/j,₡4990,2026-10-01T09:00:00Z\nPan,https://a.de/p,4990 HUF*,2026-10-01T09:00:00Z\n",
+		first:    maps.Shown{Line: 2, Site: "a.de", Product: "Kettle", CapturedAt: "2026-10-01T09:00:00Z", Price: "29.99", Currency: "EUR", Outcome: "available"},
+		mapping:  []string{`strip: ["€", "ab"]`, "currency: EUR"},
+		doubts:   []string{"known by their name", "it is the host of the address", `amounts with ["kr" "R$" "₡" "HUF*"] in column "price" are rejected`},
+		rejected: 4,
+	},
+	{
+		name: "kronor.csv", text: "product,url,price,seen\nLamp,https://b.se/l,349 kr,2026-10-01T09:00:00Z\nMixer,https://b.se/m,99 SEK,2026-10-01T09:00:00Z\n",
+		first:   maps.Shown{Line: 2, Site: "b.se", Product: "Lamp", CapturedAt: "2026-10-01T09:00:00Z", Price: "349.00", Currency: "SEK", Outcome: "available"},
+		mapping: []string{`strip: ["kr", "SEK"]`, "currency: SEK"},
+		doubts:  []string{"known by their name", "it is the host of the address"},
+	},
+	{
 		name: "stand.csv", text: "Shop;Artikelnummer;Preis;Stand\nladen.de;A;1,20;KW 48\nladen.de;B;k. A.;KW 48\n",
 		first:   maps.Shown{Line: 2, Site: "laden.de", Product: "A", CapturedAt: "2026-10-01T09:00:00Z", Price: "1.20", Currency: "EUR", Outcome: "available"},
 		mapping: []string{`blank: ["k. A."], missing: unavailable`, "from: fileTime"},
