@@ -1,6 +1,7 @@
 package maps_test
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -236,4 +237,32 @@ func FuzzGuessMapping(f *testing.F) {
 			t.Fatalf("%v\n%s", err, g.Text)
 		}
 	})
+}
+
+// TestDoubtAboutDayAndMonth: a date that may begin with either is read with the
+// day first, and that is doubted, about the form that is written; one date that
+// can only be read in one way settles it.
+func TestDoubtAboutDayAndMonth(t *testing.T) {
+	days := ""
+	for d := 1; d <= 12; d++ {
+		days += fmt.Sprintf("shop.de,A,1.20,03/%02d/2026\n", d)
+	}
+	for name, c := range map[string]struct{ text, layouts, doubt string }{
+		"clock":    {"site,sku,price,date,time\nshop.de,A,1.20,03/04/2026,3:04 PM\n", `["2/1/2006 3:04 PM"]`, `dates like "03/04/2026 3:04 PM" may have the month first`},
+		"one cell": {"site,sku,price,date\nshop.de,A,1.20,03/04/2026 3:04:05 PM\n", `["2/1/2006 3:04:05 PM"]`, `the day is taken to come first (columns.capturedAt.layouts: "1/2/2006 3:04:05 PM")`},
+		"bad cell": {"site,sku,price,date\nshop.de,A,1.20,n/a\n" + days, `["2/1/2006"]`, `dates like "03/01/2026" may`},
+		"hyphens":  {"site,sku,price,date\nshop.de,A,1.20,03-04-2026\n", `["2-1-2006"]`, `layouts: "1-2-2006"`},
+		"second":   {"site,sku,price,date\nshop.de,A,1.20,2026-03-04\nshop.de,A,1.20,2026-03-05\nshop.de,A,1.20,03/04/2026\n", `["day", "2/1/2006"]`, `dates like "03/04/2026" may`},
+		"settled":  {"site,sku,price,date,time\nshop.de,A,1.20,03/04/2026,3:04 PM\nshop.de,A,1.20,25/04/2026,3:04 PM\n", `["2/1/2006 3:04 PM"]`, ""},
+		"month":    {"site,sku,price,date\nshop.de,A,1.20,03/04/2026 3:04 PM\nshop.de,A,1.20,04/25/2026 3:04 PM\n", `["1/2/2006 3:04 PM"]`, ""},
+	} {
+		file := filepath.Join(t.TempDir(), "x.csv")
+		must(t, os.WriteFile(file, []byte(c.text), 0o600))
+		g, err := maps.GuessMapping(file, "", guessNow)
+		must(t, err)
+		doubts := strings.Join(g.Doubts, "\n")
+		if !strings.Contains(string(g.Text), "layouts: "+c.layouts) || !strings.Contains(doubts, c.doubt) || c.doubt == "" && strings.Contains(doubts, "come first") {
+			t.Errorf("%s: %s\n%s", name, doubts, g.Text)
+		}
+	}
 }

@@ -116,7 +116,7 @@ type timeForm struct {
 	zoned  bool
 	day    bool // without a time of day
 	number bool
-	swap   string // the form with day and month swapped, if it fits too
+	swap   string // the form with day and month swapped, if it fits all of them too
 }
 
 // timeForms are tried in this order; day before month where both fit.
@@ -137,14 +137,17 @@ var timeForms = []timeForm{
 	{name: "2.1.06", day: true},
 	{name: "2/1/2006 15:04:05", swap: "1/2/2006 15:04:05"},
 	{name: "2/1/2006 15:04", swap: "1/2/2006 15:04"},
+	{name: "2/1/2006 3:04:05 PM", swap: "1/2/2006 3:04:05 PM"},
+	{name: "2/1/2006 3:04 PM", swap: "1/2/2006 3:04 PM"},
 	{name: "2/1/2006", day: true, swap: "1/2/2006"},
 	{name: "1/2/2006 15:04:05"},
 	{name: "1/2/2006 15:04"},
+	{name: "1/2/2006 3:04:05 PM"},
 	{name: "1/2/2006 3:04 PM"},
 	{name: "1/2/2006", day: true},
 	{name: "2006/01/02 15:04:05"},
 	{name: "2006/01/02", day: true},
-	{name: "2-1-2006", day: true},
+	{name: "2-1-2006", day: true, swap: "1-2-2006"},
 	{name: "2 Jan 2006 15:04"},
 	{name: "2 Jan 2006", day: true},
 	{name: "Jan 2, 2006", day: true},
@@ -194,7 +197,8 @@ func commonest(values []string, beside []timeForm) (best timeForm, most int) {
 		if n <= most {
 			continue
 		}
-		if f.swap != "" && share(values, (&timeForm{name: f.swap}).reads) < 1 {
+		swapped := timeForm{name: f.swap}
+		if f.swap != "" && slices.ContainsFunc(values, func(v string) bool { return f.reads(v) && !swapped.reads(v) }) {
 			f.swap = ""
 		}
 		best, most = f, n

@@ -245,13 +245,14 @@ func (g *guesser) writeTime(b *bytes.Buffer, where place) {
 		g.writeOrigin(b, where)
 		return
 	}
-	forms := formsOf(g.of("capturedAt"))
-	swap := forms[0].swap
+	values := g.of("capturedAt")
+	forms := formsOf(values)
 	fmt.Fprintf(b, "  capturedAt:\n    column: %s\n", scalar(g.header[g.columns["capturedAt"]]))
 	if clock, ok := g.columns["clock"]; ok {
-		if joined := g.joined(clock); joined != nil {
+		both := g.joined(clock)
+		if joined := formsOf(both); joined != nil {
 			fmt.Fprintf(b, "    clock: %s\n", scalar(g.header[clock]))
-			forms = joined
+			values, forms = both, joined
 		} else {
 			g.doubt("what stands in column %q is no time of day: it is not used (columns.capturedAt.clock)", g.header[clock])
 		}
@@ -274,15 +275,16 @@ func (g *guesser) writeTime(b *bytes.Buffer, where place) {
 		fmt.Fprintf(b, "    dayTime: \"12:00\"\n")
 		g.doubt("the file has days without a time: noon is taken (columns.capturedAt.dayTime)")
 	}
-	if swap != "" {
-		g.doubt("dates like %q may have the month first: the day is taken to come first (columns.capturedAt.layouts: %q)", g.of("capturedAt")[0], swap)
+	if i := slices.IndexFunc(forms, func(f timeForm) bool { return f.swap != "" }); i >= 0 {
+		like := values[slices.IndexFunc(values, forms[i].reads)]
+		g.doubt("dates like %q may have the month first: the day is taken to come first (columns.capturedAt.layouts: %q)", like, forms[i].swap)
 	}
 }
 
-// joined returns the forms of day and time of day together, both of rows with a
-// time of day and of rows without; nil: less than half of them are times. A row
+// joined returns the days and times of day together that are times, both of rows
+// with a time of day and of rows without; nil: less than half of them are. A row
 // with an invalid time will be rejected, and its line named.
-func (g *guesser) joined(clock int) []timeForm {
+func (g *guesser) joined(clock int) []string {
 	var both []string
 	wrong := 0
 	for _, row := range g.rows {
@@ -299,7 +301,7 @@ func (g *guesser) joined(clock int) []timeForm {
 	if wrong > len(both) {
 		return nil
 	}
-	return formsOf(both)
+	return both
 }
 
 func (g *guesser) writeFlags(b *bytes.Buffer) {
