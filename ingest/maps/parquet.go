@@ -2,6 +2,7 @@ package maps
 
 import (
 	"encoding/csv"
+	"encoding/hex"
 	"errors"
 	"io"
 	"math/big"
@@ -9,7 +10,9 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 
+	"github.com/google/uuid"
 	"github.com/parquet-go/parquet-go"
 	"github.com/parquet-go/parquet-go/deprecated"
 	"github.com/parquet-go/parquet-go/format"
@@ -81,8 +84,9 @@ func groupRows(group parquet.RowGroup, columns []func(parquet.Value) string, cel
 }
 
 // cellOf returns a function that writes values of a type as text for a CSV:
-// times in RFC 3339, without a zone if the type has none, and decimals with
-// their point.
+// times in RFC 3339, without a zone if the type has none, decimals with their
+// point, and bytes that are neither said to be text nor can be as hexadecimal
+// digits.
 func cellOf(t parquet.Type) func(parquet.Value) string {
 	if l := t.LogicalType(); l != nil {
 		switch l := l.Value.(type) {
@@ -94,6 +98,20 @@ func cellOf(t parquet.Type) func(parquet.Value) string {
 			}
 		case *format.DecimalType:
 			return decimalOf(t.Kind(), int(l.Scale))
+		case *format.IntType:
+			if !l.IsSigned {
+				return unsignedOf(t.Kind())
+			}
+		case *format.UUIDType:
+			return func(v parquet.Value) string {
+				id, err := uuid.FromBytes(v.ByteArray())
+				if err != nil {
+					return hex.EncodeToString(v.ByteArray())
+				}
+				return id.String()
+			}
+		case *format.StringType, *format.EnumType, *format.JsonType:
+			return func(v parquet.Value) string { return string(v.ByteArray()) }
 		}
 	}
 	switch t.Kind() {
@@ -104,9 +122,23 @@ func cellOf(t parquet.Type) func(parquet.Value) string {
 	case parquet.Int96:
 		return func(v parquet.Value) string { return int96Time(v.Int96()).Format(time.RFC3339) }
 	case parquet.ByteArray, parquet.FixedLenByteArray:
-		return func(v parquet.Value) string { return string(v.ByteArray()) }
+		return func(v parquet.Value) string {
+			if b := v.ByteArray(); !utf8.Valid(b) {
+				return hex.EncodeToString(b)
+			}
+			return string(v.ByteArray())
+		}
 	}
 	return parquet.Value.String
+}
+
+// unsignedOf returns a function that writes numbers without a sign, which are
+// stored as if they had one.
+func unsignedOf(kind parquet.Kind) func(parquet.Value) string {
+	if kind == parquet.Int32 {
+		return func(v parquet.Value) string { return strconv.FormatUint(uint64(uint32(v.Int32())), 10) }
+	}
+	return func(v parquet.Value) string { return strconv.FormatUint(uint64(v.Int64()), 10) }
 }
 
 // timestampOf returns a function that writes timestamps.

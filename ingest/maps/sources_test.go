@@ -260,3 +260,41 @@ func TestSeries(t *testing.T) {
 		}
 	}
 }
+
+// TestParquetTypes: unsigned numbers stay what they are, and identifiers and
+// bytes that are no text reject no row.
+func TestParquetTypes(t *testing.T) {
+	type odd struct {
+		Shop  string    `parquet:"shop"`
+		SKU   uint32    `parquet:"sku"`
+		Price float64   `parquet:"price"`
+		Seen  time.Time `parquet:"seen_at,timestamp(microsecond)"`
+		Hash  uint64    `parquet:"hash"`
+		Left  int32     `parquet:"left"`
+		ID    [16]byte  `parquet:"id,uuid"`
+		Raw   []byte    `parquet:"raw"`
+		Text  []byte    `parquet:"text"`
+	}
+	var b bytes.Buffer
+	w := parquet.NewGenericWriter[odd](&b)
+	_, err := w.Write([]odd{{"shop.de", 4012345678, 1.29, seenAt, 1<<63 + 5, -7, [16]byte{0xff, 0xfe, 15: 1}, []byte{0xff, 0}, []byte("grün")}})
+	must(t, err)
+	must(t, w.Close())
+	file := filepath.Join(t.TempDir(), "odd.parquet")
+	must(t, os.WriteFile(file, b.Bytes(), 0o600))
+	sources, err := maps.Sources(file, t.TempDir())
+	must(t, err)
+	text, err := os.ReadFile(sources[0].Path)
+	must(t, err)
+	want := "shop,sku,price,seen_at,hash,left,id,raw,text\n" +
+		"shop.de,4012345678,1.29,2026-10-01T09:00:00Z,9223372036854775813,-7,fffe0000-0000-0000-0000-000000000001,ff00,grün\n"
+	if diff := cmp.Diff(want, string(text)); diff != "" {
+		t.Error(diff)
+	}
+	g, err := maps.GuessMapping(sources[0].Path, "", guessNow)
+	must(t, err)
+	sum, err := maps.Check(t.Context(), maps.Request{File: sources[0].Path, Mapping: g.Mapping, Now: func() time.Time { return guessNow }})
+	if err != nil || sum.Accepted != 1 {
+		t.Errorf("%+v %v", sum, err)
+	}
+}
