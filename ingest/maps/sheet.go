@@ -164,7 +164,9 @@ func sheetRows(book *excelize.File, sheet string, since1904 bool, w *csv.Writer)
 }
 
 // dated matches a number that is shown as a day or a time of day.
-var dated = regexp.MustCompile(`(?i)\d\s*[-/.]\s*\d+\s*[-/.]\s*\d|\d:\d\d|\d[-. ]+(jan|feb|m[aä]r|mrz|apr|ma[iy]|jun|jul|aug|sep|o[ck]t|nov|de[cz])`)
+var dated = regexp.MustCompile(`(?i)\d\s*[-/.]\s*\d+\s*[-/.]\s*\d|\d:\d\d|\d[-. ]+` + month + `|\b` + month + `[a-zä]*[-. ]+\d{1,2}(,\s*|[- ])\d{2,4}\b`)
+
+const month = `(jan|feb|m[aä]r|mrz|apr|ma[iy]|jun|jul|aug|sep|o[ck]t|nov|de[cz])`
 
 // typed returns a number as it was typed. Excel stores 17 significant digits,
 // 0.57999999999999996 for 0.58, and shows 15 at most. Texts that look like

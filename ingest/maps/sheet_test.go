@@ -3,6 +3,7 @@ package maps_test
 import (
 	"archive/zip"
 	"bytes"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -67,6 +68,25 @@ func TestSheetNumbers(t *testing.T) {
 	text, err := os.ReadFile(s.Path)
 	must(t, err)
 	want := "typed,code\n0.58,0.79\n2.53,39990\n0.0796,2023-03-15 12:00:00\n1234567.89,40000\n00123,36600\n12.5,2025-01-01\n"
+	if diff := cmp.Diff(want, string(text)); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// TestSheetLongDates: a day that is shown with its weekday or month first is one,
+// and a month's name within a text, or without a day, makes none.
+func TestSheetLongDates(t *testing.T) {
+	formats := []string{`[$-F800]dddd\,\ mmmm\ dd\,\ yyyy`, `mmm d, yyyy`, `mmmm d, yyyy h:mm AM/PM`, `mmm-dd-yyyy`, `[$-407]dddd, d. mmmm yyyy`, `mmm dd yyyy`, `"Mark 12" 0`, `"Juno" 0.00`, `"Decor" 00000 "pieces"`}
+	rows, cells := [][]string{{"date"}}, map[string]string{}
+	for i, form := range formats {
+		rows = append(rows, []string{"=46085"})
+		cells[fmt.Sprintf("A%d", i+2)] = form
+	}
+	s := sheet(t, rows, cells)
+	text, err := os.ReadFile(s.Path)
+	must(t, err)
+	day := "2026-03-04\n"
+	want := "date\n" + day + day + "2026-03-04 00:00:00\n" + day + day + day + "46085\n46085\n46085\n"
 	if diff := cmp.Diff(want, string(text)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
