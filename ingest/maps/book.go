@@ -41,6 +41,7 @@ type pair struct {
 	min, max int64
 	loose    bool
 	rows     int
+	bytes    int // of the texts of the rows
 }
 
 // item is a product of the catalogue.
@@ -117,6 +118,9 @@ func (b *book) learn(r *row) {
 	}
 	b.prev = g
 	p.rows++
+	for _, text := range r.texts() {
+		p.bytes += len(*text)
+	}
 	s.rows++
 	it.rows++
 	if !r.product.counted {
@@ -153,4 +157,19 @@ func (b *book) learn(r *row) {
 	keep(&it.Name, &it.nameAt, r.name)
 	keep(&it.Brand, &it.brandAt, r.brand)
 	keep(&it.Manufacturer, &it.makerAt, r.maker)
+}
+
+// rounds returns how many rows are to be sorted, and in how many rounds if so
+// many are held at once (see rowsInMemory).
+func (b *book) rounds(limit int) (loose, rounds int) {
+	size := 0
+	for _, s := range b.ordered {
+		for _, p := range s.pairs {
+			if p.loose {
+				loose += p.rows
+				size += p.bytes
+			}
+		}
+	}
+	return loose, max(1, (loose+limit-1)/limit, (size+bytesInMemory-1)/bytesInMemory)
 }

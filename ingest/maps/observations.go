@@ -15,9 +15,13 @@ import (
 )
 
 // rowsInMemory is how many rows are held at most to be sorted: those of loose
-// pairs (see pair). If a file has more, it is read in several rounds, each of
-// which sorts a share of the pairs. A single pair is never divided.
-const rowsInMemory = 400_000
+// pairs (see pair), with bytesInMemory of texts. If a file has more, it is read
+// in several rounds, each of which sorts a share of the pairs. A single pair is
+// never divided.
+const (
+	rowsInMemory  = 400_000
+	bytesInMemory = 256 << 20
+)
 
 // observationsOpen is how many observations at most wait for their batch to
 // fill.
@@ -50,16 +54,8 @@ type batch struct {
 
 // publishObservations is the second pass.
 func (im *importer) publishObservations(ctx context.Context) error {
-	loose := 0
-	for _, s := range im.book.ordered {
-		for _, p := range s.pairs {
-			if p.loose {
-				loose += p.rows
-			}
-		}
-	}
+	loose, rounds := im.book.rounds(im.limit)
 	im.sum.SortedRows = loose
-	rounds := max(1, (loose+im.limit-1)/im.limit)
 	im.book.tally = nil // its doubts have been counted
 	out := &sender{importer: im, ctx: ctx, sum: im.sum, batches: make([]*batch, len(im.book.ordered))}
 	for i, s := range im.book.ordered {
@@ -109,9 +105,11 @@ func (s *sender) round(round, rounds int) error {
 		switch p := r.product.pair; {
 		case p.loose:
 			if uint64(p.item.ItemID)%uint64(rounds) == uint64(round) {
+				r.own()
 				held = append(held, r)
 			}
 		case round == 0:
+			r.own()
 			if err := s.add(&r); err != nil {
 				return err
 			}

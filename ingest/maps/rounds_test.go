@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -101,6 +102,56 @@ func TestEveryRowIsAccountedFor(t *testing.T) {
 			}
 		}
 	})
+}
+
+// Rows that wait to be sorted, or for their batch to fill, hold only their own
+// texts in memory, and not the columns that nothing reads.
+func TestMemoryOfWideRows(t *testing.T) {
+	m, err := ParseMapping([]byte(plainMapping))
+	must(t, err)
+	const products, columnBytes = 3_000, 10_000
+	file := filepath.Join(t.TempDir(), "wide.csv")
+	for _, sorted := range []bool{false, true} {
+		var text strings.Builder
+		text.WriteString("site,key,at,price,stock,seller,page\n")
+		page := strings.Repeat("<p>x</p>", columnBytes/8)
+		for i := range 2 * products {
+			product, seller := i/2, i%2
+			if !sorted {
+				product, seller = i%products, i/products
+			}
+			fmt.Fprintf(&text, "s%d,k%d,1700000000,1.00,1,m%d,%s\n", product%30, product, seller, page)
+		}
+		must(t, os.WriteFile(file, []byte(text.String()), 0o600))
+		text.Reset()
+		heap := func() int {
+			var stats runtime.MemStats
+			runtime.GC()
+			runtime.ReadMemStats(&stats)
+			return int(stats.HeapAlloc)
+		}
+		before, grown := heap(), -1
+		sum, err := run(context.Background(), Request{File: file, Mapping: m, Mandate: "M", Login: "l", PasswordHash: phc}, func(_ context.Context, e *event.Event) error {
+			if e.Kind == event.KindObservations && grown < 0 {
+				grown = heap() - before
+			}
+			return nil
+		}, rowsInMemory)
+		must(t, err)
+		if sorted != (sum.SortedRows == 0) || sum.Accepted != 2*products || grown < 0 || grown > 15<<20 {
+			t.Errorf("sorted %v: %d rows sorted, %d accepted, %d MiB", sorted, sum.SortedRows, sum.Accepted, grown>>20)
+		}
+	}
+}
+
+// Rounds are as many as the rows that are sorted, or their texts, need.
+func TestRounds(t *testing.T) {
+	for _, c := range []struct{ rows, bytes, want int }{{0, 0, 1}, {10, 1, 1}, {11, 1, 2}, {1, bytesInMemory + 1, 2}, {100, bytesInMemory, 10}, {10, 5 * bytesInMemory, 5}} {
+		b := &book{ordered: []*site{{pairs: map[contracts.ItemID]*pair{1: {loose: true, rows: c.rows, bytes: c.bytes}, 2: {rows: 1000, bytes: 99 * bytesInMemory}}}}}
+		if loose, got := b.rounds(10); got != c.want || loose != c.rows {
+			t.Errorf("%+v: %d rounds of %d rows", c, got, loose)
+		}
+	}
 }
 
 func TestBytesBoundsTheJSONForm(t *testing.T) {

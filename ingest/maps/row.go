@@ -29,6 +29,24 @@ type said struct {
 	delivery, name, brand, maker, telling string
 }
 
+// texts returns the texts of a row.
+func (s *said) texts() [10]*string {
+	return [...]*string{(*string)(&s.currency), &s.merchant, &s.rating, &s.title, &s.url, &s.delivery, &s.name, &s.brand, &s.maker, &s.telling}
+}
+
+// own copies the texts, which are parts of the whole record as it was read: a
+// row that is held would hold all of it.
+func (s *said) own() {
+	var b strings.Builder
+	for _, text := range s.texts() {
+		b.WriteString(*text)
+	}
+	all := b.String()
+	for _, text := range s.texts() {
+		*text, all = all[:len(*text)], all[len(*text):]
+	}
+}
+
 // row is one parsed row.
 type row struct {
 	said
