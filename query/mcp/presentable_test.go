@@ -78,6 +78,9 @@ func TestTextsOfStrangersBeforeTheRecords(t *testing.T) {
 	if got := at(market.ok(), "data", 0, "merchant"); got != "AB" {
 		t.Errorf("merchant of the row: %q", got)
 	}
+	if status := a.read("svc://ext/v1/orders/status"); !strings.Contains(status, `"name":"Main"`) {
+		t.Errorf("a read of /ext/v1: %.500s", status)
+	}
 }
 
 // textsIn returns the texts in a JSON value except cursors.

@@ -138,7 +138,7 @@ func TestStatisticsIdentity(t *testing.T) {
 	one := query.StatisticIdentity{EAN: ptr("5901234123457"), ASIN: ptr("B000000001"), ASINLocale: ptr("de"), ProductName: ptr("Name of one"), Brand: ptr("Brand"), Manufacturer: ptr("Maker")}
 	for _, bucket := range []string{"whole", "day"} {
 		req := query.StatisticsRequest{By: query.ByProduct, Bucket: bucket, Identity: true}
-		req.GlobalScope, req.CapturedFrom, req.CapturedTo, req.Limit = true, w.now.Add(-48*time.Hour).Format(time.RFC3339), w.now.Format(time.RFC3339), ptr(3)
+		req.GlobalScope, req.CapturedFrom, req.CapturedTo, req.Limit = true, w.now.Add(-48*time.Hour).Format(time.RFC3339), w.now.Format(time.RFC3339), ptr(2)
 		all, _ := w.statistics(t, accountWhole, req)
 		records := 0
 		for _, rec := range all {
@@ -155,6 +155,10 @@ func TestStatisticsIdentity(t *testing.T) {
 		}
 		if records == 0 {
 			t.Errorf("by %s, there is no record of item 1", bucket)
+		}
+		req.Limit = ptr(1000)
+		if whole, _ := w.statistics(t, accountWhole, req); !gocmp.Equal(whole, all) {
+			t.Errorf("by %s, pages of 2 have other records than one of 1,000: %s", bucket, gocmp.Diff(whole, all))
 		}
 		req.Identity = false
 		if all, _ := w.statistics(t, accountWhole, req); all[0].Identity != nil {
