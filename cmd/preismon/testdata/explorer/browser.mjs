@@ -97,8 +97,8 @@ async function ownPrice(page, summaries) {
   page.off('request', noted);
   if (new Set(reads).size !== 1 || !/summary/.test(reads[0]) || reads.length !== 2) fail('en', `an own price reads ${reads}`);
   said.positions = await cells('#positions');
-  for (let i = 0; i < 50 && summaries().some((s) => s.query.beside !== 'candidate'); i++) await page.waitForTimeout(100);
-  said.placed = { told: summaries(), markets: await cells('#markets'), curl: await page.textContent('#history-same [data-kind=curl]'), cli: await page.textContent('#history-same [data-kind=cli]'), mcp: await page.locator('#history-same [data-kind=mcp]').allTextContents() };
+  for (let i = 0; i < 50 && (await summaries()).some((s) => s.query.beside !== 'candidate'); i++) await page.waitForTimeout(100);
+  said.placed = { told: await summaries(), markets: await cells('#markets'), curl: await page.textContent('#history-same [data-kind=curl]'), cli: await page.textContent('#history-same [data-kind=cli]'), mcp: await page.locator('#history-same [data-kind=mcp]').allTextContents() };
   await page.fill('#own', '1.234x');
   await page.waitForFunction(() => !document.querySelector('#positions tbody tr')).catch(() => fail('en', 'a price that is none has a position'));
   if (!(await page.isVisible('#own-error'))) fail('en', 'a price that is none is taken without a word');
@@ -259,17 +259,19 @@ async function english() {
 
   await overview(page);
   await assortment(page);
-  let summaries = []; // that the page received for the displayed products
-  let read = Promise.resolve(); // one after the other, in the order in which they came
-  page.on('response', (r) => {
-    const item = /ext\/v1\/items\/(\d+)\/summary/.exec(r.url())?.[1];
-    if (!item) return;
-    const text = r.text().catch(() => ''); // the request was aborted
-    read = read.then(async () => {
-      const line = (await text).split('\n')[0];
-      if (line) summaries = [...summaries.filter((s) => s.query.itemId !== item), JSON.parse(line)];
-    });
-  });
+  const keep = () => { // the summaries that the page receives
+    const { fetch } = window;
+    window.told = [];
+    window.fetch = async (...args) => {
+      const answer = await fetch(...args);
+      const item = /ext\/v1\/items\/(\d+)\/summary/.exec(answer.url)?.[1];
+      if (item && answer.ok) answer.clone().text().then((text) => { window.told = [...window.told.filter((s) => s.query.itemId !== item), JSON.parse(text.split('\n')[0])]; }).catch(() => {}); // aborted
+      return answer;
+    };
+  };
+  await page.addInitScript(keep);
+  await page.evaluate(keep);
+  const summaries = () => page.evaluate(() => window.told);
   for (const words of plan.searches) await choose(page, words);
   await page.fill('#zone', 'Europe/Berlin');
   await page.fill('#from', plan.from);
@@ -283,9 +285,10 @@ async function english() {
   said.boxes = await page.locator('#boxes tbody tr').evaluateAll((rows) => rows.map((r) => [...r.cells].map((c) => c.textContent)));
   const window = await page.evaluate(() => ['from', 'to'].map((end) => Date.parse(new URLSearchParams(location.hash.slice(1)).get(end))));
   const ofWindow = ({ query }) => Date.parse(query.capturedFrom) === window[0] && Date.parse(query.capturedTo) === window[1];
-  for (let i = 0; i < 100 && summaries.filter(ofWindow).length < 2; i++) await page.waitForTimeout(100); // the page may be faster than this
-  if (summaries.filter(ofWindow).length < 2) fail('en', `the page received ${JSON.stringify(summaries.map(({ query }) => query))} for the window ${window}`);
-  said.summaries = summaries;
+  const received = async () => (await summaries()).filter(ofWindow);
+  for (let i = 0; i < 100 && (await received()).length < 2; i++) await page.waitForTimeout(100); // the page shows them before they have ended
+  said.summaries = await received();
+  if (said.summaries.length < 2) fail('en', `the page received ${JSON.stringify((await summaries()).map(({ query }) => query))} for the window ${window}`);
   said.curl.history = await copied(page, 'history', 'curl');
   said.mcp.history = await copied(page, 'history', 'mcp');
   said.mcp.summaries = (await page.locator('#history-same [data-kind=mcp]').allTextContents()).filter((text) => text.includes('/summary')).join('');
@@ -337,7 +340,7 @@ async function english() {
   await page.click('#legend button');
   if (await page.evaluate(() => window.preismon.chart.series[1].show)) fail('en', 'the legend does not hide a line');
 
-  await ownPrice(page, () => summaries);
+  await ownPrice(page, summaries);
   await page.click('#tab-latest');
   await page.waitForSelector('#offers tbody tr');
   const prices = () => page.locator('#offers tbody td:nth-child(2)').allTextContents();
