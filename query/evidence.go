@@ -196,7 +196,7 @@ func (s *Service) evidenceRows(ctx context.Context, p Principal, in *read) ([]Ev
 	return all, err
 }
 
-func textOrNull(text []byte) *string {
+func textOrNull[T string | []byte](text T) *string {
 	if len(text) == 0 {
 		return nil
 	}
@@ -254,13 +254,8 @@ func (s *Service) interval(ctx context.Context, v Visibility, pair contracts.Pai
 		orders = append(orders, Order{Order: order})
 	}
 	judges, err := s.judges(ctx, v, orders, []OrderPair{{Pair: pair}})
-	if err != nil {
+	if err != nil || len(judges) == 0 {
 		return 0, err
 	}
-	for _, j := range judges {
-		if one := j.interval(pair); one > 0 && (every == 0 || one < every) {
-			every = one
-		}
-	}
-	return every, nil
+	return ruling(pair, judges).interval(pair), nil
 }

@@ -49,7 +49,13 @@ func (o *itemSumming) readIntervals(ctx context.Context) error {
 	}
 	o.every = map[contracts.SiteKey]time.Duration{}
 	for _, p := range pairs {
-		if of := ruling(p, func(id contracts.OrderID) *judge { return wanted[id] }); of != nil {
+		var mine []*judge
+		for _, id := range p.Orders {
+			if j := wanted[id]; j != nil {
+				mine = append(mine, j)
+			}
+		}
+		if of := ruling(p.Pair, mine); of != nil {
 			o.every[p.Site] = of.interval(p.Pair)
 		}
 	}

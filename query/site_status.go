@@ -232,8 +232,13 @@ func (s *Service) tallySites(ctx context.Context, v Visibility, orders []Order, 
 		q.Orders = append(q.Orders, o.OrderID)
 		at[o.OrderID] = i
 	}
+	var mine []*judge // of one pair
 	err := s.eachPair(ctx, v, orders, q, func(p OrderPair, judges []*judge) {
-		of := ruling(p, func(id contracts.OrderID) *judge { return judges[at[id]] })
+		mine = mine[:0]
+		for _, id := range p.Orders {
+			mine = append(mine, judges[at[id]])
+		}
+		of := ruling(p.Pair, mine)
 		if sites[p.Site] == nil {
 			sites[p.Site] = &freshness{}
 		}
@@ -244,15 +249,11 @@ func (s *Service) tallySites(ctx context.Context, v Visibility, orders []Order, 
 
 // ruling returns the judge of the order that a pair is judged by: of its orders
 // the one with the shortest interval, and of several with it the one with the
-// lowest id. judgeOf may return nil for an order that is not known; nil: none is.
-func ruling(p OrderPair, judgeOf func(contracts.OrderID) *judge) (of *judge) {
+// lowest id; nil: it has none. The judges are those of its orders, by id.
+func ruling(p contracts.Pair, judges []*judge) (of *judge) {
 	var every time.Duration
-	for _, id := range p.Orders {
-		j := judgeOf(id)
-		if j == nil {
-			continue
-		}
-		if one := j.interval(p.Pair); of == nil || one > 0 && (every == 0 || one < every) {
+	for _, j := range judges {
+		if one := j.interval(p); of == nil || one > 0 && (every == 0 || one < every) {
 			of, every = j, one
 		}
 	}

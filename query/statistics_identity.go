@@ -49,11 +49,5 @@ func (s *Service) identify(ctx context.Context, v Visibility, records []Statisti
 }
 
 func identityOf(i contracts.Item) *StatisticIdentity {
-	known := func(text string) *string {
-		if text == "" {
-			return nil
-		}
-		return &text
-	}
-	return &StatisticIdentity{known(i.EAN), known(i.PZN), known(i.ASIN), known(i.ASINLocale), known(i.Name), known(i.Brand), known(i.Manufacturer)}
+	return &StatisticIdentity{textOrNull(i.EAN), textOrNull(i.PZN), textOrNull(i.ASIN), textOrNull(i.ASINLocale), textOrNull(i.Name), textOrNull(i.Brand), textOrNull(i.Manufacturer)}
 }
