@@ -37,6 +37,9 @@ func (b binding) prints() (map[string]string, error) {
 	if meaning == nil {
 		meaning = b.Query
 	}
+	if meaning == nil {
+		return nil, nil
+	}
 	raw, err := json.Marshal(meaning)
 	if err != nil {
 		return nil, err

@@ -69,11 +69,16 @@ func (s *sealer) openAny(sealed, ad []byte) (plain []byte, err error) {
 
 // sealCursor returns the cursor of a state.
 func (s *sealer) sealCursor(b binding, state any) (string, error) {
-	ends, err := b.ends()
+	raw, err := json.Marshal(state)
 	if err != nil {
 		return "", err
 	}
-	raw, err := json.Marshal(state)
+	return s.sealState(b, raw)
+}
+
+// sealState is sealCursor for a state that is JSON already.
+func (s *sealer) sealState(b binding, raw json.RawMessage) (string, error) {
+	ends, err := b.ends()
 	if err != nil {
 		return "", err
 	}

@@ -71,7 +71,8 @@ type FeedPage struct {
 	// Seen is how far the tables were: Await waits for more.
 	Seen Edge
 
-	state *feedState // what the token holds
+	state *feedState      // what the token holds
+	next  json.RawMessage // the same as JSON; nil: not known yet
 }
 
 // Progress is how far a feed has been read.
@@ -93,6 +94,8 @@ type feedState struct {
 	Generation uint64         `json:"g,omitempty"`
 	Scope      string         `json:"v"`
 	Rule       *alert.Rule    `json:"k,omitempty"` // of alerts
+
+	seen *feedSight // of the page before; nil: there was none here
 }
 
 func (s *Service) feedBinding(p Principal, alerts bool) binding {
@@ -160,7 +163,7 @@ func (s *Service) feed(ctx context.Context, p Principal, r FeedRequest, state fe
 	if err != nil {
 		return nil, err
 	}
-	scope, err := s.feedScope(ctx, a.Visibility, plan.query.Selectors)
+	scope, err := s.see(ctx, &state, a.Visibility, plan.query.Selectors)
 	if err != nil {
 		return nil, err
 	}
@@ -194,7 +197,12 @@ func (s *Service) feed(ctx context.Context, p Principal, r FeedRequest, state fe
 	state.At = at
 	page.state = &state
 	page.Progress.AsOf = formatInstant(asked.Truncate(contracts.Resolution), plan.zone)
-	page.Progress.Token, err = s.seal.sealCursor(s.feedBinding(p, r.Alerts), state)
+	if page.next == nil {
+		if page.next, err = json.Marshal(state); err != nil {
+			return nil, err
+		}
+	}
+	page.Progress.Token, err = s.seal.sealState(s.feedBinding(p, r.Alerts), page.next)
 	return page, err
 }
 

@@ -76,11 +76,15 @@ func keyOf(name string, v Visibility, question any) answerKey {
 
 // recall returns a remembered answer, or reads it. A caller that needs an
 // answer which another is reading waits for that read.
-func recall[T any](ctx context.Context, r *remembering, name string, v Visibility, question any, read func(context.Context) (T, error)) (none T, err error) {
+func recall[T any](ctx context.Context, r *remembering, name string, v Visibility, question any, read func(context.Context) (T, error)) (T, error) {
 	if v.Snapshot == 0 {
 		return read(ctx)
 	}
-	key := keyOf(name, v, question)
+	return recallKey(ctx, r, name, v, keyOf(name, v, question), read)
+}
+
+// recallKey is recall by the key of a question.
+func recallKey[T any](ctx context.Context, r *remembering, name string, v Visibility, key answerKey, read func(context.Context) (T, error)) (none T, err error) {
 	for {
 		if a, ok := r.answers.Get(key); ok {
 			value := a.value.(T)

@@ -13,7 +13,7 @@ import (
 // is older than its request.
 type shared[Q, A any] struct {
 	read func(context.Context, []Q) (A, error)
-	// gatherDelay is how long a statement waits for other requests, if the previous
+	// gatherDelay is how long a statement waits for another request, if the previous
 	// one had several, since these tend to come again at about the same time. It
 	// is a small part of the time that a statement takes.
 	gatherDelay time.Duration
@@ -62,6 +62,25 @@ func (s *shared[Q, A]) join(ctx context.Context, about Q) *sharing[Q, A] {
 	return q
 }
 
+// gatherings is how many times gatherDelay a statement waits at most.
+const gatherings = 5
+
+// gather waits as long as requests keep coming.
+func (s *shared[Q, A]) gather(q *sharing[Q, A]) {
+	requests := func() int {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		return len(q.about)
+	}
+	for range gatherings {
+		before := requests()
+		time.Sleep(s.gatherDelay)
+		if requests() == before {
+			return
+		}
+	}
+}
+
 // run runs the statement when it may begin.
 func (s *shared[Q, A]) run(q *sharing[Q, A], before <-chan struct{}, gather bool) {
 	if before != nil {
@@ -73,7 +92,7 @@ func (s *shared[Q, A]) run(q *sharing[Q, A], before <-chan struct{}, gather bool
 		late.Stop()
 	}
 	if gather {
-		time.Sleep(s.gatherDelay)
+		s.gather(q)
 	}
 	s.mu.Lock()
 	s.next, s.running, s.crowd = nil, q.done, len(q.about)

@@ -1,0 +1,85 @@
+package query
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/json"
+)
+
+// feedSight is what a tail saw at its last page. As long as it sees the same,
+// the hashes are not computed again.
+type feedSight struct {
+	vis   Visibility
+	scope string    // see feedScope
+	pages answerKey // of what the texts of its pages depend on, besides their place; zero: not computed yet
+}
+
+// see returns the hash of what a feed covers; see feedScope.
+func (s *Service) see(ctx context.Context, state *feedState, v Visibility, sel Selectors) (scope string, err error) {
+	if seen := state.seen; seen != nil && v.Snapshot != 0 && seen.vis.Snapshot == v.Snapshot && seen.vis.same(v) {
+		return seen.scope, nil
+	}
+	scope, err = s.feedScope(ctx, v, sel)
+	state.seen = &feedSight{vis: v, scope: scope}
+	return scope, err
+}
+
+// sharedPage is a page of a tail as text, which is sent to all tails that
+// follow the same rows from the same place.
+type sharedPage struct {
+	Text     []byte
+	Rows     int
+	At       FeedPlace       // where it ends
+	Next     json.RawMessage // the state of the feed after it
+	UpToDate bool
+}
+
+// pageKey is the key of the text of the page that follows a state.
+func (state *feedState) pageKey(mark Watermark, limit, answerBytes int) answerKey {
+	if state.seen.pages == (answerKey{}) {
+		all := *state
+		all.At = FeedPlace{}
+		state.seen.pages = keyOf("feed lines", state.seen.vis, all)
+	}
+	key := state.seen.pages[:]
+	for _, n := range [...]uint64{
+		uint64(state.At.Epoch), state.At.Seq, uint64(state.At.Capture), uint64(state.At.Offer),
+		uint64(mark.Epoch), mark.Seq, uint64(limit), uint64(answerBytes),
+	} {
+		key = binary.BigEndian.AppendUint64(key, n)
+	}
+	return sha256.Sum256(key)
+}
+
+// shareable reports whether the text of a page depends on nothing but what its
+// caller sees, so that it may be remembered. Reference prices, customer data
+// and the other requested fields are read with each page.
+func shareable(in *read, r FeedRequest) bool {
+	return r.Lines && r.AnswerBytes > 0 && in.include == (Include{}) && in.vis.Snapshot != 0 && in.vis.Applied
+}
+
+// fillShared fills the page with the text that equal tails share, and returns
+// the place that it ends at. The first of them reads and encodes it.
+func (s *Service) fillShared(ctx context.Context, in *read, page *FeedPage, state *feedState, r FeedRequest) (FeedPlace, error) {
+	key := state.pageKey(in.query.Watermark, page.Limit, r.AnswerBytes)
+	shared, err := recallKey(ctx, s.store, "feed lines", in.vis, key, func(ctx context.Context) (sharedPage, error) {
+		own := &FeedPage{Limit: page.Limit}
+		at, err := s.fillRows(ctx, in, own, state.At, r, '\n')
+		if err != nil {
+			return sharedPage{}, err
+		}
+		after := *state
+		after.At = at
+		next, err := json.Marshal(after)
+		return sharedPage{bytes.Clone(own.Rows.buf), own.Rows.rows, at, next, own.Progress.UpToDate}, err
+	})
+	if err != nil {
+		return FeedPlace{}, err
+	}
+	page.Rows = RowsJSON{buf: shared.Text, rows: shared.Rows, shared: true}
+	page.Progress.UpToDate = shared.UpToDate
+	page.next = shared.Next
+	return shared.At, nil
+}
