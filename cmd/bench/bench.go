@@ -1,15 +1,15 @@
-// Package bench is `preismon bench`: it measures what the system exists for
-// against what one would run instead, in one run on one machine, and reports
-// ratios. Contestants take turns, after a warm-up and for several rounds; a
-// result is the median with the minimum and the maximum of its rounds.
+// Command bench measures what the system exists for against what one would run
+// instead, in one run on one machine, and reports ratios. Contestants take
+// turns, after a warm-up and for several rounds; a result is the median with
+// the minimum and the maximum of its rounds.
 //
-// The command is its only caller. The roles it measures are the program's own
-// (`preismon query` and `preismon up` as children; the consumer loop and the
-// projector in this process). The data set is generated inside ClickHouse by
-// INSERT SELECT, not by the projector, and is the same for the same seed and
-// size. It promises fair opponents, not small numbers: where the opponent does
-// less than we do, its note says so.
-package bench
+// The roles that it measures are those of the program `preismon` (`preismon
+// query` and `preismon up` as children; the consumer loop and the projector in
+// this process). The data set is generated inside ClickHouse by INSERT SELECT,
+// not by the projector, and is the same for the same seed and size. It promises
+// fair opponents, not small numbers: where the opponent does less than we do,
+// its note says so.
+package main
 
 import (
 	"context"
@@ -35,7 +35,7 @@ type Config struct {
 	DataDir      string // kept; empty: a temporary folder that is removed
 	Only         []string
 	Profiles     string // folder for CPU profiles of what is measured; empty: none
-	Program      string // this program, for the roles that run as children
+	Program      string // preismon, for the roles that run as children
 	// Existing servers instead of embedded ones; all or none.
 	ClickHouse     contracts.Secret // DSN of a user that may create databases
 	ClickHouseHTTP string           // URL of its HTTP interface
@@ -55,7 +55,6 @@ func (c Config) Validate() error {
 	var f contracts.Faults
 	f.Check(c.Observations >= 10_000, "observations: %d, at least 10000", c.Observations)
 	f.Check(c.Rounds >= 0, "rounds: negative")
-	f.Check(c.Program != "", "program: missing")
 	for _, p := range c.Only {
 		f.Check(slices.Contains(Parts(), p), "only: %q is none of %s", p, strings.Join(Parts(), ", "))
 	}

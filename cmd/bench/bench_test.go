@@ -1,4 +1,4 @@
-package bench
+package main
 
 import (
 	"bytes"
@@ -166,22 +166,6 @@ func TestMarkdown(t *testing.T) {
 	rows := slices.Collect(strings.Lines(b.String()))
 	if !slices.Contains(rows, "| a page | 1.40 × |  | ≤ 1.30 | MISSED |\n") || !slices.Contains(rows, "| publishing | 0.90 × |  |  |  |\n") {
 		t.Errorf("the table is\n%s", b.String())
-	}
-}
-
-func TestConfig(t *testing.T) {
-	good := Config{Observations: 10_000, Program: "preismon"}
-	if err := good.Validate(); err != nil {
-		t.Error(err)
-	}
-	err := Config{Observations: 1, Only: []string{"nothing"}, ClickHouseHTTP: "x"}.Validate()
-	if err == nil {
-		t.Fatal("a bad configuration passed")
-	}
-	for _, want := range []string{"observations", "program", "only", "clickhouse-url"} {
-		if !strings.Contains(err.Error(), want) {
-			t.Errorf("%q does not name %s", err, want)
-		}
 	}
 }
 

@@ -27,8 +27,7 @@ var elsewhere = map[string]string{
 // the tests that run them.
 var inlineElsewhere = map[string]string{
 	"preismon query --base-url https://prices.example.com …":                    "roles_test.go runs nodes with a base URL",
-	"go run ./cmd/preismon bench --quick":                                       "TestBenchSmall runs the same on less",
-	"preismon bench --quick":                                                    "TestBenchSmall runs the same on less",
+	"go run ./cmd/bench --quick":                                                "TestBenchSmall runs the same on less",
 	"preismon backup --to NAME":                                                 "TestBackupDrill",
 	"preismon restore --from NAME":                                              "TestBackupDrill",
 	"preismon restore --data-dir new-data --from preismon-data-backups/monday":  "TestBackupDrill",

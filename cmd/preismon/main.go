@@ -50,7 +50,6 @@ type cli struct {
 	Backup      backupCmd      `cmd:"" help:"Back up the ClickHouse tables, list the backups, and test them."`
 	Restore     restoreCmd     `cmd:"" help:"Restore the ClickHouse tables from a backup."`
 	Rebuild     rebuildCmd     `cmd:"" help:"Rebuild all tables from the streams, while the old ones stay in use."`
-	Bench       benchCmd       `cmd:"" help:"Measure the speed on this machine, compared with alternatives."`
 	Assets      assetsCmd      `cmd:"" name:"explorer-assets" help:"Fetch the libraries of the explorer into a folder."`
 	Migrate     migrateCmd     `cmd:"" help:"Upgrade the ClickHouse schema to this program's version."`
 	Market      marketCmd      `cmd:"" help:"Publish the demo's simulated market to your own servers."`

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"preismon/deploy/testserver"
@@ -14,15 +15,14 @@ import (
 // numbers mean nothing, but the benchmark cannot rot.
 func TestBenchSmall(t *testing.T) {
 	testserver.Full(t, "a small benchmark")
-	t.Setenv(commandVariable, "bench") // the query nodes that it starts are this program, too
 	report := filepath.Join(t.TempDir(), "bench.html")
-	out, errs, code := inProcess(t, "bench", "--observations", "30000", "--rounds", "1", "--only", "size,stream,memory,publish", "--json", "--report", report)
-	if code != 0 {
-		t.Fatalf("exit code %d: %s", code, errs)
+	var out, errs bytes.Buffer
+	if code := bench(t.Context(), []string{"--observations", "30000", "--rounds", "1", "--only", "size,stream,memory,publish", "--json", "--report", report}, &out, &errs); code != 0 {
+		t.Fatalf("exit code %d: %s", code, errs.String())
 	}
 	var got map[string]any
-	if err := json.Unmarshal([]byte(out), &got); err != nil {
-		t.Fatalf("%v in %s", err, out)
+	if err := json.Unmarshal(out.Bytes(), &got); err != nil {
+		t.Fatalf("%v in %s", err, out.String())
 	}
 	for _, key := range []string{"stream_vs_clickhouse_json", "stream_desc_vs_rows_scan", "publish_vs_bare_publish", "observations_bytes_per_row", "by_mandate_bytes_per_row", "stream_peak_rss_mib"} {
 		if v, ok := got[key].(float64); !ok || v <= 0 {
@@ -33,5 +33,18 @@ func TestBenchSmall(t *testing.T) {
 	must(t, err)
 	if !bytes.Contains(page, []byte("stream_vs_clickhouse_json")) || bytes.Contains(page, []byte("NaN")) {
 		t.Errorf("the report is %s", page)
+	}
+}
+
+// TestFlags: wrong flags are all named, and nothing is measured.
+func TestFlags(t *testing.T) {
+	var out, errs bytes.Buffer
+	if code := bench(t.Context(), []string{"--observations", "1", "--only", "nothing", "--nats-url", "nats://127.0.0.1"}, &out, &errs); code != 2 {
+		t.Errorf("exit code %d", code)
+	}
+	for _, want := range []string{"observations: 1,", `only: "nothing"`, "clickhouse-dsn"} {
+		if !strings.Contains(errs.String(), want) {
+			t.Errorf("%q is not in %s", want, errs.String())
+		}
 	}
 }
