@@ -102,7 +102,7 @@ func flag(g *Flag, v string) (f contracts.Flag, ok bool) {
 // amountCauses are the reasons why an amount is rejected.
 type amountCauses struct {
 	what                     string
-	form, decimals, fraction cause
+	form, decimals, fraction *cause
 }
 
 var (

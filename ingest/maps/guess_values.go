@@ -226,5 +226,5 @@ func (f *timeForm) reads(s string) bool {
 	t.layouts = named
 	t.dayTime = 12 * time.Hour
 	m, why := t.parse(s, time.UTC)
-	return why == 0 && m.ms > time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC).UnixMilli() && m.ms < time.Date(2100, 1, 1, 0, 0, 0, 0, time.UTC).UnixMilli()
+	return why == nil && m.ms > time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC).UnixMilli() && m.ms < time.Date(2100, 1, 1, 0, 0, 0, 0, time.UTC).UnixMilli()
 }

@@ -154,7 +154,7 @@ func (s *sender) add(r *row) error {
 }
 
 // refuse rejects a row because of other rows of its capture.
-func (s *sender) refuse(r *row, why cause, format string, args ...any) {
+func (s *sender) refuse(r *row, why *cause, format string, args ...any) {
 	bad := reject(r.line, why, format, args...)
 	price := "no price"
 	if r.price >= 0 {

@@ -240,7 +240,7 @@ func (in *input) read() ([]string, int, error) {
 		if errors.Is(err, errLongRow) {
 			help := "csv.lazyQuotes may help"
 			if in.quotes != nil {
-				help = causeTexts[quoteOpen].help
+				help = quoteOpen.help
 			}
 			return nil, 0, fault.New(fault.Invalid, "", "after %d rows one row has more than %d MiB; most likely a quotation mark there never ends (%s)", in.rows, maxRowBytes>>20, help)
 		}

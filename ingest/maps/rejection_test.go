@@ -1,6 +1,7 @@
 package maps
 
 import (
+	"os"
 	"reflect"
 	"regexp"
 	"strings"
@@ -36,18 +37,23 @@ func TestRejectionsNameSettings(t *testing.T) {
 		t.Fatalf("the settings of a mapping were not found: %v", known)
 	}
 	path := regexp.MustCompile(`\b(csv|columns|sites|defaultSite|distinguish)\b(\.[A-Za-z]+)*`)
-	for why := notCSV; why < causeCount; why++ {
-		c := causeTexts[why]
-		if c.code == "" {
-			t.Errorf("cause %d has no text", why)
-		}
-		named := path.FindAllString(c.help, -1)
-		if len(named) == 0 && !strings.Contains(c.help, "--conflicts") {
-			t.Errorf("%s names no setting: %s", c.code, c.help)
+	source, err := os.ReadFile("rejection.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	causes := regexp.MustCompile(`= &cause\{"(.*)", "(.*)"\}`).FindAllSubmatch(source, -1)
+	if len(causes) < 30 {
+		t.Fatalf("%d causes were found", len(causes))
+	}
+	for _, cause := range causes {
+		code, help := string(cause[1]), string(cause[2])
+		named := path.FindAllString(help, -1)
+		if len(named) == 0 && !strings.Contains(help, "--conflicts") {
+			t.Errorf("%s names no setting: %s", code, help)
 		}
 		for _, p := range named {
 			if !known[p] {
-				t.Errorf("%s names %s, which no mapping has", c.code, p)
+				t.Errorf("%s names %s, which no mapping has", code, p)
 			}
 		}
 	}

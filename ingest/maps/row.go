@@ -109,14 +109,14 @@ func (b *book) capturedAt(x *columnIndex, rec []string, zone *time.Location, lin
 	if x.clock >= 0 {
 		at = strings.TrimSpace(at + " " + strings.TrimSpace(rec[x.clock]))
 	}
-	no := func(why cause, text string) (moment, *rejection) {
+	no := func(why *cause, text string) (moment, *rejection) {
 		return moment{}, reject(line, why, "capture time %q %s", cut(at, 40), text)
 	}
-	switch m, fault := b.m.Columns.CapturedAt.parse(at, zone); {
-	case fault == timeZoneless:
-		return no(fault, "has no zone, and the mapping assumes none")
-	case fault == timeUnread:
-		return no(fault, "is in none of the mapping's layouts")
+	switch m, why := b.m.Columns.CapturedAt.parse(at, zone); {
+	case why == timeZoneless:
+		return no(why, "has no zone, and the mapping assumes none")
+	case why == timeUnread:
+		return no(why, "is in none of the mapping's layouts")
 	case m.ms < b.earliest:
 		return no(timeRange, "lies before the year 2000")
 	case m.ms > b.latest:

@@ -9,62 +9,42 @@ import (
 	"preismon/contracts"
 )
 
-// doubt is a kind of value that was accepted, but may be wrong.
-type doubt uint8
+// doubt is a kind of value that was accepted, but may be wrong: its index in doubtKinds.
+type doubt int
 
-const (
-	zoneAssumed doubt = iota
-	dayAssumed
-	clockShift
-	currencyAssumed
-	unavailablePriced
-	priceMissing
-	priceZero
-	ratingLong
-	urlLong
-	textCut
-	buyBoxUnread
-	primeUnread
-	siteUnnamed
-	eanPad
-	eanStore
-	eanDigit
-	eanLength
-	eanText
-	eanForms
-	pznPad
-	pznWrong
-	asinWrong
-	renamed
-	doubtCount
-)
+// doubtKinds has each doubt's unit and sentence, in the order of a summary.
+var doubtKinds []Count
 
-// Each doubt: the unit in which it is counted, and the sentence.
-var doubtTexts = [doubtCount][2]string{
-	zoneAssumed:       {"rows", "time without a zone: the mapping's zone assumed"},
-	dayAssumed:        {"rows", "day without a time: the mapping's time of day assumed"},
-	clockShift:        {"rows", "local time that a change of the clock makes double or missing"},
-	currencyAssumed:   {"rows", "no currency: the site's or the mapping's assumed"},
-	unavailablePriced: {"rows", "unavailable, yet with a price: taken as unavailable, the price kept"},
-	priceMissing:      {"rows", "without a price"},
-	priceZero:         {"rows", "price of zero"},
-	ratingLong:        {"rows", "rating over 64 bytes: left out"},
-	urlLong:           {"rows", "URL over 2,048 bytes: left out"},
-	textCut:           {"rows", "text longer than its field: cut"},
-	buyBoxUnread:      {"rows", "buy box neither yes nor no: taken as not observed"},
-	primeUnread:       {"rows", "prime neither yes nor no: taken as not observed"},
-	siteUnnamed:       {"sites", "site that the mapping does not name: its default facts assumed"},
-	eanPad:            {"products", "EAN of 11 digits, right with a 0 before it: taken as GTIN-12"},
-	eanStore:          {"products", "EAN of a range that each shop uses as it likes: kept, but an item of its site alone"},
-	eanDigit:          {"products", "EAN with a wrong check digit: kept as the site's own key"},
-	eanLength:         {"products", "EAN of a wrong length: kept as the site's own key"},
-	eanText:           {"products", "EAN that is no number: kept as the site's own key"},
-	eanForms:          {"items", "EAN written in several lengths: one item"},
-	pznPad:            {"products", "PZN without its leading zeros: put back"},
-	pznWrong:          {"products", "PZN of a wrong length or check digit: kept as the site's own key"},
-	asinWrong:         {"products", "ASIN of a wrong form, or without a right locale: kept as the site's own key"},
-	renamed:           {"products", "product that changes its name: the last one kept"},
+func newDoubt(unit, what string) doubt {
+	doubtKinds = append(doubtKinds, Count{Unit: unit, What: what})
+	return doubt(len(doubtKinds) - 1)
 }
+
+var (
+	zoneAssumed       = newDoubt("rows", "time without a zone: the mapping's zone assumed")
+	dayAssumed        = newDoubt("rows", "day without a time: the mapping's time of day assumed")
+	clockShift        = newDoubt("rows", "local time that a change of the clock makes double or missing")
+	currencyAssumed   = newDoubt("rows", "no currency: the site's or the mapping's assumed")
+	unavailablePriced = newDoubt("rows", "unavailable, yet with a price: taken as unavailable, the price kept")
+	priceMissing      = newDoubt("rows", "without a price")
+	priceZero         = newDoubt("rows", "price of zero")
+	ratingLong        = newDoubt("rows", "rating over 64 bytes: left out")
+	urlLong           = newDoubt("rows", "URL over 2,048 bytes: left out")
+	textCut           = newDoubt("rows", "text longer than its field: cut")
+	buyBoxUnread      = newDoubt("rows", "buy box neither yes nor no: taken as not observed")
+	primeUnread       = newDoubt("rows", "prime neither yes nor no: taken as not observed")
+	siteUnnamed       = newDoubt("sites", "site that the mapping does not name: its default facts assumed")
+	eanPad            = newDoubt("products", "EAN of 11 digits, right with a 0 before it: taken as GTIN-12")
+	eanStore          = newDoubt("products", "EAN of a range that each shop uses as it likes: kept, but an item of its site alone")
+	eanDigit          = newDoubt("products", "EAN with a wrong check digit: kept as the site's own key")
+	eanLength         = newDoubt("products", "EAN of a wrong length: kept as the site's own key")
+	eanText           = newDoubt("products", "EAN that is no number: kept as the site's own key")
+	eanForms          = newDoubt("items", "EAN written in several lengths: one item")
+	pznPad            = newDoubt("products", "PZN without its leading zeros: put back")
+	pznWrong          = newDoubt("products", "PZN of a wrong length or check digit: kept as the site's own key")
+	asinWrong         = newDoubt("products", "ASIN of a wrong form, or without a right locale: kept as the site's own key")
+	renamed           = newDoubt("products", "product that changes its name: the last one kept")
+)
 
 // firstLines is how many lines a count names.
 const firstLines = 5
@@ -88,7 +68,7 @@ func (c *Count) add(line int) {
 
 // tally counts doubts and rejections, and writes the latter.
 type tally struct {
-	doubts   [doubtCount]Count
+	doubts   []Count // of each kind
 	rejected map[string]*Count
 	total    int
 	out      *json.Encoder // nil: counted only
@@ -96,7 +76,7 @@ type tally struct {
 }
 
 func newTally(out io.Writer) *tally {
-	t := &tally{rejected: map[string]*Count{}}
+	t := &tally{doubts: slices.Clone(doubtKinds), rejected: map[string]*Count{}}
 	if out != nil {
 		t.out = json.NewEncoder(out)
 		t.out.SetEscapeHTML(false)
@@ -119,9 +99,8 @@ func (t *tally) reject(r rejection) {
 
 // counts returns what occurred: doubts in their order, reasons by frequency.
 func (t *tally) counts() (doubtful, rejected []Count) {
-	for d, c := range t.doubts {
+	for _, c := range t.doubts {
 		if c.N > 0 {
-			c.Unit, c.What = doubtTexts[d][0], doubtTexts[d][1]
 			doubtful = append(doubtful, c)
 		}
 	}

@@ -114,8 +114,8 @@ type moment struct {
 }
 
 // parse reads a capture time; zone is the one to assume, or nil. If it cannot
-// be read the cause is timeUnread or timeZoneless; 0: it was read.
-func (t *Time) parse(s string, zone *time.Location) (moment, cause) {
+// be read the cause is timeUnread or timeZoneless; nil: it was read.
+func (t *Time) parse(s string, zone *time.Location) (moment, *cause) {
 	for i := range t.layouts {
 		l := &t.layouts[i]
 		if l.form == "" {
@@ -123,14 +123,14 @@ func (t *Time) parse(s string, zone *time.Location) (moment, cause) {
 			if err != nil || n < 0 || n > 1<<43/l.perUnit {
 				continue
 			}
-			return moment{ms: n * l.perUnit}, 0
+			return moment{ms: n * l.perUnit}, nil
 		}
 		at, err := time.Parse(l.form, s)
 		if err != nil {
 			continue
 		}
 		if l.zoned {
-			return moment{ms: at.UnixMilli()}, 0
+			return moment{ms: at.UnixMilli()}, nil
 		}
 		if zone == nil {
 			return moment{}, timeZoneless
@@ -145,7 +145,7 @@ func (t *Time) parse(s string, zone *time.Location) (moment, cause) {
 		if zone != time.UTC && !l.day {
 			m.shifted = !sameClock(at, wall) || sameClock(at.Add(time.Hour), wall) || sameClock(at.Add(-time.Hour), wall)
 		}
-		return m, 0
+		return m, nil
 	}
 	return moment{}, timeUnread
 }
