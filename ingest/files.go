@@ -22,9 +22,9 @@ type FilesRequest struct {
 	// Rejects receives each rejected line as one line of JSON, see Reject; nil:
 	// they are only counted.
 	Rejects io.Writer
-	// Progress is called with the progress about every ProgressEvery (1 s) and
-	// once more at the end; nil: not called.
-	Progress      func(FilesProgress)
+	// Progress is called with the lines read so far, over all files, about every
+	// ProgressEvery (1 s) and once more at the end; nil: not called.
+	Progress      func(lines uint64)
 	ProgressEvery time.Duration
 }
 
@@ -44,17 +44,6 @@ type FilesResult struct {
 	Rejected   uint64 // not valid events, or permanently refused by the server
 }
 
-// FilesProgress is a snapshot of a run under way.
-type FilesProgress struct {
-	FilesResult
-	File     string // the file being read
-	Lines    uint64 // read so far, over all files
-	Bytes    int64  // read so far from the files as stored, compressed or not
-	Total    int64  // bytes of all files; 0: unknown
-	InFlight int
-	Elapsed  time.Duration
-}
-
 // PublishFiles publishes the events of NDJSON files and waits for every
 // acknowledgement. Lines are sent unchanged after they have been validated. A
 // rejected line does not end the run; a file that cannot be read does, and so
@@ -66,16 +55,7 @@ func PublishFiles(ctx context.Context, req FilesRequest) (FilesResult, error) {
 	if len(files) == 0 {
 		files = []string{"-"}
 	}
-	j := &filesJob{req: req, started: time.Now()}
-	for _, name := range files {
-		if name == "-" {
-			j.total = 0
-			break
-		}
-		if info, err := os.Stat(name); err == nil {
-			j.total += info.Size()
-		}
-	}
+	j := &filesJob{req: req}
 	stop := j.report(ctx)
 	var err error
 	for _, name := range files {
@@ -95,14 +75,10 @@ func PublishFiles(ctx context.Context, req FilesRequest) (FilesResult, error) {
 }
 
 type filesJob struct {
-	req     FilesRequest
-	started time.Time
-	total   int64
-	lines   atomic.Uint64
-	bytes   atomic.Int64
+	req   FilesRequest
+	lines atomic.Uint64
 
 	mu       sync.Mutex
-	name     string
 	result   FilesResult
 	writeErr error
 }
@@ -119,10 +95,7 @@ func (j *filesJob) file(ctx context.Context, name string) error {
 	} else if in == nil {
 		return errors.New("no standard input to read")
 	}
-	j.mu.Lock()
-	j.name = name
-	j.mu.Unlock()
-	for l, err := range Lines(&countingReader{in, &j.bytes}) {
+	for l, err := range Lines(in) {
 		if err != nil {
 			return fmt.Errorf("%s: %w", name, err)
 		}
@@ -195,35 +168,16 @@ func (j *filesJob) report(ctx context.Context) (stop func()) {
 	if every <= 0 {
 		every = time.Second
 	}
-	look := func() {
-		j.mu.Lock()
-		p := FilesProgress{FilesResult: j.result, File: j.name}
-		j.mu.Unlock()
-		p.Lines, p.Bytes, p.Total = j.lines.Load(), j.bytes.Load(), j.total
-		p.InFlight, p.Elapsed = j.req.Publisher.Stats().InFlight, time.Since(j.started)
-		j.req.Progress(p)
-	}
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	var wg sync.WaitGroup
 	wg.Go(func() {
 		for sleep(ctx, every) {
-			look()
+			j.req.Progress(j.lines.Load())
 		}
 	})
 	return func() {
 		cancel()
 		wg.Wait()
-		look()
+		j.req.Progress(j.lines.Load())
 	}
-}
-
-type countingReader struct {
-	r io.Reader
-	n *atomic.Int64
-}
-
-func (c *countingReader) Read(b []byte) (int, error) {
-	n, err := c.r.Read(b)
-	c.n.Add(int64(n))
-	return n, err
 }

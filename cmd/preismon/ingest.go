@@ -83,7 +83,7 @@ func (c *ingestCmd) Run(ctx context.Context, k *kong.Context, std streams, log *
 	show := newProgress(std.err, log, "publishing", 0)
 	result, err := ingest.PublishFiles(ctx, ingest.FilesRequest{
 		Publisher: pub.Publisher, Files: c.Files, Stdin: stdin, Rejects: rejects, ProgressEvery: 200 * time.Millisecond,
-		Progress: func(p ingest.FilesProgress) { show.at(int64(p.Lines)) },
+		Progress: func(lines uint64) { show.at(int64(lines)) },
 	})
 	show.end()
 	seconds := time.Since(start).Seconds()
