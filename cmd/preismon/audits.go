@@ -99,25 +99,21 @@ func (p *projection) compare(ctx context.Context) (*projector.Audit, error) {
 // prove compares the tables with the proof of the checkpoint when this process
 // begins to lead.
 func (p *projection) prove(ctx context.Context, proj *projector.Projector) {
-	for {
+	every(ctx, maintainEvery, func() (again bool) {
 		is, err := proj.Prove(ctx)
 		if ctx.Err() != nil {
-			return
+			return false
 		}
 		if err == nil {
 			p.proved.Store(&is)
 			for _, f := range is.Findings {
 				p.log.Error("the tables do not hold what was applied: \"preismon audit\" says where, \"preismon rebuild\" or a backup mends it", "what", f.Text)
 			}
-			return
+			return false
 		}
 		p.log.Warn("comparing the tables with the proof of the checkpoint failed", "error", err)
-		select {
-		case <-ctx.Done():
-			return
-		case <-time.After(maintainEvery):
-		}
-	}
+		return true
+	})
 }
 
 // lastProof returns the comparison at the start of the last term; an empty one: none yet.

@@ -117,12 +117,7 @@ func (p *projection) observe(a *admin) {
 	a.counter("preismon_projector_repairs_total", "Batches that were compared with the tables before they were written, because an earlier write may have succeeded.", func() uint64 { return p.stats().Repairs })
 	a.counter("preismon_projector_repaired_rows_total", "Missing rows that repairs found and wrote.", func() uint64 { return p.stats().RepairedRows })
 	a.counter("preismon_projector_expired_rows_total", "Rows not written because their captures were already older than the retention period when they arrived.", func() uint64 { return p.stats().ExpiredRows })
-	a.gauge("preismon_projector_floor_timestamp_seconds", "Capture time from which rows are kept; 0: all rows are kept.", func() float64 {
-		if at := p.stats().Floor; !at.IsZero() {
-			return float64(at.UnixMilli()) / 1000
-		}
-		return 0
-	})
+	a.gauge("preismon_projector_floor_timestamp_seconds", "Capture time from which rows are kept; 0: all rows are kept.", func() float64 { return unixSeconds(p.stats().Floor) })
 	a.counter("preismon_projector_duplicate_events_total", "Events dropped because an event with the same id had already been ingested.", func() uint64 { return p.stats().DuplicateEvents })
 	a.counter("preismon_projector_killed_statements_total", "Running write statements that were killed because their outcome was unknown.", func() uint64 { return p.stats().Killed })
 	a.counter("preismon_projector_replayed_events_total", "Events skipped because they are at or below the checkpoint.", func() uint64 { return p.stats().ReplayedEvents })
@@ -135,21 +130,11 @@ func (p *projection) observe(a *admin) {
 	a.gauge("preismon_projector_pending_deletions", "Mandates with rows of revoked pairs that are still to be deleted.", func() float64 { return float64(p.stats().PendingDeletions) })
 	a.gauge("preismon_projector_waiting_grants", "Mandates with granted pairs that do not take effect until the deletion of revoked rows has finished.", func() float64 { return float64(p.stats().WaitingGrants) })
 	a.gauge("preismon_audit_findings", "Number of findings of the last completed audit; 0: no findings, or no audit yet.", func() float64 { return float64(len(p.lastAudit().Findings)) })
-	a.gauge("preismon_audit_timestamp_seconds", "Start time of the last completed audit; 0: none yet.", func() float64 {
-		if at := p.lastAudit().At; !at.IsZero() {
-			return float64(at.UnixMilli()) / 1000
-		}
-		return 0
-	})
+	a.gauge("preismon_audit_timestamp_seconds", "Start time of the last completed audit; 0: none yet.", func() float64 { return unixSeconds(p.lastAudit().At) })
 	a.gauge("preismon_audit_duration_seconds", "Duration of the last completed audit.", func() float64 { return p.lastAudit().Seconds })
 	a.gauge("preismon_audit_dead_letters", "Sequences of OBSERVATIONS that the last completed audit found in the dead letters.", func() float64 { return float64(p.lastAudit().DeadLetters) })
 	a.gauge("preismon_projector_proof_findings", "Tables whose content differed from what had been applied when this process became the leader; 0: none, or not compared yet.", func() float64 { return float64(len(p.lastProof().Findings)) })
-	a.gauge("preismon_projector_proof_timestamp_seconds", "When the tables were last compared with what had been applied; 0: not yet.", func() float64 {
-		if at := p.lastProof().At; !at.IsZero() {
-			return float64(at.UnixMilli()) / 1000
-		}
-		return 0
-	})
+	a.gauge("preismon_projector_proof_timestamp_seconds", "When the tables were last compared with what had been applied; 0: not yet.", func() float64 { return unixSeconds(p.lastProof().At) })
 	a.ready("nats", func(context.Context) error {
 		if !p.bus.conn.IsConnected() {
 			return errors.New("not connected")
@@ -187,6 +172,14 @@ func truth(b bool) float64 {
 	return 0
 }
 
+// unixSeconds returns 0 for the zero time.
+func unixSeconds(t time.Time) float64 {
+	if t.IsZero() {
+		return 0
+	}
+	return float64(t.UnixMilli()) / 1000
+}
+
 // unheard is how long the end of a stream counts as known without a new report.
 const unheard = 5 * time.Second
 
@@ -216,20 +209,20 @@ func (p *projection) about() any {
 			audit["error"] = last.err.Error()
 		}
 		if findings := p.lastAudit().Findings; len(findings) > 0 {
-			texts := make([]string, 0, len(findings))
-			for _, f := range findings {
-				texts = append(texts, f.Text)
-			}
-			audit["findings"] = texts
+			audit["findings"] = texts(findings)
 		}
 		out["audit"] = audit
 	}
 	if last := p.lastProof(); len(last.Findings) > 0 {
-		texts := make([]string, 0, len(last.Findings))
-		for _, f := range last.Findings {
-			texts = append(texts, f.Text)
-		}
-		out["proof"] = map[string]any{"at": last.At.UTC().Format(time.RFC3339), "findings": texts}
+		out["proof"] = map[string]any{"at": last.At.UTC().Format(time.RFC3339), "findings": texts(last.Findings)}
+	}
+	return out
+}
+
+func texts(findings []projector.Finding) []string {
+	out := make([]string, 0, len(findings))
+	for _, f := range findings {
+		out = append(out, f.Text)
 	}
 	return out
 }

@@ -348,17 +348,13 @@ const (
 // cause constant collection, and one sized for the most that reads may hold
 // would let garbage grow to that when they hold nothing.
 func followReads(ctx context.Context, goal int64, held func() int64, limit func(int64)) error {
-	tick := time.NewTicker(memoryLook)
-	defer tick.Stop()
-	for is := int64(0); ; {
+	is := int64(0)
+	every(ctx, memoryLook, func() (again bool) {
 		if want := goal + held(); is == 0 || want >= is+memoryStep || want <= is-memoryStep {
 			limit(want)
 			is = want
 		}
-		select {
-		case <-tick.C:
-		case <-ctx.Done():
-			return nil
-		}
-	}
+		return true
+	})
+	return nil
 }

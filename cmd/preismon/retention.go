@@ -64,19 +64,26 @@ const retainEvery = time.Minute
 
 // retain sets the retention of the streams, and keeps their size within the bound.
 func (p *projection) retain(ctx context.Context) {
-	tick := time.NewTicker(retainEvery)
-	defer tick.Stop()
-	for {
+	every(ctx, retainEvery, func() (again bool) {
 		err := p.retention.Apply(ctx, p.bus.js, p.share.Partitions, time.Now())
 		switch {
 		case ctx.Err() != nil || err == nil && p.retention.ObservationsBytes == 0:
-			return
+			return false
 		case err == nil:
 		case errors.Is(err, ingest.ErrUnapplied):
 			p.log.Info("retention waits", "stream", event.StreamObservations, "reason", err)
 		default:
 			p.log.Error("retention of the streams was not set", "error", err)
 		}
+		return true
+	})
+}
+
+// every calls do at once and then periodically, until it returns false or ctx ends.
+func every(ctx context.Context, d time.Duration, do func() (again bool)) {
+	tick := time.NewTicker(d)
+	defer tick.Stop()
+	for do() {
 		select {
 		case <-tick.C:
 		case <-ctx.Done():
@@ -94,23 +101,17 @@ func (p *projection) renewLetters(ctx context.Context) {
 	if p.share.Partition > 0 { // the first writes the dead letters of CATALOG
 		return
 	}
-	tick := time.NewTicker(renewEvery)
-	defer tick.Stop()
-	for {
+	every(ctx, renewEvery, func() (again bool) {
 		switch n, err := ingest.NewDeadLetters(p.bus.js).Renew(ctx, time.Now()); {
 		case ctx.Err() != nil:
-			return
+			return false
 		case err != nil:
 			p.log.Error("dead letters of records that are in the stream were not renewed", "error", err)
 		case n > 0:
 			p.log.Info("dead letters of records that are in the stream renewed", "letters", n)
 		}
-		select {
-		case <-tick.C:
-		case <-ctx.Done():
-			return
-		}
-	}
+		return true
+	})
 }
 
 // expireEvery is how often a leader checks whether rows are older than they are kept.
@@ -123,9 +124,7 @@ func (p *projection) expire(ctx context.Context, proj *projector.Projector) {
 	if p.keepRows == (keptRows{}) {
 		return
 	}
-	tick := time.NewTicker(expireEvery)
-	defer tick.Stop()
-	for {
+	every(ctx, expireEvery, func() (again bool) {
 		before, err := p.keepRows.before(ctx, p.conn)
 		if err == nil && !before.IsZero() {
 			err = proj.Expire(ctx, before)
@@ -133,12 +132,8 @@ func (p *projection) expire(ctx context.Context, proj *projector.Projector) {
 		if err != nil && ctx.Err() == nil {
 			p.log.Error("old rows were not removed", "keep_rows", p.keepRows.age, "keep_rows_size", p.keepRows.bytes, "error", err)
 		}
-		select {
-		case <-tick.C:
-		case <-ctx.Done():
-			return
-		}
-	}
+		return true
+	})
 }
 
 // before returns the time before whose quarter no rows are kept; zero: all are.
