@@ -5,9 +5,7 @@ import (
 	"context"
 	"crypto/rand"
 	"database/sql"
-	"fmt"
 	"net/url"
-	"os"
 	"path/filepath"
 	"sync"
 	"testing"
@@ -29,7 +27,7 @@ type ClickHouseServer struct {
 	AdminDSN     string // native, may do everything
 	ProjectorDSN string // native, reads and writes the database
 	QueryDSN     string // native, reads the database, readonly=2
-	HTTPURL      string // HTTP interface without credentials; empty if the server was named by its DSN
+	HTTPURL      string // HTTP interface without credentials
 	PID          int    // of an embedded server, otherwise 0
 	server       *clickHouse
 }
@@ -37,13 +35,10 @@ type ClickHouseServer struct {
 // clickHouse is the only server of this test process.
 type clickHouse struct {
 	admin    *sql.DB
-	adminDSN string // of the database default or preismon
-
-	// What is unknown for a server named by its DSN.
-	dsnAs    func(user, database string) string // nil for such a server
+	dsnAs    func(user, database string) string // without a database: of default or preismon
 	password func(user string) string
 	httpURL  string
-	pid      int
+	pid      int // 0: in a container
 }
 
 var clickHouseOnce = sync.OnceValues(startClickHouse)
@@ -51,23 +46,20 @@ var clickHouseOnce = sync.OnceValues(startClickHouse)
 func startClickHouse() (*clickHouse, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), fetchLimit)
 	defer cancel()
-	s := &clickHouse{adminDSN: os.Getenv(ClickHouseVariable)}
-	if s.adminDSN == "" {
-		img, err := image("clickhouse")
-		if err != nil {
-			return nil, err
-		}
-		if img != "" {
-			err = s.startContainer(ctx, img)
-		} else {
-			err = s.startEmbedded(ctx)
-		}
-		if err != nil {
-			return nil, err
-		}
+	img, err := image("clickhouse")
+	if err != nil {
+		return nil, err
 	}
-	var err error
-	if s.admin, err = sql.Open("clickhouse", s.adminDSN); err != nil {
+	s := &clickHouse{}
+	if img != "" {
+		err = s.startContainer(ctx, img)
+	} else {
+		err = s.startEmbedded(ctx)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if s.admin, err = sql.Open("clickhouse", s.dsnAs(embedded.AdminUser, "")); err != nil {
 		return nil, err
 	}
 	s.admin.SetMaxIdleConns(1)
@@ -86,8 +78,7 @@ func (s *clickHouse) startEmbedded(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	s.dsnAs, s.password, s.pid = e.DSN, e.Password, e.PID()
-	s.adminDSN, s.httpURL = e.DSN(embedded.AdminUser, ""), e.HTTPURL()
+	s.dsnAs, s.password, s.httpURL, s.pid = e.DSN, e.Password, e.HTTPURL(), e.PID()
 	return nil
 }
 
@@ -121,7 +112,6 @@ func (s *clickHouse) startContainer(ctx context.Context, image string) error {
 		}
 		return (&url.URL{Scheme: "clickhouse", User: url.UserPassword(user, passwords[user]), Host: address, Path: "/" + database}).String()
 	}
-	s.adminDSN = s.dsnAs(embedded.AdminUser, "")
 	s.httpURL, err = c.PortEndpoint(ctx, web, "http")
 	s.httpURL += "/"
 	return err
@@ -134,75 +124,26 @@ func ClickHouse(tb testing.TB) *ClickHouseServer {
 	tb.Helper()
 	s, err := clickHouseOnce()
 	if err != nil {
-		tb.Fatalf("this test needs ClickHouse: %v; or name a server in %s", err, ClickHouseVariable)
+		tb.Fatalf("this test needs ClickHouse: %v", err)
 	}
 	name := unique(databasePrefix)
-	c := &ClickHouseServer{Database: name, server: s, HTTPURL: s.httpURL}
-	exec := func(ctx context.Context, statements ...string) error {
-		for _, q := range statements {
-			if _, err := s.admin.ExecContext(ctx, q); err != nil {
-				return fmt.Errorf("%s: %w", q, err)
-			}
-		}
-		return nil
-	}
-	if err := exec(tb.Context(), "CREATE DATABASE "+name); err != nil {
+	if _, err := s.admin.ExecContext(tb.Context(), "CREATE DATABASE "+name); err != nil {
 		tb.Fatalf("make a database for the test: %v", err)
 	}
 	cleanup(tb, "drop the database of the test", func(ctx context.Context) error {
-		return exec(ctx, "DROP DATABASE IF EXISTS "+name+" SYNC")
+		_, err := s.admin.ExecContext(ctx, "DROP DATABASE IF EXISTS "+name+" SYNC")
+		return err
 	})
-	if s.dsnAs != nil {
-		c.AdminDSN, c.ProjectorDSN, c.QueryDSN = s.dsnAs(embedded.AdminUser, name), s.dsnAs(embedded.ProjectorUser, name), s.dsnAs(embedded.QueryUser, name)
-		c.PID = s.pid
-		return c
+	return &ClickHouseServer{
+		Database: name, HTTPURL: s.httpURL, PID: s.pid, server: s,
+		AdminDSN: s.dsnAs(embedded.AdminUser, name), ProjectorDSN: s.dsnAs(embedded.ProjectorUser, name), QueryDSN: s.dsnAs(embedded.QueryUser, name),
 	}
-	// On other servers users are created by SQL, with the rights of the embedded ones.
-	projector, query, password := name+"_projector", name+"_query", rand.Text()
-	common := "use_query_condition_cache = 0, async_insert = 0, timeout_overflow_mode = 'throw', read_overflow_mode = 'throw', result_overflow_mode = 'throw'"
-	if err := exec(tb.Context(),
-		"CREATE USER "+projector+" IDENTIFIED WITH sha256_password BY '"+password+"' SETTINGS "+common,
-		"GRANT SELECT, INSERT, ALTER UPDATE, ALTER DELETE, OPTIMIZE, TRUNCATE ON "+name+".* TO "+projector,
-		"GRANT CREATE TEMPORARY TABLE ON *.* TO "+projector,
-		"GRANT SELECT ON system.processes TO "+projector,
-		"GRANT SELECT ON system.parts TO "+projector,
-		"GRANT SELECT ON system.mutations TO "+projector,
-		"GRANT SELECT ON system.merges TO "+projector,
-		"GRANT SELECT ON system.disks TO "+projector,
-		"GRANT SELECT ON system.asynchronous_metrics TO "+projector,
-		"CREATE USER "+query+" IDENTIFIED WITH sha256_password BY '"+password+"' SETTINGS "+common+", readonly = 2",
-		"GRANT SELECT ON "+name+".* TO "+query,
-	); err != nil {
-		tb.Fatalf("make the users of the test; the user of %s needs access management: %v", ClickHouseVariable, err)
-	}
-	cleanup(tb, "drop the users of the test", func(ctx context.Context) error {
-		return exec(ctx, "DROP USER IF EXISTS "+projector+", "+query)
-	})
-	dsn := func(user *url.Userinfo) string {
-		u, err := url.Parse(s.adminDSN)
-		if err != nil {
-			tb.Fatalf("%s is no address: %v", ClickHouseVariable, err)
-		}
-		if user != nil {
-			u.User = user
-		}
-		u.Path = "/" + name
-		return u.String()
-	}
-	c.AdminDSN = dsn(nil)
-	c.ProjectorDSN = dsn(url.UserPassword(projector, password))
-	c.QueryDSN = dsn(url.UserPassword(query, password))
-	return c
 }
 
 // HTTPAs returns the HTTP interface with the credentials of one of the three
-// users, for comparisons with ClickHouse's own formats. It fails for servers
-// named by DSN.
+// users, for comparisons with ClickHouse's own formats.
 func (c *ClickHouseServer) HTTPAs(tb testing.TB, user string) string {
 	tb.Helper()
-	if c.server.password == nil {
-		tb.Fatal("the HTTP interface of a ClickHouse named by its DSN is not known; run this test on another one")
-	}
 	u, err := url.Parse(c.HTTPURL)
 	if err != nil {
 		tb.Fatal(err)

@@ -40,26 +40,19 @@ var s3Once = sync.OnceValues(startS3)
 // first use on a machine builds it, which takes minutes.
 func S3(tb testing.TB) S3Server {
 	tb.Helper()
-	if os.Getenv(S3EndpointVariable) == "" && os.Getenv(ImagesVariable) == "" {
+	if os.Getenv(ImagesVariable) == "" {
 		Full(tb, "MinIO, which is built first")
 	}
 	s, err := s3Once()
 	if err != nil {
-		tb.Fatalf("this test needs an S3 server: %v; or name one in %s, %s and %s", err, S3EndpointVariable, S3AccessKeyVariable, S3SecretKeyVariable)
+		tb.Fatalf("this test needs an S3 server: %v", err)
 	}
 	s.Bucket = unique("preismon-test-")
 	return s
 }
 
 func startS3() (S3Server, error) {
-	s := S3Server{Endpoint: os.Getenv(S3EndpointVariable), AccessKey: os.Getenv(S3AccessKeyVariable), SecretKey: os.Getenv(S3SecretKeyVariable)}
-	if s.Endpoint != "" {
-		if s.AccessKey == "" || s.SecretKey == "" {
-			return s, fmt.Errorf("%s is set without its keys", S3EndpointVariable)
-		}
-		return s, nil
-	}
-	s.AccessKey, s.SecretKey = "preismon", rand.Text()
+	s := S3Server{AccessKey: "preismon", SecretKey: rand.Text()}
 	env := map[string]string{"MINIO_ROOT_USER": s.AccessKey, "MINIO_ROOT_PASSWORD": s.SecretKey}
 	img, err := image("minio")
 	if err != nil {

@@ -1,9 +1,8 @@
 // Package testserver provides tests with real servers: ClickHouse, NATS with
 // JetStream, and S3 (MinIO). Tests of every package use it; nothing else does.
 //
-// A server is, in this order: the one named in the environment, a container if
-// there is a Docker engine that already has the image (nothing is ever pulled),
-// or an embedded one. Each call returns a database, server or bucket that no
+// A server is a container if there is a Docker engine that already has the image
+// (nothing is ever pulled), otherwise an embedded one. Each call returns a database, server or bucket that no
 // other test uses. A server that is not available fails the test with what to
 // do; it never skips it. Embedded servers end with the test process, even if
 // that is killed.
@@ -24,18 +23,16 @@ import (
 	"github.com/gofrs/flock"
 )
 
-// The environment variables that name servers to use.
+// ImagesVariable is the environment variable with the PREFIX of images whose
+// containers are used, and nothing else: PREFIX/clickhouse, PREFIX/nats and
+// PREFIX/minio.
+const ImagesVariable = "PREISMON_TEST_IMAGES"
+
 const (
-	ClickHouseVariable  = "PREISMON_TEST_CLICKHOUSE_DSN" // of a user that may create databases and users
-	NATSVariable        = "PREISMON_TEST_NATS_URL"       // with JetStream; all its streams are deleted
-	S3EndpointVariable  = "PREISMON_TEST_S3_ENDPOINT"    // host:port, without TLS
-	S3AccessKeyVariable = "PREISMON_TEST_S3_ACCESS_KEY"  //
-	S3SecretKeyVariable = "PREISMON_TEST_S3_SECRET_KEY"  //
-	ImagesVariable      = "PREISMON_TEST_IMAGES"         // containers of the images PREFIX/clickhouse, PREFIX/nats and PREFIX/minio, and nothing else
-	folderPattern       = "preismon-testserver-*"        // of embedded servers; see inMemory
-	serverGrace         = 5 * time.Second                // for a server to end
-	startLimit          = 2 * time.Minute                // to start, without fetching or building
-	fetchLimit          = 15 * time.Minute               // to fetch and build
+	folderPattern = "preismon-testserver-*" // of embedded servers; see inMemory
+	serverGrace   = 5 * time.Second         // for a server to end
+	startLimit    = 2 * time.Minute         // to start, without fetching or building
+	fetchLimit    = 15 * time.Minute        // to fetch and build
 )
 
 func logger() *slog.Logger {

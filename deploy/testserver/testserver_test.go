@@ -4,7 +4,6 @@ import (
 	"database/sql"
 	"io"
 	"net/http"
-	"os"
 	"strings"
 	"testing"
 
@@ -59,9 +58,6 @@ func TestClickHouseIsDropped(t *testing.T) {
 }
 
 func TestClickHouseHTTP(t *testing.T) {
-	if os.Getenv(testserver.ClickHouseVariable) != "" {
-		t.Skip("only the embedded server has a known HTTP interface")
-	}
 	resp, err := http.Post(testserver.ClickHouse(t).HTTPAs(t, embedded.QueryUser), "", strings.NewReader("SELECT 1 AS one FORMAT JSONEachRow"))
 	must(t, err)
 	defer resp.Body.Close()
