@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"testing"
 )
 
@@ -34,14 +33,9 @@ func ClaudeCode(tb testing.TB) string {
 	if err := json.Unmarshal(manifest, &wanted); err != nil {
 		tb.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), fetchLimit)
-	defer cancel()
-	path, err := builtProgram(ctx, "claude", wanted.Dependencies[claudePackage], func(into string) *exec.Cmd {
-		for _, name := range []string{"package.json", "package-lock.json"} {
-			content, _ := claudeFiles.ReadFile("claude/" + name)
-			_ = os.WriteFile(filepath.Join(into, name), content, 0o644) // npm reports if it is missing
-		}
-		return exec.CommandContext(ctx, "sh", "-ec", "npm ci --ignore-scripts --no-audit --no-fund && mv node_modules/"+claudePackage+"/claude .")
+	path, err := cached("claude-"+wanted.Dependencies[claudePackage], "claude", func(ctx context.Context, into string) *exec.Cmd {
+		_ = os.CopyFS(into, claudeFiles) // npm reports what is missing
+		return exec.CommandContext(ctx, "sh", "-ec", "mv claude npm && cd npm && "+npmInstall+" && mv node_modules/"+claudePackage+"/claude ..")
 	})
 	if err != nil {
 		tb.Fatalf("this test needs Claude Code: %v", err)

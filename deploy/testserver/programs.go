@@ -14,17 +14,20 @@ import (
 	"preismon/deploy/embedded"
 )
 
-// builtProgram returns a program in the cache folder, built there once: build
-// prepares the command that leaves it, under its name, in an empty folder.
-func builtProgram(ctx context.Context, name, version string, build func(into string) *exec.Cmd) (string, error) {
+// cached returns the path of a program, or of a folder of programs, in a folder
+// of the cache folder. It is built there once: build prepares the command that
+// leaves it, under its name, in an empty folder.
+func cached(folder, name string, build func(ctx context.Context, into string) *exec.Cmd) (string, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), fetchLimit)
+	defer cancel()
 	cache, err := embedded.CacheDir()
 	if err != nil {
 		return "", err
 	}
-	dir := filepath.Join(cache, name+"-"+version)
-	program := filepath.Join(dir, name)
-	if _, err := os.Stat(program); err == nil {
-		return program, nil
+	dir := filepath.Join(cache, folder)
+	built := filepath.Join(dir, name)
+	if _, err := os.Stat(built); err == nil {
+		return built, nil
 	}
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return "", err
@@ -32,23 +35,23 @@ func builtProgram(ctx context.Context, name, version string, build func(into str
 	lock := flock.New(filepath.Join(dir, "lock"))
 	defer lock.Close()
 	if _, err := lock.TryLockContext(ctx, 200*time.Millisecond); err != nil {
-		return "", fmt.Errorf("wait for another process that builds %s: %w", name, err)
+		return "", fmt.Errorf("wait for another process that builds %s: %w", folder, err)
 	}
-	if _, err := os.Stat(program); err == nil {
-		return program, nil
+	if _, err := os.Stat(built); err == nil {
+		return built, nil
 	}
-	logger().Info("building a program for the tests, once; this takes minutes", "program", name, "version", version, "into", dir)
+	logger().Info("building programs for the tests, once; this takes minutes", "into", dir)
 	tmp, err := os.MkdirTemp(dir, "build-*")
 	if err != nil {
 		return "", err
 	}
 	defer os.RemoveAll(tmp)
-	cmd := build(tmp)
+	cmd := build(ctx, tmp)
 	cmd.Dir = tmp
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("%s: %w\n%s", cmd, err, out)
 	}
-	return program, os.Rename(filepath.Join(tmp, name), program)
+	return built, os.Rename(filepath.Join(tmp, name), built)
 }
 
 const composeVersion = "v2.40.3"
@@ -71,9 +74,7 @@ exclude github.com/pmezard/go-difflib v1.0.1-0.20181226105442-5d4384ee4fb2
 func Compose(tb testing.TB, args ...string) *exec.Cmd {
 	tb.Helper()
 	Full(tb, "Docker Compose, which is built first")
-	ctx, cancel := context.WithTimeout(context.Background(), fetchLimit)
-	defer cancel()
-	program, err := builtProgram(ctx, "docker-compose", composeVersion, func(into string) *exec.Cmd {
+	program, err := cached("docker-compose-"+composeVersion, "docker-compose", func(ctx context.Context, into string) *exec.Cmd {
 		_ = os.WriteFile(filepath.Join(into, "go.mod"), []byte(composeModule), 0o644) // the build reports if it is missing
 		cmd := exec.CommandContext(ctx, "go", "build", "-mod=mod", "-o", "docker-compose", "github.com/docker/compose/v2/cmd")
 		cmd.Env = append(os.Environ(), "GOFLAGS=", "GOWORK=off", "CGO_ENABLED=0")

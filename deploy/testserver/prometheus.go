@@ -20,9 +20,7 @@ func Prometheus(tb testing.TB) string {
 	if path, err := exec.LookPath("prometheus"); err == nil {
 		return path
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), fetchLimit)
-	defer cancel()
-	path, err := builtProgram(ctx, "prometheus", "debian", func(string) *exec.Cmd {
+	path, err := cached("prometheus-debian", "prometheus", func(ctx context.Context, _ string) *exec.Cmd {
 		return exec.CommandContext(ctx, "sh", "-ec", "apt-get download prometheus && dpkg -x prometheus_*.deb package && mv package/usr/bin/prometheus .")
 	})
 	if err != nil {

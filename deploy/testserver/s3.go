@@ -65,9 +65,7 @@ func startS3() (S3Server, error) {
 			testcontainers.WithWaitStrategyAndDeadline(startLimit, wait.ForHTTP("/minio/health/ready").WithPort("9000/tcp")))
 		return s, err
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), fetchLimit)
-	defer cancel()
-	program, err := buildMinIO(ctx)
+	program, err := buildMinIO()
 	if err != nil {
 		return s, err
 	}
@@ -89,14 +87,14 @@ func startS3() (S3Server, error) {
 			return s, err
 		}
 		s.Endpoint = fmt.Sprintf("127.0.0.1:%d", ports[0])
-		if err = runMinIO(ctx, program, folder, dir, s.Endpoint, variables); err == nil {
+		if err = runMinIO(program, folder, dir, s.Endpoint, variables); err == nil {
 			return s, nil
 		}
 	}
 	return s, err
 }
 
-func runMinIO(ctx context.Context, program, folder, dir, address string, env []string) error {
+func runMinIO(program, folder, dir, address string, env []string) error {
 	output := dir + ".log"
 	p, err := embedded.StartProcess(embedded.ProcessConfig{
 		Program: program, Args: []string{"server", filepath.Join(dir, "data"), "--address", address, "--quiet", "--certs-dir", filepath.Join(dir, "certs")},
@@ -105,7 +103,7 @@ func runMinIO(ctx context.Context, program, folder, dir, address string, env []s
 	if err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(ctx, startLimit)
+	ctx, cancel := context.WithTimeout(context.Background(), startLimit)
 	defer cancel()
 	for {
 		req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+address+"/minio/health/ready", nil)
@@ -136,9 +134,7 @@ func runMinIO(ctx context.Context, program, folder, dir, address string, env []s
 func MinIOProgram(tb testing.TB) string {
 	tb.Helper()
 	Full(tb, "MinIO, which is built first")
-	ctx, cancel := context.WithTimeout(context.Background(), fetchLimit)
-	defer cancel()
-	program, err := buildMinIO(ctx)
+	program, err := buildMinIO()
 	if err != nil {
 		tb.Fatalf("this test needs MinIO: %v", err)
 	}
@@ -146,8 +142,8 @@ func MinIOProgram(tb testing.TB) string {
 }
 
 // buildMinIO returns the pinned MinIO program in the cache folder, built once.
-func buildMinIO(ctx context.Context) (string, error) {
-	return builtProgram(ctx, "minio", minioVersion, func(into string) *exec.Cmd {
+func buildMinIO() (string, error) {
+	return cached("minio-"+minioVersion, "minio", func(ctx context.Context, into string) *exec.Cmd {
 		cmd := exec.CommandContext(ctx, "go", "install", minioModule+"@"+minioVersion)
 		cmd.Env = append(os.Environ(), "GOBIN="+into, "GOFLAGS=", "CGO_ENABLED=0")
 		return cmd

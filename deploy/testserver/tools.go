@@ -5,17 +5,11 @@ import (
 	"crypto/sha256"
 	"embed"
 	"encoding/hex"
-	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"sync"
 	"testing"
-	"time"
-
-	"github.com/gofrs/flock"
-
-	"preismon/deploy/embedded"
 )
 
 // The npm programs and packages that tests run, pinned with all their
@@ -27,6 +21,8 @@ import (
 //
 //go:embed tools/package.json tools/package-lock.json
 var toolFiles embed.FS
+
+const npmInstall = "npm ci --ignore-scripts --no-audit --no-fund"
 
 var toolsOnce = sync.OnceValues(installTools)
 
@@ -77,52 +73,17 @@ func packages(tb testing.TB, who string) string {
 	if err != nil {
 		tb.Fatalf("this test needs %s: %v", who, err)
 	}
-	return filepath.Join(dir, "node_modules")
+	return dir
 }
 
 func installTools() (string, error) {
-	manifest, err := toolFiles.ReadFile("tools/package.json")
-	if err != nil {
-		return "", err
-	}
 	lockfile, err := toolFiles.ReadFile("tools/package-lock.json")
 	if err != nil {
 		return "", err
 	}
-	cache, err := embedded.CacheDir()
-	if err != nil {
-		return "", err
-	}
 	sum := sha256.Sum256(lockfile)
-	dir := filepath.Join(cache, "node-tools-"+hex.EncodeToString(sum[:8]))
-	if err := os.MkdirAll(cache, 0o755); err != nil {
-		return "", err
-	}
-	ctx, cancel := context.WithTimeout(context.Background(), fetchLimit)
-	defer cancel()
-	lock := flock.New(dir + ".lock")
-	defer lock.Close()
-	if _, err := lock.TryLockContext(ctx, 200*time.Millisecond); err != nil {
-		return "", fmt.Errorf("wait for another process that installs them: %w", err)
-	}
-	if _, err := os.Stat(dir); err == nil {
-		return dir, nil
-	}
-	logger().Info("installing npm programs for the tests, once", "into", dir)
-	tmp, err := os.MkdirTemp(cache, "node-tools-new-*")
-	if err != nil {
-		return "", err
-	}
-	defer os.RemoveAll(tmp)
-	for name, content := range map[string][]byte{"package.json": manifest, "package-lock.json": lockfile} {
-		if err := os.WriteFile(filepath.Join(tmp, name), content, 0o644); err != nil {
-			return "", err
-		}
-	}
-	cmd := exec.CommandContext(ctx, "npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund")
-	cmd.Dir = tmp
-	if out, err := cmd.CombinedOutput(); err != nil {
-		return "", fmt.Errorf("npm ci: %w\n%s", err, out)
-	}
-	return dir, os.Rename(tmp, dir)
+	return cached("node-tools-"+hex.EncodeToString(sum[:8]), "node_modules", func(ctx context.Context, into string) *exec.Cmd {
+		_ = os.CopyFS(into, toolFiles) // npm reports what is missing
+		return exec.CommandContext(ctx, "sh", "-ec", "cd tools && "+npmInstall+" && mv node_modules ..")
+	})
 }
