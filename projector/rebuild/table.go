@@ -11,10 +11,6 @@ import (
 	"github.com/ClickHouse/ch-go/proto"
 )
 
-// Single lists the tables that can be rebuilt alone: everything they hold is in
-// observations and in the scopes.
-var Single = []string{"observations_by_mandate", "latest_observations"}
-
 // Clone fills the tables of the rebuild, which are empty, with everything that
 // the others hold, except for one table. Parts are shared, not copied, so it
 // needs no disk space and only moments. The projector may write meanwhile: what

@@ -204,19 +204,3 @@ func engine(e string, o Options) string {
 	}
 	return out + ")"
 }
-
-// DDL returns the statements of all migrations, in order, to be run by hand.
-func DDL(o Options) (string, error) {
-	var b strings.Builder
-	o.quarters = true
-	for _, m := range all() {
-		sts, err := statements(m.text, o)
-		if err != nil {
-			return "", fmt.Errorf("migration %04d_%s: %w", m.version, m.name, err)
-		}
-		for _, s := range sts {
-			b.WriteString(s + ";\n\n")
-		}
-	}
-	return b.String(), nil
-}
