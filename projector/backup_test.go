@@ -21,7 +21,7 @@ import (
 // betweenConn calls between once, before the first statement that starts
 // with begins.
 type betweenConn struct {
-	backup.Conn
+	clickhouse.Conn
 	begins  string
 	between func()
 }

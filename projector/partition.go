@@ -5,10 +5,8 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/ClickHouse/ch-go"
-	"github.com/ClickHouse/ch-go/proto"
-
 	"preismon/contracts/event"
+	"preismon/projector/clickhouse"
 	"preismon/projector/schema"
 )
 
@@ -41,45 +39,26 @@ type refused struct{ error }
 func (r refused) Unwrap() []error { return []error{r.error, event.ErrRefused} }
 
 func checkPartition(ctx context.Context, conn Conn, partition, partitions int) error {
-	var who proto.ColUInt16
-	var of proto.ColUInt32
+	var who uint16
+	var of uint32
 	var other error
-	err := conn.Do(ctx, ch.Query{
-		Body: question("other_partitions"), Parameters: ch.Parameters(args{"partition": partition, "partitions": partitions}),
-		Settings: readSettings, Result: proto.Results{{Name: "partition", Data: &who}, {Name: "partitions", Data: &of}},
-		OnResult: func(context.Context, proto.Block) error {
-			for i := range who {
-				wrote := fmt.Sprintf("partition %d", who[i])
-				if of[i] > 0 {
-					wrote += fmt.Sprintf(" of %d", of[i])
-				}
-				other = fmt.Errorf("%w: %s wrote them, and this is partition %d of %d; each partition needs a database of its own, and another number of partitions needs new ones",
-					ErrOtherPartition, wrote, partition, partitions)
-			}
-			return nil
-		},
+	err := ask(ctx, conn, "other_partitions", args{"partition": partition, "partitions": partitions}, clickhouse.Row{"partition": &who, "partitions": &of}, func() error {
+		wrote := fmt.Sprintf("partition %d", who)
+		if of > 0 {
+			wrote += fmt.Sprintf(" of %d", of)
+		}
+		other = fmt.Errorf("%w: %s wrote them, and this is partition %d of %d; each partition needs a database of its own, and another number of partitions needs new ones",
+			ErrOtherPartition, wrote, partition, partitions)
+		return nil
 	})
 	if err != nil {
-		return fmt.Errorf("other_partitions: %w", err)
+		return err
 	}
 	return other
 }
 
 // NewestFence returns the newest leader's fence in the tables; 0: none.
 func NewestFence(ctx context.Context, conn Conn, partition int) (newest uint64, err error) {
-	var n proto.ColUInt64
-	err = conn.Do(ctx, ch.Query{
-		Body: question("newest_fence"), Parameters: ch.Parameters(args{"partition": partition}),
-		Settings: readSettings, Result: proto.Results{{Name: "n", Data: &n}},
-		OnResult: func(context.Context, proto.Block) error {
-			for _, v := range n {
-				newest = v
-			}
-			return nil
-		},
-	})
-	if err != nil {
-		return 0, fmt.Errorf("newest_fence: %w", err)
-	}
-	return newest, nil
+	err = ask(ctx, conn, "newest_fence", args{"partition": partition}, clickhouse.Row{"n": &newest}, nil)
+	return newest, err
 }

@@ -3,11 +3,9 @@ package projector
 import (
 	"context"
 	"errors"
-	"fmt"
 	"time"
 
-	"github.com/ClickHouse/ch-go"
-	"github.com/ClickHouse/ch-go/proto"
+	"preismon/projector/clickhouse"
 )
 
 // Quarter is a partition of a large table: the rows captured in three months.
@@ -26,28 +24,24 @@ var ErrNotByQuarter = errors.New("the tables do not lie by quarters, as those of
 // Quarters returns the quarters of the rows of the two large tables, the oldest
 // first: ErrNotByQuarter.
 func Quarters(ctx context.Context, conn Conn) (map[string][]Quarter, error) {
-	var table proto.ColStr
-	var quarter proto.ColUInt32
-	var size proto.ColUInt64
-	all := map[string][]Quarter{}
-	var plain error
-	err := conn.Do(ctx, ch.Query{
-		Body: question("partitions"), Settings: readSettings,
-		Result: proto.Results{{Name: "table", Data: &table}, {Name: "quarter", Data: &quarter}, {Name: "bytes", Data: &size}},
-		OnResult: func(context.Context, proto.Block) error {
-			for i, q := range quarter {
-				if q == 0 {
-					plain = ErrNotByQuarter
-					continue
-				}
-				first := time.Date(int(q/10_000), time.Month(q/100%100), 1, 0, 0, 0, 0, time.UTC)
-				all[table.Row(i)] = append(all[table.Row(i)], Quarter{first, size[i]})
-			}
+	var (
+		table string
+		first uint32 // day of a quarter, as YYYYMMDD
+		bytes uint64
+		all   = map[string][]Quarter{}
+		plain error
+	)
+	err := ask(ctx, conn, "partitions", nil, clickhouse.Row{"table": &table, "quarter": &first, "bytes": &bytes}, func() error {
+		if first == 0 {
+			plain = ErrNotByQuarter
 			return nil
-		},
+		}
+		day := time.Date(int(first/10_000), time.Month(first/100%100), 1, 0, 0, 0, 0, time.UTC)
+		all[table] = append(all[table], Quarter{day, bytes})
+		return nil
 	})
 	if err != nil {
-		return nil, fmt.Errorf("partitions: %w", err)
+		return nil, err
 	}
 	return all, plain
 }

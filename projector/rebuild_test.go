@@ -20,7 +20,7 @@ import (
 
 // stoppingConn fails every exchange after so many.
 type stoppingConn struct {
-	rebuild.Conn
+	clickhouse.Conn
 	left int
 }
 
@@ -101,7 +101,7 @@ func TestRebuildExchange(t *testing.T) {
 
 // actingConn acts once, before or after the exchange of a table.
 type actingConn struct {
-	rebuild.Conn
+	clickhouse.Conn
 	table string
 	after bool
 	act   func()

@@ -5,7 +5,8 @@ import (
 	"time"
 
 	"github.com/ClickHouse/ch-go"
-	"github.com/ClickHouse/ch-go/proto"
+
+	"preismon/projector/clickhouse"
 )
 
 // Size is how large the tables of a server are, and how fast they grow.
@@ -18,16 +19,14 @@ type Size struct {
 // TablesSize queries ClickHouse for it. It assumes that all rows have the same
 // size, and that new events have as many rows as earlier ones.
 func TablesSize(ctx context.Context, conn Conn, partition int) (Size, error) {
-	var bytes, rows, events, written, came, seconds proto.ColUInt64
-	err := conn.Do(ctx, ch.Query{
-		Body: question("size"), Parameters: ch.Parameters(map[string]any{"partition": partition}),
-		Result: proto.Results{{Name: "bytes", Data: &bytes}, {Name: "rows", Data: &rows}, {Name: "events", Data: &events}, {Name: "written", Data: &written}, {Name: "came", Data: &came}, {Name: "seconds", Data: &seconds}},
-	})
-	if err != nil || len(bytes) == 0 {
+	var bytes, rows, events, written, came, seconds uint64
+	err := conn.Do(ctx, clickhouse.Scan(ch.Query{Body: question("size"), Parameters: ch.Parameters(args{"partition": partition})},
+		clickhouse.Row{"bytes": &bytes, "rows": &rows, "events": &events, "written": &written, "came": &came, "seconds": &seconds}, nil))
+	if err != nil {
 		return Size{}, err
 	}
 	from, err := FloorOf(ctx, conn, partition)
-	return Size{bytes[0], rows[0], daily(bytes[0], rows[0], events[0], written[0], came[0], time.Duration(seconds[0])*time.Second), !from.IsZero()}, err
+	return Size{bytes, rows, daily(bytes, rows, events, written, came, time.Duration(seconds)*time.Second), !from.IsZero()}, err
 }
 
 // daily returns the bytes that a day adds: rows is how many rows are kept in

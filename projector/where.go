@@ -2,22 +2,21 @@ package projector
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"github.com/ClickHouse/ch-go"
 	"github.com/ClickHouse/ch-go/proto"
 	"github.com/google/uuid"
+
+	"preismon/projector/clickhouse"
 )
 
 // Server queries ClickHouse for its version and its time.
 func Server(ctx context.Context, conn Conn) (version string, now time.Time, err error) {
-	var v proto.ColStr
-	var ms proto.ColInt64
-	err = conn.Do(ctx, ch.Query{Body: question("server"), Result: proto.Results{{Name: "version", Data: &v}, {Name: "now_ms", Data: &ms}}})
-	if err != nil || len(ms) == 0 {
-		return "", now, err
-	}
-	return v.Row(0), time.UnixMilli(ms[0]), nil
+	var ms int64
+	err = conn.Do(ctx, clickhouse.Scan(ch.Query{Body: question("server")}, clickhouse.Row{"version": &version, "now_ms": &ms}, nil))
+	return version, time.UnixMilli(ms), err
 }
 
 // Room is how much is left of something, in bytes. The zero value: unknown.
@@ -36,13 +35,9 @@ func ServerRoom(ctx context.Context, conn Conn) (disk, memory Room, err error) {
 	return disk, memory, err
 }
 
-func roomOf(ctx context.Context, conn Conn, name string) (Room, error) {
-	var free, total proto.ColUInt64
-	err := conn.Do(ctx, ch.Query{Body: question(name), Result: proto.Results{{Name: "free", Data: &free}, {Name: "total", Data: &total}}})
-	if err != nil || len(free) == 0 {
-		return Room{}, err
-	}
-	return Room{free[0], total[0]}, nil
+func roomOf(ctx context.Context, conn Conn, name string) (room Room, err error) {
+	err = conn.Do(ctx, clickhouse.Scan(ch.Query{Body: question(name)}, clickhouse.Row{"free": &room.Free, "total": &room.Total}, nil))
+	return room, err
 }
 
 // Written is where an event of OBSERVATIONS is in the tables.
@@ -64,49 +59,45 @@ type WrittenFor struct {
 // FindEvent returns where an event is written; nil: its rows are in no table.
 func FindEvent(ctx context.Context, conn Conn, id uuid.UUID) (*Written, error) {
 	var (
-		epoch, rows proto.ColUInt32
-		seq, n, of  proto.ColUInt64
-		expired     proto.ColUInt64
-		name        proto.ColStr
+		is    Written
+		found bool
+		of    WrittenFor
 	)
-	err := conn.Do(ctx, ch.Query{
-		Body: question("find_event"), Parameters: ch.Parameters(args{"id": id.String()}), Settings: readSettings,
-		Result: proto.Results{{Name: "epoch", Data: &epoch}, {Name: "seq", Data: &seq}, {Name: "rows", Data: &rows}, {Name: "expired", Data: &expired}},
-	})
-	if err != nil || len(epoch) == 0 {
+	err := ask(ctx, conn, "find_event", args{"id": id.String()},
+		clickhouse.Row{"epoch": &is.Epoch, "seq": &is.Seq, "rows": &is.Rows, "expired": &is.Expired}, func() error {
+			found = true
+			return nil
+		})
+	if err != nil || !found {
 		return nil, err
 	}
-	w := &Written{Epoch: epoch[0], Seq: seq[0], Rows: rows[0], Expired: expired[0]}
-	return w, conn.Do(ctx, ch.Query{
-		Body: question("event_mandates"), Parameters: ch.Parameters(args{"epoch": w.Epoch, "seq": w.Seq}), Settings: readSettings,
-		Result: proto.Results{{Name: "mandate", Data: &of}, {Name: "name", Data: &name}, {Name: "n", Data: &n}},
-		OnResult: func(context.Context, proto.Block) error {
-			for i := range n {
-				w.Mandates = append(w.Mandates, WrittenFor{of[i], name.Row(i), n[i]})
-			}
+	return &is, ask(ctx, conn, "event_mandates", args{"epoch": is.Epoch, "seq": is.Seq},
+		clickhouse.Row{"mandate": &of.Mandate, "name": &of.Name, "n": &of.Rows}, func() error {
+			is.Mandates = append(is.Mandates, of)
 			return nil
-		},
-	})
+		})
 }
 
 // AppliedTo returns how far a stream is applied in the tables of a partition.
 func AppliedTo(ctx context.Context, conn Conn, stream string, partition int) (epoch uint32, seq uint64, err error) {
 	var (
-		name   = new(proto.ColStr).LowCardinality()
-		epochs proto.ColUInt32
-		seqs   proto.ColUInt64
+		of string
+		at place
 	)
-	err = conn.Do(ctx, ch.Query{
-		Body: question("checkpoints"), Parameters: ch.Parameters(args{"partition": partition}), Settings: readSettings,
-		Result: proto.Results{{Name: "stream", Data: name}, {Name: "epoch", Data: &epochs}, {Name: "seq", Data: &seqs}},
-		OnResult: func(context.Context, proto.Block) error {
-			for i := range seqs {
-				if name.Row(i) == stream {
-					epoch, seq = epochs[i], seqs[i]
-				}
-			}
-			return nil
-		},
+	err = ask(ctx, conn, "checkpoints", args{"partition": partition}, clickhouse.Row{"stream": &of, "epoch": &at.epoch, "seq": &at.seq}, func() error {
+		if of == stream {
+			epoch, seq = at.epoch, at.seq
+		}
+		return nil
 	})
 	return epoch, seq, err
+}
+
+// ask runs a query and calls each for every row; nil: the variables keep the last.
+func ask(ctx context.Context, conn Conn, name string, values args, row clickhouse.Row, each func() error) error {
+	err := conn.Do(ctx, clickhouse.Scan(ch.Query{Body: question(name), Parameters: ch.Parameters(values), Settings: readSettings}, row, each))
+	if err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	return nil
 }

@@ -21,12 +21,8 @@ import (
 	"github.com/ClickHouse/ch-go/proto"
 
 	"preismon/contracts"
+	"preismon/projector/clickhouse"
 )
-
-// Conn runs statements; *clickhouse.Pool is one.
-type Conn interface {
-	Do(ctx context.Context, q ch.Query) error
-}
 
 // Place is where a backup is: a name in the folder that the server's
 // configuration allows (backups.allowed_path), or a URL of an S3 bucket with
@@ -62,8 +58,6 @@ func quote(s string) string {
 	return "'" + strings.NewReplacer(`\`, `\\`, `'`, `\'`).Replace(s) + "'"
 }
 
-func name(s string) string { return "`" + strings.NewReplacer(`\`, `\\`, "`", "\\`").Replace(s) + "`" }
-
 // The parts of a backup.
 const (
 	checkpoints = "checkpoints"
@@ -85,7 +79,7 @@ type Result struct {
 
 // Take saves the database while everything is running. It returns ErrExists for
 // a place that already holds a backup.
-func Take(ctx context.Context, conn Conn, database string, to Place) (Result, error) {
+func Take(ctx context.Context, conn clickhouse.Conn, database string, to Place) (Result, error) {
 	if err := to.Validate(); err != nil {
 		return Result{}, err
 	}
@@ -93,26 +87,18 @@ func Take(ctx context.Context, conn Conn, database string, to Place) (Result, er
 	if err != nil {
 		return Result{}, fmt.Errorf("read the checkpoints: %w", err)
 	}
-	if _, err := run(ctx, conn, "BACKUP TABLE "+name(database)+".checkpoints TO "+to.of(checkpoints)); err != nil {
+	if _, err := run(ctx, conn, "BACKUP TABLE "+clickhouse.Name(database)+".checkpoints TO "+to.of(checkpoints)); err != nil {
 		return Result{}, fmt.Errorf("save the checkpoints: %w", to.inWords(err))
 	}
-	id, err := run(ctx, conn, "BACKUP DATABASE "+name(database)+" EXCEPT TABLES "+name(database)+".checkpoints TO "+to.of(tables))
+	id, err := run(ctx, conn, "BACKUP DATABASE "+clickhouse.Name(database)+" EXCEPT TABLES "+clickhouse.Name(database)+".checkpoints TO "+to.of(tables))
 	if err != nil {
 		return Result{}, fmt.Errorf("save the tables: %w", to.inWords(err))
 	}
-	var files, bytes proto.ColUInt64
 	r := Result{Checkpoint: mark}
-	err = conn.Do(ctx, ch.Query{
+	err = conn.Do(ctx, clickhouse.Scan(ch.Query{
 		Body:       "SELECT num_files AS files, compressed_size AS bytes FROM system.backups WHERE id = {id:String}",
 		Parameters: ch.Parameters(map[string]any{"id": id}),
-		Result:     proto.Results{{Name: "files", Data: &files}, {Name: "bytes", Data: &bytes}},
-		OnResult: func(context.Context, proto.Block) error {
-			for i := range files {
-				r.Files, r.Bytes = files[i], bytes[i]
-			}
-			return nil
-		},
-	})
+	}, clickhouse.Row{"files": &r.Files, "bytes": &r.Bytes}, nil))
 	return r, err
 }
 
@@ -135,12 +121,12 @@ type RestoreRequest struct {
 // ErrDamaged. conn must be an administrator's, on another database. No projector
 // should run: one that does is deposed, because it would go on behind what the
 // restored tables lack.
-func Restore(ctx context.Context, conn Conn, r RestoreRequest) error {
+func Restore(ctx context.Context, conn clickhouse.Conn, r RestoreRequest) error {
 	database, from := r.Database, r.From
 	if err := from.Validate(); err != nil {
 		return err
 	}
-	n, err := number(ctx, conn, "SELECT count() AS n FROM system.tables WHERE database = {database:String}", database)
+	n, err := clickhouse.Number(ctx, conn, "SELECT count() AS n FROM system.tables WHERE database = {database:String}", map[string]any{"database": database})
 	if err != nil {
 		return err
 	}
@@ -148,15 +134,15 @@ func Restore(ctx context.Context, conn Conn, r RestoreRequest) error {
 		return fmt.Errorf("%w: %s, %d tables", ErrInUse, database, n)
 	}
 	beside := database + ".being_restored" // never the name of an operator's own: it is dropped
-	cleanUp := step{"clean up", "DROP DATABASE IF EXISTS " + name(beside) + " SYNC"}
+	cleanUp := step{"clean up", "DROP DATABASE IF EXISTS " + clickhouse.Name(beside) + " SYNC"}
 	if err := from.do(ctx, conn,
 		cleanUp,
-		step{"restore the tables", "RESTORE DATABASE " + name(database) + " AS " + name(beside) + " FROM " + from.of(tables)},
-		step{"restore the checkpoints", "RESTORE TABLE " + name(database) + ".checkpoints AS " + name(beside) + ".checkpoints FROM " + from.of(checkpoints)},
-		step{"forget which scopes are applied", "TRUNCATE TABLE " + name(beside) + ".scopes_applied"},
-		step{"forget the fences", "TRUNCATE TABLE " + name(beside) + ".leader_fences"},
-		step{"begin a generation of rows", "INSERT INTO " + name(beside) + ".checkpoints (* EXCEPT (written_at)) SELECT * EXCEPT (written_at) REPLACE ('GENERATION' AS stream, toUInt32(0) AS epoch, toUInt64(toUnixTimestamp64Nano(now64(9))) AS seq) FROM " +
-			name(beside) + ".checkpoints FINAL WHERE stream = 'OBSERVATIONS'"},
+		step{"restore the tables", "RESTORE DATABASE " + clickhouse.Name(database) + " AS " + clickhouse.Name(beside) + " FROM " + from.of(tables)},
+		step{"restore the checkpoints", "RESTORE TABLE " + clickhouse.Name(database) + ".checkpoints AS " + clickhouse.Name(beside) + ".checkpoints FROM " + from.of(checkpoints)},
+		step{"forget which scopes are applied", "TRUNCATE TABLE " + clickhouse.Name(beside) + ".scopes_applied"},
+		step{"forget the fences", "TRUNCATE TABLE " + clickhouse.Name(beside) + ".leader_fences"},
+		step{"begin a generation of rows", "INSERT INTO " + clickhouse.Name(beside) + ".checkpoints (* EXCEPT (written_at)) SELECT * EXCEPT (written_at) REPLACE ('GENERATION' AS stream, toUInt32(0) AS epoch, toUInt64(toUnixTimestamp64Nano(now64(9))) AS seq) FROM " +
+			clickhouse.Name(beside) + ".checkpoints FINAL WHERE stream = 'OBSERVATIONS'"},
 	); err != nil {
 		return err
 	}
@@ -165,20 +151,20 @@ func Restore(ctx context.Context, conn Conn, r RestoreRequest) error {
 			return errors.Join(err, from.do(ctx, conn, cleanUp))
 		}
 	}
-	fenced, err := number(ctx, conn, "SELECT count() AS n FROM system.tables WHERE database = {database:String} AND name = 'leader_fences'", database)
+	fenced, err := clickhouse.Number(ctx, conn, "SELECT count() AS n FROM system.tables WHERE database = {database:String} AND name = 'leader_fences'", map[string]any{"database": database})
 	if err != nil {
 		return err
 	}
 	if fenced > 0 {
 		// Tables of another partition keep their own leader only.
-		if err := from.do(ctx, conn, step{"depose the leader of what was there", "INSERT INTO " + name(beside) + ".leader_fences (partition, fence) SELECT partition, max(fence) + 1 FROM " +
-			name(database) + ".leader_fences WHERE partition IN (SELECT partition FROM " + name(beside) + ".checkpoints) GROUP BY partition"}); err != nil {
+		if err := from.do(ctx, conn, step{"depose the leader of what was there", "INSERT INTO " + clickhouse.Name(beside) + ".leader_fences (partition, fence) SELECT partition, max(fence) + 1 FROM " +
+			clickhouse.Name(database) + ".leader_fences WHERE partition IN (SELECT partition FROM " + clickhouse.Name(beside) + ".checkpoints) GROUP BY partition"}); err != nil {
 			return err
 		}
 	}
 	return from.do(ctx, conn,
-		step{"drop what was there", "DROP DATABASE IF EXISTS " + name(database) + " SYNC"},
-		step{"put it in place", "RENAME DATABASE " + name(beside) + " TO " + name(database)},
+		step{"drop what was there", "DROP DATABASE IF EXISTS " + clickhouse.Name(database) + " SYNC"},
+		step{"put it in place", "RENAME DATABASE " + clickhouse.Name(beside) + " TO " + clickhouse.Name(database)},
 	)
 }
 
@@ -186,7 +172,7 @@ func Restore(ctx context.Context, conn Conn, r RestoreRequest) error {
 type step struct{ what, sql string }
 
 // do runs steps of a restore from the place, up to the first that fails.
-func (p Place) do(ctx context.Context, conn Conn, steps ...step) error {
+func (p Place) do(ctx context.Context, conn clickhouse.Conn, steps ...step) error {
 	for _, s := range steps {
 		if _, err := run(ctx, conn, s.sql); err != nil {
 			return fmt.Errorf("%s: %w", s.what, p.inWords(err))
@@ -197,7 +183,7 @@ func (p Place) do(ctx context.Context, conn Conn, steps ...step) error {
 
 // run runs a statement and returns the id of the backup or restore that it
 // started.
-func run(ctx context.Context, conn Conn, sql string) (id string, err error) {
+func run(ctx context.Context, conn clickhouse.Conn, sql string) (id string, err error) {
 	var out proto.Results
 	err = conn.Do(ctx, ch.Query{Body: sql, Result: out.Auto(), OnResult: func(context.Context, proto.Block) error {
 		for _, c := range out {
@@ -211,32 +197,9 @@ func run(ctx context.Context, conn Conn, sql string) (id string, err error) {
 }
 
 // applied reads how far the tables have come.
-func applied(ctx context.Context, conn Conn, database string) (c Checkpoint, err error) {
-	var epoch proto.ColUInt32
-	var seq proto.ColUInt64
-	err = conn.Do(ctx, ch.Query{
-		Body:   "SELECT epoch, seq FROM " + name(database) + ".checkpoints FINAL WHERE stream = 'OBSERVATIONS' ORDER BY epoch, seq LIMIT 1",
-		Result: proto.Results{{Name: "epoch", Data: &epoch}, {Name: "seq", Data: &seq}},
-		OnResult: func(context.Context, proto.Block) error {
-			for i := range epoch {
-				c = Checkpoint{epoch[i], seq[i]}
-			}
-			return nil
-		},
-	})
+func applied(ctx context.Context, conn clickhouse.Conn, database string) (c Checkpoint, err error) {
+	err = conn.Do(ctx, clickhouse.Scan(ch.Query{
+		Body: "SELECT epoch, seq FROM " + clickhouse.Name(database) + ".checkpoints FINAL WHERE stream = 'OBSERVATIONS' ORDER BY epoch, seq LIMIT 1",
+	}, clickhouse.Row{"epoch": &c.Epoch, "seq": &c.Seq}, nil))
 	return c, err
-}
-
-func number(ctx context.Context, conn Conn, sql, database string) (n uint64, err error) {
-	var col proto.ColUInt64
-	err = conn.Do(ctx, ch.Query{
-		Body: sql, Parameters: ch.Parameters(map[string]any{"database": database}), Result: proto.Results{{Name: "n", Data: &col}},
-		OnResult: func(context.Context, proto.Block) error {
-			for _, v := range col {
-				n = v
-			}
-			return nil
-		},
-	})
-	return n, err
 }

@@ -7,7 +7,8 @@ import (
 	"time"
 
 	"github.com/ClickHouse/ch-go"
-	"github.com/ClickHouse/ch-go/proto"
+
+	"preismon/projector/clickhouse"
 )
 
 // ErrOvertaken means that a leader with a newer fence began before the exchange
@@ -32,7 +33,7 @@ const exchangeTimeout = time.Minute
 // exchanged and some are not, which is as correct as before and after. After
 // any error the rebuilt tables must not be dropped, because they may have been
 // in place.
-func Exchange(ctx context.Context, conn Conn, database string, tables []string, fence uint64) error {
+func Exchange(ctx context.Context, conn clickhouse.Conn, database string, tables []string, fence uint64) error {
 	switch newest, err := newestFence(ctx, conn, database); {
 	case err != nil:
 		return err
@@ -71,7 +72,7 @@ func Exchange(ctx context.Context, conn Conn, database string, tables []string, 
 }
 
 // takeBack exchanges back the tables that have changed.
-func takeBack(ctx context.Context, conn Conn, database string, tables []string, was map[string]string) error {
+func takeBack(ctx context.Context, conn clickhouse.Conn, database string, tables []string, was map[string]string) error {
 	ctx, cancel := context.WithTimeout(ctx, exchangeTimeout)
 	defer cancel()
 	is, err := identities(ctx, conn, database)
@@ -87,7 +88,7 @@ func takeBack(ctx context.Context, conn Conn, database string, tables []string, 
 	return swap(ctx, conn, database, moved)
 }
 
-func swap(ctx context.Context, conn Conn, database string, tables []string) error {
+func swap(ctx context.Context, conn clickhouse.Conn, database string, tables []string) error {
 	for _, t := range tables {
 		if err := conn.Do(ctx, ch.Query{Body: "EXCHANGE TABLES " + table(database, t) + " AND " + table(NewDatabase(database), t)}); err != nil {
 			return fmt.Errorf("exchange %s: %w", t, err)
@@ -96,8 +97,8 @@ func swap(ctx context.Context, conn Conn, database string, tables []string) erro
 	return nil
 }
 
-func newestFence(ctx context.Context, conn Conn, database string) (uint64, error) {
-	n, err := number(ctx, conn, "SELECT max(fence) AS n FROM "+table(database, witness), nil)
+func newestFence(ctx context.Context, conn clickhouse.Conn, database string) (uint64, error) {
+	n, err := clickhouse.Number(ctx, conn, "SELECT max(fence) AS n FROM "+table(database, witness), nil)
 	if err != nil {
 		return 0, fmt.Errorf("read the fences: %w", err)
 	}
@@ -106,21 +107,16 @@ func newestFence(ctx context.Context, conn Conn, database string) (uint64, error
 
 // identities returns the UUID of each table, which moves with it in an
 // exchange.
-func identities(ctx context.Context, conn Conn, database string) (map[string]string, error) {
+func identities(ctx context.Context, conn clickhouse.Conn, database string) (map[string]string, error) {
 	ids := map[string]string{}
 	return ids, texts(ctx, conn, "SELECT name AS k, toString(uuid) AS v FROM system.tables WHERE database = {database:String}", database, ids)
 }
 
 // texts adds the result of a query about a database to into: texts by texts.
-func texts(ctx context.Context, conn Conn, sql, database string, into map[string]string) error {
-	var k, v proto.ColStr
-	return conn.Do(ctx, ch.Query{
-		Body: sql, Parameters: ch.Parameters(map[string]any{"database": database}), Result: proto.Results{{Name: "k", Data: &k}, {Name: "v", Data: &v}},
-		OnResult: func(context.Context, proto.Block) error {
-			for i := range k.Rows() {
-				into[k.Row(i)] = v.Row(i)
-			}
-			return nil
-		},
-	})
+func texts(ctx context.Context, conn clickhouse.Conn, sql, database string, into map[string]string) error {
+	var k, v string
+	return conn.Do(ctx, clickhouse.Scan(ch.Query{Body: sql, Parameters: ch.Parameters(map[string]any{"database": database})}, clickhouse.Row{"k": &k, "v": &v}, func() error {
+		into[k] = v
+		return nil
+	}))
 }

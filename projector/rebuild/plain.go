@@ -7,6 +7,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"preismon/projector/clickhouse"
 )
 
 // ErrReplicated means that the tables have replicas, which would keep the old
@@ -15,7 +17,7 @@ var ErrReplicated = errors.New("the tables are replicated, and would be exchange
 
 // CheckPlain returns ErrReplicated for tables that are not those of a single
 // server.
-func CheckPlain(ctx context.Context, conn Conn, database string) error {
+func CheckPlain(ctx context.Context, conn clickhouse.Conn, database string) error {
 	engines := map[string]string{}
 	if err := texts(ctx, conn, "SELECT name AS k, engine AS v FROM system.tables WHERE database = {database:String}", database, engines); err != nil {
 		return err

@@ -1,7 +1,7 @@
 // Package rebuild exchanges the tables of a read model for those of another
 // that was rebuilt alongside it. Its caller drives the projectors of both and
 // holds the lease; contracts/decisions/011-rebuild-beside.md explains why
-// readers get no wrong answer meanwhile.
+// readers get no wrong answer meanwhile. Its connections are an administrator's.
 package rebuild
 
 import (
@@ -11,15 +11,10 @@ import (
 	"strings"
 
 	"github.com/ClickHouse/ch-go"
-	"github.com/ClickHouse/ch-go/proto"
 
 	"preismon/contracts/event"
+	"preismon/projector/clickhouse"
 )
-
-// Conn runs statements; *clickhouse.Pool is one. It must be an administrator's.
-type Conn interface {
-	Do(ctx context.Context, q ch.Query) error
-}
 
 // Tables are the tables that are exchanged, rows first. Not exchanged are the
 // checkpoints and the scopes, whose version numbers a reader carries from one
@@ -42,8 +37,8 @@ func OldDatabase(database string) string { return database + "_old" }
 var ErrKept = errors.New("holds what was kept before")
 
 // CheckKeep returns ErrKept if Keep would have no name for the old tables.
-func CheckKeep(ctx context.Context, conn Conn, database string) error {
-	n, err := number(ctx, conn, "SELECT count() AS n FROM system.databases WHERE name = {name:String}", map[string]any{"name": OldDatabase(database)})
+func CheckKeep(ctx context.Context, conn clickhouse.Conn, database string) error {
+	n, err := clickhouse.Number(ctx, conn, "SELECT count() AS n FROM system.databases WHERE name = {name:String}", map[string]any{"name": OldDatabase(database)})
 	if err == nil && n > 0 {
 		err = fmt.Errorf("database %s %w; drop it, or go without --keep-old", OldDatabase(database), ErrKept)
 	}
@@ -52,8 +47,8 @@ func CheckKeep(ctx context.Context, conn Conn, database string) error {
 
 // Keep gives the old tables, once the rebuilt ones are in place, a name under
 // which no later rebuild drops them.
-func Keep(ctx context.Context, conn Conn, database string) error {
-	err := conn.Do(ctx, ch.Query{Body: "RENAME DATABASE " + name(NewDatabase(database)) + " TO " + name(OldDatabase(database))})
+func Keep(ctx context.Context, conn clickhouse.Conn, database string) error {
+	err := conn.Do(ctx, ch.Query{Body: "RENAME DATABASE " + clickhouse.Name(NewDatabase(database)) + " TO " + clickhouse.Name(OldDatabase(database))})
 	if err != nil {
 		return fmt.Errorf("the new tables are in place, but the old ones are in %s, which the next rebuild drops: %w", NewDatabase(database), err)
 	}
@@ -62,8 +57,8 @@ func Keep(ctx context.Context, conn Conn, database string) error {
 
 // Drop drops the database of the rebuild, if there is one. Reads under way on
 // its tables finish.
-func Drop(ctx context.Context, conn Conn, database string) error {
-	return conn.Do(ctx, ch.Query{Body: "DROP DATABASE IF EXISTS " + name(NewDatabase(database))})
+func Drop(ctx context.Context, conn clickhouse.Conn, database string) error {
+	return conn.Do(ctx, ch.Query{Body: "DROP DATABASE IF EXISTS " + clickhouse.Name(NewDatabase(database))})
 }
 
 // ErrNotWhole means that the streams do not hold everything that the tables do.
@@ -72,7 +67,7 @@ var ErrNotWhole = errors.New("the streams no longer hold everything that the tab
 // Check checks that the tables can be rebuilt with the same places for all
 // rows: ErrNotWhole. Events all of whose rows have expired need not be in the
 // stream.
-func Check(ctx context.Context, conn Conn, database string, observations, catalog event.StreamState) error {
+func Check(ctx context.Context, conn clickhouse.Conn, database string, observations, catalog event.StreamState) error {
 	for _, s := range []event.StreamState{observations, catalog} {
 		if s.After() > 0 {
 			return fmt.Errorf("%w: stream %s lost its tail once, and its first %d messages would get other places", ErrNotWhole, s.Stream, s.After())
@@ -83,7 +78,7 @@ func Check(ctx context.Context, conn Conn, database string, observations, catalo
 		{"events", notInStream(database, "")},
 		{"records", "SELECT count() AS n FROM (" + versions(database) + ") WHERE bitShiftRight(version, 32) != {catalog:UInt32}"},
 	} {
-		n, err := number(ctx, conn, q.sql, map[string]any{"epoch": observations.Epoch, "first": observations.First, "catalog": catalog.Epoch})
+		n, err := clickhouse.Number(ctx, conn, q.sql, map[string]any{"epoch": observations.Epoch, "first": observations.First, "catalog": catalog.Epoch})
 		if err != nil {
 			return err
 		}
@@ -124,7 +119,7 @@ func versions(database string) string {
 // pairs. Nothing may write to either. reason explains why not, yet: it is
 // ErrNotWhole if they never will be, because OBSERVATIONS has dropped events
 // before they had read them, of which the others have rows.
-func Ready(ctx context.Context, conn Conn, database string, observations event.StreamState) (ok bool, reason string, err error) {
+func Ready(ctx context.Context, conn clickhouse.Conn, database string, observations event.StreamState) (ok bool, reason string, err error) {
 	beside := NewDatabase(database)
 	for _, q := range []struct{ reason, sql string }{
 		{"they do not reach as far", `SELECT count() AS n FROM (SELECT stream, max((epoch, seq)) AS place FROM ` + table(database, "checkpoints") + ` WHERE stream NOT IN ('IN_FORCE', 'GENERATION') GROUP BY stream) AS o
@@ -138,7 +133,7 @@ func Ready(ctx context.Context, conn Conn, database string, observations event.S
 		{"their scopes are not applied", `SELECT count() AS n FROM (SELECT mandate, max(version) AS v FROM ` + table(beside, "scopes") + ` GROUP BY mandate) AS s
 			LEFT JOIN (SELECT mandate, max(version) AS v FROM ` + table(beside, "scopes_applied") + ` GROUP BY mandate) AS a ON s.mandate = a.mandate WHERE s.v != a.v`},
 	} {
-		n, err := number(ctx, conn, q.sql, nil)
+		n, err := clickhouse.Number(ctx, conn, q.sql, nil)
 		if err != nil {
 			return false, "", err
 		}
@@ -146,7 +141,7 @@ func Ready(ctx context.Context, conn Conn, database string, observations event.S
 			return false, q.reason, nil
 		}
 	}
-	n, err := number(ctx, conn, notInStream(database, "(epoch, seq) NOT IN (SELECT epoch, seq FROM "+table(beside, "ingested_events")+" WHERE "+dropped+")"),
+	n, err := clickhouse.Number(ctx, conn, notInStream(database, "(epoch, seq) NOT IN (SELECT epoch, seq FROM "+table(beside, "ingested_events")+" WHERE "+dropped+")"),
 		map[string]any{"epoch": observations.Epoch, "first": observations.First})
 	if err == nil && n > 0 {
 		err = fmt.Errorf("%w: %d events came from messages that were dropped before the new tables had read them", ErrNotWhole, n)
@@ -162,7 +157,7 @@ func floor(database string) string {
 
 // KeepFloor copies the floor of the other tables to the tables of the rebuild,
 // which are empty.
-func KeepFloor(ctx context.Context, conn Conn, database string) error {
+func KeepFloor(ctx context.Context, conn clickhouse.Conn, database string) error {
 	err := conn.Do(ctx, ch.Query{
 		Body: "INSERT INTO " + table(NewDatabase(database), "checkpoints") + " (stream, partition, partitions, epoch, seq, floor) SELECT stream, partition, partitions, 0, 0, floor FROM " +
 			table(database, "checkpoints") + " FINAL WHERE stream = 'OBSERVATIONS' AND floor > 0",
@@ -180,29 +175,13 @@ func scope(database string) string {
 		" WHERE (mandate, version) IN (SELECT mandate, max(version) FROM " + table(database, "scopes") + " GROUP BY mandate)"
 }
 
-func name(s string) string { return "`" + strings.NewReplacer(`\`, `\\`, "`", "\\`").Replace(s) + "`" }
-
-func table(database, t string) string { return name(database) + "." + t }
-
-func number(ctx context.Context, conn Conn, sql string, values map[string]any) (n uint64, err error) {
-	var col proto.ColUInt64
-	err = conn.Do(ctx, ch.Query{
-		Body: sql, Parameters: ch.Parameters(values), Result: proto.Results{{Name: "n", Data: &col}},
-		OnResult: func(context.Context, proto.Block) error {
-			for _, v := range col {
-				n = v
-			}
-			return nil
-		},
-	})
-	return n, err
-}
+func table(database, t string) string { return clickhouse.Name(database) + "." + t }
 
 // ForgetProof makes the next projector create the proof of the checkpoint from
 // what the tables hold: rebuilt and audited tables may hold more than the
 // previous ones, because this program may read messages that an older one could
 // not. Nothing may write to them.
-func ForgetProof(ctx context.Context, conn Conn, database string) error {
+func ForgetProof(ctx context.Context, conn clickhouse.Conn, database string) error {
 	t := table(database, "checkpoints")
 	err := conn.Do(ctx, ch.Query{
 		Body: "INSERT INTO " + t + " (stream, partition, partitions, epoch, seq, written_at, floor) SELECT stream, partition, partitions, epoch, seq, written_at, floor FROM " + t +
@@ -217,7 +196,7 @@ func ForgetProof(ctx context.Context, conn Conn, database string) error {
 
 // NextGeneration lets readers of changes know that rows may have been added at
 // places that they have already passed, so that they begin again.
-func NextGeneration(ctx context.Context, conn Conn, database string) error {
+func NextGeneration(ctx context.Context, conn clickhouse.Conn, database string) error {
 	t := table(database, "checkpoints")
 	err := conn.Do(ctx, ch.Query{
 		Body: "INSERT INTO " + t + " (stream, partition, partitions, epoch, seq) SELECT 'GENERATION', partition, partitions, 0, greatest(toUInt64(toUnixTimestamp64Nano(now64(9))), (SELECT max(seq) + 1 FROM " + t +

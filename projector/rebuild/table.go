@@ -8,7 +8,8 @@ import (
 	"strings"
 
 	"github.com/ClickHouse/ch-go"
-	"github.com/ClickHouse/ch-go/proto"
+
+	"preismon/projector/clickhouse"
 )
 
 // Clone fills the tables of the rebuild, which are empty, with everything that
@@ -19,7 +20,7 @@ import (
 // cloned before the rows that they vouch for. The fences are not cloned, nor is
 // which scopes are applied: the projector of the rebuild finds that out, and
 // fills observations_by_mandate in doing so.
-func Clone(ctx context.Context, conn Conn, database, except string) error {
+func Clone(ctx context.Context, conn clickhouse.Conn, database, except string) error {
 	order := []string{"checkpoints", "scopes", "scope_pairs", "ingested_events"}
 	for _, t := range Tables {
 		if t != except && !slices.Contains(order, t) {
@@ -38,13 +39,13 @@ func Clone(ctx context.Context, conn Conn, database, except string) error {
 // The stream holds only the last message of each, and not in the order in which
 // they took their logins: an account that has a login keeps it, see
 // contracts/decisions/024-whose-login.md.
-func KeepAccounts(ctx context.Context, conn Conn, database string) error {
+func KeepAccounts(ctx context.Context, conn clickhouse.Conn, database string) error {
 	return share(ctx, conn, database, "accounts")
 }
 
 // share gives a table of the rebuild the parts of the other, and the same
 // partitioning: the other may have none, if an earlier version created it.
-func share(ctx context.Context, conn Conn, database, t string) error {
+func share(ctx context.Context, conn clickhouse.Conn, database, t string) error {
 	for _, sql := range []string{
 		"CREATE OR REPLACE TABLE " + table(NewDatabase(database), t) + " AS " + table(database, t),
 		"ALTER TABLE " + table(NewDatabase(database), t) + " ATTACH PARTITION ALL FROM " + table(database, t),
@@ -66,12 +67,12 @@ const fillRows = 1_000_000
 // FillLatest writes the newest capture of each pair of the rebuilt observations
 // into the rebuilt latest_observations, in slices of items. It passes progress
 // the fraction that is done, from 0 to 1.
-func FillLatest(ctx context.Context, conn Conn, database string, progress func(done float64)) error {
+func FillLatest(ctx context.Context, conn clickhouse.Conn, database string, progress func(done float64)) error {
 	parts, err := itemSlices(ctx, conn, table(NewDatabase(database), "observations"))
 	if err != nil {
 		return err
 	}
-	fill := strings.ReplaceAll(fillLatest, "{database}", name(NewDatabase(database)))
+	fill := strings.ReplaceAll(fillLatest, "{database}", clickhouse.Name(NewDatabase(database)))
 	for i, s := range parts {
 		err := conn.Do(ctx, ch.Query{
 			Body: fill, Parameters: ch.Parameters(map[string]any{"first": s.first, "last": s.last}),
@@ -89,22 +90,16 @@ type itemSlice struct{ first, last uint64 }
 
 // itemSlices cuts the items of a table into ranges of at most fillRows rows, or
 // of one item.
-func itemSlices(ctx context.Context, conn Conn, from string) (all []itemSlice, err error) {
-	var item, n proto.ColUInt64
-	var rows uint64
-	err = conn.Do(ctx, ch.Query{
-		Body:   "SELECT item, count() AS n FROM " + from + " GROUP BY item ORDER BY item",
-		Result: proto.Results{{Name: "item", Data: &item}, {Name: "n", Data: &n}},
-		OnResult: func(context.Context, proto.Block) error {
-			for i := range item {
-				if len(all) == 0 || rows+n[i] > fillRows {
-					all, rows = append(all, itemSlice{first: item[i]}), 0
-				}
-				all[len(all)-1].last = item[i]
-				rows += n[i]
+func itemSlices(ctx context.Context, conn clickhouse.Conn, from string) (all []itemSlice, err error) {
+	var item, n, rows uint64
+	err = conn.Do(ctx, clickhouse.Scan(ch.Query{Body: "SELECT item, count() AS n FROM " + from + " GROUP BY item ORDER BY item"},
+		clickhouse.Row{"item": &item, "n": &n}, func() error {
+			if len(all) == 0 || rows+n > fillRows {
+				all, rows = append(all, itemSlice{first: item}), 0
 			}
+			all[len(all)-1].last = item
+			rows += n
 			return nil
-		},
-	})
+		}))
 	return all, err
 }

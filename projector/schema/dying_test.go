@@ -10,6 +10,7 @@ import (
 
 	"github.com/ClickHouse/ch-go"
 
+	"preismon/projector/clickhouse"
 	"preismon/projector/schema"
 )
 
@@ -36,7 +37,7 @@ var errDied = errors.New("died")
 // dying runs so many statements that change something, and fails all later
 // ones.
 type dying struct {
-	schema.Doer
+	clickhouse.Conn
 	left int
 }
 
@@ -47,7 +48,7 @@ func (d *dying) Do(ctx context.Context, q ch.Query) error {
 		}
 		d.left--
 	}
-	return d.Doer.Do(ctx, q)
+	return d.Conn.Do(ctx, q)
 }
 
 // TestDying: a migration that dies after any of its statements does not count

@@ -4,11 +4,13 @@ import (
 	"context"
 	"fmt"
 	"strings"
+
+	"preismon/projector/clickhouse"
 )
 
 // MigrateTo is Migrate by a program whose newest version is last, in an
 // existing database.
-func MigrateTo(ctx context.Context, conn Doer, last int) error {
+func MigrateTo(ctx context.Context, conn clickhouse.Conn, last int) error {
 	return migrate(ctx, conn, Options{}, all()[:last])
 }
 

@@ -28,11 +28,6 @@ var (
 	ErrPlain = errors.New("the tables have no replicas")
 )
 
-// Doer runs statements; *clickhouse.Pool is one.
-type Doer interface {
-	Do(ctx context.Context, q ch.Query) error
-}
-
 const logTable = `CREATE TABLE IF NOT EXISTS schema_migrations {{on_cluster}} (
     version    UInt32,
     name       String,
@@ -71,7 +66,7 @@ func Migrate(ctx context.Context, dsn string, o Options) error {
 
 // migrate is Migrate for a database that exists and a program that knows these
 // migrations.
-func migrate(ctx context.Context, conn Doer, o Options, known []migration) error {
+func migrate(ctx context.Context, conn clickhouse.Conn, o Options, known []migration) error {
 	if err := checkPlain(ctx, conn, o); err != nil {
 		return err
 	}
@@ -104,18 +99,17 @@ func migrate(ctx context.Context, conn Doer, o Options, known []migration) error
 
 // checkPlain refuses replicas for tables that are plain, judging by the engine
 // of their migration log: their rows would reach no other server.
-func checkPlain(ctx context.Context, conn Doer, o Options) error {
+func checkPlain(ctx context.Context, conn clickhouse.Conn, o Options) error {
 	if !o.replicated() {
 		return nil
 	}
-	var engine proto.ColStr
-	if err := conn.Do(ctx, ch.Query{
-		Body:   "SELECT engine FROM system.tables WHERE database = currentDatabase() AND name = 'schema_migrations'",
-		Result: proto.Results{{Name: "engine", Data: &engine}},
-	}); err != nil {
+	var engine string
+	if err := conn.Do(ctx, clickhouse.Scan(ch.Query{
+		Body: "SELECT engine FROM system.tables WHERE database = currentDatabase() AND name = 'schema_migrations'",
+	}, clickhouse.Row{"engine": &engine}, nil)); err != nil {
 		return fmt.Errorf("look for tables: %w", err)
 	}
-	if engine.Rows() == 1 && engine.Row(0) == "ReplacingMergeTree" {
+	if engine == "ReplacingMergeTree" {
 		return fmt.Errorf("%w: they were made for one server, and what is in them would reach no other; "+
 			"take a new database and fill it from the streams, or, if the shards are single servers, say --unreplicated", ErrPlain)
 	}
@@ -124,36 +118,27 @@ func checkPlain(ctx context.Context, conn Doer, o Options) error {
 
 // Check reports whether the database has this program's version: nil,
 // ErrNotMigrated, ErrNewer or ErrEdited.
-func Check(ctx context.Context, conn Doer) error { return check(ctx, conn, math.MaxUint32) }
+func Check(ctx context.Context, conn clickhouse.Conn) error { return check(ctx, conn, math.MaxUint32) }
 
 // CheckReads is Check for programs that only read: a newer schema is just as
 // good, because migrations remove nothing. A reader of several shards also
 // needs the tables over them.
-func CheckReads(ctx context.Context, conn Doer, shards int) error {
+func CheckReads(ctx context.Context, conn clickhouse.Conn, shards int) error {
 	if err := check(ctx, conn, uint32(Version())); err != nil || shards <= 1 {
 		return err
 	}
 	return checkOverShards(ctx, conn)
 }
 
-func checkOverShards(ctx context.Context, conn Doer) error {
+func checkOverShards(ctx context.Context, conn clickhouse.Conn) error {
 	missing := OverShards()
-	var name proto.ColStr
-	if err := conn.Do(ctx, ch.Query{
-		Body:   "SELECT name FROM system.tables WHERE database = currentDatabase() AND engine = 'Distributed'",
-		Result: proto.Results{{Name: "name", Data: &name}},
-		OnResult: func(context.Context, proto.Block) error {
-			missing = slices.DeleteFunc(missing, func(m string) bool {
-				for i := range name.Rows() {
-					if name.Row(i) == m {
-						return true
-					}
-				}
-				return false
-			})
-			return nil
-		},
-	}); err != nil {
+	var name string
+	if err := conn.Do(ctx, clickhouse.Scan(ch.Query{
+		Body: "SELECT name FROM system.tables WHERE database = currentDatabase() AND engine = 'Distributed'",
+	}, clickhouse.Row{"name": &name}, func() error {
+		missing = slices.DeleteFunc(missing, func(m string) bool { return m == name })
+		return nil
+	})); err != nil {
 		return fmt.Errorf("look for the tables over the shards: %w", err)
 	}
 	if len(missing) > 0 {
@@ -164,7 +149,7 @@ func checkOverShards(ctx context.Context, conn Doer) error {
 }
 
 // check compares the migrations up to newest.
-func check(ctx context.Context, conn Doer, newest uint32) error {
+func check(ctx context.Context, conn clickhouse.Conn, newest uint32) error {
 	done, err := applied(ctx, conn)
 	if ch.IsErr(err, proto.ErrUnknownTable, proto.ErrUnknownDatabase) {
 		return fmt.Errorf("%w: run `preismon migrate`", ErrNotMigrated)
@@ -205,22 +190,17 @@ func compare(done map[uint32]string, known []migration) (pending []migration, er
 	return pending, nil
 }
 
-func applied(ctx context.Context, conn Doer) (map[uint32]string, error) {
+func applied(ctx context.Context, conn clickhouse.Conn) (map[uint32]string, error) {
 	var (
-		version proto.ColUInt32
-		hash    proto.ColStr
+		version uint32
+		hash    string
 		done    = map[uint32]string{}
 	)
-	err := conn.Do(ctx, ch.Query{
-		Body:   "SELECT version, sha256 FROM schema_migrations FINAL ORDER BY version",
-		Result: proto.Results{{Name: "version", Data: &version}, {Name: "sha256", Data: &hash}},
-		OnResult: func(context.Context, proto.Block) error {
-			for i, v := range version {
-				done[v] = hash.Row(i)
-			}
+	err := conn.Do(ctx, clickhouse.Scan(ch.Query{Body: "SELECT version, sha256 FROM schema_migrations FINAL ORDER BY version"},
+		clickhouse.Row{"version": &version, "sha256": &hash}, func() error {
+			done[version] = hash
 			return nil
-		},
-	})
+		}))
 	if err != nil {
 		return nil, fmt.Errorf("read schema_migrations: %w", err)
 	}
@@ -228,7 +208,7 @@ func applied(ctx context.Context, conn Doer) (map[uint32]string, error) {
 }
 
 // run runs the statements of a migration.
-func run(ctx context.Context, conn Doer, m migration, o Options) error {
+func run(ctx context.Context, conn clickhouse.Conn, m migration, o Options) error {
 	sts, err := statements(m.text, o)
 	if err != nil {
 		return err
@@ -243,7 +223,7 @@ func run(ctx context.Context, conn Doer, m migration, o Options) error {
 }
 
 // apply runs a migration and records it.
-func apply(ctx context.Context, conn Doer, m migration, o Options) error {
+func apply(ctx context.Context, conn clickhouse.Conn, m migration, o Options) error {
 	if err := run(ctx, conn, m, o); err != nil {
 		return err
 	}
@@ -264,15 +244,11 @@ func createDatabase(ctx context.Context, cfg clickhouse.Config, o Options) error
 	cfg.Database = "default"
 	pool := clickhouse.Open(cfg, 1)
 	defer pool.Close() //nolint:errcheck // nothing is left to say
-	var n proto.ColUInt64
-	if err := pool.Do(ctx, ch.Query{
-		Body:       "SELECT count() AS n FROM system.databases WHERE name = {name:String}",
-		Parameters: ch.Parameters(map[string]any{"name": name}),
-		Result:     proto.Results{{Name: "n", Data: &n}},
-	}); err != nil {
+	n, err := clickhouse.Number(ctx, pool, "SELECT count() AS n FROM system.databases WHERE name = {name:String}", map[string]any{"name": name})
+	if err != nil {
 		return err
 	}
-	if len(n) == 1 && n[0] == 1 {
+	if n == 1 {
 		return nil // a user who may not create databases can still migrate
 	}
 	return pool.Do(ctx, ch.Query{Body: mustStatements("CREATE DATABASE IF NOT EXISTS `"+strings.ReplaceAll(name, "`", "``")+"` {{on_cluster}};", o)[0]})

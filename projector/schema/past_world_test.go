@@ -149,7 +149,7 @@ func (r *reader) said() map[string]int {
 }
 
 // migrated waits as a projector does: only for the migration.
-func migrated(ctx context.Context, tables schema.Doer) error {
+func migrated(ctx context.Context, tables clickhouse.Conn) error {
 	for {
 		err := schema.Check(ctx, tables)
 		if !errors.Is(err, schema.ErrNotMigrated) || ctx.Err() != nil {
