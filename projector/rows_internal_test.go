@@ -55,12 +55,3 @@ func TestBlockAllocatesPerBlockNotPerRow(t *testing.T) {
 		t.Errorf("%v allocations for 10 rows, %v for 20,000", few, many)
 	}
 }
-
-func BenchmarkBlock(b *testing.B) {
-	blk, todo, buf := newBlock(), captures(20_000), new(proto.Buffer)
-	b.ReportAllocs()
-	for b.Loop() {
-		build(blk, todo, buf)
-	}
-	b.ReportMetric(20_000*float64(b.N)/b.Elapsed().Seconds(), "rows/s")
-}

@@ -163,26 +163,3 @@ func TestIndex(t *testing.T) {
 		}
 	})
 }
-
-// BenchmarkFanOut finds the mandates of a pair among a million.
-func BenchmarkFanOut(b *testing.B) {
-	x := newIndex()
-	o := &order{active: true}
-	for item := range uint64(50_000) {
-		o.items = append(o.items, item*7919)
-	}
-	for site := range uint32(20) {
-		o.sites = append(o.sites, site)
-	}
-	for m := range uint64(3) {
-		x.set(m+1, scope{}, scopeOf([]*order{o}, 50_000))
-	}
-	var to []uint64
-	b.ReportAllocs()
-	for i := 0; b.Loop(); i++ {
-		to = x.mandates(to[:0], uint64(i*31%50_000)*7919, uint32(i%20))
-	}
-	if len(to) != 3 {
-		b.Fatal(to)
-	}
-}

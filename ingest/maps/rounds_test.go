@@ -277,28 +277,3 @@ func FuzzMapping(f *testing.F) {
 		}
 	})
 }
-
-// BenchmarkPasses reads 100,000 rows in two passes and publishes nothing.
-func BenchmarkPasses(b *testing.B) {
-	m, err := ParseMapping([]byte(plainMapping))
-	must(b, err)
-	const rows = 100_000
-	var text strings.Builder
-	text.WriteString("site,key,at,price,stock,seller,x,y,z\n")
-	for i := range rows {
-		fmt.Fprintf(&text, "shop.example,k%d,%d,%d.99,1,Merchant %d,unused,unused,unused\n", i/100, 1_700_000_000+i%100, i%500, i%7)
-	}
-	file := filepath.Join(b.TempDir(), "bench.csv")
-	must(b, os.WriteFile(file, []byte(text.String()), 0o600))
-	var read, publish time.Duration
-	for b.Loop() {
-		sum, err := Check(b.Context(), Request{File: file, Mapping: m})
-		if err != nil || sum.Accepted != rows {
-			b.Fatal(err, sum)
-		}
-		read += sum.ReadTime
-		publish += sum.PublishTime
-	}
-	b.ReportMetric(float64(rows*b.N)/read.Seconds(), "rows/s-pass1")
-	b.ReportMetric(float64(rows*b.N)/publish.Seconds(), "rows/s-pass2")
-}

@@ -316,31 +316,6 @@ func TestNeverStale(t *testing.T) {
 	}
 }
 
-func BenchmarkWritten(b *testing.B) {
-	nc, err := nats.Connect(testserver.NATS(b))
-	must(b, err)
-	defer nc.Close()
-	js, err := jetstream.New(nc)
-	must(b, err)
-	r, err := seqlock.NewReader(seqlock.Config{Partitions: 1}, nc, js, slog.New(slog.DiscardHandler))
-	must(b, err)
-	ctx, cancel := context.WithCancel(b.Context())
-	over := make(chan struct{})
-	go func() { defer close(over); _ = r.Run(ctx) }()
-	defer func() { cancel(); <-over }()
-	writer, err := seqlock.NewWriter(seqlock.Config{Partitions: 1}, js, 0, slog.New(slog.DiscardHandler))
-	must(b, err)
-	must(b, writer.Begin(b.Context()))
-	writer.End(nil)
-	for r.Written(b.Context()) == nil {
-		time.Sleep(time.Millisecond)
-	}
-	for b.Loop() {
-		r.Written(b.Context())
-	}
-	b.ReportMetric(float64(r.Stats().Away), "away")
-}
-
 func must(t testing.TB, err error) {
 	t.Helper()
 	if err != nil {

@@ -1,7 +1,6 @@
 package admission_test
 
 import (
-	"fmt"
 	"sync"
 	"testing"
 	"time"
@@ -51,19 +50,5 @@ func TestCrowd(t *testing.T) {
 	crowd(t, 2_000, 2)
 	if took := time.Since(began); took > 10*time.Second {
 		t.Errorf("2,000 reads at once took %v", took)
-	}
-}
-
-// BenchmarkCrowd measures what a read costs a node when so many run at the same
-// time.
-func BenchmarkCrowd(b *testing.B) {
-	const rounds = 5
-	for _, reads := range []int{20, 200, 2_000} {
-		b.Run(fmt.Sprint(reads), func(b *testing.B) {
-			for b.Loop() {
-				crowd(b, reads, rounds)
-			}
-			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*reads*rounds), "ns/read")
-		})
 	}
 }

@@ -150,14 +150,3 @@ func cleaned(v any, name string) any {
 	}
 	return v
 }
-
-func BenchmarkPresentable(b *testing.B) {
-	row := `{"itemId":"11","site":"market-de","capturedAt":"2026-11-21T14:30:56.290Z","availability":"AVAILABLE","price":10.00,"priceMoney":{"value":10.00,"amountMinor":1000,"currencyCode":"EUR"},"currencyCode":"EUR","merchant":"Händler & Söhne"}`
-	page := []byte("[" + strings.Repeat(row+",", 9_999) + row + "]")
-	b.SetBytes(int64(len(page)))
-	for b.Loop() {
-		if _, err := mcp.Presentable(page); err != nil {
-			b.Fatal(err)
-		}
-	}
-}

@@ -9,7 +9,6 @@ import (
 	"testing"
 	"testing/iotest"
 
-	"preismon/contracts"
 	"preismon/query"
 
 	"github.com/ClickHouse/ch-go/proto"
@@ -130,50 +129,5 @@ func TestTextsAllocateNothing(t *testing.T) {
 	}
 	if few, many := allocs(1_000), allocs(64_000); few > 1 || many > 1 {
 		t.Errorf("%.0f allocations for 1,000 strings, %.0f for 64,000", few, many)
-	}
-}
-
-// BenchmarkTexts reads a block of strings.
-func BenchmarkTexts(b *testing.B) {
-	const rows = 64_000
-	raw := textsOnTheWire(rows)
-	source := bytes.NewReader(raw)
-	r, to := proto.NewReader(source), new(query.Texts)
-	b.SetBytes(int64(len(raw)))
-	b.ReportAllocs()
-	for b.Loop() {
-		source.Seek(0, io.SeekStart)
-		to.Reset()
-		if err := readTexts(r, to, rows); err != nil {
-			b.Fatal(err)
-		}
-	}
-}
-
-// BenchmarkSort sorts a slice whose rows come from eight parts.
-func BenchmarkSort(b *testing.B) {
-	const rows, parts = 131_072, 8
-	block := &query.Block{Len: rows}
-	block.Site.Values.Append("a.example")
-	for i := range rows {
-		block.CapturedMs = append(block.CapturedMs, int64(-(i%(rows/parts))*parts))
-		block.Item, block.Epoch = append(block.Item, uint64(i)), append(block.Epoch, 1)
-		block.Site.Index, block.Seq = append(block.Site.Index, 0), append(block.Seq, uint64(i))
-		block.Capture, block.Offer = append(block.Capture, 0), append(block.Offer, 0)
-	}
-	var s sorter
-	b.ReportAllocs()
-	for b.Loop() {
-		s.sort(block, false)
-	}
-}
-
-// BenchmarkScope builds the statement of a read for a narrow account.
-func BenchmarkScope(b *testing.B) {
-	v := query.Visibility{Mandate: 7, Versions: []uint64{3}, Applied: true, Scope: contracts.AccountScope{Orders: []contracts.OrderID{1, 2}, Sites: []contracts.SiteKey{"a.example", "b.example"}}}
-	q := query.ResultsQuery{Watermark: query.Watermark{Epoch: 5, Seq: 99}, Limit: 10_001, Export: true}
-	b.ReportAllocs()
-	for b.Loop() {
-		resultsStatement(1, v, &q, readOptions{})
 	}
 }

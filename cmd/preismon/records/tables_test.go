@@ -326,22 +326,6 @@ func pieceOfStream() []byte {
 	return b.Bytes()
 }
 
-func BenchmarkTables(b *testing.B) {
-	rows := pieceOfStream()
-	for _, f := range forms {
-		b.Run(f.name, func(b *testing.B) {
-			b.SetBytes(int64(len(rows)))
-			w := f.write(io.Discard)
-			for b.Loop() {
-				if err := w.Write(rows); err != nil {
-					b.Fatal(err)
-				}
-			}
-			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/600, "ns/row")
-		})
-	}
-}
-
 func must(t testing.TB, err error) {
 	t.Helper()
 	if err != nil {

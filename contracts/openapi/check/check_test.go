@@ -169,14 +169,6 @@ func TestTransport(t *testing.T) {
 	}
 }
 
-func BenchmarkValue(b *testing.B) {
-	for b.Loop() {
-		if err := check.Value("Result", []byte(row)); err != nil {
-			b.Fatal(err)
-		}
-	}
-}
-
 // Lines are recognized the same way however they are cut into pieces.
 func TestLines(t *testing.T) {
 	text := row + "\n" + row + "\n" + strings.Replace(row, "{", `{"x":1,`, 1) + "\n" + row + "\n"
