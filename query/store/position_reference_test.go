@@ -94,3 +94,44 @@ func (w *world) severalItems(t *testing.T) {
 		t.Errorf("%v", got)
 	}
 }
+
+// TestPositionsOfReferencePricesByTotal compares reference prices with the total
+// prices of offers: an offer that is cheap without its shipping is not the
+// cheapest, and one whose shipping is not known is left out and counted.
+func TestPositionsOfReferencePricesByTotal(t *testing.T) {
+	w := newWorld(t, 204, 0)
+	w.tells()
+	for _, site := range []string{"alpha.example", "beta.example", "gamma.example"} {
+		w.exec("INSERT INTO sites VALUES (?, 'x', 'shop', 'DE', 'EUR', '', false, false, 2)", site)
+	}
+	var rows []obsRow
+	offer := func(item uint64, site string, price int64, shipping *int64) {
+		w.mark++
+		rows = append(rows, obsRow{item: item, site: site, ms: w.now.Add(-time.Hour).UnixMilli(), epoch: epoch, seq: w.mark, outcome: contracts.PriceObserved, price: price, shipping: shipping, merchant: site})
+	}
+	offer(3, "alpha.example", 100, ptr(int64(500)))
+	offer(3, "gamma.example", 300, ptr(int64(0)))
+	offer(3, "beta.example", 50, nil)
+	offer(2, "alpha.example", 700, ptr(int64(100)))
+	offer(1, "alpha.example", 10, nil)
+	w.add(rows)
+	w.exec("INSERT INTO reference_prices VALUES (1, 3, [(450, 'EUR', '', '', '')], 1), (1, 2, [(790, 'EUR', '', '', '')], 1), (1, 1, [(5, 'EUR', '', '', '')], 1)")
+	for amount, want := range map[string]struct {
+		positions    []string
+		withoutTotal int
+	}{
+		"price":      {[]string{"3: 4.50, 4 of 3, beta.example 0.50, 4.00", "2: 7.90, 2 of 1, alpha.example 7.00, 0.90", "1: 0.05, 1 of 1, alpha.example 0.10, -0.05"}, 0},
+		"totalPrice": {[]string{"3: 4.50, 2 of 2, gamma.example 3.00, 1.50", "2: 7.90, 1 of 1, alpha.example 8.00, -0.10"}, 2},
+	} {
+		for _, offers := range []string{"featured", "all"} { // each capture has one offer
+			all, echo := w.positions(t, accountWhole, query.PositionsRequest{ResultsRequest: query.ResultsRequest{GlobalScope: true}, Amount: amount, Offers: offers})
+			var got []string
+			for _, p := range all {
+				got = append(got, fmt.Sprintf("%d: %s, %d of %d, %s %s, %s", uint64(p.ItemID), p.OwnPrice, p.Rank, p.Offers, p.Cheapest.Site, p.Cheapest.Price, p.Difference))
+			}
+			if diff := cmp.Diff(want.positions, got); diff != "" || echo.WithoutTotal != want.withoutTotal || echo.Beside != "reference" || echo.Amount != amount {
+				t.Errorf("%s, %s: %+v (-want +got):\n%s", amount, offers, echo, diff)
+			}
+		}
+	}
+}
