@@ -135,7 +135,7 @@ func (s *Service) Feed(ctx context.Context, p Principal, r FeedRequest) (page *F
 	}
 	room.Resize(int64(cap(page.Rows.buf)))
 	page.Rows.held = held
-	s.stats.feedRows.Add(uint64(page.Rows.rows))
+	s.stats.fed(r, page)
 	return page, nil
 }
 

@@ -14,7 +14,8 @@ type Stats struct {
 	Streams    uint64            // streams of results that were read to their end
 	StreamRows uint64            // rows of all streams, including those that broke off
 	Replayed   uint64            // of these, sent from remembered text
-	FeedRows   uint64            // rows of all feeds
+	FeedRows   uint64            // rows of all feeds of changes
+	Alerts     uint64            // of all feeds of alerts
 	Tails      int               // tails that are open
 	OverBudget uint64            // pages and streams of results that the hard budget failed
 
@@ -38,7 +39,7 @@ var endings = []Ending{NothingMore, AtLimit, AtSoftDeadline, AtAnswerBudget}
 type stats struct {
 	pages                                     [4]atomic.Uint64 // in the order of endings
 	pageRows, streams, streamRows, overBudget atomic.Uint64
-	feedRows, replayed                        atomic.Uint64
+	feedRows, alerts, replayed                atomic.Uint64
 	found, missing, away, damaged             atomic.Uint64
 }
 
@@ -47,7 +48,7 @@ func (s *Service) Stats() Stats {
 	c := &s.stats
 	all := Stats{
 		Pages: map[Ending]uint64{}, PageRows: c.pageRows.Load(), Streams: c.streams.Load(), StreamRows: c.streamRows.Load(), Replayed: c.replayed.Load(),
-		OverBudget: c.overBudget.Load(), FeedRows: c.feedRows.Load(), Tails: s.tails.open(),
+		OverBudget: c.overBudget.Load(), FeedRows: c.feedRows.Load(), Alerts: c.alerts.Load(), Tails: s.tails.open(),
 		Remembered: s.store.answers.Stats(), RememberedStreams: s.store.texts.memory.Stats(), StreamsOnDisk: s.store.texts.diskStats(), Checked: s.store.checked.Load(), Differences: s.store.differences.Load(),
 		Found: c.found.Load(), Missing: c.missing.Load(), Away: c.away.Load(), Damaged: c.damaged.Load(),
 	}
@@ -71,6 +72,14 @@ func (c *stats) paged(p *ResultsPage, err error) {
 		}
 	}
 	c.pageRows.Add(uint64(p.Rows.rows))
+}
+
+func (c *stats) fed(r FeedRequest, p *FeedPage) {
+	if r.Alerts {
+		c.alerts.Add(uint64(p.Rows.rows))
+		return
+	}
+	c.feedRows.Add(uint64(p.Rows.rows))
 }
 
 func (c *stats) streamed(err error) {

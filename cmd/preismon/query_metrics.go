@@ -27,6 +27,7 @@ type queryMetrics struct {
 	requests, bytes, broken, refused *prometheus.CounterVec
 	slow                             prometheus.Counter
 	seconds                          *prometheus.HistogramVec
+	followed                         prometheus.Histogram
 
 	calls       *prometheus.CounterVec
 	callSeconds *prometheus.HistogramVec
@@ -40,8 +41,11 @@ func newQueryMetrics() *queryMetrics {
 	counter := func(name, help string, labels ...string) *prometheus.CounterVec {
 		return prometheus.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, labels)
 	}
+	opts := func(name, help string) prometheus.HistogramOpts {
+		return prometheus.HistogramOpts{Name: name, Help: help, Buckets: prometheus.ExponentialBuckets(0.002, 2.5, 12)}
+	}
 	seconds := func(name, help string, labels ...string) *prometheus.HistogramVec {
-		return prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: name, Help: help, Buckets: prometheus.ExponentialBuckets(0.002, 2.5, 12)}, labels)
+		return prometheus.NewHistogramVec(opts(name, help), labels)
 	}
 	return &queryMetrics{
 		inFlight: prometheus.NewGauge(prometheus.GaugeOpts{Name: "preismon_http_requests_in_flight", Help: "Requests in progress, including streams."}),
@@ -51,6 +55,7 @@ func newQueryMetrics() *queryMetrics {
 		broken:   counter("preismon_http_broken_total", "Responses that were cut off: the client disconnected, or a stream failed.", "operation"),
 		slow:     prometheus.NewCounter(prometheus.CounterOpts{Name: "preismon_http_slow_readers_total", Help: "Responses that were cut off because the client read too slowly."}),
 		refused:  counter("preismon_http_refused_total", "Problem responses of the REST API, by code.", "code"),
+		followed: prometheus.NewHistogram(opts("preismon_changes_tail_seconds", "Time from when the node learned that rows are visible until it had written them to a tail.")),
 
 		calls:       counter("preismon_mcp_calls_total", "Tool calls by agents; the result is ok, the problem code, or cancelled.", "tool", "result"),
 		callSeconds: seconds("preismon_mcp_call_seconds", "Duration of a tool call.", "tool"),
@@ -83,6 +88,8 @@ func (m *queryMetrics) serving() func(rest.Served) {
 		}
 	}
 }
+
+func (m *queryMetrics) fed(took time.Duration) { m.followed.Observe(took.Seconds()) }
 
 func (m *queryMetrics) called(c mcp.Called) {
 	m.calls.WithLabelValues(c.Tool, okOr(c.Code)).Inc()
@@ -143,7 +150,7 @@ type queried struct {
 
 // observe publishes what the role does.
 func (m *queryMetrics) observe(a *admin, q queried) {
-	a.registry.MustRegister(m.inFlight, m.requests, m.seconds, m.bytes, m.broken, m.slow, m.refused, m.calls, m.callSeconds, m.grants,
+	a.registry.MustRegister(m.inFlight, m.requests, m.seconds, m.bytes, m.broken, m.slow, m.refused, m.followed, m.calls, m.callSeconds, m.grants,
 		m.statements, m.statementSeconds, m.readRows, m.readBytes)
 	for _, code := range wire.Codes() { // a rate needs a 0 before the first
 		m.refused.WithLabelValues(code)
@@ -168,11 +175,12 @@ func (m *queryMetrics) observe(a *admin, q queried) {
 	} {
 		a.counter(pages, "Pages of results, by the reason they ended.", func() uint64 { return q.service.Stats().Pages[ending] }, "ending", label)
 	}
-	const rows = "Rows of results sent."
+	const rows = "Rows of results sent, and alerts."
 	a.counter("preismon_results_rows_total", rows, func() uint64 { return q.service.Stats().PageRows }, "form", "page")
 	a.counter("preismon_results_rows_total", rows, func() uint64 { return q.service.Stats().StreamRows }, "form", "stream")
 	a.counter("preismon_stream_remembered_rows_total", "Rows of streams that were sent from remembered text.", func() uint64 { return q.service.Stats().Replayed })
 	a.counter("preismon_results_rows_total", rows, func() uint64 { return q.service.Stats().FeedRows }, "form", "changes")
+	a.counter("preismon_results_rows_total", rows, func() uint64 { return q.service.Stats().Alerts }, "form", "alerts")
 	a.gauge("preismon_changes_tails", "Open tails: responses that stay open and send rows as they become visible.", func() float64 { return float64(q.service.Stats().Tails) })
 	a.counter("preismon_results_streams_total", "Streams of results that were read to the end.", func() uint64 { return q.service.Stats().Streams })
 	a.counter("preismon_results_over_budget_total", "Pages and streams of results that failed because they exceeded the hard budget.", func() uint64 { return q.service.Stats().OverBudget })

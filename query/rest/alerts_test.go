@@ -48,6 +48,9 @@ func TestAlertsPagesAndTails(t *testing.T) {
 	if must(t, json.Unmarshal([]byte(told[len(told)-1]), &last)); len(told) != 2 || last.Control != "progress" || !last.UpToDate {
 		t.Errorf("%s", a.body)
 	}
+	if n := s.service.Stats(); n.Alerts != 3 || n.FeedRows != 0 { // a page, a tail and lines
+		t.Errorf("%d alerts, %d rows", n.Alerts, n.FeedRows)
+	}
 	for query, named := range map[string]string{
 		"": "rule", "rule=CHEAPER": "rule", "rule=PRICE_BELOW": "price", "rule=PRICE_BELOW&price=1": "currencyCode", "rule=PRICE_BELOW&price=1.001&currencyCode=EUR": "price",
 		"rule=PRICE_DROP&percent=100": "percent", "rule=PRICE_DROP": "percent", "rule=OUT_OF_STOCK&confirm=6": "confirm", "rule=OUT_OF_STOCK&confirm=0": "confirm",

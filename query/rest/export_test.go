@@ -5,6 +5,7 @@ import (
 	"io"
 	"net/http"
 	"slices"
+	"time"
 
 	"preismon/contracts/openapi"
 	"preismon/query"
@@ -19,6 +20,13 @@ func SendFile(w http.ResponseWriter, r *http.Request, e *query.FileEntry, conten
 
 // ContentDisposition offers a file under its name.
 func ContentDisposition(filename string) string { return contentDisposition(filename) }
+
+// ShortenTails replaces the times of tails, before the first of them: how often
+// one without rows reports its progress while the tables move and while they do
+// not, and about how long one lasts.
+func (s *Surface) ShortenTails(progress, heartbeat, life time.Duration) {
+	s.api.tails = tailTimes{progress, heartbeat, life}
+}
 
 // Routes lists what is served, as "GET /v1/sites"; a value in a path is in
 // braces. HEAD is not listed: it is wherever GET is, except on the stream.

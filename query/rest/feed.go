@@ -28,16 +28,9 @@ const (
 	// other.
 	tailLeast = 16 << 10
 	tailMost  = tailLimit * 1_000
-	// progressEvery is how often a tail without rows reports its progress while
-	// the tables move; heartbeat is how often while they do not.
-	progressEvery = time.Second
-	heartbeat     = 15 * time.Second
 	// feedPause is how long a waiting request waits until it tries again what the
 	// node could not do.
 	feedPause = 250 * time.Millisecond
-	// tailLife is about how long a tail lasts: tails that began together do not
-	// end together.
-	tailLife = 30 * time.Minute
 	// tailMargin is how long before its access token a tail ends, so that its
 	// last line is still sent.
 	tailMargin = time.Second
@@ -50,6 +43,18 @@ const (
 	endToken       = "ACCESS_TOKEN_EXPIRES"
 	endUnavailable = "UNAVAILABLE" // for longer than Patience
 )
+
+// tailTimes are the times of tails, which tests shorten.
+type tailTimes struct {
+	// progress is how often a tail without rows reports its progress while the
+	// tables move; heartbeat is how often while they do not.
+	progress, heartbeat time.Duration
+	// life is about how long a tail lasts: tails that began together do not end
+	// together.
+	life time.Duration
+}
+
+var usualTailTimes = tailTimes{progress: time.Second, heartbeat: 15 * time.Second, life: 30 * time.Minute}
 
 var feedForms = []*form{&jsonForm, &ndjsonForm}
 
@@ -152,6 +157,7 @@ type tail struct {
 	ask     query.FeedRequest
 	said    time.Time // when the last progress was sent
 	failing time.Time // since when no page could be read; zero: the last one could
+	learned time.Time // when the node learned of the rows that are read; zero: they were visible before
 }
 
 // tail sends rows as they become visible. It ends with a line that says how to
@@ -197,11 +203,14 @@ func (t *tail) run(page *query.FeedPage) error {
 			return t.end(page, reason)
 		}
 		if page.Progress.UpToDate {
-			edge, err := t.api.await(ctx, page.Seen, min(heartbeat, time.Until(over.at)))
+			edge, err := t.api.await(ctx, page.Seen, min(t.api.tails.heartbeat, time.Until(over.at)))
 			if err != nil {
 				return err
 			}
-			t.ask.UpTo = edge
+			t.ask.UpTo, t.learned = edge, time.Time{}
+			if edge != nil {
+				t.learned = edge.Asked
+			}
 			if t.api.stopping.Err() != nil {
 				continue // with nothing new to send
 			}
@@ -241,7 +250,7 @@ type tailEnd struct {
 // over returns the end of the tail: when its time is up, or its access token is
 // about to expire.
 func (t *tail) over() tailEnd {
-	life := tailLife*4/5 + rand.N(tailLife*2/5)
+	life := t.api.tails.life*4/5 + rand.N(t.api.tails.life*2/5)
 	if left := exchangeOf(t.c.Request).hold.Left() - tailMargin; left < life {
 		return tailEnd{time.Now().Add(left), endToken}
 	}
@@ -283,7 +292,7 @@ func (t *tail) next(ctx context.Context, over tailEnd) (*query.FeedPage, error) 
 			return nil, err
 		}
 		select {
-		case <-time.After(progressEvery):
+		case <-time.After(t.api.tails.progress):
 		case <-ctx.Done():
 			return nil, context.Cause(ctx)
 		}
@@ -297,7 +306,7 @@ func (t *tail) give(page *query.FeedPage) error {
 	t.ask = t.ask.After(page)
 	t.ask.AnswerBytes = min(max(tailLeast, 2*len(page.Rows.JSON())), tailMost)
 	var said *wire.Control
-	if page.Rows.Len() > 0 || time.Since(t.said) >= progressEvery {
+	if page.Rows.Len() > 0 || time.Since(t.said) >= t.api.tails.progress {
 		said = &wire.Control{Control: wire.ControlProgress, Progress: &page.Progress}
 		t.said = time.Now()
 	}
@@ -305,7 +314,13 @@ func (t *tail) give(page *query.FeedPage) error {
 	if err != nil {
 		return err
 	}
-	return t.send(text)
+	if err := t.send(text); err != nil {
+		return err
+	}
+	if page.Rows.Len() > 0 && !t.learned.IsZero() {
+		t.api.followed(time.Since(t.learned))
+	}
+	return nil
 }
 
 func (t *tail) say(said *wire.Control) error {

@@ -29,7 +29,7 @@ type changesPage struct {
 type controlLine struct {
 	Control string `json:"_control"`
 	feedProgress
-	Reason, RowID, AlertID string
+	Reason, Detail, RowID, AlertID string
 }
 
 const feedAt = "/ext/v1/changes"

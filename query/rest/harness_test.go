@@ -71,6 +71,7 @@ type settings struct {
 	mounted     []rest.Mounted
 	tracer      trace.Tracer
 	serving     func() func(rest.Served)
+	followed    func(time.Duration)
 	server      func(*http.Server) // changes it before it starts
 	unchecked   bool               // answers are too large to be kept for a check
 }
@@ -113,7 +114,7 @@ func serve(t testing.TB, change ...func(*settings)) *surface {
 	must(t, err)
 	s.service = service
 	log := slog.New(slog.NewJSONHandler(s.log, nil))
-	s.rest, err = rest.New(set.rest, rest.Deps{Service: service, Auth: s.auth, Logger: log, Now: s.clock.now, Mounted: set.mounted, Tracer: set.tracer, Serving: set.serving})
+	s.rest, err = rest.New(set.rest, rest.Deps{Service: service, Auth: s.auth, Logger: log, Now: s.clock.now, Mounted: set.mounted, Tracer: set.tracer, Serving: set.serving, Followed: set.followed})
 	must(t, err)
 	var h http.Handler = s.rest
 	// Each exchange of each test is checked against the contract, whatever its

@@ -135,6 +135,12 @@ func TestGrantsHoldAtOnce(t *testing.T) {
 	before := begin()
 	arrive()
 	follow("at first", 1, before)
+	tails := make([]chan controlLine, len(feeds))
+	for i, route := range feeds {
+		_, path, _ := strings.Cut(route, " ")
+		tails[i], _ = l.tailOf(t.Context(), path, own.fill("", matrix[route].names[0])[1:], token)
+		<-tails[i]
+	}
 	l.exec("INSERT INTO scope_pairs SELECT 1, 5, item, site, orders FROM scope_pairs WHERE mandate = 1 AND version = 1 AND item = 1002")
 	l.exec("INSERT INTO scopes VALUES (1, 5, 1, 1)")
 	see("revoked", false)
@@ -142,6 +148,22 @@ func TestGrantsHoldAtOnce(t *testing.T) {
 		l.ask(route, own, "since="+before[i], token).wantProblem(t, 410, "CHANGES_SCOPE_CHANGED")
 	}
 	l.exec("INSERT INTO scopes_applied VALUES (1, 0, 5)")
+	for i, lines := range tails { // which end by themselves, and say how to begin again
+		var end controlLine
+		for end = range lines { //nolint:revive // up to the last one
+		}
+		_, again, _ := strings.Cut(end.Detail, " GET ")
+		again, _, _ = strings.Cut(again+" ", " ")
+		if end.Control != "reset" || end.Reason != "CHANGES_SCOPE_CHANGED" || again == "" {
+			t.Errorf("%s: %+v", feeds[i], end)
+			continue
+		}
+		r := l.request("GET", strings.TrimRight(again, ".,:"), token, nil)
+		r.Header.Set("Prefer", "changes-token")
+		if a := l.do(r); a.StatusCode != 200 {
+			t.Errorf("%s: %d %s", again, a.StatusCode, a.body)
+		}
+	}
 	revoked := begin()
 	arrive()
 	follow("revoked", 0, revoked)

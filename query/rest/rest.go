@@ -107,6 +107,10 @@ type Deps struct {
 	// Serving is called at the beginning of every request, and the function it
 	// returns at its end; nil: no reports. It may be called concurrently.
 	Serving func() func(Served)
+	// Followed is called when rows were written to a tail that had waited for
+	// them, with the time since this node learned that they are visible; nil: no
+	// reports. It may be called concurrently.
+	Followed func(time.Duration)
 	// Tracer creates the spans of requests; nil: there are none.
 	Tracer trace.Tracer
 }
@@ -121,6 +125,8 @@ type api struct {
 	log      *slog.Logger
 	now      func() time.Time
 	serving  func() func(Served)
+	followed func(time.Duration)
+	tails    tailTimes
 	tracer   trace.Tracer
 	stopping context.Context // ends when this node is about to stop
 	stop     context.CancelFunc
@@ -145,11 +151,14 @@ func New(cfg Config, deps Deps) (*Surface, error) {
 	}
 	a := &api{
 		cfg: cfg, service: deps.Service, auth: deps.Auth, throttle: deps.Auth.Throttle(),
-		docs: docs, log: deps.Logger, now: deps.Now, serving: deps.Serving, tracer: deps.Tracer,
+		docs: docs, log: deps.Logger, now: deps.Now, serving: deps.Serving, followed: deps.Followed, tracer: deps.Tracer, tails: usualTailTimes,
 	}
 	a.stopping, a.stop = context.WithCancel(context.Background())
 	if a.serving == nil {
 		a.serving = func() func(Served) { return func(Served) {} }
+	}
+	if a.followed == nil {
+		a.followed = func(time.Duration) {}
 	}
 	zip, err := gzhttp.NewWrapper(gzhttp.MinSize(1024), gzhttp.CompressionLevel(4))
 	if err != nil {
