@@ -32,7 +32,7 @@ type Access struct {
 type Visibility struct {
 	Mandate contracts.MandateID
 	// Versions of the mandate's scope in force, ascending: one for each
-	// partition of the observations that has one. None: no scope, nothing is
+	// partition of the observations that has one. None: no pairs, nothing is
 	// visible.
 	Versions []uint64
 	// Applied: observations_by_mandate holds exactly the pairs of Versions,

@@ -46,7 +46,7 @@ func TestItemCandidates(t *testing.T) {
 	// count.
 	e.exec("INSERT INTO items SELECT 900000 + number, '', '', concat('C', leftPad(toString(number), 9, '0')), 'de', '', '', '', 1 FROM numbers(1, 20000)")
 	e.scope(2, 7, "SELECT 900000 + number AS item, 'shop' AS site, [9] AS orders FROM numbers(1, 20000)")
-	e.exec("INSERT INTO scopes VALUES (1, 7, 0, 0)")
+	e.exec("INSERT INTO scopes SELECT 1, 7, count(), uniqExact(item) FROM scope_pairs WHERE mandate = 1 AND version = 7")
 	e.exec("INSERT INTO scopes_applied VALUES (1, 0, 7)")
 
 	tooBroad := func(path string) {

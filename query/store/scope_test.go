@@ -72,10 +72,10 @@ func TestStateOfOneServer(t *testing.T) {
 		applied bool
 		mark    query.Watermark
 	}{
-		{"INSERT INTO scopes (mandate, version) VALUES (1, 8)", 8, false, start},
+		{"INSERT INTO scopes (mandate, version, pairs) VALUES (1, 8, 3)", 8, false, start},
 		{"INSERT INTO scopes_applied (mandate, partition, version) VALUES (1, 0, 8)", 8, true, start},
 		{"INSERT INTO scopes_applied (mandate, partition, version) VALUES (1, 0, 9)", 8, false, start},
-		{"INSERT INTO scopes (mandate, version) VALUES (1, 9), (1, 0)", 9, true, start},
+		{"INSERT INTO scopes (mandate, version, pairs) VALUES (1, 9, 3), (1, 0, 3)", 9, true, start},
 		{"INSERT INTO checkpoints (stream, partition, epoch, seq) VALUES ('OBSERVATIONS', 0, 1700000001, 7)", 9, true, query.Watermark{Epoch: epoch + 1, Seq: 7}},
 		{"INSERT INTO checkpoints (stream, partition, epoch, seq) VALUES ('OBSERVATIONS', 0, 1700000000, 9)", 9, true, query.Watermark{Epoch: epoch + 1, Seq: 7}},
 	} {

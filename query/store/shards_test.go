@@ -196,9 +196,9 @@ func (w *shardedWorld) states(t *testing.T, node *store.Store) {
 		mark     query.Watermark
 	}{
 		{0, "SELECT 1", shardVersions, true, start},
-		{1, "INSERT INTO scopes (mandate, version) VALUES (1, 25)", []uint64{21, 23, 25}, false, start},
+		{1, "INSERT INTO scopes (mandate, version, pairs) VALUES (1, 25, 3)", []uint64{21, 23, 25}, false, start},
 		{1, "INSERT INTO scopes_applied (mandate, partition, version) VALUES (1, 1, 28)", []uint64{21, 23, 25}, false, start},
-		{1, "INSERT INTO scopes (mandate, version) VALUES (1, 28)", []uint64{21, 23, 28}, true, start},
+		{1, "INSERT INTO scopes (mandate, version, pairs) VALUES (1, 28, 3)", []uint64{21, 23, 28}, true, start},
 		{2, "INSERT INTO scopes_applied (mandate, partition, version) VALUES (1, 2, 22)", []uint64{21, 23, 28}, true, start},
 		{2, "INSERT INTO scopes_applied (mandate, partition, version) VALUES (1, 2, 26)", []uint64{21, 23, 28}, false, start},
 		{2, "TRUNCATE TABLE scopes_applied", []uint64{21, 23, 28}, false, start},

@@ -21,7 +21,7 @@ type accountKey struct {
 // state is what some accounts may do, and what is in force for some mandates.
 type state struct {
 	accounts map[contracts.AccountID]accountRow
-	scopes   map[contracts.MandateID]inForce // for every mandate that was requested
+	scopes   map[contracts.MandateID]inForce // for every requested mandate that has pairs
 }
 
 type accountRow struct {
@@ -90,10 +90,17 @@ func (b byPartition) note(partition uint16, version uint64) {
 }
 
 // state builds a state from the rows. A scope is applied if every partition has
-// applied what is in force there.
+// applied what is in force there. Each has a version of a mandate with pairs,
+// wherever these are; of one without, only those that knew it with pairs. So
+// where all versions are empty, there is none to wait for.
 func (n shards) state(all []stateRow, mandates []contracts.MandateID) *state {
 	st := &state{accounts: map[contracts.AccountID]accountRow{}, scopes: map[contracts.MandateID]inForce{}}
 	newest, applied := map[contracts.MandateID]byPartition{}, map[contracts.MandateID]byPartition{}
+	type scopeVersion struct {
+		mandate contracts.MandateID
+		version uint64
+	}
+	pairs := map[scopeVersion]uint64{}
 	for _, m := range mandates {
 		newest[m], applied[m] = byPartition{}, byPartition{}
 	}
@@ -107,13 +114,15 @@ func (n shards) state(all []stateRow, mandates []contracts.MandateID) *state {
 			applied[mandate].note(uint16(row.of), row.number)
 		case row.number > 0:
 			newest[mandate].note(n.of(row.number), row.number)
+			pairs[scopeVersion{mandate, row.number}] = row.of
 		}
 	}
 	for _, m := range mandates {
-		st.scopes[m] = inForce{
-			versions: slices.Sorted(maps.Values(newest[m])),
-			applied:  n.all(len(newest[m])) && maps.Equal(newest[m], applied[m]),
+		versions := slices.Sorted(maps.Values(newest[m]))
+		if !slices.ContainsFunc(versions, func(version uint64) bool { return pairs[scopeVersion{m, version}] > 0 }) {
+			continue
 		}
+		st.scopes[m] = inForce{versions, n.all(len(newest[m])) && maps.Equal(newest[m], applied[m])}
 	}
 	return st
 }

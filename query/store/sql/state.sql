@@ -9,7 +9,7 @@ SELECT
 FROM accounts
 WHERE account IN {accounts:Array(UInt64)}
 UNION ALL
-SELECT 'scope', mandate, 0, version, false, false, [], false, [], false, []
+SELECT 'scope', mandate, pairs, version, false, false, [], false, [], false, []
 FROM {{.All "scopes"}}
 WHERE mandate IN {mandates:Array(UInt64)}
 UNION ALL
