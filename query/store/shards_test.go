@@ -29,8 +29,9 @@ const threeShards = 3
 // whole catalogue.
 type shardedWorld struct {
 	*world
-	servers []*testserver.Shard
-	conns   []driver.Conn
+	servers  []*testserver.Shard
+	database string // on the servers; empty: the one that they have
+	conns    []driver.Conn
 }
 
 // shardVersions are the versions in force in the partitions.
@@ -43,8 +44,15 @@ func newShardedWorld(t *testing.T) *shardedWorld {
 	catalogueRows(w.world)
 	for p := range w.servers {
 		w.fill(p)
+		w.reach(p, query.Watermark{Epoch: epoch, Seq: w.mark - 60 + uint64((p+1)%threeShards)})
 	}
 	return w
+}
+
+// reach writes the checkpoint of a partition.
+func (w *shardedWorld) reach(p int, at query.Watermark) {
+	w.t.Helper()
+	w.on(p, "INSERT INTO checkpoints (stream, partition, partitions, epoch, seq) VALUES ('OBSERVATIONS', ?, 3, ?, ?)", p, at.Epoch, at.Seq)
 }
 
 // on runs a statement on the shard of a partition.
@@ -59,7 +67,7 @@ func (w *shardedWorld) on(p int, sql string, args ...any) {
 // Rows stay in several parts.
 func (w *shardedWorld) fill(p int) {
 	w.t.Helper()
-	admin := w.servers[p].DSN(embedded.AdminUser, "")
+	admin := w.servers[p].DSN(embedded.AdminUser, w.database)
 	if err := schema.Migrate(w.t.Context(), admin, schema.Options{Cluster: testserver.Cluster(threeShards), Unreplicated: true}); err != nil {
 		w.t.Fatal(err)
 	}
@@ -69,27 +77,28 @@ func (w *shardedWorld) fill(p int) {
 	must(w.t, err)
 	w.t.Cleanup(func() { conn.Close() })
 	w.conns = append(w.conns, conn)
-	from, err := url.Parse(w.admin)
-	must(w.t, err)
-	password, _ := from.User.Password()
-	table := func(name string) string {
-		return fmt.Sprintf("remote('%s', '%s', '%s', '%s', '%s')", from.Host, strings.TrimPrefix(from.Path, "/"), name, from.User.Username(), password)
-	}
 	for _, name := range []string{"sites", "items", "mandates", "accounts", "orders", "reference_prices", "customer_data", "file_jobs", "file_archives"} {
-		w.on(p, "INSERT INTO "+name+" SELECT * FROM "+table(name))
+		w.on(p, "INSERT INTO "+name+" SELECT * FROM "+w.table(name))
 	}
 	for _, name := range []string{"observations", "observations_by_mandate", "latest_observations"} {
 		w.on(p, "SYSTEM STOP MERGES "+name)
 		for part := range 4 {
 			w.on(p, fmt.Sprintf("INSERT INTO %s SELECT * FROM %s WHERE indexOf(%s, site) %% %d = %d AND seq %% 4 = %d",
-				name, table(name), siteList(), threeShards, p, part))
+				name, w.table(name), siteList(), threeShards, p, part))
 		}
 	}
-	w.on(p, fmt.Sprintf("INSERT INTO ingested_events SELECT * FROM %s WHERE seq %% %d = %d OR seq %% 5 = 0", table("ingested_events"), threeShards, p)) // some are on all shards
-	w.on(p, "INSERT INTO scope_pairs SELECT mandate, ?, item, site, orders FROM "+table("scope_pairs"), shardVersions[p])
-	w.on(p, "INSERT INTO scopes SELECT mandate, ?, pairs, items FROM "+table("scopes"), shardVersions[p])
-	w.on(p, "INSERT INTO scopes_applied SELECT mandate, ?, ? FROM "+table("scopes"), p, shardVersions[p])
-	w.on(p, "INSERT INTO checkpoints (stream, partition, partitions, epoch, seq) VALUES ('OBSERVATIONS', ?, 3, ?, ?)", p, uint32(epoch), w.mark-60+uint64((p+1)%threeShards))
+	w.on(p, fmt.Sprintf("INSERT INTO ingested_events SELECT * FROM %s WHERE seq %% %d = %d OR seq %% 5 = 0", w.table("ingested_events"), threeShards, p)) // some are on all shards
+	w.on(p, "INSERT INTO scope_pairs SELECT mandate, ?, item, site, orders FROM "+w.table("scope_pairs"), shardVersions[p])
+	w.on(p, "INSERT INTO scopes SELECT mandate, ?, pairs, items FROM "+w.table("scopes"), shardVersions[p])
+	w.on(p, "INSERT INTO scopes_applied SELECT mandate, ?, ? FROM "+w.table("scopes"), p, shardVersions[p])
+}
+
+// table returns a table of the world, as an expression for a shard.
+func (w *shardedWorld) table(name string) string {
+	from, err := url.Parse(w.admin)
+	must(w.t, err)
+	password, _ := from.User.Password()
+	return fmt.Sprintf("remote('%s', '%s', '%s', '%s', '%s')", from.Host, strings.TrimPrefix(from.Path, "/"), name, from.User.Username(), password)
 }
 
 func siteList() string { return "['" + strings.Join(worldSites, "', '") + "']" }
@@ -98,7 +107,7 @@ func siteList() string { return "['" + strings.Join(worldSites, "', '") + "']" }
 func (w *shardedWorld) node(p, n int) *store.Store {
 	w.t.Helper()
 	cfg := w.cfg
-	cfg.DSN, cfg.SliceRows, cfg.Shards = contracts.Secret(w.servers[p].DSN(embedded.QueryUser, "")), 300, n
+	cfg.DSN, cfg.SliceRows, cfg.Shards = contracts.Secret(w.servers[p].DSN(embedded.QueryUser, w.database)), 300, n
 	s, err := store.New(cfg)
 	must(w.t, err)
 	w.t.Cleanup(func() { s.Close() })
@@ -112,6 +121,8 @@ func TestShards(t *testing.T) {
 	nodes := []*store.Store{w.node(0, threeShards), w.node(2, threeShards)}
 	t.Run("the same answers", func(t *testing.T) { w.sameAnswers(t, nodes) })
 	t.Run("pages over two nodes", func(t *testing.T) { w.walksOverNodes(t, nodes) })
+	t.Run("feeds", func(t *testing.T) { feedsOverShards(t, w.servers) })
+	t.Run("a mandate without pairs", func(t *testing.T) { w.withoutPairs(t, nodes[1]) })
 	t.Run("state", func(t *testing.T) { w.states(t, nodes[1]) })
 	t.Run("visible times", func(t *testing.T) { w.visibleTimes(t, nodes[1]) })
 	t.Run("one away", func(t *testing.T) { w.oneAway(t, nodes[0]) })
