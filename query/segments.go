@@ -12,7 +12,7 @@ import (
 )
 
 // A stream of a time that is over is sent in segments, whole hours or days, whose
-// text a node remembers. See contracts/decisions/066-what-is-over-is-sent-again.md.
+// text a node remembers. See contracts/decisions/066-closed-windows-are-replayed.md.
 
 const (
 	hourMs = int64(time.Hour / time.Millisecond)

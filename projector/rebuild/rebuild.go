@@ -1,6 +1,6 @@
 // Package rebuild exchanges the tables of a read model for those of another
 // that was rebuilt alongside it. Its caller drives the projectors of both and
-// holds the lease; contracts/decisions/011-rebuild-beside.md explains why
+// holds the lease; contracts/decisions/011-shadow-tables.md explains why
 // readers get no wrong answer meanwhile. Its connections are an administrator's.
 package rebuild
 
