@@ -85,24 +85,6 @@ func (c Config) Validate() error {
 	return f.Err()
 }
 
-// phase is what a Projector knows about the statements that the server runs for
-// it.
-type phase uint8
-
-const (
-	unstarted phase = iota // nothing: older leaders may still write
-	steady                 // nothing runs that it is not waiting for
-	unsure                 // a write failed: it may still run
-)
-
-// becomeUnsure records that a write failed. Before the start nothing is known
-// anyway.
-func (p *Projector) becomeUnsure() {
-	if p.phase == steady {
-		p.phase = unsure
-	}
-}
-
 // Projector leads one partition. Its methods may be called concurrently and
 // wait for each other.
 type Projector struct {
@@ -228,32 +210,6 @@ func (p *Projector) Taken(ctx context.Context, stream string, epoch uint32, firs
 			}
 			return nil
 		})
-}
-
-// quiesce waits until no batch is under way and brings the Projector to a known
-// state.
-func (p *Projector) quiesce(ctx context.Context) error {
-	p.settle()
-	return p.ready(ctx)
-}
-
-// ready brings the Projector to a known state: at the first call, and again
-// after a failure. No batch is under way then.
-func (p *Projector) ready(ctx context.Context) error {
-	switch p.phase {
-	case unstarted:
-		if err := p.start(ctx); err != nil {
-			return err
-		}
-	case unsure:
-		for _, step := range []func(context.Context) error{p.fenceOff, p.holdMarks, p.seeFloor, p.announce} {
-			if err := step(ctx); err != nil {
-				return err
-			}
-		}
-	}
-	p.phase = steady
-	return nil
 }
 
 // start raises the fence, ends the statements that older leaders still run, and
@@ -386,12 +342,5 @@ func (p *Projector) checkpoint(ctx context.Context, stream string, to attested) 
 		"events": to.proof.events.n, "events_sum": to.proof.events.sum, "rows": to.proof.rows.n, "rows_sum": to.proof.rows.sum, "floor": to.floor,
 	}, nil, nil)
 	p.notices.end(stream, to.at, err)
-	return err
-}
-
-// failed records that a write may still be running on the server.
-func (p *Projector) failed(err error) error {
-	p.becomeUnsure()
-	p.count(func(s *Stats) { s.Failures++ })
 	return err
 }
