@@ -33,6 +33,11 @@ func newBatcher(e *rowEncoder, flat bool) *batcher {
 	return m
 }
 
+// add fills one more column, after the others.
+func (m *batcher) add(f *field) {
+	m.fields, m.batch.Columns = append(m.fields, f), append(m.batch.Columns, frame.Vector{})
+}
+
 // A batch has at most so many rows, and about so many bytes of texts that
 // belong to single rows, among them the customer's data and prices. A batch of
 // texts and numbers only (flat) is small, because more rows gain nothing.

@@ -29,8 +29,8 @@ type Explanation struct {
 
 // ExplainedWindow is a window of captures; nil bounds are open.
 type ExplainedWindow struct {
-	CapturedFrom *string `json:"capturedFrom"`
-	CapturedTo   *string `json:"capturedTo"`
+	CapturedFrom *string `json:"capturedFrom" column:"instant"`
+	CapturedTo   *string `json:"capturedTo" column:"instant"`
 	Timezone     string  `json:"timezone"`
 }
 

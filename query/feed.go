@@ -22,6 +22,9 @@ type FeedRequest struct {
 	Rows ResultsRequest
 	// Lines: the JSON of the rows is separated by newlines, not by commas.
 	Lines bool
+	// Table receives the rows of a page, with the columns of FeedColumns, instead
+	// of their JSON; nil: JSON. Alerts are always JSON.
+	Table RowTable
 	// Alerts: the page has the alerts that fire at the rows, not the rows.
 	// Limit still bounds the rows, which are then at most MaxAlertRows.
 	Alerts bool
@@ -39,7 +42,7 @@ type FeedRequest struct {
 
 // After returns the request for what follows a page.
 func (r FeedRequest) After(page *FeedPage) FeedRequest {
-	return FeedRequest{Since: page.Progress.Token, Limit: r.Limit, Lines: r.Lines, Alerts: r.Alerts, AnswerBytes: r.AnswerBytes, state: page.state}
+	return FeedRequest{Since: page.Progress.Token, Limit: r.Limit, Lines: r.Lines, Table: r.Table, Alerts: r.Alerts, AnswerBytes: r.AnswerBytes, state: page.state}
 }
 
 // FeedPlace is a place in the order in which rows become visible.
@@ -133,7 +136,7 @@ func (s *Service) Feed(ctx context.Context, p Principal, r FeedRequest) (page *F
 		held()
 		return nil, s.budget(ctx, err)
 	}
-	room.Resize(int64(cap(page.Rows.buf)))
+	room.Resize(page.Rows.bytes(r.Table))
 	page.Rows.held = held
 	s.stats.fed(r, page)
 	return page, nil
@@ -185,6 +188,9 @@ func (s *Service) feed(ctx context.Context, p Principal, r FeedRequest, state fe
 	plan.query.Watermark = mark
 	if e := explaining(ctx); e != nil {
 		return nil, e.feed(in, limit, s.cfg.MaxResponseBytes, s.now())
+	}
+	if r.Table != nil {
+		r.Table.Begin(FeedColumns(plan.include))
 	}
 	at := placeOf(mark)
 	page.Progress.UpToDate = true

@@ -24,15 +24,21 @@ func (s *Service) fillRows(ctx context.Context, in *read, page *FeedPage, from F
 	if in.encoder, err = s.encoder(ctx, in.resultsPlan, in.vis); err != nil {
 		return at, err
 	}
-	in.encoder.pens = append(in.encoder.pens, s.rowIDs.pen(in.vis.Mandate))
+	id := &field{Column: rowIDColumn, made: rowID{s.rowIDs.of(in.vis.Mandate)}}
 	rows := &ResultsPage{}
-	if r.AnswerBytes > 0 { // the reused buffers have the size of large pages
-		rows.Rows.buf = make([]byte, 0, r.AnswerBytes)
-	} else {
-		rows.Rows.buf = *rowBuffers.Get().(*[]byte)
-	}
 	defer func() { page.Rows = rows.Rows }()
 	c := &pageCollector{in: in, page: rows, room: page.Limit, maxBytes: s.cfg.MaxResponseBytes, answerBytes: r.AnswerBytes, between: between}
+	switch {
+	case r.Table != nil:
+		c.table, c.batches = r.Table, newBatcher(in.encoder, r.Table.Flat())
+		c.batches.add(id)
+	case r.AnswerBytes > 0: // the reused buffers have the size of large pages
+		rows.Rows.buf = make([]byte, 0, r.AnswerBytes)
+		in.encoder.add(id)
+	default:
+		rows.Rows.buf = *rowBuffers.Get().(*[]byte)
+		in.encoder.add(id)
+	}
 	at, page.Progress.UpToDate, err = s.readFeed(ctx, in, from, c)
 	return at, err
 }

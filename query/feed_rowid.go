@@ -9,6 +9,7 @@ import (
 	"hash"
 
 	"preismon/contracts"
+	"preismon/query/frame"
 )
 
 // rowIDs identifies rows so that a client recognizes one that it has, without
@@ -23,12 +24,29 @@ func newRowIDs(key contracts.Secret) rowIDs {
 	return rowIDs{sum[:]}
 }
 
-// pen writes the rowId of a mandate's rows after their other fields. It is for
-// one read.
-func (r rowIDs) pen(m contracts.MandateID) pen {
-	id := r.of(m)
-	return func(out []byte, b *Block, i int) []byte {
-		return append(id(append(out, `,"rowId":"`...), b, i), '"')
+// rowIDColumn follows the columns of a row in a feed.
+var rowIDColumn = textColumn("rowId")
+
+// FeedColumns returns the columns of the rows of a feed, with some groups of
+// fields.
+func FeedColumns(include Include) []frame.Column {
+	return append(Columns(include.Fields()), rowIDColumn)
+}
+
+// rowID is the id of a row, by the function that writes it.
+type rowID struct{ of pen }
+
+func (r rowID) pen(_ *rowEncoder, key string) pen {
+	key += `"`
+	return func(out []byte, b *Block, i int) []byte { return append(r.of(append(out, key...), b, i), '"') }
+}
+
+func (r rowID) vector(m *batcher, v *frame.Vector) {
+	t := own(v)
+	for _, i := range m.at {
+		from := len(t.Buf)
+		t.Buf = r.of(t.Buf, m.b, int(i))
+		t.End(from)
 	}
 }
 

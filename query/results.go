@@ -65,9 +65,9 @@ type Rewriter interface {
 
 // RowTable receives the rows of a page.
 type RowTable interface {
-	// Begin begins a page; if one had begun, it starts over.
-	Begin()
-	// Flat reports whether the table expects the columns of Flat.
+	// Begin begins a page with these columns; if one had begun, it starts over.
+	Begin(columns []frame.Column)
+	// Flat reports whether the table expects them as Flat makes them.
 	Flat() bool
 	// Write receives a batch, of which nothing may be kept.
 	Write(*frame.Batch) error

@@ -31,6 +31,15 @@ const (
 // Len is the number of rows.
 func (r *RowsJSON) Len() int { return r.rows }
 
+// bytes is the memory that rows hold, or the table that received them; nil: none
+// did.
+func (r *RowsJSON) bytes(table RowTable) int64 {
+	if table == nil {
+		return int64(cap(r.buf))
+	}
+	return int64(cap(r.buf)) + table.Bytes()
+}
+
 // JSON returns the rows as one JSON array without its brackets, or one per
 // line; it is valid until Release.
 func (r *RowsJSON) JSON() []byte { return r.buf }
@@ -107,7 +116,7 @@ func newPageCollector(in *read, page *ResultsPage, r ResultsRequest, maxBytes in
 		c.between = '\n'
 	}
 	if r.Table != nil {
-		r.Table.Begin()
+		r.Table.Begin(Columns(in.include.Fields()))
 	}
 	if r.Table != nil && !in.empty {
 		c.table, c.batches = r.Table, newBatcher(in.encoder, r.Table.Flat())

@@ -38,11 +38,7 @@ func (s *Service) Results(ctx context.Context, p Principal, r ResultsRequest) (p
 		held()
 		return nil, s.budget(ctx, err)
 	}
-	holds := int64(cap(page.Rows.buf))
-	if r.Table != nil {
-		holds += r.Table.Bytes()
-	}
-	room.Resize(holds)
+	room.Resize(page.Rows.bytes(r.Table))
 	page.Rows.held = held
 	return page, nil
 }

@@ -173,6 +173,14 @@ func (i Include) Fields() (all []string) {
 	return all
 }
 
+// IncludeOf returns the groups that a row has, by the names of its fields.
+func IncludeOf(has func(name string) bool) Include {
+	given := func(g group) bool { return has(g.names()[0]) } // which every row of the group has
+	return Include{
+		Coverage: given(coverageGroup), OrderIDs: given(ordersGroup), CustomerData: given(customerGroup), ExportFields: given(exportGroup), Identity: given(identityGroup),
+	}
+}
+
 // columns returns the fields in the order of Fields.
 func (i Include) columns() []*field {
 	all, order := i.fields(), i.Fields()

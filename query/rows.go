@@ -61,6 +61,9 @@ func newRowEncoder(plan *resultsPlan, facts siteFacts, rich *enrichment) *rowEnc
 	return e
 }
 
+// add writes one more field, after the others.
+func (e *rowEncoder) add(f *field) { e.pens = append(e.pens, f.made.pen(e, `,"`+f.Name+`":`)) }
+
 // begin prepares the encoder for the rows of a block.
 func (e *rowEncoder) begin(b *Block) {
 	e.beginFacts(b)

@@ -16,26 +16,12 @@ import (
 
 const explainPath = extendedBase + "/explain"
 
-// explanation is what is known of a read before it runs; null: it does not
-// apply, or is not known.
-type explanation struct {
-	Request       string                 `json:"request"`
-	Accepted      bool                   `json:"accepted"`
-	Problem       *wire.Problem          `json:"problem"`
-	Window        *query.ExplainedWindow `json:"window"`
-	Sealed        *bool                  `json:"sealed"`
-	Pairs         *uint64                `json:"pairs"`
-	RowsAtMost    *uint64                `json:"rowsAtMost"`
-	ScannedAtMost *uint64                `json:"scannedAtMost"`
-	BytesAtMost   *uint64                `json:"bytesAtMost"`
-	Narrower      []string               `json:"narrower"`
-}
-
 // explain reports whether a read would be accepted, and its size. The read
 // takes its usual route with the caller's token, up to its first row of
 // observations; both are counted as one request.
 func (a *api) explain(routes http.Handler) handler {
 	return func(c *gin.Context) error {
+		c.Writer.Header().Add("Vary", "Accept")
 		asked, err := explained(c.Request)
 		if err != nil {
 			return a.reads(func(*gin.Context, query.Principal) error { return err })(c)
@@ -55,7 +41,7 @@ func (a *api) explain(routes http.Handler) handler {
 				c.Writer.Header()[name] = values
 			}
 		}
-		explained := explanation{
+		explained := wire.Explanation{
 			Request: asked.URL.RequestURI(), Accepted: true, Window: e.Window, Sealed: e.Sealed, Pairs: e.Pairs,
 			RowsAtMost: e.Rows, ScannedAtMost: e.Scanned, BytesAtMost: e.Bytes, Narrower: []string{},
 		}
@@ -72,12 +58,26 @@ func (a *api) explain(routes http.Handler) handler {
 		default: // the fault of the caller or of this node, not of the request
 			return err
 		}
-		return a.writeJSON(c, explained)
+		return a.sendExplanation(c, &explained)
 	}
 }
 
+// sendExplanation sends an explanation in the form that is requested; as a table
+// it is one record.
+func (a *api) sendExplanation(c *gin.Context, e *wire.Explanation) error {
+	f := formOf(c.Request.Header.Values("Accept"), pageForms)
+	if f == &jsonForm {
+		return a.writeJSON(c, e)
+	}
+	record, err := e.Record()
+	if err != nil {
+		return err
+	}
+	return a.sendRecords(c, f, record, nil)
+}
+
 // explained returns the request to explain: the named path, with all other
-// parameters unchanged.
+// parameters unchanged, as JSON.
 func explained(r *http.Request) (*http.Request, error) {
 	if _, err := url.ParseQuery(r.URL.RawQuery); err != nil {
 		return nil, badRequest("path: the query string is malformed, a wrong percent-encoding or a semicolon.")
@@ -106,6 +106,7 @@ func explained(r *http.Request) (*http.Request, error) {
 		return nil, badRequest("path: a file is asked about by HEAD of its own path, which has its length.")
 	}
 	asked := r.Clone(r.Context())
+	asked.Header.Del("Accept") // that of the explanation
 	asked.Method, asked.URL = http.MethodGet, &url.URL{Path: path[0], RawQuery: strings.Join(rest, "&")}
 	return asked, nil
 }

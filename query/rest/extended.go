@@ -29,8 +29,8 @@ func (a *api) extend(e *gin.Engine) {
 			return a.records(c, p, read, nil)
 		}))))
 	}
-	get(e, feedPath, a.handle(a.reads(a.feed(wire.DecodeFeed))))
-	get(e, alertsPath, a.handle(a.reads(a.feed(wire.DecodeAlerts))))
+	get(e, feedPath, a.handle(a.reads(a.feed(wire.DecodeFeed, query.MaxResultsLimit))))
+	get(e, alertsPath, a.handle(a.reads(a.feed(wire.DecodeAlerts, query.MaxAlertRows))))
 	get(e, explainPath, a.handle(a.explain(e)))
 	e.POST(lookupPath, a.handle(a.readsBody(wire.MaxLookupBytes, func(c *gin.Context, p query.Principal, body []byte) error {
 		return a.heavy(func(c *gin.Context, p query.Principal) error {

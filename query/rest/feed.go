@@ -12,6 +12,7 @@ import (
 
 	"preismon/contracts/fault"
 	"preismon/query"
+	"preismon/query/table"
 	"preismon/query/wire"
 )
 
@@ -56,29 +57,37 @@ type tailTimes struct {
 
 var usualTailTimes = tailTimes{progress: time.Second, heartbeat: 15 * time.Second, life: 30 * time.Minute}
 
-var feedForms = []*form{&jsonForm, &ndjsonForm}
-
 // follows reports whether a request is for a tail.
 func follows(r *http.Request) bool {
 	return (r.URL.Path == feedPath || r.URL.Path == alertsPath) && r.URL.Query().Get("follow") == "true"
 }
 
-// feed answers with what became visible, or with the alerts that fire on it.
-func (a *api) feed(decode func(*wire.Params) (wire.Feed, error)) reader {
-	return func(c *gin.Context, p query.Principal) error { return a.fed(c, p, decode) }
+// feed answers with what became visible, or with the alerts that fire on it: of
+// at most so many rows.
+func (a *api) feed(decode func(*wire.Params) (wire.Feed, error), most int) reader {
+	return func(c *gin.Context, p query.Principal) error {
+		in := paramsOf(c)
+		if isHead(c) && !follows(c.Request) {
+			in.One(most)
+		}
+		return a.fed(c, p, in, decode)
+	}
 }
 
-func (a *api) fed(c *gin.Context, p query.Principal, decode func(*wire.Params) (wire.Feed, error)) error {
+func (a *api) fed(c *gin.Context, p query.Principal, in *wire.Params, decode func(*wire.Params) (wire.Feed, error)) error {
 	c.Writer.Header().Add("Vary", "Accept")
-	ask, err := decode(paramsOf(c))
+	ask, err := decode(in)
 	if err != nil {
 		return err
 	}
 	if ask.Follow && !isHead(c) {
 		return a.tail(c, p, ask.FeedRequest)
 	}
-	f := formOf(c.Request.Header.Values("Accept"), feedForms)
-	ask.Lines = f.lines
+	f := formOf(c.Request.Header.Values("Accept"), pageForms)
+	rows := &pageTable{form: f, sorted: table.Unsorted}
+	if ask.Lines = f.lines; f.write != nil && !ask.Alerts {
+		ask.Table = rows
+	}
 	page, err := a.feedWithin(c, p, ask)
 	if err != nil {
 		return err
@@ -87,7 +96,10 @@ func (a *api) fed(c *gin.Context, p query.Principal, decode func(*wire.Params) (
 	if isHead(c) {
 		return sendHead(c, f.typed)
 	}
-	if !f.lines {
+	switch {
+	case f.write != nil:
+		return a.feedTable(c, rows, page, ask.Alerts)
+	case !f.lines:
 		body, err := wire.FeedBody(page)
 		if err != nil {
 			return err

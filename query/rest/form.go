@@ -82,9 +82,8 @@ func arrowVariants() (all []*form) {
 	return all
 }
 
-// columns returns the columns of the form for the included groups of fields.
-func (f *form) columns(include query.Include) []frame.Column {
-	all := query.Columns(include.Fields())
+// columns returns columns as the form has them.
+func (f *form) columns(all []frame.Column) []frame.Column {
 	if f.flat {
 		return query.Flat(all)
 	}

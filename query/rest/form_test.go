@@ -111,41 +111,48 @@ var texts = []string{"", "", "plain", "=cmd|' /C calc'!A0", "+1", "-1", "@x", "\
 
 func (o odd) Results(ctx context.Context, v query.Visibility, q *query.ResultsQuery, each func(*query.Block) error) error {
 	defer func() { <-o.ended }() // no other reader waits for it
-	return o.memory.Results(ctx, v, q, func(b *query.Block) error {
-		for _, d := range []*query.Dict{&b.Currency, &b.Merchant, &b.Manufacturer, &b.DeliveryText} {
-			d.Values.Reset()
-			d.Index = d.Index[:0]
+	return o.memory.Results(ctx, v, q, func(b *query.Block) error { return each(strange(b)) })
+}
+
+func (o odd) Feed(ctx context.Context, v query.Visibility, q *query.FeedQuery, each func(*query.Block) error) error {
+	return o.memory.Feed(ctx, v, q, func(b *query.Block) error { return each(strange(b)) })
+}
+
+// strange gives the rows of a block other values.
+func strange(b *query.Block) *query.Block {
+	for _, d := range []*query.Dict{&b.Currency, &b.Merchant, &b.Manufacturer, &b.DeliveryText} {
+		d.Values.Reset()
+		d.Index = d.Index[:0]
+	}
+	b.Title.Reset()
+	b.URL.Reset()
+	for i := range b.Len {
+		r := rand.New(rand.NewPCG(b.Seq[i], 7))
+		text := func() string { return texts[r.IntN(len(texts))] }
+		add := func(d *query.Dict, s string) {
+			d.Index = append(d.Index, uint32(d.Values.Len()))
+			d.Values.Append(s)
 		}
-		b.Title.Reset()
-		b.URL.Reset()
-		for i := range b.Len {
-			r := rand.New(rand.NewPCG(b.Seq[i], 7))
-			text := func() string { return texts[r.IntN(len(texts))] }
-			add := func(d *query.Dict, s string) {
-				d.Index = append(d.Index, uint32(d.Values.Len()))
-				d.Values.Append(s)
+		b.Outcome[i] = uint8(r.IntN(6))
+		currency := []string{"EUR", "JPY", "KWD"}[r.IntN(3)]
+		if r.IntN(3) == 0 {
+			b.PriceMinor[i], currency = -1, ""
+		} else {
+			b.PriceMinor[i] = r.Int64N(1 << r.IntN(53))
+			if r.IntN(2) == 0 {
+				b.ShippingMinor[i] = r.Int64N(1000)
 			}
-			b.Outcome[i] = uint8(r.IntN(6))
-			currency := []string{"EUR", "JPY", "KWD"}[r.IntN(3)]
-			if r.IntN(3) == 0 {
-				b.PriceMinor[i], currency = -1, ""
-			} else {
-				b.PriceMinor[i] = r.Int64N(1 << r.IntN(53))
-				if r.IntN(2) == 0 {
-					b.ShippingMinor[i] = r.Int64N(1000)
-				}
-			}
-			add(&b.Currency, currency)
-			add(&b.Merchant, text())
-			add(&b.Manufacturer, text())
-			add(&b.DeliveryText, text())
-			b.Title.Append(text())
-			b.URL.Append(text())
-			b.IsPrime[i], b.IsBuyBox[i] = uint8(r.IntN(3)), uint8(r.IntN(3))
-			b.RatingTenths[i] = []uint8{contracts.NoRating, 0, 37, 50}[r.IntN(4)]
 		}
-		return each(b)
-	})
+		add(&b.Currency, currency)
+		add(&b.Merchant, text())
+		add(&b.Manufacturer, text())
+		add(&b.DeliveryText, text())
+		b.Title.Append(text())
+		b.URL.Append(text())
+		b.IsPrime[i], b.IsBuyBox[i] = uint8(r.IntN(3)), uint8(r.IntN(3))
+		b.RatingTenths[i] = []uint8{contracts.NoRating, 0, 37, 50}[r.IntN(4)]
+	}
+	return b
 }
 
 func (o odd) ReferencePrices(_ context.Context, _ query.Visibility, items []contracts.ItemID) (all []contracts.ReferencePrices, _ error) {
@@ -172,7 +179,9 @@ func (o odd) CustomerData(context.Context, query.Visibility, []contracts.ItemID)
 func serveOdd(t *testing.T) *surface {
 	m := newMemory()
 	m.sites[1].PriceComparisonMarket = true
-	return serve(t, func(set *settings) { set.store, set.throttle.Reads.Requests = odd{m}, 100_000 })
+	s := serve(t, func(set *settings) { set.store, set.throttle.Reads.Requests = odd{m}, 100_000 })
+	s.store = m
+	return s
 }
 
 // reread reads an answer back into records.

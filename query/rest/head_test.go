@@ -97,7 +97,7 @@ func TestHeadIsGetWithoutItsBody(t *testing.T) {
 			if most > 3 {
 				t.Errorf("HEAD %s reads %d records", path, most)
 			}
-			for _, name := range []string{"X-Results-Returned", "X-Results-Next-Cursor", "Link"} {
+			for _, name := range []string{"X-Results-Returned", "X-Results-Next-Cursor", "Link", "X-Changes-Token", "X-Changes-As-Of", "X-Changes-Up-To-Date"} {
 				want.Del(name)
 			}
 		}
@@ -133,6 +133,9 @@ func TestHeadIsGetWithoutItsBody(t *testing.T) {
 	same("/problems/not-found", false)
 	for _, accept := range []string{"text/csv", "application/x-ndjson", "application/vnd.apache.parquet"} {
 		same("/v1/results?itemId=11", true, "Accept", accept)
+		same(feedAt+"?itemId=11", true, "Accept", accept)
+		same(alertsAt+"?rule=OUT_OF_STOCK", true, "Accept", accept)
+		same("/ext/v1/explain?path=/v1/results", false, "Accept", accept)
 	}
 	const download = "/v1/orders/5/exports/history/download"
 	same(download+"?name=lost", false)

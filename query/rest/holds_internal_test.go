@@ -89,7 +89,7 @@ func TestEncodersHoldWhatIsCharged(t *testing.T) {
 				if s.form.flat {
 					rows = 1024
 				}
-				batches := objects.Batches(sending{tableTransfer{s}}, s.form.columns(s.request.Include), rows)
+				batches := objects.Batches(sending{tableTransfer{s}}, s.form.columns(query.Columns(s.request.Include.Fields())), rows)
 				send = batches.Write
 			}
 			for i := range chunks {

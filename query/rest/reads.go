@@ -3,6 +3,7 @@ package rest
 import (
 	"bytes"
 	"errors"
+	"net/url"
 	"strconv"
 
 	"github.com/gin-gonic/gin"
@@ -72,7 +73,7 @@ func (a *api) results(c *gin.Context, p query.Principal) error {
 	if err != nil {
 		return err
 	}
-	rows := &pageTable{form: formOf(c.Request.Header.Values("Accept"), pageForms), sort: req.Sort, include: req.Include}
+	rows := &pageTable{form: formOf(c.Request.Header.Values("Accept"), pageForms), sorted: table.SortingOf(req.Sort != "asc")}
 	if req.Lines = rows.form.lines; rows.form.write != nil {
 		req.Table = rows
 	}
@@ -97,17 +98,16 @@ func (a *api) results(c *gin.Context, p query.Principal) error {
 
 // pageTable is a page in a form other than JSON.
 type pageTable struct {
-	form    *form
-	sort    string
-	include query.Include
-	body    bytes.Buffer
-	table   table.Writer
+	form   *form
+	sorted table.Sorting
+	body   bytes.Buffer
+	table  table.Writer
 }
 
 // Begin implements query.RowTable.
-func (t *pageTable) Begin() {
+func (t *pageTable) Begin(columns []frame.Column) {
 	t.body.Reset()
-	t.table = t.form.write(&t.body, t.form.columns(t.include), table.SortingOf(t.sort != "asc"))
+	t.table = t.form.write(&t.body, t.form.columns(columns), t.sorted)
 }
 
 // Flat implements query.RowTable.
@@ -135,19 +135,42 @@ func (t *pageTable) end(page *query.ResultsPage) ([]byte, error) {
 }
 
 // tablePage sends the rows of a page in a form other than JSON. What JSON has
-// around them is in headers; the length reveals a broken transfer.
+// around them is in headers.
 func (a *api) tablePage(c *gin.Context, t *pageTable, page *query.ResultsPage) error {
 	echo, err := headerOf(page.Query)
 	if err != nil {
 		return err
 	}
-	h := c.Writer.Header()
 	if isHead(c) {
-		h.Set(queryHeader, echo)
+		c.Writer.Header().Set(queryHeader, echo)
 		return sendHead(c, t.form.typed)
 	}
 	body, err := t.end(page)
-	if err := errors.Join(err, a.fits(c, len(body)), exchangeOf(c.Request).hold.Err()); err != nil {
+	if err != nil {
+		return err
+	}
+	return a.sendTable(c, t.form, body, page.Paging.Returned, aroundPage(c, echo, page.Paging.NextCursor))
+}
+
+// aroundPage returns the headers of a page, for its query and the next page.
+func aroundPage(c *gin.Context, echo, next string) map[string]string {
+	around := map[string]string{queryHeader: echo}
+	if next != "" {
+		onward := c.Request.URL.Query()
+		onward.Set("cursor", next)
+		around[nextCursorHeader], around["Link"] = next, nextLink(onward)
+	}
+	return around
+}
+
+// nextLink is the link to the answer that follows: the same path with other
+// parameters.
+func nextLink(onward url.Values) string { return "<?" + onward.Encode() + `>; rel="next"` }
+
+// sendTable sends records in a form other than JSON, with what JSON has around
+// them as headers. The length reveals a broken transfer.
+func (a *api) sendTable(c *gin.Context, f *form, body []byte, returned int, around map[string]string) error {
+	if err := errors.Join(a.fits(c, len(body)), exchangeOf(c.Request).hold.Err()); err != nil {
 		return err
 	}
 	giveBack, err := a.service.Hold(c.Request.Context(), int64(cap(body)))
@@ -155,23 +178,14 @@ func (a *api) tablePage(c *gin.Context, t *pageTable, page *query.ResultsPage) e
 		return err
 	}
 	defer giveBack()
-	h.Set(queryHeader, echo)
-	sendTable(c, t.form, body, page.Paging.Returned, page.Paging.NextCursor)
-	return nil
-}
-
-// sendTable sends the records of a page, with headers for the next one.
-func sendTable(c *gin.Context, f *form, body []byte, returned int, next string) {
 	h := c.Writer.Header()
 	h.Set(returnedHeader, strconv.Itoa(returned))
-	if next != "" {
-		onward := c.Request.URL.Query()
-		onward.Set("cursor", next)
-		h.Set(nextCursorHeader, next)
-		h.Set("Link", "<?"+onward.Encode()+`>; rel="next"`)
+	for name, value := range around {
+		h.Set(name, value)
 	}
 	if f.dense {
 		h.Set(gzhttp.HeaderNoCompression, "true")
 	}
 	send(c, f.typed, body)
+	return nil
 }

@@ -17,7 +17,8 @@ type page struct {
 		Limit, Returned int
 		NextCursor      string
 	}
-	Query map[string]any
+	Query    map[string]any
+	Progress feedProgress
 }
 
 func (s *surface) page(path string, args ...string) page {

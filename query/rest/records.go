@@ -59,24 +59,21 @@ func (a *api) recordTable(c *gin.Context, f *form, answer *wire.Records, short b
 	if err != nil {
 		return err
 	}
-	c.Writer.Header().Set(queryHeader, echo)
 	if short {
+		c.Writer.Header().Set(queryHeader, echo)
 		return sendHead(c, f.typed)
 	}
+	return a.sendRecords(c, f, answer, aroundPage(c, echo, answer.Next))
+}
+
+// sendRecords sends records in a form other than JSON, with what JSON has around
+// them as headers.
+func (a *api) sendRecords(c *gin.Context, f *form, answer *wire.Records, around map[string]string) error {
 	out, err := a.recordsAs(c, f, answer)
 	if err != nil {
 		return err
 	}
-	if err := errors.Join(a.fits(c, out.Len()), exchangeOf(c.Request).hold.Err()); err != nil {
-		return err
-	}
-	giveBack, err := a.service.Hold(c.Request.Context(), int64(out.Len()))
-	if err != nil {
-		return err
-	}
-	defer giveBack()
-	sendTable(c, f, out.Bytes(), answer.Returned, answer.Next)
-	return nil
+	return a.sendTable(c, f, out.Bytes(), answer.Returned, around)
 }
 
 // recordsAs returns the records in a form.

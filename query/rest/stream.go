@@ -207,7 +207,7 @@ func (s *transfer) Start(scope string) error {
 		s.enc.Reset(&s.out)
 	}
 	if s.form.write != nil {
-		s.table = s.form.write(s.to(), s.form.columns(s.request.Include), table.SortingOf(s.request.Sort != "asc"))
+		s.table = s.form.write(s.to(), s.form.columns(query.Columns(s.request.Include.Fields())), table.SortingOf(s.request.Sort != "asc"))
 	}
 	s.w.WriteHeader(http.StatusOK)
 	s.w.WriteHeaderNow()
