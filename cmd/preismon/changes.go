@@ -1,10 +1,8 @@
 package main
 
 import (
-	"bufio"
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -26,22 +24,26 @@ type changesCmd struct {
 
 // followFlags are those of commands that continue from a token.
 type followFlags struct {
+	fileFlags
 	Follow bool   `help:"Continue with new rows, until it is interrupted or the login expires." env:"-"`
 	Since  string `help:"Token to continue from. It contains its selectors, so no others may be given." env:"-" placeholder:"TOKEN"`
-	State  string `help:"File that keeps the token: read at the start if it exists, and written after each page of rows." env:"-" placeholder:"FILE"`
+	State  string `help:"File that keeps the token: read at the start if it exists, and written after each page of rows, or once the file of --output or the table is complete." env:"-" placeholder:"FILE"`
 }
 
 // changesWait is how long a request waits for the first row.
 const changesWait = 20 * time.Second
 
 func (c *changesCmd) Run(ctx context.Context, std streams) error {
-	return c.run(ctx, std, c.Remote, "changes", c.params(nil), (*client.Client).Changes)
+	return c.run(ctx, std, c.Remote, "changes", c.params(nil), (*client.Client).Changes, changedShape)
 }
 
 // run writes what follows the token.
 func (c *followFlags) run(ctx context.Context, std streams, at remoteFlags, command string, params url.Values,
-	read func(*client.Client, context.Context, string, url.Values, time.Duration) (*client.Changes, error),
+	read func(*client.Client, context.Context, string, url.Values, time.Duration) (*client.Changes, error), shape feedShape,
 ) error {
+	if err := c.checkOutput(std); err != nil {
+		return err
+	}
 	since, of, err := c.start(params)
 	if err != nil {
 		return err
@@ -50,47 +52,40 @@ func (c *followFlags) run(ctx context.Context, std streams, at remoteFlags, comm
 	if err != nil {
 		return err
 	}
+	out, err := c.output(std, shape)
+	if err != nil {
+		return err
+	}
+	written := since // rows up to this token are written for good
 	for began := since == ""; ; began = false {
 		found, err := read(r.Client, ctx, since, params, c.wait(began))
 		if err != nil {
 			if ctx.Err() != nil && c.Follow { // interrupted, as intended
-				return c.goOn(std.err, command, since)
+				return c.goOn(std.err, command, written)
 			}
-			if since != c.Since && !client.Restart(err) {
-				_ = c.goOn(std.err, command, since) // the error matters more than where this goes
+			if written != c.Since && !client.Restart(err) {
+				_ = c.goOn(std.err, command, written) // the error matters more than where this goes
 			}
-			return c.explain(r, err)
+			return errors.Join(c.explain(r, err), out.discard())
 		}
-		if err := c.write(std.out, found.Data); err != nil { // the token stays before these rows
-			_ = c.goOn(std.err, command, since) // the error matters more than where this goes
-			return err
+		last := !c.Follow && found.Progress.UpToDate
+		settled, err := out.write(found.Data, last)
+		if err != nil { // the token stays before these rows
+			_ = c.goOn(std.err, command, written) // the error matters more than where this goes
+			return errors.Join(err, out.discard())
 		}
 		since = found.Progress.Token
+		if !settled {
+			continue
+		}
+		written = since
 		if err := c.keep(since, of); err != nil {
 			return err
 		}
-		if !c.Follow && found.Progress.UpToDate {
+		if last {
 			return c.goOn(std.err, command, since)
 		}
 	}
-}
-
-// write writes rows, before whose token they are also on disk: after a power loss
-// they come twice at worst.
-func (c *followFlags) write(to io.Writer, rows []json.RawMessage) error {
-	if len(rows) == 0 {
-		return nil
-	}
-	out := bufio.NewWriter(to)
-	for _, row := range rows {
-		if _, err := out.Write(append(row, '\n')); err != nil {
-			return err
-		}
-	}
-	if err := out.Flush(); err != nil || c.State == "" {
-		return err
-	}
-	return syncFile(to)
 }
 
 // wait returns how long a request waits: the first one has nothing to wait for.
@@ -175,5 +170,5 @@ func (c *alertsCmd) Run(ctx context.Context, std streams) error {
 	p := c.params(map[string]string{
 		"rule": c.Rule, "price": c.Price, "currencyCode": c.CurrencyCode, "percent": c.Percent, "ownMerchant": c.OwnMerchant, "confirm": c.Confirm, "rearmPercent": c.RearmPercent,
 	})
-	return c.run(ctx, std, c.Remote, "alerts", p, (*client.Client).Alerts)
+	return c.run(ctx, std, c.Remote, "alerts", p, (*client.Client).Alerts, alertShape)
 }

@@ -6,6 +6,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -103,6 +104,68 @@ func TestFollowersFail(t *testing.T) {
 		out, errs, code := inProcess(t, append([]string{"changes", "--follow", "--url", server.URL, "--token", "any"}, c.since...)...)
 		if code != exitFailed || strings.Contains(errs, "Go on with: preismon changes --since t1\n") != c.goesOn {
 			t.Errorf("%s: exit code %d: %s%s", name, code, out, errs)
+		}
+	}
+}
+
+// TestChangesAsFiles: a file gets its name, and its token is kept, once it has all
+// pages; if one fails there is no file, and the next run reads all of it again.
+func TestChangesAsFiles(t *testing.T) {
+	t.Parallel()
+	broken := true
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		const row = `{"itemId":"%d","site":"a","capturedAt":"2026-03-01T07:30:00.250Z","availability":"AVAILABLE","price":null,"priceMoney":null,"currencyCode":null,"merchant":null,"rowId":"A"}`
+		switch r.URL.Query().Get("since") {
+		case "":
+			fmt.Fprint(w, `{"data":[],"progress":{"token":"t0","upToDate":true}}`)
+		case "t0":
+			fmt.Fprintf(w, `{"data":[`+row+`],"progress":{"token":"t1","upToDate":false}}`, 1)
+		case "t1":
+			if broken {
+				w.WriteHeader(http.StatusBadRequest)
+				return
+			}
+			fmt.Fprintf(w, `{"data":[`+row+`],"progress":{"token":"t2","upToDate":true}}`, 2)
+		}
+	}))
+	defer server.Close()
+	for _, form := range []string{"csv", "parquet", "ndjson"} {
+		dir := t.TempDir()
+		state, name := filepath.Join(dir, "state"), filepath.Join(dir, "rows."+form)
+		changes := func(want int, token string, files ...string) {
+			t.Helper()
+			_, errs, code := inProcess(t, "changes", "--state", state, "-o", name, "--url", server.URL, "--token", "any")
+			kept, err := os.ReadFile(state)
+			must(t, err)
+			if code != want || strings.Fields(string(kept))[0] != token {
+				t.Errorf("%s: exit code %d, token %s, want %d, %s: %s", form, code, kept, want, token, errs)
+			}
+			entries, err := os.ReadDir(dir)
+			must(t, err)
+			var names []string
+			for _, e := range entries {
+				names = append(names, e.Name())
+			}
+			if !slices.Equal(names, append(files, "state")) {
+				t.Errorf("%s: there are %q", form, names)
+			}
+		}
+		changes(0, "t0", "rows."+form) // a table without rows
+		must(t, os.Remove(name))
+		broken = true
+		changes(exitFailed, "t0")
+		broken = false
+		changes(0, "t2", "rows."+form)
+		content, err := os.ReadFile(name)
+		must(t, err)
+		if records := strings.Count(string(content), "2026-03-01"); form != "parquet" && records != 2 {
+			t.Errorf("%s: %d rows: %s", form, records, content)
+		}
+	}
+	for _, args := range [][]string{{"--follow", "-o", "x.csv"}, {"--follow", "--format", "csv"}, {"--format", "csv", "-o", "x.parquet"}, {"-o", "x.xlsx"}} {
+		if _, errs, code := inProcess(t, append([]string{"changes", "--url", server.URL, "--token", "any"}, args...)...); code != exitUsage || errs == "" {
+			t.Errorf("%q: exit code %d: %s", args, code, errs)
 		}
 	}
 }

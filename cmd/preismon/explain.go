@@ -10,9 +10,12 @@ import (
 	"strings"
 
 	"preismon/cmd/preismon/client"
+	"preismon/query"
+	"preismon/query/wire"
 )
 
 type explainCmd struct {
+	Format  string   `help:"Format of the answer, given before the command: ${enum}." enum:"text,ndjson,csv,arrow,parquet" default:"text" env:"-"`
 	Command []string `arg:"" passthrough:"" help:"The command with its flags, quoted or not."`
 }
 
@@ -41,10 +44,31 @@ func (c *explainCmd) Run(ctx context.Context, std streams) error {
 		return err
 	case found.Request == "":
 		return faulty(errors.New("explain: this command sends no request that the server could explain"))
-	case !found.Accepted:
-		return refusal(&found)
 	}
-	return c.write(std.out, &found)
+	if err := c.write(std, &found); err != nil || found.Accepted {
+		return err
+	}
+	return refusal(&found)
+}
+
+var explainFields = []string{
+	"request", "accepted", "problem.code", "problem.detail", "window.capturedFrom", "window.capturedTo", "window.timezone", "sealed", "pairs", "rowsAtMost", "scannedAtMost", "bytesAtMost", "narrower",
+}
+
+// write writes the explanation as a record, or for people, who see only the error
+// of a refusal.
+func (c *explainCmd) write(std streams, e *client.Explanation) error {
+	if c.Format == "text" {
+		if e.Accepted {
+			return c.text(std.out, e)
+		}
+		return nil
+	}
+	out, err := tableFlag{Format: c.Format}.writer(std, explainFields, query.RecordColumns[wire.Explanation]())
+	if err != nil {
+		return err
+	}
+	return errors.Join(out.Write(e.Record), out.Close())
 }
 
 // refusal returns the error that the read would have, with suggestions of what would fit.
@@ -56,7 +80,7 @@ func refusal(e *client.Explanation) error {
 	return err
 }
 
-func (*explainCmd) write(out io.Writer, e *client.Explanation) error {
+func (*explainCmd) text(out io.Writer, e *client.Explanation) error {
 	lines := [][2]string{{"request", e.Request}, {"accepted", "yes"}}
 	if w := e.Window; w != nil {
 		lines = append(lines, [2]string{"window", cmp.Or(w.CapturedFrom, "the beginning") + " to " + cmp.Or(w.CapturedTo, "now")})

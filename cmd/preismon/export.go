@@ -7,9 +7,6 @@ import (
 	"io"
 	"log/slog"
 	"net/url"
-	"path/filepath"
-	"slices"
-	"strings"
 
 	"preismon/cmd/preismon/client"
 	"preismon/cmd/preismon/records"
@@ -20,20 +17,16 @@ import (
 type exportCmd struct {
 	Remote remoteFlags `embed:""`
 	resultFlags
-	Format string `help:"Format of the file: ${enum}. auto: by the ending of its name, else NDJSON." enum:"auto,ndjson,csv,arrow,parquet" default:"auto" env:"-"`
-	Output string `short:"o" help:"File to write; - is standard output." default:"-" env:"-" placeholder:"FILE"`
-	Split  string `help:"day: write a folder with a file for each day, and when run again only the days whose rows have changed." enum:",day" default:"" env:"-" placeholder:"day"`
+	fileFlags
+	Split string `help:"day: write a folder with a file for each day, and when run again only the days whose rows have changed." enum:",day" default:"" env:"-" placeholder:"day"`
 }
 
 func (c *exportCmd) Run(ctx context.Context, std streams, log *slog.Logger) error {
-	form, err := formOf(c.Format, c.Output)
 	if c.Split != "" && c.Format == "auto" { // the output is a folder
-		form, err = "parquet", nil
+		c.Format = "parquet"
+	} else if err := c.decide(); err != nil {
+		return err
 	}
-	if err != nil {
-		return faulty(err)
-	}
-	c.Format = form
 	r, err := c.Remote.connect(std)
 	if err != nil {
 		return err
@@ -41,8 +34,8 @@ func (c *exportCmd) Run(ctx context.Context, std streams, log *slog.Logger) erro
 	if c.Split != "" {
 		return c.split(ctx, std, log, r)
 	}
-	if c.Output == "-" && (c.Format == "arrow" || c.Format == "parquet") && isTerminal(std.out) {
-		return faulty(fmt.Errorf("format: %s is not for terminals; name a file with --output", c.Format))
+	if err := c.checkTerminal(std); err != nil {
+		return err
 	}
 	var fields []string
 	if c.Format != "ndjson" {
@@ -91,26 +84,6 @@ func (c *exportCmd) writeTo(ctx context.Context, std streams, log *slog.Logger, 
 		count.show.end()
 	}
 	return count.n, err
-}
-
-// formOf returns the form of a file by its format and the extension of its name,
-// which must not contradict each other.
-func formOf(format, name string) (string, error) {
-	extension := strings.ToLower(filepath.Ext(name))
-	ending := map[string]string{
-		".ndjson": "ndjson", ".jsonl": "ndjson", ".csv": "csv", ".arrow": "arrow", ".arrows": "arrow", ".parquet": "parquet",
-	}[extension]
-	switch {
-	case format == "auto" && slices.Contains([]string{".xlsx", ".xls", ".ods", ".json", ".tsv", ".txt", ".gz", ".zst", ".zip"}, extension):
-		return "", fmt.Errorf("output: no format is called %s; name the file .ndjson, .csv, .arrow or .parquet, or say which --format it is", extension)
-	case format == "auto" && ending == "":
-		return "ndjson", nil
-	case format == "auto":
-		return ending, nil
-	case ending != "" && ending != format:
-		return "", fmt.Errorf("format: %s contradicts the name %s; leave one of them out", format, name)
-	}
-	return format, nil
 }
 
 func (c *exportCmd) writer(to io.Writer, fields []string) records.Writer {

@@ -84,7 +84,7 @@ func (c *sqlCmd) read(ctx context.Context, std streams, log *slog.Logger, name s
 	if err != nil {
 		return err
 	}
-	export := exportCmd{Remote: c.Remote, resultFlags: c.resultFlags, Format: "parquet"}
+	export := exportCmd{Remote: c.Remote, resultFlags: c.resultFlags, fileFlags: fileFlags{Format: "parquet"}}
 	fields, err := export.fields(ctx, r)
 	if err != nil {
 		return err

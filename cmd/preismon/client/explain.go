@@ -18,6 +18,7 @@ type Explanation struct {
 	Sealed                                        *bool
 	Pairs, RowsAtMost, ScannedAtMost, BytesAtMost *uint64
 	Narrower                                      []string
+	Record                                        json.RawMessage `json:"-"` // all of it
 }
 
 // ErrExplained is the cause that ends a read after it was explained.
@@ -63,6 +64,7 @@ func (e *explaining) note(resp *http.Response) error {
 	text, err := io.ReadAll(resp.Body)
 	if err == nil {
 		err = json.Unmarshal(text, e.Explanation)
+		e.Record = text
 	}
 	if err != nil {
 		return err
