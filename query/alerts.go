@@ -27,7 +27,8 @@ func alertBytes(rows int) int64 { return int64(mostCaptures(rows)) * judgedBytes
 // mostCaptures bounds the captures that are read for so many rows.
 func mostCaptures(rows int) int { return (rows + 100) * alertCaptures }
 
-// Alert is a capture at which a rule fires. See contracts/decisions/039-alerts.md.
+// Alert is a capture at which a rule fires, or a pair that fell silent. See
+// contracts/decisions/039-alerts.md and 068-silence-is-judged-by-time.md.
 type Alert struct {
 	AlertID string            `json:"alertId"` // identifies the rule and the capture
 	Rule    alert.Kind        `json:"rule"`
@@ -38,7 +39,10 @@ type Alert struct {
 	// the reference price; null for other rules.
 	ComparedPrice *json.Number `json:"comparedPrice"`
 	Before        *MoverSide   `json:"before"` // the last capture with a different finding; null: none in 168 hours
-	After         *MoverSide   `json:"after"`
+	After         *MoverSide   `json:"after"`  // null where the rule is about silence
+	// Deadline is when a pair fell silent: Before plus the time of the rule;
+	// null for other rules.
+	Deadline *string `json:"deadline"`
 }
 
 // checkRule checks the rule of a new feed of alerts.
@@ -111,21 +115,26 @@ func (s *Service) fillAlerts(ctx context.Context, in *read, page *FeedPage, stat
 	if err != nil {
 		return at, err
 	}
+	page.Progress.UpToDate = upToDate
+	return at, page.writeAlerts(all, between)
+}
+
+// writeAlerts makes alerts the rows of the page.
+func (p *FeedPage) writeAlerts(all []Alert, between byte) error {
 	out := bytes.NewBuffer((*rowBuffers.Get().(*[]byte))[:0])
 	enc := json.NewEncoder(out)
 	enc.SetEscapeHTML(false)
 	for i := range all {
 		if err := enc.Encode(&all[i]); err != nil {
-			return at, err
+			return err
 		}
 		out.Bytes()[out.Len()-1] = between
 	}
-	page.Rows.buf, page.Rows.rows = out.Bytes(), len(all)
+	p.Rows.buf, p.Rows.rows = out.Bytes(), len(all)
 	if len(all) > 0 {
-		page.Rows.buf = page.Rows.buf[:out.Len()-1]
+		p.Rows.buf = p.Rows.buf[:out.Len()-1]
 	}
-	page.Progress.UpToDate = upToDate
-	return at, nil
+	return nil
 }
 
 // behind is the place after all rows of a capture.

@@ -5,6 +5,7 @@ import (
 	"sync"
 
 	"preismon/query/admission"
+	"preismon/query/alert"
 )
 
 // The approximate memory of a page: its rows as JSON, twice where the buffer
@@ -34,9 +35,11 @@ func pageBytes(r ResultsRequest) int64 {
 // the same time share their blocks.
 const feedPage = 16 << 10
 
-// feedBytes is the memory of a page of a feed with such field groups.
-func feedBytes(r FeedRequest, shown Include, limit int) int64 {
-	switch page := pageBytes(ResultsRequest{Limit: &limit, Include: shown}); {
+// feedBytes is the memory of a page of a feed.
+func feedBytes(r FeedRequest, state *feedState, limit int) int64 {
+	switch page := pageBytes(ResultsRequest{Limit: &limit, Include: state.Rows.Include}); {
+	case r.Alerts && state.Rule.Kind == alert.NoObservation: // reads no past
+		return page
 	case r.Alerts:
 		return page + alertBytes(limit)
 	case r.AnswerBytes > 0:

@@ -73,6 +73,9 @@ type FeedPage struct {
 	Limit    int
 	// Seen is how far the tables were: Await waits for more.
 	Seen Edge
+	// Again, if positive, is after how long there may be more, whether or not
+	// the tables move; Await is then of no use.
+	Again time.Duration
 
 	state *feedState      // what the token holds
 	next  json.RawMessage // the same as JSON; nil: not known yet
@@ -97,6 +100,7 @@ type feedState struct {
 	Generation uint64         `json:"g,omitempty"`
 	Scope      string         `json:"v"`
 	Rule       *alert.Rule    `json:"k,omitempty"` // of alerts
+	Silence    *silencePlace  `json:"q,omitempty"` // only of alert.NoObservation
 
 	seen *feedSight // of the page before; nil: there was none here
 }
@@ -126,7 +130,7 @@ func (s *Service) Feed(ctx context.Context, p Principal, r FeedRequest) (page *F
 	if err != nil {
 		return nil, err
 	}
-	room, held, err := s.charge(ctx, feedBytes(r, state.Rows.Include, limit))
+	room, held, err := s.charge(ctx, feedBytes(r, &state, limit))
 	if err != nil {
 		return nil, err
 	}
@@ -180,6 +184,9 @@ func (s *Service) feed(ctx context.Context, p Principal, r FeedRequest, state fe
 			return nil, err
 		}
 		state.At, state.Generation, state.Scope = placeOf(a.Watermark), a.Generation, scope
+		if state.Rule != nil && state.Rule.Kind == alert.NoObservation {
+			state.Silence = judgedUntil(lastStep(asked))
+		}
 	}
 	if err := state.goesOn(a, scope, state.again); err != nil {
 		return nil, err
@@ -194,11 +201,16 @@ func (s *Service) feed(ctx context.Context, p Principal, r FeedRequest, state fe
 	}
 	at := placeOf(mark)
 	page.Progress.UpToDate = true
-	if !a.Visibility.Nothing() && !plan.query.nothing(a.Visibility) && state.At != at {
-		if at, err = s.fillFeed(ctx, in, page, &state, r); err != nil {
-			page.Rows.Release()
-			return nil, err
-		}
+	sees := !a.Visibility.Nothing() && !plan.query.nothing(a.Visibility)
+	switch {
+	case state.Silence != nil:
+		asked, err = s.fillSilences(ctx, in, page, &state, r, asked, sees)
+	case sees && state.At != at:
+		at, err = s.fillFeed(ctx, in, page, &state, r)
+	}
+	if err != nil {
+		page.Rows.Release()
+		return nil, err
 	}
 	state.At = at
 	page.state = &state

@@ -71,6 +71,9 @@ func (state *feedState) ruled(p url.Values) {
 	if rule.OwnMerchant != "" {
 		p.Set("ownMerchant", rule.OwnMerchant)
 	}
+	if rule.SilentFor != 0 {
+		p.Set("silentFor", fmt.Sprintf("%dh", rule.SilentFor/time.Hour))
+	}
 	for name, n := range map[string]int{"percent": rule.Percent, "confirm": rule.Confirm, "rearmPercent": rule.Rearm} {
 		if n != 0 && (name != "confirm" || n != 1) {
 			p.Set(name, strconv.Itoa(n))

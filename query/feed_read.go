@@ -5,10 +5,7 @@ import "context"
 // fillFeed fills the page with what follows the place of a state, and returns
 // the place that it ends at.
 func (s *Service) fillFeed(ctx context.Context, in *read, page *FeedPage, state *feedState, r FeedRequest) (at FeedPlace, err error) {
-	between := byte(',')
-	if r.Lines {
-		between = '\n'
-	}
+	between := r.between()
 	if state.Rule != nil {
 		return s.fillAlerts(ctx, in, page, state, between)
 	}
@@ -16,6 +13,14 @@ func (s *Service) fillFeed(ctx context.Context, in *read, page *FeedPage, state 
 		return s.fillShared(ctx, in, page, state, r)
 	}
 	return s.fillRows(ctx, in, page, state.At, r, between)
+}
+
+// between is what separates the rows.
+func (r FeedRequest) between() byte {
+	if r.Lines {
+		return '\n'
+	}
+	return ','
 }
 
 // fillRows fills the page with rows after a place, and returns the place that

@@ -68,6 +68,21 @@ func (r rowIDs) of(m contracts.MandateID) pen {
 	}
 }
 
+// ofSilences identifies the alerts of a rule about silence by the pair and the
+// time of its last capture, as ofAlerts does those at captures.
+func (r rowIDs) ofSilences(m contracts.MandateID, rule any) (func(contracts.Pair, int64) string, error) {
+	of, err := json.Marshal(rule)
+	return func(p contracts.Pair, lastMs int64) string {
+		h := hmac.New(sha256.New, r.key)
+		place := []byte("silence\x00")
+		place = binary.BigEndian.AppendUint64(place, uint64(m))
+		place = binary.BigEndian.AppendUint64(place, uint64(p.Item))
+		place = binary.BigEndian.AppendUint64(place, uint64(lastMs))
+		h.Write(append(append(append(place, p.Site...), 0), of...))
+		return base64.RawURLEncoding.EncodeToString(h.Sum(nil)[:rowIDBytes])
+	}, err
+}
+
 // ofAlerts identifies the alerts of a rule at the captures of a mandate: the
 // same for the same rule, whenever and by whichever request they are reported.
 // It is for one read.

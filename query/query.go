@@ -271,6 +271,10 @@ type Store interface {
 	// Feed passes rows to each, block by block, in the order in which they
 	// became visible. A block is valid until each returns.
 	Feed(ctx context.Context, v Visibility, q *FeedQuery, each func(*Block) error) error
+	// Silences passes captures that no other one of their pair followed for some
+	// time to each, block by block, by time, item and site. A block is valid
+	// until each returns.
+	Silences(ctx context.Context, v Visibility, q *SilencesQuery, each func(*Block) error) error
 	// Windows counts the rows of each part of a window, by bucket; parts
 	// without any are absent.
 	Windows(ctx context.Context, v Visibility, q *WindowsQuery) ([]WindowRows, error)

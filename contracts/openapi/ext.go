@@ -11,7 +11,7 @@ import (
 )
 
 // ExtVersion is the version of the contract of /ext/v1.
-const ExtVersion = "0.39"
+const ExtVersion = "0.41"
 
 // Paths of the documents of /ext/v1.
 const (

@@ -27,11 +27,15 @@ const (
 	// merchant's, or the standing offer costs less than the caller's reference
 	// price.
 	Undercut Kind = "UNDERCUT"
+	// NoObservation: no capture for a time after the last one. Time decides
+	// that, not a capture: a pair falls silent at the time of its last capture
+	// plus SilentFor, and Judge and Fires are not for this kind.
+	NoObservation Kind = "NO_OBSERVATION"
 )
 
 // Kinds returns all kinds.
 func Kinds() []Kind {
-	return []Kind{PriceBelow, PriceDrop, OutOfStock, BackInStock, BuyBoxLost, Undercut}
+	return []Kind{PriceBelow, PriceDrop, OutOfStock, BackInStock, BuyBoxLost, Undercut, NoObservation}
 }
 
 // Bounds of rules.
@@ -40,6 +44,8 @@ const (
 	Memory     = 168 * time.Hour
 	MaxConfirm = 5
 	MaxRearm   = 50 // percent
+	// MinSilence is the shortest SilentFor; Memory is the longest.
+	MinSilence = time.Hour
 )
 
 // Rule describes what fires. The ids of its alerts depend on its JSON.
@@ -54,6 +60,8 @@ type Rule struct {
 	// Rearm is the percentage by which a price must rise above the compared one
 	// before the rule fires again; only for PriceBelow and Undercut.
 	Rearm int `json:"rearm,omitempty"`
+	// SilentFor is how long nothing must be captured; only for NoObservation.
+	SilentFor time.Duration `json:"silentFor,omitempty"`
 }
 
 // Validate reports all faults at once, by the parameters that they concern.
@@ -83,10 +91,13 @@ func (r Rule) Validate() error {
 	fault(r.Kind == PriceDrop && (r.Percent < 1 || r.Percent > 99), "percent: must be 1 to 99.")
 	fault(r.Confirm < 1 || r.Confirm > MaxConfirm, "confirm: must be 1 to %d.", MaxConfirm)
 	fault(r.Rearm < 0 || r.Rearm > MaxRearm, "rearmPercent: must be 0 to %d.", MaxRearm)
+	fault(r.Kind == NoObservation && (r.SilentFor < MinSilence || r.SilentFor > Memory || r.SilentFor%time.Hour != 0), "silentFor: must be 1h to 168h.")
+	fault(r.Kind == NoObservation && r.Confirm > 1, "confirm: does not go with %s.", r.Kind)
 	only(r.Price != 0 || r.Currency != "", "price", PriceBelow)
 	only(r.Percent != 0, "percent", PriceDrop)
 	only(r.OwnMerchant != "", "ownMerchant", BuyBoxLost, Undercut)
 	only(r.Rearm != 0, "rearmPercent", PriceBelow, Undercut)
+	only(r.SilentFor != 0, "silentFor", NoObservation)
 	return errors.Join(faults...)
 }
 

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"preismon/contracts"
 	"preismon/query/alert"
@@ -129,6 +130,7 @@ func TestValidate(t *testing.T) {
 		"confirm":      {Kind: alert.OutOfStock, Confirm: 6},
 		"rearmPercent": {Kind: alert.PriceDrop, Percent: 5, Confirm: 1, Rearm: 5},
 		"ownMerchant":  {Kind: alert.OutOfStock, Confirm: 1, OwnMerchant: "a"},
+		"silentFor":    {Kind: alert.OutOfStock, Confirm: 1, SilentFor: time.Hour},
 	} {
 		err := r.Validate()
 		if (err == nil) != (want == "") || err != nil && !strings.HasPrefix(err.Error(), want) {
@@ -136,6 +138,26 @@ func TestValidate(t *testing.T) {
 		}
 	}
 }
+
+// A silence is whole hours from 1 to 168, and nothing else goes with it.
+func TestValidateSilence(t *testing.T) {
+	for silence, want := range map[time.Duration]bool{
+		0: false, 59 * time.Minute: false, time.Hour: true, 90 * time.Minute: false, 168 * time.Hour: true, 169 * time.Hour: false, -time.Hour: false,
+	} {
+		if err := (alert.Rule{Kind: alert.NoObservation, Confirm: 1, SilentFor: silence}).Validate(); (err == nil) != want {
+			t.Errorf("%s: %v", silence, err)
+		}
+	}
+	err := alert.Rule{Kind: alert.NoObservation, Confirm: 2, SilentFor: time.Hour, Price: 1, Currency: "EUR", Percent: 1, OwnMerchant: "a", Rearm: 1}.Validate()
+	for _, named := range []string{"confirm:", "price:", "percent:", "ownMerchant:", "rearmPercent:"} {
+		if err == nil || !strings.Contains(err.Error(), named) {
+			t.Errorf("%s is not named: %v", named, err)
+		}
+	}
+}
+
+// ofCaptures are the kinds of rules that fire at captures.
+var ofCaptures = slices.DeleteFunc(alert.Kinds(), func(k alert.Kind) bool { return k == alert.NoObservation })
 
 // brute reports whether a rule fires, by looking at everything, with numbers of
 // any size.
@@ -202,7 +224,7 @@ func brute(r alert.Rule, all []alert.Judged, n int) bool {
 }
 
 func drawRule(t *rapid.T) alert.Rule {
-	r := alert.Rule{Kind: rapid.SampledFrom(alert.Kinds()).Draw(t, "kind"), Confirm: rapid.IntRange(1, 3).Draw(t, "confirm")}
+	r := alert.Rule{Kind: rapid.SampledFrom(ofCaptures).Draw(t, "kind"), Confirm: rapid.IntRange(1, 3).Draw(t, "confirm")}
 	switch r.Kind {
 	case alert.PriceBelow:
 		r.Price, r.Currency, r.Rearm = 1000, "EUR", rapid.SampledFrom([]int{0, 5, 50}).Draw(t, "rearm")
@@ -299,7 +321,7 @@ func TestFiresAsWhoLooksAtEverything(t *testing.T) {
 	for range 20 { // so that the rare kinds occur too
 		rapid.Check(t, property)
 	}
-	for _, k := range alert.Kinds() {
+	for _, k := range ofCaptures {
 		if count[k] == 0 {
 			t.Errorf("%s never fired", k)
 		}

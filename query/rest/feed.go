@@ -141,20 +141,27 @@ func (a *api) feedWithin(c *gin.Context, p query.Principal, ask wire.Feed) (*que
 		}
 		page.Rows.Release()
 		ask.FeedRequest = ask.After(page)
-		if ask.UpTo, err = a.await(c.Request.Context(), page.Seen, time.Until(until)); err != nil {
+		if ask.UpTo, err = a.await(c.Request.Context(), page, time.Until(until)); err != nil {
 			return nil, err
 		}
 	}
 }
 
-// await waits until there may be more than was seen, for at most the given
-// time, or until this node stops, and returns the edge if there is one. It
+// await waits until there may be more than on a page, for at most the given
+// time, or until this node stops, and returns the edge if the tables moved. It
 // fails only with the cause of the end of ctx.
-func (a *api) await(ctx context.Context, seen query.Edge, most time.Duration) (*query.EdgeAt, error) {
+func (a *api) await(ctx context.Context, page *query.FeedPage, most time.Duration) (*query.EdgeAt, error) {
+	if page.Again > 0 {
+		most = min(most, page.Again)
+	}
 	wait, cancel := context.WithTimeout(ctx, most)
 	defer cancel()
 	defer context.AfterFunc(a.stopping, cancel)()
-	edge, err := a.service.Await(wait, seen)
+	if page.Again > 0 {
+		<-wait.Done()
+		return nil, context.Cause(ctx)
+	}
+	edge, err := a.service.Await(wait, page.Seen)
 	if err != nil { // the contexts show what has ended
 		return nil, context.Cause(ctx)
 	}
@@ -215,7 +222,7 @@ func (t *tail) run(page *query.FeedPage) error {
 			return t.end(page, reason)
 		}
 		if page.Progress.UpToDate {
-			edge, err := t.api.await(ctx, page.Seen, min(t.api.tails.heartbeat, time.Until(over.at)))
+			edge, err := t.api.await(ctx, page, min(t.api.tails.heartbeat, time.Until(over.at)))
 			if err != nil {
 				return err
 			}

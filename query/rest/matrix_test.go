@@ -98,6 +98,7 @@ var matrix = map[string]visible{
 	"GET /ext/v1/changes": {names: []string{"itemId={item}", "site={site}", "orderId={order}", "ean={ean}", "pzn={pzn}", "asin={asin}&asinLocale={locale}"}, begins: true},
 	"GET /ext/v1/alerts": {names: []string{
 		"itemId={item}&rule=PRICE_BELOW&price=99999999&currencyCode=EUR", "site={site}&rule=PRICE_BELOW&price=99999999&currencyCode=EUR", "orderId={order}&rule=PRICE_BELOW&price=99999999&currencyCode=EUR", "ean={ean}&rule=PRICE_BELOW&price=99999999&currencyCode=EUR",
+		"itemId={item}&rule=NO_OBSERVATION&silentFor=1h", "site={site}&rule=NO_OBSERVATION&silentFor=1h",
 	}, begins: true},
 	"POST /ext/v1/lookup": {names: []string{
 		`{"itemIds":["{item}"]}`, `{"eans":["{ean}"]}`, `{"pzns":["{pzn}"]}`, `{"asins":[{"asin":"{asin}","asinLocale":"{locale}"}]}`,

@@ -158,6 +158,34 @@ func (m *memory) Feed(_ context.Context, _ query.Visibility, q *query.FeedQuery,
 	return each(blockOf(found))
 }
 
+// Silences implements query.Store.
+func (m *memory) Silences(_ context.Context, _ query.Visibility, q *query.SilencesQuery, each func(*query.Block) error) error {
+	if err := m.ask("Silences"); err != nil {
+		return err
+	}
+	m.mu.Lock()
+	rows := slices.Concat(m.rows, m.later)
+	m.mu.Unlock()
+	var found []row
+	for _, r := range rows {
+		silent := !slices.ContainsFunc(rows, func(o row) bool {
+			return o.item == r.item && o.site == r.site && o.captured.After(r.captured) && !o.captured.After(r.captured.Add(q.For))
+		})
+		ms := r.captured.UnixMilli()
+		if silent && ms >= q.Rows.Window.From.UnixMilli() && ms <= q.Rows.Window.To.UnixMilli() && (q.Rows.Selectors.Site == "" || q.Rows.Selectors.Site == r.site) &&
+			cmp.Or(cmp.Compare(ms, q.Rows.After.CapturedMs), cmp.Compare(r.item, q.Rows.After.Item), cmp.Compare(r.site, q.Rows.After.Site)) > 0 {
+			found = append(found, r)
+		}
+	}
+	if len(found) == 0 {
+		return nil
+	}
+	slices.SortFunc(found, func(a, b row) int {
+		return cmp.Or(a.captured.Compare(b.captured), cmp.Compare(a.item, b.item), cmp.Compare(a.site, b.site))
+	})
+	return each(blockOf(found[:min(len(found), q.Rows.Limit)]))
+}
+
 func (m *memory) Sites(_ context.Context, _ query.Visibility, q query.SitesQuery) ([]contracts.Site, error) {
 	if err := m.ask("Sites"); err != nil {
 		return nil, err

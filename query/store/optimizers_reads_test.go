@@ -71,6 +71,18 @@ func readsOf(w *world, versions ...uint64) map[string]read {
 			m, err := s.LastProcessed(ctx, v.Visibility, every)
 			return []string{fmt.Sprint(m)}, err
 		}
+		for _, silent := range []time.Duration{time.Hour, 24 * time.Hour} {
+			q := &query.SilencesQuery{Rows: resultsQueries(w)["page"], For: silent}
+			q.Rows.After = &query.Position{CapturedMs: q.Rows.Window.From.UnixMilli(), Item: 3}
+			all[fmt.Sprintf("Silences: of %s, %s", silent, v.name)] = func(ctx context.Context, s *store.Store) ([]string, error) {
+				var out []string
+				err := s.Silences(ctx, v.Visibility, q, func(b *query.Block) error {
+					out = append(out, blockTexts(b, false)...)
+					return nil
+				})
+				return out, err
+			}
+		}
 		for _, by := range []query.Grouping{query.ByProduct, query.BySite, query.ByMerchant, query.ByBrand, query.ByNothing} {
 			q := &query.StatisticsQuery{Rows: resultsQueries(w)["page"], By: by, Until: w.now.UnixMilli(), Limit: 1000}
 			from := q.Rows.Window.From.UnixMilli()

@@ -91,6 +91,18 @@ func TestFeedStatements(t *testing.T) {
 	}
 }
 
+// TestSilencesStatements shows the SQL of silent pairs.
+func TestSilencesStatements(t *testing.T) {
+	q := &query.SilencesQuery{For: time.Hour, Rows: query.ResultsQuery{
+		Selectors: query.Selectors{Item: 9, Site: "a.example"}, Window: contracts.Window{From: time.UnixMilli(1_000_000), To: time.UnixMilli(2_000_000)},
+		Watermark: query.Watermark{Epoch: 5, Seq: 99}, Standing: true, After: &query.Position{CapturedMs: 1_000_000, Item: 4, Site: "it's"}, Limit: 11,
+	}}
+	v := query.Visibility{Mandate: 7, Versions: []uint64{3}, Applied: true, Scope: contracts.AccountScope{AllOrders: true, AllSites: true}, Floor: 1_500_000}
+	goldenStatement(t, "silences", silencesStatement(1, v, q))
+	v.Versions = []uint64{21, 22, 23}
+	goldenStatement(t, "silences_shards", silencesStatement(3, v, q))
+}
+
 // goldenStatement compares a statement and its values with the golden file. No
 // statement is without the caller's mandate.
 func goldenStatement(t *testing.T, name string, st statement) {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"regexp"
 	"strconv"
+	"time"
 
 	"preismon/contracts"
 	"preismon/query/alert"
@@ -12,6 +13,7 @@ import (
 var (
 	amountForm = regexp.MustCompile(`^[0-9]{1,14}(\.[0-9]{1,4})?$`)
 	wholeForm  = regexp.MustCompile(`^[1-9][0-9]?$`)
+	hoursForm  = regexp.MustCompile(`^([1-9]|[1-9][0-9]|1[0-5][0-9]|16[0-8])h$`)
 )
 
 // DecodeAlerts reads the parameters of a request for alerts.
@@ -24,6 +26,7 @@ func DecodeAlerts(in *Params) (Feed, error) {
 		Kind: alert.Kind(in.text("rule")), OwnMerchant: in.text("ownMerchant"), Currency: contracts.Currency(in.text("currencyCode")),
 		Percent: in.whole("percent"), Confirm: in.whole("confirm"), Rearm: in.whole("rearmPercent"),
 	}
+	rule.SilentFor, _ = time.ParseDuration(in.form("silentFor", hoursForm.MatchString, "1h to 168h")) // its form was checked
 	price := in.form("price", amountForm.MatchString, "an amount like 12.34")
 	if (price == "") != (rule.Currency == "") {
 		in.fault("price and currencyCode go together.")

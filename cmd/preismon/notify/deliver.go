@@ -2,6 +2,7 @@ package notify
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/hmac"
 	"crypto/sha256"
@@ -40,16 +41,17 @@ func newMessage(rule string, raw json.RawMessage) (message, error) {
 		After   struct {
 			CapturedAt string `json:"capturedAt"`
 		} `json:"after"`
+		Deadline string `json:"deadline"` // of a silent pair, which has no such capture
 	}
 	if err := json.Unmarshal(raw, &a); err != nil || a.AlertID == "" {
 		return message{}, errors.New("the server's answer has an alert without alertId")
 	}
 	body, err := json.Marshal(struct {
 		Type      string          `json:"type"`
-		Timestamp string          `json:"timestamp"` // of the capture
+		Timestamp string          `json:"timestamp"` // of the capture, or of the deadline
 		Rule      string          `json:"rule"`
 		Data      json.RawMessage `json:"data"`
-	}{"alert." + rule, a.After.CapturedAt, rule, raw})
+	}{"alert." + rule, cmp.Or(a.After.CapturedAt, a.Deadline), rule, raw})
 	return message{ID: a.AlertID + "_" + rule, Body: body}, err
 }
 

@@ -110,7 +110,7 @@ func (r *route) run(ctx context.Context) error {
 				continue
 			}
 			look := r.follow
-			if rule.SilentFor != "" {
+			if rule.ofSites() {
 				look = r.silence
 			}
 			if err := look(ctx, rule); err != nil {

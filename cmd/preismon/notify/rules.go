@@ -58,8 +58,9 @@ type Rule struct {
 	// default) continues from now, stop ends this rule for its target.
 	WhenLost string `yaml:"whenLost"`
 
-	// SilentFor makes the rule one of another kind: it reports sites where
-	// nothing has been captured for this long.
+	// SilentFor, without a rule, reports sites where nothing has been captured
+	// for this long. With the rule NO_OBSERVATION it is a parameter: item-site
+	// pairs are reported.
 	SilentFor scalar `yaml:"silentFor"`
 
 	Rule         scalar `yaml:"rule"`
@@ -90,8 +91,14 @@ func (r Rule) params() url.Values {
 			p.Set(name, string(value))
 		}
 	}
+	if r.SilentFor != "" && !r.ofSites() {
+		p.Set("silentFor", string(r.SilentFor))
+	}
 	return p
 }
+
+// ofSites reports whether the rule is about silent sites.
+func (r Rule) ofSites() bool { return r.Rule == "" }
 
 // Load reads a rules file. All faults are reported at once, with their lines.
 func Load(path string) (*File, error) {
@@ -160,7 +167,7 @@ func (c *checker) check() {
 		c.want(!seen[r.Name], at, "%s: name: %q is another rule's", name, r.Name)
 		seen[r.Name] = true
 		c.want(r.Rule != "" || r.SilentFor != "", at, "%s: rule: missing", name)
-		if r.SilentFor != "" {
+		if r.SilentFor != "" && r.ofSites() {
 			c.silent(at, name, r)
 		}
 		c.want(len(r.Targets) > 0, at, "%s: targets: none", name)
@@ -211,7 +218,7 @@ func (f *File) Plan() (lines []string) {
 				to = "mail by " + e.Server + " to " + strings.Join(e.To, ", ")
 			}
 			asked, _ := url.QueryUnescape(r.params().Encode())
-			if r.SilentFor != "" {
+			if r.ofSites() {
 				asked = strings.TrimSuffix("silentFor="+string(r.SilentFor)+"&"+asked, "&")
 			}
 			lines = append(lines, fmt.Sprintf("%s: %s, to %s, %s", r.Name, asked, name, to))

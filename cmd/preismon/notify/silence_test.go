@@ -58,6 +58,37 @@ rules: [{name: quiet, silentFor: 6h, orderId: 5, targets: [desk]}]
 	}
 }
 
+// With the rule NO_OBSERVATION silent pairs are alerts of the feed: each is
+// delivered once, at its deadline, and silentFor is a parameter of the request.
+func TestSilentPairs(t *testing.T) {
+	w := newWorld(t)
+	hook := newReceiver(t)
+	w.feed.silent = true
+	w.write("rules.yaml", strings.ReplaceAll(`allowHosts: [127.0.0.1]
+targets:
+`+hook.target()+`
+rules: [{name: gone, rule: NO_OBSERVATION, silentFor: 6h, site: shop-one, targets: [hook]}]
+`, "DIR", w.dir))
+	f, err := notify.Load(w.file("rules.yaml"))
+	must(t, err)
+	if plan := f.Plan()[0]; !strings.HasPrefix(plan, "gone: rule=NO_OBSERVATION&silentFor=6h&site=shop-one, to hook") {
+		t.Errorf("%s", plan)
+	}
+	for _, alerts := range []int{0, 3, 3, 4} {
+		w.feed.set(func() { w.feed.alerts = alerts })
+		must(t, w.once(f))
+	}
+	if q := w.feed.asked[0]; !strings.Contains(q, "rule=NO_OBSERVATION&silentFor=6h&site=shop-one") {
+		t.Errorf("asked %s", q)
+	}
+	if got := hook.got(); got != "a0_gone a1_gone a2_gone a3_gone" {
+		t.Errorf("delivered %s", got)
+	}
+	if body := hook.bodies["a2_gone"]; !strings.HasPrefix(body, `{"type":"alert.gone","timestamp":"2026-01-01T06:00:00Z","rule":"gone","data":{"alertId":"a2"`) {
+		t.Errorf("%s", body)
+	}
+}
+
 // An alert that is not accepted is logged as holding up the others; after its
 // target's giveUpAfter it is logged as given up, and the next ones go on.
 func TestGivesUp(t *testing.T) {

@@ -30,6 +30,7 @@ type feed struct {
 	gone   bool
 	asked  []string
 	status string // of the sites
+	silent bool   // the alerts are about silent pairs
 }
 
 func newFeed(t *testing.T) *feed {
@@ -69,7 +70,11 @@ func (f *feed) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	data := []string{}
 	for ; since < f.alerts && len(data) < 2; since++ {
-		data = append(data, fmt.Sprintf(`{"alertId":"a%d","rule":"PRICE_DROP","after":{"capturedAt":"2026-01-01T00:00:00Z"}}`, since))
+		one := `{"alertId":"a%d","rule":"PRICE_DROP","after":{"capturedAt":"2026-01-01T00:00:00Z"}}`
+		if f.silent {
+			one = `{"alertId":"a%d","rule":"NO_OBSERVATION","before":{"capturedAt":"2026-01-01T00:00:00Z"},"after":null,"deadline":"2026-01-01T06:00:00Z"}`
+		}
+		data = append(data, fmt.Sprintf(one, since))
 	}
 	fmt.Fprintf(w, `{"data":[%s],"progress":{"token":"%d","upToDate":%v}}`, strings.Join(data, ","), since, since == f.alerts)
 }
