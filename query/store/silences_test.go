@@ -149,12 +149,15 @@ func (w *world) murmur(r *rand.Rand, n int, silences []time.Duration) {
 			item: 1 + r.Uint64N(items), site: worldSites[r.IntN(len(worldSites))], epoch: w.epoch, seq: w.mark,
 			ms: w.now.UnixMilli() - r.Int64N(60_000), outcome: contracts.Outcome(r.IntN(6)), price: -1, merchant: "M",
 		}
+		if r.IntN(2) == 0 {
+			row.ms -= row.ms % 60_000 // the same time for several pairs
+		}
 		switch r.IntN(8) {
 		case 0:
 			row.ms -= r.Int64N(9 * 3_600_000)
 		case 1:
 			row.ms += r.Int64N(2 * 3_600_000)
-		case 2, 3:
+		case 2, 3, 4:
 			if len(w.rows) == 0 {
 				break
 			}
@@ -162,7 +165,7 @@ func (w *world) murmur(r *rand.Rand, n int, silences []time.Duration) {
 			row.item, row.site = other.item, other.site
 			row.ms = other.ms
 			if r.IntN(3) > 0 {
-				row.ms += silences[r.IntN(len(silences))].Milliseconds() + int64(r.IntN(3)-1)
+				row.ms += silences[r.IntN(len(silences))].Milliseconds() + []int64{-1, 0, 0, 1}[r.IntN(4)]
 			}
 		}
 		offers := 1
