@@ -38,7 +38,7 @@ func TestIngest(t *testing.T) {
 	t.Parallel()
 	u := startUp(t)
 	db := u.tables()
-	_, catalogue, all := aMarket(t, market.Config{Seed: 5, Scale: 0.02}, 10*24*time.Hour)
+	m, catalogue, all := aMarket(t, market.Config{Seed: 5, Scale: 0.02}, 10*24*time.Hour)
 	older, observations := all[:len(all)*6/10], all[len(all)*6/10:]
 	third := len(observations) / 3
 	dir := t.TempDir()
@@ -131,6 +131,7 @@ func TestIngest(t *testing.T) {
 		t.Logf("%d rows", rows)
 	})
 	t.Run("import interrupted", func(t *testing.T) { importInterrupted(t, u) })
+	t.Run("alerts over outages", func(t *testing.T) { alertsOverOutages(t, u, m.Accounts()[0]) })
 }
 
 type keepOpen struct{ io.Writer }
