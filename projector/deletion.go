@@ -176,10 +176,10 @@ func (p *Projector) housekeep(ctx context.Context) error {
 // removeScopes deletes the pairs of versions that were replaced KeepScopes ago.
 // A statement with such a version would find no rows, and no error: reads are
 // much shorter than that, and long streams check every few seconds whether
-// their version is still in force (package query). A deletion of rows that is
-// not done reads the pairs of its version, in more than one look: those of its
-// mandate stay until then. A version is forgotten when its pairs are gone: a
-// deletion that the fence overtakes deletes none.
+// their version is still in force (package query). An unfinished
+// deletion of rows still reads the pairs of its version, in several statements,
+// so those of its mandate stay until it ends. A version is forgotten when its
+// pairs are gone, because a statement that the fence stops deletes none.
 func (p *Projector) removeScopes(ctx context.Context) error {
 	if len(p.stale) == 0 || time.Since(p.stale[0].since) < p.cfg.KeepScopes {
 		return nil

@@ -51,7 +51,7 @@ var ErrFloorRaised = errors.New("the retention of the tables raised its floor me
 
 // ErrNotAsProven means that rows are missing or doubled. Because it is unknown
 // which of them would be below a floor, the floor does not rise past them.
-var ErrNotAsProven = errors.New("the tables do not hold what was applied, so nothing is removed from them: \"preismon audit\" says where, \"preismon rebuild\" or a backup mends it")
+var ErrNotAsProven = errors.New("the tables do not hold what was applied, so nothing is removed from them: \"preismon audit\" says where, \"preismon rebuild\" or a backup repairs it")
 
 // Expire raises the floor, quarter by quarter, to the beginning of the quarter
 // of a time: ErrNotByQuarter, ErrNotAsProven. While it is uncertain what a tail

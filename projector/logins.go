@@ -74,9 +74,10 @@ func (p *Projector) loadLogins(ctx context.Context) error {
 	return err
 }
 
-// account checks whether an account may be as its record says: it must stay
-// with its mandate, and no other account may take its login. A disabled account
-// takes none. An account may keep what it already has.
+// account returns why an account's record is refused; empty: it is not. A record
+// may not move the account to another mandate, or give it a login that another
+// account holds. A disabled account holds no login. What an account already has
+// it keeps.
 func (a *admission) account(d *contracts.Account, version uint64) (reason string) {
 	id, next := uint64(d.AccountID), holderOf(d, version)
 	old, known := a.p.logins.accounts[id]

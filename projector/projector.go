@@ -191,9 +191,9 @@ func (p *Projector) follows(b *event.Batch) error {
 	return nil
 }
 
-// Taken returns what was taken from a range of sequences: of OBSERVATIONS, the
-// ids of the events that were ingested; of CATALOG, the subjects of the records
-// that are in force. Events under way may be missing.
+// Taken returns what the tables hold of a range of sequences: for OBSERVATIONS
+// the ids of the ingested events, for CATALOG the subjects of the records in
+// force. Events under way may be missing.
 func (p *Projector) Taken(ctx context.Context, stream string, epoch uint32, first, last uint64) (map[uint64]string, error) {
 	taken := map[uint64]string{}
 	if stream == event.StreamCatalog {

@@ -29,9 +29,9 @@ func TablesSize(ctx context.Context, conn Conn, partition int) (Size, error) {
 	return Size{bytes, rows, daily(bytes, rows, events, written, came, time.Duration(seconds)*time.Second), !from.IsZero()}, err
 }
 
-// daily returns the bytes that a day adds: rows is how many rows are kept in
-// these bytes, written how many rows the events have ever had, and came how
-// many of the events arrived within a time.
+// daily estimates the bytes that a day adds, from the bytes and rows that are
+// kept now, the rows that were ever written for the events, and how many of the
+// events arrived (came) within a time.
 func daily(bytes, rows, events, written, came uint64, within time.Duration) uint64 {
 	const day = 24 * time.Hour
 	if within < day || events == 0 || rows == 0 {

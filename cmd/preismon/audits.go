@@ -107,7 +107,7 @@ func (p *projection) prove(ctx context.Context, proj *projector.Projector) {
 		if err == nil {
 			p.proved.Store(&is)
 			for _, f := range is.Findings {
-				p.log.Error("the tables do not hold what was applied: \"preismon audit\" says where, \"preismon rebuild\" or a backup mends it", "what", f.Text)
+				p.log.Error("the tables do not hold what was applied: \"preismon audit\" says where, \"preismon rebuild\" or a backup repairs it", "what", f.Text)
 			}
 			return false
 		}

@@ -12,7 +12,7 @@ var ErrDeposed = errors.New("deposed by a newer leader of the partition")
 
 // ErrRefused is returned by a sink of batches when it cannot apply any batch
 // until an operator changes something. Retrying does not help.
-var ErrRefused = errors.New("refused until somebody mends it")
+var ErrRefused = errors.New("refused until its cause is fixed")
 
 // ErrForked is returned by a sink of batches when it has begun, at positions of
 // the batch or before, with other messages than the stream has there now: the

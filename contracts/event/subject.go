@@ -68,8 +68,8 @@ func SiteToken(k contracts.SiteKey) string { return strings.ReplaceAll(string(k)
 // DeadLetterSubject returns the subject for unreadable messages of the stream.
 func DeadLetterSubject(stream string) string { return "deadletters." + stream }
 
-// ReplayedSubject returns the subject of the note that a dead letter, known by
-// its own sequence, was published again. The letters themselves have another
+// ReplayedSubject returns the subject of the record that a dead letter was
+// replayed, by the letter's own sequence. The letters themselves have another
 // subject.
 func ReplayedSubject(stream string, letter uint64) string {
 	return fmt.Sprintf("%s.replayed.%d", DeadLetterSubject(stream), letter)

@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// Outline is the contract for a page that people read, everything in the order
-// of the document. Texts called About, and types, are Markdown (CommonMark, with
+// Outline is the contract in the form that the reference page renders, in the
+// order of the document. Texts called About, and types, are Markdown (CommonMark, with
 // tables), in which schemas, codes and operations are marked as code. About and
 // examples contain {base_url}.
 type Outline struct {

@@ -156,7 +156,7 @@ func (g *guesser) findColumns() {
 		for i := range g.header {
 			if !taken[i] && g.looksLike(field, i) {
 				g.columns[field], taken[i] = i, true
-				g.doubt("column %q is taken for %s by what stands in it (columns.%s)", g.header[i], field, field)
+				g.doubt("column %q is taken for %s by its values (columns.%s)", g.header[i], field, field)
 				break
 			}
 		}

@@ -58,10 +58,10 @@ func (g *guesser) write() ([]byte, error) {
 		default:
 			where = place{"DE", "EUR", "UTC"}
 		}
-		g.doubt("nothing names the country: %s is taken (defaultSite.country)", where.country)
+		g.doubt("nothing names the country: assuming %s (defaultSite.country)", where.country)
 	}
 	if currency == "" && !hasCurrency {
-		g.doubt("no currency stands in the file: %s is taken (defaultSite.currency)", where.currency)
+		g.doubt("no currency in the file: assuming %s (defaultSite.currency)", where.currency)
 	}
 	currency = cmp.Or(currency, where.currency)
 	if !hasCurrency {
@@ -81,7 +81,7 @@ func (g *guesser) write() ([]byte, error) {
 	}
 	if g.lazy {
 		fmt.Fprintf(&b, "  lazyQuotes: true\n")
-		g.doubt("quotation marks stand inside fields: they are taken as they are (csv.lazyQuotes)")
+		g.doubt("quotation marks stand inside fields: they are kept as they are (csv.lazyQuotes)")
 	}
 	fmt.Fprintf(&b, "\ncolumns:\n")
 	if column, ok := g.columns["site"]; ok {
@@ -167,7 +167,7 @@ func (g *guesser) lacks() error {
 	if !has("productKey") && !has("ean") && !has("pzn") && !has("asin") {
 		if name, ok := g.columns["name"]; ok {
 			g.columns["productKey"] = name
-			g.doubt("products are known by their name %q, since no column has a number (columns.productKey)", g.header[name])
+			g.doubt("no column has a product number: products are known by their name %q (columns.productKey)", g.header[name])
 		} else {
 			f.Addf("no column says which product a row is about (columns.productKey, ean, pzn or asin)")
 		}
@@ -237,7 +237,7 @@ func (g *guesser) writeLocale(b *bytes.Buffer, where place) {
 	locale := map[string]string{"GB": "co.uk"}[where.country]
 	locale = cmp.Or(locale, strings.ToLower(where.country))
 	fmt.Fprintf(b, "  asinLocale: {value: %s}\n", scalar(locale))
-	g.doubt("ASINs are taken for those of %q (columns.asinLocale)", locale)
+	g.doubt("assuming that ASINs are those of %q (columns.asinLocale)", locale)
 }
 
 func (g *guesser) writeTime(b *bytes.Buffer, where place) {
@@ -254,7 +254,7 @@ func (g *guesser) writeTime(b *bytes.Buffer, where place) {
 			fmt.Fprintf(b, "    clock: %s\n", scalar(g.header[clock]))
 			values, forms = both, joined
 		} else {
-			g.doubt("what stands in column %q is no time of day: it is not used (columns.capturedAt.clock)", g.header[clock])
+			g.doubt("the values of column %q are no times of day: it is not used (columns.capturedAt.clock)", g.header[clock])
 		}
 	}
 	names := make([]string, len(forms))
@@ -269,7 +269,7 @@ func (g *guesser) writeTime(b *bytes.Buffer, where place) {
 	}
 	if !zoned {
 		fmt.Fprintf(b, "    zone: %s\n", where.zone)
-		g.doubt("times that say no zone are taken for those of %s (columns.capturedAt.zone)", where.zone)
+		g.doubt("times say no zone: assuming %s (columns.capturedAt.zone)", where.zone)
 	}
 	if day {
 		fmt.Fprintf(b, "    dayTime: \"12:00\"\n")

@@ -45,9 +45,9 @@ func (m *Mapping) siteFor(mandate string) string {
 	return cut(named(value, key), 64)
 }
 
-// checkOwnSite refuses a site that the mandate's name makes, if it is that of
-// another mandate, whose name has the same slug: they would see each other's
-// prices. Mandates that have shared such a site go on doing so.
+// checkOwnSite rejects a site key derived from the mandate's name if another
+// mandate, with the same slug, has it: they would see each other's prices.
+// Mandates that already share such a site keep it.
 func (im *importer) checkOwnSite() error {
 	if !im.ownSite {
 		return nil

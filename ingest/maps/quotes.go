@@ -119,7 +119,7 @@ func (q *quotes) mend(line []byte, open, literal bool) (m mended) {
 	}
 }
 
-// closing returns where the quotation mark stands that closes a field, or -1,
+// closing returns the index of the quotation mark that closes a field, or -1,
 // and whether there are others before it.
 func (q *quotes) closing(s []byte) (end int, stray bool) {
 	for i := 0; i < len(s); i++ {

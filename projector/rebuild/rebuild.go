@@ -16,10 +16,9 @@ import (
 	"preismon/projector/clickhouse"
 )
 
-// Tables are the tables that are exchanged, rows first. Not exchanged are the
-// checkpoints and the scopes, whose version numbers a reader carries from one
-// statement to the next; the fences are exchanged only as a witness, see
-// Exchange.
+// Tables are the tables that are exchanged, rows first. Checkpoints and scopes
+// are not exchanged, because readers carry their version numbers from one
+// statement to the next. Fences are exchanged only as a witness, see Exchange.
 var Tables = []string{
 	"observations", "observations_by_mandate", "latest_observations", "ingested_events", "expired_rows",
 	"sites", "items", "mandates", "accounts", "orders", "reference_prices", "customer_data", "file_jobs", "file_archives",

@@ -151,8 +151,8 @@ func (b *bucket) watch(ctx context.Context) error {
 	}
 }
 
-// missing fails when the bucket is gone, so that it is created again. It is
-// looked for only after it could not be used.
+// missing fails when the bucket is gone, so that it is created again. Call
+// it only after the bucket could not be used.
 func (b *bucket) missing(ctx context.Context, kv jetstream.KeyValue) error {
 	if b.reached() {
 		return nil

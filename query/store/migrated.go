@@ -31,6 +31,6 @@ func (g *gate) pass(ctx context.Context) error {
 	}
 	return &fault.Error{
 		Kind: fault.Unavailable, RetryAfter: retryAfter, Err: err,
-		Msg: "The tables are not yet those of this version. Whoever runs the service has to run `preismon migrate`; then this node goes on by itself.",
+		Msg: "The tables are not yet those of this version. The operator has to run `preismon migrate`; then this node continues by itself.",
 	}
 }

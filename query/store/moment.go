@@ -62,8 +62,8 @@ type lastMoment struct {
 // version, or by a person running a statement.
 const lastFor = 250 * time.Millisecond
 
-// momentNow returns how far the tables are now. They are not read again while,
-// according to the projectors, nothing was written since the last read.
+// momentNow returns the current checkpoints. They are not read again while the
+// projectors have announced no write since.
 func (s *Store) momentNow(ctx context.Context) (none moment, err error) {
 	ctx, cancel := context.WithTimeout(ctx, sharedTimeout)
 	defer cancel()

@@ -21,8 +21,8 @@ var harness []byte
 
 var screenshots = flag.String("screenshots", "", "folder for pictures of the pages that browsers show")
 
-// Run runs a script, which gets the plan as JSON. Everything wrong that it finds
-// fails the test; its other output is decoded into said, unless that is nil.
+// Run runs a script, which gets the plan as JSON. Each problem that it
+// reports fails the test; its other output is decoded into said, unless that is nil.
 func Run(tb testing.TB, script string, plan, said any) {
 	tb.Helper()
 	program := testserver.Chromium(tb)

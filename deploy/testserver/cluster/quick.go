@@ -5,8 +5,8 @@ import (
 	_ "unsafe" // for go:linkname
 )
 
-// The servers' patience with each other, which no option sets. Their own tests
-// shorten it too: otherwise 500 compositions of faults would wait for two hours.
+// Heartbeat and election timeouts of nats-server, for which there is no option.
+// Its own tests shorten them too: otherwise 500 compositions of faults would wait for two hours.
 //
 //go:linkname heartbeat github.com/nats-io/nats-server/v2/server.hbInterval
 var heartbeat time.Duration

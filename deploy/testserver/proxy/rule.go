@@ -25,9 +25,9 @@ const (
 	Break                 // RST to both sides
 )
 
-// Rule says how long one direction of all connections works: until Left bytes
-// have passed, after the bytes of Pattern if there is one. With a Pattern it
-// applies to the first connection that contains it.
+// Rule applies Then to one direction of all connections after Left bytes,
+// counted from the end of Pattern if there is one. With a Pattern it applies to
+// the first connection that contains it.
 type Rule struct {
 	Pattern []byte
 	Left    int64 // negative: the rule is never met
