@@ -42,6 +42,9 @@ func TestCapabilities(t *testing.T) {
 		t.Fatalf("%d %s", a.StatusCode, a.body)
 	}
 	wantQuota(t, a)
+	if limit := a.Header.Get("X-RateLimit-Limit"); limit != "600" { // OPEN-18, unless configured otherwise
+		t.Errorf("%s requests a minute", limit)
+	}
 	c := decode[capabilities](t, a)
 
 	bare := s.page("/v1/results", "itemId=11", "site=market-de").Data[0] // CAP-00b
@@ -50,7 +53,7 @@ func TestCapabilities(t *testing.T) {
 	}
 	operation := check.Document().Paths.Value("/v1/results").Get
 	groups := map[string]bool{}
-	for parameter, fields := range c.IncludeGroups { // CAP-00c
+	for parameter, fields := range c.IncludeGroups { // CAP-00c, RES-P13
 		groups[parameter] = true
 		row := s.page("/v1/results", "itemId=11", "site=market-de", parameter+"=true").Data[0]
 		for field := range row {
@@ -68,7 +71,7 @@ func TestCapabilities(t *testing.T) {
 		}
 	}
 	filters := map[string]bool{}
-	for _, f := range c.Filters { // CAP-00d
+	for _, f := range c.Filters { // CAP-00d, OPEN-06
 		filters[f.Parameter] = true
 		p := operation.Parameters.GetByInAndName("query", f.Parameter)
 		if p == nil || !p.Schema.Value.Type.Is(f.Type) {

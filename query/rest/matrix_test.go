@@ -202,7 +202,7 @@ func pairedUp(n, names, k, outsiders int, dear bool) bool {
 
 // TestVisibilityMatrix requests from every route what the caller may not see,
 // in every way it can be named, and compares the answer with that for something
-// that does not exist: VIS-01, VIS-02, VIS-05. None of these calls changes the
+// that does not exist: VIS-01, VIS-02, VIS-05, ERR-E2. None of these calls changes the
 // tables: GEN-07b.
 func TestVisibilityMatrix(t *testing.T) {
 	t.Parallel()

@@ -2,8 +2,6 @@ package rest_test
 
 import (
 	"fmt"
-	"net/http"
-	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -21,15 +19,6 @@ import (
 func schemaNamed(name string) *openapi3.Schema {
 	return check.Document().Components.Schemas[name].Value
 }
-
-func enum(s *openapi3.Schema) (values []string) {
-	for _, v := range s.Enum {
-		values = append(values, fmt.Sprint(v))
-	}
-	return values
-}
-
-func readOperation(path string) *openapi3.Operation { return check.Document().Paths.Value(path).Get }
 
 func prose() string { return strings.Join(strings.Fields(check.Document().Info.Description), " ") }
 
@@ -52,156 +41,6 @@ func TestOpenFields(t *testing.T) {
 		if s.AdditionalProperties.Has == nil || *s.AdditionalProperties.Has {
 			t.Errorf("%s takes further fields", name)
 		}
-	}
-}
-
-// The values of reason codes (OPEN-04) and of coverage states (OPEN-06), as a
-// filter accepts them and as a result has them.
-func TestOpenValues(t *testing.T) {
-	want := strings.Fields(`PRICE_OBSERVED PRODUCT_UNAVAILABLE PRODUCT_NOT_FOUND ACCESS_TEMPORARILY_RESTRICTED SITE_TEMPORARILY_UNAVAILABLE PENDING OVERDUE UNKNOWN`)
-	if diff := cmp.Diff(want, enum(schemaNamed("OrderObservationReasonCode"))); diff != "" {
-		t.Error(diff)
-	}
-	states := strings.Fields("PRICE_OBSERVED UNAVAILABLE PRODUCT_NOT_FOUND NO_RESULT UNKNOWN")
-	filter := readOperation("/v1/results").Parameters.GetByInAndName("query", "coverageState").Schema
-	field := schemaNamed("Result").Properties["coverageState"]
-	for what, s := range map[string]*openapi3.SchemaRef{"filter": filter, "field": field} {
-		if diff := cmp.Diff(states, enum(s.Value)); diff != "" {
-			t.Errorf("%s: %s", what, diff)
-		}
-	}
-}
-
-// Records have no states and no transitions (OPEN-05, OPEN-07).
-func TestOpenStates(t *testing.T) {
-	for name, s := range check.Document().Components.Schemas {
-		for field := range s.Value.Properties {
-			if strings.EqualFold(field, "state") || strings.EqualFold(field, "status") && name != "Problem" && name != "Health" {
-				t.Errorf("%s has %s", name, field)
-			}
-		}
-	}
-}
-
-// Every list has the same shape: data, paging with limit and returned and
-// nextCursor while there is more, and query (OPEN-08).
-func TestOpenListShape(t *testing.T) {
-	for _, name := range []string{
-		"SitePage", "ItemPage", "AsinLocalePage", "OrderPage", "ObservationQualityPage", "ExportPage", "ExportHistoryPage", "ImportPage",
-		"ImportHistoryPage", "ResultPage",
-	} {
-		if diff := cmp.Diff([]string{"data", "paging", "query"}, schemaNamed(name).Required); diff != "" {
-			t.Errorf("%s: %s", name, diff)
-		}
-		if diff := cmp.Diff([]string{"limit", "returned"}, schemaNamed(name).Properties["paging"].Value.Required); diff != "" {
-			t.Errorf("%s: %s", name, diff)
-		}
-	}
-	if p := schemaNamed("Paging").Properties["nextCursor"]; p == nil || !p.Value.Type.Is("string") {
-		t.Error("paging has no nextCursor")
-	}
-}
-
-// One pair of date bounds, shared by all six operations on histories
-// (OPEN-09).
-func TestOpenDateBounds(t *testing.T) {
-	operations := 0
-	for path, item := range check.Paths() {
-		if !strings.Contains(path, "/history") {
-			continue
-		}
-		operations++
-		for _, name := range []string{"dateFrom", "dateTo"} {
-			i := slices.IndexFunc(item.Get.Parameters, func(p *openapi3.ParameterRef) bool { return p.Value.Name == name })
-			if i < 0 || item.Get.Parameters[i].Ref != "#/components/parameters/"+name {
-				t.Errorf("%s does not share %s", path, name)
-			}
-		}
-	}
-	if operations != 6 {
-		t.Errorf("%d operations", operations)
-	}
-	for _, name := range []string{"dateFrom", "dateTo"} {
-		if !strings.Contains(check.Document().Components.Parameters[name].Value.Description, "UTC") {
-			t.Errorf("%s says no zone", name)
-		}
-	}
-}
-
-// Nothing is pushed (OPEN-15).
-func TestOpenEvents(t *testing.T) {
-	doc := check.Document()
-	if len(doc.Webhooks) != 0 {
-		t.Errorf("%d webhooks", len(doc.Webhooks))
-	}
-	for path, item := range doc.Paths.Map() {
-		for _, op := range item.Operations() {
-			if len(op.Callbacks) != 0 {
-				t.Errorf("%s calls back", path)
-			}
-		}
-		for _, word := range []string{"webhook", "event", "subscri", "notif"} {
-			if strings.Contains(strings.ToLower(path), word) {
-				t.Errorf("%s", path)
-			}
-		}
-	}
-}
-
-// The statuses of the codes for which the specification names none (OPEN-16),
-// and the codes of the statuses for which it names none (OPEN-17).
-func TestOpenCodes(t *testing.T) {
-	described := schemaNamed("ErrorCode").Description
-	for code, where := range map[string][]string{ // OPEN-16
-		"ITEM_SCOPE_TOO_BROAD":           {"/v1/items", "/v1/items/asin-locales"},
-		"HISTORY_SCOPE_TOO_BROAD":        {"/v1/orders/{orderId}/exports/history", "/v1/orders/{orderId}/imports/history/latest"},
-		"ORDER_COVERAGE_SCOPE_TOO_BROAD": {"/v1/orders", "/v1/orders/{orderId}"},
-		"ORDER_SCOPE_TOO_BROAD":          {"/v1/orders/{orderId}/exports"},
-		"RESPONSE_TOO_LARGE":             {"/v1/sites", "/v1/results", "/v1/results/stream"},
-	} {
-		if !strings.Contains(described, "- `"+code+"` (400):") {
-			t.Errorf("%s has no status", code)
-		}
-		for _, path := range where {
-			if !slices.Contains(codesOf(readOperation(path), http.StatusBadRequest), code) {
-				t.Errorf("%s does not list %s under 400", path, code)
-			}
-		}
-	}
-	for status, want := range map[int][]string{ // OPEN-17
-		403: {"AUTH_FORBIDDEN"}, 429: {"RATE_LIMIT_EXCEEDED"}, 500: {"INTERNAL_ERROR"},
-	} {
-		for _, path := range []string{"/v1/sites", "/v1/orders", "/v1/results", "/v1/orders/{orderId}/imports/history/download"} {
-			if diff := cmp.Diff(want, codesOf(readOperation(path), status)); diff != "" {
-				t.Errorf("%s %d: %s", path, status, diff)
-			}
-		}
-	}
-	logout := check.Document().Paths.Value("/v1/auth/logout").Post
-	if diff := cmp.Diff([]string{"LOGOUT_REVOCATION_FAILED", "INTERNAL_ERROR"}, codesOf(logout, 500)); diff != "" {
-		t.Error(diff)
-	}
-}
-
-// codesOf returns the codes that an operation may answer with under a status.
-func codesOf(op *openapi3.Operation, status int) (codes []string) {
-	for _, part := range op.Responses.Status(status).Value.Content["application/problem+json"].Schema.Value.AllOf {
-		if code := part.Value.Properties["code"]; code != nil && part.Ref == "" {
-			codes = append(codes, enum(code.Value)...)
-		}
-	}
-	return codes
-}
-
-// Unless configured otherwise, the request limits are those that the contract
-// states (OPEN-18).
-func TestOpenRateLimits(t *testing.T) {
-	s := serve(t)
-	if a := s.get("/v1/sites", s.token(reader)); a.Header.Get("X-RateLimit-Limit") != "600" {
-		t.Errorf("reads: %v", a.Header)
-	}
-	if a := s.login("reader@example.com", "wrong"); a.Header.Get("X-RateLimit-Limit") != "10" {
-		t.Errorf("logins: %v", a.Header)
 	}
 }
 

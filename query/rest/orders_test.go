@@ -3,7 +3,6 @@ package rest_test
 import (
 	"fmt"
 	"net/http"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -123,40 +122,6 @@ func TestOrders(t *testing.T) {
 	}
 }
 
-// TestVisibleSites lists sites by what each account sees there: SITE-01,
-// SITE-K1, VIS-01a, VIS-02, VIS-05.
-func TestVisibleSites(t *testing.T) {
-	t.Parallel()
-	e := ordersWorld.Get(t).of(t)
-	for account, want := range map[contracts.AccountID][]string{
-		ofWhole: {"shop-a", "shop-b"}, ofOrder101: {"shop-a", "shop-b"}, ofShopB: {"shop-b"}, ofOther: {"shop-a", "shop-c"},
-	} {
-		if diff := cmp.Diff(want, keys(e.read(account, "/v1/sites"), "site")); diff != "" {
-			t.Errorf("account %d: %s", account, diff)
-		}
-		var walked []string
-		for _, s := range e.walk(account, "/v1/sites?limit=1") {
-			walked = append(walked, s["site"].(string))
-		}
-		if diff := cmp.Diff(want, walked); diff != "" {
-			t.Errorf("account %d, one by one: %s", account, diff)
-		}
-	}
-	for _, key := range []string{"shop-c", "shop-d", "shop-e"} { // another's, no one's, none: the same
-		a, b := e.get("/v1/sites?site="+key, e.token(ofWhole)), e.get("/v1/sites?site=shop-z", e.token(ofWhole))
-		if strings.Replace(string(a.body), key, "shop-z", 1) != string(b.body) || len(decode[page](t, a).Data) != 0 {
-			t.Errorf("%s: %s", key, a.body)
-		}
-	}
-	for _, key := range keys(e.read(ofOther, "/v1/sites"), "site") {
-		if got := keys(e.read(ofOther, "/v1/orders/201/observation-quality?site="+key), "site"); !slices.Equal(got, []string{key}) {
-			t.Errorf("%s: %v", key, got)
-		}
-	}
-	a := e.get("/v1/sites", e.token(ofNothing)) // may read orders and files only
-	a.wantProblem(t, 403, "AUTH_FORBIDDEN")
-}
-
 // ORD-00b, QUAL-01a, QUAL-01b, QUAL-05.
 func TestOrderDetail(t *testing.T) {
 	t.Parallel()
@@ -179,48 +144,6 @@ func TestOrderDetail(t *testing.T) {
 	}
 }
 
-// An order of another mandate, one outside the account's scope and one that
-// does not exist get the same answer: ORD-00c, ERR-06, ERR-E2, VIS-02, choices
-// 44.
-func TestOrderNotFound(t *testing.T) {
-	t.Parallel()
-	e := ordersWorld.Get(t).of(t)
-	suffixes := []string{"", "/observation-quality", "/observation-quality?site=shop-a&limit=3", "/observation-quality?cursor=wrong"}
-	for _, route := range bothDirections() {
-		suffixes = append(suffixes, "/"+route)
-	}
-	for _, suffix := range suffixes {
-		var first answer
-		for i, c := range []struct {
-			account contracts.AccountID
-			order   string
-		}{
-			{ofWhole, "999"},                                       // none
-			{ofWhole, "201"},                                       // of another mandate
-			{ofOrder101, "102"},                                    // the mandate has it, the account does not
-			{ofNothing, "101"},                                     // for an account without scope
-			{ofWhole, "unknown"}, {ofWhole, "0"}, {ofWhole, "007"}, // not ids at all
-			{ofWhole, "18446744073709551616"},
-		} {
-			if i > 4 && suffix != "" { // TestAllRoutesAndAllProblems has every route
-				break
-			}
-			a := e.get("/v1/orders/"+c.order+suffix, e.token(c.account))
-			a.wantProblem(t, 404, "ORDER_NOT_FOUND")
-			wantQuota(t, a)
-			if i == 0 {
-				first = a
-			}
-			if string(a.body) != string(first.body) {
-				t.Errorf("%s%s: %s, but %s", c.order, suffix, a.body, first.body)
-			}
-			if diff := cmp.Diff(alike(first.Header), alike(a.Header)); diff != "" {
-				t.Errorf("%s%s: %s", c.order, suffix, diff)
-			}
-		}
-	}
-}
-
 // alike returns headers without what differs from request to request.
 func alike(h http.Header) http.Header {
 	h = h.Clone()
@@ -230,7 +153,7 @@ func alike(h http.Header) http.Header {
 	return h
 }
 
-func TestObservationQuality(t *testing.T) {
+func TestObservationQuality(t *testing.T) { // OPEN-04
 	t.Parallel()
 	e := ordersWorld.Get(t).of(t)
 	const path = "/v1/orders/101/observation-quality"

@@ -134,6 +134,9 @@ func specials() map[string][]special {
 		path := strings.TrimSuffix("/"+route, "/")
 		all[under+path+" 404"] = []special{{path: path, order: "7", code: "ORDER_NOT_FOUND"}, {path: path, order: "none", code: "ORDER_NOT_FOUND"}}
 	}
+	for _, id := range []string{"0", "007", "18446744073709551616"} { // ORD-00c
+		all[under+" 404"] = append(all[under+" 404"], special{order: id, code: "ORDER_NOT_FOUND"})
+	}
 	for path, begin := range map[string]string{
 		"/ext/v1/changes": "site=shop-one", "/ext/v1/alerts": "rule=OUT_OF_STOCK&site=shop-one", "/ext/v1/windows": "site=shop-one&capturedFrom=2026-01-01",
 	} {
@@ -185,7 +188,7 @@ func (p special) ask(s *surface) answer {
 
 // Every domain route answers every failure with the strict problem object, and
 // every status that the contract declares for a route is provoked: ERR-00a,
-// ERR-00b, ERR-F2, ERR-F3, ERR-F4, ERR-01a.
+// ERR-00b, ERR-F2, ERR-F3, ERR-F4, ERR-01a, OPEN-17.
 func TestAllRoutesAndAllProblems(t *testing.T) {
 	s := serve(t, func(set *settings) {
 		set.throttle.Reads.Requests = 1_000_000
