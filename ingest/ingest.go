@@ -12,8 +12,6 @@ package ingest
 
 import (
 	"cmp"
-	"crypto/tls"
-	"crypto/x509"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -35,11 +33,7 @@ type Config struct {
 	Name  string           // of this client, as the server's monitoring shows it
 	Token contracts.Secret // instead of a user and password in the URL
 
-	CAFile   string // PEM bundle of the CA that signed the server's certificate, instead of the system's
-	CertFile string // our certificate, with KeyFile
-	KeyFile  string
-
-	ConnectTimeout time.Duration // of one attempt; 0: 5 s
+	CAFile string // PEM bundle of the CA that signed the server's certificate, instead of the system's
 
 	// Logger logs what happens to the connection; nil: nothing is logged.
 	Logger *slog.Logger
@@ -70,13 +64,9 @@ func (c Config) Validate() error {
 		hasUser = hasUser || u.User != nil
 	}
 	f.Check(c.Token == "" || !hasUser, "nats token: given beside a user in the url")
-	f.Check((c.CertFile == "") == (c.KeyFile == ""), "nats certificate and key: one without the other")
-	f.Check(c.ConnectTimeout >= 0, "nats connect timeout: negative")
-	for _, file := range []struct{ what, name string }{{"nats-ca", c.CAFile}, {"nats certificate", c.CertFile}, {"nats key", c.KeyFile}} {
-		if file.name != "" {
-			if _, err := os.Stat(file.name); err != nil {
-				f.Addf("%s: %w", file.what, err)
-			}
+	if c.CAFile != "" {
+		if _, err := os.Stat(c.CAFile); err != nil {
+			f.Addf("nats-ca: %w", err)
 		}
 	}
 	return f.Err()
@@ -111,7 +101,7 @@ func Connect(c Config, options ...nats.Option) (*nats.Conn, error) {
 	log := cmp.Or(c.Logger, slog.New(slog.DiscardHandler))
 	opts := []nats.Option{
 		nats.Name(c.Name),
-		nats.Timeout(cmp.Or(c.ConnectTimeout, 5*time.Second)),
+		nats.Timeout(5 * time.Second),
 		nats.MaxReconnects(-1),
 		nats.ReconnectWait(250 * time.Millisecond),
 		nats.ReconnectJitter(100*time.Millisecond, 500*time.Millisecond),
@@ -138,12 +128,8 @@ func Connect(c Config, options ...nats.Option) (*nats.Conn, error) {
 	if c.Token != "" {
 		opts = append(opts, nats.Token(c.Token.Reveal()))
 	}
-	if c.CAFile != "" || c.CertFile != "" {
-		t, err := c.tls()
-		if err != nil {
-			return nil, err
-		}
-		opts = append(opts, nats.Secure(t))
+	if c.CAFile != "" {
+		opts = append(opts, nats.RootCAs(c.CAFile))
 	}
 	nc, err := nats.Connect(c.URL, append(opts, options...)...)
 	if errors.Is(err, nats.ErrNoServers) {
@@ -153,26 +139,4 @@ func Connect(c Config, options ...nats.Option) (*nats.Conn, error) {
 		return nil, fmt.Errorf("connecting to nats at %s: %w", c.RedactedURL(), err)
 	}
 	return nc, nil
-}
-
-func (c Config) tls() (*tls.Config, error) {
-	t := &tls.Config{MinVersion: tls.VersionTLS12}
-	if c.CAFile != "" {
-		pem, err := os.ReadFile(c.CAFile)
-		if err != nil {
-			return nil, fmt.Errorf("nats tls: %w", err)
-		}
-		t.RootCAs = x509.NewCertPool()
-		if !t.RootCAs.AppendCertsFromPEM(pem) {
-			return nil, errors.New("nats tls: no certificate in " + c.CAFile)
-		}
-	}
-	if c.CertFile != "" {
-		pair, err := tls.LoadX509KeyPair(c.CertFile, c.KeyFile)
-		if err != nil {
-			return nil, fmt.Errorf("nats tls: %w", err)
-		}
-		t.Certificates = []tls.Certificate{pair}
-	}
-	return t, nil
 }
