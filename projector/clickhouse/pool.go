@@ -1,8 +1,8 @@
 // Package clickhouse holds the connections of the projector: native protocol,
 // opened when needed, closed after any error, so that a statement never runs on
-// a connection whose state is unknown.
+// a connection whose state is unknown; and reads results row by row.
 //
-// The projector and its migrations are its only callers. It retries nothing:
+// The projector, its migrations, backups and rebuilds are its only callers. It retries nothing:
 // whether a failed statement may be sent again is for the caller to decide.
 package clickhouse
 
