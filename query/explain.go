@@ -20,10 +20,11 @@ type Explanation struct {
 	// for it, Bytes the answer as JSON.
 	Rows, Scanned, Bytes *uint64
 
-	given    int  // records of an answer at most; 0: no limit
-	more     bool // the read examines more than the explained statement does
-	open     bool // its window ends now, although as an instant
-	include  Include
+	given    int    // records of an answer at most; 0: no limit
+	more     bool   // the read examines more than the explained statement does
+	open     bool   // its window ends now, although as an instant
+	first    uint64 // bytes that are sent before the rows
+	row      uint64 // bytes of a row at most
 	maxBytes uint64 // of an answer that is built before it is sent
 }
 
@@ -86,6 +87,13 @@ func (e *Explanation) noteWhole(records, maxBytes int) {
 	}
 }
 
+// noteFirst records how many bytes a stream has before its rows at most.
+func (e *Explanation) noteFirst(bytes int) {
+	if e != nil {
+		e.first = uint64(bytes)
+	}
+}
+
 // noteOpen records whether the window of a read ends when it is made, although the
 // read writes its end as an instant.
 func (e *Explanation) noteOpen(open bool) {
@@ -108,18 +116,12 @@ func (s *Service) noteRead(ctx context.Context, in *read) {
 	}
 	maxBytes := s.cfg.MaxResponseBytes
 	e.noteWindow(in, ExplainedWindow{in.echo.CapturedFrom, in.echo.CapturedTo, in.echo.Timezone}, s.now())
-	e.Pairs, e.include, e.maxBytes = new(in.size.Pairs), in.include, uint64(maxBytes)
+	e.Pairs, e.maxBytes = new(in.size.Pairs), uint64(maxBytes)
+	e.row = in.include.rowBytes(in.vis, e.maxBytes)
 	if in.empty {
 		e.Rows, e.Scanned = new(uint64), new(uint64)
 	}
 }
-
-// The maximum size as JSON of a row without field groups, with all bytes of its
-// texts escaped, and what a page has around its rows.
-const (
-	explainedRow  = 1_000 + 6*256
-	explainedPage = 8 << 10
-)
 
 // rows ends a read of results.
 func (e *Explanation) rows(ctx context.Context, from Store, v Visibility, q *ResultsQuery) error {
@@ -153,16 +155,6 @@ func (e *Explanation) rows(ctx context.Context, from Store, v Visibility, q *Res
 	return ErrExplained
 }
 
-// bytes records the maximum size of the answer, as JSON.
-func (e *Explanation) bytes(stream bool) {
-	if e.Rows != nil && e.include == (Include{}) && !e.more {
-		e.Bytes = new(explainedPage + *e.Rows*explainedRow)
-	}
-	if !stream && (e.Bytes == nil || *e.Bytes > e.maxBytes) {
-		e.Bytes = &e.maxBytes
-	}
-}
-
 // sums ends a read that returns other records than the rows it examines.
 func (e *Explanation) sums(ctx context.Context, from Store, v Visibility, q ResultsQuery) error {
 	most, err := from.RowsAtMost(ctx, v, &q)
@@ -179,11 +171,58 @@ func (e *Explanation) sums(ctx context.Context, from Store, v Visibility, q Resu
 	return ErrExplained
 }
 
-// feed ends the read of a feed, whose rows are placed by when they became
-// visible.
-func (e *Explanation) feed(in *read, limit, maxBytes int, now time.Time) error {
-	e.noteWindow(in, ExplainedWindow{formatBound(in.query.Window.From, in.zone), formatBound(in.query.Window.To, in.zone), in.echo.Timezone}, now)
-	e.Rows, e.Bytes = new(uint64(limit)), new(uint64(maxBytes))
+// explainFeed ends the read of a feed, whose rows are placed by when they became
+// visible: no index tells how many are examined.
+func (s *Service) explainFeed(ctx context.Context, e *Explanation, in *read, limit int) error {
+	e.noteWindow(in, ExplainedWindow{formatBound(in.query.Window.From, in.zone), formatBound(in.query.Window.To, in.zone), in.echo.Timezone}, s.now())
+	e.Pairs, e.Rows, e.Bytes = new(uint64), new(uint64(limit)), new(uint64(s.cfg.MaxResponseBytes))
+	if !in.vis.Nothing() {
+		size, err := s.store.CountPairs(ctx, in.vis, in.query.Selectors)
+		if err != nil {
+			return err
+		}
+		e.Pairs = &size.Pairs
+	}
+	return ErrExplained
+}
+
+// explainWindows ends a read of windows, which counts the rows of all of them.
+func (s *Service) explainWindows(ctx context.Context, e *Explanation, in *read, edges []int64) error {
+	if err := s.explainFeed(ctx, e, in, len(edges)-1); !errors.Is(err, ErrExplained) {
+		return err
+	}
+	if in.vis.Nothing() || in.query.nothing(in.vis) {
+		e.Scanned = new(uint64)
+		return ErrExplained
+	}
+	rows := WindowsQuery{Rows: in.query, Edges: edges}
+	rows.Rows.Window = rows.Span()
+	most, err := s.store.RowsAtMost(ctx, in.vis, &rows.Rows)
+	if err != nil {
+		return err
+	}
+	e.Scanned = most.Scanned
+	return ErrExplained
+}
+
+// explainLookup ends a lookup: it has a record for each identifier.
+func (s *Service) explainLookup(ctx context.Context, e *Explanation, in *read, keys []LookupKey, n named) error {
+	e.Rows, e.Scanned = new(uint64(len(keys))), new(uint64)
+	e.Bytes = new(min(lookupBytes(keys, n, *e.Pairs, e.row), e.maxBytes))
+	if in.empty || len(n.ids) == 0 {
+		return ErrExplained
+	}
+	most, err := s.store.RowsAtMost(ctx, in.vis, &in.query)
+	if err != nil {
+		return err
+	}
+	e.Scanned = most.Scanned
+	return ErrExplained
+}
+
+// list ends the read of a list, whose records have at most so many bytes.
+func (e *Explanation) list(record uint64, maxBytes int) error {
+	e.Bytes = new(min(explainedPage+*e.Rows*record, uint64(maxBytes)))
 	return ErrExplained
 }
 

@@ -194,7 +194,7 @@ func (s *Service) feed(ctx context.Context, p Principal, r FeedRequest, state fe
 	in := &read{resultsPlan: plan, vis: a.Visibility}
 	plan.query.Watermark = mark
 	if e := explaining(ctx); e != nil {
-		return nil, e.feed(in, limit, s.cfg.MaxResponseBytes, s.now())
+		return nil, s.explainFeed(ctx, e, in, limit)
 	}
 	if r.Table != nil {
 		r.Table.Begin(FeedColumns(plan.include))

@@ -94,6 +94,8 @@ func (s *Service) FileJobs(ctx context.Context, p Principal, r FileJobsRequest) 
 			}
 			return found, &q.Through, nil
 		}
+	} else {
+		l.record = explainedJob
 	}
 	return list(ctx, s, p, l)
 }

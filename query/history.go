@@ -105,14 +105,20 @@ func (s *Service) History(ctx context.Context, p Principal, r HistoryRequest) (*
 			OrderID: r.OrderID, DateFrom: formatBound(said.From, time.UTC), DateTo: formatBound(said.To, time.UTC),
 			ExportName: r.ExportName, Name: r.Name,
 		},
-		of: s.ofOrder(r.OrderID), key: key,
+		of: func(ctx context.Context, v Visibility) error {
+			if _, err := s.readOrder(ctx, v, r.OrderID); err != nil {
+				return err
+			}
+			return s.checkHistory(ctx, v, q.FilesOf)
+		},
+		key: key, record: explainedFile,
 		read: ahead(key,
 			func(ctx context.Context, v Visibility, after FilePosition, limit int) ([]FileEntry, error) {
 				if after != (FilePosition{}) {
 					q.After = &after
 				}
 				q.Limit = limit
-				return s.entries(ctx, v, q)
+				return s.store.FileEntries(ctx, v, q)
 			}),
 	})
 }
@@ -151,7 +157,10 @@ func (s *Service) oneFile(ctx context.Context, p Principal, r HistoryRequest, co
 	if q.Limit = 1; !newest {
 		q.Limit = 2
 	}
-	found, err := s.entries(ctx, v, q)
+	if err := s.checkHistory(ctx, v, q.FilesOf); err != nil {
+		return nil, err
+	}
+	found, err := s.store.FileEntries(ctx, v, q)
 	switch {
 	case err != nil:
 		return nil, err
@@ -184,17 +193,14 @@ func historyQuery(r HistoryRequest) (q FileEntriesQuery, wrong error) {
 	return q, wrong
 }
 
-// entries reads entries if the order's history is within the budgets (HIST-02).
-// That is checked first, without looking at any file.
-func (s *Service) entries(ctx context.Context, v Visibility, q FileEntriesQuery) ([]FileEntry, error) {
-	documents, files, err := s.store.CountFiles(ctx, v, q.FilesOf, maxArchiveDocuments+1)
-	if err != nil {
-		return nil, err
+// checkHistory refuses an order's history beyond the budgets (HIST-02), before
+// any file is looked at.
+func (s *Service) checkHistory(ctx context.Context, v Visibility, of FilesOf) error {
+	documents, files, err := s.store.CountFiles(ctx, v, of, maxArchiveDocuments+1)
+	if err == nil && (FileCount{of, documents, files}).tooBroad() {
+		err = historyTooBroad()
 	}
-	if n := (FileCount{q.FilesOf, documents, files}); n.tooBroad() {
-		return nil, historyTooBroad()
-	}
-	return s.store.FileEntries(ctx, v, q)
+	return err
 }
 
 // tooBroad reports whether a history exceeds the budgets.

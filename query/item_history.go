@@ -46,6 +46,7 @@ func (s *Service) ItemHistory(ctx context.Context, p Principal, r ItemHistoryReq
 	if h.ItemSummary, err = s.itemSummary(aside(ctx), h.seen, r.ItemSummaryRequest, now); errors.Is(err, ErrExplained) {
 		err = nil
 	}
+	explaining(ctx).noteFirst(s.cfg.MaxResponseBytes) // the summary
 	return h, err
 }
 

@@ -62,6 +62,9 @@ func (s *Service) Items(ctx context.Context, p Principal, r ItemsRequest) (*Page
 		},
 		read: s.itemsOf(q),
 	}
+	if q == (ItemsQuery{}) { // a search may meet too many candidates
+		l.record = explainedItem
+	}
 	page, err := list(ctx, s, p, l)
 	if err == nil {
 		page.Search = search

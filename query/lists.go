@@ -23,7 +23,7 @@ type SitesQuery struct {
 func (s *Service) Sites(ctx context.Context, p Principal, r SitesRequest) (*Page[contracts.Site], error) {
 	key := func(site contracts.Site) contracts.SiteKey { return site.Site }
 	return list(ctx, s, p, listing[contracts.Site, contracts.SiteKey]{
-		route: "sites", area: contracts.ReadSites, limit: r.Limit, cursor: r.Cursor, query: r, key: key,
+		route: "sites", area: contracts.ReadSites, limit: r.Limit, cursor: r.Cursor, query: r, key: key, record: explainedSite,
 		read: ahead(key,
 			func(ctx context.Context, v Visibility, after contracts.SiteKey, limit int) ([]contracts.Site, error) {
 				return s.store.Sites(ctx, v, SitesQuery{Site: r.Site, After: after, Limit: limit})
@@ -41,6 +41,9 @@ type listing[T, K any] struct {
 	key    func(T) K // of a record
 	wrong  error     // with the query, refused together with a wrong limit; nil: nothing
 	room   int64     // bytes that the list takes in addition to its records
+	// record is the maximum size of a record as JSON, if no record refuses the
+	// list: it is then explained by its limit. 0: it is made to be explained.
+	record uint64
 	// of, if not nil, finds what the list belongs to.
 	of func(ctx context.Context, v Visibility) error
 	// read returns at most limit records after a key, and the key after which
@@ -80,6 +83,11 @@ func list[T, K any](ctx context.Context, s *Service, p Principal, l listing[T, K
 	page := &Page[T]{Data: []T{}, Paging: Paging{Limit: limit}, Query: l.query}
 	if a.Visibility.Empty() {
 		return page, nil
+	}
+	if e := explaining(ctx); e != nil {
+		if e.Rows = new(uint64(limit)); l.record > 0 {
+			return nil, e.list(l.record, s.cfg.MaxResponseBytes)
+		}
 	}
 	found, next, err := l.read(ctx, a.Visibility, after, limit)
 	if err != nil {

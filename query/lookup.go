@@ -104,6 +104,9 @@ func (s *Service) lookup(ctx context.Context, p Principal, plan *resultsPlan, re
 	if err != nil {
 		return nil, err
 	}
+	if e := explaining(ctx); e != nil {
+		return nil, s.explainLookup(ctx, e, in, keys, named)
+	}
 	_, held, err := s.charge(ctx, pageBlocks+int64(in.size.Pairs)*lookupRow+int64(len(keys))*lookupEntry)
 	if err != nil {
 		return nil, err

@@ -61,9 +61,13 @@ func (s *Service) Orders(ctx context.Context, p Principal, r OrdersRequest) (*Pa
 		func(ctx context.Context, v Visibility, after contracts.OrderID, limit int) ([]contracts.Order, error) {
 			return s.store.Orders(ctx, v, OrdersQuery{OrderID: r.OrderID, Alias: r.Alias, After: after, Limit: limit})
 		})
+	record := uint64(explainedOrder)
+	if r.IncludeMonitoring || r.IncludeCoverage { // which its orders may have too much of
+		record = 0
+	}
 	return list(ctx, s, p, listing[Order, contracts.OrderID]{
 		route: "orders", area: contracts.ReadOrders, limit: r.Limit, cursor: r.Cursor, query: r,
-		key: func(o Order) contracts.OrderID { return o.OrderID },
+		key: func(o Order) contracts.OrderID { return o.OrderID }, record: record,
 		read: func(ctx context.Context, v Visibility, after contracts.OrderID, limit int) ([]Order, *contracts.OrderID, error) {
 			found, next, err := read(ctx, v, after, limit)
 			if err != nil {

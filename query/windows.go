@@ -132,7 +132,7 @@ func (s *Service) windows(ctx context.Context, p Principal, r WindowsRequest) (*
 	}
 	plan.query.Watermark = a.Watermark
 	if e := explaining(ctx); e != nil {
-		return nil, e.feed(&read{resultsPlan: plan, vis: a.Visibility}, len(edges)-1, s.cfg.MaxResponseBytes, s.now())
+		return nil, s.explainWindows(ctx, e, &read{resultsPlan: plan, vis: a.Visibility}, edges)
 	}
 	giveBack, err := s.Charge(ctx, pageBlocks+int64(len(edges))*windowBytes)
 	if err != nil {

@@ -1,10 +1,13 @@
 package rest
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"io"
 	"net/http"
 	"net/url"
+	"strconv"
 	"strings"
 
 	"github.com/gin-gonic/gin"
@@ -22,7 +25,7 @@ const explainPath = extendedBase + "/explain"
 func (a *api) explain(routes http.Handler) handler {
 	return func(c *gin.Context) error {
 		c.Writer.Header().Add("Vary", "Accept")
-		asked, err := explained(c.Request)
+		asked, shown, err := explained(c.Request)
 		if err != nil {
 			return a.reads(func(*gin.Context, query.Principal) error { return err })(c)
 		}
@@ -33,7 +36,7 @@ func (a *api) explain(routes http.Handler) handler {
 		err = answer.err
 		if x.account == 0 && fault.KindOf(err) != fault.Unauthenticated && fault.KindOf(err) != fault.RateLimited {
 			return a.reads(func(*gin.Context, query.Principal) error {
-				return badRequest("path: it names no read of /v1 or /ext/v1 that is asked for by GET.")
+				return badRequest("path: it names no read of /v1 or /ext/v1.")
 			})(c)
 		}
 		for _, name := range []string{limitHeader, remainingHeader, resetHeader, policyField, quotaField, "Connection"} {
@@ -42,16 +45,23 @@ func (a *api) explain(routes http.Handler) handler {
 			}
 		}
 		explained := wire.Explanation{
-			Request: asked.URL.RequestURI(), Accepted: true, Window: e.Window, Sealed: e.Sealed, Pairs: e.Pairs,
+			Request: shown, Accepted: true, Window: e.Window, Sealed: e.Sealed, Pairs: e.Pairs,
 			RowsAtMost: e.Rows, ScannedAtMost: e.Scanned, BytesAtMost: e.Bytes, Narrower: []string{},
 		}
 		switch kind := fault.KindOf(err); {
 		case errors.Is(err, query.ErrExplained):
+		case err == nil && asked.Method == http.MethodHead && answer.status == http.StatusOK:
+			explained.ContentType = new(answer.header.Get("Content-Type"))
+			length, err := strconv.ParseUint(answer.header.Get("Content-Length"), 10, 64)
+			if err != nil {
+				return err
+			}
+			explained.BytesAtMost = &length
 		case err == nil && answer.status == http.StatusOK: // it ran, because it needs no rows
 			explained.BytesAtMost = &answer.bytes
 		case err == nil:
 			return errors.New("the read that was to be explained panicked")
-		case kind == fault.Invalid || kind == fault.NotFound || kind == fault.Conflict || kind == fault.Gone:
+		case kind == fault.Invalid || kind == fault.NotFound || kind == fault.Conflict || kind == fault.Gone, kind == fault.TooLarge && asked.Method == http.MethodHead:
 			p := wire.ProblemOf(err, a.cfg.BaseURL)
 			explained.Accepted, explained.Problem = false, &p
 			explained.Narrower = append(explained.Narrower, answer.narrower...)
@@ -76,11 +86,12 @@ func (a *api) sendExplanation(c *gin.Context, e *wire.Explanation) error {
 	return a.sendRecords(c, f, record, nil)
 }
 
-// explained returns the request to explain: the named path, with all other
-// parameters unchanged, as JSON.
-func explained(r *http.Request) (*http.Request, error) {
+// explained returns the request to explain, as the server gets it and as it is
+// shown: the named path, with all other parameters unchanged, as JSON. A lookup has its
+// identifiers in the body, and of a file only what HEAD returns is of interest.
+func explained(r *http.Request) (asked *http.Request, shown string, err error) {
 	if _, err := url.ParseQuery(r.URL.RawQuery); err != nil {
-		return nil, badRequest("path: the query string is malformed, a wrong percent-encoding or a semicolon.")
+		return nil, "", badRequest("path: the query string is malformed, a wrong percent-encoding or a semicolon.")
 	}
 	var path, rest []string
 	for part := range strings.SplitSeq(r.URL.RawQuery, "&") {
@@ -91,24 +102,41 @@ func explained(r *http.Request) (*http.Request, error) {
 		}
 		value, err := url.QueryUnescape(value)
 		if err != nil {
-			return nil, err // it was parsed above
+			return nil, "", err // it was parsed above
 		}
 		path = append(path, value)
 	}
 	switch {
 	case len(path) != 1:
-		return nil, badRequest("path: give the path of one read, like /v1/results, and the parameters of that read beside it.")
+		return nil, "", badRequest("path: give the path of one read, like /v1/results, and the parameters of that read beside it.")
 	case !underContract(path[0]) || path[0] == explainPath || strings.Contains(path[0], "?"):
-		return nil, badRequest("path: it names no read of /v1 or /ext/v1. Give the path alone, and the parameters of the read beside it.")
-	case path[0] == lookupPath:
-		return nil, badRequest("path: a lookup is asked by POST, with its identifiers in the body, and none is explained. It is accepted with up to 10,000 identifiers of which each is well formed, and gives one record for each.")
-	case strings.HasSuffix(path[0], downloadPath):
-		return nil, badRequest("path: a file is asked about by HEAD of its own path, which has its length.")
+		return nil, "", badRequest("path: it names no read of /v1 or /ext/v1. Give the path alone, and the parameters of the read beside it.")
 	}
-	asked := r.Clone(r.Context())
+	asked = r.Clone(r.Context())
 	asked.Header.Del("Accept") // that of the explanation
 	asked.Method, asked.URL = http.MethodGet, &url.URL{Path: path[0], RawQuery: strings.Join(rest, "&")}
-	return asked, nil
+	shown = asked.URL.RequestURI()
+	for _, condition := range []string{"If-Match", "If-None-Match"} {
+		asked.Header.Del(condition)
+	}
+	switch {
+	case path[0] == lookupPath:
+		err = postLookup(asked)
+	case strings.HasSuffix(path[0], downloadPath):
+		asked.Method, asked.Body, asked.ContentLength = http.MethodHead, http.NoBody, 0
+	}
+	return asked, shown, err
+}
+
+// postLookup makes a request a lookup of the identifiers in its parameters.
+func postLookup(asked *http.Request) error {
+	parameters := asked.URL.Query()
+	body, err := wire.LookupBody(parameters)
+	asked.Method, asked.URL.RawQuery = http.MethodPost, parameters.Encode()
+	asked.Body, asked.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
+	asked.Header.Set("Content-Type", "application/json")
+	asked.Header.Del("Content-Encoding")
+	return err
 }
 
 type unsentKey struct{}

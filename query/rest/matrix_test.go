@@ -89,7 +89,9 @@ var matrix = map[string]visible{
 	"GET /ext/v1/items/{itemId}/summary": {names: []string{"", "site={site}", "includeRows=true"}, single: true, dear: true},
 	"GET /ext/v1/explain": {names: []string{
 		"path=/v1/results&itemId={item}", "path=/v1/results/stream&site={site}", "path=/ext/v1/statistics&orderId={order}", "path=/ext/v1/position&ean={ean}",
-		"path=/v1/results&pzn={pzn}", "path=/ext/v1/statistics&asin={asin}&asinLocale={locale}",
+		"path=/v1/results&pzn={pzn}", "path=/ext/v1/statistics&asin={asin}&asinLocale={locale}", "path=/ext/v1/movers&site={site}&since=2026-01-01",
+		"path=/ext/v1/windows&itemId={item}&capturedFrom=2026-01-01", "path=/ext/v1/changes&orderId={order}", "path=/ext/v1/evidence&itemId={item}&site={site}&capturedAt={captured}",
+		"path=/ext/v1/alerts&ean={ean}&rule=PRICE_BELOW&price=99999999&currencyCode=EUR", "path=/ext/v1/items/{item}/summary", "path=/ext/v1/lookup&eans={ean}&asins={asin}:{locale}",
 	}, single: true},
 	"GET /ext/v1/windows": {names: []string{
 		"itemId={item}&capturedFrom=2026-01-01", "site={site}&capturedFrom=2026-01-01", "orderId={order}&capturedFrom=2026-01-01", "ean={ean}&capturedFrom=2026-01-01",

@@ -20,7 +20,9 @@ func windowsStatement(n shards, v query.Visibility, q *query.WindowsQuery, few b
 
 // Windows implements query.Store.
 func (s *Store) Windows(ctx context.Context, v query.Visibility, q *query.WindowsQuery) ([]query.WindowRows, error) {
-	few, err := s.ofFewPairs(ctx, v, &q.Rows)
+	counted := q.Rows
+	counted.Window = q.Span() // of which RowsAtMost is asked, too
+	few, err := s.ofFewPairs(ctx, v, &counted)
 	if err != nil {
 		return nil, err
 	}

@@ -14,6 +14,7 @@ type Explanation struct {
 	RowsAtMost    *uint64                `json:"rowsAtMost"`
 	ScannedAtMost *uint64                `json:"scannedAtMost"`
 	BytesAtMost   *uint64                `json:"bytesAtMost"`
+	ContentType   *string                `json:"contentType"`
 	Narrower      []string               `json:"narrower"`
 }
 

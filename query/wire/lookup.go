@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/url"
+	"strings"
 
 	"preismon/contracts"
 	"preismon/contracts/strictjson"
@@ -29,6 +31,29 @@ func Lookup(ctx context.Context, s *query.Service, p query.Principal, in *Params
 		return nil, err
 	}
 	return &Records{Columns: query.LookupColumns(), Rows: found.Entries, Returned: found.Query.Asked, Query: found.Query, Release: found.Release}, nil
+}
+
+// LookupBody returns the body of the lookup of identifiers that are parameters
+// of an explanation, each repeated like asins=B000000001:de, and takes these
+// parameters away.
+func LookupBody(parameters url.Values) ([]byte, error) {
+	body := map[string]any{}
+	for kind := range lookupKinds {
+		values := parameters[kind]
+		if parameters.Del(kind); len(values) == 0 {
+			continue
+		}
+		body[kind] = values
+		if kind == "asins" {
+			asins := make([]map[string]string, len(values))
+			for i, value := range values {
+				asin, locale, _ := strings.Cut(value, ":")
+				asins[i] = map[string]string{"asin": asin, "asinLocale": locale}
+			}
+			body[kind] = asins
+		}
+	}
+	return Marshal(body)
 }
 
 // lookupKinds are the members of the body.
