@@ -309,6 +309,9 @@ func (d *demoTest) downloads(t *testing.T, p *person, c *api) {
 	if _, errs := p.run(exitFailed, "history", "download", order); !strings.HasSuffix(errs, "Here: --name, --export-name, --from, --to, --latest\n") {
 		t.Errorf("one of several: %s", errs)
 	}
+	if out, _ := p.run(0, "explain", "history", "download", order, "--latest"); !strings.Contains(out, "bytes, at most      "+thousands(len(want))+"\n") || !strings.Contains(out, "type                application/zip\n") {
+		t.Errorf("explained, of %d bytes: %s", len(want), out)
+	}
 	name := filepath.Join(t.TempDir(), "file")
 	p.run(0, "history", "download", order, "--latest", "-o", name)
 	got, err := os.ReadFile(name)

@@ -20,7 +20,7 @@ type explainCmd struct {
 }
 
 // explainable are the commands that read.
-var explainable = []string{"results", "stream", "export", "changes", "alerts", "stats", "position", "movers", "windows", "evidence", "overview", "item-summary", "site-status", "order-status", "items", "sites", "orders", "history"}
+var explainable = []string{"results", "stream", "export", "changes", "alerts", "stats", "position", "movers", "windows", "evidence", "overview", "item-summary", "site-status", "order-status", "items", "sites", "orders", "history", "lookup"}
 
 func (c *explainCmd) Run(ctx context.Context, std streams) error {
 	words := c.Command
@@ -95,6 +95,9 @@ func (*explainCmd) text(out io.Writer, e *client.Explanation) error {
 		if n.value != nil {
 			lines = append(lines, [2]string{n.name, thousands(*n.value)})
 		}
+	}
+	if e.ContentType != nil {
+		lines = append(lines, [2]string{"type", *e.ContentType})
 	}
 	if strings.HasPrefix(e.Request, "/v1/results?") && strings.Contains(e.Request, "limit=10000") {
 		lines = append(lines, [2]string{"", "That is of one page. The command reads all of them."})

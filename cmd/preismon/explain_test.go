@@ -1,6 +1,8 @@
 package main
 
 import (
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 )
@@ -11,7 +13,7 @@ func (d *demoTest) explains(t *testing.T) {
 	p := d.within(t, "anna")
 	for _, command := range []string{
 		"results --site demo-markt-de.example --limit 7", "stream --site demo-markt-de.example", "stats --site demo-markt-de.example", "position",
-		"changes --site demo-markt-de.example --follow", "items", "sites", "orders", "windows --site demo-markt-de.example --from 2026-01-01", "site-status", "order-status --files 2", "results --site demo-markt-de.example --format csv", "export",
+		"changes --site demo-markt-de.example --follow", "items", "sites", "orders", "windows --site demo-markt-de.example --from 2026-01-01", "site-status", "order-status --files 2", "results --site demo-markt-de.example --format csv", "export", "lookup --item-id 1 --asin B000000001:de --timezone Europe/Berlin",
 	} {
 		out, errs := p.run(0, append([]string{"explain"}, strings.Fields(command)...)...)
 		if !strings.HasPrefix(out, "request ") || !strings.Contains(out, "accepted            yes\n") || strings.Contains(out, `"itemId"`) || errs != "" {
@@ -20,6 +22,19 @@ func (d *demoTest) explains(t *testing.T) {
 	}
 	if out, _ := p.run(0, "explain", "results", "--site", "demo-markt-de.example", "--limit", "7"); !strings.Contains(out, "rows, at most       7\n") || !strings.Contains(out, "sealed              no\n") || !strings.Contains(out, "pairs   ") {
 		t.Errorf("%s", out)
+	}
+	if out, _ := p.run(0, "explain", "lookup", "--item-id", "1", "--item-id", "2", "--asin", "B000000001:de"); !strings.Contains(out, "rows, at most       3\n") || !strings.Contains(out, "asins=B000000001%3Ade") {
+		t.Errorf("a lookup: %s", out)
+	}
+	if _, errs := p.run(exitFailed, "explain", "lookup", "--ean", "x"); !strings.Contains(errs, "is not an EAN") {
+		t.Errorf("a refused lookup: %s", errs)
+	}
+	many := filepath.Join(t.TempDir(), "eans")
+	if err := os.WriteFile(many, []byte(strings.Repeat("4006381333931\n", 10_000)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, errs := p.run(exitFailed, "explain", "lookup", "--file", many); !strings.Contains(errs, "too many identifiers to be explained at once") {
+		t.Errorf("of many: %s", errs)
 	}
 	if _, errs := p.run(exitFailed, "explain", "results", "--order-id", "x"); !strings.Contains(errs, "--order-id") || strings.Contains(errs, "orderId") {
 		t.Errorf("%s", errs)

@@ -56,7 +56,7 @@ func (c *lookupCmd) Run(ctx context.Context, std streams) error {
 		return err
 	}
 	for n, part := range slices.Collect(slices.Chunk(all, client.MaxLookups)) {
-		rows, err := r.Lookup(ctx, lookupBody(part), params)
+		rows, err := r.Lookup(ctx, byKind(part), params)
 		if err != nil {
 			err = r.explain(err)
 			if n > 0 {
@@ -113,30 +113,12 @@ func userText(in io.Reader) io.Reader {
 	return transform.NewReader(in, unicode.BOMOverride(transform.Nop))
 }
 
-// lookupBody returns the body of a request, with the identifiers grouped by kind.
-func lookupBody(part []identifier) any {
-	type asin struct {
-		ASIN       string `json:"asin"`
-		ASINLocale string `json:"asinLocale"`
-	}
-	var body struct {
-		EANs    []string `json:"eans,omitempty"`
-		PZNs    []string `json:"pzns,omitempty"`
-		ASINs   []asin   `json:"asins,omitempty"`
-		ItemIDs []string `json:"itemIds,omitempty"`
-	}
+// byKind groups identifiers by their kind in the contract.
+func byKind(part []identifier) url.Values {
+	kinds := map[string]string{"ean": "eans", "pzn": "pzns", "asin": "asins", "item-id": "itemIds"}
+	all := url.Values{}
 	for _, i := range part {
-		switch i.kind {
-		case "ean":
-			body.EANs = append(body.EANs, i.value)
-		case "pzn":
-			body.PZNs = append(body.PZNs, i.value)
-		case "asin":
-			code, locale, _ := strings.Cut(i.value, ":")
-			body.ASINs = append(body.ASINs, asin{code, locale})
-		default:
-			body.ItemIDs = append(body.ItemIDs, i.value)
-		}
+		all.Add(kinds[i.kind], i.value)
 	}
-	return body
+	return all
 }

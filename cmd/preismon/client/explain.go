@@ -17,6 +17,7 @@ type Explanation struct {
 	Window                                        *struct{ CapturedFrom, CapturedTo, Timezone string }
 	Sealed                                        *bool
 	Pairs, RowsAtMost, ScannedAtMost, BytesAtMost *uint64
+	ContentType                                   *string
 	Narrower                                      []string
 	Record                                        json.RawMessage `json:"-"` // all of it
 }
@@ -39,11 +40,11 @@ type explaining struct {
 }
 
 // explainingOf returns where to store the explanation of a request; nil: execute
-// it. Capabilities are always requested normally: they are not what a command is
-// about.
+// it. Capabilities and logins are always requested normally: they are not what a
+// command is about.
 func explainingOf(ctx context.Context, r request) *explaining {
 	e, _ := ctx.Value(explanationKey{}).(*explaining)
-	if e == nil || r.post || r.path == "/v1/results/capabilities" {
+	if e == nil || r.post && r.path != lookupPath || r.path == "/v1/results/capabilities" {
 		return nil
 	}
 	return e

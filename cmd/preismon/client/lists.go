@@ -113,22 +113,6 @@ func (c *Client) Capabilities(ctx context.Context) (*Capabilities, error) {
 	return &all, c.get(ctx, "/v1/results/capabilities", nil, &all)
 }
 
-// MaxLookups is how many identifiers one lookup accepts.
-const MaxLookups = 10_000
-
-// Lookup looks up identifiers: lists of them by kind, as the contract defines.
-func (c *Client) Lookup(ctx context.Context, identifiers any, params url.Values) ([]json.RawMessage, error) {
-	body, err := json.Marshal(identifiers)
-	if err != nil {
-		return nil, err
-	}
-	var answer struct {
-		Data []json.RawMessage `json:"data"`
-	}
-	err = c.postTo(ctx, request{path: "/ext/v1/lookup", params: params, post: true, body: string(body)}, &answer)
-	return answer.Data, err
-}
-
 // Token is an access token with its expiry.
 type Token struct {
 	Secret  contracts.Secret
