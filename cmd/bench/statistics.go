@@ -18,7 +18,7 @@ const statisticsMandate = 1
 // measureStatistics computes the statistics of a week of all products, as a
 // whole and by day, by the service and by the SQL that one would write: GROUP BY
 // for what follows from the rows alone, and the same over a window function for
-// how long each price held.
+// how long each price held; then those of the month of the target.
 func (r *run) measureStatistics(ctx context.Context) error {
 	for _, bucket := range []string{"whole", "day"} {
 		query := window(r.data.from, r.data.to, "globalScope", "true", "by", "product", "bucket", bucket, "limit", "10000")
@@ -54,7 +54,7 @@ func (r *run) measureStatistics(ctx context.Context) error {
 		r.result.put("statistics_"+bucket+"_vs_group_by", title+": time against GROUP BY in SQL, sums alone", "×", slower(series[0], series[1]), 0, true, "")
 		r.result.put("statistics_"+bucket+"_vs_window_function", title+": time against SQL with a window function, for how long each price held", "×", slower(series[0], series[2]), 0, true, "")
 	}
-	return nil
+	return r.measureMonth(ctx)
 }
 
 // plainStatistics returns the statements that one would write.

@@ -1,0 +1,80 @@
+package main
+
+import (
+	"context"
+	"strings"
+	"time"
+)
+
+// The month of the target: 10,000 products, each captured twice a day.
+const (
+	monthDatabase = extraPrefix + "month"
+	monthProducts = 10_000
+	monthDays     = 30
+	monthSeconds  = 1 // the target
+)
+
+// measureMonth computes the statistics of 10,000 products over 30 days, from the
+// request to the last record that its client has decoded.
+func (r *run) measureMonth(ctx context.Context) error {
+	if err := r.makeMonth(ctx); err != nil {
+		return err
+	}
+	var contestants []contestant
+	buckets := []string{"whole", "day"}
+	for _, bucket := range buckets {
+		query := window(dataEnd.AddDate(0, 0, -monthDays), dataEnd, "site", "shop-01.example", "by", "product", "bucket", bucket, "limit", "10000")
+		contestants = append(contestants, contestant{"bucket=" + bucket, func(ctx context.Context) (done, error) {
+			resp, err := r.get(ctx, monthDatabase, statisticsMandate, "/ext/v1/statistics", query)
+			if err != nil {
+				return done{}, err
+			}
+			defer resp.Body.Close() //nolint:errcheck // read to its end
+			return records(resp.Body)
+		}})
+	}
+	since := time.Now()
+	series, err := r.interleave(ctx, r.size.warm, r.size.readRounds, contestants...)
+	if err != nil {
+		return err
+	}
+	work, err := r.work(ctx, monthDatabase, since, "%FROM observations_by_mandate%")
+	if err != nil {
+		return err
+	}
+	const title = "statistics of 10,000 products over 30 days"
+	r.result.Tables = append(r.result.Tables, Table{
+		Title: strings.ToUpper(title[:1]) + title[1:], Series: series, Work: work,
+		Note: "A page of 10,000 records as JSON, from the request to the last decoded record; two captures a day of each product at one site.",
+	})
+	for i, bucket := range buckets {
+		s := series[i]
+		r.result.put("statistics_month_"+bucket, title+", bucket="+bucket, "s", spread{s.Median(), s.Least(), s.Greatest()}, monthSeconds, true, "end to end")
+	}
+	return nil
+}
+
+// makeMonth makes a database for the month, and a query service on it.
+func (r *run) makeMonth(ctx context.Context) error {
+	w := r.world
+	if err := w.makeDatabase(ctx, monthDatabase); err != nil {
+		return err
+	}
+	for _, table := range []string{"accounts", "mandates", "sites", "items", "checkpoints"} {
+		if err := r.copyTable(ctx, monthDatabase, table, "1"); err != nil {
+			return err
+		}
+	}
+	for _, s := range split(r.statement("month.sql", map[string]any{
+		"Database": monthDatabase, "Mandate": statisticsMandate, "FirstItem": firstItem, "Products": monthProducts, "Days": monthDays,
+		"EndMs": dataEnd.UnixMilli(), "Epoch": epoch,
+	})) {
+		if err := w.exec(ctx, s); err != nil {
+			return err
+		}
+	}
+	if err := w.settle(ctx); err != nil {
+		return err
+	}
+	return w.serve(ctx, monthDatabase)
+}
