@@ -9,6 +9,7 @@ import (
 	"preismon/contracts"
 	"preismon/contracts/event"
 	"preismon/deploy/testserver/process"
+	"preismon/query"
 )
 
 // record is a new event of the catalogue.
@@ -28,6 +29,7 @@ func (e *estate) changes(t *testing.T) {
 	const path = "/v1/results?limit=10000&"
 	three := e.forms[3].nodes
 	anna, bert := e.client(t, "anna"), e.client(t, "bert")
+	followed := e.feeds(anna, bert)
 	before, narrow := anna.walk(three, path+e.whole()), bert.walk(three, path+e.whole())
 
 	_, account := e.account("bert")
@@ -46,6 +48,7 @@ func (e *estate) changes(t *testing.T) {
 	if got := bert.walk(three, path+e.whole()); len(got) != 0 {
 		t.Errorf("an account that may see nothing any more sees %d rows", len(got))
 	}
+	followed.end(t, query.CodeFeedScopeChanged)
 	fewer := anna.walk(three, path+e.whole())
 	if len(fewer) >= len(before)*9/10 || len(fewer) == 0 {
 		t.Errorf("%d rows when an order has half of its items, %d before", len(fewer), len(before))
@@ -56,13 +59,15 @@ func (e *estate) changes(t *testing.T) {
 	e.applied()
 	// The deletion of what was revoked may still be running, and what is
 	// granted again waits for it.
-	var rows int
-	err := process.Until(time.Minute, "all that was given back is there", func() bool {
-		rows = len(anna.walk(three, path+e.whole()))
-		return rows == len(before)
-	})
-	if err != nil {
-		t.Errorf("%v: %d rows, %d before", err, rows, len(before))
+	for n, f := range e.forms {
+		var rows int
+		err := process.Until(time.Minute, "all that was given back is there", func() bool {
+			rows = len(anna.walk(f.nodes, path+e.whole()))
+			return rows == len(before)
+		})
+		if err != nil {
+			t.Errorf("%d shards: %v: %d rows, %d before", n, err, rows, len(before))
+		}
 	}
 	if got := bert.walk(three, path+e.whole()); len(got) != len(narrow) {
 		t.Errorf("%d rows of the narrowed account when all was given back, %d before", len(got), len(narrow))
@@ -70,18 +75,16 @@ func (e *estate) changes(t *testing.T) {
 }
 
 // anotherLeader: a second projector of a partition stands by, and continues
-// where the killed one stopped; the other partitions do not wait.
+// where the killed one stopped; the other partitions do not wait. Who follows
+// what is new meanwhile gets all of it, once.
 func (e *estate) anotherLeader(t *testing.T) {
 	f := e.forms[3]
 	standby := e.projector(f, 1)
+	followed := e.feeds(e.client(t, "anna"), e.client(t, "clara"))
 	before := f.count("SELECT max(seq) FROM checkpoints WHERE stream = 'OBSERVATIONS'")
 	f.projectors[1].Kill()
 	began := time.Now()
-	later := e.to.Add(3 * time.Hour)
-	for ev := range e.market.Observations(e.to, later) {
-		e.publish(ev)
-	}
-	e.to = later
+	e.later(3*time.Hour, followed.follow)
 	e.applied()
 	t.Logf("the other leader has everything %v after the first was killed", time.Since(began).Round(time.Millisecond))
 	for p, seq := range f.count("SELECT max(seq) FROM checkpoints WHERE stream = 'OBSERVATIONS'") {
@@ -90,5 +93,6 @@ func (e *estate) anotherLeader(t *testing.T) {
 		}
 	}
 	f.projectors[1] = standby
+	followed.same(t)
 	e.compare(t, []string{"anna"}, "window", "product", "latest set", "site")
 }

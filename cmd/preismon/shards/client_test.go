@@ -16,9 +16,9 @@ import (
 	"testing"
 	"time"
 
-	"preismon/query/auth"
-
+	"preismon/contracts"
 	"preismon/deploy/testserver/process"
+	"preismon/query/auth"
 )
 
 // client is an account, as the nodes of all forms see it.
@@ -33,11 +33,16 @@ var web = &http.Client{Timeout: 2 * time.Minute}
 func (e *estate) client(t testing.TB, name string) *client {
 	t.Helper()
 	demo, record := e.account(name)
+	return e.login(t, name, record, demo.Password)
+}
+
+func (e *estate) login(t testing.TB, name string, record *contracts.Account, password string) *client {
+	t.Helper()
 	c := &client{t: t, name: name}
 	issued, err := e.issuer.Issue(auth.Grant{Account: record.AccountID, Audience: baseURL + "/mcp", Lifetime: time.Hour, Scopes: []string{"mcp"}})
 	must(t, err)
 	c.agent = issued.Token.Reveal()
-	body, _ := json.Marshal(map[string]string{"loginIdentifier": demo.LoginIdentifier, "password": demo.Password})
+	body, _ := json.Marshal(map[string]string{"loginIdentifier": record.LoginIdentifier, "password": password})
 	resp, text := c.ask(e.forms[1].nodes[0], http.MethodPost, "/v1/auth/token", "", body)
 	var given struct{ AccessToken string }
 	if resp.StatusCode != http.StatusOK || json.Unmarshal(text, &given) != nil {
@@ -47,13 +52,15 @@ func (e *estate) client(t testing.TB, name string) *client {
 	return c
 }
 
-// send sends a request; the caller must read and close its answer.
-func (c *client) send(node *process.Role, method, path, token string, body []byte) (*http.Response, error) {
+// send sends a request, with preferences; the caller must read and close its
+// answer.
+func (c *client) send(node *process.Role, method, path, token string, body []byte, prefer ...string) (*http.Response, error) {
 	req, err := http.NewRequestWithContext(context.Background(), method, node.URL()+path, bytes.NewReader(body))
 	must(c.t, err)
 	if token != "" {
 		req.Header.Set("Authorization", "Bearer "+token)
 	}
+	req.Header["Prefer"] = prefer
 	if body != nil {
 		req.Header.Set("Content-Type", "application/json")
 		req.Header.Set("Accept", "application/json, text/event-stream")
@@ -61,9 +68,9 @@ func (c *client) send(node *process.Role, method, path, token string, body []byt
 	return web.Do(req)
 }
 
-func (c *client) ask(node *process.Role, method, path, token string, body []byte) (*http.Response, []byte) {
+func (c *client) ask(node *process.Role, method, path, token string, body []byte, prefer ...string) (*http.Response, []byte) {
 	c.t.Helper()
-	resp, err := c.send(node, method, path, token, body)
+	resp, err := c.send(node, method, path, token, body, prefer...)
 	must(c.t, err)
 	defer resp.Body.Close() //nolint:errcheck // read to its end
 	text, err := io.ReadAll(resp.Body)
@@ -112,6 +119,21 @@ func (c *client) stream(nodes []*process.Role, path string) []string {
 		c.t.Fatalf("%s: %s: %s, %d lines, trailer %v: %.300s", c.name, path, resp.Status, len(lines), resp.Trailer, text)
 	}
 	return lines
+}
+
+// snapshot returns the lines of a complete stream, and a token for what comes
+// after it; no token: it must come back, because a grant is being filled in.
+func (c *client) snapshot(node *process.Role, path string) (lines []string, token string) {
+	c.t.Helper()
+	resp, text := c.ask(node, http.MethodGet, path, c.token, nil, "changes-token")
+	if resp.StatusCode == http.StatusServiceUnavailable {
+		return nil, ""
+	}
+	lines = slices.Collect(strings.Lines(string(text)))
+	if token = resp.Trailer.Get("X-Changes-Token"); !complete(resp, len(lines)) || token == "" {
+		c.t.Fatalf("%s: %s: %s, %d lines, trailer %v: %.300s", c.name, path, resp.Status, len(lines), resp.Trailer, text)
+	}
+	return lines, token
 }
 
 // complete reports whether an answer that was read to its end states that it is

@@ -14,12 +14,14 @@ import (
 func TestMain(m *testing.M) { process.Main(m) }
 
 // TestShards shows, in this order, that the answers are the same, also while
-// the catalogue and the observations change, and that another leader takes over
-// a partition.
+// the catalogue and the observations change, while a node is killed and while a
+// partition has no leader, and that another leader takes over a partition.
 func TestShards(t *testing.T) {
 	testserver.Full(t, "three ClickHouse servers and four projectors")
 	e := newEstate(t)
 	t.Run("the same answers", e.sameAnswers)
 	t.Run("a catalogue that changes", e.changes)
+	t.Run("what is new", e.whatIsNew)
+	t.Run("a partition without a leader", e.withoutLeader)
 	t.Run("another leader", e.anotherLeader)
 }
