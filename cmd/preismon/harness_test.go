@@ -268,6 +268,8 @@ type api struct {
 	url   string
 	token string
 	http  *http.Client
+
+	prefer string // header of its requests; empty: none
 }
 
 // client returns a client without a login.
@@ -306,6 +308,9 @@ func (a *api) request(path string, params url.Values) (*http.Response, error) {
 	}
 	if a.token != "" {
 		req.Header.Set("Authorization", "Bearer "+a.token)
+	}
+	if a.prefer != "" {
+		req.Header.Set("Prefer", a.prefer)
 	}
 	return a.http.Do(req)
 }

@@ -30,6 +30,7 @@ func (o *operate) rebuild(t *testing.T) {
 	if len(want) < 100 {
 		t.Fatalf("%d rows to look at", len(want))
 	}
+	_, followed := o.readFeed(t, c, "", from, to)
 	ctx, stop := context.WithCancel(t.Context())
 	var beside sync.WaitGroup
 	polls, walks := 0, 0
@@ -67,6 +68,7 @@ func (o *operate) rebuild(t *testing.T) {
 	applied(t, o.up)
 	settle(t, o.db)
 	noDoubles(t, o.db)
+	o.feedBeginsAgain(t, c, followed, want)
 	a := o.audit(t, 0, "--content")
 	if want := uint64(len(o.observations) + len(o.later) + len(o.latest)); a.Events != want || a.DeadLetters != 2 || a.Waiting != 0 {
 		t.Errorf("%d events, want %d: %+v", a.Events, want, a)
@@ -149,6 +151,11 @@ func (o *operate) mend(t *testing.T) {
 func (o *operate) restore(t *testing.T) {
 	out, errs, code := inProcess(t, "restore", "--data-dir", o.up.DataDir, "--from", "first", "--replace")
 	says(t, out, errs, code, exitFailed, "in use by process")
+	c := o.up.client().login(o.account.LoginIdentifier, o.account.Password)
+	c.t = t
+	from, to := o.window()
+	want := results(t, c, from, to)
+	_, followed := o.readFeed(t, c, "", from, to)
 	o.up.interrupt()
 	if code := o.up.wait(); code != 0 {
 		t.Errorf("exit code %d", code)
@@ -166,6 +173,9 @@ func (o *operate) restore(t *testing.T) {
 	settle(t, db)
 	t.Logf("%d rows", exact(t, db, slices.Values(slices.Concat(o.observations, o.later, o.latest)), none))
 	noDoubles(t, db)
+	c = u.client().login(o.account.LoginIdentifier, o.account.Password)
+	c.t = t
+	o.feedBeginsAgain(t, c, followed, want)
 	if out, errs, code := inProcess(t, "audit", "--data-dir", u.DataDir, "--content"); code != 0 {
 		t.Errorf("audit after the restore: exit code %d: %s%s", code, out, errs)
 	}

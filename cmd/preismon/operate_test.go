@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"net/http"
 	"os"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -118,8 +119,12 @@ func (o *operate) audits(t *testing.T, code int) (a projector.Audit, text string
 
 // deadLetters: a replay brings in events that were published under the wrong
 // subject, or that an older program did not understand, and does so only once,
-// however often they are replayed.
+// however often they are replayed; to a feed that was followed before, too.
 func (o *operate) deadLetters(t *testing.T) {
+	c := o.up.client().login(o.account.LoginIdentifier, o.account.Password)
+	c.t = t
+	from, to := o.window()
+	_, followed := o.readFeed(t, c, "", from, to)
 	lost, old := o.observations[0], o.observations[1]
 	o.publish("observations.elsewhere", lost, func(s string) string { return s })
 	o.publish(old.Subject(), old, func(s string) string { return strings.Replace(s, `"kind"`, "\"k\x1b[2Jind\"", 1) })
@@ -179,6 +184,11 @@ func (o *operate) deadLetters(t *testing.T) {
 
 	events := func() uint64 { return number(t, o.db, "SELECT count() FROM ingested_events") }
 	before := events()
+	fed, followed := o.readFeed(t, c, followed, from, to)
+	if len(fed) != 0 {
+		t.Errorf("%d changes before the replay", len(fed))
+	}
+	replayed := results(t, c, from, to)
 	if out, errs, code := o.run(t, "deadletters", "replay", "--all", "--dry-run"); code != exitRejected || events() != before ||
 		!strings.Contains(out, "1: would be published to OBSERVATIONS") || !strings.Contains(out, "2: refused: it would fail again") {
 		t.Errorf("replay --dry-run: exit code %d: %s%s", code, out, errs)
@@ -202,6 +212,12 @@ func (o *operate) deadLetters(t *testing.T) {
 		if got := number(t, o.db, "SELECT count() FROM observations WHERE (epoch, seq) IN (SELECT epoch, seq FROM ingested_events WHERE event_id IN (?, ?))", lost.ID, old.ID); got != rows {
 			t.Errorf("replay %d: %d rows of the two events, want %d", try, got, rows)
 		}
+		more, next := o.readFeed(t, c, followed, from, to)
+		fed, followed = append(fed, more...), next
+	}
+	// The rows that were there before, and those of the feed, are all there are.
+	if all := results(t, c, from, to); len(fed) == 0 || !reflect.DeepEqual(seenOf(append(replayed, fed...)), seenOf(all)) {
+		t.Errorf("%d rows before the replays and %d changes, %d rows after them", len(replayed), len(fed), len(all))
 	}
 	if out, _, code := o.run(t, "deadletters", "replay", "1"); code != exitRejected || !strings.Contains(out, "refused: it was replayed at") {
 		t.Errorf("replay of a replayed one: exit code %d: %s", code, out)
