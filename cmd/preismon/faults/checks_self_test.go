@@ -69,6 +69,33 @@ func TestFaultChecksCanFail(t *testing.T) {
 			}
 		}
 	})
+	t.Run("a tail", func(t *testing.T) {
+		for text, invariant := range map[string]string{
+			"": "I5", // it ended as if all was well
+			`{"_control":"progress","upToDate":true}`:        "I5",
+			`{"_control":"else","token":"t"}`:                "I5",
+			"{\n{}\n":                                        "I5",
+			`{}` + "\n" + `{"_control":"end","token":"t"}`:   "I3",
+			`{"_control":"progress","token":"t"}` + "\n{}\n": "I5",
+		} {
+			r := answering(text).reads(l, nil)
+			r.follower.all = r.begin()
+			if _, err := r.tail(t.Context()); !is(err, invariant) {
+				t.Errorf("%s: %v", text, err)
+			}
+		}
+	})
+	t.Run("counts", func(t *testing.T) {
+		r := answering(`{"data":[]}`).reads(l, nil)
+		captures := map[capture]bool{{at: 1}: true}
+		for name, err := range map[string]error{
+			"statistics": r.statistics(t.Context(), captures), "windows": r.windows(t.Context(), 1), "lookup": r.lookup(t.Context(), captures),
+		} {
+			if !is(err, "I5") {
+				t.Errorf("%s: %v", name, err)
+			}
+		}
+	})
 	t.Run("a row of a pair that was taken away", func(t *testing.T) {
 		r := answering("").reads(l, nil)
 		for l.extra(1, 0) == nil || len(l.extra(1, 0)) == 0 {

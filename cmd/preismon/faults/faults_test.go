@@ -143,7 +143,7 @@ func TestFaults(t *testing.T) {
 	reads, fails := w.read()
 	w.usage.report()
 	for _, r := range w.readers {
-		t.Logf("mandate %d followed its changes by %d pages and began again %d times", r.mandate, r.follower.pages.Load(), r.follower.gone.Load())
+		t.Logf("mandate %d followed its changes by %d pages and %d tails, and began again %d times", r.mandate, r.follower.pages.Load(), r.follower.tails.Load(), r.follower.gone.Load())
 	}
 	t.Logf("%d probes with revoked tokens, %d whole downloads", w.tokens.probes.Load(), w.readers[0].whole.Load())
 	t.Logf("%s, %d events, %d rows, %d reads of which %d were refused", time.Since(began).Round(time.Second), len(w.ledger.events), len(w.ledger.rows), reads, fails)

@@ -1,6 +1,7 @@
 package faults_test
 
 import (
+	"bufio"
 	"context"
 	"encoding/json"
 	"errors"
@@ -17,7 +18,8 @@ import (
 	"preismon/query"
 )
 
-// follower holds a snapshot and the changes after it, throughout a fault: it
+// follower holds a snapshot and the changes after it, of pages and of tails,
+// throughout a fault: it
 // starts over when it is told that it must, and with each iteration.
 type follower struct {
 	mu    sync.Mutex
@@ -25,8 +27,11 @@ type follower struct {
 	since int64   // of the window
 	token string
 
-	pages, gone atomic.Int64
+	pages, tails, gone atomic.Int64
 }
+
+// feedPath is that of changes.
+const feedPath = "/ext/v1/changes"
 
 // errGone is returned for a feed that reports that it cannot continue.
 var errGone = errors.New("gone")
@@ -44,8 +49,12 @@ func (r *reader) changes(ctx context.Context) (map[int64]*fact, error) {
 	}
 	now := r.begin()
 	f.all.before, f.all.asked = now.before, now.asked
+	step := func() (bool, error) { return r.page(ctx, 1+rand.IntN(500)) }
+	if rand.IntN(2) == 0 {
+		step = func() (bool, error) { return r.tail(ctx) }
+	}
 	for {
-		upToDate, err := r.page(ctx, 1+rand.IntN(500))
+		upToDate, err := step()
 		if errors.Is(err, errGone) {
 			f.all = nil
 			f.gone.Add(1)
@@ -81,7 +90,7 @@ func (r *reader) follow(ctx context.Context) error {
 // page adds the changes that came next.
 func (r *reader) page(ctx context.Context, limit int) (upToDate bool, err error) {
 	f := &r.follower
-	text, err := r.read(ctx, "/ext/v1/changes", url.Values{"since": {f.token}, "limit": {strconv.Itoa(limit)}})
+	text, err := r.read(ctx, feedPath, url.Values{"since": {f.token}, "limit": {strconv.Itoa(limit)}})
 	if err != nil {
 		return false, err
 	}
@@ -102,7 +111,71 @@ func (r *reader) page(ctx context.Context, limit int) (upToDate bool, err error)
 	return page.Progress.UpToDate, nil
 }
 
+// tailLine is a row, or a line that says how far the tail is.
+type tailLine struct {
+	result
+	Control string `json:"_control"`
+	query.Progress
+	Reason string
+}
+
+// tail opens a tail at the last token, and adds what comes until it is up to
+// date; then it is left. Rows are added with the token behind them, because
+// those behind the last token come again when it was cut off.
+func (r *reader) tail(ctx context.Context) (upToDate bool, err error) {
+	f := &r.follower
+	ctx, leave := context.WithCancel(ctx)
+	defer leave()
+	resp, err := r.ask(ctx, feedPath, url.Values{"since": {f.token}, "follow": {"true"}}, "")
+	if err != nil {
+		return false, err
+	}
+	defer resp.Body.Close() //nolint:errcheck // it is left
+	f.tails.Add(1)
+	var rows []result
+	lines := bufio.NewScanner(resp.Body)
+	lines.Buffer(make([]byte, 0, 64<<10), 64<<20)
+	for lines.Scan() {
+		var l tailLine
+		if err := json.Unmarshal(lines.Bytes(), &l); err != nil {
+			if lines.Scan(); lines.Err() != nil { // the last line of a broken tail
+				break
+			}
+			return false, wrong("I5", "a line of a tail that is no JSON: %.200s", lines.Bytes())
+		}
+		switch l.Control {
+		case "":
+			rows = append(rows, l.result)
+			continue
+		case "reset":
+			return false, fmt.Errorf("%w: %s", errGone, l.Reason)
+		case "progress", "end":
+		default:
+			return false, wrong("I5", "a tail has the control line %q", lines.Bytes())
+		}
+		if l.Token == "" {
+			return false, wrong("I5", "a tail has a %s without a token", l.Control)
+		}
+		for i := range rows {
+			if err := f.all.add(&rows[i]); err != nil {
+				return false, fmt.Errorf("tail: %w", err)
+			}
+		}
+		f.token, rows = l.Token, nil
+		switch {
+		case l.UpToDate:
+			return true, nil
+		case l.Control == "end":
+			return false, fmt.Errorf("%w: the tail ended: %s", errRefused, l.Reason)
+		}
+	}
+	if err := lines.Err(); err != nil {
+		return false, fmt.Errorf("%w: %w", errRefused, err)
+	}
+	return false, wrong("I5", "a tail ended well without a last line, after %d rows", len(rows))
+}
+
 // mayBeGone reports whether a read may be refused permanently, with a reason.
 func mayBeGone(path string, status int) bool {
-	return path == "/ext/v1/changes" && status == http.StatusGone
+	return path == feedPath && status == http.StatusGone
 }

@@ -145,17 +145,25 @@ func turnedAway(status int) bool {
 	return status >= 500 || status == http.StatusTooManyRequests
 }
 
-// ask sends a read. A status that is neither 200 nor one of a server in trouble
-// is a finding.
+// ask sends a read by GET.
 func (r *reader) ask(ctx context.Context, path string, params url.Values, prefer string) (*http.Response, error) {
+	return r.request(ctx, http.MethodGet, path, params, prefer, nil)
+}
+
+// request sends a read, with a body in JSON if there is one. A status that is
+// neither 200 nor one of a server in trouble is a finding.
+func (r *reader) request(ctx context.Context, method, path string, params url.Values, prefer string, body []byte) (*http.Response, error) {
 	if err := r.login(ctx); err != nil {
 		return nil, err
 	}
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, r.base()+path+"?"+params.Encode(), nil)
+	req, err := http.NewRequestWithContext(ctx, method, r.base()+path+"?"+params.Encode(), bytes.NewReader(body))
 	if err != nil {
 		return nil, err
 	}
 	req.Header.Set("Authorization", "Bearer "+r.token)
+	if body != nil {
+		req.Header.Set("Content-Type", "application/json")
+	}
 	if prefer != "" {
 		req.Header.Set("Prefer", prefer)
 	}

@@ -8,10 +8,8 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
-	"net"
 	"net/http"
 	"net/url"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -19,15 +17,14 @@ import (
 	"time"
 
 	"preismon/contracts"
-	"preismon/contracts/event"
 	"preismon/deploy/testserver/process"
 	"preismon/deploy/testserver/proxy"
 	"preismon/query/auth"
 )
 
 // endedFaults end a token while answers to it are running on two separate query
-// nodes: streams and downloads whose clients read nothing, and calls of agents
-// that wait for an archive. All must be cut off within a second, visibly.
+// nodes: streams, tails and downloads whose clients read nothing, and calls of
+// agents that wait for an archive. All must be cut off within a second, visibly.
 var endedFaults = []fault{
 	{name: "token-logged-out", core: true, alone: true, do: func(w *world, _ *rand.Rand) error {
 		return w.ended(time.Hour, func(e *ending) error {
@@ -157,11 +154,18 @@ func (e *ending) run(end func(*ending) error) error {
 			if err != nil {
 				return fmt.Errorf("a %s of node %d: %w", what, n, err)
 			}
-			open = append(open, running{fmt.Sprintf("a %s of node %d", what, n), resp.Body})
+			open = append(open, running{what: fmt.Sprintf("a %s of node %d", what, n), body: resp.Body})
 			if _, err := io.ReadFull(resp.Body, make([]byte, 1<<10)); err != nil {
 				return fmt.Errorf("a %s of node %d: %w", what, n, err)
 			}
 		}
+	}
+	for n, node := range e.nodes {
+		tail, err := e.tail(node)
+		if err != nil {
+			return fmt.Errorf("a tail of node %d: %w", n, err)
+		}
+		open = append(open, running{what: fmt.Sprintf("a tail of node %d", n), body: tail, tail: true})
 	}
 	e.w.archive.Set(proxy.Down, proxy.Rule{Then: proxy.Hold})
 	defer func() {
@@ -176,6 +180,11 @@ func (e *ending) run(end func(*ending) error) error {
 	case c := <-calls:
 		return fmt.Errorf("a call did not wait for the archive: %d %s %w", c.status, c.text, c.err)
 	case <-time.After(500 * time.Millisecond):
+	}
+	for n, node := range e.nodes {
+		if tails := node.Metrics()[tailsNow]; tails != 1 {
+			return fmt.Errorf("node %d has %.0f tails before the token ended", n, tails)
+		}
 	}
 	if err := end(e); err != nil {
 		return err
@@ -205,8 +214,17 @@ func (e *ending) run(end func(*ending) error) error {
 		if n, known := node.Metrics()[streamsNow]; n != 0 || !known {
 			return wrong("I8", "node %d has %.0f streams %s after their token ended", i, n, brokenWithin)
 		}
+		if n, known := node.Metrics()[tailsNow]; n != 0 || !known {
+			return wrong("I8", "node %d has %.0f tails %s after their token ended", i, n, brokenWithin)
+		}
 	}
 	for _, a := range open {
+		if a.tail {
+			if text, err := io.ReadAll(a.body); err == nil && !bytes.Contains(text, []byte(`"reason":"ACCESS_TOKEN_EXPIRES"`)) {
+				return wrong("I8", "%s ended well, and not because its token expires: %.300s", a.what, text)
+			}
+			continue
+		}
 		if n, err := io.Copy(io.Discard, a.body); err == nil {
 			return wrong("I8", "%s went on to its end after its token ended: %d bytes more", a.what, n)
 		}
@@ -214,8 +232,12 @@ func (e *ending) run(end func(*ending) error) error {
 	return nil
 }
 
-// streamsNow is the metric of the streams that a node is reading for.
-const streamsNow = `preismon_reads{kind="stream"}`
+// streamsNow is the metric of the streams that a node is reading for; tailsNow
+// that of its tails.
+const (
+	streamsNow = `preismon_reads{kind="stream"}`
+	tailsNow   = "preismon_changes_tails"
+)
 
 // halfBroken waits until at most half of the streams run, and returns the time
 // since then; brokenWithin, if they went on for longer.
@@ -240,6 +262,7 @@ func (e *ending) halfBroken(since time.Time) time.Duration {
 type running struct {
 	what string
 	body io.ReadCloser
+	tail bool // it may end well before its token expires
 }
 
 // call is the outcome of an agent's call.
@@ -261,6 +284,21 @@ func stream() string {
 func (e *ending) download() string {
 	at := e.w.file.at.Format(time.RFC3339Nano)
 	return "/v1/orders/1/exports/history/download?" + url.Values{"name": {fileName}, "dateFrom": {at}, "dateTo": {at}}.Encode()
+}
+
+// tail opens a tail and reads its first bytes.
+func (e *ending) tail(node *process.Role) (io.ReadCloser, error) {
+	resp, err := e.send(node, http.MethodGet, feedPath+"?follow=true", e.rest, nil)
+	if err != nil {
+		return nil, err
+	}
+	if resp.StatusCode != http.StatusOK {
+		return nil, errors.Join(fmt.Errorf("status %d", resp.StatusCode), resp.Body.Close())
+	}
+	if _, err := io.ReadFull(resp.Body, make([]byte, 10)); err != nil {
+		return nil, errors.Join(err, resp.Body.Close())
+	}
+	return resp.Body, nil
 }
 
 // call lets an agent request the file.
@@ -323,64 +361,4 @@ func (e *ending) send(node *process.Role, method, path, token string, body io.Re
 	}
 	req.Header.Set("Authorization", "Bearer "+token)
 	return e.client.Do(req)
-}
-
-// publish publishes the account in its current state.
-func (e *ending) publish() error {
-	rnd := rand.New(rand.NewPCG(uint64(time.Now().UnixNano()), 17))
-	account := *e.account
-	if err := e.w.producer.pub.Publish(context.Background(), record(rnd, event.KindAccount, &account)); err != nil {
-		return err
-	}
-	_, err := e.w.producer.pub.Flush(context.Background())
-	return err
-}
-
-// issue signs the tokens with the key of the nodes.
-func (e *ending) issue(lifetime time.Duration) error {
-	authority, err := auth.NewIssuer(baseURL, e.key)
-	if err != nil {
-		return err
-	}
-	rest, err := authority.Issue(auth.Grant{Account: e.account.AccountID, Audience: auth.RESTAudience, Lifetime: lifetime})
-	if err != nil {
-		return err
-	}
-	agent, err := authority.Issue(auth.Grant{
-		Account: e.account.AccountID, Audience: baseURL + "/mcp", Lifetime: lifetime, Scopes: []string{"mcp"}, Client: "faults", Session: e.account.LoginIdentifier,
-	})
-	e.rest, e.agent = rest.Token.Reveal(), agent.Token.Reveal()
-	return err
-}
-
-// revoke revokes a token as another node does.
-func (e *ending) revoke(token string) error {
-	ctx, cancel := context.WithCancel(context.Background())
-	defer cancel()
-	revoke, err := e.w.otherNode(ctx)
-	if err != nil {
-		return err
-	}
-	return revoke(token)
-}
-
-// stingy is a client whose connections buffer little before they are read.
-func stingy() *http.Client {
-	dialer := &net.Dialer{}
-	return &http.Client{Transport: &http.Transport{DisableCompression: true, DisableKeepAlives: true, DialContext: func(ctx context.Context, network, addr string) (net.Conn, error) {
-		c, err := dialer.DialContext(ctx, network, addr)
-		if err == nil {
-			_ = c.(*net.TCPConn).SetReadBuffer(4 << 10)
-		}
-		return c, err
-	}}}
-}
-
-// rotate replaces a key with another one.
-func rotate(name string) error {
-	next := name + ".next"
-	if err := auth.EnsureKey(next); err != nil {
-		return err
-	}
-	return os.Rename(next, name)
 }
