@@ -38,8 +38,9 @@ type estate struct {
 	tables     *sql.DB // as the administrator
 	accounts   []market.DemoAccount
 	ids        map[string]contracts.AccountID // by login
-	issuer     *auth.Authority                // of tokens for agents
+	issuer     *auth.Authority                // of access tokens
 	from, to   time.Time                      // the period with observations
+	feeds      map[string]feed                // by login
 
 	toTables, toStreams, toFiles *proxy.Proxy
 	query                        []string // flags of a node
@@ -69,7 +70,6 @@ func newEstate(t testing.TB, cfg market.Config, span time.Duration) *estate {
 		}
 	}
 	e.from, e.to = cfg.Now.Add(-span), cfg.Now
-	e.publish(natsURL, m)
 	place := e.putFiles(m)
 
 	key := filepath.Join(e.dir, "token.pem")
@@ -81,6 +81,7 @@ func newEstate(t testing.TB, cfg market.Config, span time.Duration) *estate {
 		"--token-key", key, "--cursor-key", strings.Repeat("cursor key ", 4), "--base-url", baseURL,
 		"--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0", "--logins-per-minute", "1000000",
 	}
+	e.publish(natsURL, m)
 	return e
 }
 
@@ -130,7 +131,8 @@ func (e *estate) number(question string) (n uint64) {
 	return n
 }
 
-// publish fills the tables with the market.
+// publish fills the tables with the market, and begins the feeds in the middle
+// of its period.
 func (e *estate) publish(natsURL string, m *market.Market) {
 	t := e.t
 	t.Helper()
@@ -146,13 +148,23 @@ func (e *estate) publish(natsURL string, m *market.Market) {
 	for event := range m.Catalog() {
 		must(t, p.Publish(t.Context(), event))
 	}
-	for event := range m.Observations(e.from, e.to) {
-		must(t, p.Publish(t.Context(), event))
+	observe := func(from, to time.Time) {
+		for event := range m.Observations(from, to) {
+			must(t, p.Publish(t.Context(), event))
+		}
+		_, err := p.Flush(t.Context())
+		must(t, err)
 	}
-	_, err = p.Flush(t.Context())
-	must(t, err)
+	applied := func() {
+		until(t, 5*time.Minute, "everything is in the tables", func() bool { return ingest.WaitApplied(t.Context(), js, 1) == nil })
+	}
+	half := e.from.Add(e.to.Sub(e.from) / 2)
+	observe(e.from, half)
 	r := process.Start(t, "projector", "--nats-url", natsURL, "--clickhouse-dsn", e.clickhouse.DSN(embedded.ProjectorUser, ""), "--admin-listen", "127.0.0.1:0")
-	until(t, 5*time.Minute, "everything is in the tables", func() bool { return ingest.WaitApplied(t.Context(), js, 1) == nil })
+	applied()
+	e.beginFeeds()
+	observe(half, e.to)
+	applied()
 	if err := r.Stop(); err != nil {
 		t.Error(err)
 	}

@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -18,33 +19,64 @@ import (
 // clients is how many send requests at once.
 const clients = 200
 
+// names are those of the accounts that clients have.
+var names = []string{"anna", "bert", "clara", "dora", "emil", "frida", "hanna"}
+
+// tailsOfAccount is how many tails each account has beside them.
+const tailsOfAccount = 2
+
 // mix weights the kinds of requests roughly as real clients send them.
 var mix = slices.Concat(
 	slices.Repeat([]string{page}, 6), slices.Repeat([]string{tool}, 4), slices.Repeat([]string{sites, latest, history}, 3),
-	slices.Repeat([]string{stream, download}, 2), []string{sums, moved, login},
+	slices.Repeat([]string{stream, download}, 2), []string{sums, moved, changes, alerts, windows, position, lookup, evidence, explain, login},
 )
 
 // TestLoad: many clients of mixed kinds, of all mandates, on two nodes: none
 // gets an error except one that says when to retry and is obeyed: a 429, or for
-// at most one login in a hundred a 503. Every answer is the whole truth.
+// at most one login in a hundred a 503. Every answer is the whole truth. Tails
+// beside them end or are cut off, and lose nothing when they are continued.
 func TestLoad(t *testing.T) {
 	testserver.Full(t, "load")
 	e := newEstate(t, market.Config{Seed: 9, Scale: 0.3}, 24*time.Hour)
 	flags := []string{"--reads-per-minute", "6000"}
 	nodes := []*process.Role{e.node(flags...), e.node(flags...)}
 	var accounts []*client
-	for i, name := range []string{"anna", "bert", "clara", "dora", "emil", "frida", "hanna"} {
+	for i, name := range names {
 		c := e.client(name, nodes[i%2].URL)
 		c.learn(t)
 		accounts = append(accounts, c)
 	}
+	for _, kind := range []string{alerts, position} {
+		if !slices.ContainsFunc(accounts, func(c *client) bool { return !strings.HasPrefix(c.truth[kind], "2 bytes") }) {
+			t.Errorf("%s: no account has any", kind)
+		}
+	}
 	e.settle(nodes[0], holding{})
 	quiet := held(nodes[0])
 	m := newMeasures()
-	ctx, cancel := context.WithTimeout(t.Context(), *loadFor)
+	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	var running sync.WaitGroup
+	following, leave := context.WithCancel(t.Context())
+	defer leave()
+	var running, reading sync.WaitGroup
+	var tails []*tail
+	for _, c := range accounts {
+		want := c.fed(t)
+		for range tailsOfAccount {
+			tails = append(tails, c.tail(want, 15*time.Second, true))
+		}
+	}
 	began := time.Now()
+	for _, f := range tails {
+		reading.Go(func() {
+			f.run(following, func(_ time.Time, r reply) {
+				m.add(r)
+				if (r.status != http.StatusOK && r.broke == nil && !r.later() || r.wrong != nil) && m.fail() <= 10 {
+					t.Errorf("%s: %v", f.client.account.LoginIdentifier, r)
+				}
+			})
+		})
+	}
 	for i := range clients {
 		running.Go(func() {
 			rnd := rand.New(rand.NewPCG(9, uint64(i)))
@@ -66,16 +98,23 @@ func TestLoad(t *testing.T) {
 			}
 		})
 	}
+	pause(ctx, *loadFor)
+	until(t, 3*time.Minute, "each kind was answered ten times", func() bool {
+		return !slices.ContainsFunc(kinds, func(kind string) bool { return m.answered(kind) < 10 })
+	})
+	cancel()
 	running.Wait()
 	took := time.Since(began)
+	for _, f := range tails {
+		until(t, time.Minute, "a tail had all rows", func() bool { return f.whole.Load() > 0 })
+	}
+	leave()
+	reading.Wait()
 	t.Logf("clients=%d nodes=%d for %v: %d requests, %.0f a second, failed=%d", clients, len(nodes), took.Round(time.Second), m.total, float64(m.total)/took.Seconds(), m.failed)
 	for _, line := range m.lines() {
 		t.Log(line)
 	}
 	for _, kind := range kinds {
-		if len(m.took[kind]) < 10 {
-			t.Errorf("%s: %d answers in all", kind, len(m.took[kind]))
-		}
 		if n := len(m.took[kind]); n > 0 && m.early[kind] == n {
 			t.Errorf("%s: every one of %d answers ended early", kind, n)
 		}
@@ -215,7 +254,7 @@ func (m *measures) fail() int {
 }
 
 func (m *measures) lines() (all []string) {
-	for _, kind := range kinds {
+	for _, kind := range slices.Concat(kinds, []string{follow}) {
 		took := m.took[kind]
 		slices.Sort(took)
 		all = append(all, fmt.Sprintf("kind=%-8s answers=%-6d early=%-4d later=%-4d p50=%-9v p99=%v", kind, len(took), m.early[kind], m.limited[kind], share(took, 0.5), share(took, 0.99)))

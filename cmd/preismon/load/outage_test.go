@@ -50,37 +50,39 @@ func TestFaultsOfQueries(t *testing.T) {
 	e := newEstate(t, market.Config{Seed: 7, Scale: 0.3}, 36*time.Hour)
 	node := e.node("--soft-deadline", "3s", "--hard-budget", "3s", "--reads-per-minute", "1000000", "--heavy-at-once", "64")
 	readers := []*client{e.client("anna", node.URL), e.client("dora", node.URL)}
+	var tails []*tail
 	for _, c := range readers {
 		c.learn(t)
 		if c.file == "" {
 			t.Fatal("no file to download")
 		}
+		tails = append(tails, c.tail(c.fed(t), 15*time.Second, true))
 	}
-	ofTables := []string{sites, page, latest, stream, history, sums, moved, tool, login, download}
+	everything := slices.Concat(kinds, []string{follow})
 	outages := []outage{
 		{
 			name: "clickhouse killed and restarted", begin: e.killTables, end: e.startTables, lasts: 2 * time.Second,
-			fails: ofTables, grace: 500 * time.Millisecond, fast: true, statuses: []int{unavailable, brokenOff},
+			fails: kinds, grace: 500 * time.Millisecond, fast: true, statuses: []int{unavailable, brokenOff},
 		},
 		{
 			name: "clickhouse restarted at once", begin: func() { e.killTables(); e.startTables() }, end: func() {}, lasts: time.Second,
-			spares: ofTables,
+			spares: everything,
 		},
 		{
 			name: "connections broken", begin: e.toTables.Reset, end: func() {}, lasts: time.Second,
-			spares: ofTables,
+			spares: everything,
 		},
 		{
 			name: "clickhouse stopped", begin: func() { e.signalTables(syscall.SIGSTOP) }, end: func() { e.signalTables(syscall.SIGCONT) }, lasts: 8 * time.Second,
-			fails: ofTables, grace: time.Second, statuses: []int{timedOut, unavailable, brokenOff},
+			fails: kinds, grace: time.Second, statuses: []int{timedOut, unavailable, brokenOff},
 		},
 		{
 			name: "nats gone", begin: e.toStreams.Refuse, end: e.toStreams.Mend, lasts: 9 * time.Second,
-			fails: []string{sites, page, latest, stream, history, sums, moved, download, tool}, spares: []string{login}, grace: 6 * time.Second, fast: true, statuses: []int{unavailable, brokenOff, timedOut}, // under way when it could no longer be checked whether its token is good, or a sum while all the others run
+			fails: but(login), spares: []string{login}, grace: 6 * time.Second, fast: true, statuses: []int{unavailable, brokenOff, timedOut}, // under way when it could no longer be checked whether its token is good, or a sum while all the others run
 		},
 		{
 			name: "object store gone", begin: e.toFiles.Refuse, end: e.toFiles.Mend, lasts: 3 * time.Second,
-			fails: []string{download}, spares: ofTables[:9], statuses: []int{unavailable, brokenOff},
+			fails: []string{download}, spares: append(but(download), follow), statuses: []int{unavailable, brokenOff},
 		},
 	}
 	e.settle(node, holding{})
@@ -88,7 +90,7 @@ func TestFaultsOfQueries(t *testing.T) {
 	connections := e.connections()
 	for _, o := range outages {
 		t.Run(o.name, func(t *testing.T) {
-			counts := e.suffer(t, o, readers)
+			counts := e.suffer(t, o, readers, tails)
 			recovered := answered(t, readers, time.Minute)
 			if recovered > recovers {
 				t.Errorf("it took %v until all was as before, want %v", recovered, recovers)
@@ -132,8 +134,9 @@ func TestFaultOfMemory(t *testing.T) {
 	answered(t, []*client{c}, 10*time.Second)
 }
 
-// suffer sends all kinds of requests while the outage lasts.
-func (e *estate) suffer(t *testing.T, o outage, readers []*client) string {
+// suffer sends all kinds of requests while the outage lasts. Tails go on after
+// it until they have all rows.
+func (e *estate) suffer(t *testing.T, o outage, readers []*client, tails []*tail) string {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
@@ -145,6 +148,23 @@ func (e *estate) suffer(t *testing.T, o outage, readers []*client) string {
 	)
 	o.begin()
 	hit := time.Now()
+	count := func(sent time.Time, r reply) {
+		late := sent.Sub(hit) > o.grace && time.Since(hit) < o.lasts
+		mu.Lock()
+		defer mu.Unlock()
+		total++
+		byStatus[r.status]++
+		if why := o.judge(r, late); why != "" {
+			if bad++; bad <= 10 {
+				t.Errorf("%v after its begin: %s: %+v", sent.Sub(hit).Round(time.Millisecond), why, r)
+			}
+		}
+	}
+	following, leave := context.WithCancel(t.Context())
+	defer leave()
+	for _, f := range tails {
+		running.Go(func() { f.run(following, count) })
+	}
 	for _, c := range readers {
 		for _, kind := range kinds {
 			running.Go(func() {
@@ -154,16 +174,7 @@ func (e *estate) suffer(t *testing.T, o outage, readers []*client) string {
 					if ctx.Err() != nil {
 						return
 					}
-					late := sent.Sub(hit) > o.grace && time.Since(hit) < o.lasts
-					mu.Lock()
-					total++
-					byStatus[r.status]++
-					if why := o.judge(r, late); why != "" {
-						if bad++; bad <= 10 {
-							t.Errorf("%v after its begin: %s: %+v", sent.Sub(hit).Round(time.Millisecond), why, r)
-						}
-					}
-					mu.Unlock()
+					count(sent, r)
 					time.Sleep(10 * time.Millisecond)
 				}
 			})
@@ -172,6 +183,10 @@ func (e *estate) suffer(t *testing.T, o outage, readers []*client) string {
 	time.Sleep(o.lasts)
 	o.end()
 	cancel()
+	for _, f := range tails {
+		until(t, time.Minute, "a tail has all rows", f.complete.Load)
+	}
+	leave()
 	running.Wait()
 	return fmt.Sprintf("requests=%d by status %v", total, byStatus)
 }

@@ -17,7 +17,7 @@ import (
 // TestFaultOfRollingRestart: nodes behind a balancer are replaced one after the
 // other under load, and no request is dropped, refused or answered in part: a
 // node that is asked to stop first reports that it is not ready, and keeps
-// serving.
+// serving. A tail of it ends with a last line, and is continued on another node.
 func TestFaultOfRollingRestart(t *testing.T) {
 	testserver.Full(t, "faults under load")
 	e := newEstate(t, market.Config{Seed: 8, Scale: 0.1}, 12*time.Hour)
@@ -56,6 +56,21 @@ func TestFaultOfRollingRestart(t *testing.T) {
 			})
 		}
 	}
+	var ended atomic.Int64
+	for _, c := range readers {
+		f := c.tail(c.fed(t), 40*time.Second, false)
+		running.Go(func() {
+			f.run(loading, func(_ time.Time, r reply) {
+				asked.Add(1)
+				if r.code == "NODE_STOPS" {
+					ended.Add(1)
+				}
+				if (r.status != http.StatusOK || r.wrong != nil) && lost.Add(1) <= 10 {
+					t.Errorf("%+v", r)
+				}
+			})
+		})
+	}
 	for i := range nodes {
 		old = nodes[i]
 		nodes[i] = join()
@@ -74,6 +89,9 @@ func TestFaultOfRollingRestart(t *testing.T) {
 	end()
 	running.Wait()
 	t.Logf("restarts=2 requests=%d lost=%d", asked.Load(), lost.Load())
+	if n := ended.Load(); n < int64(len(readers)) {
+		t.Errorf("%d tails ended because their node stopped, want each", n)
+	}
 	if asked.Load() < 100 {
 		t.Errorf("only %d requests", asked.Load())
 	}
