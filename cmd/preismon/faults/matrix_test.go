@@ -29,7 +29,7 @@ type fault struct {
 func upTo(rnd *rand.Rand, d time.Duration) time.Duration { return time.Duration(rnd.Int64N(int64(d))) }
 
 // faults are all faults.
-var faults = slices.Concat(processFaults, tableFaults, streamFaults, accessFaults, tokenFaults, endedFaults, raceFaults, archiveFaults, limitFaults, migrationFaults, damageFaults, rejectedFaults)
+var faults = slices.Concat(processFaults, tableFaults, streamFaults, accessFaults, tokenFaults, endedFaults, raceFaults, archiveFaults, limitFaults, migrationFaults, damageFaults, rejectedFaults, notifyFaults)
 
 var processFaults = []fault{
 	{name: "projector-killed", do: func(w *world, rnd *rand.Rand) error {

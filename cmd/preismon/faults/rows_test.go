@@ -41,7 +41,7 @@ var matrix = []row{
 	{"stream recreated, its sequences begin again", []string{"stream-recreated"}, []string{"TestConsumerStartsOverWithANewStream", "TestEpochs"}},
 	{"producer cut off for longer than ids are remembered", []string{"window-expired", "published-twice", "publish-acknowledgement-lost"}, []string{"TestReplay"}},
 	{"messages that are no events", []string{"poison"}, []string{"TestConsumerPutsPoisonIntoTheDeadLetters", "FuzzDecode"}},
-	{"query node or ClickHouse killed in a read", []string{"query-killed", "query-cut", "clickhouse-killed"}, []string{"TestBrokenStreamsAreVisible", "TestCurlSeesBrokenStreams"}},
+	{"query node or ClickHouse killed in a read", []string{"query-killed", "query-cut", "clickhouse-killed", "notify-service-away"}, []string{"TestBrokenStreamsAreVisible", "TestCurlSeesBrokenStreams"}},
 	{"object store cut in a file", []string{"archive-cut", "archive-stalled", "archive-gone"}, []string{"TestDownloadWhenS3IsCut", "TestCutDownload", "TestCutUpload", "TestLostAnswer"}},
 	{"scope changes under a walk, foreign and changed cursors", []string{"granted-and-revoked", "granted-and-killed", "foreign-cursors"}, []string{"TestScopeSteps", "TestOwnersLearnWhatDiffers", "TestGrantsHoldAtOnce"}},
 	{"query node hears nothing of revocations", []string{"revocations-unheard"}, []string{"TestRevocationFailsClosed", "TestRevocationFindsAQuietWatch"}},
