@@ -32,9 +32,9 @@ func TestRecordsAsTables(t *testing.T) {
 			`{"itemId":"1","site":"c","capturedAt":"2026-03-01T07:30:00.250Z","availability":"UNKNOWN","price":null,"priceMoney":null,"currencyCode":null,"merchant":null}]}`
 		changed = `{"itemId":"4711","site":"a","capturedAt":"2026-03-01T07:30:00.250Z","availability":"AVAILABLE","price":%s,"priceMoney":%s,"currencyCode":"EUR","merchant":null,` +
 			`"coverageState":"PRICE_OBSERVED","lastProcessedAt":null,"rowId":"AAAAAAAAAAAAAAA%s"%s}`
-		alert     = `{"alertId":"AAAAAAAAAAAAAAA1","rule":"PRICE_DROP","itemId":"4711","site":"a","comparedPrice":15.00,"before":%s,"after":` + side + `%s}`
+		alert     = `{"alertId":"AAAAAAAAAAAAAAA1","rule":"PRICE_DROP","itemId":"4711","site":"a","comparedPrice":15.00,"deadline":null,"before":%s,"after":` + side + `%s}`
 		explained = `{"request":"/v1/results?site=a","accepted":true,"problem":null,"window":{"capturedFrom":"2026-03-01T00:00:00.000Z","capturedTo":null,"timezone":"UTC"},` +
-			`"sealed":false,"pairs":12,"rowsAtMost":100,"scannedAtMost":null,"bytesAtMost":4096,"narrower":[],"newer":1}`
+			`"sealed":false,"pairs":12,"rowsAtMost":100,"scannedAtMost":null,"bytesAtMost":4096,"contentType":null,"narrower":[],"newer":1}`
 	)
 	broken := false
 	feed := func(w io.Writer, r *http.Request, row string) {
