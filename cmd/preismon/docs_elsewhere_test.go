@@ -26,11 +26,12 @@ var elsewhere = map[string]string{
 // inlineElsewhere lists the commands within sentences that are in no block, and
 // the tests that run them.
 var inlineElsewhere = map[string]string{
-	"preismon query --base-url https://prices.example.com …":                    "roles_test.go runs nodes with a base URL",
-	"go run ./cmd/bench --quick":                                                "TestBenchSmall runs the same on less",
-	"preismon backup --to NAME":                                                 "TestBackupDrill",
-	"preismon restore --from NAME":                                              "TestBackupDrill",
-	"preismon restore --data-dir new-data --from preismon-data-backups/monday":  "TestBackupDrill",
+	"preismon query --base-url https://prices.example.com …": "roles_test.go runs nodes with a base URL",
+	"go run ./cmd/bench":           "TestBenchSmall runs the same on less",
+	"go run ./cmd/bench --quick":   "TestBenchSmall runs the same on less",
+	"preismon backup --to NAME":    "TestBackupDrill",
+	"preismon restore --from NAME": "TestBackupDrill",
+	"preismon restore --data-dir new-data --from preismon-data-backups/monday": "TestBackupDrill",
 	"preismon audit --archives":                                                 "TestAuditArchives",
 	"preismon doctor --data-dir ./preismon-data --json":                         "doctor_test.go",
 	"preismon explorer-assets FOLDER":                                           "TestExplorerAssets",
@@ -38,6 +39,8 @@ var inlineElsewhere = map[string]string{
 	"preismon lookup --file eans.txt":                                           "exit_partial_test.go",
 	"preismon export --split day":                                               "export_split_test.go",
 	"preismon explain 'results --site demo-markt-de.example --from 2026-01-01'": "explain_test.go",
+	"preismon explain lookup --file eans.txt":                                   "explain_test.go explains a lookup",
+	"preismon explain history download 5 --latest":                              "client_test.go explains a download",
 	"kill -9":                      "TestUpKilled",
 	"curl -i":                      "docs_test.go has connect-an-agent.md run it with more flags",
 	"go generate ./query/explorer": "generated_test.go compares what it makes",
