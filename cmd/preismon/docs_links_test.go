@@ -3,7 +3,6 @@ package main
 import (
 	"net/url"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -15,12 +14,8 @@ import (
 // TestLinks: every relative link in every Markdown file leads to an existing
 // file, and to an existing heading in it.
 func TestLinks(t *testing.T) {
-	cmd := exec.Command("git", "ls-files", "--cached", "--others", "--exclude-standard", "*.md")
-	cmd.Dir = rootFolder
-	out, err := cmd.Output()
-	must(t, err)
 	links := 0
-	for _, name := range strings.Fields(string(out)) {
+	for _, name := range ownFiles(t, "*.md") {
 		path := filepath.Join(rootFolder, name)
 		doc, _ := markdown(t, path)
 		for _, to := range targets(doc) {

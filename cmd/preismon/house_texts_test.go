@@ -2,6 +2,7 @@ package main
 
 import (
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -32,4 +33,30 @@ func TestReadmeIsShort(t *testing.T) {
 	if n := len(strings.Fields(string(text))); n > most {
 		t.Errorf("the README has %d words, at most %d", n, most)
 	}
+}
+
+// TestFilesAreShort: a longer file says why, in its first comment.
+func TestFilesAreShort(t *testing.T) {
+	const most, reason = 400, "Long: "
+	files := ownFiles(t, "*.go", "*.mjs", "*.js", "*.jsx")
+	if len(files) < 500 {
+		t.Fatalf("only %d files", len(files))
+	}
+	for _, name := range files {
+		text, err := os.ReadFile(filepath.Join(rootFolder, name))
+		must(t, err)
+		first, _, _ := strings.Cut(string(text), "import ")
+		if lines := strings.Count(string(text), "\n"); lines > most && !strings.Contains(first, reason) {
+			t.Errorf("%s has %d lines, at most %d, and its first comment gives no reason by %q", name, lines, most, reason)
+		}
+	}
+}
+
+// ownFiles returns the files of the tree whose names match, relative to its root.
+func ownFiles(t *testing.T, patterns ...string) []string {
+	cmd := exec.Command("git", append([]string{"ls-files", "--cached", "--others", "--exclude-standard"}, patterns...)...)
+	cmd.Dir = rootFolder
+	out, err := cmd.Output()
+	must(t, err)
+	return strings.Fields(string(out))
 }

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -18,7 +17,6 @@ import (
 	"preismon/contracts"
 	"preismon/contracts/fault"
 	"preismon/deploy/testserver"
-	"preismon/deploy/testserver/cluster"
 	"preismon/deploy/testserver/proxy"
 	"preismon/query/auth"
 )
@@ -167,7 +165,7 @@ func TestRemainingGoesDownByOne(t *testing.T) {
 
 // A client that sends no more than Remaining allows, and waits until Reset, is
 // never refused, whichever node its requests reach.
-func TestWhoObeysIsNeverRefused(t *testing.T) {
+func TestObedientClientIsNotThrottled(t *testing.T) {
 	t.Parallel() // it mostly waits
 	address := testserver.NATS(t)
 	limits := limitsOf(150, time.Second)
@@ -324,175 +322,5 @@ func TestWindowEndsWhileARequestIsCounted(t *testing.T) {
 		if first.Reset.After(q.Reset) && second.Remaining != first.Remaining-1 {
 			t.Errorf("the window ends at look %d: first %+v, then %+v", n, first, second)
 		}
-	}
-}
-
-// A busy key does not access the bucket for each request, and a quiet one
-// returns what it does not use.
-func TestLeases(t *testing.T) {
-	t.Parallel() // it mostly waits
-	address := testserver.NATS(t)
-	one, _ := counters(t, address, limitsOf(600, time.Hour), func(c *auth.SharedConfig) { c.LeaseFor = 5 * time.Second })
-	two, _ := counters(t, address, limitsOf(600, time.Hour))
-	nc, err := nats.Connect(address)
-	must(t, err)
-	defer nc.Close()
-	js, err := jetstream.New(nc)
-	must(t, err)
-	stream, err := js.Stream(t.Context(), "KV_"+auth.SharedDefaults().Bucket)
-	must(t, err)
-	before, err := stream.Info(t.Context())
-	must(t, err)
-	for range 400 {
-		_, err := one.Read(7)
-		must(t, err)
-	}
-	after, err := stream.Info(t.Context())
-	must(t, err)
-	if writes := after.State.LastSeq - before.State.LastSeq; writes > 100 {
-		t.Errorf("400 requests wrote %d times", writes)
-	} else {
-		t.Logf("400 requests wrote %d times", writes)
-	}
-	kv, err := js.KeyValue(t.Context(), auth.SharedDefaults().Bucket)
-	must(t, err)
-	taken := func() (n int) { // of all accounts: there is one
-		keys, err := kv.Keys(t.Context())
-		must(t, err)
-		for _, key := range keys {
-			if strings.HasPrefix(key, "reads.") {
-				entry, err := kv.Get(t.Context(), key)
-				must(t, err)
-				var ends int64
-				_, err = fmt.Sscan(string(entry.Value()), &ends, &n)
-				must(t, err)
-			}
-		}
-		return n
-	}
-	if taken() <= 400 {
-		t.Errorf("%d taken: no lease is out", taken())
-	}
-	eventually(t, "idle leases are given back", 20*time.Second, func() bool { return taken() == 400 })
-	if q, err := two.Read(7); err != nil || q.Remaining != 199 {
-		t.Errorf("on the other node: %+v, %v", q, err)
-	}
-	for i := range 3 { // the bucket contains no names
-		_, _ = one.Attempt(fmt.Sprintf("192.0.2.%d", i), "someone@example.com")
-	}
-	keys, err := kv.Keys(t.Context())
-	must(t, err)
-	for _, key := range keys {
-		for _, name := range []string{"192.0.2", "someone"} {
-			if len(key) > 60 || strings.Contains(key, name) {
-				t.Errorf("key %q", key)
-			}
-		}
-	}
-}
-
-// A new window begins when the old one is over, with the full limit.
-func TestSharedWindowsEnd(t *testing.T) {
-	t.Parallel() // it mostly waits
-	address := testserver.NATS(t)
-	limits := limitsOf(20, time.Second)
-	one, _ := counters(t, address, limits)
-	two, _ := counters(t, address, limits)
-	for range testserver.Often(2, 3) {
-		var last auth.Quota
-		granted := 0
-		for {
-			q, err := one.Read(7)
-			if err != nil {
-				last = q
-				break
-			}
-			granted++
-		}
-		if granted > 20 || granted < 1 {
-			t.Errorf("%d granted", granted)
-		}
-		time.Sleep(time.Until(last.Reset) + 50*time.Millisecond)
-		q, err := two.Read(7)
-		if err != nil || q.Remaining > 19 || q.Remaining < 10 || !q.Reset.After(last.Reset) {
-			t.Errorf("after the window: %+v, %v", q, err)
-		}
-		time.Sleep(time.Until(q.Reset) + 50*time.Millisecond)
-	}
-}
-
-// A bucket that is lost and created again is counted in by all nodes from then
-// on, also for keys that were known before.
-func TestBucketIsCreatedAgain(t *testing.T) {
-	t.Parallel()
-	address := testserver.NATS(t)
-	limits := limitsOf(150, time.Second)
-	one, _ := counters(t, address, limits)
-	two, _ := counters(t, address, limits)
-	for i := range 50 { // its sequences are far ahead of those of the next
-		_, err := one.Attempt(fmt.Sprint("address ", i), "")
-		must(t, err)
-	}
-	before, err := one.Read(7)
-	must(t, err)
-	nc, err := nats.Connect(address)
-	must(t, err)
-	defer nc.Close()
-	js, err := jetstream.New(nc)
-	must(t, err)
-	must(t, js.DeleteKeyValue(t.Context(), auth.SharedDefaults().Bucket))
-	eventually(t, "the bucket is there again, and both count in it", 20*time.Second, func() bool {
-		time.Sleep(time.Until(before.Reset))
-		var q [2]auth.Quota
-		for i, node := range []*auth.Throttle{one, two} {
-			if q[i], err = node.Read(7); err != nil {
-				return false
-			}
-		}
-		before = q[1]
-		return q[0].Reset.Equal(q[1].Reset) && q[1].Remaining < q[0].Remaining
-	})
-}
-
-// Nodes that count together on a cluster do not take a conflict for an outage,
-// and grant exactly the limit.
-func TestNodesCountTogetherOnACluster(t *testing.T) {
-	testserver.Full(t, "a cluster of NATS servers")
-	t.Parallel()
-	servers := cluster.Start(t)
-	replicated := func(c *auth.SharedConfig) { c.Replicas = cluster.Size }
-	var nodes []*auth.Throttle
-	for i := range cluster.Size {
-		node, _ := counters(t, servers.URL(i), limitsOf(900, time.Hour), replicated)
-		nodes = append(nodes, node)
-	}
-	var granted, alone atomic.Int64
-	var clients sync.WaitGroup
-	for i := range 4 * cluster.Size {
-		clients.Go(func() {
-			node := nodes[i%cluster.Size]
-			for range 200 {
-				if _, err := node.Read(7); err == nil {
-					granted.Add(1)
-				}
-				if node.Stats().Alone {
-					alone.Add(1)
-				}
-			}
-		})
-	}
-	clients.Wait()
-	again := func() bool {
-		for _, node := range nodes {
-			if _, err := node.Read(7); err == nil {
-				granted.Add(1)
-			}
-		}
-		return granted.Load() >= 900
-	}
-	eventually(t, "what a node leased and no longer needs is granted elsewhere", 20*time.Second, again)
-	again()
-	if granted.Load() != 900 || alone.Load() > 0 {
-		t.Errorf("%d of 900 granted, a node counted alone at %d looks", granted.Load(), alone.Load())
 	}
 }

@@ -1,5 +1,6 @@
 // Uses the explorer as a person does, and reports what is wrong and what the page
-// showed, which explorer_test.go compares with the service.
+// showed, which explorer_test.go compares with the service. Long: the steps follow
+// each other in one session, and add to one report.
 import { readFile } from 'node:fs/promises';
 import { done, fail, open as watched, picture, picturing, plan } from './harness.mjs';
 import { copied, files, login, looks, makesRows } from './person.mjs';

@@ -2,6 +2,7 @@
 // and type, and compares each answer with the service. A click, Enter or Space
 // on the focused element, and a typed term count 1 each; moving the focus by Tab
 // and arrows is not counted. Each task begins on the start page, logged in.
+// Long: one task after another.
 import { readFile } from 'node:fs/promises';
 import { done, fail, open as watched, picture, plan } from './harness.mjs';
 import { login } from './person.mjs';
