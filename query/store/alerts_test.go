@@ -225,7 +225,7 @@ func TestAlertsFollowFromTheRows(t *testing.T) {
 	}
 	t.Logf("followers=%d late=%d fired=%v ids=%d", len(all), late, fired, len(named))
 	for _, k := range alert.Kinds() {
-		if fired[k] == 0 || late == 0 {
+		if k != alert.NoObservation && (fired[k] == 0 || late == 0) { // time decides that: silences_test.go
 			t.Errorf("%s never fired", k)
 		}
 	}
