@@ -53,7 +53,7 @@ func silentInstant(ms int64) string {
 func (l *listener) selects(w *world, p contracts.Pair) bool {
 	return (l.sel.Site == "" || l.sel.Site == p.Site) && (l.sel.ItemID == 0 || l.sel.ItemID == p.Item) &&
 		(l.sel.EAN == "" || p.Item == 2 || p.Item == 6) && // 4006381333931
-		(l.sel.OrderID == 0 || slices.Contains(w.scopes[mandateOne][p], l.sel.OrderID))
+		(l.sel.OrderID == 0 || slices.Contains(w.scopes[w.mandateOf(l.account)][p], l.sel.OrderID))
 }
 
 // quiet is an alert, without its id.
