@@ -79,21 +79,10 @@ func TestSilencesPagesAndTails(t *testing.T) {
 	if l := <-lines; l.Control != "progress" || !l.UpToDate || len(begun.Data) != 0 || !begun.Progress.UpToDate {
 		t.Fatalf("%+v, %+v", l, begun)
 	}
-	waited := make(chan alertsPage)
-	go func() {
-		var page alertsPage
-		a := s.get(alertsAt+"?wait=25s&since="+begun.Progress.Token, s.token(reader))
-		_ = json.Unmarshal(a.body, &page)
-		waited <- page
-	}()
-	select {
-	case page := <-waited:
-		t.Fatalf("it did not wait: %+v", page)
-	case <-time.After(300 * time.Millisecond):
-	}
+	waited := waiting(t, func() answer { return s.get(alertsAt+"?wait=25s&since="+begun.Progress.Token, s.token(reader)) })
 	advanced := time.Now()
 	s.clock.advance(time.Hour) // the captures of the twelve pairs were made 19 hours before, or a little more
-	page := <-waited
+	page := decode[alertsPage](t, <-waited)
 	if took := time.Since(advanced); len(page.Data) != 12 || !page.Progress.UpToDate || took > 10*time.Second {
 		t.Fatalf("after %v: %+v", took, page)
 	}

@@ -58,13 +58,16 @@ func TestStreamsDoNotOutliveTheirToken(t *testing.T) {
 	}
 }
 
+// tokenEnds are how the token of reader ends at once.
+var tokenEnds = map[string]func(s *surface, people *roll, token string){
+	"logout":           func(s *surface, _ *roll, token string) { s.logout(token) },
+	"disabled account": func(_ *surface, people *roll, _ string) { people.gone.Store(reader, true) },
+}
+
 // A page whose token became invalid while it was read is refused before its
 // first byte, and so is one whose account was disabled meanwhile.
 func TestPagesDoNotOutliveTheirToken(t *testing.T) {
-	for name, end := range map[string]func(s *surface, people *roll, token string){
-		"logout":           func(s *surface, _ *roll, token string) { s.logout(token) },
-		"disabled account": func(_ *surface, people *roll, _ string) { people.gone.Store(reader, true) },
-	} {
+	for name, end := range tokenEnds {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel() // it mostly waits
 			people := &roll{}

@@ -137,13 +137,7 @@ func TestFeedTablesWait(t *testing.T) {
 		for _, media := range []string{csvMedia, parquetMedia} {
 			s := serve(t)
 			token := decode[page](t, s.get(path+"?"+begin, s.token(reader))).Progress.Token
-			waited := make(chan answer)
-			go func() { waited <- s.getAs(path+"?wait=25s&since="+token, media) }()
-			select {
-			case a := <-waited:
-				t.Fatalf("%s as %s did not wait: %v", path, media, a.Header)
-			case <-time.After(200 * time.Millisecond):
-			}
+			waited := waiting(t, func() answer { return s.getAs(path+"?wait=25s&since="+token, media) })
 			s.store.arrive(1)
 			a := <-waited
 			if rows := a.records(t, columns[path], time.UTC); len(rows) != 1 || a.Header.Get("X-Results-Returned") != "1" || a.Header.Get("X-Changes-Up-To-Date") != "true" {

@@ -77,20 +77,9 @@ func TestFeedPagesAndWaits(t *testing.T) {
 	if must(t, json.Unmarshal([]byte(lines[len(lines)-1]), &last)); len(lines) != 4 || last.Control != "progress" || !last.UpToDate {
 		t.Errorf("%s", a.body)
 	}
-	waited := make(chan changesPage)
-	go func() {
-		var page changesPage
-		a := s.get(feedAt+"?wait=25s&since="+rest.Progress.Token, s.token(reader))
-		_ = json.Unmarshal(a.body, &page)
-		waited <- page
-	}()
-	select {
-	case page := <-waited:
-		t.Fatalf("it did not wait: %+v", page)
-	case <-time.After(300 * time.Millisecond):
-	}
+	waited := waiting(t, func() answer { return s.get(feedAt+"?wait=25s&since="+rest.Progress.Token, s.token(reader)) })
 	s.store.arrive(1)
-	if page := <-waited; len(page.Data) != 1 {
+	if page := decode[changesPage](t, <-waited); len(page.Data) != 1 {
 		t.Errorf("%+v", page)
 	}
 	for query, named := range map[string]string{

@@ -298,6 +298,20 @@ func decode[T any](t testing.TB, a answer) T {
 	return v
 }
 
+// waiting sends a request that must not be answered at once, and returns where
+// its answer comes.
+func waiting(t *testing.T, send func() answer) <-chan answer {
+	t.Helper()
+	waited := make(chan answer, 1)
+	go func() { waited <- send() }()
+	select {
+	case a := <-waited:
+		t.Fatalf("it did not wait: %s", a.body)
+	case <-time.After(300 * time.Millisecond):
+	}
+	return waited
+}
+
 // wantProblem checks everything that all error answers share (ERR-F1 to ERR-F8,
 // ERR-00a).
 func (a answer) wantProblem(t *testing.T, status int, code string) problem {

@@ -18,10 +18,7 @@ import (
 // A tail is cut off within two seconds of the end of its token or its account,
 // without a last line; the tail of another account goes on.
 func TestTailsDoNotOutliveTheirToken(t *testing.T) {
-	for name, end := range map[string]func(s *surface, people *roll, token string){
-		"logout":           func(s *surface, _ *roll, token string) { s.logout(token) },
-		"disabled account": func(_ *surface, people *roll, _ string) { people.gone.Store(reader, true) },
-	} {
+	for name, end := range tokenEnds {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel() // it mostly waits
 			people := &roll{}
