@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 
 	"preismon/cmd/preismon/records"
 	"preismon/query"
@@ -29,11 +30,7 @@ func changedShape(first json.RawMessage) ([]string, []frame.Column, error) {
 	return query.Names(columns), columns, nil
 }
 
-var alertFields = []string{
-	"alertId", "rule", "itemId", "site", "comparedPrice",
-	"before.capturedAt", "before.coverageState", "before.price", "before.totalPrice", "before.currencyCode", "before.merchant", "before.isBuyBox",
-	"after.capturedAt", "after.coverageState", "after.price", "after.totalPrice", "after.currencyCode", "after.merchant", "after.isBuyBox",
-}
+var alertFields = slices.Concat([]string{"alertId", "rule", "itemId", "site", "comparedPrice", "deadline"}, sideFields("before"), sideFields("after"))
 
 func alertShape(json.RawMessage) ([]string, []frame.Column, error) {
 	return alertFields, query.RecordColumns[query.Alert](), nil

@@ -52,7 +52,7 @@ func (c *explainCmd) Run(ctx context.Context, std streams) error {
 }
 
 var explainFields = []string{
-	"request", "accepted", "problem.code", "problem.detail", "window.capturedFrom", "window.capturedTo", "window.timezone", "sealed", "pairs", "rowsAtMost", "scannedAtMost", "bytesAtMost", "narrower",
+	"request", "accepted", "problem.code", "problem.detail", "window.capturedFrom", "window.capturedTo", "window.timezone", "sealed", "pairs", "rowsAtMost", "scannedAtMost", "bytesAtMost", "contentType", "narrower",
 }
 
 // write writes the explanation as a record, or for people, who see only the error

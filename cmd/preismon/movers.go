@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"slices"
 	"strings"
 
 	"preismon/query"
@@ -18,10 +19,14 @@ type moversCmd struct {
 	OwnMerchant string `help:"Your name as a merchant, for buy boxes won and lost." env:"-" placeholder:"TEXT"`
 }
 
-var moverFields = []string{
-	"itemId", "site", "kinds", "priceDifference", "priceDifferencePercent",
-	"before.capturedAt", "before.coverageState", "before.price", "before.totalPrice", "before.currencyCode", "before.merchant", "before.isBuyBox",
-	"after.capturedAt", "after.coverageState", "after.price", "after.totalPrice", "after.currencyCode", "after.merchant", "after.isBuyBox",
+var moverFields = slices.Concat([]string{"itemId", "site", "kinds", "priceDifference", "priceDifferencePercent"}, sideFields("before"), sideFields("after"))
+
+// sideFields returns the fields of a capture before or after a change.
+func sideFields(side string) (all []string) {
+	for _, name := range []string{"capturedAt", "coverageState", "price", "totalPrice", "currencyCode", "merchant", "isBuyBox"} {
+		all = append(all, side+"."+name)
+	}
+	return all
 }
 
 func (c *moversCmd) Run(ctx context.Context, std streams) error {

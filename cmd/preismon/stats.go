@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"net/url"
+	"slices"
 	"strings"
 
 	"preismon/query"
@@ -49,18 +50,26 @@ var statsFields = []string{
 	"changes", "seconds.inStock", "seconds.outOfStock", "seconds.unknown", "seconds.notObserved", "shareInStock", "buyBox", "prices",
 }
 
+var statsIdentityFields = []string{
+	"identity.ean", "identity.pzn", "identity.asin", "identity.asinLocale", "identity.productName", "identity.brand", "identity.manufacturer",
+}
+
 func (c *statsCmd) Run(ctx context.Context, std streams) error {
 	p := c.params(map[string]string{"by": c.By, "bucket": c.Bucket, "brand": c.Brand, "capturedFrom": c.CapturedFrom, "capturedTo": c.CapturedTo, "limit": "10000"})
 	if c.GlobalScope {
 		p.Set("globalScope", "true")
 	}
+	fields := statsFields
 	for _, group := range c.Include {
+		if group == "identity" {
+			fields = slices.Concat(statsFields, statsIdentityFields)
+		}
 		p.Set(map[string]string{"trend": "includeTrend", "standing": "includeStanding", "identity": "includeIdentity"}[group], "true")
 		if group != "identity" {
 			p.Set("limit", "1000")
 		}
 	}
-	return c.listForPeople(ctx, std, "/ext/v1/statistics", p, statsFields, query.RecordColumns[query.StatisticRecord](), c.cells)
+	return c.listForPeople(ctx, std, "/ext/v1/statistics", p, fields, query.RecordColumns[query.StatisticRecord](), c.cells)
 }
 
 // cells returns what people see of a record: what it covers, and its prices in

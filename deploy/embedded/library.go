@@ -247,7 +247,7 @@ func (l *Library) fetch(ctx context.Context, dir string) error {
 	}
 	defer os.RemoveAll(tmp)
 
-	l.Logger.Info("fetching, once", "what", l.Package.what(), "package", spec, "megabytes", l.Package.Packed>>20, "into", dir)
+	l.Logger.Info("fetching, once", "what", l.Package.what(), "package", spec, "kilobytes", l.Package.Packed>>10, "into", dir)
 	began := time.Now()
 	packed, err := l.pack(ctx, npm, spec, tmp)
 	if err != nil {

@@ -26,7 +26,7 @@ func DecodeAlerts(in *Params) (Feed, error) {
 		Kind: alert.Kind(in.text("rule")), OwnMerchant: in.text("ownMerchant"), Currency: contracts.Currency(in.text("currencyCode")),
 		Percent: in.whole("percent"), Confirm: in.whole("confirm"), Rearm: in.whole("rearmPercent"),
 	}
-	rule.SilentFor, _ = time.ParseDuration(in.form("silentFor", hoursForm.MatchString, "1h to 168h")) // its form was checked
+	rule.SilentFor, _ = time.ParseDuration(in.form("silentFor", hoursForm.MatchString, "a number of whole hours, 1h to 168h")) // its form was checked
 	price := in.form("price", amountForm.MatchString, "an amount like 12.34")
 	if (price == "") != (rule.Currency == "") {
 		in.fault("price and currencyCode go together.")
