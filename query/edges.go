@@ -14,6 +14,7 @@ type Edge struct {
 	// below the watermark: after a rebuild and after a restore.
 	Generation uint64
 	Snapshot   Snapshot
+	Floor      int64 // as in Visibility
 }
 
 // EdgeAt is an edge, and when it was queried.

@@ -162,7 +162,7 @@ func (s *Service) openFeed(p Principal, r FeedRequest) (state feedState, err err
 
 func (s *Service) feed(ctx context.Context, p Principal, r FeedRequest, state feedState, limit int) (*FeedPage, error) {
 	asked := s.now().UTC()
-	a, err := s.authorize(ctx, p)
+	a, err := s.feedAccess(ctx, p, &state, r.UpTo)
 	if err != nil {
 		return nil, err
 	}
@@ -170,7 +170,7 @@ func (s *Service) feed(ctx context.Context, p Principal, r FeedRequest, state fe
 	if err != nil {
 		return nil, err
 	}
-	scope, err := s.see(ctx, &state, a.Visibility, plan.query.Selectors)
+	scope, err := s.see(ctx, &state, a, plan.query.Selectors)
 	if err != nil {
 		return nil, err
 	}
@@ -178,7 +178,7 @@ func (s *Service) feed(ctx context.Context, p Principal, r FeedRequest, state fe
 	if r.UpTo.within(state.At, a) {
 		mark, asked = r.UpTo.Watermark, r.UpTo.Asked.UTC()
 	}
-	page := &FeedPage{Limit: limit, Seen: Edge{mark, a.Generation, a.Visibility.Snapshot}}
+	page := &FeedPage{Limit: limit, Seen: Edge{mark, a.Generation, a.Visibility.Snapshot, a.Visibility.Floor}}
 	if r.Since == "" {
 		if err := settled(a.Visibility); err != nil {
 			return nil, err

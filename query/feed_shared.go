@@ -11,19 +11,36 @@ import (
 // feedSight is what a tail saw at its last page. As long as it sees the same,
 // the hashes are not computed again.
 type feedSight struct {
-	vis   Visibility
-	scope string    // see feedScope
-	pages answerKey // of what the texts of its pages depend on, besides their place; zero: not computed yet
+	access Access
+	scope  string    // see feedScope
+	pages  answerKey // of what the texts of its pages depend on, besides their place; zero: not computed yet
 }
 
 // see returns the hash of what a feed covers; see feedScope.
-func (s *Service) see(ctx context.Context, state *feedState, v Visibility, sel Selectors) (scope string, err error) {
-	if seen := state.seen; seen != nil && v.Snapshot != 0 && seen.vis.Snapshot == v.Snapshot && seen.vis.same(v) {
+func (s *Service) see(ctx context.Context, state *feedState, a *Access, sel Selectors) (scope string, err error) {
+	if seen := state.seen; seen != nil && seen.of(a.Visibility.Snapshot) && seen.access.Visibility.same(a.Visibility) {
 		return seen.scope, nil
 	}
-	scope, err = s.feedScope(ctx, v, sel)
-	state.seen = &feedSight{vis: v, scope: scope}
+	scope, err = s.feedScope(ctx, a.Visibility, sel)
+	state.seen = &feedSight{access: *a, scope: scope}
 	return scope, err
+}
+
+// of reports whether it was seen at a snapshot.
+func (seen *feedSight) of(at Snapshot) bool {
+	return at != 0 && seen.access.Visibility.Snapshot == at
+}
+
+// feedAccess returns what the caller may see. A tail that an edge woke reads up
+// to that edge, and sees what it saw before if the edge is of the same
+// snapshot: the tables need not be queried for each of a thousand tails.
+func (s *Service) feedAccess(ctx context.Context, p Principal, state *feedState, woke *EdgeAt) (*Access, error) {
+	if woke == nil || state.seen == nil || !state.seen.of(woke.Snapshot) || state.seen.access.Generation != woke.Generation {
+		return s.authorize(ctx, p)
+	}
+	a := state.seen.access
+	a.Watermark, a.Visibility.Floor = woke.Watermark, woke.Floor
+	return &a, nil
 }
 
 // sharedPage is a page of a tail as text, which is sent to all tails that
@@ -41,7 +58,7 @@ func (state *feedState) pageKey(mark Watermark, limit, answerBytes int) answerKe
 	if state.seen.pages == (answerKey{}) {
 		all := *state
 		all.At = FeedPlace{}
-		state.seen.pages = keyOf("feed lines", state.seen.vis, all)
+		state.seen.pages = keyOf("feed lines", state.seen.access.Visibility, all)
 	}
 	key := state.seen.pages[:]
 	for _, n := range [...]uint64{

@@ -54,5 +54,5 @@ func (s *Store) readFeed(ctx context.Context, st statement, columns columnSet, e
 // Edge implements query.Store.
 func (s *Store) Edge(ctx context.Context) (query.Edge, error) {
 	now, err := s.moments.ask(ctx, struct{}{})
-	return query.Edge{Watermark: now.watermark, Generation: now.generation, Snapshot: now.snapshot}, err
+	return query.Edge{Watermark: now.watermark, Generation: now.generation, Snapshot: now.snapshot, Floor: now.floor}, err
 }

@@ -19,16 +19,20 @@ import (
 type feeds struct {
 	read func(context.Context, []*feedReader) (struct{}, error)
 
-	mu    sync.Mutex
-	of    map[string]*feedShare // by the statement, without its mandate
-	crowd int                   // how many readers the last statement had
+	mu sync.Mutex
+	of map[string]*feedShare // by the statement, without its mandate
+	// last is what was read last, by how many readers, in one statement or in
+	// several; crowd is how many readers that before it had.
+	last    string
+	readers int
+	crowd   int
 }
 
 const (
-	// feedGatherDelay is how long a feed waits for others, if the previous statement
-	// had several readers. They arrive one after another, because each has work
-	// to do first.
-	feedGatherDelay = 2 * time.Millisecond
+	// feedGatherDelay is how long a feed waits for others, if there were more of
+	// them before. They arrive one after another, because each has work to do
+	// first, and shares the processors with as many tails as there are.
+	feedGatherDelay = 4 * time.Millisecond
 	// maxTogether is how many mandates a statement covers at most.
 	maxTogether = 256
 )
@@ -92,9 +96,14 @@ func (f *feeds) enter(st statement) (share *feedShare, leave func()) {
 	defer f.mu.Unlock()
 	if share = f.of[key]; share == nil {
 		share = &feedShare{}
-		share.read, share.gatherDelay, share.crowd = f.read, feedGatherDelay, f.crowd
+		share.read = func(ctx context.Context, readers []*feedReader) (struct{}, error) {
+			f.note(key, len(readers))
+			return f.read(ctx, readers)
+		}
+		share.gatherDelay = feedGatherDelay
 		f.of[key] = share
 	}
+	share.expect(f.expected(key))
 	share.readers++
 	return share, func() {
 		f.mu.Lock()
@@ -103,6 +112,25 @@ func (f *feeds) enter(st statement) (share *feedShare, leave func()) {
 			delete(f.of, key)
 		}
 	}
+}
+
+// note records that a statement is read by so many readers.
+func (f *feeds) note(key string, readers int) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if key != f.last {
+		f.last, f.crowd, f.readers = key, f.readers, 0
+	}
+	f.readers += readers
+}
+
+// expected returns how many readers are expected for a statement: as many as
+// read the previous one, less those that have read this one already.
+func (f *feeds) expected(key string) int {
+	if key == f.last {
+		return f.crowd - f.readers
+	}
+	return f.readers
 }
 
 // butFor returns the text of a statement and its values, except for those
@@ -121,9 +149,6 @@ func (st statement) butFor(names ...string) string {
 // readFeeds passes to each of the readers, which all read the same, the rows of
 // its mandate.
 func (s *Store) readFeeds(ctx context.Context, readers []*feedReader) (struct{}, error) {
-	s.feeds.mu.Lock()
-	s.feeds.crowd = len(readers)
-	s.feeds.mu.Unlock()
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	of := map[contracts.MandateID][]*feedReader{}

@@ -13,15 +13,16 @@ import (
 // is older than its request.
 type shared[Q, A any] struct {
 	read func(context.Context, []Q) (A, error)
-	// gatherDelay is how long a statement waits for another request, if the previous
-	// one had several, since these tend to come again at about the same time. It
-	// is a small part of the time that a statement takes.
+	// gatherDelay is how long a statement waits for another request, as long as it
+	// has fewer than the previous one: requests that shared a statement tend to
+	// come again at about the same time. It is a small part of the time that a
+	// statement takes.
 	gatherDelay time.Duration
 
 	mu      sync.Mutex
 	next    *sharing[Q, A] // has not begun; nil: no request waits
 	running chan struct{}  // closed when the last statement that began has ended; nil: none has begun
-	crowd   int            // how many requests shared that one
+	crowd   int            // how many requests shared that one, and are expected for the next
 }
 
 // sharing is a statement that requests wait for.
@@ -36,6 +37,13 @@ type sharing[Q, A any] struct {
 
 // patience is how long a statement waits for the previous one, which may hang.
 const patience = 50 * time.Millisecond
+
+// expect sets how many requests are expected for the next statement.
+func (s *shared[Q, A]) expect(requests int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.crowd = requests
+}
 
 // ask returns the answer as of a moment after the call.
 func (s *shared[Q, A]) ask(ctx context.Context, about Q) (none A, _ error) {
@@ -56,7 +64,7 @@ func (s *shared[Q, A]) join(ctx context.Context, about Q) *sharing[Q, A] {
 	if q == nil {
 		q = &sharing[Q, A]{ctx: admission.WithAccount(context.WithoutCancel(ctx), 0), done: make(chan struct{})}
 		s.next = q
-		go s.run(q, s.running, s.crowd > 1)
+		go s.run(q, s.running, s.crowd)
 	}
 	q.about = append(q.about, about)
 	return q
@@ -65,8 +73,9 @@ func (s *shared[Q, A]) join(ctx context.Context, about Q) *sharing[Q, A] {
 // gatherings is how many times gatherDelay a statement waits at most.
 const gatherings = 5
 
-// gather waits as long as requests keep coming.
-func (s *shared[Q, A]) gather(q *sharing[Q, A]) {
+// gather waits as long as requests keep coming, until there are as many as
+// expected.
+func (s *shared[Q, A]) gather(q *sharing[Q, A], expected int) {
 	requests := func() int {
 		s.mu.Lock()
 		defer s.mu.Unlock()
@@ -74,6 +83,9 @@ func (s *shared[Q, A]) gather(q *sharing[Q, A]) {
 	}
 	for range gatherings {
 		before := requests()
+		if before >= expected {
+			return
+		}
 		time.Sleep(s.gatherDelay)
 		if requests() == before {
 			return
@@ -82,7 +94,7 @@ func (s *shared[Q, A]) gather(q *sharing[Q, A]) {
 }
 
 // run runs the statement when it may begin.
-func (s *shared[Q, A]) run(q *sharing[Q, A], before <-chan struct{}, gather bool) {
+func (s *shared[Q, A]) run(q *sharing[Q, A], before <-chan struct{}, expected int) {
 	if before != nil {
 		late := time.NewTimer(patience)
 		select {
@@ -91,9 +103,7 @@ func (s *shared[Q, A]) run(q *sharing[Q, A], before <-chan struct{}, gather bool
 		}
 		late.Stop()
 	}
-	if gather {
-		s.gather(q)
-	}
+	s.gather(q, expected)
 	s.mu.Lock()
 	s.next, s.running, s.crowd = nil, q.done, len(q.about)
 	s.mu.Unlock()
