@@ -3,6 +3,7 @@ package contracts
 import (
 	"fmt"
 	"regexp"
+	"sync"
 	"time"
 	_ "time/tzdata" // so that zones are known on a machine without a zone database
 )
@@ -12,12 +13,20 @@ import (
 // package reads wrongly.
 var zoneName = regexp.MustCompile(`^[A-Z][A-Za-z0-9_+-]*(/[A-Za-z0-9_+-]+)*$`)
 
+// zones holds the *time.Location of each name loaded so far: there are about
+// six hundred, and loading one reads a file.
+var zones sync.Map
+
 // LoadZone finds an IANA zone by its exact name, in the machine's database, or
 // in the program's own if the machine has none. Offsets, abbreviations that are
 // not zones, "Local" and the empty name are errors.
 func LoadZone(name string) (*time.Location, error) {
 	if zoneName.MatchString(name) && name != "Local" && name != "Factory" { // Factory is the zone of a machine that has none configured
+		if loc, ok := zones.Load(name); ok {
+			return loc.(*time.Location), nil
+		}
 		if loc, err := time.LoadLocation(name); err == nil {
+			zones.Store(name, loc)
 			return loc, nil
 		}
 	}

@@ -56,6 +56,9 @@ type FeedPlace struct {
 // placeOf is the place after everything up to a watermark.
 func placeOf(w Watermark) FeedPlace { return FeedPlace{w.Epoch, w.Seq, math.MaxUint16, math.MaxUint16} }
 
+// BetweenEvents reports whether the place is after all rows of an event.
+func (p FeedPlace) BetweenEvents() bool { return p == placeOf(p.mark()) }
+
 func (p FeedPlace) mark() Watermark { return Watermark{p.Epoch, p.Seq} }
 
 // FeedQuery is a query to the store: rows of a query after a place, by place.
@@ -214,7 +217,7 @@ func (s *Service) feed(ctx context.Context, p Principal, r FeedRequest, state fe
 	}
 	state.At = at
 	page.state = &state
-	page.Progress.AsOf = formatInstant(asked.Truncate(contracts.Resolution), plan.zone)
+	page.Progress.AsOf = s.asOf.format(asked.Truncate(contracts.Resolution), plan.zone)
 	if page.next == nil {
 		if page.next, err = json.Marshal(state); err != nil {
 			return nil, err

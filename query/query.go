@@ -125,6 +125,7 @@ type Service struct {
 	node     *admission.Node
 	seen     lastSeen
 	edge     edges
+	asOf     lastInstant // of feeds
 	rowIDs   rowIDs
 	tags     *tagger
 	tails    tails

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"math"
+	"sync/atomic"
 	"time"
 
 	"preismon/contracts"
@@ -270,4 +271,24 @@ func formatInstant(t time.Time, loc *time.Location) string {
 	}
 	millis := len("2006-01-02T15:04:05.000")
 	return text[:millis] + fmt.Sprintf("%06d", finer.Nanoseconds()) + text[millis:]
+}
+
+// lastInstant formats instants and remembers the last one: all tails that an
+// edge woke name the same.
+type lastInstant struct{ last atomic.Pointer[formatted] }
+
+type formatted struct {
+	at   time.Time
+	zone *time.Location
+	text string
+}
+
+// format is formatInstant.
+func (l *lastInstant) format(at time.Time, zone *time.Location) string {
+	f := l.last.Load()
+	if f == nil || !f.at.Equal(at) || f.zone.String() != zone.String() {
+		f = &formatted{at, zone, formatInstant(at, zone)}
+		l.last.Store(f)
+	}
+	return f.text
 }

@@ -8,6 +8,13 @@ import (
 	"preismon/query"
 )
 
+// feedShape is what feed.sql depends on.
+type feedShape struct {
+	resultsShape
+	OneEpoch bool // of both places
+	Between  bool // the first place is between two events
+}
+
 // feedStatement builds the one statement of a feed. Together are the mandates
 // that share it; none: it is for one caller. Whole reports that the caller sees
 // all rows of its mandate, so that the statement may be shared.
@@ -21,11 +28,16 @@ func feedStatement(n shards, v query.Visibility, q *query.FeedQuery, together []
 		sh.Mandates = true
 		uints(p, "mandates", together)
 	}
-	p.uint("after_epoch", uint64(q.After.Epoch))
+	of := feedShape{sh, q.After.Epoch == rows.Watermark.Epoch, q.After.BetweenEvents()}
 	p.uint("after_seq", q.After.Seq)
-	p.uint("after_capture", uint64(q.After.Capture))
-	p.uint("after_offer", uint64(q.After.Offer))
-	st = render("feed.sql", sh, p)
+	if !of.OneEpoch {
+		p.uint("after_epoch", uint64(q.After.Epoch))
+	}
+	if !of.OneEpoch || !of.Between {
+		p.uint("after_capture", uint64(q.After.Capture))
+		p.uint("after_offer", uint64(q.After.Offer))
+	}
+	st = render("feed.sql", of, p)
 	if st.settings = briefly; sh.Mandates {
 		st.settings = slices.Concat(briefly, inSmallBlocks) // because no row limit makes them small
 	}

@@ -126,6 +126,12 @@ SELECT item, site, captured_desc,
 {{- end -}}
 
 {{- define "history_where" -}}
+{{template "history_of" .}}
+      AND (epoch, seq) <= ({mark_epoch:UInt32}, {mark_seq:UInt64})
+{{- end -}}
+
+{{- /* The same without the watermark. */ -}}
+{{- define "history_of" -}}
 {{- if .ByPair -}}
 {{- if .Products -}}
 {{template "products" .}}
@@ -153,7 +159,6 @@ SELECT item, site, captured_desc,
 {{- if and .Pairs (or .Products (not .ByPair))}}
       AND (item, site) IN ({{template "pairs" .}})
 {{- end}}
-      AND (epoch, seq) <= ({mark_epoch:UInt32}, {mark_seq:UInt64})
 {{- end -}}
 
 {{- /* Exact filters on observed values; a row without a price says nothing of one (choices 62); an unknown flag matches neither value, and only canonical country markets have flags (RES-P06b). */ -}}
