@@ -1,9 +1,13 @@
 package store_test
 
 import (
+	"errors"
+	"fmt"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
+	"preismon/contracts/fault"
 	"preismon/query"
 )
 
@@ -95,5 +99,52 @@ func TestTailsShareTextOfTheSameLength(t *testing.T) {
 		if all[i] != again[i] {
 			t.Fatalf("row %d: %v and %v", i, all[i], again[i])
 		}
+	}
+}
+
+// TestWokenTailsDoNotReadTheirAccess: a tail that an edge woke runs one
+// statement, for its rows, also while the next checkpoint is written. As soon as the edge is of another state of the
+// catalogue, its access is read again.
+func TestWokenTailsDoNotReadTheirAccess(t *testing.T) {
+	w := newWorld(t, 329, 50)
+	asked := w.listen()
+	w.tells()
+	caller := query.Principal{Account: accountWhole}
+	page, err := w.service.Feed(t.Context(), caller, query.FeedRequest{Rows: query.ResultsRequest{CapturedFrom: "2026-01-01T00:00:00Z"}, Lines: true, AnswerBytes: 1 << 20})
+	must(t, err)
+	r := rand.New(rand.NewPCG(32, 11))
+	next := func() (names []string, err error) {
+		edge, err := w.service.Await(t.Context(), page.Seen)
+		must(t, err)
+		defer w.written.Store(w.written.Swap(nil)) // a checkpoint is being written
+		asked.take()
+		before := page.Progress.Token
+		ask := query.FeedRequest{Lines: true, AnswerBytes: 1 << 20}.After(page)
+		ask.UpTo = &edge
+		if page, err = w.service.Feed(t.Context(), caller, ask); err != nil {
+			return nil, err
+		}
+		defer page.Rows.Release()
+		if page.Progress.Token == before || page.Rows.Len() == 0 {
+			t.Errorf("%d rows up to %+v", page.Rows.Len(), edge)
+		}
+		for _, a := range asked.take() {
+			names = append(names, a.Statement)
+		}
+		return names, nil
+	}
+	for wave := range 3 {
+		w.insert(r, 20, 0)
+		w.setMark(w.mark)
+		if names, err := next(); err != nil || !slices.Equal(names, []string{"feed"}) {
+			t.Errorf("wave %d: statements %q, %v", wave, names, err)
+		}
+	}
+	w.exec("INSERT INTO accounts SELECT * REPLACE (false AS all_sites, ['alpha.example'] AS sites, version + 1 AS version) FROM accounts FINAL WHERE account = " + fmt.Sprint(uint64(accountWhole)))
+	w.insert(r, 20, 0)
+	w.setMark(w.mark)
+	_, err = next()
+	if gone, ok := errors.AsType[*fault.Error](err); !ok || gone.Code != query.CodeFeedScopeChanged {
+		t.Errorf("after its account was narrowed: %v", err)
 	}
 }

@@ -146,3 +146,45 @@ func TestSharedIsOfNoAccount(t *testing.T) {
 		all.Wait()
 	})
 }
+
+// TestSharedWaitsForAsManyAsBefore: a statement waits while requests keep
+// coming, and no longer than until there are as many as expected.
+func TestSharedWaitsForAsManyAsBefore(t *testing.T) {
+	for _, c := range []struct {
+		expected int
+		arrive   []time.Duration // since the first request
+		shared   int             // by how many of them
+		begins   time.Duration
+	}{
+		{expected: 1, arrive: []time.Duration{0}, shared: 1, begins: 0},
+		{expected: 3, arrive: []time.Duration{0, 1, 2}, shared: 3, begins: 4},
+		{expected: 3, arrive: []time.Duration{0, 1, 5}, shared: 3, begins: 8},
+		{expected: 3, arrive: []time.Duration{0, 9}, shared: 1, begins: 4}, // none came in the first four
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			w := &tables{}
+			var began time.Duration
+			start := time.Now()
+			s := &shared[contracts.AccountID, moment]{gatherDelay: 4 * time.Millisecond, read: func(ctx context.Context, accounts []contracts.AccountID) (moment, error) {
+				if began == 0 {
+					began = time.Since(start)
+				}
+				return w.read(ctx, accounts)
+			}}
+			s.expect(c.expected)
+			var all sync.WaitGroup
+			for i, after := range c.arrive {
+				all.Go(func() {
+					time.Sleep(after * time.Millisecond)
+					if _, err := s.ask(t.Context(), contracts.AccountID(i)); err != nil {
+						t.Error(err)
+					}
+				})
+			}
+			all.Wait()
+			if len(w.asked[0]) != c.shared || began != c.begins*time.Millisecond {
+				t.Errorf("%+v: shared by %d, begun after %s", c, len(w.asked[0]), began)
+			}
+		})
+	}
+}
