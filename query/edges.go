@@ -30,8 +30,10 @@ type edges struct {
 	// written returns a channel that is closed when the edge may have moved;
 	// nil: not reported at present.
 	written func() <-chan struct{}
-	// reading counts the readers that still read up to an edge that woke them.
+	// reading counts the readers that still read up to an edge that woke them;
+	// idle receives when it becomes zero.
 	reading atomic.Int64
+	idle    chan struct{} // of one element
 
 	mu      sync.Mutex
 	waiting int
@@ -84,6 +86,41 @@ func (e *edges) beyond(ctx context.Context, seen Edge) (none EdgeAt, err error) 
 	}
 }
 
+func newEdges(ask func(context.Context) (Edge, error), written func() <-chan struct{}) *edges {
+	return &edges{ask: ask, written: written, idle: make(chan struct{}, 1)}
+}
+
+// read is called by a reader that an edge woke; it calls done when it has read.
+func (e *edges) read() (done func()) {
+	e.reading.Add(1)
+	return func() {
+		if e.reading.Add(-1) > 0 {
+			return
+		}
+		select {
+		case e.idle <- struct{}{}:
+		default:
+		}
+	}
+}
+
+// rest waits until no reader still reads up to the edge that moved then, or
+// until edgeRest has passed.
+func (e *edges) rest(ctx context.Context, moved time.Time) {
+	for e.reading.Load() > 0 {
+		left := edgeRest - time.Since(moved)
+		if left <= 0 {
+			return
+		}
+		select {
+		case <-e.idle:
+		case <-time.After(left):
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
 func (e *edges) enter() {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -107,19 +144,16 @@ func (e *edges) watch(ctx context.Context) {
 	var moved, asked time.Time
 	late := 0 // queries left until a report is considered void
 	for {
+		e.rest(ctx, moved)
 		wait, written := edgeEvery, e.written() // taken before the query
-		if e.reading.Load() == 0 || time.Since(moved) >= edgeRest {
-			asked = time.Now()
-			now, err := e.ask(ctx)
-			late = max(late-1, 0)
-			if err == nil && e.take(ctx, EdgeAt{now, asked}) {
-				moved, late = asked, 0
-			}
-			if err == nil && written != nil && late == 0 {
-				wait = edgeSeldom
-			}
-		} else {
-			written = nil // readers woken last are still reading
+		asked = time.Now()
+		now, err := e.ask(ctx)
+		late = max(late-1, 0)
+		if err == nil && e.take(ctx, EdgeAt{now, asked}) {
+			moved, late = asked, 0
+		}
+		if err == nil && written != nil && late == 0 {
+			wait = edgeSeldom
 		}
 		select {
 		case <-written:

@@ -4,6 +4,7 @@ import (
 	"context"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 )
 
@@ -16,24 +17,23 @@ type projected struct {
 	told  chan struct{} // closed when they move; nil: no signal
 }
 
-func (p *projected) edges() *edges {
-	return &edges{
-		ask: func(context.Context) (Edge, error) {
-			p.mu.Lock()
-			defer p.mu.Unlock()
-			p.asks++
-			select {
-			case p.asked <- struct{}{}:
-			default:
-			}
-			return p.at, nil
-		},
-		written: func() <-chan struct{} {
-			p.mu.Lock()
-			defer p.mu.Unlock()
-			return p.told
-		},
+func (p *projected) edges() *edges { return newEdges(p.edge, p.written) }
+
+func (p *projected) edge(context.Context) (Edge, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.asks++
+	select {
+	case p.asked <- struct{}{}:
+	default:
 	}
+	return p.at, nil
+}
+
+func (p *projected) written() <-chan struct{} {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.told
 }
 
 func (p *projected) move() {
@@ -129,5 +129,42 @@ func TestEdgesAreAskedOftenWhereNobodyTells(t *testing.T) {
 	}
 	if took := time.Since(began); took > 5*time.Second {
 		t.Errorf("woken after %s", took)
+	}
+}
+
+// TestEdgesWaitForReaders: while readers read up to an edge, nobody is woken
+// for the next one; when the last of them has read, or takes too long, that is
+// done at once.
+func TestEdgesWaitForReaders(t *testing.T) {
+	for name, reads := range map[string]time.Duration{"read in time": 137 * time.Millisecond, "slow": time.Hour} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				p := &projected{asked: make(chan struct{}), told: make(chan struct{})}
+				e := p.edges()
+				first, err := e.beyond(t.Context(), Edge{Watermark: Watermark{Seq: 7}})
+				if err != nil {
+					t.Fatal(err)
+				}
+				e.enter() // as another reader, which waits
+				defer e.leave()
+				synctest.Wait()
+				began := time.Now()
+				go func() {
+					defer e.read()()
+					select {
+					case <-time.After(reads):
+					case <-t.Context().Done():
+					}
+				}()
+				time.Sleep(edgeLeast)
+				p.move()
+				if _, err := e.beyond(t.Context(), first.Edge); err != nil {
+					t.Fatal(err)
+				}
+				if took, want := time.Since(began), min(reads, edgeRest); took != want {
+					t.Errorf("woken after %s, want %s", took, want)
+				}
+			})
+		})
 	}
 }

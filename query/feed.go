@@ -118,8 +118,7 @@ func (s *Service) feedBinding(p Principal, alerts bool) binding {
 // Feed reads a page of a feed: at most limit rows. It does not wait for any.
 func (s *Service) Feed(ctx context.Context, p Principal, r FeedRequest) (page *FeedPage, err error) {
 	if r.UpTo != nil {
-		s.edge.reading.Add(1)
-		defer s.edge.reading.Add(-1)
+		defer s.edge.read()()
 	}
 	most := MaxResultsLimit
 	if r.Alerts {

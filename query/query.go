@@ -124,7 +124,7 @@ type Service struct {
 	seal     *sealer
 	node     *admission.Node
 	seen     lastSeen
-	edge     edges
+	edge     *edges
 	asOf     lastInstant // of feeds
 	rowIDs   rowIDs
 	tags     *tagger
@@ -161,7 +161,7 @@ func New(cfg Config, store Store, now func() time.Time, archives ...Archive) (*S
 	}
 	return &Service{
 		cfg: cfg, store: remembers, archives: archives, now: now, seal: seal, seen: newLastSeen(), verified: newVerified(), node: node,
-		edge: edges{ask: func(ctx context.Context) (Edge, error) { return store.Edge(ctx) }, written: written}, rowIDs: newRowIDs(cfg.CursorKey), tags: tags,
+		edge: newEdges(store.Edge, written), rowIDs: newRowIDs(cfg.CursorKey), tags: tags,
 	}, nil
 }
 
