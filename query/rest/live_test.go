@@ -95,6 +95,16 @@ func (l *live) mark() {
 	l.exec("INSERT INTO checkpoints (stream, partition, epoch, seq) VALUES ('OBSERVATIONS', 0, ?, ?)", uint32(liveEpoch), uint64(liveMark))
 }
 
+// announced raises the checkpoints of the catalogue and of what is in force, as
+// projectors do after a change of either: nodes remember nothing before they are
+// first raised, and from then on notice only changes that are announced.
+func (l *live) announced() {
+	l.t.Helper()
+	for _, stream := range []string{"CATALOG", "IN_FORCE"} {
+		l.exec("INSERT INTO checkpoints (stream, partition, epoch, seq) VALUES (?, 0, ?, ?)", stream, uint32(liveEpoch), uint64(time.Now().UnixNano()))
+	}
+}
+
 // account creates an account that may read everything in its mandate's orders
 // and sites, or in the given ones.
 func (l *live) account(id contracts.AccountID, mandate uint64, orders, sites string) {

@@ -201,10 +201,27 @@ func pairedUp(n, names, k, outsiders int, dear bool) bool {
 	return !dear && testserver.Often(0, 1) == 1
 }
 
+// outsiders are callers, each with what it may not see.
+var outsiders = []struct {
+	name    string
+	account contracts.AccountID
+	hidden  who
+	sees    bool // the order, whose pairs are hidden
+}{
+	{"another mandate's", whole, theirs, false},
+	{"the other way round", stranger, own, false},
+	{"outside the account's orders", part, own, false},
+	{"outside the account's sites", partSites, own, true}, // an order belongs to no site, nor do its files
+	{"after a revoked grant", shrunk, lost, true},         // of pairs; the order still belongs to the mandate
+	{"of an account with nothing", unassigned, own, false},
+	{"of a mandate without a scope", unscoped, theirs, false},
+}
+
 // TestVisibilityMatrix requests from every route what the caller may not see,
 // in every way it can be named, and compares the answer with that for something
-// that does not exist: VIS-01, VIS-02, VIS-05, ERR-E2. None of these calls changes the
-// tables: GEN-07b.
+// that does not exist: VIS-01, VIS-02, VIS-05, ERR-E2. All of it is requested
+// again when the answers are remembered, and streams once more when their text
+// is, too. None of these calls changes the tables: GEN-07b.
 func TestVisibilityMatrix(t *testing.T) {
 	t.Parallel()
 	l := readMatrix(t)
@@ -214,68 +231,74 @@ func TestVisibilityMatrix(t *testing.T) {
 			t.Errorf("%s is not in the matrix", route)
 		}
 	}
-	outsiders := []struct {
-		name    string
-		account contracts.AccountID
-		hidden  who
-		sees    bool // the order, whose pairs are hidden
-	}{
-		{"another mandate's", whole, theirs, false},
-		{"the other way round", stranger, own, false},
-		{"outside the account's orders", part, own, false},
-		{"outside the account's sites", partSites, own, true}, // an order belongs to no site, nor do its files
-		{"after a revoked grant", shrunk, lost, true},         // of pairs; the order still belongs to the mandate
-		{"of an account with nothing", unassigned, own, false},
-		{"of a mandate without a scope", unscoped, theirs, false},
-	}
-	for i, route := range matrixRoutes() {
-		v := matrix[route]
-		_, path, _ := strings.Cut(route, " ")
-		for n, name := range v.names {
-			for h, holder := range []who{own, theirs} { // the request finds what may be seen
-				if all := testserver.Often(0, 1) == 1; (!all || v.dear) && h != n%2 || !all && v.dear && h > 0 {
-					continue
-				}
-				account := []contracts.AccountID{whole, stranger}[h]
-				limit := "&limit=1000"
-				if v.single {
-					limit = ""
-				}
-				a := l.ask(route, holder, name, l.token(account), limit)
-				if !v.begins && !v.shows(t, name, holder, a) {
-					t.Errorf("%s: %s does not find what the caller may see", route, name)
-				}
-				if strings.HasSuffix(path, "/download") && string(a.body) != contentOf(holder) {
-					t.Errorf("%s: %s: %q", route, name, a.body)
-				}
+	for round := range 3 {
+		was := l.service.Stats()
+		for i, route := range matrixRoutes() {
+			if stream := strings.HasSuffix(route, "/stream"); round < 2 || stream {
+				l.tryRoute(t, i, route)
 			}
-			for k, o := range outsiders {
-				if v.dear && k == 1 && testserver.Often(0, 1) == 0 || !pairedUp(n, len(v.names), (k+i)%len(outsiders), len(outsiders), v.dear) {
-					continue
-				}
-				what := fmt.Sprintf("%s: %s, %s", route, o.name, name)
-				hidden := l.ask(route, o.hidden, name, l.token(o.account))
-				switch {
-				case v.alike:
-					sameAnswer(t, what, o.hidden, hidden, l.get(path, l.token(whole)))
-					continue
-				case o.sees && strings.HasSuffix(path, "/download"): // VIS-05: what the file holds is hidden
-					hidden.wantProblem(t, 403, "AUTH_FORBIDDEN")
-					continue
-				case o.sees && (v.order || strings.HasPrefix(path, "/v1/orders/")):
-					ofSeenOrder(t, what, v, o.hidden, hidden)
-					continue
-				case v.shows(t, name, o.hidden, hidden):
-					t.Errorf("%s: shows %.300s", what, hidden.body)
-				}
-				same := !strings.Contains(route+name, "{") // the same request as for nothing
-				if every := testserver.Often(3, 1); !same && (!v.dear || k%every == n%every) {
-					sameAnswer(t, what, o.hidden, hidden, l.ask(route, nobodys, name, l.token(o.account)))
-				}
+		}
+		now := l.service.Stats()
+		if hits := now.Remembered.Hits - was.Remembered.Hits; round > 0 && hits == 0 {
+			t.Errorf("round %d: no answer is remembered", round)
+		}
+		if round == 2 && now.Replayed == was.Replayed {
+			t.Error("no text of a stream is remembered")
+		}
+		t.Logf("round %d: %d answers and %d rows were remembered", round, now.Remembered.Hits-was.Remembered.Hits, now.Replayed-was.Replayed)
+	}
+	l.unchanged(t, before)
+}
+
+// tryRoute requests from the route at a place of matrixRoutes what may be seen,
+// and what may not.
+func (l *live) tryRoute(t *testing.T, i int, route string) {
+	t.Helper()
+	v := matrix[route]
+	_, path, _ := strings.Cut(route, " ")
+	for n, name := range v.names {
+		for h, holder := range []who{own, theirs} { // the request finds what may be seen
+			if all := testserver.Often(0, 1) == 1; (!all || v.dear) && h != n%2 || !all && v.dear && h > 0 {
+				continue
+			}
+			account := []contracts.AccountID{whole, stranger}[h]
+			limit := "&limit=1000"
+			if v.single {
+				limit = ""
+			}
+			a := l.ask(route, holder, name, l.token(account), limit)
+			if !v.begins && !v.shows(t, name, holder, a) {
+				t.Errorf("%s: %s does not find what the caller may see", route, name)
+			}
+			if strings.HasSuffix(path, "/download") && string(a.body) != contentOf(holder) {
+				t.Errorf("%s: %s: %q", route, name, a.body)
+			}
+		}
+		for k, o := range outsiders {
+			if v.dear && k == 1 && testserver.Often(0, 1) == 0 || !pairedUp(n, len(v.names), (k+i)%len(outsiders), len(outsiders), v.dear) {
+				continue
+			}
+			what := fmt.Sprintf("%s: %s, %s", route, o.name, name)
+			hidden := l.ask(route, o.hidden, name, l.token(o.account))
+			switch {
+			case v.alike:
+				sameAnswer(t, what, o.hidden, hidden, l.get(path, l.token(whole)))
+				continue
+			case o.sees && strings.HasSuffix(path, "/download"): // VIS-05: what the file holds is hidden
+				hidden.wantProblem(t, 403, "AUTH_FORBIDDEN")
+				continue
+			case o.sees && (v.order || strings.HasPrefix(path, "/v1/orders/")):
+				ofSeenOrder(t, what, v, o.hidden, hidden)
+				continue
+			case v.shows(t, name, o.hidden, hidden):
+				t.Errorf("%s: shows %.300s", what, hidden.body)
+			}
+			same := !strings.Contains(route+name, "{") // the same request as for nothing
+			if every := testserver.Often(3, 1); !same && (!v.dear || k%every == n%every) {
+				sameAnswer(t, what, o.hidden, hidden, l.ask(route, nobodys, name, l.token(o.account)))
 			}
 		}
 	}
-	l.unchanged(t, before)
 }
 
 // ofSeenOrder checks an answer about an order that its caller sees and whose

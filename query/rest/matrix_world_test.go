@@ -64,10 +64,12 @@ func readMatrix(t testing.TB) *live { t.Helper(); return matrixWorld.Get(t).of(t
 
 var matrixWorld = testserver.Shared[*live]{Make: func(t testing.TB) *live { return serveMatrix(t, 3) }}
 
-// serveMatrix writes hidden rows for each pair that mandate 1 does not see.
-func serveMatrix(t testing.TB, hidden int) *live {
+// serveMatrix writes hidden rows for each pair that mandate 1 does not see. The
+// newest are a minute old; the second one is of an hour that is over, so that
+// the text of streams is remembered. Later changes must be announced.
+func serveMatrix(t testing.TB, hidden int, change ...func(*settings)) *live {
 	files := folder(t)
-	l := serveLive(t, func(set *settings) { set.archives = []query.Archive{artifacts{files}} })
+	l := serveLive(t, append(change, func(set *settings) { set.archives = []query.Archive{artifacts{files}} })...)
 	l.clock.freeze(l.now) // so that echoed windows are equal
 	l.mark()
 	for i, w := range []who{own, ours, theirs, lost} {
@@ -80,7 +82,7 @@ func serveMatrix(t testing.TB, hidden int) *live {
 		}
 		l.observe(mandate, l.row(fmt.Sprintf("numbers(%d)", n), map[string]string{
 			"item": "toUInt64(" + w["item"] + ")", "site": "'" + w["site"] + "'", "seq": fmt.Sprintf("number + %d", i*1_000_000+1),
-			"captured_at": fmt.Sprintf("fromUnixTimestamp64Milli(%d - number * 100, 'UTC')", l.now.Add(-time.Minute).UnixMilli()),
+			"captured_at": fmt.Sprintf("fromUnixTimestamp64Milli(%d - number * 100 - if(number = 1, 5400000, 0), 'UTC')", l.now.Add(-time.Minute).UnixMilli()),
 			"merchant":    "'" + w["merchant"] + "'", "manufacturer": "'" + w["maker"] + "'",
 		}))
 		l.exec(fmt.Sprintf("INSERT INTO reference_prices VALUES (%d, %s, [(100, 'EUR', '', '', '')], 1)", mandate, w["item"]))
@@ -104,6 +106,7 @@ func serveMatrix(t testing.TB, hidden int) *live {
 	l.account(unscoped, 4, "", "")
 	const all = "['sites','items','orders','results','files']"
 	l.exec("INSERT INTO accounts VALUES (6, 1, 'u6', 'h', false, false, " + all + ", false, [], true, [], 1), (8, 1, 'u8', 'h', true, false, " + all + ", true, [], true, [], 1), (9, 1, 'u9', 'h', false, true, " + all + ", true, [], true, [], 1)")
+	l.announced()
 	return l
 }
 

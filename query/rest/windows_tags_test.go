@@ -46,13 +46,6 @@ func TestWindowsAndTags(t *testing.T) {
 		a := at.do(r)
 		return a.StatusCode, a.Header.Get("ETag")
 	}
-	catalogue := func(seq int) {
-		t.Helper()
-		for _, of := range []string{"CATALOG", "IN_FORCE"} {
-			l.exec("INSERT INTO checkpoints (stream, partition, epoch, seq) VALUES (?, 0, ?, ?)", of, uint32(liveEpoch), uint64(seq))
-		}
-	}
-	catalogue(1)
 	arrive(earlier)
 	const priced = "&includeExportFields=true"
 	first := day()
@@ -71,7 +64,7 @@ func TestWindowsAndTags(t *testing.T) {
 		{"a row of another day", func() { arrive(later) }, true, 304, 304},
 		{"a reference price", func() {
 			l.exec("INSERT INTO reference_prices VALUES (1, " + own["item"] + ", [(200, 'EUR', '', '', '')], 2)")
-			catalogue(2)
+			l.announced()
 		}, true, 304, 200},
 		{"a row of the day", func() { arrive(earlier) }, false, 200, 200},
 	} {
