@@ -25,6 +25,9 @@ type Access struct {
 	Watermark Watermark
 	// Generation of the rows, as in Edge.
 	Generation uint64
+	// Remembered: only Watermark, Generation and the floor were read for this
+	// request, the rest was read at the same snapshot before.
+	Remembered bool
 }
 
 // Visibility is the only description of what a caller sees: the pairs of the

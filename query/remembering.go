@@ -178,6 +178,29 @@ func (r *remembering) holds(ctx context.Context, s Snapshot) bool {
 	return err != nil || now == s
 }
 
+// accessReader is a Store that can read an account, whatever it remembers of it.
+type accessReader interface {
+	AccessAnew(ctx context.Context, account contracts.AccountID, last contracts.MandateID) (Access, error)
+}
+
+// Access implements Store. What the store remembers of accounts is compared like
+// any other answer.
+func (r *remembering) Access(ctx context.Context, account contracts.AccountID) (*Access, error) {
+	a, err := r.Store.Access(ctx, account)
+	from, ok := r.Store.(accessReader)
+	if err != nil || !r.check || !a.Remembered || !ok {
+		return a, err
+	}
+	remembered := *a
+	remembered.Watermark, remembered.Generation, remembered.Visibility.Floor, remembered.Remembered = Watermark{}, 0, 0, false
+	_, err = compared(ctx, r, "access", a.Visibility, remembered, func(ctx context.Context) (Access, error) {
+		again, err := from.AccessAnew(ctx, account, a.Visibility.Mandate)
+		again.Visibility.Snapshot = a.Visibility.Snapshot
+		return again, err
+	})
+	return a, err
+}
+
 // sizeOf is roughly how many bytes a value holds.
 func sizeOf(v reflect.Value) (n int) {
 	switch v.Kind() {

@@ -280,18 +280,19 @@ func (p *segments) compare(ctx context.Context, one *segment, text *segmentText)
 		}
 	}
 	_, err := compared(ctx, p.store, "text of a stream from "+fromMs(one.from).String(), p.in.vis, sumOf(remembered), func(ctx context.Context) (textSum, error) {
-		again, err := p.fresh(ctx, one)
-		return sumOf(again), err
+		return p.store.fresh(ctx, p.in, one.window(), p.in.query.Watermark)
 	})
 	return err
 }
 
-// fresh reads the text of a segment.
-func (p *segments) fresh(ctx context.Context, one *segment) (text []byte, err error) {
-	e := newRowEncoder(p.in.resultsPlan, p.in.encoder.facts, newEnrichment(p.in.include, p.store, p.in.vis))
-	q := p.in.query
-	q.Window, q.FromNow, q.ToNow, q.Read = one.window(), false, false, nil
-	err = p.store.Store.Results(ctx, p.in.vis, &q, func(b *Block) error {
+// fresh reads the text of a stream again: of a part of its window, up to a
+// watermark.
+func (r *remembering) fresh(ctx context.Context, in *read, of contracts.Window, at Watermark) (textSum, error) {
+	e := newRowEncoder(in.resultsPlan, in.encoder.facts, newEnrichment(in.include, r, in.vis))
+	q := in.query
+	q.Window, q.FromNow, q.ToNow, q.Read, q.Watermark = of, false, false, nil, at
+	var text []byte
+	err := r.Store.Results(ctx, in.vis, &q, func(b *Block) error {
 		if err := e.rich.load(ctx, b); err != nil {
 			return err
 		}
@@ -301,5 +302,5 @@ func (p *segments) fresh(ctx context.Context, one *segment) (text []byte, err er
 		}
 		return nil
 	})
-	return text, err
+	return sumOf(text), err
 }

@@ -118,7 +118,8 @@ func (s *Service) Unchanged(ctx context.Context, p Principal, r ResultsRequest) 
 		var late bool
 		if late, err = s.lateSince(ctx, in, at); err == nil && !late {
 			c.Tag = tag
-			return true, nil
+			err = s.compareUnchanged(ctx, in, at)
+			return err == nil, err
 		}
 	case c.Any:
 		c.Tag = s.tags.make(about, c.Form, in.query.Watermark)
@@ -149,4 +150,23 @@ func (s *Service) lateSince(ctx context.Context, in *read, at Watermark) (bool, 
 	rows, asked := 0, s.lateRows(in, in.query.Window, at, 1)
 	err := s.store.Feed(ctx, in.vis, &asked, func(b *Block) error { rows += b.Len; return nil })
 	return rows > 0, err
+}
+
+// compareUnchanged reads the rows of a stream as they were at a watermark and as
+// they are, if remembered answers are compared, and fails if they differ.
+func (s *Service) compareUnchanged(ctx context.Context, in *read, at Watermark) (err error) {
+	if !s.store.check || at == in.query.Watermark {
+		return nil
+	}
+	if in.encoder, err = s.encoder(ctx, in.resultsPlan, in.vis); err != nil {
+		return err
+	}
+	was, err := s.store.fresh(ctx, in, in.query.Window, at)
+	if err != nil {
+		return err
+	}
+	_, err = compared(ctx, s.store, "unchanged stream", in.vis, was, func(ctx context.Context) (textSum, error) {
+		return s.store.fresh(ctx, in, in.query.Window, in.query.Watermark)
+	})
+	return err
 }

@@ -43,7 +43,7 @@ func (s *Store) Access(ctx context.Context, account contracts.AccountID) (*query
 		return nil, err
 	}
 	known, _ := s.accounts.Get(account)
-	if known.snapshot != now.snapshot || now.snapshot == 0 {
+	if known.access.Remembered = known.snapshot == now.snapshot && now.snapshot != 0; !known.access.Remembered {
 		if known.access, err = s.access(ctx, account, known.access.Visibility.Mandate); err != nil {
 			return nil, err
 		}
@@ -53,6 +53,12 @@ func (s *Store) Access(ctx context.Context, account contracts.AccountID) (*query
 	}
 	known.access.Watermark, known.access.Generation, known.access.Visibility.Floor = now.watermark, now.generation, now.floor
 	return &known.access, nil
+}
+
+// AccessAnew reads what an account may do, whatever is remembered of it, but not
+// how far the tables are. last is the mandate that it belonged to.
+func (s *Store) AccessAnew(ctx context.Context, account contracts.AccountID, last contracts.MandateID) (query.Access, error) {
+	return s.access(ctx, account, last)
 }
 
 // access reads what an account may do. last is the mandate that it belonged to
