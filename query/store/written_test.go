@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"preismon/contracts/event"
+	"preismon/query"
 	"preismon/query/store"
 )
 
@@ -61,4 +62,35 @@ func TestCheckpointsThatNobodyWrote(t *testing.T) {
 	check("they have caught up", mark+2, 1, 1)
 	written.Store(at(mark + 2))
 	check("something was written", mark+2, 1, 1)
+}
+
+// TestRevocationThatWasNotReported: an announcement that is repeated for ever, as
+// by a NATS server that lost what came after it, hides a revocation for 250 ms at
+// most.
+func TestRevocationThatWasNotReported(t *testing.T) {
+	w := newWorld(t, 75, 0)
+	w.tells()
+	old := &event.Written{}
+	w.cfg.Written = func(context.Context) *event.Written { return old }
+	st, err := store.New(w.cfg)
+	must(t, err)
+	t.Cleanup(func() { st.Close() })
+	w.serve(st)
+	sees := func() bool {
+		t.Helper()
+		page, err := w.service.Sites(t.Context(), query.Principal{Account: accountOrder}, query.SitesRequest{})
+		must(t, err)
+		return len(page.Data) > 0
+	}
+	if !sees() {
+		t.Fatal("nothing is visible at first")
+	}
+	w.exec("INSERT INTO scopes VALUES (1, 8, 0, 0)") // and the checkpoints that announce it
+	revoked, late := time.Now(), 0
+	for asked := revoked; sees(); asked = time.Now() {
+		if late++; asked.Sub(revoked) > 250*time.Millisecond {
+			t.Fatalf("%v after the revocation it is not known", asked.Sub(revoked))
+		}
+	}
+	t.Logf("%d answers in %v did not know of it", late, time.Since(revoked))
 }
