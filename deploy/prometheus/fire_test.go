@@ -251,6 +251,12 @@ func TestAlertsFire(t *testing.T) {
 			preismon_throttle_decisions_total{limit="reads",decision="refused"} 0+900x60
 			preismon_throttle_decisions_total{limit="login",decision="refused"} 0x60`,
 		},
+		"PreismonCacheDiffers": {
+			`preismon_remembered_checks_total{instance="q1",result="same"} 9x60
+			preismon_remembered_checks_total{instance="q1",result="different"} 0x50 1x9`,
+			`preismon_remembered_checks_total{instance="q1",result="same"} 0+9x60
+			preismon_remembered_checks_total{instance="q1",result="different"} 0x60`,
+		},
 		"PreismonArchive": {`preismon_archive_reads_total{result="away"} 0x50 2x9`, `preismon_archive_reads_total{result="found"} 0+5x60`},
 	}
 	engine := promql.NewEngine(promql.EngineOpts{MaxSamples: 1e6, Timeout: time.Minute})
