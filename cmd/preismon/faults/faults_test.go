@@ -150,6 +150,13 @@ func TestFaults(t *testing.T) {
 	if reads-fails < 20 {
 		t.Error("the readers read too little to find anything")
 	}
+	same := uint64(0)
+	for _, c := range w.compared {
+		same += c.Same
+	}
+	if t.Logf("compared=%d remembered answers", same); same == 0 {
+		t.Error("no remembered answer was compared")
+	}
 }
 
 // sampled is how many of the faults that are not core a short run includes.
@@ -213,8 +220,22 @@ func (w *world) iteration(t *testing.T, do func() error) verdictOf {
 	case err != nil:
 		v.absent = fmt.Errorf("the fault did not come about: %w", err)
 	}
-	v.err = errors.Join(v.err, back, w.findings())
+	v.err = errors.Join(v.err, back, w.findings(), w.compares())
 	return v
+}
+
+// compares notes what the query node has compared, and returns an error if it
+// ever found a remembered answer that differs from a new one. It may have been
+// killed since: its log has all its starts.
+func (w *world) compares() error {
+	c, ok := w.query.Compared()
+	if ok {
+		w.compared[w.query.PID()] = c
+	}
+	if logged := strings.Count(w.query.Written(), ": remembered is "); c.Different > 0 || logged > 0 {
+		return wrong("I5", "remembered answers differ from new ones: %+v, %d in the log", c, logged)
+	}
+	return nil
 }
 
 // heal undoes what faults left behind.

@@ -67,6 +67,8 @@ type world struct {
 
 	patience time.Duration // the time by which everything acknowledged must be visible
 
+	compared map[int]process.Compared // by the query node, by its process
+
 	foundMu sync.Mutex
 	found   []error // by readers
 }
@@ -80,7 +82,7 @@ func newWorld(t testing.TB, seed uint64) *world {
 // newWorldOn puts its streams on a cluster, if there is one.
 func newWorldOn(t testing.TB, seed uint64, c *cluster.Cluster) *world {
 	t.Helper()
-	w := &world{t: t, dir: t.TempDir(), seed: seed, patience: healed, cluster: c}
+	w := &world{t: t, dir: t.TempDir(), seed: seed, patience: healed, cluster: c, compared: map[int]process.Compared{}}
 	must := func(err error) {
 		t.Helper()
 		must(t, err)
@@ -162,7 +164,7 @@ func (w *world) startQuery() {
 		"query", "--nats-url", w.streamsURL(w.queryStreams), "--stream-replicas", strconv.Itoa(w.replicas()), "--clickhouse-dsn", w.queryTables.URL(w.clickhouse.DSN(embedded.QueryUser, "")),
 		"--base-url", baseURL, // the same after each start, whatever the port is
 		"--token-key", key, "--cursor-key", strings.Repeat("cursor key ", 4), "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0",
-		"--reads-per-minute", "1000000", "--logins-per-minute", "1000", "--token-lifetime", "24h",
+		"--reads-per-minute", "1000000", "--logins-per-minute", "1000", "--token-lifetime", "24h", process.Compares,
 	}
 	if w.file != nil {
 		args = append(args, "--archive", w.file.place)

@@ -112,9 +112,7 @@ func (e *estate) token(a market.DemoAccount, g auth.Grant) string {
 // learn logs in and records the answer to every kind of request without faults.
 func (c *client) learn(t testing.TB) {
 	t.Helper()
-	if r := c.send(t.Context(), login); r.status != http.StatusOK {
-		t.Fatalf("log in: %+v", r)
-	}
+	c.logIn(t)
 	c.findFile(t)
 	c.findRows(t)
 	for _, kind := range kinds {

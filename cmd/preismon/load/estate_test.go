@@ -36,6 +36,8 @@ type estate struct {
 
 	clickhouse *embedded.ClickHouse
 	tables     *sql.DB // as the administrator
+	natsURL    string  // without a proxy
+	market     *market.Market
 	accounts   []market.DemoAccount
 	ids        map[string]contracts.AccountID // by login
 	issuer     *auth.Authority                // of access tokens
@@ -63,6 +65,7 @@ func newEstate(t testing.TB, cfg market.Config, span time.Duration) *estate {
 	cfg.Now = time.Now().UTC().Truncate(time.Hour)
 	m, err := market.New(cfg)
 	must(t, err)
+	e.natsURL, e.market = natsURL, m
 	e.accounts, e.ids = m.Accounts(), map[string]contracts.AccountID{}
 	for event := range m.Catalog() {
 		if a, ok := event.Data.(*contracts.Account); ok {

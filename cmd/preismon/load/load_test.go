@@ -4,7 +4,8 @@
 // NATS and the object store gone, slow, out of memory or cut off in the middle
 // of an answer. An answer is either the truth or recognizable as incomplete.
 //
-// `go test` applies load for half a minute; -load.for requests a longer time.
+// `go test` applies load for half a minute; -load.for requests a longer time, and
+// -load.compared more remembered answers that are compared with new ones.
 package load_test
 
 import (

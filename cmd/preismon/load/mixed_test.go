@@ -34,11 +34,12 @@ var mix = slices.Concat(
 // TestLoad: many clients of mixed kinds, of all mandates, on two nodes: none
 // gets an error except one that says when to retry and is obeyed: a 429, or for
 // at most one login in a hundred a 503. Every answer is the whole truth. Tails
-// beside them end or are cut off, and lose nothing when they are continued.
+// beside them end or are cut off, and lose nothing when they are continued. The
+// nodes compare what they remember.
 func TestLoad(t *testing.T) {
 	testserver.Full(t, "load")
 	e := newEstate(t, market.Config{Seed: 9, Scale: 0.3}, 24*time.Hour)
-	flags := []string{"--reads-per-minute", "6000"}
+	flags := []string{process.Compares, "--reads-per-minute", "6000"}
 	nodes := []*process.Role{e.node(flags...), e.node(flags...)}
 	var accounts []*client
 	for i, name := range names {
@@ -125,6 +126,7 @@ func TestLoad(t *testing.T) {
 	for _, c := range accounts {
 		c.http.CloseIdleConnections()
 	}
+	process.WantCompared(t, nodes...)
 	e.settle(nodes[0], quiet)
 }
 

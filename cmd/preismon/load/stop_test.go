@@ -18,10 +18,11 @@ import (
 // other under load, and no request is dropped, refused or answered in part: a
 // node that is asked to stop first reports that it is not ready, and keeps
 // serving. A tail of it ends with a last line, and is continued on another node.
+// The nodes compare what they remember.
 func TestFaultOfRollingRestart(t *testing.T) {
 	testserver.Full(t, "faults under load")
 	e := newEstate(t, market.Config{Seed: 8, Scale: 0.1}, 12*time.Hour)
-	flags := []string{"--reads-per-minute", "1000000", "--heavy-at-once", "64", "--stop-delay", "2s"}
+	flags := []string{process.Compares, "--reads-per-minute", "1000000", "--heavy-at-once", "64", "--stop-delay", "2s"}
 	b := newBalancer(t)
 	watching, stop := context.WithCancel(t.Context())
 	defer stop()
@@ -74,6 +75,7 @@ func TestFaultOfRollingRestart(t *testing.T) {
 	for i := range nodes {
 		old = nodes[i]
 		nodes[i] = join()
+		process.WantCompared(t, old)
 		old.Signal(syscall.SIGTERM)
 		until(t, time.Second, "it is not ready", func() bool { return !old.Ready() })
 		if r := stopping.send(t.Context(), sites); r.status != http.StatusOK {
@@ -88,6 +90,7 @@ func TestFaultOfRollingRestart(t *testing.T) {
 	}
 	end()
 	running.Wait()
+	process.WantCompared(t, nodes...)
 	t.Logf("restarts=2 requests=%d lost=%d", asked.Load(), lost.Load())
 	if n := ended.Load(); n < int64(len(readers)) {
 		t.Errorf("%d tails ended because their node stopped, want each", n)

@@ -1,0 +1,146 @@
+package load_test
+
+import (
+	"context"
+	"flag"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats.go"
+
+	"preismon/deploy/embedded"
+	"preismon/deploy/testserver"
+	"preismon/deploy/testserver/process"
+	"preismon/ingest"
+	"preismon/ingest/market"
+)
+
+var loadCompared = flag.Uint64("load.compared", 3_000, "how many remembered answers are compared with new ones")
+
+// TestRememberedUnderLoad: while rows and records arrive, two nodes compare each
+// answer that they remember with a new one, and find no difference in as many
+// as -load.compared says.
+func TestRememberedUnderLoad(t *testing.T) {
+	testserver.Full(t, "load")
+	e := newEstate(t, market.Config{Seed: 11, Scale: 0.1}, 12*time.Hour)
+	flags := []string{process.Compares, "--reads-per-minute", "10000000", "--heavy-at-once", "64"}
+	nodes := []*process.Role{e.node(flags...), e.node(flags...)}
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	var running sync.WaitGroup
+	var read, failed atomic.Int64
+	for i, name := range names {
+		c := e.client(name, nodes[i%2].URL)
+		c.logIn(t)
+		c.findRows(t)
+		day := url.Values{"capturedFrom": {e.from.Format(time.RFC3339)}, "capturedTo": {e.from.Add(6 * time.Hour).Format(time.RFC3339)}}.Encode()
+		paths := []string{
+			"/v1/sites", "/v1/items?limit=100", "/v1/orders?includeMonitoring=true", "/v1/results?latestPerPair=true&itemId=" + c.row.Get("itemId"),
+			"/v1/results?limit=200&latestObservationPerPair=true", "/v1/results?limit=10&itemId=" + c.row.Get("itemId"), "/v1/results?limit=200&site=" + c.row.Get("site"),
+			"/v1/results?limit=50&includeExportFields=true&includeOrderIds=true&globalScope=true&" + day, "/v1/results/stream?site=" + c.row.Get("site") + "&" + day,
+		}
+		for n := range 2 {
+			running.Go(func() {
+				tags := map[string]string{}
+				for i := n; ctx.Err() == nil; i++ {
+					path := paths[i%len(paths)]
+					read.Add(1)
+					status, tag, err := c.readAgain(context.WithoutCancel(ctx), path, tags[path])
+					tags[path] = tag
+					if (err != nil || status != http.StatusOK && status != http.StatusNotModified) && failed.Add(1) <= 10 {
+						t.Errorf("%s: %d, %v", path, status, err)
+					}
+				}
+			})
+		}
+	}
+	running.Go(func() { e.arrive(ctx) })
+	began := time.Now()
+	sum := func() (all process.Compared) {
+		for _, n := range nodes {
+			c, _ := n.Compared()
+			all.Same, all.Different = all.Same+c.Same, all.Different+c.Different
+		}
+		return all
+	}
+	// A hundredth of a million takes a minute or two on two processors.
+	until(t, time.Minute+time.Duration(*loadCompared)*50*time.Millisecond, "so many answers are compared", func() bool {
+		c := sum()
+		return c.Same >= *loadCompared || c.Different > 0
+	})
+	took := time.Since(began)
+	cancel()
+	running.Wait()
+	same := process.WantCompared(t, nodes...)
+	t.Logf("requests=%d failed=%d compared=%d, %.0f a second, for %v", read.Load(), failed.Load(), same, float64(same)/took.Seconds(), took.Round(time.Second))
+}
+
+func (c *client) logIn(t testing.TB) {
+	t.Helper()
+	if r := c.send(t.Context(), login); r.status != http.StatusOK {
+		t.Fatalf("log in: %+v", r)
+	}
+}
+
+// readAgain reads a path, if it has changed since the answer with a tag, and
+// returns the tag of the answer.
+func (c *client) readAgain(ctx context.Context, path, tag string) (status int, newTag string, err error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, c.base()+path, nil)
+	if err != nil {
+		return 0, tag, err
+	}
+	req.Header.Set("Authorization", "Bearer "+c.token)
+	if tag != "" {
+		req.Header.Set("If-None-Match", tag)
+	}
+	resp, err := c.http.Do(req)
+	if err != nil {
+		return 0, tag, err
+	}
+	defer resp.Body.Close() //nolint:errcheck // read to its end
+	_, err = io.Copy(io.Discard, resp.Body)
+	return resp.StatusCode, resp.Header.Get("ETag"), err
+}
+
+// arrive lets rows of the time after the estate's period arrive, and records of
+// the catalogue, until ctx ends.
+func (e *estate) arrive(ctx context.Context) {
+	t := e.t
+	r := process.Start(t, "projector", "--nats-url", e.natsURL, "--clickhouse-dsn", e.clickhouse.DSN(embedded.ProjectorUser, ""), "--admin-listen", "127.0.0.1:0")
+	defer r.Kill()
+	bus, err := nats.Connect(e.natsURL)
+	if err != nil {
+		t.Error(err)
+		return
+	}
+	defer bus.Close()
+	p, err := ingest.NewPublisher(bus, ingest.PublisherConfig{}, slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Error(err)
+		return
+	}
+	defer p.Close()
+	at := e.to
+	for n := 0; ctx.Err() == nil; n++ {
+		const step = time.Minute
+		events := e.market.Observations(at, at.Add(step))
+		if n%10 == 9 {
+			events = e.market.Orders(at)
+		} else {
+			at = at.Add(step)
+		}
+		for event := range events {
+			if err := p.Publish(context.WithoutCancel(ctx), event); err != nil {
+				t.Error(err)
+				return
+			}
+		}
+		pause(ctx, 2*time.Second)
+	}
+}
