@@ -93,7 +93,7 @@ func (e *estate) client(account string, base func() string) *client {
 	e.t.Helper()
 	c := &client{
 		estate: e, account: e.account(account), base: base, feed: e.feeds[e.account(account).LoginIdentifier], truth: map[string]string{}, rows: map[string][]byte{},
-		http: &http.Client{Timeout: time.Minute, Transport: &http.Transport{MaxIdleConnsPerHost: 300}},
+		http: &http.Client{Timeout: 3 * time.Minute, Transport: &http.Transport{MaxIdleConnsPerHost: 300}},
 	}
 	e.t.Cleanup(c.http.CloseIdleConnections)
 	c.agent = e.token(c.account, auth.Grant{Audience: baseURL + "/mcp", Lifetime: 4 * time.Hour, Scopes: []string{"mcp"}})
