@@ -10,9 +10,6 @@ import (
 	"github.com/goccy/go-yaml"
 )
 
-// ExtVersion is the version of the contract of /ext/v1.
-const ExtVersion = "0.41"
-
 // Paths of the documents of /ext/v1.
 const (
 	ExtYAMLPath      = "/openapi/ext.yaml"

@@ -20,13 +20,10 @@ func TestExtDocument(t *testing.T) {
 	if err := doc.Validate(t.Context(), openapi3.EnableSchemaPatternValidation()); err != nil {
 		t.Error(err)
 	}
-	if doc.Info.Version != openapi.ExtVersion {
-		t.Errorf("info.version is %q, ExtVersion %q", doc.Info.Version, openapi.ExtVersion)
-	}
 	changes := string(document(t, openapi.ExtChangelogPath))
 	_, newest, _ := strings.Cut(changes, "\n## ")
-	if !strings.HasPrefix(newest, openapi.ExtVersion+", ") {
-		t.Errorf("the changelog begins with %.20q", newest)
+	if !strings.HasPrefix(newest, doc.Info.Version+", ") {
+		t.Errorf("the version is %s, the changelog begins with %.20q", doc.Info.Version, newest)
 	}
 	var fromYAML, fromJSON any
 	must(t, yaml.Unmarshal(document(t, openapi.ExtYAMLPath), &fromYAML))

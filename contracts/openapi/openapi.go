@@ -16,10 +16,6 @@ import (
 	"sync"
 )
 
-// Version is the version of the contract: info.version of the document. It
-// says nothing about the build that serves it.
-const Version = "1.00"
-
 // Paths of the public documents.
 const (
 	YAMLPath      = "/openapi/openapi.yaml"
@@ -41,6 +37,16 @@ var orientation string
 
 //go:embed llms-full.md
 var referenceText string
+
+// Version returns the version of the contract, info.version of the document. It
+// says nothing about the build that serves it.
+var Version = sync.OnceValue(func() string {
+	c, err := parsed()
+	if err != nil {
+		panic(err) // a mistake in an embedded file
+	}
+	return c.version()
+})
 
 // YAML returns the document with {base_url} not filled in; callers must not modify it.
 func YAML() []byte { return document }

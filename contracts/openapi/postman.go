@@ -105,7 +105,7 @@ var pathParameter = regexp.MustCompile(`\{(\w+)\}`)
 func postman(c, ext *contract) (string, error) {
 	collection := pmCollection{
 		Info: pmInfo{
-			Name: c.root.get("info", "title").text() + ": REST reads", Version: Version, Schema: pmSchema,
+			Name: c.root.get("info", "title").text() + ": REST reads", Version: c.version(), Schema: pmSchema,
 			Description: "Set loginIdentifier and password, then run the requests in their order: the login keeps its token, " +
 				"and lists keep an id for the requests below them. Parameters that are off can be switched on.",
 		},

@@ -12,10 +12,10 @@ import (
 func (c *contract) reference(ext *contract, text string) (string, error) {
 	t, err := template.New("llms-full").Funcs(template.FuncMap{
 		"about":         func() string { return c.root.get("info", "description").text() },
-		"version":       func() string { return Version },
+		"version":       c.version,
 		"operations":    c.describeOperations,
 		"schemas":       c.describeSchemas,
-		"extVersion":    func() string { return ExtVersion },
+		"extVersion":    ext.version,
 		"extOperations": ext.describeOperations,
 		"extSchemas":    func() string { return ext.describeSchemasBut(c) },
 		"codes":         func() string { return c.root.get("components", "schemas", "ErrorCode", "description").text() },

@@ -77,6 +77,9 @@ func (n node) texts() (all []string) {
 	return all
 }
 
+// version returns info.version.
+func (c *contract) version() string { return c.root.get("info", "version").text() }
+
 // deref follows a reference to its target; name is the last part of the
 // reference, empty if n is not one.
 func (c *contract) deref(n node) (target node, name string) {

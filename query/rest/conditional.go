@@ -17,7 +17,7 @@ var entityTag = regexp.MustCompile(`(?:^|[\s,])(?:W/)?"([^"]*)"`)
 
 // conditionOf returns the condition of a request for a stream.
 func (s *transfer) conditionOf(r *http.Request) *query.Condition {
-	c := &query.Condition{Form: strings.Join([]string{openapi.Version, s.form.typed, s.coding}, "\x00")}
+	c := &query.Condition{Form: strings.Join([]string{openapi.Version(), s.form.typed, s.coding}, "\x00")}
 	for _, field := range r.Header.Values("If-None-Match") {
 		c.Any = c.Any || strings.TrimSpace(field) == "*"
 		for _, tag := range entityTag.FindAllStringSubmatch(field, -1) {

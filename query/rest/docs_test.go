@@ -120,7 +120,7 @@ func TestVersionsAreDiagnostic(t *testing.T) {
 	var answers [][]byte
 	for _, build := range []string{"v1.0.0", "v9.9.9-test"} {
 		s := serve(t, func(set *settings) { set.rest.Build = build })
-		health := map[string]string{"status": "ok", "contractVersion": openapi.Version, "build": build} // HLTH-01, HLTH-02, HLTH-03
+		health := map[string]string{"status": "ok", "contractVersion": openapi.Version(), "build": build} // HLTH-01, HLTH-02, HLTH-03
 		if diff := cmp.Diff(health, decode[map[string]string](t, s.get("/healthz", ""))); diff != "" {
 			t.Error(diff)
 		}

@@ -302,7 +302,7 @@ type health struct {
 }
 
 func (a *api) health(c *gin.Context) error {
-	return a.writeJSON(c, health{Status: "ok", ContractVersion: openapi.Version, Build: a.cfg.Build})
+	return a.writeJSON(c, health{Status: "ok", ContractVersion: openapi.Version(), Build: a.cfg.Build})
 }
 
 // cors lets pages of the allowed origins read answers. Every answer varies by
