@@ -303,7 +303,7 @@ func stateOf(r ResultsRequest, w contracts.Window) feedState {
 // feedable refuses queries that a feed cannot follow.
 func feedable(r ResultsRequest) error {
 	for _, p := range ResultsParameters {
-		if (p.Kind == FilterParameter || p.Kind == LatestParameter) && !p.Fed && p.Given(&r) != nil {
+		if p.FeedsRefuse() && p.Given(&r) != nil {
 			return invalid("%s: a feed cannot follow it. Leave it out, and choose among the rows.", p.Name)
 		}
 	}

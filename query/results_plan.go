@@ -47,19 +47,12 @@ func (s *Service) understand(p Principal, r ResultsRequest) (*resultsPlan, error
 	case r.LatestObservationPerPair:
 		q.Latest = NewestWhole
 	}
-	switch r.Sort {
-	case "", "desc":
-	case "asc":
-		q.Ascending = true
-	default:
-		wrong = together(wrong, invalid("sort: %q is neither asc nor desc.", r.Sort))
+	if err := r.checkValues(); err != nil {
+		wrong = together(wrong, err)
 	}
+	q.Ascending = r.Sort == "asc"
 	if r.CoverageState != "" {
-		outcomes, ok := coverageOutcomes[r.CoverageState]
-		if !ok {
-			wrong = together(wrong, invalid("coverageState: %q is none of PRICE_OBSERVED, UNAVAILABLE, PRODUCT_NOT_FOUND, NO_RESULT, UNKNOWN.", r.CoverageState))
-		}
-		q.CoverageState, q.Outcomes = "", outcomes
+		q.CoverageState, q.Outcomes = "", coverageOutcomes[r.CoverageState]
 	}
 	var err error
 	if plan.zone, err = contracts.LoadZone(cmp.Or(r.Timezone, "UTC")); err != nil {

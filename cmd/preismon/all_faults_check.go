@@ -23,9 +23,9 @@ func (readFile) Validate(*kong.Application) error { return nil }
 // the faults it finds. Faults that only follow from a value that could not be
 // parsed are left out.
 func (f *commandFaults) check(ctx context.Context) {
-	var c cli
+	c := newCLI()
 	exited := false
-	parser := newParser(ctx, &c, streams{strings.NewReader(""), io.Discard, io.Discard}, func(int) { exited = true })
+	parser := newParser(ctx, c, streams{strings.NewReader(""), io.Discard, io.Discard}, func(int) { exited = true })
 	if err := kong.Configuration(f.loadRest).Apply(parser); err != nil {
 		return
 	}

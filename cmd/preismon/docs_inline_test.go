@@ -96,7 +96,7 @@ func (r *reader) has(command string) bool {
 
 // isCommand reports whether words are the name of a command of preismon.
 func isCommand(words []string) bool {
-	parser := kong.Must(&cli{}, kong.Name("preismon"), kong.Vars(defaults()))
+	parser := kong.Must(newCLI(), kong.Name("preismon"), kong.Vars(defaults()))
 	node := parser.Model.Node
 	for _, w := range words {
 		i := slices.IndexFunc(node.Children, func(n *kong.Node) bool { return n.Name == w })

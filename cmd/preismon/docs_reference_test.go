@@ -61,8 +61,7 @@ const generated = "<!-- Made by `go test ./cmd/preismon -run TestReference -upda
 
 // configurationPage lists the flags of every command.
 func configurationPage(t *testing.T) string {
-	var c cli
-	parser, err := kong.New(&c, kong.Name("preismon"), kong.DefaultEnvars("PREISMON"), kong.Vars(defaults()), kong.Writers(io.Discard, io.Discard))
+	parser, err := kong.New(newCLI(), kong.Name("preismon"), kong.DefaultEnvars("PREISMON"), kong.Vars(defaults()), kong.Writers(io.Discard, io.Discard))
 	must(t, err)
 	var b strings.Builder
 	b.WriteString(generated + `# Configuration

@@ -33,7 +33,7 @@ func TestMendsParse(t *testing.T) {
 			line, complete := m.with(flags)
 			var errs strings.Builder
 			std := streams{strings.NewReader(""), &errs, &errs}
-			if _, err := newParser(t.Context(), &cli{}, std, func(int) {}).Parse(line); err != nil {
+			if _, err := newParser(t.Context(), newCLI(), std, func(int) {}).Parse(line); err != nil {
 				t.Errorf("preismon %s: %v", strings.Join(line, " "), err)
 				continue
 			}

@@ -24,7 +24,7 @@ func inProcess(t *testing.T, args ...string) (stdout, stderr string, code int) {
 // whose flags exist, and wrong usage is 2 and names the command's help.
 func TestExitCodesOfCommands(t *testing.T) {
 	t.Parallel()
-	parser, err := kong.New(&cli{}, kong.Name("preismon"), kong.Vars(defaults()))
+	parser, err := kong.New(newCLI(), kong.Name("preismon"), kong.Vars(defaults()))
 	must(t, err)
 	commands := parser.Model.Leaves(true)
 	if len(commands) < 30 {

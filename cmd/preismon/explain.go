@@ -32,8 +32,8 @@ func (c *explainCmd) Run(ctx context.Context, std streams) error {
 	}
 	var found client.Explanation
 	ctx = client.Explain(ctx, &found)
-	var of cli
-	parser := newParser(ctx, &of, streams{strings.NewReader(""), io.Discard, std.err}, func(int) {})
+	of := newCLI()
+	parser := newParser(ctx, of, streams{strings.NewReader(""), io.Discard, std.err}, func(int) {})
 	asked, err := parser.Parse(words)
 	if err != nil {
 		return faulty(err)

@@ -93,7 +93,7 @@ func (c *exportCmd) writer(to io.Writer, fields []string) records.Writer {
 	case "arrow":
 		return records.Arrow(to, query.Columns(fields))
 	case "parquet":
-		return records.Parquet(to, query.Columns(fields), table.SortingOf(c.Sort != "asc"))
+		return records.Parquet(to, query.Columns(fields), table.SortingOf(c.params().Get("sort") != "asc"))
 	}
 	return records.NDJSON(to)
 }

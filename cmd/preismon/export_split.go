@@ -17,6 +17,7 @@ import (
 	"github.com/gofrs/flock"
 
 	"preismon/cmd/preismon/client"
+	"preismon/query"
 )
 
 // splitState is what the folder of an export by days records about itself. It is
@@ -165,12 +166,10 @@ func (c *exportCmd) checkSplit() error {
 	if c.Output == "-" {
 		return faulty(errors.New("split: name a folder with --output"))
 	}
-	for flag, given := range map[string]bool{
-		"brand": c.Brand != "", "is-prime": c.IsPrime != "", "is-buy-box": c.IsBuyBox != "",
-		"latest-per-pair": c.LatestPerPair, "latest-observation-per-pair": c.LatestObservationPerPair,
-	} {
-		if given {
-			return faulty(fmt.Errorf("%s: not with --split, as nobody can tell which days it changes; leave it out, and choose among the rows", flag))
+	given := c.params()
+	for _, p := range query.ResultsParameters {
+		if p.FeedsRefuse() && given.Has(p.Name) {
+			return faulty(fmt.Errorf("%s: not with --split, as nobody can tell which days it changes; leave it out, and choose among the rows", dashed(p.Name)))
 		}
 	}
 	return nil

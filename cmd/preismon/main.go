@@ -85,6 +85,16 @@ type cli struct {
 	Complete    completeCmd    `cmd:"" hidden:"" name:"__complete"`
 }
 
+// newCLI returns the command line, with the flags that are made from the
+// parameters of results.
+func newCLI() *cli {
+	c := new(cli)
+	for _, f := range []*resultFlags{&c.Results.resultFlags, &c.Stream.resultFlags, &c.Export.resultFlags, &c.SQL.resultFlags} {
+		f.Plugins = kong.Plugins{parameterFlags()}
+	}
+	return c
+}
+
 // streams are the standard streams, so that tests can replace them.
 type streams struct {
 	in       io.Reader
@@ -134,9 +144,9 @@ func newParser(ctx context.Context, into *cli, std streams, exit func(int)) *kon
 
 func run(ctx context.Context, args []string, std streams) int {
 	std = sharing(std)
-	var c cli
+	c := newCLI()
 	exit := -1
-	parser := newParser(ctx, &c, std, func(code int) { exit = code })
+	parser := newParser(ctx, c, std, func(code int) { exit = code })
 	if len(args) == 0 {
 		args = []string{"--help"}
 	}

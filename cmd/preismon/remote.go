@@ -120,7 +120,7 @@ func unanswered(url string, err error) error {
 // flagOf returns the flags by parameter: those of all client commands, as they
 // declare them.
 var flagOf = sync.OnceValue(func() map[string]string {
-	parser, err := kong.New(&cli{}, kong.Vars(defaults()))
+	parser, err := kong.New(newCLI(), kong.Vars(defaults()))
 	if err != nil {
 		panic(err) // a mistake in the flags' definition
 	}

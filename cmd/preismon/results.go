@@ -6,71 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
-	"reflect"
 	"slices"
-	"strings"
 
 	"preismon/cmd/preismon/client"
 	"preismon/cmd/preismon/records"
 )
-
-// resultFlags are the parameters of GET /v1/results, by their names: TestResultFlags
-// compares them with query.ResultsParameters.
-type resultFlags struct {
-	Site                     string   `help:"One site, by its key." env:"-" placeholder:"KEY"`
-	ItemID                   string   `name:"item-id" help:"One item, by its id." env:"-" placeholder:"ID"`
-	Ean                      string   `help:"One item, by its EAN or GTIN." env:"-" placeholder:"DIGITS"`
-	Pzn                      string   `help:"One item, by its Pharmazentralnummer." env:"-" placeholder:"DIGITS"`
-	Asin                     string   `help:"One item, by its ASIN; needs --asin-locale." env:"-" placeholder:"ASIN"`
-	AsinLocale               string   `help:"Marketplace locale of the ASIN, like de." env:"-" placeholder:"LOCALE"`
-	OrderID                  string   `name:"order-id" help:"The pairs of one order." env:"-" placeholder:"ID"`
-	GlobalScope              bool     `help:"Everything that you see; needs both bounds of the window." env:"-"`
-	CapturedFrom             string   `aliases:"from" help:"Earliest capture time: RFC 3339, or a date. Also --from." env:"-" placeholder:"TIME"`
-	CapturedTo               string   `aliases:"to" help:"Latest capture time: RFC 3339, or a date, which is included. Also --to." env:"-" placeholder:"TIME"`
-	Timezone                 string   `help:"IANA zone of dates and of the times in the answer." env:"-" placeholder:"ZONE"`
-	Sort                     string   `help:"By capture time: asc or desc." enum:",asc,desc" default:"" env:"-" placeholder:"ORDER"`
-	Brand                    string   `help:"Only this brand." env:"-" placeholder:"TEXT"`
-	Manufacturer             string   `help:"Only this manufacturer, as observed." env:"-" placeholder:"TEXT"`
-	Merchant                 string   `help:"Only this merchant." env:"-" placeholder:"TEXT"`
-	IsPrime                  string   `help:"Only rows in which this was observed as true, or as false." enum:",true,false" default:"" env:"-" placeholder:"BOOL"`
-	IsBuyBox                 string   `help:"Only rows in which this was observed as true, or as false." enum:",true,false" default:"" env:"-" placeholder:"BOOL"`
-	CoverageState            string   `help:"Only records of this state." env:"-" placeholder:"STATE"`
-	LatestPerPair            bool     `help:"Only the newest record of each item at each site." env:"-"`
-	LatestObservationPerPair bool     `help:"All records of the newest observation of each item at each site." env:"-"`
-	Include                  []string `help:"Further fields: ${enum}." enum:"coverage,order-ids,customer-data,export-fields,identity" env:"-" placeholder:"GROUP"`
-}
-
-// includes are the parameters of the field groups.
-var includes = map[string]string{
-	"coverage": "includeCoverage", "order-ids": "includeOrderIds", "customer-data": "includeCustomerData",
-	"export-fields": "includeExportFields", "identity": "includeIdentity",
-}
-
-// params returns the parameters for the flags that are given.
-func (f *resultFlags) params() url.Values {
-	p := parametersOf(*f)
-	for _, group := range f.Include {
-		p.Set(includes[group], "true")
-	}
-	return p
-}
-
-// parametersOf returns the flags that are given, by the names of their fields,
-// without lists.
-func parametersOf(flags any) url.Values {
-	p := url.Values{}
-	for field, value := range reflect.ValueOf(flags).Fields() {
-		if value.Kind() != reflect.Slice && !value.IsZero() {
-			p.Set(parameterOf(field.Name), fmt.Sprint(value))
-		}
-	}
-	return p
-}
-
-// parameterOf returns the name of a parameter: itemId for the field ItemID.
-func parameterOf(field string) string {
-	return strings.ReplaceAll(strings.ToLower(field[:1])+field[1:], "ID", "Id")
-}
 
 // inOrder are the field groups in the order of the service's tables, so that its
 // tables and those written here are the same bytes.

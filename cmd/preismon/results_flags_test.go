@@ -1,34 +1,65 @@
 package main
 
 import (
-	"reflect"
-	"slices"
+	"io"
+	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 
 	"preismon/query"
 )
 
-// TestResultFlags: the command line has a flag for each parameter of results,
-// and no others.
+// TestResultFlags: each command that reads results has a flag for each of their
+// parameters, and sends what the flags say.
 func TestResultFlags(t *testing.T) {
-	var flags []string
-	for field := range reflect.TypeFor[resultFlags]().Fields() {
-		if field.Name != "Include" {
-			flags = append(flags, parameterOf(field.Name))
+	std := streams{strings.NewReader(""), io.Discard, io.Discard}
+	for name, flags := range map[string]func(*cli) *resultFlags{
+		"results": func(c *cli) *resultFlags { return &c.Results.resultFlags },
+		"stream":  func(c *cli) *resultFlags { return &c.Stream.resultFlags },
+		"export":  func(c *cli) *resultFlags { return &c.Export.resultFlags },
+		"sql":     func(c *cli) *resultFlags { return &c.SQL.resultFlags },
+	} {
+		line, want := []string{name}, map[string]string{}
+		for _, p := range query.ResultsParameters {
+			value := "x"
+			switch {
+			case p.Kind == query.PageParameter: // a command reads all pages
+				continue
+			case p.Values != nil:
+				value = p.Values[0]
+			case p.Type() == "boolean":
+				value = "true"
+			}
+			want[p.Name] = value
+			flag := "--" + dashed(p.Name) + "=" + value
+			if group, ok := strings.CutPrefix(dashed(p.Name), "include-"); ok {
+				flag = "--include=" + group
+			}
+			line = append(line, flag)
+		}
+		c := newCLI()
+		if _, err := newParser(t.Context(), c, std, func(int) {}).Parse(line); err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		got := map[string]string{}
+		for parameter := range flags(c).params() {
+			got[parameter] = flags(c).params().Get(parameter)
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s: %s", name, diff)
 		}
 	}
-	for _, parameter := range includes {
-		flags = append(flags, parameter)
-	}
-	var parameters []string
-	for _, p := range query.ResultsParameters {
-		if p.Kind != query.PageParameter { // a command walks all pages
-			parameters = append(parameters, p.Name)
-		}
-	}
-	slices.Sort(flags)
-	slices.Sort(parameters)
-	if !slices.Equal(flags, parameters) {
-		t.Errorf("flags:\n%q\nparameters:\n%q", flags, parameters)
+}
+
+// TestResultFlagsOfFalse: what was observed as false can be asked for.
+func TestResultFlagsOfFalse(t *testing.T) {
+	c := newCLI()
+	_, err := newParser(t.Context(), c, streams{strings.NewReader(""), io.Discard, io.Discard}, func(int) {}).
+		Parse([]string{"results", "--is-prime", "false", "--from", "2026-03-01"})
+	must(t, err)
+	if got := c.Results.params().Encode(); got != "capturedFrom=2026-03-01&isPrime=false" {
+		t.Error(got)
 	}
 }

@@ -15,6 +15,7 @@ type Schema = map[string]any
 type Parameter struct {
 	Name     string
 	Required bool
+	About    string // its description, in Markdown
 	Schema   Schema // references resolved, without descriptions
 }
 
@@ -28,7 +29,7 @@ func Parameters(operationID string) ([]Parameter, error) {
 	var all []Parameter
 	for _, p := range c.parameters(op) {
 		required, _ := p.get("required").value.(bool)
-		all = append(all, Parameter{p.get("name").text(), required, c.resolved(p.get("schema"), asWritten)})
+		all = append(all, Parameter{p.get("name").text(), required, p.get("description").text(), c.resolved(p.get("schema"), asWritten)})
 	}
 	return all, nil
 }

@@ -10,26 +10,15 @@ import (
 	"preismon/query"
 )
 
-// words tell agents what arguments mean, unless their tool has other words.
+// words tell agents what arguments mean, except those that
+// query.ResultsParameters describes.
 var words = map[string]string{
 	"limit":                    "At most; omit to fit",
 	"cursor":                   "nextCursor, all else unchanged",
-	"site":                     "Site key of list_sites",
-	"itemId":                   "itemId of list_items",
-	"orderId":                  "orderId of list_orders",
-	"pzn":                      "Pharmazentralnummer",
-	"ean":                      "EAN or GTIN",
-	"asin":                     "Needs asinLocale",
-	"asinLocale":               "Like de or co.uk",
 	"alias":                    "Exactly",
 	"category":                 "One of search.availableCategories",
 	"discoverCategories":       "Add search.availableCategories",
 	"includeMonitoring":        "Add sites and schedule",
-	"includeCoverage":          "Add coverageState and lastProcessedAt",
-	"includeOrderIds":          "Add orderIds",
-	"includeCustomerData":      "Add the customer's own fields",
-	"includeExportFields":      "Add offer, shipping, URL, isPrime, isBuyBox, rating, reference prices, observed manufacturer",
-	"includeIdentity":          "Add identifiers, product name, brand, manufacturer",
 	"reasonCode":               "Only this reason",
 	"dateFrom":                 "Earliest archiving, UTC",
 	"dateTo":                   "Latest archiving; a date is its whole day",
@@ -38,19 +27,6 @@ var words = map[string]string{
 	"latest":                   "Take the newest of several matches",
 	"lines":                    "Like 11-200; line 1 is the header",
 	"whole":                    "All of a large file",
-	"globalScope":              "All sites: both bounds, at most 168 hours, no product, order or site",
-	"brand":                    "Exactly",
-	"manufacturer":             "As observed, exactly",
-	"merchant":                 "As observed, exactly",
-	"isPrime":                  "Observed value; unknown matches neither",
-	"isBuyBox":                 "Observed value; unknown matches neither",
-	"coverageState":            "Only this state",
-	"capturedFrom":             "Earliest capture; date or RFC 3339",
-	"capturedTo":               "Latest capture; a date is its whole day",
-	"sort":                     "By capturedAt",
-	"timezone":                 "IANA zone of dates and times",
-	"latestPerPair":            "One offer of each pair's newest observation: buy box, else lowest total price, else lowest price; at most 1,000 pairs",
-	"latestObservationPerPair": "All offers of each pair's newest observation",
 	"since":                    "Compare with; date or RFC 3339",
 	"until":                    "Compare this; a date is its whole day; default now",
 	"kind":                     "Only this kind",
@@ -60,6 +36,11 @@ var words = map[string]string{
 	"currencyCode":             "Only this currency, ISO 4217",
 	"country":                  "Only this country, ISO 3166-1",
 	"includeCustomerReference": "Compare with the customer's own reference price where exactly one applies",
+}
+
+// briefly tells agents what an argument means; empty: nothing is known of it.
+func briefly(argument string) string {
+	return cmp.Or(words[argument], query.ResultsParameter(argument).Brief)
 }
 
 // extra returns the schemas of arguments that no operation of the contract has.
@@ -101,10 +82,7 @@ func (t *tool) input() (json.RawMessage, error) {
 	b.WriteString(`{"type":"object","properties":{`)
 	for i, name := range t.arguments {
 		argument, ok := known[name]
-		said := words[name]
-		if own, ok := t.words[name]; ok {
-			said = own
-		}
+		said := cmp.Or(t.words[name], briefly(name))
 		if !ok || said == "" {
 			return nil, fmt.Errorf("mcp: %s: nothing is known of the argument %s", t.name, name)
 		}

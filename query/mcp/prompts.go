@@ -95,7 +95,7 @@ func promptWords(argument string) string {
 	if argument == "capturedAt" {
 		return "Capture time as RFC 3339"
 	}
-	return words[argument]
+	return briefly(argument)
 }
 
 // text fills the task with the values that are given (PROM-02), if the calls

@@ -20,8 +20,12 @@ type resultsShape struct {
 	Mandates                                   bool // rows of several mandates, each seeing all of its own
 
 	Filter   map[string]any // by parameter, only those that are set
+	Equal    []equality
 	Outcomes bool
 }
+
+// equality is the condition of a filter that a column must equal.
+type equality struct{ Column, Value string }
 
 // readOptions is how a read is done; its rows are the same with any of them.
 type readOptions struct {
@@ -85,18 +89,32 @@ func shapeOf(p params, n shards, v query.Visibility, q *query.ResultsQuery, o re
 		p.uint("after_capture", uint64(a.Capture))
 		p.uint("after_offer", uint64(afterOffer(q)))
 	}
-	for name, value := range sh.Filter {
-		switch v := value.(type) {
-		case string:
-			p.text(name, v)
-		case bool:
-			p.uint(name, uint64(contracts.FlagOf(v)))
-		}
-	}
+	sh.Equal = bindFilters(p, sh.Filter)
 	if sh.Outcomes {
 		uints(p, "outcomes", q.Outcomes)
 	}
 	return sh
+}
+
+// bindFilters binds the values of filters, and returns the conditions of those
+// that compare a column.
+func bindFilters(p params, given map[string]any) (equal []equality) {
+	for _, f := range query.ResultsParameters {
+		kind := "String"
+		switch v := given[f.Name].(type) {
+		case string:
+			p.text(f.Name, v)
+		case bool:
+			p.uint(f.Name, uint64(contracts.FlagOf(v)))
+			kind = "UInt8"
+		default:
+			continue
+		}
+		if f.Column != "" {
+			equal = append(equal, equality{f.Column, "{" + f.Name + ":" + kind + "}"})
+		}
+	}
+	return equal
 }
 
 // afterOffer returns the offer after which paging continues. If one offer

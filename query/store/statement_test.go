@@ -57,6 +57,30 @@ func TestStatements(t *testing.T) {
 	}
 }
 
+// TestEveryFilterHasACondition: each filter changes the statement, and binds its
+// value, or the outcomes that its value stands for.
+func TestEveryFilterHasACondition(t *testing.T) {
+	whole := query.Visibility{Mandate: 7, Versions: []uint64{3}, Applied: true, Scope: contracts.AccountScope{AllOrders: true, AllSites: true}}
+	all := resultsStatement(1, whole, &query.ResultsQuery{Limit: 11}, readOptions{})
+	for _, p := range query.ResultsParameters {
+		if p.Kind != query.FilterParameter || p.Name == "coverageState" { // the query has its outcomes
+			continue
+		}
+		yes := true
+		var r query.ResultsRequest
+		switch field := p.Field(&r).(type) {
+		case *string:
+			*field = "x"
+		case **bool:
+			*field = &yes
+		}
+		st := resultsStatement(1, whole, &query.ResultsQuery{Limit: 11, Filters: r.Filters}, readOptions{})
+		if st.params[p.Name] == "" || strings.Count(st.text, "{"+p.Name+":") != 1 || len(st.text) <= len(all.text) {
+			t.Errorf("%s has no condition:\n%s\n%v", p.Name, st.text, st.params)
+		}
+	}
+}
+
 // TestFeedStatements shows the SQL of a feed, for one mandate and for several.
 // Only accounts that see all of their mandate share a statement.
 func TestFeedStatements(t *testing.T) {

@@ -161,26 +161,15 @@ SELECT item, site, captured_desc,
 {{- end}}
 {{- end -}}
 
-{{- /* Exact filters on observed values; a row without a price says nothing of one (choices 62); an unknown flag matches neither value, and only canonical country markets have flags (RES-P06b). */ -}}
+{{- /* Exact filters: those that compare an observed value (Column of query.ResultsParameters), then the others. A row without a price says nothing of one (choices 62); an unknown flag matches neither value, and only canonical country markets have flags (RES-P06b). */ -}}
 {{- define "filters"}}
 {{- if .Filter.brand}}
       AND item IN (SELECT item FROM items FINAL WHERE brand = {brand:String})
 {{- end}}
-{{- if .Filter.manufacturer}}
-      AND manufacturer = {manufacturer:String}
+{{- range .Equal}}
+      AND {{.Column}} = {{.Value}}
 {{- end}}
-{{- if .Filter.merchant}}
-      AND merchant = {merchant:String}
-{{- end}}
-{{- $prime := ne .Filter.isPrime nil}}
-{{- $buyBox := ne .Filter.isBuyBox nil}}
-{{- if $prime}}
-      AND is_prime = {isPrime:UInt8}
-{{- end}}
-{{- if $buyBox}}
-      AND is_buy_box = {isBuyBox:UInt8}
-{{- end}}
-{{- if or $prime $buyBox}}
+{{- if or (ne .Filter.isPrime nil) (ne .Filter.isBuyBox nil)}}
       AND site IN (SELECT site FROM sites FINAL WHERE canonical_country_market)
 {{- end}}
 {{- if .Outcomes}}
