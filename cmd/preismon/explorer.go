@@ -8,10 +8,15 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"strings"
 	"sync"
 
+	"preismon/contracts/openapi"
 	"preismon/deploy/embedded"
+	"preismon/query"
+	"preismon/query/docs"
 	"preismon/query/explorer"
+	"preismon/query/look"
 )
 
 // explorerLibraries are what the explorer needs in addition to its own script.
@@ -33,6 +38,31 @@ var explorerLibraries = []struct {
 		Files: []string{"dist/" + explorer.ChartScript, "dist/" + explorer.ChartStyle},
 		What:  "chart library", Instead: "do without charts in the explorer",
 	}, "the explorer shows tables instead of charts"},
+}
+
+// explorerFilters are the filters of results, with what the contract says about
+// each.
+func explorerFilters() (all []explorer.Filter, err error) {
+	described, err := openapi.Parameters("listResults")
+	if err != nil {
+		return nil, err
+	}
+	for _, p := range described {
+		f := query.ResultsParameter(p.Name)
+		if f.Kind != query.FilterParameter {
+			continue
+		}
+		about := map[string]string{}
+		for _, lang := range look.Languages {
+			text, err := docs.Translated(lang, p.About)
+			if err != nil {
+				return nil, err
+			}
+			about[lang] = strings.ReplaceAll(text, "`", "")
+		}
+		all = append(all, explorer.Filter{Name: f.Name, Type: f.Type(), Values: f.Values, About: about})
+	}
+	return all, nil
 }
 
 const (

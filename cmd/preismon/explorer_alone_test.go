@@ -18,7 +18,9 @@ func TestExplorerAlone(t *testing.T) {
 	if _, errs, code := preismon(t, nil, "explorer-assets", folder); code != 0 {
 		t.Fatal(errs)
 	}
-	e, err := explorer.New("", os.DirFS(folder))
+	filters, err := explorerFilters()
+	must(t, err)
+	e, err := explorer.New("", filters, os.DirFS(folder))
 	must(t, err)
 	server := httptest.NewServer(e)
 	defer server.Close()

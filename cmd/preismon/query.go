@@ -281,7 +281,11 @@ func serveQueries(ctx context.Context, l *lifecycle, a *admin, s serving) error 
 	if err != nil {
 		return err
 	}
-	pages, err := explorer.New(s.rest.BaseURL, s.assets)
+	filters, err := explorerFilters()
+	if err != nil {
+		return err
+	}
+	pages, err := explorer.New(s.rest.BaseURL, filters, s.assets)
 	if err != nil {
 		return err
 	}

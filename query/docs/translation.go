@@ -61,6 +61,13 @@ func translations(from fs.FS) (map[string]string, error) {
 	return all, nil
 }
 
+// Translated returns a text of the contract in a language; one without a
+// translation stays English.
+func Translated(lang, english string) (string, error) {
+	spoken, err := byLanguage()
+	return spoken[lang].text(english), err
+}
+
 // text returns a text of the contract in this language.
 func (t translation) text(english string) string {
 	if said, ok := t.texts[english]; ok {

@@ -13,6 +13,7 @@ package explorer
 import (
 	"bytes"
 	"embed"
+	"encoding/json"
 	"errors"
 	"html"
 	"io/fs"
@@ -64,10 +65,22 @@ type asset struct {
 	version string
 }
 
-// New returns the pages of a service that is reached at baseURL. Assets, which
-// may be nil, holds ViewScript, ChartScript and ChartStyle; files that are
-// added later are served from then on.
-func New(baseURL string, assets fs.FS) (*Explorer, error) {
+// Filter is a filter of results, which the form has a field for.
+type Filter struct {
+	Name   string            `json:"name"` // in the API
+	Type   string            `json:"type"` // string or boolean
+	Values []string          `json:"values,omitempty"`
+	About  map[string]string `json:"about"` // what it means, by language
+}
+
+// New returns the pages of a service that is reached at baseURL and has these
+// filters of results. Assets, which may be nil, holds ViewScript, ChartScript
+// and ChartStyle; files that are added later are served from then on.
+func New(baseURL string, filters []Filter, assets fs.FS) (*Explorer, error) {
+	inForm, err := json.Marshal(append([]Filter{}, filters...))
+	if err != nil {
+		return nil, err
+	}
 	e := &Explorer{files: map[string]look.File{}, front: map[string]look.File{}, assets: assets, read: map[string]asset{}}
 	return e, fs.WalkDir(embedded, ".", func(name string, entry fs.DirEntry, err error) error {
 		if err != nil || entry.IsDir() {
@@ -80,6 +93,7 @@ func New(baseURL string, assets fs.FS) (*Explorer, error) {
 		switch name = entry.Name(); path.Ext(name) {
 		case ".html":
 			body = bytes.ReplaceAll(body, []byte("{base_url}"), []byte(html.EscapeString(baseURL)))
+			body = bytes.ReplaceAll(body, []byte("{filters}"), []byte(html.EscapeString(string(inForm))))
 		case ".css":
 			body = look.Sheet(body)
 		}

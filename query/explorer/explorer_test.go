@@ -1,6 +1,7 @@
 package explorer_test
 
 import (
+	"html"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -21,7 +22,7 @@ const base = "https://prices.example.com"
 
 func serve(t *testing.T, assets fstest.MapFS, method, path, language string) *httptest.ResponseRecorder {
 	t.Helper()
-	e, err := explorer.New(base, assets)
+	e, err := explorer.New(base, nil, assets)
 	must(t, err)
 	r := httptest.NewRequest(method, path, nil)
 	if language != "" {
@@ -36,7 +37,7 @@ func serve(t *testing.T, assets fstest.MapFS, method, path, language string) *ht
 // only its own files.
 func TestPaths(t *testing.T) {
 	assets := fstest.MapFS{explorer.ViewScript: {Data: []byte("export {}")}, explorer.ChartScript: {Data: []byte("var uPlot")}, explorer.ChartStyle: {Data: []byte(".u{}")}}
-	e, err := explorer.New(base, assets)
+	e, err := explorer.New(base, nil, assets)
 	must(t, err)
 	paths := e.Paths()
 	for _, p := range []string{"/", "/explorer", "/explorer/", "/explorer/main.js", "/explorer/style.css"} {
@@ -80,10 +81,10 @@ func TestPaths(t *testing.T) {
 // The files of libraries are served if they are present; without them the rest
 // is served.
 func TestWithoutAssets(t *testing.T) {
-	e, err := explorer.New(base, nil)
+	e, err := explorer.New(base, nil, nil)
 	must(t, err)
 	assets := fstest.MapFS{}
-	later, err := explorer.New(base, assets)
+	later, err := explorer.New(base, nil, assets)
 	must(t, err)
 	status := func(e *explorer.Explorer, path string) int {
 		w := httptest.NewRecorder()
@@ -172,6 +173,25 @@ func TestTexts(t *testing.T) {
 	}
 }
 
+// The form has the filters that the service has.
+func TestFilters(t *testing.T) {
+	e, err := explorer.New(base, []explorer.Filter{{Name: "isNew", Type: "boolean", About: map[string]string{"en": `It's "new"`, "de": "Neu"}}}, nil)
+	must(t, err)
+	w := httptest.NewRecorder()
+	e.ServeHTTP(w, httptest.NewRequest(http.MethodGet, explorer.PagePath, nil))
+	found := regexp.MustCompile(`data-filters="([^"]*)"`).FindStringSubmatch(w.Body.String())
+	if found == nil {
+		t.Fatal("no filters in the form")
+	}
+	const want = `[{"name":"isNew","type":"boolean","about":{"de":"Neu","en":"It's \"new\""}}]`
+	if got := html.UnescapeString(found[1]); got != want {
+		t.Error(got)
+	}
+	if body := serve(t, nil, http.MethodGet, explorer.PagePath, "").Body.String(); !strings.Contains(body, `data-filters="[]"`) {
+		t.Error("a service without filters has an empty list")
+	}
+}
+
 // The modules that need no page run in Node.
 func TestModules(t *testing.T) {
 	if out, err := exec.CommandContext(t.Context(), "node", "--no-warnings", "testdata/modules.mjs").CombinedOutput(); err != nil {
@@ -187,7 +207,7 @@ const mostScript = 75_000
 // sizes are known (TestUpDemo measures what the browser gets).
 func TestBudget(t *testing.T) {
 	assets := fstest.MapFS{explorer.ViewScript: {Data: []byte("export {}")}, explorer.ChartScript: {Data: []byte("var uPlot")}}
-	e, err := explorer.New(base, assets)
+	e, err := explorer.New(base, nil, assets)
 	must(t, err)
 	const libraries = 4_900 + 22_200 // preact.module.js of 10.29.8 and uPlot.iife.min.js of 1.6.32 by gzip
 	sent := libraries

@@ -4,6 +4,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"preismon/query"
 )
 
 // narrowings are the arguments that a view reads from an address under their
@@ -12,8 +14,18 @@ var narrowings = map[string][]string{
 	"overview":   {"ownMerchant"},
 	"assortment": {"orderId"},
 	"history":    {"orderId", "merchant", "ownMerchant"},
-	"latest":     {"orderId", "merchant"},
+	"latest":     append(filters(), "orderId"),
 	"sites":      {"orderId"},
+}
+
+// filters returns the names of the filters of results.
+func filters() (names []string) {
+	for _, p := range query.ResultsParameters {
+		if p.Kind == query.FilterParameter {
+			names = append(names, p.Name)
+		}
+	}
+	return names
 }
 
 // shown are the other arguments that a view shows.
@@ -41,6 +53,7 @@ func (q pageQuestion) omitted() []string {
 		known = append(known, identifiers...)
 	}
 	return slices.DeleteFunc(slices.Sorted(maps.Keys(q.given)), func(name string) bool {
-		return slices.Contains(known, name) || strings.HasPrefix(name, "include") || q.given[name] == "false"
+		off := q.given[name] == "false" && query.ResultsParameter(name).Kind != query.FilterParameter
+		return slices.Contains(known, name) || strings.HasPrefix(name, "include") || off
 	})
 }

@@ -21,6 +21,7 @@ type shown struct {
 	Zone, Own, Filter string
 	Order             string
 	OrderID, Merchant string
+	Brand, IsPrime    string
 	OwnMerchant       string
 	Since             string
 	Unread            []string
@@ -39,7 +40,15 @@ func recall(t *testing.T, addresses []string) (all []shown) {
 	}
 	text, err := json.Marshal(parts)
 	must(t, err)
-	out, err := exec.CommandContext(t.Context(), "node", "--no-warnings", "testdata/recall.mjs", "../explorer/web", string(text)).Output()
+	filters := []explorer.Filter{}
+	for _, p := range query.ResultsParameters {
+		if p.Kind == query.FilterParameter {
+			filters = append(filters, explorer.Filter{Name: p.Name, Type: p.Type(), Values: p.Values})
+		}
+	}
+	inForm, err := json.Marshal(filters)
+	must(t, err)
+	out, err := exec.CommandContext(t.Context(), "node", "--no-warnings", "testdata/recall.mjs", "../explorer/web", string(text), string(inForm)).Output()
 	if err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
@@ -84,6 +93,8 @@ func TestThePageWithTheSameQuestion(t *testing.T) {
 		{"list_results", object{"site": "shop-one", "latestPerPair": true}, shown{View: "latest", Site: "shop-one"}, []any{"latestPerPair"}},
 		{"list_results", object{"pzn": "01234562", "latestObservationPerPair": true}, shown{View: "latest", Items: "12"}, nil},
 		{"list_results", object{"orderId": 5, "latestObservationPerPair": true, "merchant": "A & B"}, shown{View: "latest", OrderID: "5", Merchant: "A & B"}, nil},
+		{"list_results", object{"site": "shop-one", "latestObservationPerPair": true, "brand": "B", "isPrime": false}, shown{View: "latest", Site: "shop-one", Brand: "B", IsPrime: "false"}, nil},
+		{"list_results", object{"site": "shop-one", "isPrime": false, "globalScope": false, "capturedFrom": from, "capturedTo": to}, shown{View: "assortment", Site: "shop-one", From: ms(from), To: ms(to)}, []any{"isPrime"}},
 		{"list_results", object{"orderId": 5, "merchant": "A & B", "capturedFrom": from, "capturedTo": to, "limit": 5, "includeCoverage": true}, shown{View: "assortment", OrderID: "5", From: ms(from), To: ms(to)}, []any{"merchant"}},
 		{"list_results", object{"orderId": 5, "itemId": 11, "merchant": "A & B", "manufacturer": "M", "capturedFrom": from, "capturedTo": to}, shown{View: "history", Items: "11", OrderID: "5", Merchant: "A & B", From: ms(from), To: ms(to)}, []any{"manufacturer"}},
 		{"list_results", object{"site": "shop-one", "latestObservationPerPair": true, "capturedFrom": from, "capturedTo": to}, shown{View: "latest", Site: "shop-one"}, []any{"capturedFrom", "capturedTo"}},

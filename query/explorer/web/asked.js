@@ -12,9 +12,14 @@ export const mostItems = 8;
 /** mostEverything is the maximum length of a window over the whole scope, in ms. */
 export const mostEverything = 168 * 3600e3;
 
+/** filtersOf are the filters of results that the service has, by name: {name, type, values, about}. */
+export const filtersOf = Object.fromEntries(JSON.parse(by('filters').dataset.filters).map((f) => [f.name, f]));
+
 /** narrowings are the additional parameters that an address can have for each view, by their names in the API. */
-const narrowings = { overview: ['since', 'ownMerchant'], assortment: ['orderId'], history: ['orderId', 'merchant', 'ownMerchant'], latest: ['orderId', 'merchant'], sites: ['orderId'] };
-const forms = { since: /^[\w:.+-]{1,64}$/, orderId: /^[1-9][0-9]*$/, merchant: /^.{1,256}$/, ownMerchant: /^.{1,256}$/ };
+const narrowings = { overview: ['since', 'ownMerchant'], assortment: ['orderId'], history: ['orderId', 'merchant', 'ownMerchant'], latest: ['orderId', ...Object.keys(filtersOf)], sites: ['orderId'], stream: Object.keys(filtersOf) };
+const anyText = /^.{1,256}$/;
+const formOf = ({ type, values }) => (type === 'boolean' ? /^(true|false)$/ : values ? new RegExp(`^(${values.join('|')})$`) : anyText);
+const forms = { since: /^[\w:.+-]{1,64}$/, orderId: /^[1-9][0-9]*$/, ownMerchant: anyText, ...Object.fromEntries(Object.values(filtersOf).map((f) => [f.name, formOf(f)])) };
 
 /** asked has the last known zone that was typed; the window as hours up to now, or as from and to in ms; narrowed has narrowings by name; zoom is the visible part of a history, from and to in s. */
 export const asked = { site: '', items: [], order: '', narrowed: {}, view: 'overview', zone: 'UTC', window: { hours: 168 }, zoom: undefined };
@@ -31,6 +36,9 @@ export function windowAddress() {
 
 /** narrowed returns the narrowings that are set and apply to the current view. */
 export const narrowed = () => Object.fromEntries((narrowings[asked.view] ?? []).filter((name) => asked.narrowed[name]).map((name) => [name, asked.narrowed[name]]));
+
+/** filtersHere returns the filters that apply to the current view. */
+export const filtersHere = () => Object.values(filtersOf).filter(({ name }) => narrowings[asked.view]?.includes(name));
 
 function address() {
   const p = new URLSearchParams({ view: asked.view, site: asked.site, items: asked.items.join(','), zone: asked.zone, ...windowAddress() });

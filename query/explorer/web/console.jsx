@@ -1,6 +1,6 @@
 // The stream console, which shows lines of NDJSON as they arrive.
 import { loggedIn, stream } from './api.js';
-import { asked, mostEverything, timeWindow, windowParams } from './asked.js';
+import { asked, mostEverything, narrowed, timeWindow, windowParams } from './asked.js';
 import { Files } from './files.jsx';
 import { by, clear, draw, h } from './preact.js';
 import { Same } from './same.jsx';
@@ -16,7 +16,7 @@ function paramsOf() {
   if (w.fault) return w;
   const everything = !asked.site && !asked.items.length;
   if (everything) w.from = Math.max(w.from, w.to - mostEverything);
-  return { itemId: asked.items[0] ?? '', site: asked.site, globalScope: everything, ...windowParams(w) };
+  return { itemId: asked.items[0] ?? '', site: asked.site, globalScope: everything, ...narrowed(), ...windowParams(w) };
 }
 
 /** readyStream shows how to read by other means what the console reads. */

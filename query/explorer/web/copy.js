@@ -1,5 +1,6 @@
 // The same reads by other means: a curl command, a command of this program, a request over MCP.
 import { serviceURL } from './api.js';
+import { filtersOf } from './asked.js';
 
 const quoted = (text) => `'${String(text).replaceAll("'", "'\\''")}'`;
 
@@ -23,7 +24,8 @@ export function cli(path, params = {}) {
 
 /** tool returns a tool call, as JSON-RPC for the MCP endpoint. */
 export function tool(name, args) {
-  const given = Object.fromEntries(Object.entries(args).filter(([, v]) => v !== '' && v !== undefined && v !== false));
+  const given = Object.fromEntries(Object.entries(args).filter(([, v]) => v !== '' && v !== undefined && v !== false)
+    .map(([argument, v]) => [argument, filtersOf[argument]?.type === 'boolean' ? v === 'true' : v]));
   return request('tools/call', { name, arguments: given });
 }
 

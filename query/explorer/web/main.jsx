@@ -1,6 +1,6 @@
 // The page: the form of what is requested, the views, the login.
 import * as api from './api.js';
-import { ask, asked, mostItems, narrowed, plain, recall, remember, showWindow, typed, views, written } from './asked.js';
+import { ask, asked, filtersHere, filtersOf, mostItems, narrowed, plain, recall, remember, showWindow, typed, views, written } from './asked.js';
 import { forgetAssortment, readAssortment, showAssortment } from './assortment.jsx';
 import { catalogue, forget, itemName, lookUp, matching, named, readCatalogue, siteName, whenNamed } from './catalogue.js';
 import { Console, readyStream } from './console.jsx';
@@ -41,13 +41,44 @@ const Chip = ({ words, away }) => <li>
   <button type="button" aria-label={t.remove(words)} onClick={() => { away(); by('search').focus(); }}><span>{words}</span><b aria-hidden="true">×</b></button>
 </li>;
 
-const narrowingWords = () => Object.entries(narrowed()).map(([name, value]) => [name, `${t.narrowings[name]}: ${name === 'since' && Date.parse(value) ? show(Date.parse(value), asked.zone, language) : value}`]);
+/** titleOf names a narrowing; a filter without a word of its own has its name in the API. */
+const titleOf = (name) => t.narrowings[name] ?? name;
+
+/** valueOf shows the value of a narrowing. */
+function valueOf(name, value) {
+  if (name === 'since' && Date.parse(value)) return show(Date.parse(value), asked.zone, language);
+  return filtersOf[name]?.type === 'boolean' ? { true: t.yes, false: t.no }[value] : value;
+}
+
+const narrowingWords = () => Object.entries(narrowed()).map(([name, value]) => [name, `${titleOf(name)}: ${valueOf(name, value)}`]);
+
+function narrow(name, value) {
+  asked.narrowed[name] = value;
+  showChosen();
+  refresh();
+}
 
 function showChosen() {
   draw(<>
     {asked.items.map((id) => <Chip key={id} words={itemName(id)} away={() => choose(id, false)} />)}
-    {narrowingWords().map(([name, words]) => <Chip key={name} words={words} away={() => { asked.narrowed[name] = ''; showChosen(); refresh(); }} />)}
+    {narrowingWords().map(([name, words]) => <Chip key={name} words={words} away={() => narrow(name, '')} />)}
   </>, by('chosen'));
+  const filters = filtersHere();
+  by('filters').hidden = !filters.length;
+  if (by('filter-fields').contains(document.activeElement)) return; // it may hold what is being typed
+  draw(filters.map((f) => <Filter key={f.name} filter={f} />), by('filter-fields'));
+}
+
+/** Filter is the field of a filter: a choice where there are few values, otherwise a text. */
+function Filter({ filter: { name, type, values, about } }) {
+  const id = `filter-${name}`;
+  const choices = type === 'boolean' ? ['true', 'false'] : values;
+  const field = { id, value: asked.narrowed[name] ?? '', onChange: (e) => narrow(name, e.currentTarget.value.trim()), 'aria-describedby': `${id}-about` };
+  return <div class="field">
+    <label for={id}>{titleOf(name)}</label>
+    {choices ? <select {...field}><option value="">{t.any}</option>{choices.map((value) => <option value={value}>{valueOf(name, value)}</option>)}</select> : <input {...field} maxlength="256" autocomplete="off" spellcheck={false} />}
+    <p class="small" id={`${id}-about`}>{about[language]}</p>
+  </div>;
 }
 
 function choose(id, wanted) {
@@ -197,7 +228,7 @@ function leave(words = '') {
   stale();
   consoleView.forget();
   for (const forgets of [forget, forgetStart, forgetAssortment, forgetHistory, forgetLatest, forgetSites, forgetOrders]) forgets(); // what was requested stays
-  clear('site', 'items', 'chosen');
+  clear('site', 'items', 'chosen', 'filter-fields');
   by('app').hidden = by('logout').hidden = true;
   by('login').hidden = false;
   by('login-error').hidden = !words;

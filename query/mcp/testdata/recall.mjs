@@ -1,8 +1,8 @@
 // Reads addresses of the explorer as its page does, and says what it takes
-// from each: node recall.mjs FOLDER '["#…"]'
+// from each: node recall.mjs FOLDER '["#…"]' FILTERS
 import { readFile } from 'node:fs/promises';
 
-const [folder, addresses] = process.argv.slice(2);
+const [folder, addresses, filtersOfResults] = process.argv.slice(2);
 
 const made = new Map(); // modules by name, each the same for all who import it
 async function dataURL(name) {
@@ -17,7 +17,7 @@ async function dataURL(name) {
 const elements = new Map();
 globalThis.document = {
   getElementById(id) {
-    if (!elements.has(id)) elements.set(id, { value: '', children: [] });
+    if (!elements.has(id)) elements.set(id, { value: '', children: [], dataset: { filters: filtersOfResults } });
     return elements.get(id);
   },
 };

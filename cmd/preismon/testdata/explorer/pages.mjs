@@ -158,6 +158,24 @@ async function elsewhere() {
   await page.context().close();
 }
 
+/** filtered narrows the latest prices by the fields of the form: each filter is requested, named, and part of the commands. */
+async function filtered(page, item) {
+  await page.evaluate((hash) => { location.hash = hash; }, `#${new URLSearchParams({ view: 'latest', items: item })}`);
+  await page.locator('#filters summary').click();
+  const names = await page.$eval('#filters', (e) => JSON.parse(e.dataset.filters).map((f) => f.name));
+  const fields = await page.locator('#filter-fields .field').count();
+  if (fields !== names.length) fail('filtered', `${fields} fields for ${names}`);
+  const asked = page.waitForRequest((r) => new URL(r.url()).pathname === '/v1/results' && new URL(r.url()).searchParams.get('isPrime') === 'false', { timeout: 10e3 });
+  await page.selectOption('#filter-isPrime', 'false');
+  await asked.catch(() => fail('filtered', 'isPrime=false is not requested'));
+  await page.locator('#chosen button', { hasText: 'Prime: no' }).waitFor();
+  await page.waitForFunction(() => /--is-prime false/.test(document.querySelector('#latest-same [data-kind=cli]')?.textContent ?? ''));
+  const call = await page.textContent('#latest-same [data-kind=mcp]');
+  if (JSON.parse(call).params.arguments.isPrime !== false) fail('filtered', `the tool is called with ${call}`);
+  await page.locator('#chosen button', { hasText: 'Prime: no' }).click();
+  if (await page.inputValue('#filter-isPrime') !== '') fail('filtered', 'a filter that was removed stays in its field');
+}
+
 /** narrowed follows links as agents return them: each view requests everything that they name, and no longer what the user removes. */
 async function narrowed() {
   const page = await watched('narrowed', { locale: 'en-GB', viewport: { width: 1280, height: 900 } }, () => false);
@@ -185,6 +203,7 @@ async function narrowed() {
     await all;
     await page.waitForFunction((names) => names.every((name) => !new URLSearchParams(location.hash.slice(1)).has(name)), Object.keys(given));
   }
+  await filtered(page, item);
   await page.evaluate((hash) => { location.hash = hash; }, `#${new URLSearchParams({ view: 'history', items: item, ownMerchant: 'A & B', own: '12.5' })}`); // the price replaces the merchant's
   await page.waitForFunction(() => !document.querySelector('#history').hasAttribute('aria-busy'));
   if (await page.isVisible('#history-error') || !(await page.locator('#markets tbody tr').count())) fail('narrowed', `an own price beside an own merchant shows ${await page.textContent('#history-error')}`);
