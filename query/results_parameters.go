@@ -110,15 +110,15 @@ var ResultsParameters = []Parameter{
 
 	{
 		Name: "brand", Kind: FilterParameter, field: func(r *ResultsRequest) any { return &r.Brand },
-		Help: "Only this brand.", Brief: "Exactly",
+		Help: "Only this brand.", Brief: "Exact match",
 	},
 	{
 		Name: "manufacturer", Kind: FilterParameter, Fed: true, Column: "manufacturer", field: func(r *ResultsRequest) any { return &r.Manufacturer },
-		Help: "Only this manufacturer, as observed.", Brief: "As observed, exactly",
+		Help: "Only this manufacturer, as observed.", Brief: "Exact match, as observed",
 	},
 	{
 		Name: "merchant", Kind: FilterParameter, Fed: true, Column: "merchant", field: func(r *ResultsRequest) any { return &r.Merchant },
-		Help: "Only this merchant.", Brief: "As observed, exactly",
+		Help: "Only this merchant.", Brief: "Exact match, as observed",
 	},
 	{
 		Name: "isPrime", Kind: FilterParameter, Column: "is_prime", field: func(r *ResultsRequest) any { return &r.IsPrime },

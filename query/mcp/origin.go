@@ -17,7 +17,7 @@ import (
 // A client that is not a browser sends no origin.
 func (h *handler) fromHere(r *http.Request) error {
 	if !sameHost(h.base.Hostname(), r.Host) {
-		return fault.New(fault.Forbidden, query.CodeForbidden, "The header Host does not name this service. A proxy must hand on the Host that it was asked for.")
+		return fault.New(fault.Forbidden, query.CodeForbidden, "The header Host does not name this service. A proxy must forward the header Host unchanged.")
 	}
 	for _, origin := range r.Header.Values("Origin") {
 		if !h.allowed(origin) {

@@ -196,7 +196,7 @@ func addressing(next sdk.MethodHandler) sdk.MethodHandler {
 	return func(ctx context.Context, method string, r sdk.Request) (sdk.Result, error) {
 		if read, ok := r.(*sdk.ReadResourceRequest); ok && !address.MatchString(read.Params.URI) {
 			x := exchangeOf(ctx)
-			x.failure = fault.New(fault.Invalid, query.CodeValidation, "uri: a character is not percent-encoded, like a blank as %%20, or a percent-encoding is wrong.")
+			x.failure = fault.New(fault.Invalid, query.CodeValidation, "uri: a character is not percent-encoded (a space is %%20), or a percent-encoding is wrong.")
 			return nil, x.failure
 		}
 		return next(ctx, method, r)

@@ -67,7 +67,7 @@ func orderCall(s *query.Service) checker {
 		}
 		_, err := first(wire.Orders)(ctx, s, p, wire.Arguments{"orderId": given["orderId"]})
 		if fault.KindOf(err) == fault.NotFound {
-			return fault.New(fault.Invalid, query.CodeValidation, "orderId: none of the orders that you see; list_orders has them.")
+			return fault.New(fault.Invalid, query.CodeValidation, "orderId: not one of the orders that you see; list_orders lists them.")
 		}
 		return err
 	}

@@ -319,8 +319,8 @@ func TestTasksThatWouldBeRefused(t *testing.T) {
 		given  map[string]string
 		says   string
 	}{
-		{whole, "review-observed-shops", map[string]string{"orderId": "8"}, "orderId: none of the orders that you see"},
-		{oneOrder, "review-observed-shops", map[string]string{"orderId": "6"}, "orderId: none of the orders that you see"},
+		{whole, "review-observed-shops", map[string]string{"orderId": "8"}, "orderId: not one of the orders that you see"},
+		{oneOrder, "review-observed-shops", map[string]string{"orderId": "6"}, "orderId: not one of the orders that you see"},
 		{sitesOnly, "review-observed-shops", nil, "may not read orders"},
 		{sitesOnly, "analyze-buybox", nil, "may not read results"},
 		{sitesOnly, "check-price-availability", nil, "may not read results"},

@@ -18,7 +18,7 @@ func listSites() tool {
 func listASINLocales() tool {
 	return tool{
 		name: "list_asin_locales", title: "ASIN locales", operation: "listAsinLocales", arguments: wire.Operation(wire.ASINLocales).Parameters(),
-		about:  "Lists the asinLocale keys of your products, all at once. Needed beside every asin.",
+		about:  "Lists the asinLocale keys of your products, all at once. Required with every asin.",
 		answer: contractAnswer("listAsinLocales"),
 		run:    pages(wire.ASINLocales),
 	}
@@ -82,7 +82,7 @@ func listOrderHistory(d query.Direction) tool {
 	t := tool{
 		name: "list_order_" + string(d) + "_history", title: "Archived " + string(d) + " files", operation: "listExportHistory", required: []string{"orderId"},
 		arguments: wire.History(d).Parameters(), run: pages(wire.History(d)),
-		about: "Lists the archived " + string(d) + " files of an order, newest first. Go on with download_order_" + string(d) + "_file.",
+		about: "Lists the archived " + string(d) + " files of an order, newest first. Continue with download_order_" + string(d) + "_file.",
 	}
 	if d == query.Imports {
 		t.operation = "listImportHistory"
