@@ -63,7 +63,7 @@ func (c Config) Validate() error {
 		}
 		hasUser = hasUser || u.User != nil
 	}
-	f.Check(c.Token == "" || !hasUser, "nats token: given beside a user in the url")
+	f.Check(c.Token == "" || !hasUser, "nats token: cannot be combined with a user in the url")
 	if c.CAFile != "" {
 		if _, err := os.Stat(c.CAFile); err != nil {
 			f.Addf("nats-ca: %w", err)

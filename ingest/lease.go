@@ -156,7 +156,7 @@ func (l *Lease) bucket(ctx context.Context) (jetstream.KeyValue, error) {
 	}
 	s, ok := status.(*jetstream.KeyValueBucketStatus)
 	if !ok {
-		return nil, errors.New("the bucket of the leases tells nothing of itself")
+		return nil, errors.New("the bucket of the leases reports no status")
 	}
 	if c := s.StreamInfo().Config; c.Replicas < l.c.Replicas {
 		c.Replicas = l.c.Replicas

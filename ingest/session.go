@@ -201,7 +201,7 @@ func (f *feed) position(ctx context.Context, s jetstream.Stream) (*jetstream.Str
 		if err := beginEpoch(ctx, l.js, info, last, time.Now()); err != nil {
 			return nil, 0, fmt.Errorf("beginning a new epoch: %w", err)
 		}
-		return nil, 0, fmt.Errorf("up to %d only the stream has what was taken from it: it lost its tail, and begins a new epoch", last)
+		return nil, 0, fmt.Errorf("the stream was truncated, and holds what was read from it only up to %d: a new epoch begins", last)
 	}
 	return info, applied, nil
 }

@@ -74,7 +74,7 @@ func (v Visibility) kept(w contracts.Window) error {
 	if v.Floor == 0 || !below(w.From) && !below(w.To) {
 		return nil
 	}
-	return invalid("What was captured before %s is no longer kept. Ask for a time that begins there, or later.", formatInstant(fromMs(v.Floor), time.UTC))
+	return invalid("Captures before %s are no longer kept. Request a window that begins then or later.", formatInstant(fromMs(v.Floor), time.UTC))
 }
 
 // goesOn refuses the cursor of a walk that began before old rows were removed,

@@ -87,7 +87,7 @@ func otherQuery(names []string) error {
 	if len(names) > 1 {
 		verb = " differ"
 	}
-	return invalid("cursor: it belongs to another query of yours: %s%s. Send the parameters that it came from, of which only limit may change, or leave it out.",
+	return invalid("cursor: it belongs to another of your queries: %s%s. Send the parameters of that query, of which only limit may change, or leave the cursor out.",
 		enumerated(names), verb)
 }
 

@@ -156,7 +156,7 @@ func (s *Service) openFeed(p Principal, r FeedRequest) (state feedState, err err
 	case r.Since == "":
 		return s.beginFeed(p, r)
 	case r.Rule != nil:
-		return state, invalid("since: it holds its rule. Send no rule beside it.")
+		return state, invalid("since: the token contains its rule. Send no rule with it.")
 	}
 	err = s.openSince(s.feedBinding(p, r.Alerts), r.Since, r.Rows, &state, state.again)
 	return state, err
@@ -237,7 +237,7 @@ func (e *EdgeAt) within(at FeedPlace, a *Access) bool {
 // belongs to.
 func (s *Service) openSince(bound binding, since string, beside ResultsRequest, state any, again func() string) error {
 	if beside != (ResultsRequest{}) {
-		return invalid("since: it holds what it is of. Send no selectors, filters, window or field groups beside it.")
+		return invalid("since: the token contains its query. Send no selectors, filters, window or field groups with it.")
 	}
 	o, err := s.seal.open(bound, since)
 	switch {
@@ -304,7 +304,7 @@ func stateOf(r ResultsRequest, w contracts.Window) feedState {
 func feedable(r ResultsRequest) error {
 	for _, p := range ResultsParameters {
 		if p.FeedsRefuse() && p.Given(&r) != nil {
-			return invalid("%s: a feed cannot follow it. Leave it out, and choose among the rows.", p.Name)
+			return invalid("%s: a feed cannot filter by it. Leave it out, and filter the rows yourself.", p.Name)
 		}
 	}
 	return nil

@@ -16,7 +16,7 @@ var farFuture = time.Date(2299, 1, 1, 0, 0, 0, 0, time.UTC)
 // fails if what the caller sees has changed by then.
 func (s *Service) streamToken(ctx context.Context, p Principal, plan *resultsPlan, r ResultsRequest, a *Access) (func(context.Context) error, error) {
 	if r.Cursor != "" {
-		return nil, invalid("cursor: a stream that begins at a cursor is no snapshot that changes could follow. Leave it out, or the header Prefer.")
+		return nil, invalid("cursor: a stream that begins at a cursor is not a snapshot to follow changes from. Leave out the cursor or the header Prefer.")
 	}
 	if err := feedable(r); err != nil {
 		return nil, err

@@ -210,6 +210,6 @@ func (n FileCount) tooBroad() bool {
 
 func historyTooBroad() *fault.Error {
 	return fault.New(fault.Invalid, CodeHistoryTooBroad,
-		"The order has more than %d archive documents or more than %d archived files, which is too many to look through. Filters do not help; ask whoever manages the order to have old files removed.",
+		"The order has more than %d archive documents or more than %d archived files, which is too many to search. Filters do not help; ask whoever manages the order to have old files removed.",
 		maxArchiveDocuments, maxNestedFiles)
 }

@@ -37,14 +37,14 @@ func (r *ItemSummaryRequest) rows(now time.Time) ResultsRequest {
 // check returns, all at once, the faults that can be found without data.
 func (r *ItemSummaryRequest) check() (wrong error) {
 	if (r.CapturedFrom == "") != (r.CapturedTo == "") {
-		wrong = invalid("capturedFrom and capturedTo need one another.")
+		wrong = invalid("capturedFrom and capturedTo must be given together.")
 	}
 	if r.CandidatePrice != "" && r.OwnMerchant != "" {
 		wrong = together(wrong, invalid("candidatePrice and ownMerchant exclude each other."))
 	}
 	switch known := r.CurrencyCode == "" || r.CurrencyCode.Valid(); {
 	case r.CandidatePrice == "" && r.CurrencyCode != "":
-		return together(wrong, invalid("currencyCode: of a candidatePrice, which is missing."))
+		return together(wrong, invalid("currencyCode: only with candidatePrice, which is missing."))
 	case !known:
 		wrong = together(wrong, invalid("currencyCode: %q is not an ISO 4217 code like EUR.", r.CurrencyCode))
 		return together(wrong, checkCandidate(r.CandidatePrice, ""))

@@ -76,7 +76,7 @@ func (s *Service) Items(ctx context.Context, p Principal, r ItemsRequest) (*Page
 // nothing.
 func (r ItemsRequest) wrong() (wrong error) {
 	if r.ASIN != "" && r.ASINLocale == "" {
-		wrong = invalid("asin: needs asinLocale beside it.")
+		wrong = invalid("asin: needs asinLocale as well.")
 	}
 	if r.Name != "" && search.New(r.Name).Empty() {
 		wrong = together(wrong, invalid("name: has no letter and no digit."))

@@ -213,7 +213,7 @@ func (s *Service) moversWindow(r MoversRequest) (rows ResultsRequest, w contract
 	}
 	switch {
 	case r.GlobalScope && !r.Everything():
-		wrong = together(wrong, invalid("globalScope=true goes with no product, order or site. Remove globalScope, or the selector."))
+		wrong = together(wrong, invalid("globalScope=true cannot be combined with a product, order or site. Remove globalScope or the selector."))
 	case !r.GlobalScope && r.Everything():
 		wrong = together(wrong, invalid("since needs a product (itemId, pzn, ean, asin with asinLocale), an orderId or a site, or globalScope=true."))
 	}

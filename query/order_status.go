@@ -258,7 +258,7 @@ func (s *Service) newestFiles(ctx context.Context, a *Access, orders []contracts
 }
 
 func tooManyFiles() error {
-	return fault.New(fault.Invalid, CodeOrderCoverageTooBroad, "The answer would have more than %d archived files. Narrow with orderId, or ask for fewer files of each order.", maxStatusFiles)
+	return fault.New(fault.Invalid, CodeOrderCoverageTooBroad, "The answer would have more than %d archived files. Narrow with orderId, or request fewer files of each order.", maxStatusFiles)
 }
 
 // add adds to an order its files, or the reason why they are missing.

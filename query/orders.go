@@ -228,7 +228,7 @@ func tooBroadAlone(id contracts.OrderID, err error) error {
 	if !ok {
 		return err
 	}
-	return fault.New(fault.Invalid, CodeOrderCoverageTooBroad, "The order spans more than %d %s. GET /v1/orders?orderId=%s has it alone.", maxOrderCandidates, e.what, id)
+	return fault.New(fault.Invalid, CodeOrderCoverageTooBroad, "The order spans more than %d %s. GET /v1/orders?orderId=%s returns it alone.", maxOrderCandidates, e.what, id)
 }
 
 // orderFiles decides whether the caller may read which files an order has.

@@ -116,7 +116,7 @@ func (r PositionRequest) Check() error {
 		wrong = invalid("Name the product by exactly one of itemId, ean, pzn, or asin with asinLocale.")
 	}
 	if (r.ASIN == "") != (r.ASINLocale == "") {
-		wrong = together(wrong, invalid("asin and asinLocale need one another."))
+		wrong = together(wrong, invalid("asin and asinLocale must be given together."))
 	}
 	known := r.CurrencyCode == "" || r.CurrencyCode.Valid()
 	if !known {

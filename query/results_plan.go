@@ -35,9 +35,9 @@ func (s *Service) understand(p Principal, r ResultsRequest) (*resultsPlan, error
 	q := &plan.query
 	switch {
 	case r.ASIN != "" && r.ASINLocale == "":
-		wrong = together(wrong, invalid("asin: needs asinLocale beside it."))
+		wrong = together(wrong, invalid("asin: needs asinLocale as well."))
 	case r.ASIN == "" && r.ASINLocale != "":
-		wrong = together(wrong, invalid("asinLocale: needs asin beside it."))
+		wrong = together(wrong, invalid("asinLocale: needs asin as well."))
 	}
 	switch {
 	case r.LatestPerPair && r.LatestObservationPerPair:
@@ -122,7 +122,7 @@ func (r *ResultsRequest) checkScope() (wrong error) {
 		wrong = invalid("globalScope=true needs both capturedFrom and capturedTo.")
 	}
 	if r.GlobalScope && !r.selectors().None() {
-		wrong = together(wrong, invalid("globalScope=true goes with no product, order or site selector. Remove globalScope, or the selector."))
+		wrong = together(wrong, invalid("globalScope=true cannot be combined with a product, order or site. Remove globalScope or the selector."))
 	}
 	if r.timeOnly() {
 		wrong = invalid("A window needs a selector (itemId, pzn, ean, asin with asinLocale, orderId or site), or globalScope=true with both bounds.")

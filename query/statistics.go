@@ -125,7 +125,7 @@ func (s *Service) Statistics(ctx context.Context, p Principal, r StatisticsReque
 	case steps[r.Bucket] == nil:
 		return nil, invalid("bucket: %q is none of hour, day, week, whole.", r.Bucket)
 	case r.CapturedTo != "" && r.CapturedFrom == "":
-		return nil, invalid("capturedFrom: missing. Statistics need both bounds, the lower one, or none.")
+		return nil, invalid("capturedFrom: missing. Statistics need both bounds, only the lower one, or none.")
 	}
 	if err := r.checkDetails(limit); err != nil {
 		return nil, err

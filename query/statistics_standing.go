@@ -31,11 +31,11 @@ type StatisticStanding struct {
 func (r *StatisticsRequest) checkDetails(limit int) error {
 	switch {
 	case r.Identity && r.By != ByProduct:
-		return invalid("includeIdentity is of by=product.")
+		return invalid("includeIdentity needs by=product.")
 	case !r.Trend && !r.Standing:
 		return nil
 	case r.By != ByProduct || r.Bucket != "whole":
-		return invalid("includeTrend and includeStanding are of by=product and bucket=whole.")
+		return invalid("includeTrend and includeStanding need by=product and bucket=whole.")
 	case limit > maxDetailed:
 		return invalid("limit: %d is outside 1 to %d with includeTrend or includeStanding.", limit, maxDetailed)
 	}

@@ -177,7 +177,7 @@ func (s *Service) windows(ctx context.Context, p Principal, r WindowsRequest) (*
 func (s *Service) openWindows(p Principal, r WindowsRequest) (state windowsState, err error) {
 	if r.Since != "" {
 		if r.Bucket != "" {
-			return state, invalid("bucket: the token holds it. Leave it out.")
+			return state, invalid("bucket: the token contains it. Leave it out.")
 		}
 		return state, s.openSince(windowsBinding(p), r.Since, r.Rows, &state, state.again)
 	}

@@ -117,7 +117,7 @@ func (c *accountsAddCmd) Run(ctx context.Context, k *kong.Context, std streams, 
 		case known != nil && !known.Disabled:
 			return nil, nil, &ingest.LoginTakenError{Login: known.LoginIdentifier, By: known.AccountID, Of: known.MandateID}
 		case known != nil && known.MandateID == mandate.MandateID:
-			return nil, nil, fmt.Errorf("%q is there and disabled; `preismon accounts disable --undo %s` lets it in again", login, login)
+			return nil, nil, fmt.Errorf("%q exists, but is disabled; `preismon accounts disable --undo %s` enables it again", login, login)
 		}
 		after = &contracts.Account{
 			AccountID: contracts.DeriveID[contracts.AccountID]("account", mandate.Name, login), MandateID: mandate.MandateID, LoginIdentifier: login,
@@ -136,7 +136,7 @@ type accountsGrantCmd struct {
 func (c *accountsGrantCmd) Run(ctx context.Context, k *kong.Context, std streams, log *slog.Logger) error {
 	return c.change(ctx, k, std, log, func(b *bus) (before, after *contracts.Account, err error) {
 		if len(c.Sees.Permissions)+len(c.Sees.Sites)+len(c.Sees.Orders) == 0 {
-			return nil, nil, faulty(errors.New("permissions, sites, orders: missing; say at least one of them"))
+			return nil, nil, faulty(errors.New("permissions, sites, orders: missing; give at least one of them"))
 		}
 		if before, err = anAccount(ctx, b, c.Login); err != nil {
 			return nil, nil, err
@@ -157,7 +157,7 @@ func (c *accountsDisableCmd) Run(ctx context.Context, k *kong.Context, std strea
 			return nil, nil, err
 		}
 		if before.Disabled != c.Undo {
-			return nil, nil, fmt.Errorf("%q is %s already", before.LoginIdentifier, accountState(before))
+			return nil, nil, fmt.Errorf("%q is already %s", before.LoginIdentifier, accountState(before))
 		}
 		changed := *before
 		changed.Disabled = !c.Undo
@@ -244,5 +244,5 @@ func mandateOf(ctx context.Context, b *bus, name string) (*contracts.Mandate, er
 		names = append(names, fmt.Sprintf("%q", m.Name))
 	}
 	slices.Sort(names)
-	return nil, fmt.Errorf("there is no mandate %q; there are: %s", name, strings.Join(names, ", "))
+	return nil, fmt.Errorf("there is no mandate %q; the mandates are: %s", name, strings.Join(names, ", "))
 }

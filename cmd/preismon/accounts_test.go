@@ -34,7 +34,7 @@ func changeAccounts(t *testing.T, u *upProcess, imported []string) {
 	contains(t, errs, "colleague", "alpha.example, beta.example", "yes: missing")
 	out, errs, code = inProcess(t, append(append([]string{"accounts"}, add...), "--dry-run", "--data-dir", u.DataDir)...) // no password is requested
 	says(t, out, errs, code, 0)
-	contains(t, errs, "Nothing is changed")
+	contains(t, errs, "Nothing was changed")
 	_, errs = accounts(exitFailed, "show", "colleague")
 	contains(t, errs, "no account with the login")
 
@@ -61,7 +61,7 @@ func changeAccounts(t *testing.T, u *upProcess, imported []string) {
 	contains(t, errs, `no mandate "No shop"`, `"Our shop", "Their shop"`)
 
 	_, errs = accounts(exitUsage, "grant", "colleague", "--yes")
-	contains(t, errs, "say at least one")
+	contains(t, errs, "give at least one")
 	_, errs = accounts(0, "grant", "colleague", "--sites", "gamma.example", "--yes")
 	contains(t, errs, "gamma.example", "(was: alpha.example, beta.example)")
 	c = c.login("colleague", other)

@@ -37,7 +37,7 @@ func (f siteFlags) config(name string, log *slog.Logger) (ingest.Config, clickho
 		return cfg, ch, errors.Join(cfg.Validate(), err)
 	}
 	if cfg.URL != "" || f.ClickHouse.Secret != "" {
-		return cfg, clickhouse.Config{}, errors.New("data-dir: not together with nats-url or clickhouse-dsn")
+		return cfg, clickhouse.Config{}, errors.New("data-dir: cannot be combined with nats-url or clickhouse-dsn")
 	}
 	r, err := embedded.ReadRuntime(f.DataDir)
 	if err != nil {
@@ -161,7 +161,7 @@ func writeAudit(w io.Writer, a *projector.Audit) error {
 		fmt.Fprintf(&b, "Not applied yet, and not judged: %s.\n", plural(a.Waiting, "message"))
 	}
 	if len(a.SkippedScope) > 0 {
-		fmt.Fprintf(&b, "Not judged, for their scope was changing: the rows of mandates %s.\n", strings.Join(a.SkippedScope, ", "))
+		fmt.Fprintf(&b, "Not judged because their scope was changing: the rows of mandates %s.\n", strings.Join(a.SkippedScope, ", "))
 	}
 	if len(a.Findings) == 0 {
 		b.WriteString("Nothing is missing and nothing is doubled.\n")

@@ -49,7 +49,7 @@ type archiveFinding struct {
 func (c *auditCmd) files() (ch clickhouse.Config, places []archivePlace, err error) {
 	var errs []error
 	if c.Content {
-		errs = append(errs, errors.New("content: not together with archives"))
+		errs = append(errs, errors.New("content: cannot be combined with archives"))
 	}
 	switch {
 	case c.Site.DataDir == "" && c.Site.ClickHouse.Secret == "":
@@ -58,7 +58,7 @@ func (c *auditCmd) files() (ch clickhouse.Config, places []archivePlace, err err
 		ch, err = parseDSN(c.Site.ClickHouse.Secret)
 		errs = append(errs, err)
 	case c.Site.ClickHouse.Secret != "" || c.Site.NATS.URL.Secret != "":
-		errs = append(errs, errors.New("data-dir: not together with nats-url or clickhouse-dsn"))
+		errs = append(errs, errors.New("data-dir: cannot be combined with nats-url or clickhouse-dsn"))
 	default:
 		r, err := embedded.ReadRuntime(c.Site.DataDir)
 		if err == nil {

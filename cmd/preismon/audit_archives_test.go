@@ -138,7 +138,7 @@ func TestAuditArchives(t *testing.T) {
 	}{
 		{[]string{"--repair"}, "only with archives"},
 		{[]string{"--archive", folderPlace}, "only with archives"},
-		{[]string{"--archives", "--content"}, "not together with archives"},
+		{[]string{"--archives", "--content"}, "cannot be combined with archives"},
 		{[]string{"--archives", "--archive", folderPlace, "--archive", folderPlace}, "archive 2: named twice"},
 		{[]string{"--archives", "--archive", "s3://KEY@h/b"}, "archive 1: "},
 	} {

@@ -18,7 +18,7 @@ import (
 // backupCmd makes backups of the tables, lists them and tests them.
 type backupCmd struct {
 	Take  backupTakeCmd  `cmd:"" default:"withargs" help:"Save the tables of ClickHouse; \"preismon backup\" alone does it."`
-	List  backupListCmd  `cmd:"" help:"List backups: when, how much, how far, and whether one was ever restored."`
+	List  backupListCmd  `cmd:"" help:"List backups: when they were made, their size, up to which events, and whether each was ever restored."`
 	Drill backupDrillCmd `cmd:"" help:"Restore a backup into a scratch folder, and audit it."`
 }
 
@@ -44,7 +44,7 @@ func (c *backupTakeCmd) Run(ctx context.Context, k *kong.Context, std streams, l
 	dsn, dsnErr := c.ClickHouse.Secret, error(nil)
 	switch {
 	case c.DataDir != "" && dsn != "":
-		dsnErr = errors.New("data-dir: not together with clickhouse-dsn")
+		dsnErr = errors.New("data-dir: cannot be combined with clickhouse-dsn")
 	case c.DataDir != "":
 		var r embedded.Runtime
 		r, dsnErr = embedded.ReadRuntime(c.DataDir)

@@ -57,7 +57,7 @@ func (c *backupDrillCmd) Run(ctx context.Context, k *kong.Context, std streams, 
 	if !drill.Proven() {
 		return errFound
 	}
-	_, err = fmt.Fprintf(std.out, "Restored from %s, and taken away again.\n", place)
+	_, err = fmt.Fprintf(std.out, "Restored from %s, and deleted again.\n", place)
 	return err
 }
 

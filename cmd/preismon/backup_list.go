@@ -28,7 +28,7 @@ type listedBackup struct {
 func (c *backupListCmd) Run(_ context.Context, k *kong.Context, std streams) error {
 	var fault error
 	if c.DataDir == "" && len(c.In) == 0 {
-		fault = fmt.Errorf("data-dir, in: missing; say at least one of them")
+		fault = fmt.Errorf("data-dir, in: missing; give at least one of them")
 	}
 	if done, err := c.only(k, std.out, faulty(fault)); done {
 		return err

@@ -117,7 +117,7 @@ func (p backupPlace) taken(dataDir string) (string, error) {
 			return path, nil
 		}
 	}
-	return "", fmt.Errorf("%w in %s; `preismon backup list --data-dir %s` says which there are", backup.ErrNone, strings.Join(in, " or "), quoteShell(dataDir))
+	return "", fmt.Errorf("%w in %s; `preismon backup list --data-dir %s` lists them", backup.ErrNone, strings.Join(in, " or "), quoteShell(dataDir))
 }
 
 // take has a running `up` save its tables into its own folder, and moves them

@@ -59,16 +59,16 @@ type planFlags struct {
 func (f planFlags) agreed(ctx context.Context, std streams) (bool, error) {
 	switch {
 	case f.DryRun:
-		fmt.Fprintln(std.err, "Nothing is changed.")
+		fmt.Fprintln(std.err, "Nothing was changed.")
 		return false, nil
 	case f.Yes:
 		return true, nil
 	case !isTerminal(std.in):
-		return false, faulty(errors.New("yes: missing; nothing is changed. Look at the change above, and run it again with --yes"))
+		return false, faulty(errors.New("yes: missing; nothing was changed. Check the change above, and run the command again with --yes"))
 	}
 	ok, err := agrees(ctx, std, "Make this change?")
 	if err == nil && !ok {
-		err = errors.New("nothing is changed")
+		err = errors.New("nothing was changed")
 	}
 	return ok, err
 }
@@ -127,7 +127,7 @@ func publishRecord(ctx context.Context, b *bus, plan *changePlan, applied applie
 	e := &event.Event{ID: uuid.NewString(), Kind: plan.kind, Producer: "preismon catalogue", ProducedAt: time.Now().UTC(), Data: plan.record}
 	switch err := pub.PublishAfter(ctx, plan.read, e); {
 	case errors.Is(err, ingest.ErrOvertaken):
-		return "", errors.New("somebody else changed it meanwhile, and nothing is changed now; look at what it is, and run it again")
+		return "", errors.New("somebody else changed it in the meantime, so nothing was changed; look at it again, and repeat the command")
 	case err != nil:
 		return "", err
 	}

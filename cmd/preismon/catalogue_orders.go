@@ -151,7 +151,7 @@ func (c *catalogueOrdersChangeCmd) Run(ctx context.Context, k *kong.Context, std
 			return nil, err
 		}
 		if reflect.DeepEqual(before, &after) {
-			return nil, errors.New("nothing would change: the order is like that already")
+			return nil, errors.New("nothing would change: the order already has these values")
 		}
 		return orderPlan(before, &after), nil
 	})
@@ -170,7 +170,7 @@ func (c *catalogueOrdersPauseCmd) Run(ctx context.Context, k *kong.Context, std 
 			return nil, err
 		}
 		if before.Active == c.Undo {
-			return nil, fmt.Errorf("order %d is %s already", before.OrderID, orderState(before))
+			return nil, fmt.Errorf("order %d is already %s", before.OrderID, orderState(before))
 		}
 		after := *before
 		after.Active = c.Undo

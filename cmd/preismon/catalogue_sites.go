@@ -98,7 +98,7 @@ func (c *catalogueSitesAddCmd) Run(ctx context.Context, k *kong.Context, std str
 		}
 		after := &contracts.Site{Site: contracts.SiteKey(c.Key), Name: c.Key, SiteType: contracts.Shop}
 		if slices.ContainsFunc(all, func(s *contracts.Site) bool { return s.Site == after.Site }) {
-			return nil, fmt.Errorf("the site %s is there already; `preismon catalogue sites change %s` changes it", after.Site, after.Site)
+			return nil, fmt.Errorf("the site %s already exists; `preismon catalogue sites change %s` changes it", after.Site, after.Site)
 		}
 		return sitePlan(nil, after), c.Site.apply(after)
 	})
@@ -121,7 +121,7 @@ func (c *catalogueSitesChangeCmd) Run(ctx context.Context, k *kong.Context, std 
 			return nil, err
 		}
 		if after == *before {
-			return nil, errors.New("nothing would change: the site is like that already")
+			return nil, errors.New("nothing would change: the site already has these values")
 		}
 		return sitePlan(before, &after), nil
 	})

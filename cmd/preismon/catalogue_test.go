@@ -37,7 +37,7 @@ func changeCatalogue(t *testing.T, u *upProcess, password string) {
 	_, errs := catalogue(exitUsage, "orders", "pause", id[1])
 	contains(t, errs, "paused", "(was: active)", "yes: missing")
 	_, errs = catalogue(0, "orders", "pause", id[1], "--dry-run")
-	contains(t, errs, "Nothing is changed")
+	contains(t, errs, "Nothing was changed")
 	if got := listAll(t, c, "/v1/sites", "site"); !slices.Equal(got, before) {
 		t.Errorf("nobody said yes, and the sites are %v", got)
 	}
@@ -56,7 +56,7 @@ func changeCatalogue(t *testing.T, u *upProcess, password string) {
 	_, errs = catalogue(exitUsage, "sites", "add", "new.example", "--country", "germany", "--yes")
 	contains(t, errs, "countryCode", "currencyCode")
 	_, errs = catalogue(exitFailed, "sites", "add", before[0], "--country", "DE", "--currency", "EUR", "--yes")
-	contains(t, errs, "there already")
+	contains(t, errs, "already exists")
 	catalogue(0, "sites", "add", "new.example", "--country", "DE", "--currency", "EUR", "--yes")
 	_, errs = catalogue(0, "sites", "change", "new.example", "--name", "The new one", "--type", "marketplace", "--yes")
 	contains(t, errs, "The new one", "(was: new.example)", "(was: shop)")

@@ -102,7 +102,7 @@ func (c *followFlags) start(params url.Values) (token, of string, err error) {
 	given := "?" + params.Encode()
 	switch {
 	case c.Since != "" && len(params) > 0:
-		return "", "", faulty(errors.New("since: it holds what it is of; leave the selectors out"))
+		return "", "", faulty(errors.New("since: the token contains the selectors; leave them out"))
 	case c.Since != "":
 		return c.Since, "", nil
 	case c.State == "":
@@ -121,7 +121,7 @@ func (c *followFlags) start(params url.Values) (token, of string, err error) {
 		return "", "", faulty(fmt.Errorf("state: %s holds no token; remove it to begin again, from now on", c.State))
 	}
 	if of != "" && of != given && len(params) > 0 {
-		return "", "", faulty(fmt.Errorf("state: %s goes on with %s, not with %s; leave the selectors out, or remove the file to begin again",
+		return "", "", faulty(fmt.Errorf("state: %s continues %s, not %s; leave the selectors out, or remove the file to begin again",
 			c.State, cmp.Or(strings.TrimPrefix(of, "?"), "everything"), given[1:]))
 	}
 	return token, of, nil
@@ -141,7 +141,7 @@ func (c *followFlags) goOn(w io.Writer, command, token string) error {
 	if c.State != "" || token == "" {
 		return nil
 	}
-	_, err := fmt.Fprintf(w, "Go on with: preismon %s --since %s\n", command, token)
+	_, err := fmt.Fprintf(w, "Continue with: preismon %s --since %s\n", command, token)
 	return err
 }
 

@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// TestStateKeepsSelectors: a state file goes on with the selectors that it began
+// TestStateKeepsSelectors: a state file continues with the selectors that it began
 // with. They may be repeated or left out; others are refused, and the file stays
 // as it is.
 func TestStateKeepsSelectors(t *testing.T) {
@@ -53,7 +53,7 @@ func TestStateKeepsSelectors(t *testing.T) {
 			changes(0, c.then...)
 			changes(0)
 		} else {
-			says(t, "", changes(exitUsage, c.then...), exitUsage, exitUsage, "state: "+state+" goes on with", "leave the selectors out, or remove the file")
+			says(t, "", changes(exitUsage, c.then...), exitUsage, exitUsage, "state: "+state+" continues ", "leave the selectors out, or remove the file")
 		}
 		after, err := os.ReadFile(state)
 		must(t, err)
@@ -102,7 +102,7 @@ func TestFollowersFail(t *testing.T) {
 		}))
 		defer server.Close()
 		out, errs, code := inProcess(t, append([]string{"changes", "--follow", "--url", server.URL, "--token", "any"}, c.since...)...)
-		if code != exitFailed || strings.Contains(errs, "Go on with: preismon changes --since t1\n") != c.goesOn {
+		if code != exitFailed || strings.Contains(errs, "Continue with: preismon changes --since t1\n") != c.goesOn {
 			t.Errorf("%s: exit code %d: %s%s", name, code, out, errs)
 		}
 	}

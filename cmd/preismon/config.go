@@ -125,7 +125,7 @@ func (v fileResolver) Validate(app *kong.Application) error {
 	var errs []error
 	for key := range v {
 		if !known[key] {
-			errs = append(errs, fmt.Errorf("config file: %q is no flag of any command", key))
+			errs = append(errs, fmt.Errorf("config file: %q is not a flag of any command", key))
 		}
 	}
 	slices.SortFunc(errs, func(a, b error) int { return strings.Compare(a.Error(), b.Error()) })

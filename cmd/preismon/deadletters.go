@@ -107,7 +107,7 @@ func (c *lettersReplayCmd) Run(ctx context.Context, k *kong.Context, std streams
 	filter.Pending = !c.Force
 	switch {
 	case c.All && len(c.Letters) > 0:
-		err = errors.Join(err, errors.New("all: not together with the numbers of letters"))
+		err = errors.Join(err, errors.New("all: cannot be combined with the numbers of letters"))
 	case !c.All && len(c.Letters) == 0:
 		err = errors.Join(err, errors.New("numbers of letters, or all: missing"))
 	case !c.All && c.Which != letterFlags{}:

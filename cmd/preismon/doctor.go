@@ -22,7 +22,7 @@ type doctorCmd struct {
 	Site  siteFlags      `embed:""`
 	Share partitionFlags `embed:""`
 	Node  []string       `help:"Base URL of a query node to check. With --data-dir, also that of the folder." env:"-" placeholder:"URL"`
-	Admin []string       `help:"Admin URL of a role, http:// and its --admin-listen, to check readiness and open files, and of query nodes archives and equal keys. With --data-dir, also that of the folder." env:"-" placeholder:"URL"`
+	Admin []string       `help:"Admin URL of a role to check: http:// and its --admin-listen. Checks readiness and open files, and of query nodes also their archives and whether their keys are equal. With --data-dir, the role of the folder is checked too." env:"-" placeholder:"URL"`
 	JSON  bool           `name:"json" help:"Print one JSON object per line."`
 }
 

@@ -120,7 +120,7 @@ func TestSQLOfAPart(t *testing.T) {
 	defer server.Close()
 	var out, errs bytes.Buffer
 	code := run(t.Context(), []string{"sql", "SELECT 1", "--url", server.URL, "--token", "any"}, streams{strings.NewReader(""), &out, &errs})
-	if code != exitFailed || out.Len() > 0 || !strings.Contains(errs.String(), "not all rows could be read, so nothing was asked; run it again: ") || strings.Contains(errs.String(), ".part") {
+	if code != exitFailed || out.Len() > 0 || !strings.Contains(errs.String(), "not all rows could be read, so the statement was not run; try again: ") || strings.Contains(errs.String(), ".part") {
 		t.Errorf("exit code %d\n%s\n%s", code, out.String(), errs.String())
 	}
 }

@@ -63,7 +63,7 @@ func TestTwoExportsOfAFolder(t *testing.T) {
 	args := []string{"export", "--split", "day", "-o", folder, "--url", server.URL, "--token", "any"}
 	shop.hold = func() {
 		shop.rows.Store(2)
-		if _, errs, code := inProcess(t, args...); code != exitFailed || !strings.Contains(errs, "another export writes "+folder) {
+		if _, errs, code := inProcess(t, args...); code != exitFailed || !strings.Contains(errs, "another export is writing "+folder) {
 			t.Errorf("the second: exit code %d: %s", code, errs)
 		}
 		shop.rows.Store(1) // what the first reads is what it has counted

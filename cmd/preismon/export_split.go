@@ -72,7 +72,7 @@ func (c *exportCmd) split(ctx context.Context, std streams, log *slog.Logger, r 
 			err = fmt.Errorf("%d of %s: the server's tables are behind those that were counted", n, plural(w.Rows, "row"))
 		}
 		if err != nil {
-			return fmt.Errorf("day %s: %w\n%s before it complete; run the command again for the others", day, err, plural(read, "day"))
+			return fmt.Errorf("day %s: %w\nComplete before it: %s; run the command again for the others", day, err, plural(read, "day"))
 		}
 		state.Days[day] = splitDay{n, w.Digest}
 		if err := state.keep(); err != nil {
@@ -151,7 +151,7 @@ func (c *exportCmd) openSplit() (*splitState, error) {
 		return nil, err
 	}
 	if !held {
-		return nil, fmt.Errorf("another export writes %s; run the command again when it has ended", c.Output)
+		return nil, fmt.Errorf("another export is writing %s; run the command again when it has ended", c.Output)
 	}
 	state, err := c.readSplit()
 	if err != nil {
@@ -169,7 +169,7 @@ func (c *exportCmd) checkSplit() error {
 	given := c.params()
 	for _, p := range query.ResultsParameters {
 		if p.FeedsRefuse() && given.Has(p.Name) {
-			return faulty(fmt.Errorf("%s: not with --split, as nobody can tell which days it changes; leave it out, and choose among the rows", dashed(p.Name)))
+			return faulty(fmt.Errorf("%s: cannot be combined with --split, because nobody can say which days it changes; leave it out, and filter the rows yourself", dashed(p.Name)))
 		}
 	}
 	return nil

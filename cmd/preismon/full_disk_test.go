@@ -100,7 +100,7 @@ func TestGoesOnBeforeWhatIsNotWritten(t *testing.T) {
 	defer server.Close()
 	var errs bytes.Buffer
 	code := run(t.Context(), []string{"changes", "--since", "t", "--url", server.URL, "--token", "any"}, streams{strings.NewReader(""), &secondFails{}, &errs})
-	if code != exitFailed || !strings.Contains(errs.String(), "Go on with: preismon changes --since tx\n") || !strings.Contains(errs.String(), errDiskFull.Error()) {
+	if code != exitFailed || !strings.Contains(errs.String(), "Continue with: preismon changes --since tx\n") || !strings.Contains(errs.String(), errDiskFull.Error()) {
 		t.Errorf("exit code %d: %s", code, errs.String())
 	}
 }

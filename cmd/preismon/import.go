@@ -87,12 +87,12 @@ func (c *importCmd) faults() error {
 	var f contracts.Faults
 	f.Check(len(c.Files) > 0 || c.Folder != "", "file: missing; name the CSV to import")
 	if c.Folder != "" {
-		f.Check(len(c.Files) == 0, "watch: files beside a folder; import them by themselves")
+		f.Check(len(c.Files) == 0, "watch: files cannot be given together with a folder; import them separately")
 		f.Check(c.Map != "", "watch: it needs --map, so that all files have one; `preismon import FILE --dry-run` writes one")
 		f.Check(!c.DryRun, "watch: it imports, and --dry-run does not")
 	}
-	f.Check(c.DryRun || c.Mandate != "", "mandate: missing; the name of the company that may see the prices")
-	f.Check(c.DryRun || c.Login != "", "login: missing; who of it may log in")
+	f.Check(c.DryRun || c.Mandate != "", "mandate: missing; name the company that may see the prices")
+	f.Check(c.DryRun || c.Login != "", "login: missing; name the account that may log in")
 	return f.Err()
 }
 
@@ -181,7 +181,7 @@ func (r *importRun) warnOfDropped(ctx context.Context, since time.Time) error {
 	if has.Msgs > 0 {
 		from = "has what was published since " + has.FirstTime.UTC().Format(time.RFC3339)
 	}
-	fmt.Fprintf(r.std.err, "The stream %s %s (see --keep-observations): rows of these files that were imported earlier are not known any more, and may come twice.\n", event.StreamObservations, from)
+	fmt.Fprintf(r.std.err, "The stream %s %s (see --keep-observations): rows of these files that were imported earlier are no longer known, and may be duplicated.\n", event.StreamObservations, from)
 	return nil
 }
 

@@ -40,7 +40,7 @@ func (r *importRun) sources(ctx context.Context) ([]importFile, error) {
 				return nil, fmt.Errorf("file: %q: %w", name, err)
 			}
 			if len(names) == 0 {
-				return nil, fmt.Errorf("no file fits %q", name)
+				return nil, fmt.Errorf("no file matches %q", name)
 			}
 		}
 		for _, n := range names {

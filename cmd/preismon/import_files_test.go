@@ -84,7 +84,7 @@ func importFiles(t *testing.T, u *upProcess) {
 		t.Errorf("after standard input: %d rows, want 3", n)
 	}
 	out, errs, code = run("", append(into, "nothing-*.csv", "--map", "laden.yaml")...)
-	says(t, out, errs, code, exitFailed, "no file fits")
+	says(t, out, errs, code, exitFailed, "no file matches")
 	sentence(t, errs)
 
 	watched(t, dir, append(into, "--map", "laden.yaml", "--watch", "inbox"), header, count)

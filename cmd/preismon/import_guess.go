@@ -41,7 +41,7 @@ func guessed(files []importFile, mandate string, std streams) (*maps.Mapping, er
 	}
 	for _, other := range files[1:] {
 		if _, err := maps.Preview(other.Path, other.Mapping(m.For(mandate)), time.Now()); err != nil {
-			return nil, fmt.Errorf("%s is not read as %s is: %w; import it by itself", other.Name, file.Name, err)
+			return nil, fmt.Errorf("%s cannot be read in the same way as %s: %w; import it separately", other.Name, file.Name, err)
 		}
 	}
 	return m, nil
@@ -62,9 +62,9 @@ func rememberedMapping(name string, file importFile, mandate string, std streams
 	}
 	rows, err := maps.Preview(file.Path, file.Mapping(m.For(mandate)), time.Now())
 	if err != nil {
-		return nil, fmt.Errorf("read by %s, which is there from before: %w", name, err)
+		return nil, fmt.Errorf("read with %s, which already existed: %w", name, err)
 	}
-	fmt.Fprintf(std.err, "%s is there from before, and is used.\n\n", name)
+	fmt.Fprintf(std.err, "%s already exists, and is used.\n\n", name)
 	printShown(std, rows)
 	return m, nil
 }
@@ -99,11 +99,11 @@ func (c *importCmd) agreed(ctx context.Context, std streams) error {
 		return nil
 	}
 	if !isTerminal(std.in) {
-		return faulty(errors.New("yes: missing; nothing is published. Look at the rows above, and run it again with --yes"))
+		return faulty(errors.New("yes: missing; nothing was published. Check the rows above, and run the command again with --yes"))
 	}
 	ok, err := agrees(ctx, std, "Publish what is understood as above?")
 	if err == nil && !ok {
-		err = errors.New("nothing is published")
+		err = errors.New("nothing was published")
 	}
 	return err
 }

@@ -167,7 +167,7 @@ func (r *importRun) flush(ctx context.Context, start time.Time, accepted int) er
 	if err != nil {
 		return fmt.Errorf("%w; run it again to continue; nothing is duplicated", err)
 	}
-	fmt.Fprintf(r.std.err, "Published %s (%s known already) in %.1f s.\n", plural(stats.Accepted+stats.Duplicates, "event"), thousands(stats.Duplicates), time.Since(start).Seconds())
+	fmt.Fprintf(r.std.err, "Published %s (%s already known) in %.1f s.\n", plural(stats.Accepted+stats.Duplicates, "event"), thousands(stats.Duplicates), time.Since(start).Seconds())
 	if err := r.Applied.wait(ctx, r.bus); err != nil || !r.Applied.Wait {
 		return err
 	}

@@ -84,7 +84,7 @@ func importGuesses(t *testing.T, u *upProcess) {
 		t.Errorf("published without anybody's consent: %d mandates", n)
 	}
 	out, errs, code = run(append(published, "--yes")...)
-	says(t, out, errs, code, 0, "preise.yaml is there from before")
+	says(t, out, errs, code, 0, "preise.yaml already exists")
 	if n := number(t, u.tables(), "SELECT count() FROM observations WHERE site = 'laden.de'"); n != 2 {
 		t.Errorf("%d observations, of 2 rows", n)
 	}

@@ -43,7 +43,7 @@ func (r *importRun) watch(ctx context.Context, cfg ingest.Config) error {
 		return err
 	}
 	defer r.close()
-	fmt.Fprintf(r.std.err, "Watching %s; stop it by Ctrl-C.\n", r.Folder)
+	fmt.Fprintf(r.std.err, "Watching %s; stop with Ctrl-C.\n", r.Folder)
 	files := map[string]*seenFile{}
 	tick := time.NewTicker(lookEvery)
 	defer tick.Stop()
@@ -78,7 +78,7 @@ func (r *importRun) failed(name string, f *seenFile, err error, now time.Time) e
 	switch {
 	case ofMachine(err):
 		if !f.reported {
-			fmt.Fprintf(r.std.out, "%s: not imported yet, and tried again until it can be: %v\n", name, err)
+			fmt.Fprintf(r.std.out, "%s: not imported yet, will be tried again: %v\n", name, err)
 		}
 		f.reported = true
 	case fault.KindOf(err) == fault.Invalid:

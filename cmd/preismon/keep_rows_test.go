@@ -57,7 +57,7 @@ func TestKeepRows(t *testing.T) {
 	}
 	run(0, "login", "--url", u.URL, "--login", "me")
 	ask := []string{"--url", u.URL}
-	if said := run(exitFailed, append([]string{"results", "--site", "laden", "--from", "2024-01-01"}, ask...)...); !strings.Contains(said, "is no longer kept") || !strings.Contains(said, at.Format("2006-01-02T")) {
+	if said := run(exitFailed, append([]string{"results", "--site", "laden", "--from", "2024-01-01"}, ask...)...); !strings.Contains(said, "are no longer kept") || !strings.Contains(said, at.Format("2006-01-02T")) {
 		t.Errorf("results from before: %s", said)
 	}
 	if said := run(0, append([]string{"results", "--site", "laden", "--from", at.Format(time.DateOnly)}, ask...)...); strings.Count(said, "A-1") == 0 && strings.Count(said, "6.00") == 0 && strings.Count(said, "600") == 0 {

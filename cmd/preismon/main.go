@@ -73,7 +73,7 @@ type cli struct {
 	Evidence    evidenceCmd    `cmd:"" group:"As a client of a server" help:"See where a row comes from: its event, its URL, and when the next capture was due."`
 	Overview    overviewCmd    `cmd:"" group:"As a client of a server" help:"See what changed and what needs attention, in one request."`
 	ItemSummary itemSummaryCmd `cmd:"" group:"As a client of a server" help:"See a product in one request: prices, rank, range, buy box, stock."`
-	SiteStatus  siteStatusCmd  `cmd:"" group:"As a client of a server" help:"See how fresh each site is, and why products have no price there."`
+	SiteStatus  siteStatusCmd  `cmd:"" group:"As a client of a server" help:"See how up to date each site is, and why products have no price there."`
 	OrderStatus orderStatusCmd `cmd:"" group:"As a client of a server" help:"See how each order is doing, and its newest archived files."`
 	Windows     windowsCmd     `cmd:"" group:"As a client of a server" help:"See which days have changed, so that a copy reads only those again."`
 	Changes     changesCmd     `cmd:"" group:"As a client of a server" help:"Follow new rows as they become visible: each once, late ones too."`
@@ -115,7 +115,7 @@ const (
 var errRejected = errors.New("some lines were rejected")
 
 // errFound ends an audit that found something wrong.
-var errFound = errors.New("something is missing, doubled or different")
+var errFound = errors.New("something is missing, duplicated or different")
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)

@@ -328,11 +328,11 @@ func (o *operate) usage(t *testing.T) {
 		words string
 	}{
 		{[]string{"audit"}, "data-dir, or nats-url and clickhouse-dsn: missing"},
-		{[]string{"audit", "--data-dir", o.up.DataDir, "--nats-url", "nats://x:1"}, "not together"},
+		{[]string{"audit", "--data-dir", o.up.DataDir, "--nats-url", "nats://x:1"}, "cannot be combined"},
 		{[]string{"audit", "--nats-url", "nats://x:1"}, "clickhouse-dsn: missing"},
 		{[]string{"deadletters", "list", "--since", "yesterday", "--data-dir", o.up.DataDir}, "since: \"yesterday\""},
 		{[]string{"deadletters", "replay", "--data-dir", o.up.DataDir}, "numbers of letters, or all: missing"},
-		{[]string{"deadletters", "replay", "1", "--all", "--data-dir", o.up.DataDir}, "all: not together"},
+		{[]string{"deadletters", "replay", "1", "--all", "--data-dir", o.up.DataDir}, "all: cannot be combined"},
 	} {
 		out, errs, code := inProcess(t, c.args...)
 		says(t, out, errs, code, exitUsage, c.words)

@@ -60,7 +60,7 @@ func (f watchFlags) open(b *bus, log *slog.Logger) (*publishing, error) {
 func (p *publishing) close() {
 	p.Close()
 	if err := p.life.stop(5 * time.Second); err != nil {
-		p.log.Warn("not all ended well", "error", err)
+		p.log.Warn("not everything stopped without an error", "error", err)
 	}
 }
 

@@ -42,8 +42,8 @@ type budgetFlags struct {
 	ReadMemory     int64         `help:"MiB that reads in progress may hold together. Default: 256." default:"256" placeholder:"MIB"`
 	Remember       int64         `help:"MiB for cached answers, in addition to what reads hold; 0: no cache. Default: 64." default:"64" placeholder:"MIB"`
 	RememberStream int64         `name:"remember-streams" help:"MiB for the cached text, compressed, of streams of past hours and days; 0: no cache. Default: 128." default:"128" placeholder:"MIB"`
-	RememberFolder string        `name:"remember-streams-folder" help:"Folder of this node alone for cached text of streams that has no room in memory. It is emptied of it at start and stop." placeholder:"DIR"`
-	RememberOnDisk int64         `name:"remember-streams-disk" help:"MiB that such text may take there. Default: 4096." default:"4096" placeholder:"MIB"`
+	RememberFolder string        `name:"remember-streams-folder" help:"Folder, for this node alone, for cached text of streams that does not fit into memory. The text is deleted at start and stop." placeholder:"DIR"`
+	RememberOnDisk int64         `name:"remember-streams-disk" help:"MiB of disk that the cached text in --remember-streams-folder may take. Default: 4096." default:"4096" placeholder:"MIB"`
 	CheckRemember  bool          `name:"check-remembered" help:"Compare every cached answer with a fresh one, and fail the request if they differ. For tests: it costs more than no cache."`
 	ReadStatements int           `help:"Concurrent statements for observations; separately as many for the catalogue, and half as many for statistics." default:"32"`
 	ReadWait       time.Duration `help:"How long a read waits for memory or a statement before it is refused." default:"10s"`

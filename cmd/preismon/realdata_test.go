@@ -121,7 +121,7 @@ type realImport struct {
 var (
 	summaryRows   = regexp.MustCompile(`rows +([0-9,]+): ([0-9,]+) accepted, ([0-9,]+) rejected`)
 	summaryBefore = regexp.MustCompile(`([0-9,]+) accepted rows imported before, not published again`)
-	summaryEvents = regexp.MustCompile(`Published ([0-9,]+) events \(([0-9,]+) known already\)`)
+	summaryEvents = regexp.MustCompile(`Published ([0-9,]+) events \(([0-9,]+) already known\)`)
 )
 
 func importReal(t *testing.T, u *upProcess, file, mapping, name string) realImport {
@@ -164,7 +164,7 @@ func sameRejects(t *testing.T, duplicates map[int]int, rejects []byte) {
 		}
 		must(t, json.Unmarshal(line, &r))
 		of, ok := duplicates[r.Line]
-		if want := fmt.Sprintf("exact duplicate of line %d; distinguish names columns that tell offers apart", of); !ok || r.Reason != want || listed[r.Line] {
+		if want := fmt.Sprintf("exact duplicate of line %d; distinguish names columns that distinguish offers", of); !ok || r.Reason != want || listed[r.Line] {
 			t.Errorf("line %d is rejected: %q; the oracle says %t %q", r.Line, r.Reason, ok, want)
 		}
 		listed[r.Line] = true

@@ -40,7 +40,7 @@ func (c *rebuildCmd) addresses(log *slog.Logger) (ingest.Config, contracts.Secre
 		return nats, dsn, errors.Join(nats.Validate(), err, checkOneServer(ch))
 	}
 	if nats.URL != "" || dsn != "" {
-		return nats, dsn, errors.New("data-dir: not together with nats-url or clickhouse-dsn")
+		return nats, dsn, errors.New("data-dir: cannot be combined with nats-url or clickhouse-dsn")
 	}
 	r, err := embedded.ReadRuntime(c.DataDir)
 	nats.URL = r.NATSURL
@@ -254,7 +254,7 @@ func (r *rebuilding) audit(ctx context.Context, content bool) error {
 	others := 0
 	for _, f := range audit.Findings {
 		if r.table == "" || f.Where == r.table {
-			return fmt.Errorf("the new tables are not right, and were not put in place: %s", f.Text)
+			return fmt.Errorf("the new tables are wrong, and were not put in place: %s", f.Text)
 		}
 		others++
 	}

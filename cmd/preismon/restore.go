@@ -35,7 +35,7 @@ func (c *restoreCmd) Run(ctx context.Context, k *kong.Context, std streams, log 
 	dsn, dsnErr := c.ClickHouse.Secret, error(nil)
 	switch {
 	case c.DataDir != "" && dsn != "":
-		dsnErr = errors.New("data-dir: not together with clickhouse-dsn")
+		dsnErr = errors.New("data-dir: cannot be combined with clickhouse-dsn")
 	case c.DataDir == "":
 		_, dsnErr = parseDSN(dsn)
 	}
@@ -48,7 +48,7 @@ func (c *restoreCmd) Run(ctx context.Context, k *kong.Context, std streams, log 
 		err = c.restoreEmbedded(ctx, place, log)
 	}
 	if errors.Is(err, backup.ErrInUse) {
-		return fmt.Errorf("%w; to drop them, say --replace", err)
+		return fmt.Errorf("%w; use --replace to drop them", err)
 	}
 	if err != nil {
 		return err
@@ -87,7 +87,7 @@ func checkRestored(ctx context.Context, cfg clickhouse.Config) error {
 	if err == nil || errors.Is(err, schema.ErrNotMigrated) { // an older version
 		return nil
 	}
-	return fmt.Errorf("nothing is restored, and what the database holds is left as it is: %w", err)
+	return fmt.Errorf("nothing was restored, and the database is unchanged: %w", err)
 }
 
 // restoreEmbedded runs the folder's ClickHouse for the duration of the restore;

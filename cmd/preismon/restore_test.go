@@ -37,7 +37,7 @@ func TestRestoreOfNewerProgram(t *testing.T) {
 	before := tables()
 
 	out, errs, code := inProcess(t, newer...)
-	says(t, out, errs, code, exitFailed, schema.ErrNewer.Error(), "is left as it is", "start the newer program")
+	says(t, out, errs, code, exitFailed, schema.ErrNewer.Error(), "the database is unchanged", "start the newer program")
 	if n := tables(); n != before {
 		t.Errorf("%d tables, want the %d that were there", n, before)
 	}

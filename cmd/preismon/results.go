@@ -74,7 +74,7 @@ func (r *remote) explainNoRows(ctx context.Context, std streams, params url.Valu
 	switch {
 	case err != nil:
 	case newest == "":
-		fmt.Fprintln(std.err, "Nor at any other time, for what you see.")
+		fmt.Fprintln(std.err, "Nor at any other time, as far as you can see.")
 	case site != "":
 		fmt.Fprintf(std.err, "The newest capture is of %s, at %s: try --site %s --from %.10s\n", newest, site, quoteShell(site), newest)
 	default:

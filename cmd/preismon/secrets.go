@@ -62,7 +62,7 @@ func (c *secretsCmd) Run(_ context.Context, std streams) error {
 	case 0:
 	default: // they belong together: a password here, its hash there
 		slices.Sort(there)
-		return fmt.Errorf("%s holds only %s; bring the others back, or remove these to have new ones made, which the servers' data does not mind",
+		return fmt.Errorf("%s holds only %s; bring the others back, or remove these to have new ones made, which does not affect the servers' data",
 			c.Folder, strings.Join(there, ", "))
 	}
 	for _, name := range slices.Sorted(maps.Keys(files)) {
@@ -74,7 +74,7 @@ func (c *secretsCmd) Run(_ context.Context, std streams) error {
 			return err
 		}
 	}
-	fmt.Fprintf(std.out, "Made %d secrets in %s. They are nowhere else.\n", len(files)+1, c.Folder)
+	fmt.Fprintf(std.out, "Made %d secrets in %s. They are stored nowhere else.\n", len(files)+1, c.Folder)
 	return nil
 }
 

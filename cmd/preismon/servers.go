@@ -39,7 +39,7 @@ func checkDSN(dsn contracts.Secret) error {
 // server that is written to.
 func checkOneServer(cfg clickhouse.Config) error {
 	if len(cfg.Addrs) > 1 {
-		return fmt.Errorf("clickhouse-dsn: names %d servers, and a projector writes to one: what it asks back of another replica may not be there yet", len(cfg.Addrs))
+		return fmt.Errorf("clickhouse-dsn: names %d servers, but a projector writes to one: what it reads back from another replica may not be there yet", len(cfg.Addrs))
 	}
 	return nil
 }

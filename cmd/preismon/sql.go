@@ -35,7 +35,7 @@ func (c *sqlCmd) faults() error {
 		f = append(f, fmt.Errorf("rows: %d, must not be negative", c.Rows))
 	}
 	if c.In != "" && len(c.params()) > 0 {
-		f = append(f, errors.New("in: what is read of a server cannot be said with it; say it in the statement"))
+		f = append(f, errors.New("in: it reads local files, so nothing can select what to read from a server; select it in the statement"))
 	}
 	return faulty(f...)
 }
@@ -55,7 +55,7 @@ func (c *sqlCmd) Run(ctx context.Context, std streams, log *slog.Logger) (err er
 		source = filepath.Join(dir, "results.parquet")
 		err := c.read(ctx, std, log, source)
 		if part, ok := errors.AsType[*client.Incomplete](err); ok { // an incomplete answer is not used
-			return fmt.Errorf("not all rows could be read, so nothing was asked; run it again: %w", errors.Join(part.Unwrap()...))
+			return fmt.Errorf("not all rows could be read, so the statement was not run; try again: %w", errors.Join(part.Unwrap()...))
 		}
 		if err != nil {
 			return err

@@ -58,7 +58,7 @@ func (d *demoTest) sql(t *testing.T) {
 		{exitFailed, []string{"--time", "100ms", "SELECT count() FROM numbers(1000000000000)"}, "TIMEOUT_EXCEEDED"},
 		{exitFailed, []string{"--memory", "16", "SELECT length(groupArray(number)) FROM numbers(10000000)"}, "MEMORY_LIMIT_EXCEEDED"},
 		{exitUsage, []string{"--time", "0s", "--memory", "0", "--rows=-1", "SELECT 1"}, "preismon: --time: 0s, must be positive\npreismon: --memory: 0, must be positive\npreismon: --rows: -1, must not be negative\n"},
-		{exitUsage, []string{"--site", "shop-one", "SELECT 1"}, "in: what is read of a server cannot be said with it"},
+		{exitUsage, []string{"--site", "shop-one", "SELECT 1"}, "in: it reads local files"},
 	} {
 		out, said := p.run(c.code, append([]string{"sql", "--in", folder}, c.args...)...)
 		if out != "" || !strings.Contains(said, c.words) || strings.Contains(said, "DB::") || strings.Contains(said, "(version") {

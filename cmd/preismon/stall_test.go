@@ -38,7 +38,7 @@ func TestProjectorMeetsTablesLate(t *testing.T) {
 				return []string{"projector", "--nats-url", nats, "--clickhouse-dsn", dsn, "--admin-listen", "127.0.0.1:0"}
 			}
 			late := startRole(t, args(through)...)
-			eventually(t, time.Minute, "it says what it waits for", func() bool { return strings.Contains(late.stderr.String(), "the tables cannot be looked at") })
+			eventually(t, time.Minute, "it says what it waits for", func() bool { return strings.Contains(late.stderr.String(), "the tables cannot be read") })
 			right := startRole(t, args(s.ProjectorDSN)...)
 			eventually(t, time.Minute, "the other leads", func() bool { return right.metric(leaderMetric) == "1" })
 			right.terminate()

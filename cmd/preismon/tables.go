@@ -23,7 +23,7 @@ const (
 
 // errTablesAway means that it could not be determined whether the tables are
 // those of this program and partition.
-var errTablesAway = errors.New("the tables cannot be looked at")
+var errTablesAway = errors.New("the tables cannot be read")
 
 // awaitTables waits until the tables can be reached and are those of this
 // program and partition. It does not request the lease meanwhile: a program that

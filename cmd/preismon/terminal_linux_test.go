@@ -195,7 +195,7 @@ func questions(t *testing.T, u *upProcess) {
 	imported := []string{"import", "preise.csv", "--mandate", "Asked", "--login", "asked"}
 	for _, no := range []string{"\n", "n\n", "yess\n"} {
 		text, code := answered(no, imported...)
-		says(text, code, exitFailed, "Stift", "Publish what is understood as above? [y/N]", "nothing is published")
+		says(text, code, exitFailed, "Stift", "Publish what is understood as above? [y/N]", "nothing was published")
 	}
 	if n := number(t, db, "SELECT count() FROM mandates WHERE name = 'Asked'"); n != 0 {
 		t.Errorf("published without anybody's consent: %d mandates", n)
@@ -209,7 +209,7 @@ func questions(t *testing.T, u *upProcess) {
 	interruptedAtPassword(t, u)
 
 	text, code = answered("no\n", "accounts", "disable", "asked")
-	says(text, code, exitFailed, "Make this change? [y/N]", "nothing is changed")
+	says(text, code, exitFailed, "Make this change? [y/N]", "nothing was changed")
 	list := regexp.MustCompile(`(?m)^.*\basked\b.*$`)
 	text, code = answered("\n", "accounts", "list")
 	says(list.FindString(text), code, 0, "active")

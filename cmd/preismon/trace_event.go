@@ -29,7 +29,7 @@ func (c *traceCmd) Run(ctx context.Context, k *kong.Context, std streams, log *s
 	nats, chCfg, err := c.Site.config("trace", log)
 	id, idErr := uuid.Parse(c.Event)
 	if idErr != nil {
-		idErr = fmt.Errorf("event: %q is no id of an event, which is a UUID", c.Event)
+		idErr = fmt.Errorf("event: %q is not the id of an event, which is a UUID", c.Event)
 	}
 	if done, err := c.only(k, std.out, faulty(err, idErr, c.Share.faults())); done {
 		return err

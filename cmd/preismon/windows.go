@@ -22,7 +22,7 @@ type windowsCmd struct {
 func (c *windowsCmd) Run(ctx context.Context, std streams) error {
 	p := c.params(map[string]string{"capturedFrom": c.CapturedFrom, "capturedTo": c.CapturedTo, "bucket": c.Bucket})
 	if c.Since != "" && len(p) > 0 {
-		return faulty(errors.New("since: it holds what it is of; leave the selectors, the time and the bucket out"))
+		return faulty(errors.New("since: the token contains the selectors, the window and the bucket; leave them out"))
 	}
 	out, err := c.writer(std, []string{"capturedFrom", "capturedTo", "state", "rows", "digest"}, query.RecordColumns[query.WindowRecord]())
 	if err != nil {
@@ -48,6 +48,6 @@ func (c *windowsCmd) Run(ctx context.Context, std streams) error {
 	if err := out.Close(); err != nil {
 		return err
 	}
-	fmt.Fprintf(std.err, "Go on with: preismon windows --since %s\n", found.Query.Token)
+	fmt.Fprintf(std.err, "Continue with: preismon windows --since %s\n", found.Query.Token)
 	return nil
 }

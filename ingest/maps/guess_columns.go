@@ -135,7 +135,7 @@ func (g *guesser) findColumns() {
 		if _, ok := g.columns["site"]; !ok {
 			g.columns["site"] = merchant
 			delete(g.columns, "merchant")
-			g.doubt("column %q has domains: each is taken for a site (columns.site; columns.merchant, if all sell at one site)", g.header[merchant])
+			g.doubt("column %q has domains: assuming that each is a site (columns.site; columns.merchant, if all sell at one site)", g.header[merchant])
 		}
 	}
 	if address, ok := g.columns["url"]; ok {
@@ -156,7 +156,7 @@ func (g *guesser) findColumns() {
 		for i := range g.header {
 			if !taken[i] && g.looksLike(field, i) {
 				g.columns[field], taken[i] = i, true
-				g.doubt("column %q is taken for %s by its values (columns.%s)", g.header[i], field, field)
+				g.doubt("column %q looks like %s by its values (columns.%s)", g.header[i], field, field)
 				break
 			}
 		}
@@ -196,7 +196,7 @@ func (g *guesser) unpivot() error {
 		return err
 	}
 	g.sample, g.wide, g.prices, g.columns, g.doubts = s, names, nil, map[string]int{}, nil
-	g.doubt("the columns %q all look like prices: each is taken for a site, of which a blank field says nothing (csv.unpivot, and sites for their names and facts)", names)
+	g.doubt("the columns %q all look like prices: assuming that each is a site, and that a blank field says nothing about it (csv.unpivot, and sites for their names and facts)", names)
 	g.findColumns()
 	return nil
 }

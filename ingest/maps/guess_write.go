@@ -81,7 +81,7 @@ func (g *guesser) write() ([]byte, error) {
 	}
 	if g.lazy {
 		fmt.Fprintf(&b, "  lazyQuotes: true\n")
-		g.doubt("quotation marks stand inside fields: they are kept as they are (csv.lazyQuotes)")
+		g.doubt("there are quotation marks inside fields: they are kept as they are (csv.lazyQuotes)")
 	}
 	fmt.Fprintf(&b, "\ncolumns:\n")
 	if column, ok := g.columns["site"]; ok {
@@ -89,11 +89,11 @@ func (g *guesser) write() ([]byte, error) {
 	} else if g.hosts {
 		address := g.header[g.columns["url"]]
 		fmt.Fprintf(&b, "  site: {column: %s, host: true}\n", scalar(address))
-		g.doubt("no column names the site: it is the host of the address in column %q (columns.site)", address)
+		g.doubt("no column names the site: assuming the host of the URL in column %q (columns.site)", address)
 	} else {
 		key := cmp.Or(slug(g.label), "my-shop")
 		fmt.Fprintf(&b, "  site: {value: %s}\n", scalar(ofMandate+"_"+key))
-		g.doubt("no column names the site: all rows are of one that is called after the mandate and the file, %q (columns.site.value)", ofMandate+"_"+key)
+		g.doubt("no column names the site: assuming one site for all rows, named after the mandate and the file, %q (columns.site.value)", ofMandate+"_"+key)
 	}
 	for _, field := range []string{"productKey", "ean", "asin", "name", "brand", "manufacturer", "merchant", "rating", "url", "deliveryText"} {
 		if column, ok := g.columns[field]; ok {
@@ -106,13 +106,13 @@ func (g *guesser) write() ([]byte, error) {
 	g.writeLocale(&b, where)
 	g.writeTime(&b, where)
 	if price.ambiguous != "" {
-		g.doubt("%q could be a thousand or a fraction: it is read with the decimal mark %q (columns.price.decimal)", price.ambiguous, price.decimal)
+		g.doubt("%q could have a thousands separator or a decimal mark: assuming the decimal mark %q (columns.price.decimal)", price.ambiguous, price.decimal)
 	}
 	missing := ""
 	none := wordsOf(g.of("price"), noAmount)
 	if _, ok := g.columns["availability"]; !ok && (g.blank("price") || len(none) > 0) {
 		missing = ", missing: unavailable"
-		g.doubt("a row without a price is taken for unavailable (columns.price.missing)")
+		g.doubt("assuming that a row without a price is unavailable (columns.price.missing)")
 	}
 	fmt.Fprintf(&b, "  price: {column: %s%s%s%s}\n", scalar(g.header[g.columns["price"]]), amountOptions(price), wordOption("blank", none), missing)
 	if hasShipping {
@@ -135,7 +135,7 @@ func (g *guesser) write() ([]byte, error) {
 			used[key] = true
 			fmt.Fprintf(&b, "  %s: {site: %s}\n", scalar(s), scalar(key))
 		}
-		g.doubt("sites whose names are no keys, as of %q, have got one (sites); one that comes later in the file needs a line there", sites[0])
+		g.doubt("site names that are not valid keys, such as %q, were given keys (sites); such a site later in the file needs a line there", sites[0])
 	}
 	kind := "shop"
 	_, merchants := g.columns["merchant"]
@@ -167,7 +167,7 @@ func (g *guesser) lacks() error {
 	if !has("productKey") && !has("ean") && !has("pzn") && !has("asin") {
 		if name, ok := g.columns["name"]; ok {
 			g.columns["productKey"] = name
-			g.doubt("no column has a product number: products are known by their name %q (columns.productKey)", g.header[name])
+			g.doubt("no column has a product number: products are identified by their name %q (columns.productKey)", g.header[name])
 		} else {
 			f.Addf("no column says which product a row is about (columns.productKey, ean, pzn or asin)")
 		}
@@ -184,7 +184,7 @@ func (g *guesser) doubtUnreadTimes() {
 	for i, h := range g.header {
 		values := g.values(i)
 		if len(values) > 0 && slices.Contains(namesOf("capturedAt"), plainName(h)) {
-			g.doubt("%q in column %q is in no form of a time that is tried: it is not used (columns.capturedAt.column and layouts)", cut(values[0], 40), h)
+			g.doubt("%q in column %q is in no known form of a time: the column is not used (columns.capturedAt.column and layouts)", cut(values[0], 40), h)
 		}
 	}
 }
@@ -254,7 +254,7 @@ func (g *guesser) writeTime(b *bytes.Buffer, where place) {
 			fmt.Fprintf(b, "    clock: %s\n", scalar(g.header[clock]))
 			values, forms = both, joined
 		} else {
-			g.doubt("the values of column %q are no times of day: it is not used (columns.capturedAt.clock)", g.header[clock])
+			g.doubt("the values of column %q are not times of day: the column is not used (columns.capturedAt.clock)", g.header[clock])
 		}
 	}
 	names := make([]string, len(forms))
@@ -269,15 +269,15 @@ func (g *guesser) writeTime(b *bytes.Buffer, where place) {
 	}
 	if !zoned {
 		fmt.Fprintf(b, "    zone: %s\n", where.zone)
-		g.doubt("times say no zone: assuming %s (columns.capturedAt.zone)", where.zone)
+		g.doubt("times have no zone: assuming %s (columns.capturedAt.zone)", where.zone)
 	}
 	if day {
 		fmt.Fprintf(b, "    dayTime: \"12:00\"\n")
-		g.doubt("the file has days without a time: noon is taken (columns.capturedAt.dayTime)")
+		g.doubt("the file has days without a time: assuming noon (columns.capturedAt.dayTime)")
 	}
 	if i := slices.IndexFunc(forms, func(f timeForm) bool { return f.swap != "" }); i >= 0 {
 		like := values[slices.IndexFunc(values, forms[i].reads)]
-		g.doubt("dates like %q may have the month first: the day is taken to come first (columns.capturedAt.layouts: %q)", like, forms[i].swap)
+		g.doubt("dates like %q may have the month first: assuming that the day is first (columns.capturedAt.layouts: %q)", like, forms[i].swap)
 	}
 }
 

@@ -135,8 +135,8 @@ a.example N 2026-02-02T10:00:00Z unavailable
   - +- [S2]
   - +- [S3]`)
 	equal(t, r.rejects, `
-{"line":3,"code":"exact duplicate","reason":"exact duplicate of line 2; distinguish names columns that tell offers apart","text":"a.example | 1 | 2026-02-01T10:00:00Z | S1 | 1.00 EUR"}
-{"line":5,"code":"unavailable among offers","reason":"unavailable, while other rows of the same capture are offers; a capture has one outcome; columns.capturedAt.clock, or a layout with a time of day in columns.capturedAt.layouts, tells captures apart","text":"a.example | 1 | 2026-02-01T10:00:00Z | S2 | no price"}`)
+{"line":3,"code":"exact duplicate","reason":"exact duplicate of line 2; distinguish names columns that distinguish offers","text":"a.example | 1 | 2026-02-01T10:00:00Z | S1 | 1.00 EUR"}
+{"line":5,"code":"unavailable among offers","reason":"unavailable, while other rows of the same capture are offers; a capture has one outcome; columns.capturedAt.clock, or a layout with a time of day in columns.capturedAt.layouts, distinguishes captures","text":"a.example | 1 | 2026-02-01T10:00:00Z | S2 | no price"}`)
 }
 
 func TestNonAdjacentRowsOfOneCapture(t *testing.T) {

@@ -132,18 +132,18 @@ func (g *guesser) writeOrigin(b *bytes.Buffer, where place) {
 	switch g.origin {
 	case fromFileNameTime:
 		fmt.Fprintf(b, "    zone: %s\n", where.zone)
-		g.doubt("no column says when a price was seen: the day and time in the file's name are taken, in %s (columns.capturedAt.from and zone, or a fixed value)", where.zone)
+		g.doubt("no column says when a price was seen: assuming the day and time in the file's name, in %s (columns.capturedAt.from and zone, or a fixed value)", where.zone)
 		return
 	case fromFileTime:
-		g.doubt("no column says when a price was seen: the time of the file is taken, which a copy of it need not have (columns.capturedAt.from, or a fixed value)")
+		g.doubt("no column says when a price was seen: assuming the time of the file, which a copy may not keep (columns.capturedAt.from, or a fixed value)")
 		return
 	}
 	fmt.Fprintf(b, "    zone: %s\n", where.zone)
-	g.doubt("no column says on which day a price was seen: that in the file's name is taken, in %s (columns.capturedAt.from and zone, or a fixed value)", where.zone)
+	g.doubt("no column says on which day a price was seen: assuming the day in the file's name, in %s (columns.capturedAt.from and zone, or a fixed value)", where.zone)
 	if clocked {
 		fmt.Fprintf(b, "    clock: %s\n", scalar(g.header[clock]))
 		return
 	}
 	fmt.Fprintf(b, "    dayTime: \"12:00\"\n")
-	g.doubt("the file has a day without a time: noon is taken (columns.capturedAt.dayTime)")
+	g.doubt("the file has a day without a time: assuming noon (columns.capturedAt.dayTime)")
 }

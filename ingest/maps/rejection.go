@@ -42,11 +42,11 @@ var (
 	availableUnpriced  = &cause{"no price", "columns.availability.no takes the word, if it means unavailable"}
 	priceNone          = &cause{"no price", "columns.price.missing: unavailable (or unknown) takes such rows"}
 	merchantLong       = &cause{"merchant", "columns.merchant may name a shorter one"}
-	sameRow            = &cause{"exact duplicate", "distinguish names columns that tell offers apart"}
-	manyOffers         = &cause{"too many offers", "columns.capturedAt.clock, or a layout with a time of day in columns.capturedAt.layouts, tells captures apart"}
+	sameRow            = &cause{"exact duplicate", "distinguish names columns that distinguish offers"}
+	manyOffers         = &cause{"too many offers", "columns.capturedAt.clock, or a layout with a time of day in columns.capturedAt.layouts, distinguishes captures"}
 	manyBytes          = &cause{"too many bytes", "columns.title, columns.url and columns.deliveryText can be left out"}
-	unavailableAmong   = &cause{"unavailable among offers", "columns.capturedAt.clock, or a layout with a time of day in columns.capturedAt.layouts, tells captures apart"}
-	nothingAmong       = &cause{"no price among others", "columns.capturedAt.clock, or a layout with a time of day in columns.capturedAt.layouts, tells captures apart"}
+	unavailableAmong   = &cause{"unavailable among offers", "columns.capturedAt.clock, or a layout with a time of day in columns.capturedAt.layouts, distinguishes captures"}
+	nothingAmong       = &cause{"no price among others", "columns.capturedAt.clock, or a layout with a time of day in columns.capturedAt.layouts, distinguishes captures"}
 	otherwiseKnown     = &cause{"imported otherwise", "--conflicts add keeps both"}
 )
 

@@ -194,12 +194,12 @@ func TestCaptureTimeOfFile(t *testing.T) {
 		"no clock":  {"prices_20260301.csv", rows, "{from: fileNameTime, zone: Europe/Berlin}", "", nil, "has no day and time like"},
 		"name day":  {"prices_20260301_061502.csv", rows, "{from: fileName, zone: Europe/Berlin}", "2026-03-01T11:00:00Z", nil, ""},
 		"time":      {"prices.csv", rows, "{from: fileTime}", "2026-10-01T09:00:00Z", nil, ""},
-		"guessed":   {"shop_20260301.csv", rows, "", "2026-03-01T11:00:00Z", []string{"in the file's name is taken", "noon"}, ""},
-		"dump":      {"prices-20260301T0615Z.csv", rows, "", "2026-03-01T06:15:00Z", []string{"day and time in the file's name are taken"}, ""},
-		"digits":    {"prices-20260301061502.csv", rows, "", "2026-03-01T05:15:02Z", []string{"day and time in the file's name are taken"}, ""},
-		"german":    {"preise 01.03.2026.csv", rows, "", "2026-03-01T11:00:00Z", []string{"in the file's name is taken"}, ""},
-		"clock":     {"shop-2026-03-01-0615.csv", "shop,sku,price,time\nshop.de,A-1,1.20,08:30\n", "", "2026-03-01T07:30:00Z", []string{"in the file's name is taken"}, ""},
-		"file time": {"prices.csv", rows, "", "2026-10-01T09:00:00Z", []string{"the time of the file is taken"}, ""},
+		"guessed":   {"shop_20260301.csv", rows, "", "2026-03-01T11:00:00Z", []string{"assuming the day in the file's name", "noon"}, ""},
+		"dump":      {"prices-20260301T0615Z.csv", rows, "", "2026-03-01T06:15:00Z", []string{"day and time in the file's name"}, ""},
+		"digits":    {"prices-20260301061502.csv", rows, "", "2026-03-01T05:15:02Z", []string{"day and time in the file's name"}, ""},
+		"german":    {"preise 01.03.2026.csv", rows, "", "2026-03-01T11:00:00Z", []string{"assuming the day in the file's name"}, ""},
+		"clock":     {"shop-2026-03-01-0615.csv", "shop,sku,price,time\nshop.de,A-1,1.20,08:30\n", "", "2026-03-01T07:30:00Z", []string{"assuming the day in the file's name"}, ""},
+		"file time": {"prices.csv", rows, "", "2026-10-01T09:00:00Z", []string{"assuming the time of the file"}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			file := filepath.Join(t.TempDir(), c.file)

@@ -137,7 +137,7 @@ func (r *Reader) Run(ctx context.Context) error {
 		if ctx.Err() != nil {
 			return nil
 		}
-		r.log.WarnContext(ctx, "watch of checkpoints lost, ClickHouse is asked meanwhile", "error", err)
+		r.log.WarnContext(ctx, "watch of checkpoints lost, falling back to ClickHouse", "error", err)
 		select {
 		case <-ctx.Done():
 			return nil

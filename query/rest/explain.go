@@ -108,9 +108,9 @@ func explained(r *http.Request) (asked *http.Request, shown string, err error) {
 	}
 	switch {
 	case len(path) != 1:
-		return nil, "", badRequest("path: give the path of one read, like /v1/results, and the parameters of that read beside it.")
+		return nil, "", badRequest("path: give the path of one read, like /v1/results, and its parameters as further query parameters.")
 	case !underContract(path[0]) || path[0] == explainPath || strings.Contains(path[0], "?"):
-		return nil, "", badRequest("path: it names no read of /v1 or /ext/v1. Give the path alone, and the parameters of the read beside it.")
+		return nil, "", badRequest("path: it names no read of /v1 or /ext/v1. Give the path without parameters, and the parameters of the read as further query parameters.")
 	}
 	asked = r.Clone(r.Context())
 	asked.Header.Del("Accept") // that of the explanation

@@ -158,7 +158,7 @@ func (w *world) checkPositions(t *testing.T, a contracts.AccountID, req query.It
 func (w *world) summaryCandidate(t *testing.T) {
 	for want, r := range map[string]query.ItemSummaryRequest{
 		"candidatePrice and ownMerchant exclude each other. candidatePrice: must be more than 0.": {CandidatePrice: "0", OwnMerchant: "Shop"},
-		"currencyCode: of a candidatePrice, which is missing.":                                    {CurrencyCode: "EUR"},
+		"currencyCode: only with candidatePrice, which is missing.":                               {CurrencyCode: "EUR"},
 		`currencyCode: "eur" is not an ISO 4217 code like EUR.`:                                   {CandidatePrice: "1", CurrencyCode: "eur"},
 		`candidatePrice: "1.5" has more than the 0 decimal digits of JPY.`:                        {CandidatePrice: "1.5", CurrencyCode: "JPY"},
 	} {

@@ -223,7 +223,7 @@ func TestWindowsRefusals(t *testing.T) {
 		"in the future": {Rows: query.ResultsRequest{CapturedFrom: "2036-02-20"}},
 		"lies after":    {Rows: query.ResultsRequest{CapturedFrom: "2026-02-20", CapturedTo: "2026-02-18"}},
 		"latestPerPair": {Rows: query.ResultsRequest{CapturedFrom: "2026-02-20", LatestPerPair: true}},
-		"since: it h":   {Since: token, Rows: query.ResultsRequest{CapturedFrom: "2026-02-20"}},
+		"since: the t":  {Since: token, Rows: query.ResultsRequest{CapturedFrom: "2026-02-20"}},
 		"since: it is":  {Since: token[:len(token)-2] + "AA"},
 	} {
 		_, err := w.service.Windows(t.Context(), p, r)

@@ -45,11 +45,11 @@ type Meaning struct {
 var meanings = map[string]Meaning{
 	query.CodeValidation: {
 		http.StatusBadRequest, "Request not valid", "The request is not valid.",
-		"Something in the request is missing, malformed, unknown or out of range. The detail names it. Mend it and send a new request; the same request fails again.",
+		"Something in the request is missing, malformed, unknown or out of range. The detail names it. Fix it and send a new request; the same request would fail again.",
 	},
 	query.CodeScopeTooBroad: {
 		http.StatusBadRequest, "Scope too broad", "The scope and the window of the read are too broad.",
-		"Send a new request with a narrower scope (itemId, pzn, ean, asin with asinLocale, orderId, site), a narrower window, or both. A global read keeps both bounds, has no selectors and covers at most 168 hours. A cursor, another sort or the stream does not get around this.",
+		"Send a new request with a narrower scope (itemId, pzn, ean, asin with asinLocale, orderId, site), a narrower window, or both. A global read keeps both bounds, has no selectors and covers at most 168 hours. A cursor, another sort or the stream does not avoid this limit.",
 	},
 	query.CodeLatestPairTooBroad: {
 		http.StatusBadRequest, "Too many pairs for latestPerPair", "latestPerPair covers too many item-site pairs.",
@@ -57,11 +57,11 @@ var meanings = map[string]Meaning{
 	},
 	query.CodeResponseTooLarge: {
 		http.StatusBadRequest, "Response too large", "The response would be too large.",
-		"A complete response, or one line of a stream, may have at most 64 MiB; it is never cut. Ask with a lower limit or with fewer field groups.",
+		"A complete response, or one line of a stream, may have at most 64 MiB; it is never cut. Request fewer records with limit, or fewer field groups.",
 	},
 	CodeCategoryNotAvailable: {
-		http.StatusBadRequest, "Category not available", "The category is not one of those that can be filtered by.",
-		"Ask list_items with discoverCategories=true which categories your data has, or leave category out.",
+		http.StatusBadRequest, "Category not available", "The category is not one that you can filter by.",
+		"Call list_items with discoverCategories=true to see which categories your data has, or leave category out.",
 	},
 	query.CodeTokenInvalid: {
 		http.StatusUnauthorized, "Access token not valid", "The access token is missing, expired, malformed or revoked.",
@@ -81,7 +81,7 @@ var meanings = map[string]Meaning{
 	},
 	query.CodeItemTooBroad: {
 		http.StatusBadRequest, "Too many candidates", "The search for items spans too many candidates.",
-		"A search by identifiers inspects at most 10,000 candidates for a page, and at most 256 ASIN locale keys are listed. Narrow the identifier, lower limit, or go on from a later cursor, which has a budget of its own.",
+		"A search by identifiers inspects at most 10,000 candidates for a page, and at most 256 ASIN locale keys are listed. Narrow the identifier, lower limit, or continue from a later cursor, which has its own budget.",
 	},
 	query.CodeOrderCoverageTooBroad: {
 		http.StatusBadRequest, "Orders span too much", "The orders span too many candidates.",
@@ -100,12 +100,12 @@ var meanings = map[string]Meaning{
 		"The header Allow names the methods that the path takes.",
 	},
 	query.CodeOrderTooBroad: {
-		http.StatusBadRequest, "Too many exports in the order", "The order has too many exports to find a complete page of those asked for.",
-		"One request looks at no more than 10,000 exports of an order, one after the other. Leave out exportName and follow the pages, or lower the limit.",
+		http.StatusBadRequest, "Too many exports in the order", "The order has too many exports to find a complete page of the requested ones.",
+		"One request examines at most 10,000 exports of an order, one after the other. Leave out exportName and follow the pages, or lower the limit.",
 	},
 	query.CodeHistoryTooBroad: {
-		http.StatusBadRequest, "Too many archived files in the order", "The order has too many archive documents or archived files to look through.",
-		"The history of an order's exports, or of its imports, is looked through as a whole: at most 1,000 archive documents with 10,000 files. Filters do not help. Ask whoever manages the order to have old files removed.",
+		http.StatusBadRequest, "Too many archived files in the order", "The order has too many archive documents or archived files to search.",
+		"The history of an order's exports, or of its imports, is searched as a whole: at most 1,000 archive documents with 10,000 files. Filters do not help. Ask whoever manages the order to have old files removed.",
 	},
 	query.CodeArtifactNotFound: {
 		http.StatusNotFound, "Archived file not found", "No archived file of the order matches.",
@@ -113,15 +113,15 @@ var meanings = map[string]Meaning{
 	},
 	query.CodeFeedScopeChanged: {
 		http.StatusGone, "What you see changed", "What this account sees, or what the selectors stand for, changed since the token was made.",
-		"Rows of the past came or went with it, and no feed can tell which. Read a new snapshot from GET /v1/results/stream with Prefer: changes-token, replace what you hold, and go on from its token; of windows, ask without since.",
+		"Past rows were added or removed with it, and a feed cannot say which. Read a new snapshot from GET /v1/results/stream with Prefer: changes-token, replace your data, and continue from its token. For windows, send the request without since.",
 	},
 	query.CodeFeedHistoryRebuilt: {
 		http.StatusGone, "History rebuilt", "The tables were rebuilt or restored since the token was made.",
-		"Rows may have come to, or gone from, places that the token is past. Read a new snapshot from GET /v1/results/stream with Prefer: changes-token, replace what you hold, and go on from its token; of windows, ask without since.",
+		"Rows before the position of the token may have been added or removed. Read a new snapshot from GET /v1/results/stream with Prefer: changes-token, replace your data, and continue from its token. For windows, send the request without since.",
 	},
 	query.CodeFeedTokenExpired: {
 		http.StatusGone, "Changes token expired", "The changes token is too old.",
-		"A changes token is good for 30 days, and each answer has a new one. Read a new snapshot from GET /v1/results/stream with Prefer: changes-token, and go on from its token; of windows, ask without since.",
+		"A changes token is valid for 30 days, and each answer has a new one. Read a new snapshot from GET /v1/results/stream with Prefer: changes-token, and continue from its token. For windows, send the request without since.",
 	},
 	query.CodeContentMissing: {
 		http.StatusConflict, "Content missing", "The file is in the catalogue, but its content is in none of the archives.",
@@ -141,11 +141,11 @@ var meanings = map[string]Meaning{
 	},
 	CodeRateLimit: {
 		http.StatusTooManyRequests, "Rate limit exceeded", "Too many requests.",
-		"Wait as many seconds as Retry-After says. X-RateLimit-Limit, -Remaining and -Reset on every answer tell where the account stands.",
+		"Wait as many seconds as Retry-After says. X-RateLimit-Limit, -Remaining and -Reset on every answer show the account's remaining quota.",
 	},
 	CodeInternal: {
 		http.StatusInternalServerError, "Internal error", "Something went wrong on our side. The X-Request-Id of this answer helps to find it.",
-		"The fault is ours. Try again later; if it stays, tell us the X-Request-Id of the answer.",
+		"The fault is ours. Try again later; if it persists, send us the X-Request-Id of the answer.",
 	},
 	CodeLogoutFailed: {
 		http.StatusInternalServerError, "Revocation failed", "The token could not be revoked. It may stay valid until it expires.",

@@ -94,7 +94,7 @@ func (f *File) goOn() error {
 	}
 	f.body = resp.Body
 	if resp.StatusCode != http.StatusPartialContent || !strings.HasPrefix(resp.Header.Get("Content-Range"), fmt.Sprintf("bytes %d-", f.at)) {
-		return fmt.Errorf("the transfer broke after byte %d, and the file is another one by now: start again", f.at)
+		return fmt.Errorf("the transfer broke after byte %d, and the file has changed since: start again", f.at)
 	}
 	return nil
 }

@@ -28,7 +28,7 @@ func (c *Client) Lookup(ctx context.Context, identifiers, params url.Values) ([]
 		r.params = maps.Clone(identifiers)
 		maps.Copy(r.params, params)
 		if size := len(r.params.Encode()); size > maxExplainedBytes {
-			return nil, fmt.Errorf("too many identifiers to be explained at once: they take %d bytes in an address, at most %d", size, maxExplainedBytes)
+			return nil, fmt.Errorf("too many identifiers to explain at once: they take %d bytes in a URL, at most %d", size, maxExplainedBytes)
 		}
 	}
 	var answer struct {

@@ -187,7 +187,7 @@ func (s *slicer) bySite(ctx context.Context, params url.Values, w contracts.Wind
 				err = json.Unmarshal(row, &record)
 			}
 			if err != nil {
-				return fmt.Errorf("the read is too broad, and the sites for smaller ones are not to be had: %w", err)
+				return fmt.Errorf("the read is too broad, and the sites by which to split it cannot be read: %w", err)
 			}
 			s.sites = append(s.sites, record.Site)
 		}

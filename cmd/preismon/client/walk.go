@@ -197,7 +197,7 @@ func (w *walk) pass(ctx context.Context) (over bool, err error) {
 		}
 		n := len(page.Data)
 		if n > asked || n == w.since && !sameRow(page.Data[n-1], w.last) || page.Paging.NextCursor == "" && n < w.since {
-			return false, fmt.Errorf("the server shows other rows behind a cursor than before, so the read cannot go on after row %d", w.rows)
+			return false, fmt.Errorf("the server returned other rows after a cursor than before, so the read cannot continue after row %d", w.rows)
 		}
 		w.since -= n
 		if w.cursor = page.Paging.NextCursor; w.cursor == "" {

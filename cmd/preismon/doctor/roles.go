@@ -183,7 +183,7 @@ func parseFiles(metrics []byte) (open, most float64, err error) {
 		}
 	}
 	if most == 0 {
-		return 0, 0, errors.New("this system does not tell how many files a process has open")
+		return 0, 0, errors.New("this system does not report how many files a process has open")
 	}
 	return open, most, nil
 }

@@ -161,7 +161,7 @@ func TestStateIsInUse(t *testing.T) {
 	stop := w.start(w.rules("", "  desk: {command: ['true']}", "desk"))
 	w.eventually("it began", func() bool { return w.feed.begins() == 1 })
 	other := w.rules("", "  shelf: {command: ['true']}", "shelf")
-	if err := w.once(other); err == nil || !strings.Contains(err.Error(), "another notify uses "+w.file("state")) {
+	if err := w.once(other); err == nil || !strings.Contains(err.Error(), "another notify is using "+w.file("state")) {
 		t.Errorf("the second: %v", err)
 	}
 	stop()

@@ -40,7 +40,7 @@ func lockState(path string) (*flock.Flock, error) {
 		return nil, fmt.Errorf("state: %w", err)
 	}
 	if !held {
-		return nil, fmt.Errorf("state: another notify uses %s; end it, or name another file", path)
+		return nil, fmt.Errorf("state: another notify is using %s; stop it, or name another file", path)
 	}
 	return lock, nil
 }
@@ -60,7 +60,7 @@ func openState(path string) (*state, error) {
 		return nil, err
 	}
 	if err := json.Unmarshal(text, &s.places); err != nil {
-		return nil, fmt.Errorf("state: %s is no file of places: %w", path, err)
+		return nil, fmt.Errorf("state: %s is not a state file: %w", path, err)
 	}
 	return s, nil
 }

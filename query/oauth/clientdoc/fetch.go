@@ -161,7 +161,7 @@ func (f *Fetcher) count(host string) error {
 		w = window{from: now}
 	}
 	if w.n >= f.cfg.PerMinute {
-		limit := fault.New(fault.RateLimited, "", "Too many client metadata documents of this domain were asked for.")
+		limit := fault.New(fault.RateLimited, "", "Too many client metadata documents of this domain were requested.")
 		limit.RetryAfter = w.from.Add(windowLength).Sub(now)
 		return limit
 	}
