@@ -161,7 +161,7 @@ func New(cfg Config, store Store, now func() time.Time, archives ...Archive) (*S
 	}
 	return &Service{
 		cfg: cfg, store: remembers, archives: archives, now: now, seal: seal, seen: newLastSeen(), verified: newVerified(), node: node,
-		edge: newEdges(store.Edge, written), rowIDs: newRowIDs(cfg.CursorKey), tags: tags,
+		edge: newEdges(func(ctx context.Context) (Edge, error) { return store.Edge(ctx) }, written), rowIDs: newRowIDs(cfg.CursorKey), tags: tags,
 	}, nil
 }
 
