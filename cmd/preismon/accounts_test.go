@@ -74,7 +74,7 @@ func changeAccounts(t *testing.T, u *upProcess, imported []string) {
 
 	accounts(0, "disable", "colleague", "--yes")
 	_, errs = accounts(exitFailed, "disable", "colleague", "--yes")
-	contains(t, errs, "disabled already")
+	contains(t, errs, "already disabled")
 	_, errs, code = inProcess(t, "login", "--url", u.URL, "--login", "colleague", "--password", other)
 	says(t, "", errs, code, exitFailed)
 	_, errs = accounts(exitFailed, "add", "colleague", "--mandate", "Our shop", "--yes")

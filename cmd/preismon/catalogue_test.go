@@ -47,7 +47,7 @@ func changeCatalogue(t *testing.T, u *upProcess, password string) {
 		t.Errorf("%s is paused, and the sites are %v", before[0], got)
 	}
 	_, errs = catalogue(exitFailed, "orders", "pause", id[1], "--yes")
-	contains(t, errs, "paused already")
+	contains(t, errs, "already paused")
 	catalogue(0, "orders", "pause", "--undo", id[1], "--yes")
 	eventually(t, time.Minute, "the sites of the resumed order", func() bool { // its rows are being deleted, see the help of pause
 		return slices.Equal(listAll(t, c, "/v1/sites", "site"), before)
