@@ -20,9 +20,10 @@ type ResultsRequest struct {
 	// to the query: a walk may change it from page to page, like its limit.
 	// Streams have none.
 	AnswerBytes int `json:"-"`
-	// Rewritten replaces the JSON of each row of this page; nil: the row is
-	// kept.
-	Rewritten Rewriter `json:"-"`
+	// Fields makes the JSON of each row of this page an array of these fields:
+	// "a", or "a.b" for the member b of the object a; null where a row has none.
+	// nil: rows are objects.
+	Fields *[]string `json:"-"`
 	// Summarize requests the page's Summary. It too belongs to a page.
 	Summarize bool `json:"-"`
 	// Table receives the rows of a page instead of their JSON; nil: JSON.
@@ -55,12 +56,6 @@ type ResultsRequest struct {
 	LatestObservationPerPair bool `json:"latestObservationPerPair,omitempty"`
 
 	Include Include `json:"include"`
-}
-
-// Rewriter rewrites the JSON of a row.
-type Rewriter interface {
-	// Rewrite appends the replacement of a row, of which nothing may be kept.
-	Rewrite(to, row []byte) ([]byte, error)
 }
 
 // RowTable receives the rows of a page.

@@ -102,8 +102,6 @@ type pageCollector struct {
 	more        bool
 	maxBytes    int      // of a response; more is an error
 	answerBytes int      // of the rows of this page; 0: not bounded
-	rewritten   Rewriter // nil: rows stay as they are
-	row         []byte   // before it is rewritten
 	tally       *tally   // nil: no summary
 	between     byte     // separates two rows of JSON
 	table       RowTable // nil: JSON
@@ -111,9 +109,12 @@ type pageCollector struct {
 }
 
 func newPageCollector(in *read, page *ResultsPage, r ResultsRequest, maxBytes int) *pageCollector {
-	c := &pageCollector{in: in, page: page, room: in.limit, maxBytes: maxBytes, answerBytes: r.AnswerBytes, rewritten: r.Rewritten, between: ','}
+	c := &pageCollector{in: in, page: page, room: in.limit, maxBytes: maxBytes, answerBytes: r.AnswerBytes, between: ','}
 	if r.Lines {
 		c.between = '\n'
+	}
+	if r.Fields != nil && !in.empty {
+		in.encoder.choose(*r.Fields)
 	}
 	if r.Table != nil {
 		r.Table.Begin(Columns(in.include.Fields()))
@@ -154,20 +155,13 @@ func (c *pageCollector) take(ctx context.Context, b *Block) error {
 
 // encode adds at most n rows of the block, and returns how many: fewer when
 // they reach the answer budget, which leaves no room for more.
-func (c *pageCollector) encode(b *Block, n int) (_ int, err error) {
+func (c *pageCollector) encode(b *Block, n int) (int, error) {
 	rows := &c.page.Rows
 	for i := range n {
 		if rows.rows > 0 {
 			rows.buf = append(rows.buf, c.between)
 		}
-		if c.rewritten == nil {
-			rows.buf = c.in.encoder.append(rows.buf, b, b.At(i))
-		} else {
-			c.row = c.in.encoder.append(c.row[:0], b, b.At(i))
-			if rows.buf, err = c.rewritten.Rewrite(rows.buf, c.row); err != nil {
-				return 0, err
-			}
-		}
+		rows.buf = c.in.encoder.append(rows.buf, b, b.At(i))
 		rows.rows++
 		if err := c.fits(len(rows.buf)); err != nil {
 			return 0, err

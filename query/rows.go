@@ -17,6 +17,7 @@ type rowEncoder struct {
 	facts   siteFacts
 	rich    *enrichment
 	pens    []pen
+	arrays  bool // see choose
 
 	// Fragments by dictionary value of the block.
 	dicts      []*fragments
@@ -93,6 +94,9 @@ func (c *currencyText) set(code []byte) {
 
 // append writes row i of the block.
 func (e *rowEncoder) append(out []byte, b *Block, i int) []byte {
+	if e.arrays {
+		return e.appendArray(out, b, i)
+	}
 	out = append(out, '{')
 	for _, p := range e.pens {
 		out = p(out, b, i)

@@ -2,12 +2,17 @@ package query
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
 	"preismon/contracts"
 	"preismon/query/admission"
+	"preismon/query/frame"
 )
 
 // wideBlock has rows like those of observations: many items, few sites,
@@ -92,6 +97,99 @@ func TestRowsAllocateNothing(t *testing.T) {
 			if allocs > 2 {
 				t.Errorf("export %t: %.0f allocations for a block of %d rows", export, allocs, rows)
 			}
+		}
+	}
+}
+
+// everyRecord is a store whose rows have every field of their items and pairs.
+type everyRecord struct{ fullRecords }
+
+func (e everyRecord) ItemRecords(ctx context.Context, items []contracts.ItemID) ([]contracts.Item, error) {
+	all, err := e.fullRecords.ItemRecords(ctx, items)
+	for i := range all {
+		all[i].PZN, all[i].ASIN, all[i].ASINLocale = "01234562", "B000000001", "de"
+	}
+	return all, err
+}
+
+func (everyRecord) LastProcessed(_ context.Context, _ Visibility, items []contracts.ItemID) (map[contracts.Pair]time.Time, error) {
+	all := map[contracts.Pair]time.Time{}
+	for n, item := range items {
+		for site := range n % 41 {
+			all[contracts.Pair{Item: item, Site: contracts.SiteKey(fmt.Sprintf("shop-%02d.example", site))}] = time.UnixMilli(1_772_000_000_000)
+		}
+	}
+	return all, nil
+}
+
+// An array has, for each field and each member of an object, what the object of
+// the row has, and null for what it lacks.
+func TestArraysHaveWhatObjectsHave(t *testing.T) {
+	include := Include{Coverage: true, OrderIDs: true, CustomerData: true, ExportFields: true, Identity: true}
+	var names []string
+	for _, c := range Columns(include.Fields()) {
+		names = append(names, c.Name)
+		if c.Kind == frame.Object {
+			for _, m := range c.Members {
+				names = append(names, c.Name+"."+m.Name)
+			}
+		}
+	}
+	b := wideBlock(300)
+	b.Currency.Values.Append("")
+	b.Currency.Values.Append("JPY")
+	for i := range b.Len {
+		b.Currency.Index[i] = uint32(i % 3)
+		if i%5 == 0 {
+			b.PriceMinor[i] = -1
+		}
+	}
+	encoder := func() *rowEncoder {
+		plan := &resultsPlan{zone: time.UTC, include: include}
+		facts := siteFacts{"shop-01.example": {CanonicalCountryMarket: true}, "shop-02.example": {PriceComparisonMarket: true, CountryCode: "DE"}}
+		e := newRowEncoder(plan, facts, newEnrichment(include, &remembering{Store: everyRecord{}}, Visibility{}))
+		must(t, e.rich.load(t.Context(), b))
+		return e
+	}
+	objects := encoder()
+	objects.begin(b)
+	some := map[string]int{}
+	for seed := range uint64(20) {
+		rnd := rand.New(rand.NewPCG(seed, 1))
+		chosen := slices.Clone(names)
+		rnd.Shuffle(len(chosen), func(i, k int) { chosen[i], chosen[k] = chosen[k], chosen[i] })
+		chosen = chosen[:1+rnd.IntN(len(chosen))]
+		arrays := encoder()
+		arrays.choose(append(chosen, "unheardOf"))
+		arrays.begin(b)
+		for i := range b.Len {
+			var object map[string]json.RawMessage
+			must(t, json.Unmarshal(objects.append(nil, b, i), &object))
+			want := "["
+			for _, name := range chosen {
+				outer, inner, nested := strings.Cut(name, ".")
+				value := object[outer]
+				if nested && value != nil {
+					var members map[string]json.RawMessage
+					must(t, json.Unmarshal(value, &members))
+					value = members[inner]
+				}
+				if value == nil {
+					value = json.RawMessage("null")
+				} else if string(value) != "null" {
+					some[name]++
+				}
+				want += string(value) + ","
+			}
+			want += "null]"
+			if got := string(arrays.append(nil, b, i)); got != want {
+				t.Fatalf("%v\n%s\nwant\n%s", chosen, got, want)
+			}
+		}
+	}
+	for _, name := range names {
+		if some[name] == 0 {
+			t.Errorf("no row has %s", name)
 		}
 	}
 }

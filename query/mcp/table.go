@@ -171,7 +171,7 @@ func tableRows(d *json.Decoder, fields []string) ([]byte, error) {
 		if len(rows) > 1 {
 			rows = append(rows, ',')
 		}
-		if rows, err = tableColumns(fields).Rewrite(rows, record); err != nil {
+		if rows, err = tableRow(rows, record, fields); err != nil {
 			return nil, err
 		}
 	}
@@ -179,18 +179,16 @@ func tableRows(d *json.Decoder, fields []string) ([]byte, error) {
 	return append(rows, ']'), err
 }
 
-// tableColumns are the fields that are the columns of a table.
-type tableColumns []string
-
-// Rewrite turns a record into a row of the table.
-func (fields tableColumns) Rewrite(to, row []byte) ([]byte, error) {
-	var record map[string]json.RawMessage
-	if err := json.Unmarshal(row, &record); err != nil {
+// tableRow appends a record as a row of the table. Results are made as such by
+// query.
+func tableRow(to, record []byte, fields []string) ([]byte, error) {
+	var members map[string]json.RawMessage
+	if err := json.Unmarshal(record, &members); err != nil {
 		return nil, err
 	}
 	before := byte('[')
 	for _, field := range fields {
-		value, err := valueOf(record, field)
+		value, err := valueOf(members, field)
 		if err != nil {
 			return nil, err
 		}

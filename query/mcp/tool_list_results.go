@@ -47,7 +47,7 @@ func runResults(ctx context.Context, s *query.Service, c Call) (Result, error) {
 		req.AnswerBytes = answerBytes
 	}
 	if c.Fields != nil {
-		req.Rewritten = tableColumns(c.Fields)
+		req.Fields = &c.Fields
 	}
 	found, sum, err := resultsBeside(ctx, s, c.Principal, req)
 	if err != nil {
