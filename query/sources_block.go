@@ -147,33 +147,36 @@ func (c *codes) vector(m *batcher, v *frame.Vector) {
 }
 
 // flagOf is an observed flag, at sites that have it; an unknown one is left out
-// (FLD-02d).
+// (FLD-02d), as shown decides.
 type flagOf struct{ of func(*Block) []uint8 }
+
+// shown returns the flag of a row; false: the row does not show it.
+func (f flagOf) shown(e *rowEncoder, b *Block, i int) (set, ok bool) {
+	flag := contracts.Flag(f.of(b)[i])
+	return flag == contracts.FlagTrue, (flag == contracts.FlagTrue || flag == contracts.FlagFalse) && e.marks[b.Site.Index[i]].offerFlags
+}
 
 func (f flagOf) pen(e *rowEncoder, key string) pen {
 	yes, no := key+"true", key+"false"
 	return func(out []byte, b *Block, i int) []byte {
-		if e.marks[b.Site.Index[i]].offerFlags {
-			switch contracts.Flag(f.of(b)[i]) {
-			case contracts.FlagTrue:
-				return append(out, yes...)
-			case contracts.FlagFalse:
-				return append(out, no...)
-			}
+		switch set, ok := f.shown(e, b, i); {
+		case !ok:
+			return out
+		case set:
+			return append(out, yes...)
 		}
-		return out
+		return append(out, no...)
 	}
 }
 
 func (f flagOf) vector(m *batcher, v *frame.Vector) {
 	v.Valid, v.Bits = v.Valid.Room(len(m.at)), v.Bits.Room(len(m.at))
 	for k, i := range m.at {
-		flag := contracts.Flag(f.of(m.b)[i])
-		if flag != contracts.FlagTrue && flag != contracts.FlagFalse || !m.e.marks[m.b.Site.Index[i]].offerFlags {
-			continue
+		set, ok := f.shown(m.e, m.b, int(i))
+		if ok {
+			v.Valid.Set(k)
 		}
-		v.Valid.Set(k)
-		if flag == contracts.FlagTrue {
+		if set && ok {
 			v.Bits.Set(k)
 		}
 	}
