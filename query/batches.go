@@ -39,12 +39,15 @@ func (m *batcher) add(f *field) {
 }
 
 // A batch has at most so many rows, and about so many bytes of texts that
-// belong to single rows, among them the customer's data and prices. A batch of
+// belong to single rows or items, among them the customer's data and prices, and
+// of texts that repeat, which some tables write out in each row. A batch of
 // texts and numbers only (flat) is small, because more rows gain nothing.
 const (
-	batchRows  = 8192
-	flatRows   = 1024
-	batchBytes = 1 << 20
+	batchRows   = 8192
+	flatRows    = 1024
+	batchBytes  = 1 << 20
+	repeatBytes = 2 << 20
+	flatBytes   = 256 << 10 // of either kind
 )
 
 // begin prepares for the rows of a block.
@@ -58,21 +61,26 @@ func (m *batcher) begin(b *Block) {
 // more rows than most; make returns the index after its last row.
 func (m *batcher) make(from, most int) (*frame.Batch, int) {
 	b := m.b
-	to, room := from, batchBytes
+	to, single, repeated := from, 0, 0
 	m.at = m.at[:0]
-	rows := batchRows
+	rows, mostSingle, mostRepeated := batchRows, batchBytes, repeatBytes
 	if m.flat {
-		rows = flatRows
+		rows, mostSingle, mostRepeated = flatRows, flatBytes, flatBytes
 	}
-	for most = min(most, from+rows, b.Len); to < most && room > 0; to++ {
+	for most = min(most, from+rows, b.Len); to < most && single < mostSingle && repeated < mostRepeated; to++ {
 		i := b.At(to)
 		m.at = append(m.at, uint32(i))
+		repeated += b.Site.size(i) + b.Merchant.size(i)
 		if m.e.include.ExportFields {
-			title, url := b.Title.Spans[i], b.URL.Spans[i]
-			room -= int(title.To-title.From+url.To-url.From) + len(m.e.rich.prices[i].json)
+			single += b.Title.Size(i) + b.URL.Size(i) + len(m.e.rich.prices[i].json)
+			repeated += b.Manufacturer.size(i) + b.DeliveryText.size(i)
+		}
+		if m.e.include.Identity {
+			r := &m.e.rich.rows[i].record
+			single += len(r.EAN) + len(r.PZN) + len(r.ASIN) + len(r.ASINLocale) + len(r.Name) + len(r.Brand) + len(r.Manufacturer)
 		}
 		if m.e.include.CustomerData {
-			room -= len(m.e.rich.rows[i].fields)
+			single += len(m.e.rich.rows[i].fields)
 		}
 	}
 	m.batch.Len = len(m.at)

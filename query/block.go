@@ -73,6 +73,9 @@ type Dict struct {
 // At returns the string of row i.
 func (d *Dict) At(i int) []byte { return d.Values.At(int(d.Index[i])) }
 
+// size is the length of the string of row i in bytes.
+func (d *Dict) size(i int) int { return d.Values.Size(int(d.Index[i])) }
+
 // Bytes is the memory that the block holds.
 func (b *Block) Bytes() int64 {
 	n := 8*(cap(b.Item)+cap(b.CapturedMs)+cap(b.Seq)+cap(b.PriceMinor)+cap(b.ShippingMinor)) + 4*(cap(b.Order)+cap(b.Epoch)) +

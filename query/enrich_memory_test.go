@@ -11,6 +11,7 @@ import (
 
 	"preismon/contracts"
 	"preismon/query/admission"
+	"preismon/query/frame"
 )
 
 // fullRecords is a store whose items have long texts of each kind.
@@ -157,5 +158,50 @@ func TestEnrichmentIsLent(t *testing.T) {
 	}
 	if !bytes.Equal(disturbed.Bytes(), undisturbed.Bytes()) {
 		t.Error("the rows differ")
+	}
+}
+
+// TestBatchesAreBounded: with the longest texts that rows can have, a batch holds
+// few rows; with usual ones it holds many.
+func TestBatchesAreBounded(t *testing.T) {
+	include := Include{ExportFields: true, Identity: true}
+	long := strings.Repeat("x", 1024)
+	for name, c := range map[string]struct {
+		change     func(b *Block, r *contracts.Item)
+		least, end int // rows of the first batch
+	}{
+		"usual":    {func(*Block, *contracts.Item) {}, 3_000, batchRows},
+		"identity": {func(_ *Block, r *contracts.Item) { r.Name, r.Brand, r.Manufacturer = long, long[:256], long[:256] }, 500, 1_000},
+		"repeated": {func(b *Block, _ *contracts.Item) {
+			for d, n := range map[*Dict]int{&b.Merchant: 256, &b.Manufacturer: 256, &b.DeliveryText: 512} {
+				for i := range d.Values.Spans {
+					d.Values.Spans[i] = Span{From: uint32(len(d.Values.Buf)), To: uint32(len(d.Values.Buf) + n)}
+				}
+				d.Values.Buf = append(d.Values.Buf, long[:n]...)
+			}
+		}, 1_500, 2_100},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := enrichedStreamer(t, include, new(nowhere))
+			b := wideBlock(batchRows)
+			must(t, s.in.encoder.rich.load(t.Context(), b))
+			for _, p := range s.in.encoder.rich.items {
+				c.change(b, &p.record)
+			}
+			m := newBatcher(s.in.encoder, false)
+			m.begin(b)
+			batch, to := m.make(0, b.Len)
+			bytes := 0
+			for n, column := range Columns(include.Fields()) {
+				if column.Kind == frame.Text {
+					for i := range batch.Len {
+						bytes += len(batch.Columns[n].Text(i))
+					}
+				}
+			}
+			if to < c.least || to > c.end || bytes > batchBytes+repeatBytes+64<<10 {
+				t.Errorf("%d rows with %d KiB of texts", to, bytes>>10)
+			}
+		})
 	}
 }

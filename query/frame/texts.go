@@ -19,6 +19,12 @@ func (t *Texts) At(i int) []byte {
 	return t.Buf[s.From:s.To]
 }
 
+// Size returns the length of a string in bytes.
+func (t *Texts) Size(i int) int {
+	s := t.Spans[i]
+	return int(s.To - s.From)
+}
+
 // Append adds a string.
 func (t *Texts) Append(s string) {
 	t.Buf = append(t.Buf, s...)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"runtime"
+	"strings"
 	"testing"
 
 	"github.com/gin-gonic/gin"
@@ -37,14 +38,18 @@ func liveBytes() int64 {
 }
 
 // exportLines returns rows with every field that a shop's row can have; within
-// a few thousand, no two are the same.
-func exportLines(n, from int) []byte {
+// a few thousand, no two are the same. long: with the longest texts that repeat.
+func exportLines(n, from int, long bool) []byte {
+	merchant, delivery := "Merchant ", "within "
+	if long {
+		merchant, delivery = strings.Repeat("m", 252), strings.Repeat("d", 504)
+	}
 	var b bytes.Buffer
 	for i := from; i < from+n; i++ {
-		fmt.Fprintf(&b, `{"itemId":"%d","site":"shop-%d.example","capturedAt":"2026-01-01T%02d:%02d:%02d.%03dZ","availability":"available","price":%d.25,"priceMoney":{"value":%d.25,"amountMinor":%d25,"currencyCode":"EUR"},"currencyCode":"EUR","merchant":"Merchant %d",`,
-			1_000_000+i*7919%5000, i%40, i/3600%24, i/60%60, i%60, i%1000, i%900, i%900, i%900, i%3000)
-		fmt.Fprintf(&b, `"productUrl":"https://shop-%d.example/a/path/to/an/offer/%d?variant=%d","offerTitle":"A title that tells things apart, number %d of %d","shippingCost":4.95,"shippingCostMoney":{"value":4.95,"amountMinor":495,"currencyCode":"EUR"},"totalPrice":null,"totalPriceMoney":null,"deliveryText":"within %d days","customerReferencePrices":[]}`+"\n",
-			i%40, i*7919, i%7, i*104729, i, i%30)
+		fmt.Fprintf(&b, `{"itemId":"%d","site":"shop-%d.example","capturedAt":"2026-01-01T%02d:%02d:%02d.%03dZ","availability":"available","price":%d.25,"priceMoney":{"value":%d.25,"amountMinor":%d25,"currencyCode":"EUR"},"currencyCode":"EUR","merchant":"%s%d",`,
+			1_000_000+i*7919%5000, i%40, i/3600%24, i/60%60, i%60, i%1000, i%900, i%900, i%900, merchant, i%3000)
+		fmt.Fprintf(&b, `"productUrl":"https://shop-%d.example/a/path/to/an/offer/%d?variant=%d","offerTitle":"A title that tells things apart, number %d of %d","shippingCost":4.95,"shippingCostMoney":{"value":4.95,"amountMinor":495,"currencyCode":"EUR"},"totalPrice":null,"totalPriceMoney":null,"deliveryText":"%s%d days","customerReferencePrices":[]}`+"\n",
+			i%40, i*7919, i%7, i*104729, i, delivery, i%30)
 	}
 	return b.Bytes()
 }
@@ -68,8 +73,20 @@ func TestEncodersHoldWhatIsCharged(t *testing.T) {
 	for _, of := range []struct {
 		form   *form
 		coding string
-	}{{&ndjsonForm, "zstd"}, {&ndjsonForm, "gzip"}, {&csvForm, ""}, {arrowForms[0], ""}, {arrowForms[3], ""}, {&parquetForm, ""}} {
-		t.Run(of.form.media+of.coding, func(t *testing.T) {
+		long   bool
+	}{
+		{&ndjsonForm, "zstd", false},
+		{&ndjsonForm, "gzip", false},
+		{&csvForm, "", false},
+		{&csvForm, "", true},
+		{arrowForms[0], "", false},
+		{arrowForms[0], "", true},
+		{arrowForms[3], "", false},
+		{arrowForms[3], "", true},
+		{&parquetForm, "", false},
+		{&parquetForm, "", true},
+	} {
+		t.Run(fmt.Sprint(of.form.media, of.coding, of.long), func(t *testing.T) {
 			s := &transfer{
 				w: discarded{header: http.Header{}}, form: of.form, request: query.ResultsRequest{Include: query.Include{ExportFields: true}}, coding: of.coding,
 				work: func(f func() error) error { return f() }, good: func() error { return nil },
@@ -77,7 +94,7 @@ func TestEncodersHoldWhatIsCharged(t *testing.T) {
 			const chunks = 200 // of 128 KiB
 			lines := make([][]byte, 30)
 			for i := range lines {
-				lines[i] = exportLines(190, 190*i)
+				lines[i] = exportLines(190, 190*i, of.long)
 			}
 			before, most := liveBytes(), int64(0)
 			if err := s.Start("all"); err != nil {
@@ -85,9 +102,12 @@ func TestEncodersHoldWhatIsCharged(t *testing.T) {
 			}
 			send := func(lines []byte) error { return s.Lines(lines, 190) }
 			if s.table != nil {
-				rows := 8192 // as the service builds them
+				rows, bytes := 8192, 2<<20 // as the service builds them
 				if s.form.flat {
-					rows = 1024
+					rows, bytes = 1024, 256<<10
+				}
+				if of.long {
+					rows = bytes / (256 + 512 + 14) // with the site
 				}
 				batches := objects.Batches(sending{tableTransfer{s}}, s.form.columns(query.Columns(s.request.Include.Fields())), rows)
 				send = batches.Write
