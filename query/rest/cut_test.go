@@ -41,7 +41,7 @@ func TestStreamsDoNotOutliveTheirToken(t *testing.T) {
 	}
 	token, control := s.token(reader), open(s.token(nowhere), csvMedia)
 	var ended []*http.Response
-	for _, media := range []string{"application/x-ndjson", csvMedia, arrowMedia} {
+	for _, media := range []string{"application/x-ndjson", csvMedia, arrowMedia, parquetMedia} {
 		ended = append(ended, open(token, media))
 	}
 	s.logout(token)

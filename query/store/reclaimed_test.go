@@ -1,0 +1,113 @@
+package store_test
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"reflect"
+	"testing"
+	"time"
+
+	"preismon/query"
+	"preismon/query/admission"
+	"preismon/query/frame"
+	"preismon/query/table"
+	"preismon/query/table/reread"
+)
+
+// tableStream collects a stream as a table. Other reads need all of the node's
+// memory during its first chunks.
+type tableStream struct {
+	lines
+	flat      bool
+	table     table.Writer
+	out       bytes.Buffer
+	node      *admission.Node // nil: no others
+	disturbed int
+}
+
+func (s *tableStream) Flat() bool { return s.flat }
+
+func (s *tableStream) Make(rows func() *frame.Batch) (int, error) {
+	err := s.table.Write(rows())
+	return s.out.Len(), err
+}
+
+func (s *tableStream) Send(rows int) error {
+	s.rows += rows
+	if s.node == nil || s.disturbed == 4 {
+		return nil
+	}
+	s.disturbed++
+	ctx, cancel := context.WithTimeout(admission.WithAccount(context.Background(), 8), 20*time.Second)
+	defer cancel()
+	read, err := s.node.Begin(ctx, false, 0)
+	if err != nil {
+		return err
+	}
+	defer read.End()
+	stats := s.node.Stats()
+	room, err := read.Reserve(ctx, stats.Memory-stats.Standing)
+	if err == nil {
+		room.Release()
+	}
+	return err
+}
+
+// TestTablesOverReclaimedBlocks: the node reclaims blocks in mid-stream, within
+// batches of dictionaries and within a row group, and the table has each row
+// once, as one that was left alone.
+func TestTablesOverReclaimedBlocks(t *testing.T) {
+	w := newWorld(t, 21, 2000)
+	w.cfg.PairRows, w.cfg.SliceRows = 1<<30, 400 // not by pair, in several slices
+	w.exec("ALTER TABLE observations_by_mandate UPDATE title = repeat(concat(toString(seq), ' Marker '), 1200) WHERE 1 SETTINGS mutations_sync = 2")
+	w.listen()
+	include := query.Include{ExportFields: true}
+	columns := query.Columns(include.Fields())
+	request := query.ResultsRequest{OrderID: orderA, CapturedFrom: "2026-01-01", Include: include}
+	for name, form := range map[string]struct {
+		flat  bool
+		write func(io.Writer) table.Writer
+		read  func([]byte) ([]reread.Record, error)
+	}{
+		"csv": {
+			true, func(w io.Writer) table.Writer { return table.CSV(w, query.Flat(columns)) },
+			func(b []byte) ([]reread.Record, error) { return reread.CSV(b, include.Fields()) },
+		},
+		"arrow": {
+			false, func(w io.Writer) table.Writer {
+				return table.Arrow(w, columns, table.ArrowOptions{Dictionaries: true, Compression: "lz4"})
+			},
+			func(b []byte) ([]reread.Record, error) { return reread.Arrow(b, time.UTC) },
+		},
+		"parquet": {
+			false, func(w io.Writer) table.Writer { return table.Parquet(w, columns, table.Descending) },
+			func(b []byte) ([]reread.Record, error) { return reread.Parquet(b, time.UTC) },
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var tables [2][]reread.Record
+			before := w.service.Admission().Stats().Reclaimed
+			for i := range tables {
+				s := &tableStream{flat: form.flat}
+				s.table = form.write(&s.out)
+				if i == 1 {
+					s.node = w.service.Admission()
+				}
+				must(t, w.service.StreamResults(t.Context(), query.Principal{Account: accountWhole}, request, s))
+				must(t, s.table.Close())
+				var err error
+				tables[i], err = form.read(s.out.Bytes())
+				if must(t, err); len(tables[i]) != s.rows || s.rows < 500 {
+					t.Fatalf("%d rows of %d", len(tables[i]), s.rows)
+				}
+			}
+			if n := w.service.Admission().Stats().Reclaimed - before; n < 4 {
+				t.Errorf("%d times memory was reclaimed", n)
+			}
+			if !reflect.DeepEqual(tables[0], tables[1]) {
+				t.Errorf("the tables differ: %d rows, and %d", len(tables[0]), len(tables[1]))
+			}
+		})
+	}
+}
