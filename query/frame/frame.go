@@ -1,6 +1,6 @@
 // Package frame holds rows as columns between the code that makes them and the
 // code that writes them: the service builds a Batch from the blocks of its
-// store, a client builds one from the JSON that it received, and package table
+// store, a client builds one from the Arrow that it received, and package table
 // writes it in some format.
 //
 // Null and absent are distinguished by column: in the contract no field can be

@@ -2,8 +2,11 @@ package reread_test
 
 import (
 	"bytes"
+	gocmp "cmp"
 	"encoding/json"
+	"errors"
 	"io"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -91,10 +94,8 @@ func TestSortedOnlyIfItIs(t *testing.T) {
 	}
 }
 
-// Records of any nesting are the same in Arrow and Parquet as in JSON, also
-// over several batches.
-func TestNestedRecords(t *testing.T) {
-	columns := query.RecordColumns[nested]()
+// nestedRows generates up to nine records, with commas between them.
+func nestedRows() *rapid.Generator[[]byte] {
 	text := rapid.SampledFrom([]string{"", "a", "=1", "桜"})
 	amount := rapid.Custom(func(t *rapid.T) json.Number {
 		return json.Number(rapid.SampledFrom([]string{"0", "1.50", "-3", "12345678901.001", "9999999999999800.00", "900719925474099000.00"}).Draw(t, "amount"))
@@ -111,7 +112,7 @@ func TestNestedRecords(t *testing.T) {
 	holders := rapid.Custom(func(t *rapid.T) holder {
 		return holder{rapid.SliceOfN(text, 0, 3).Draw(t, "kinds"), rapid.Ptr(sides, true).Draw(t, "side"), rapid.SliceOfN(sides, 0, 3).Draw(t, "sides")}
 	})
-	rapid.Check(t, func(t *rapid.T) {
+	return rapid.Custom(func(t *rapid.T) []byte {
 		var rows bytes.Buffer
 		for range rapid.IntRange(0, 9).Draw(t, "rows") {
 			r := nested{
@@ -128,7 +129,18 @@ func TestNestedRecords(t *testing.T) {
 			}
 			rows.Write(line)
 		}
-		want, err := reread.JSON(rows.Bytes())
+		return rows.Bytes()
+	})
+}
+
+// Records of any nesting are the same in Arrow and Parquet as in JSON, also
+// over several batches.
+func TestNestedRecords(t *testing.T) {
+	columns := query.RecordColumns[nested]()
+	some := nestedRows()
+	rapid.Check(t, func(t *rapid.T) {
+		rows := some.Draw(t, "rows")
+		want, err := reread.JSON(rows)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -146,7 +158,7 @@ func TestNestedRecords(t *testing.T) {
 		} {
 			var out bytes.Buffer
 			w := objects.Batches(form.write(&out), columns, 4)
-			if err := w.Write(rows.Bytes()); err != nil {
+			if err := w.Write(rows); err != nil {
 				t.Fatal(name, err)
 			}
 			if err := w.Close(); err != nil {
@@ -161,4 +173,124 @@ func TestNestedRecords(t *testing.T) {
 			}
 		}
 	})
+}
+
+// What ReadArrow reads is what Arrow wrote, in any of its forms, for every table
+// that the batches are written to, also if they are of several streams.
+func TestReadArrow(t *testing.T) {
+	columns := query.RecordColumns[nested]()
+	columns[0].Few = true
+	one := &columns[slices.IndexFunc(columns, func(c frame.Column) bool { return c.Name == "one" })]
+	for i := range one.Members {
+		if m := &one.Members[i]; m.Name == "inner" || m.Name == "must" {
+			m.Members[0].Few = true
+		}
+	}
+	some := nestedRows()
+	rapid.Check(t, func(t *rapid.T) {
+		want := []reread.Record{}
+		var arrow, parquet bytes.Buffer
+		both := []table.Writer{table.Arrow(&arrow, columns, table.ArrowOptions{}), table.Parquet(&parquet, columns, table.Unsorted)}
+		for range 2 {
+			rows := some.Draw(t, "rows")
+			records, err := reread.JSON(rows)
+			if err != nil {
+				t.Fatal(err)
+			}
+			want = append(want, records...)
+			var sent bytes.Buffer
+			w := objects.Batches(table.Arrow(&sent, columns, table.ArrowOptions{
+				Dictionaries: rapid.Bool().Draw(t, "dictionaries"), Compression: rapid.SampledFrom([]string{"none", "lz4", "zstd"}).Draw(t, "compression"),
+			}), columns, 4)
+			if err := errors.Join(w.Write(rows), w.Close()); err != nil {
+				t.Fatal(err)
+			}
+			in, err := table.ReadArrow(&sent)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(query.Names(columns), in.Names()); diff != "" {
+				t.Fatal(diff)
+			}
+			for batch, err := range in.Batches(columns) {
+				if err != nil {
+					t.Fatal(err)
+				}
+				for _, w := range both {
+					if err := w.Write(batch); err != nil {
+						t.Fatal(err)
+					}
+				}
+			}
+		}
+		for i, read := range []func() ([]reread.Record, error){
+			func() ([]reread.Record, error) { return reread.Arrow(arrow.Bytes(), time.UTC) },
+			func() ([]reread.Record, error) { return reread.Columns(parquet.Bytes(), columns, time.UTC) },
+		} {
+			if err := both[i].Close(); err != nil {
+				t.Fatal(err)
+			}
+			got, err := read()
+			if diff := cmp.Diff(want, got); diff != "" || err != nil {
+				t.Fatal(i, err, diff)
+			}
+		}
+	})
+}
+
+// A column of another kind, a missing value of one that must have it, and a
+// stream that breaks within a batch are errors; a field that no build knows is
+// JSON.
+func TestReadOtherArrow(t *testing.T) {
+	write := func(columns []frame.Column, row string) []byte {
+		var out bytes.Buffer
+		w := objects.Batches(table.Arrow(&out, columns, table.ArrowOptions{}), columns, 4)
+		if err := errors.Join(w.Write([]byte(row)), w.Close()); err != nil {
+			t.Fatal(err)
+		}
+		return out.Bytes()
+	}
+	read := func(stream []byte, columns []frame.Column) (text string, err error) {
+		in, err := table.ReadArrow(bytes.NewReader(stream))
+		if err != nil {
+			return "", err
+		}
+		for batch, err := range in.Batches(columns) {
+			if err != nil {
+				return "", err
+			}
+			if v := &batch.Columns[0]; v.Values != nil && v.Has(0) {
+				text += string(v.Text(0))
+			}
+		}
+		return text, nil
+	}
+	element := []frame.Column{{Name: "element", Kind: frame.Text}}
+	values := map[frame.Kind]string{
+		frame.Text: `"a"`, frame.Number: `1.5`, frame.Integer: `7`, frame.Boolean: `true`, frame.Instant: `"2026-03-01T08:30:00.250Z"`,
+		frame.List: `["a"]`, frame.Object: `{"element":"a"}`, frame.Words: `{"k":"v"}`,
+	}
+	asJSON := map[frame.Kind]string{frame.Instant: `"2026-03-01T08:30:00.25Z"`, frame.Words: `[{"key":"k","value":"v"}]`}
+	for kind, value := range values {
+		columns := []frame.Column{{Name: "x", Kind: kind, Members: element}}
+		stream := write(columns, `{"x":`+value+`}`)
+		for other := range values {
+			if _, err := read(stream, []frame.Column{{Name: "x", Kind: other, Members: element}}); (err == nil) != (kind == other) {
+				t.Errorf("%d as %d: %v", kind, other, err)
+			}
+		}
+		got, err := read(stream, query.Columns([]string{"unheardOf"}))
+		if want := gocmp.Or(asJSON[kind], value); got != want || err != nil {
+			t.Errorf("%d as JSON: %s, want %s: %v", kind, got, want, err)
+		}
+		if _, err := read(stream[:len(stream)-60], columns); err == nil {
+			t.Errorf("%d: half a batch", kind)
+		}
+		columns[0].Nullable = true
+		stream = write(columns, `{"x":null}`)
+		columns[0].Nullable = false
+		if _, err := read(stream, columns); err == nil || !strings.Contains(err.Error(), "x is missing") {
+			t.Errorf("%d without a value: %v", kind, err)
+		}
+	}
 }

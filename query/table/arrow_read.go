@@ -1,0 +1,278 @@
+package table
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"iter"
+	"math"
+	"strconv"
+	"strings"
+	"sync/atomic"
+
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/array"
+	"github.com/apache/arrow-go/v18/arrow/ipc"
+
+	"preismon/query/frame"
+)
+
+// ArrowReader reads the rows of an Arrow stream, in any of the forms that Arrow
+// writes, as batches for other tables.
+type ArrowReader struct{ in *ipc.Reader }
+
+// ReadArrow reads the schema of an Arrow stream.
+func ReadArrow(r io.Reader) (*ArrowReader, error) {
+	in, err := ipc.NewReader(r)
+	if err != nil {
+		return nil, err
+	}
+	return &ArrowReader{in}, nil
+}
+
+// Names returns the names of the stream's columns.
+func (r *ArrowReader) Names() (all []string) {
+	for _, f := range r.in.Schema().Fields() {
+		all = append(all, f.Name)
+	}
+	return all
+}
+
+// Batches yields the rows once, as batches with these columns, one for each of
+// Names. Values of a JSON column may be of any type. It ends after the first
+// error: values that do not fit their column, or a malformed stream. A stream
+// that was cut between two batches ends without an error.
+func (r *ArrowReader) Batches(columns []frame.Column) iter.Seq2[*frame.Batch, error] {
+	return func(yield func(*frame.Batch, error) bool) {
+		defer r.in.Release()
+		var all []*arrowValues
+		for i := range columns {
+			all = append(all, valuesOf(&columns[i], false))
+		}
+		batch := frame.Batch{Columns: make([]frame.Vector, len(columns))}
+		for r.in.Next() {
+			rows := r.in.RecordBatch()
+			batch.Len = int(rows.NumRows())
+			for i, c := range all {
+				if err := c.fill(&batch.Columns[i], rows.Column(i)); err != nil {
+					yield(nil, err)
+					return
+				}
+			}
+			if !yield(&batch, nil) {
+				return
+			}
+		}
+		if err := r.in.Err(); err != nil {
+			yield(nil, err)
+		}
+	}
+}
+
+// dictionaries counts the dictionaries that were read, so that one table can take
+// the batches of several streams.
+var dictionaries atomic.Uint64
+
+// arrowValues fills the vectors of a column from arrays. Values stay in the
+// memory of the arrays where their form allows it.
+type arrowValues struct {
+	*frame.Column
+	empty   bool // values may be missing: its own, or with the object around them
+	members []*arrowValues
+
+	ints       []int64
+	digits     []uint8
+	texts      frame.Texts
+	dictionary arrow.ArrayData // that texts are from
+	version    uint64          // of texts
+}
+
+func valuesOf(c *frame.Column, ofEmpty bool) *arrowValues {
+	a := &arrowValues{Column: c, empty: ofEmpty || c.Empty()}
+	switch c.Kind {
+	case frame.List:
+		a.members = []*arrowValues{valuesOf(&c.Members[0], false)}
+	case frame.Object:
+		for i := range c.Members {
+			a.members = append(a.members, valuesOf(&c.Members[i], a.empty))
+		}
+	case frame.Words:
+		word := &frame.Column{Name: c.Name, Kind: frame.Text}
+		a.members = []*arrowValues{valuesOf(word, false), valuesOf(word, false)}
+	}
+	return a
+}
+
+// fill makes the vector that of an array.
+func (a *arrowValues) fill(v *frame.Vector, from arrow.Array) error {
+	v.Valid = nil
+	if from.NullN() > 0 {
+		if !a.empty {
+			return fmt.Errorf("table: %s is missing in a row", a.Name)
+		}
+		v.Valid = from.NullBitmapBytes()
+	}
+	switch from := from.(type) {
+	case *array.Float64:
+		if a.Kind == frame.Number {
+			return a.numbers(v, from.Values())
+		}
+	case *array.Int64:
+		if a.Kind == frame.Integer {
+			v.Ints = from.Values()
+			return nil
+		}
+	case *array.Timestamp:
+		if t := from.DataType().(*arrow.TimestampType); a.Kind == frame.Instant && t.Unit == arrow.Millisecond {
+			a.ints = a.ints[:0]
+			for _, ms := range from.Values() {
+				a.ints = append(a.ints, int64(ms))
+			}
+			v.Ints = a.ints
+			return nil
+		}
+	case *array.Boolean:
+		if a.Kind == frame.Boolean {
+			if bits := from.Data().Buffers()[1]; bits != nil { // nil: no values
+				v.Bits = bits.Bytes()
+			}
+			return nil
+		}
+	case *array.String:
+		if a.Kind == frame.Text {
+			v.Values = &a.texts
+			return a.textsOf(from)
+		}
+	case *array.Dictionary:
+		if a.Kind == frame.Text {
+			return a.indexed(v, from)
+		}
+	case *array.Struct:
+		if a.Kind == frame.Object && from.NumField() == len(a.members) {
+			return a.fillMembers(v, func(i int) arrow.Array { return from.Field(i) })
+		}
+	case *array.Map: // before List, which it is as well
+		if a.Kind == frame.Words {
+			return a.elements(v, from.Len(), from.Offsets(), from.Keys(), from.Items())
+		}
+	case *array.List:
+		if a.Kind == frame.List {
+			return a.elements(v, from.Len(), from.Offsets(), from.ListValues())
+		}
+	}
+	if a.Kind == frame.JSON {
+		return a.jsonOf(v, from)
+	}
+	return fmt.Errorf("table: %s holds %s", a.Name, from.DataType())
+}
+
+func (a *arrowValues) fillMembers(v *frame.Vector, of func(i int) arrow.Array) error {
+	if v.Members == nil {
+		v.Members = make([]frame.Vector, len(a.members))
+	}
+	for i, m := range a.members {
+		if err := m.fill(&v.Members[i], of(i)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// elements fills the vector of n lists, of which each begins where the previous
+// one ends.
+func (a *arrowValues) elements(v *frame.Vector, n int, offsets []int32, members ...arrow.Array) error {
+	v.Ends = nil
+	if n > 0 {
+		if offsets[0] != 0 {
+			return fmt.Errorf("table: the lists of %s begin at %d", a.Name, offsets[0])
+		}
+		v.Ends = offsets[1 : n+1]
+	}
+	return a.fillMembers(v, func(i int) arrow.Array { return members[i] })
+}
+
+func (a *arrowValues) numbers(v *frame.Vector, all []float64) error {
+	a.ints, a.digits = a.ints[:0], a.digits[:0]
+	for i, f := range all {
+		units, digits, ok := decimalOf(f)
+		if !ok && v.Has(i) {
+			return fmt.Errorf("table: %s cannot be %v", a.Name, f)
+		}
+		a.ints, a.digits = append(a.ints, units), append(a.digits, digits)
+	}
+	v.Ints, v.Digits = a.ints, a.digits
+	return nil
+}
+
+// textsOf makes the column's texts those of an array.
+func (a *arrowValues) textsOf(from *array.String) error {
+	a.texts.Reset()
+	if from.Len() == 0 { // not even offsets
+		return nil
+	}
+	offsets := from.ValueOffsets()
+	a.texts.Buf = from.ValueBytes()
+	for i, end := range offsets[1:] {
+		if end < offsets[i] {
+			return fmt.Errorf("table: a text of %s ends before it begins", a.Name)
+		}
+		a.texts.Spans = append(a.texts.Spans, frame.Span{From: uint32(offsets[i] - offsets[0]), To: uint32(end - offsets[0])})
+	}
+	return nil
+}
+
+// indexed fills the vector with indexes into a dictionary.
+func (a *arrowValues) indexed(v *frame.Vector, from *array.Dictionary) error {
+	index, ok := from.Indices().(*array.Uint32)
+	values, isText := from.Dictionary().(*array.String)
+	if !ok || !isText {
+		return fmt.Errorf("table: %s holds %s", a.Name, from.DataType())
+	}
+	if all := from.Data().Dictionary(); all != a.dictionary {
+		if err := a.textsOf(values); err != nil {
+			return err
+		}
+		if a.texts.Len() == 0 {
+			a.texts.Append("") // that rows without a text refer to
+		}
+		a.dictionary, a.version = all, dictionaries.Add(1)
+	}
+	v.Values, v.Index, v.Version = &a.texts, index.Values(), a.version
+	for _, n := range v.Index {
+		if int(n) >= a.texts.Len() {
+			return fmt.Errorf("table: %s has no text %d", a.Name, n)
+		}
+	}
+	return nil
+}
+
+// jsonOf fills the vector with the JSON of any values.
+func (a *arrowValues) jsonOf(v *frame.Vector, from arrow.Array) error {
+	a.texts.Reset()
+	for i := range from.Len() {
+		text, err := json.Marshal(from.GetOneForMarshal(i))
+		if err != nil {
+			return fmt.Errorf("table: %s: %w", a.Name, err)
+		}
+		a.texts.Append(string(text))
+	}
+	v.Values = &a.texts
+	return nil
+}
+
+// decimalOf returns the decimal with the fewest places of which a number is the
+// nearest double; false: there is none with 18 digits.
+func decimalOf(f float64) (units int64, digits uint8, ok bool) {
+	const exact = 1 << 53
+	scale := 1.0
+	for digits = range 4 { // of most currencies and of ratings
+		if scaled := math.Round(f * scale); math.Abs(scaled) <= exact && frame.Float(int64(scaled), digits) == f {
+			return int64(scaled), digits, true
+		}
+		scale *= 10
+	}
+	text := strconv.FormatFloat(f, 'f', -1, 64)
+	whole, decimals, _ := strings.Cut(text, ".")
+	units, err := strconv.ParseInt(whole+decimals, 10, 64)
+	return units, uint8(len(decimals)), err == nil
+}
