@@ -153,9 +153,9 @@ func (t *feedTable) begin(rows []json.RawMessage) error {
 	case "csv":
 		t.rows = records.Flat(records.CSV(t.to, fields), fields)
 	case "arrow":
-		t.rows = records.KnownArrow(t.to, columns)
+		t.rows = records.Arrow(t.to, columns)
 	case "parquet":
-		t.rows = records.KnownParquet(t.to, columns)
+		t.rows = records.Parquet(t.to, columns)
 	default:
 		t.rows = records.NDJSON(t.to)
 	}

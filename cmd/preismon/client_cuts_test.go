@@ -1,17 +1,22 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"io"
 	"math/rand/v2"
 	"net/http"
+	"reflect"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
 	"preismon/cmd/preismon/client"
 	"preismon/contracts"
 	contract "preismon/contracts/openapi/check"
+	"preismon/query"
+	"preismon/query/table/reread"
 )
 
 // cutStreams: what the service sends and the network cuts at random bytes is
@@ -40,6 +45,24 @@ func (d *demoTest) cutStreams(t *testing.T, c *api) {
 		t.Errorf("%d cuts: %d rows, the service has %d, or others: %v", cuts.n, len(got), len(want), err)
 	}
 	t.Logf("%d cuts in %d rows", cuts.n, len(want))
+	records, err := reread.Lines([]byte(strings.Join(want, "\n")))
+	must(t, err)
+	for form, read := range map[string]func([]byte) ([]reread.Record, error){
+		"csv":     func(b []byte) ([]reread.Record, error) { return reread.CSV(b, query.Include{}.Fields()) },
+		"arrow":   func(b []byte) ([]reread.Record, error) { return reread.Arrow(b, time.UTC) },
+		"parquet": func(b []byte) ([]reread.Record, error) { return reread.Parquet(b, time.UTC) },
+	} {
+		cuts.n, cuts.most = 0, 20_000 // they are smaller
+		var out bytes.Buffer
+		export := exportCmd{fileFlags: fileFlags{Format: form}}
+		n, err := export.writeTo(t.Context(), streams{err: io.Discard}, nil, &remote{Client: reader, url: d.up.URL}, params, &out)
+		must(t, err)
+		got, err := read(out.Bytes())
+		if err != nil || !reflect.DeepEqual(records, got) || n != int64(len(want)) || cuts.n < 2 {
+			t.Errorf("%s, %d cuts: %d rows, said to be %d, the service has %d, or others: %v", form, cuts.n, len(got), n, len(want), err)
+		}
+		t.Logf("%s: %d cuts", form, cuts.n)
+	}
 }
 
 // cutTransport ends answers after a random number of bytes.

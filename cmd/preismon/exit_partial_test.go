@@ -62,8 +62,7 @@ func halfAnswers() http.Handler {
 		case r.URL.Query().Get("cursor") != "":
 			refuse(w)
 		default:
-			w.Header().Set("Content-Type", "application/json")
-			fmt.Fprint(w, `{"data":[{"itemId":"1","site":"a","capturedAt":"2026-10-01T00:00:00.000Z"}],"paging":{"nextCursor":"c"}}`)
+			sendRows(w, r, "c", `{"itemId":"1","site":"a","capturedAt":"2026-10-01T00:00:00.000Z"}`)
 		}
 	})
 }
@@ -104,15 +103,13 @@ func TestSQLOfAPart(t *testing.T) {
 	half, asked := halfAnswers(), 0
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch {
-		case strings.HasSuffix(r.URL.Path, "/capabilities"):
-			fmt.Fprint(w, `{"coreFields":["itemId","site","capturedAt"],"includeGroups":{}}`)
 		case strings.HasSuffix(r.URL.Path, "/stream"):
 			if asked++; asked > 1 {
 				w.WriteHeader(http.StatusForbidden)
 				return
 			}
-			w.Header().Set("Content-Length", "1000")
-			fmt.Fprint(w, `{"itemId":"1","site":"a","capturedAt":"2026-10-01T00:00:00.000Z"}`+"\n")
+			w.Header().Set("Content-Length", "100000")
+			sendRows(w, r, "", `{"itemId":"1","site":"a","capturedAt":"2026-10-01T00:00:00.000Z"}`)
 		default:
 			half.ServeHTTP(w, r)
 		}

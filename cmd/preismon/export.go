@@ -10,7 +10,7 @@ import (
 
 	"preismon/cmd/preismon/client"
 	"preismon/cmd/preismon/records"
-	"preismon/query"
+	"preismon/query/frame"
 	"preismon/query/table"
 )
 
@@ -37,16 +37,10 @@ func (c *exportCmd) Run(ctx context.Context, std streams, log *slog.Logger) erro
 	if err := c.checkTerminal(std); err != nil {
 		return err
 	}
-	var fields []string
-	if c.Format != "ndjson" {
-		if fields, err = c.fields(ctx, r); err != nil {
-			return err
-		}
-	}
 	var n int64
 	if c.Output == "-" {
-		n, err = c.writeTo(ctx, std, log, r, c.params(), fields, std.out)
-	} else if n, err = c.toFile(ctx, std, log, r, c.params(), fields, c.Output); err == nil {
+		n, err = c.writeTo(ctx, std, log, r, c.params(), std.out)
+	} else if n, err = c.toFile(ctx, std, log, r, c.params(), c.Output); err == nil {
 		fmt.Fprintln(std.err, rowsWritten(n, c.Output))
 	}
 	if err == nil && n == 0 {
@@ -57,13 +51,13 @@ func (c *exportCmd) Run(ctx context.Context, std streams, log *slog.Logger) erro
 
 // toFile writes the rows of a read to a file, which gets its name only when it
 // is complete, and returns their number.
-func (c *exportCmd) toFile(ctx context.Context, std streams, log *slog.Logger, r *remote, params url.Values, fields []string, name string) (int64, error) {
+func (c *exportCmd) toFile(ctx context.Context, std streams, log *slog.Logger, r *remote, params url.Values, name string) (int64, error) {
 	out, err := createOutput(name)
 	if err != nil {
 		return 0, err
 	}
 	defer out.Close() //nolint:errcheck // closed before, where its error matters
-	n, err := c.writeTo(ctx, std, log, r, params, fields, out)
+	n, err := c.writeTo(ctx, std, log, r, params, out)
 	if err == nil {
 		return n, out.complete()
 	}
@@ -74,41 +68,50 @@ func (c *exportCmd) toFile(ctx context.Context, std streams, log *slog.Logger, r
 }
 
 // writeTo writes the rows of a read and returns their number.
-func (c *exportCmd) writeTo(ctx context.Context, std streams, log *slog.Logger, r *remote, params url.Values, fields []string, to io.Writer) (int64, error) {
-	count := counted{Writer: c.writer(to, fields)}
+func (c *exportCmd) writeTo(ctx context.Context, std streams, log *slog.Logger, r *remote, params url.Values, to io.Writer) (int64, error) {
+	var count counted
 	if isTerminal(std.err) && !isTerminal(to) {
 		count.show = newProgress(std.err, log, "rows", 0)
 	}
-	err := r.write(ctx, client.Results{Params: params, Stream: true}, &count)
+	err := c.read(ctx, r, client.Results{Params: params, Stream: true, Passed: count.passed}, to)
 	if count.show != nil {
 		count.show.end()
 	}
 	return count.n, err
 }
 
-func (c *exportCmd) writer(to io.Writer, fields []string) records.Writer {
+// read reads the rows in the format of the output, or in one that is quickly
+// turned into it.
+func (c *exportCmd) read(ctx context.Context, r *remote, read client.Results, to io.Writer) error {
 	switch c.Format {
 	case "csv":
-		return records.CSV(to, fields)
-	case "arrow":
-		return records.Arrow(to, query.Columns(fields))
-	case "parquet":
-		return records.Parquet(to, query.Columns(fields), table.SortingOf(c.params().Get("sort") != "asc"))
+		read.Table = client.CSV(to)
+		if err := r.Results(ctx, read); err != nil {
+			return r.explain(err)
+		}
+		return nil
+	case "arrow", "parquet":
+		out := newArrowTo(to, func(w io.Writer, columns []frame.Column) table.Writer {
+			if c.Format == "arrow" {
+				return table.Arrow(w, columns, table.ArrowOptions{})
+			}
+			return table.Parquet(w, columns, table.SortingOf(c.params().Get("sort") != "asc"))
+		})
+		read.Table = out
+		return r.read(ctx, read, out)
 	}
-	return records.NDJSON(to)
+	return r.write(ctx, read, records.NDJSON(to))
 }
 
 // counted counts the rows written, and shows their number.
 type counted struct {
-	records.Writer
 	n    int64
 	show *progress
 }
 
-func (c *counted) Write(row []byte) error {
-	c.n++
+func (c *counted) passed(rows int) {
+	c.n += int64(rows)
 	if c.show != nil {
 		c.show.at(c.n)
 	}
-	return c.Writer.Write(row)
 }

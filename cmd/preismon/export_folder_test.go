@@ -28,8 +28,6 @@ func (s *shopOfOneDay) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	n := s.rows.Load()
 	w.Header().Set("Content-Type", "application/json")
 	switch {
-	case strings.HasSuffix(r.URL.Path, "/capabilities"):
-		fmt.Fprint(w, `{"coreFields":["itemId","site","capturedAt"],"includeGroups":{}}`)
 	case r.URL.Path == "/ext/v1/windows":
 		fmt.Fprintf(w, `{"data":[{"capturedFrom":"2026-10-01T00:00:00Z","capturedTo":"2026-10-02T00:00:00Z","state":"closed","rows":%d,"digest":"d%[1]d"}],"query":{"token":"t%[1]d","windows":1}}`, n)
 	case s.broken.Load() && r.URL.Query().Get("cursor") != "":
@@ -43,11 +41,11 @@ func (s *shopOfOneDay) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		for i := range rows {
 			rows[i] = fmt.Sprintf(`{"itemId":"%d","site":"a","capturedAt":"2026-10-01T00:00:00.000Z"}`, i+1)
 		}
-		next := "null"
+		next := ""
 		if s.broken.Load() {
-			next = `"more"`
+			next = "more"
 		}
-		fmt.Fprintf(w, `{"data":[%s],"paging":{"limit":100,"returned":%d,"nextCursor":%s}}`, strings.Join(rows, ","), n, next)
+		sendRows(w, r, next, rows...)
 	}
 }
 

@@ -6,7 +6,6 @@ import (
 	"net/http/httptest"
 	"path/filepath"
 	"slices"
-	"strings"
 	"testing"
 
 	"preismon/query/table/reread"
@@ -21,8 +20,6 @@ func TestExportSaysThatItIsSorted(t *testing.T) {
 		w.Header().Set("Content-Type", "application/json")
 		site := r.URL.Query().Get("site")
 		switch {
-		case strings.HasSuffix(r.URL.Path, "/capabilities"):
-			fmt.Fprint(w, `{"coreFields":["itemId","site","capturedAt"],"includeGroups":{}}`)
 		case r.URL.Path == "/v1/sites":
 			fmt.Fprint(w, `{"data":[{"site":"a"},{"site":"b"}],"paging":{"limit":100,"returned":2,"nextCursor":null}}`)
 		case site == "":
@@ -34,7 +31,7 @@ func TestExportSaysThatItIsSorted(t *testing.T) {
 			for _, hour := range hours[site] {
 				rows = append(rows, fmt.Sprintf(`{"itemId":"1","site":%q,"capturedAt":"2026-10-01T%02d:00:00.000Z"}`, site, hour))
 			}
-			fmt.Fprintf(w, `{"data":[%s],"paging":{"limit":100,"returned":%d,"nextCursor":null}}`, strings.Join(rows, ","), len(rows))
+			sendRows(w, r, "", rows...)
 		}
 	}))
 	defer server.Close()

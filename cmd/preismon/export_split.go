@@ -56,10 +56,6 @@ func (c *exportCmd) split(ctx context.Context, std streams, log *slog.Logger, r 
 	if err != nil {
 		return r.explain(err)
 	}
-	fields, err := c.fields(ctx, r)
-	if err != nil {
-		return err
-	}
 	read, rows := 0, int64(0)
 	for _, w := range found.Data {
 		day := w.CapturedFrom[:len("2026-03-01")]
@@ -67,7 +63,7 @@ func (c *exportCmd) split(ctx context.Context, std streams, log *slog.Logger, r 
 		if had.Digest == w.Digest || w.Rows == 0 && !known {
 			continue
 		}
-		n, err := c.day(ctx, std, log, r, fields, state.file(day, c.Format), w)
+		n, err := c.day(ctx, std, log, r, state.file(day, c.Format), w)
 		if err == nil && n < w.Rows { // not recorded, so that the next run reads it again
 			err = fmt.Errorf("%d of %s: the server's tables are behind those that were counted", n, plural(w.Rows, "row"))
 		}
@@ -92,7 +88,7 @@ func (c *exportCmd) split(ctx context.Context, std streams, log *slog.Logger, r 
 
 // day writes the rows of one window; without any there is no file. Parts that
 // earlier runs left are removed.
-func (c *exportCmd) day(ctx context.Context, std streams, log *slog.Logger, r *remote, fields []string, name string, w client.CountedWindow) (int64, error) {
+func (c *exportCmd) day(ctx context.Context, std streams, log *slog.Logger, r *remote, name string, w client.CountedWindow) (int64, error) {
 	if err := removeParts(name); err != nil {
 		return 0, err
 	}
@@ -108,7 +104,7 @@ func (c *exportCmd) day(ctx context.Context, std streams, log *slog.Logger, r *r
 	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
 		return 0, err
 	}
-	return c.toFile(ctx, std, log, r, params, fields, name)
+	return c.toFile(ctx, std, log, r, params, name)
 }
 
 // removeParts removes the parts of a file.

@@ -61,7 +61,7 @@ func (d *demoTest) splitExport(t *testing.T) {
 	if !strings.Contains(said, " days read, "+all+"; "+folder+" holds "+all) {
 		t.Errorf("the first run: %s", said)
 	}
-	d.readByDuckDB(t, folder, len(want))
+	d.readFolder(t, folder, len(want))
 	if _, said = p.run(0, split...); !strings.HasPrefix(said, "0 of ") || !strings.Contains(said, "holds "+all) {
 		t.Errorf("nothing is new: %s", said)
 	}
@@ -108,27 +108,33 @@ func (d *demoTest) splitExport(t *testing.T) {
 	p.run(exitUsage, "windows", "--since", next, "--site", "demo-markt-de.example")
 }
 
-// readByDuckDB reads the folder as the how-to describes.
-func (d *demoTest) readByDuckDB(t *testing.T, folder string, want int) {
+// readFolder reads the folder by DuckDB, as the how-to describes, and by Polars.
+func (d *demoTest) readFolder(t *testing.T, folder string, want int) {
 	dir := testserver.Scripts(t, "../../query/rest/testdata/readers")
 	plan, err := json.Marshal([]map[string]string{{
-		"name": "folder", "reader": "duckdb",
+		"name": "DuckDB", "reader": "duckdb",
 		"file": "(SELECT count(*) AS n, count(DISTINCT day) AS days, bool_and(strftime(capturedAt, '%Y-%m-%d') = day::VARCHAR) AS apart FROM read_parquet('" + folder + "/*/*.parquet', hive_partitioning = true))",
-	}})
+	}, {"name": "Polars", "reader": "polars folder", "file": folder}})
 	must(t, err)
 	run := testserver.Node(t, filepath.Join(dir, "read.mjs"), string(plan))
 	run.Dir, run.Stderr = dir, os.Stderr
 	out, err := run.Output()
-	var got struct {
-		Rows []struct {
-			N, Days int
-			Apart   bool
-		}
-	}
-	if err != nil || json.Unmarshal(out, &got) != nil || len(got.Rows) != 1 {
+	if err != nil || strings.Count(string(out), "\n") != 2 {
 		t.Fatalf("%s, %v", out, err)
 	}
-	if r := got.Rows[0]; r.N != want || r.Days < 7 || !r.Apart {
-		t.Errorf("DuckDB reads %+v, expected %d rows", r, want)
+	for line := range strings.Lines(string(out)) {
+		var got struct {
+			Name string
+			Rows []struct {
+				N, Days int
+				Apart   bool
+			}
+		}
+		if err := json.Unmarshal([]byte(line), &got); err != nil || len(got.Rows) != 1 {
+			t.Fatalf("%s, %v", line, err)
+		}
+		if r := got.Rows[0]; r.N != want || r.Days < 7 || !r.Apart {
+			t.Errorf("%s reads %+v, expected %d rows", got.Name, r, want)
+		}
 	}
 }

@@ -54,8 +54,8 @@ func (c *resultsCmd) Run(ctx context.Context, std streams) error {
 			return err
 		}
 	}
-	count := counted{Writer: c.writer(std, fields)}
-	if err := r.write(ctx, client.Results{Params: c.params(), Most: c.Limit}, &count); err != nil || count.n > 0 {
+	var count counted
+	if err := r.write(ctx, client.Results{Params: c.params(), Most: c.Limit, Passed: count.passed}, c.writer(std, fields)); err != nil || count.n > 0 {
 		return err
 	}
 	r.explainNoRows(ctx, std, c.params())
@@ -115,8 +115,8 @@ func (c *streamCmd) Run(ctx context.Context, std streams) error {
 	if err != nil {
 		return err
 	}
-	count := counted{Writer: records.NDJSON(std.out)}
-	if err := r.write(ctx, client.Results{Params: c.params(), Stream: true}, &count); err != nil || count.n > 0 {
+	var count counted
+	if err := r.write(ctx, client.Results{Params: c.params(), Stream: true, Passed: count.passed}, records.NDJSON(std.out)); err != nil || count.n > 0 {
 		return err
 	}
 	r.explainNoRows(ctx, std, c.params())
@@ -126,6 +126,17 @@ func (c *streamCmd) Run(ctx context.Context, std streams) error {
 // write writes all rows of a read.
 func (r *remote) write(ctx context.Context, read client.Results, out records.Writer) error {
 	read.Row = out.Write
+	return r.read(ctx, read, out)
+}
+
+// output is what the rows of a read are written to.
+type output interface {
+	Flush() error // writes what is held back
+	Close() error // the same, and the end
+}
+
+// read reads all rows of a read, which go to out.
+func (r *remote) read(ctx context.Context, read client.Results, out output) error {
 	if err := r.Results(ctx, read); err != nil {
 		return errors.Join(r.explain(err), out.Flush()) // no incomplete table looks complete
 	}

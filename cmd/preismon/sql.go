@@ -85,11 +85,7 @@ func (c *sqlCmd) read(ctx context.Context, std streams, log *slog.Logger, name s
 		return err
 	}
 	export := exportCmd{Remote: c.Remote, resultFlags: c.resultFlags, fileFlags: fileFlags{Format: "parquet"}}
-	fields, err := export.fields(ctx, r)
-	if err != nil {
-		return err
-	}
-	_, err = export.toFile(ctx, std, log, r, c.params(), fields, name)
+	_, err = export.toFile(ctx, std, log, r, c.params(), name)
 	return err
 }
 

@@ -32,9 +32,9 @@ func (f tableFlag) writer(std streams, fields []string, columns []frame.Column) 
 		return nil, faulty(fmt.Errorf("format: %s is not for terminals; write it to a file: > FILE", f.Format))
 	}
 	if f.Format == "arrow" {
-		return records.KnownArrow(std.out, columns), nil
+		return records.Arrow(std.out, columns), nil
 	}
-	return records.KnownParquet(std.out, columns), nil
+	return records.Parquet(std.out, columns), nil
 }
 
 // list writes a list of /ext/v1, across all of its pages.

@@ -23,6 +23,18 @@ type Results struct {
 	// Row receives one result at a time, a JSON object that is valid until it
 	// returns. Its error ends the read.
 	Row func(row []byte) error
+	// Table receives the results instead of Row.
+	Table Table
+	// Passed, if set, is told how many more rows were received.
+	Passed func(rows int)
+}
+
+// form returns how the read's answers are read.
+func (r *Results) form() form {
+	if r.Table != nil {
+		return tables{r.Table}
+	}
+	return rowByRow{r.Row}
 }
 
 // Part is a part of a read that could not be read.
@@ -63,7 +75,7 @@ func (e *Incomplete) Unwrap() (all []error) {
 	return all
 }
 
-// Results passes each result to Row once. A read that is refused as too broad or
+// Results passes each result on once. A read that is refused as too broad or
 // takes too long is split into slices of its window, of 24, 12, 6 and 1 hour,
 // and site by site if that does not help; then the order is by site first. An
 // *Incomplete error says what is missing; any other error means that there are
@@ -78,9 +90,9 @@ func (c *Client) Results(ctx context.Context, r Results) error {
 			err = s.narrow(ctx, r.Params, w, refusal)
 		}
 	}
-	var mine *emitError
+	var mine *OutputError
 	if errors.As(err, &mine) {
-		return mine.error
+		return mine.Err
 	}
 	switch {
 	case s.rows == 0 && err == nil && len(s.missing) == 1:
@@ -108,7 +120,7 @@ type slicer struct {
 // walk does one read; broad means that it was refused before its first row, and
 // that a smaller one may succeed.
 func (s *slicer) walk(ctx context.Context, params url.Values) (broad bool, err error) {
-	w := &walk{c: s.c, params: params, stream: s.read.Stream, emit: s.read.Row}
+	w := &walk{c: s.c, params: params, stream: s.read.Stream, form: s.read.form(), passed: s.read.Passed}
 	if s.read.Most > 0 {
 		if w.most = s.read.Most - s.rows; w.most <= 0 {
 			return false, nil

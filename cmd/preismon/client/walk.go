@@ -1,13 +1,11 @@
 package client
 
 import (
-	"bufio"
-	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"net/http"
 	"net/url"
 	"strconv"
 )
@@ -22,7 +20,7 @@ const (
 	mostPage  = 10_000 // limitMax of the contract
 )
 
-// walk does one read of results to its end, row by row in order.
+// walk does one read of results to its end, all rows in order.
 //
 // A stream has no cursors, so a position in it cannot be named when it breaks.
 // But the rows after a cursor are the same for pages and streams, and never
@@ -34,12 +32,13 @@ type walk struct {
 	c      *Client
 	params url.Values
 	stream bool // false: by pages only
-	emit   func(row []byte) error
-	most   int64 // rows by pages; 0: all
+	form   form
+	passed func(rows int) // nil: nobody counts them
+	most   int64          // rows by pages; 0: all
 
 	cursor string // "" before the first page
 	since  int    // rows returned since cursor
-	last   []byte // the last of them
+	last   []byte // what identifies the last of them
 	rows   int64  // rows returned in total
 	limit  int    // of pages; shrinks if the server cannot return as many
 }
@@ -83,24 +82,18 @@ var errBroken = errors.New("the stream ended without saying that it is complete"
 
 // mayGoOn reports whether another try at the same position can help.
 func mayGoOn(ctx context.Context, err error) bool {
-	var mine *emitError
-	return ctx.Err() == nil && !errors.As(err, &mine) && (codeOf(err) == "" || codeOf(err) == "RESULTS_QUERY_TIMEOUT")
+	return ctx.Err() == nil && !errors.As(err, new(*OutputError)) && !errors.As(err, new(*formError)) && (codeOf(err) == "" || codeOf(err) == "RESULTS_QUERY_TIMEOUT")
 }
 
-// emitError is an error of the function that receives the rows.
-type emitError struct{ error }
-
-func (e *emitError) Unwrap() error { return e.error }
-
-func (w *walk) give(row []byte) error {
-	if err := w.emit(row); err != nil {
-		return &emitError{err}
+// count counts rows that were handed on.
+func (w *walk) count(rows int) {
+	w.rows += int64(rows)
+	if w.passed != nil {
+		w.passed(rows)
 	}
-	w.rows++
-	return nil
 }
 
-// nextPage emits the rows of one page and moves the cursor behind it.
+// nextPage hands on the rows of one page and moves the cursor behind it.
 func (w *walk) nextPage(ctx context.Context, limit int) (over bool, err error) {
 	if w.most > 0 {
 		limit = int(min(int64(limit), w.most-w.rows))
@@ -109,32 +102,33 @@ func (w *walk) nextPage(ctx context.Context, limit int) (over bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	for _, row := range page.Data {
-		if err := w.give(row); err != nil {
-			return false, err
-		}
+	before := w.rows
+	if err := page.read(false, func(rows int, _ []byte) { w.count(rows) }); err != nil {
+		return false, err
 	}
-	w.cursor = page.Paging.NextCursor
+	if n := w.rows - before; n != int64(page.rows) {
+		return false, fmt.Errorf("a page of %d rows has %d", page.rows, n)
+	}
+	w.cursor = page.next
 	return w.cursor == "" || w.most > 0 && w.rows == w.most, nil
 }
 
 // read reads one page; a smaller one if the server cannot return it, or if the
 // transfer breaks.
-func (w *walk) read(ctx context.Context, limit int) (*Page, error) {
+func (w *walk) read(ctx context.Context, limit int) (*page, error) {
 	for streak := 0; ; streak++ {
 		limit = min(limit, w.limit)
-		var page Page
-		resp, err := w.c.do(ctx, request{path: resultsPath, params: with(w.params, limit, w.cursor)})
+		resp, err := w.request(ctx, resultsPath, limit)
 		if err == nil {
-			err = decode(resp, &page)
-		}
-		if err == nil {
-			w.limit = min(w.limit*2, mostPage)
-			return &page, nil
+			var p *page
+			if p, err = w.form.page(resp); err == nil {
+				w.limit = min(w.limit*2, mostPage)
+				return p, nil
+			}
 		}
 		code := codeOf(err)
 		refused := code == "RESPONSE_TOO_LARGE" || code == "RESULTS_QUERY_TIMEOUT" && w.cursor != ""
-		broken := !errors.As(err, new(*Problem)) && ctx.Err() == nil && streak < 2*mostTries && w.c.answered // otherwise no server is there, however small the page
+		broken := !errors.As(err, new(*Problem)) && !errors.As(err, new(*formError)) && ctx.Err() == nil && streak < 2*mostTries && w.c.answered // otherwise no server is there, however small the page
 		if refused && limit == 1 || !refused && !broken {
 			return nil, err
 		}
@@ -146,44 +140,45 @@ func (w *walk) read(ctx context.Context, limit int) (*Page, error) {
 	}
 }
 
-// streamOn emits rows from the cursor on until the stream ends; over: it ended
-// properly.
+// request requests the rows after the cursor, in the walk's form.
+func (w *walk) request(ctx context.Context, path string, limit int) (*http.Response, error) {
+	r, form := request{path: path, params: with(w.params, limit, w.cursor)}, w.form.accept()
+	if form != "" {
+		r.header = http.Header{"Accept": {form}}
+	}
+	resp, err := w.c.do(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	return resp, checkForm(resp, form)
+}
+
+// streamOn hands on rows from the cursor on until the stream ends; over: it
+// ended properly.
 func (w *walk) streamOn(ctx context.Context) (over bool, err error) {
-	resp, err := w.c.do(ctx, request{path: streamPath, params: with(w.params, 0, w.cursor)})
+	resp, err := w.request(ctx, streamPath, 0)
 	if err != nil {
 		return false, err
 	}
 	defer resp.Body.Close() //nolint:errcheck // read as far as it goes
-	in := bufio.NewReaderSize(resp.Body, 256<<10)
-	var long []byte
-	for n := 0; ; {
-		part, err := in.ReadSlice('\n')
-		if errors.Is(err, bufio.ErrBufferFull) {
-			long = append(long, part...)
-			continue
-		}
-		if len(long) > 0 {
-			long = append(long, part...)
-			part = long
-		}
-		switch {
-		case errors.Is(err, io.EOF):
-			if len(part) == 0 && resp.Trailer.Get("X-Results-Complete") == "true" && resp.Trailer.Get("X-Results-Returned") == strconv.Itoa(n) {
-				return true, nil
-			}
-			return false, errBroken
-		case err != nil:
-			return false, err
-		}
-		line := bytes.TrimSuffix(part, []byte("\n"))
-		if err := w.give(line); err != nil {
-			return false, err
-		}
-		n++
-		w.since++
-		w.last = append(w.last[:0], line...)
-		long = long[:0]
+	n := 0
+	err = w.form.stream(resp.Body, func(rows int, last []byte) {
+		w.count(rows)
+		n += rows
+		w.since += rows
+		w.last = append(w.last[:0], last...)
+	})
+	if err != nil {
+		return false, err
 	}
+	more, err := io.Copy(io.Discard, resp.Body) // the trailers follow its end
+	if err != nil {
+		return false, err
+	}
+	if more == 0 && resp.Trailer.Get("X-Results-Complete") == "true" && resp.Trailer.Get("X-Results-Returned") == strconv.Itoa(n) {
+		return true, nil
+	}
+	return false, errBroken
 }
 
 // pass moves the cursor behind the rows that were returned since it was set;
@@ -195,31 +190,17 @@ func (w *walk) pass(ctx context.Context) (over bool, err error) {
 		if err != nil {
 			return false, err
 		}
-		n := len(page.Data)
-		if n > asked || n == w.since && !sameRow(page.Data[n-1], w.last) || page.Paging.NextCursor == "" && n < w.since {
+		n, last := 0, []byte(nil)
+		if err := page.read(true, func(rows int, of []byte) { n, last = n+rows, append(last[:0], of...) }); err != nil {
+			return false, err
+		}
+		if n > asked || n == w.since && !w.form.same(last, w.last) || page.next == "" && n < w.since {
 			return false, fmt.Errorf("the server returned other rows after a cursor than before, so the read cannot continue after row %d", w.rows)
 		}
 		w.since -= n
-		if w.cursor = page.Paging.NextCursor; w.cursor == "" {
+		if w.cursor = page.next; w.cursor == "" {
 			return true, nil
 		}
 	}
 	return false, nil
-}
-
-// sameRow compares what identifies a row. Other fields, such as lastProcessedAt,
-// may differ between two reads of a row.
-func sameRow(a, b []byte) bool {
-	type identity struct {
-		ItemID, Site, CapturedAt, Availability string
-		Merchant                               *string
-		Price                                  *json.Number
-	}
-	var x, y identity
-	if json.Unmarshal(a, &x) != nil || json.Unmarshal(b, &y) != nil {
-		return false
-	}
-	same := func(p, q *string) bool { return p == nil && q == nil || p != nil && q != nil && *p == *q }
-	return x.ItemID == y.ItemID && x.Site == y.Site && x.CapturedAt == y.CapturedAt && x.Availability == y.Availability &&
-		same(x.Merchant, y.Merchant) && same((*string)(x.Price), (*string)(y.Price))
 }

@@ -34,27 +34,16 @@ func CSV(w io.Writer, fields []string) Writer {
 	return buffered(w, func(w io.Writer) objects.Writer { return objects.CSV(w, fields) })
 }
 
-// Arrow writes records with these columns as an Arrow stream.
+// Arrow writes those fields of records that have a column here, as an Arrow
+// stream: a newer server may send more.
 func Arrow(w io.Writer, columns []frame.Column) Writer {
-	return buffered(w, func(w io.Writer) objects.Writer { return objects.Arrow(w, columns) })
-}
-
-// Parquet writes records with these columns, in order of time, as a Parquet
-// file.
-func Parquet(w io.Writer, columns []frame.Column, sorted table.Sorting) Writer {
-	return buffered(w, func(w io.Writer) objects.Writer { return objects.Parquet(w, columns, sorted) })
-}
-
-// KnownArrow writes those fields of records that have a column here, as an Arrow
-// stream.
-func KnownArrow(w io.Writer, columns []frame.Column) Writer {
 	return buffered(w, func(w io.Writer) objects.Writer {
 		return objects.Known(table.Arrow(w, columns, table.ArrowOptions{}), columns)
 	})
 }
 
-// KnownParquet is like KnownArrow for a Parquet file, in no order.
-func KnownParquet(w io.Writer, columns []frame.Column) Writer {
+// Parquet is like Arrow for a Parquet file, in no order.
+func Parquet(w io.Writer, columns []frame.Column) Writer {
 	return buffered(w, func(w io.Writer) objects.Writer {
 		return objects.Known(table.Parquet(w, columns, table.Unsorted), columns)
 	})

@@ -17,7 +17,6 @@ import (
 
 	"preismon/cmd/preismon/records"
 	"preismon/query"
-	"preismon/query/table"
 )
 
 var update = flag.Bool("update", false, "write the golden files")
@@ -62,7 +61,7 @@ func asArrow(w io.Writer, fields []string) records.Writer {
 }
 
 func asParquet(w io.Writer, fields []string) records.Writer {
-	return records.Parquet(w, query.Columns(fields), table.Ascending)
+	return records.Parquet(w, query.Columns(fields))
 }
 
 func TestGoldens(t *testing.T) {

@@ -21,6 +21,7 @@ import (
 	"preismon/query"
 	"preismon/query/frame"
 	"preismon/query/table"
+	"preismon/query/table/objects"
 	"preismon/query/table/reread"
 )
 
@@ -103,7 +104,7 @@ var forms = []tableForm{
 	{"ndjson", func(w io.Writer) records.Writer { return records.NDJSON(w) }, reread.Lines},
 	{"csv", func(w io.Writer) records.Writer { return records.CSV(w, all) }, func(b []byte) ([]reread.Record, error) { return reread.CSV(b, all) }},
 	{"arrow", func(w io.Writer) records.Writer { return records.Arrow(w, query.Columns(all)) }, func(b []byte) ([]reread.Record, error) { return reread.Arrow(b, time.UTC) }},
-	{"parquet", func(w io.Writer) records.Writer { return records.Parquet(w, query.Columns(all), table.Ascending) }, func(b []byte) ([]reread.Record, error) { return reread.Parquet(b, time.UTC) }},
+	{"parquet", func(w io.Writer) records.Writer { return records.Parquet(w, query.Columns(all)) }, func(b []byte) ([]reread.Record, error) { return reread.Parquet(b, time.UTC) }},
 }
 
 // utc returns rows with their times as readers of formats other than CSV have
@@ -171,7 +172,8 @@ func TestUnended(t *testing.T) {
 	}
 }
 
-// TestUnfit: typed tables refuse rows of which something would be lost.
+// TestUnfit: typed tables refuse rows that lack something, and those of the
+// server rows of which something would be lost.
 func TestUnfit(t *testing.T) {
 	for name, row := range map[string]string{
 		"unknown field":  strings.Replace(bare, `"site"`, `"sight":1,"site"`, 1),
@@ -187,9 +189,13 @@ func TestUnfit(t *testing.T) {
 		"no row":         `[1]`,
 	} {
 		for _, f := range forms[2:] {
-			if err := f.write(io.Discard).Write([]byte(row)); err == nil {
-				t.Errorf("%s takes %s", f.name, name)
+			if err := f.write(io.Discard).Write([]byte(row)); (err == nil) != (name == "unknown field") {
+				t.Errorf("%s, %s: %v", f.name, name, err)
 			}
+		}
+		columns := query.Columns(all)
+		if err := objects.Batches(table.Parquet(io.Discard, columns, table.Unsorted), columns, 1).Write([]byte(row)); err == nil {
+			t.Errorf("a table of the server takes %s", name)
 		}
 	}
 }

@@ -1,6 +1,6 @@
-// Package objects splits JSON objects into the columns of tables: objects of a
-// server that a client exports, and records that do not come in columns.
-// Results of this server never pass through it.
+// Package objects splits JSON objects into the columns of tables: the records
+// of lists and of changes, which do not come in columns. Results never pass
+// through it, neither in the server nor in an export.
 package objects
 
 import (
@@ -119,7 +119,8 @@ func cellColumns(fields []string) (all []frame.Column) {
 }
 
 // Batches writes objects with these columns to a table, in batches of up to
-// most rows.
+// most rows. An object with a field that has no column, or without a value that
+// cannot be missing, is an error.
 func Batches(to table.Writer, columns []frame.Column, most int) Writer {
 	return rowsTo(to, columns, most, false)
 }
@@ -135,18 +136,6 @@ func Known(to table.Writer, columns []frame.Column) Writer {
 func CSV(w io.Writer, fields []string) Writer {
 	columns := cellColumns(fields)
 	return rowsTo(table.CSV(w, columns), columns, 1, true)
-}
-
-// Arrow writes objects with these columns as an Arrow stream. An object with a
-// field that has no column, or without a value that cannot be missing, is an
-// error.
-func Arrow(w io.Writer, columns []frame.Column) Writer {
-	return rowsTo(table.Arrow(w, columns, table.ArrowOptions{}), columns, batchRows, false)
-}
-
-// Parquet is like Arrow, but writes a Parquet file.
-func Parquet(w io.Writer, columns []frame.Column, sorted table.Sorting) Writer {
-	return rowsTo(table.Parquet(w, columns, sorted), columns, batchRows, false)
 }
 
 // missing is the error for a row without a value that every row must have.

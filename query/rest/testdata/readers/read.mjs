@@ -39,10 +39,18 @@ async function duckdb(from) {
 /** records gives those of a frame of Polars, which has a map as a list of its entries. */
 const records = (frame) => frame.toRecords().map((row) => plain({ ...row, customerData: Object.fromEntries(row.customerData.map(({ key, value }) => [key, value])) }));
 
+/** folder reads a folder of days by Polars, and counts rows and days. apart: each row lies in the folder of its day. */
+async function folder(name) {
+  const frame = await polars.scanParquet(`${name}/*/*.parquet`, { hivePartitioning: true }).select('day', 'capturedAt').collect();
+  const rows = frame.toRecords().map((row) => ({ day: new Date(row.day).toISOString().slice(0, 10), at: new Date(row.capturedAt).toISOString().slice(0, 10) }));
+  return [{ n: rows.length, days: new Set(rows.map((row) => row.day)).size, apart: rows.every((row) => row.day === row.at) }];
+}
+
 const read = {
   arrow,
   duckdb,
   'polars arrow': (file) => records(polars.readIPCStream(readFileSync(file))),
+  'polars folder': folder,
   'polars parquet': (file) => records(polars.readParquet(file)),
 };
 
