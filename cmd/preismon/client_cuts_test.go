@@ -34,7 +34,7 @@ func (d *demoTest) cutStreams(t *testing.T, c *api) {
 	}); err != nil {
 		t.Fatal(err)
 	}
-	cuts := &cutTransport{next: contract.Transport(http.DefaultTransport, func(err error) { t.Error(err) }), most: 100_000}
+	cuts := &cutTransport{next: contract.Transport(http.DefaultTransport, func(err error) { t.Error(err) }), most: 200_000}
 	reader, err := client.New(client.Config{URL: d.up.URL, Token: contracts.Secret(c.token), Transport: cuts, Wait: func(context.Context, time.Duration) error { return nil }})
 	must(t, err)
 	err = reader.Results(t.Context(), client.Results{Params: params, Stream: true, Row: func(row []byte) error {

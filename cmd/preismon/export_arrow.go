@@ -17,6 +17,7 @@ import (
 // arrowTo writes results that arrive as Arrow to a table of another form, batch
 // by batch.
 type arrowTo struct {
+	plain   bool // not compressed on the wire
 	create  func(w io.Writer, columns []frame.Column) table.Writer
 	out     *bufio.Writer
 	table   table.Writer // nil: before the first answer
@@ -24,13 +25,17 @@ type arrowTo struct {
 	columns []frame.Column
 }
 
-func newArrowTo(w io.Writer, create func(io.Writer, []frame.Column) table.Writer) *arrowTo {
-	return &arrowTo{create: create, out: bufio.NewWriterSize(w, 64<<10)}
+func newArrowTo(w io.Writer, plain bool, create func(io.Writer, []frame.Column) table.Writer) *arrowTo {
+	return &arrowTo{plain: plain, create: create, out: bufio.NewWriterSize(w, 64<<10)}
 }
 
 // Accept implements client.Table.
-func (*arrowTo) Accept() string {
-	return "application/vnd.apache.arrow.stream; dictionaries=replaced; compression=lz4"
+func (a *arrowTo) Accept() string {
+	const media = "application/vnd.apache.arrow.stream; dictionaries=replaced"
+	if a.plain {
+		return media
+	}
+	return media + "; compression=lz4"
 }
 
 // Read implements client.Table.

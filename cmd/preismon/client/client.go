@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/netip"
 	"net/url"
 	"strings"
 	"time"
@@ -78,6 +79,14 @@ func ParseURL(text string) (*url.URL, error) {
 	}
 	u.Host = strings.ToLower(u.Host)
 	return u, nil
+}
+
+// Local reports whether the server's address is on this machine, where
+// compressing what it sends only costs time.
+func (c *Client) Local() bool {
+	host := c.base.Hostname()
+	address, err := netip.ParseAddr(host)
+	return host == "localhost" || err == nil && address.IsLoopback()
 }
 
 // now returns the server's time, to the second, as far as it has been learnt

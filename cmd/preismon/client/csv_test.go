@@ -146,3 +146,15 @@ func TestTablesThatFail(t *testing.T) {
 type fullDisk struct{}
 
 func (fullDisk) Write([]byte) (int, error) { return 0, errors.New("disk full") }
+
+// TestLocal: on one machine nothing is compressed.
+func TestLocal(t *testing.T) {
+	t.Parallel()
+	for url, want := range map[string]bool{
+		"http://127.0.0.1:8080": true, "http://localhost": true, "http://[::1]:8080/x": true, "https://prices.example": false, "http://10.0.0.7:8080": false, "http://127.0.0.1.example": false,
+	} {
+		if got := unchecked(t, url).Local(); got != want {
+			t.Errorf("%s: %v", url, got)
+		}
+	}
+}
