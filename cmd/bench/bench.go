@@ -47,7 +47,7 @@ type Config struct {
 
 // Parts returns the names of the parts of a run, in order.
 func Parts() []string {
-	return []string{"size", "stream", "tables", "page", "beside", "hot", "reads", "mcp", "statistics", "growth", "dashboards", "again", "memory", "publish", "drain", "visible", "tails", "ready"}
+	return []string{"size", "stream", "tables", "export", "page", "beside", "hot", "reads", "mcp", "statistics", "growth", "dashboards", "again", "memory", "publish", "drain", "visible", "tails", "ready"}
 }
 
 // Validate returns every fault of the configuration.
@@ -168,6 +168,7 @@ func (r *run) run(ctx context.Context) (err error) {
 		{"size", r.measureSize},
 		{"stream", r.measureStream},
 		{"tables", r.measureTables},
+		{"export", r.measureExport},
 		{"page", r.measurePage},
 		{"beside", r.measureBeside},
 		{"hot", r.measureHot},

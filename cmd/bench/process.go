@@ -17,23 +17,42 @@ import (
 	"time"
 )
 
-// measureMemory streams many rows from a fresh query service, and watches its
-// resident memory.
+// measureMemory streams many rows in each form, and watches the resident memory
+// of the query service.
 func (r *run) measureMemory(ctx context.Context) error {
 	used := r.world.nodes[r.world.database]
 	if _, peak, err := resident(used.cmd.Process.Pid); err == nil {
 		r.result.put("query_peak_rss_mib", "query process, greatest resident memory during all reads so far", "MiB", exactly(peak), 0, true, "")
 	}
-	if err := used.stop(); err != nil {
-		return err
-	}
-	delete(r.world.nodes, r.world.database)
-	if err := r.world.serve(ctx, r.world.database); err != nil {
-		return err
-	}
 	from, err := r.windowOf(ctx, 1, r.size.memoryRows)
 	if err != nil {
 		return err
+	}
+	most := map[string]float64{}
+	var note string
+	for _, f := range append([]tableForm{{name: "NDJSON"}}, tableForms...) {
+		peak, streamed, err := r.memoryOf(ctx, from, f)
+		if err != nil {
+			return fmt.Errorf("%s: %w", f.name, err)
+		}
+		most[f.key], note = max(most[f.key], peak), streamed
+	}
+	r.result.put("stream_peak_rss_mib", "query process, greatest resident memory while streaming "+note, "MiB", exactly(most[""]), 200, true, "")
+	for _, key := range tableKeys {
+		r.result.put("stream_"+key+"_peak_rss_mib", "the same as "+key+", the larger where there are several", "MiB", exactly(most[key]), 200, true, "")
+	}
+	return nil
+}
+
+// memoryOf streams from a fresh query service in one form, and returns its
+// greatest resident memory in MiB, and how many rows it streamed.
+func (r *run) memoryOf(ctx context.Context, from time.Time, f tableForm) (peak float64, note string, err error) {
+	if err := r.world.nodes[r.world.database].stop(); err != nil {
+		return 0, "", err
+	}
+	delete(r.world.nodes, r.world.database)
+	if err := r.world.serve(ctx, r.world.database); err != nil {
+		return 0, "", err
 	}
 	pid := r.world.nodes[r.world.database].cmd.Process.Pid
 	samples := Line{Name: "resident, MiB"}
@@ -52,23 +71,21 @@ func (r *run) measureMemory(ctx context.Context) error {
 			}
 		}
 	})
-	d, err := r.stream(ctx, 1, window(from, r.data.to, "globalScope", "true", "includeExportFields", "true"))
+	d, err := r.streamAs(ctx, 1, window(from, r.data.to, "globalScope", "true", "includeExportFields", "true"), f.accept)
 	close(stop)
 	group.Wait()
 	if err != nil {
-		return err
+		return 0, "", err
 	}
-	_, peak, err := resident(pid)
-	if err != nil {
-		return err
+	if _, peak, err = resident(pid); err != nil {
+		return 0, "", err
 	}
-	note := grouped(d.rows) + " rows"
+	note = grouped(d.rows) + " rows"
 	if d.rows < 9_000_000 {
 		note += ", all that the largest mandate has in 168 h here"
 	}
-	r.result.put("stream_peak_rss_mib", "query process, greatest resident memory while streaming "+note, "MiB", exactly(peak), 200, true, "")
-	r.result.Growth = append(r.result.Growth, Curve{Title: "Memory of the query process while it streams " + note, X: "s", Y: "MiB", Lines: []Line{samples}})
-	return nil
+	r.result.Growth = append(r.result.Growth, Curve{Title: "Memory of the query process while it streams " + note + " as " + f.name, X: "s", Y: "MiB", Lines: []Line{samples}})
+	return peak, note, nil
 }
 
 // resident returns the resident memory of a process in MiB, now and at its peak.

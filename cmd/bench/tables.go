@@ -21,6 +21,9 @@ var tableForms = []tableForm{
 	{"parquet", "Parquet, zstd", "application/vnd.apache.parquet", "SETTINGS output_format_parquet_compression_method = 'zstd' FORMAT Parquet"},
 }
 
+// tableKeys are the keys of tableForms.
+var tableKeys = []string{"csv", "arrow", "parquet"}
+
 // measureTables compares streams of tables with ClickHouse's own formats of
 // the same rows in the same order, with and without export fields.
 func (r *run) measureTables(ctx context.Context) error {
@@ -34,10 +37,18 @@ func (r *run) measureTables(ctx context.Context) error {
 		return err
 	}
 	defer stop()
-	worst, same, largest := map[string]spread{}, map[string]spread{}, map[string]float64{}
+	worst, same, first, largest := map[string]spread{}, map[string]spread{}, map[string]spread{}, map[string]float64{}
 	for _, export := range []bool{false, true} {
 		s := selection{mandate: mandate, from: from, to: r.data.to, export: export, seq: r.data.watermarkSeq}
 		query := window(from, r.data.to, "globalScope", "true", "includeExportFields", fmt.Sprint(export))
+		rows, err := r.world.number(ctx, r.world.database, "SELECT count() FROM ("+s.sql()+")")
+		if err != nil {
+			return err
+		}
+		sameRows, err := r.world.number(ctx, r.world.database, "SELECT count() FROM ("+r.sameFields(s)+")")
+		if err != nil {
+			return err
+		}
 		t := Table{Title: "Tables, lean", Note: "Ours has money objects and reference prices joined in; ClickHouse has the bare columns, and place and outcome as numbers, or the same fields made by SQL. Bytes are as sent."}
 		if export {
 			t.Title = "Tables, export fields"
@@ -52,14 +63,16 @@ func (r *run) measureTables(ctx context.Context) error {
 			if export {
 				rivals = append(rivals, contestant{"ClickHouse " + f.name + ", same fields", func(ctx context.Context) (done, error) {
 					return r.clickhouseAs(ctx, r.world.database, r.sameFields(s), f.format)
-				}})
+				}}, contestant{"preismon NDJSON", func(ctx context.Context) (done, error) { return r.stream(ctx, mandate, query) }})
 			}
 			series, err := r.interleave(ctx, 1, r.size.streamRounds, rivals...)
 			if err != nil {
 				return fmt.Errorf("%s: %w", f.name, err)
 			}
-			for i := range series {
-				series[i].Rows = series[0].Rows // of the same window
+			for i, n := range []float64{rows, sameRows}[:min(2, len(series)-1)] { // lines are not rows of every form
+				if series[i+1].Rows = int64(n); series[i+1].Rows != series[0].Rows {
+					return fmt.Errorf("ours gave %d rows, and %s %d", series[0].Rows, series[i+1].Name, series[i+1].Rows)
+				}
 			}
 			if _, peak, err := resident(r.world.nodes[r.world.database].cmd.Process.Pid); err == nil {
 				series[0].Note = fmt.Sprintf("greatest resident memory of the query process so far: %.0f MiB", peak)
@@ -74,13 +87,19 @@ func (r *run) measureTables(ctx context.Context) error {
 					of[f.key] = ratio
 				}
 			}
+			if late := slower(Series{Seconds: series[0].First}, Series{Seconds: series[3].First}); late.value > first[f.key].value {
+				first[f.key] = late
+			}
 			largest[f.key] = max(largest[f.key], float64(series[0].Bytes)/math.Max(1, float64(series[2].Bytes)))
 		}
 		r.result.Tables = append(r.result.Tables, t)
 	}
-	for _, key := range []string{"csv", "arrow", "parquet"} {
+	for _, key := range tableKeys {
 		r.result.put(key+"_vs_clickhouse", "stream as "+key+", export fields: speed against ClickHouse's own, the slower where there are several", "×", worst[key], 1, false, "")
 		r.result.put(key+"_vs_clickhouse_same_fields", "the same against a statement that gives the same fields", "×", same[key], 0, false, "")
+	}
+	for _, key := range []string{"csv", "arrow"} { // Parquet begins with a whole row group
+		r.result.put(key+"_first_byte_vs_ndjson", "stream as "+key+", export fields: time to the first byte against NDJSON's", "×", first[key], 1.2, true, "")
 	}
 	r.result.put("arrow_bytes_vs_clickhouse", "Arrow with export fields: bytes against ClickHouse's for the same fields, plain and compressed like with like, the larger", "×", exactly(largest["arrow"]), 1.5, true, "")
 	return nil
