@@ -48,8 +48,8 @@ func markdown(t *testing.T, name string) (doc ast.Node, source []byte) {
 // blocks returns the commands of a document, in order. A block of sh is one
 // command; in a block of console, each line that begins with "$ " is a command,
 // and the lines after it are its output. Indented blocks, as in the README, are
-// sh. A block of python is passed to python3, and one of sql is a statement.
-// Any other language must be known not to be a command.
+// sh. A block of python is passed to python3, one of r to Rscript, and one of
+// sql is a statement. Any other language must be known not to be a command.
 func blocks(t *testing.T, name string) (all []docBlock) {
 	t.Helper()
 	doc, source := markdown(t, name)
@@ -72,6 +72,8 @@ func blocks(t *testing.T, name string) (all []docBlock) {
 			b.commands = session(t, name, body)
 		case "python":
 			b.commands = []docCommand{{text: "python3 - <<'PYTHON'\n" + body + "PYTHON"}}
+		case "r":
+			b.commands = []docCommand{{text: "Rscript - <<'END'\n" + body + "END"}}
 		case "sql":
 			b.commands = []docCommand{{text: body}}
 		case "", "json", "yaml", "xml", "text": // what a program prints, or a file contains

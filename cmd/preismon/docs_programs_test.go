@@ -26,6 +26,7 @@ var programs = map[string]func(t *testing.T) (script string){
 		return fmt.Sprintf("exec %s %s \"$@\"", testserver.Tool(t, "node"), filepath.Join(testserver.Scripts(t, filepath.Join("testdata", "duckdb")), "duckdb.mjs"))
 	},
 	"python3": func(t *testing.T) string { return fmt.Sprintf("exec %s \"$@\"", testserver.Pandas(t)) },
+	"Rscript": func(t *testing.T) string { return fmt.Sprintf("exec %s \"$@\"", testserver.R(t)) },
 }
 
 // provide installs the programs that a block needs, and reports whether they

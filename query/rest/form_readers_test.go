@@ -24,6 +24,7 @@ import (
 func TestAnalystsReadersReadTables(t *testing.T) {
 	testserver.Full(t, "readers of npm")
 	s := serveOdd(t)
+	s.store.blockMax = 5 // so that dictionaries are replaced
 	now := time.Now().UTC()
 	path := "/v1/results/stream?globalScope=true&includeExportFields=true&includeIdentity=true&includeCoverage=true&includeOrderIds=true&includeCustomerData=true&" +
 		url.Values{"capturedFrom": {now.Add(-100 * time.Hour).Format(time.RFC3339)}, "capturedTo": {now.Add(time.Hour).Format(time.RFC3339)}}.Encode()
@@ -45,11 +46,14 @@ func TestAnalystsReadersReadTables(t *testing.T) {
 		must(t, os.WriteFile(name, s.getAs(path, media).body, 0o600))
 		return name
 	}
-	plain, lz4, parquet, table := keep("plain", arrowMedia), keep("lz4", arrowMedia+";compression=lz4"), keep("x.parquet", parquetMedia), keep("x.csv", csvMedia)
+	plain, lz4, replaced := keep("plain", arrowMedia), keep("lz4", arrowMedia+";compression=lz4"), keep("replaced", arrowMedia+";dictionaries=replaced")
+	parquet, table := keep("x.parquet", parquetMedia), keep("x.csv", csvMedia)
 	files := []file{
 		{"arrow-js", "arrow", plain},
 		{"polars", "polars arrow", plain},
 		{"polars, compressed", "polars arrow", lz4},
+		{"arrow-js, dictionaries", "arrow", replaced},
+		{"polars, dictionaries", "polars arrow", replaced},
 		{"polars, parquet", "polars parquet", parquet},
 		{"duckdb, parquet", "duckdb", "read_parquet('" + parquet + "')"},
 		{"duckdb, csv", "duckdb", "(SELECT coalesce(columns(*), '') FROM read_csv('" + table + "', all_varchar = true))"},

@@ -19,3 +19,14 @@ func Pandas(tb testing.TB) string {
 	tb.Fatal("this test needs Python with pandas: apt-get install --no-install-recommends python3-pandas")
 	return ""
 }
+
+// R returns the path of Rscript, which the system must provide.
+func R(tb testing.TB) string {
+	tb.Helper()
+	Full(tb, "R")
+	path, err := exec.LookPath("Rscript")
+	if err != nil {
+		tb.Fatal("this test needs R: apt-get install --no-install-recommends r-base-core")
+	}
+	return path
+}
