@@ -64,10 +64,13 @@ const (
 )
 
 // beyond returns an edge that differs from seen, as soon as there is one, or
-// fails with the cause of the end of ctx. A store that fails is queried again.
-func (e *edges) beyond(ctx context.Context, seen Edge) (none EdgeAt, err error) {
+// nil when the wait is over; it fails with the cause of the end of ctx. A store
+// that fails is queried again.
+func (e *edges) beyond(ctx context.Context, seen Edge, wait Wait) (*EdgeAt, error) {
 	e.enter()
 	defer e.leave()
+	late := time.NewTimer(wait.Most)
+	defer late.Stop()
 	for first := true; ; first = false {
 		e.mu.Lock()
 		wake, now, known := e.moved, e.now, e.known
@@ -76,12 +79,16 @@ func (e *edges) beyond(ctx context.Context, seen Edge) (none EdgeAt, err error) 
 		}
 		e.mu.Unlock()
 		if known && now.Edge != seen && (!first || now.Watermark.Compare(seen.Watermark) > 0) {
-			return now, nil
+			return &now, nil
 		}
 		select {
 		case <-wake:
+		case <-late.C:
+			return nil, nil
+		case <-wait.Over:
+			return nil, nil
 		case <-ctx.Done():
-			return none, context.Cause(ctx)
+			return nil, context.Cause(ctx)
 		}
 	}
 }
@@ -188,9 +195,16 @@ func (e *edges) take(ctx context.Context, now EdgeAt) (moved bool) {
 	return moved
 }
 
+// Wait is how long to wait for an edge: for Most, or until Over is closed. A
+// thousand tails wait again ten times a second, too often for a context each.
+type Wait struct {
+	Most time.Duration
+	Over <-chan struct{} // nil: only for Most
+}
+
 // Await returns an edge beyond the one that a page of a feed saw, as soon as
-// there is one, or fails with the cause of the end of ctx. A waiting caller
-// holds no statement and no room.
-func (s *Service) Await(ctx context.Context, seen Edge) (EdgeAt, error) {
-	return s.edge.beyond(ctx, seen)
+// there is one, or nil when the wait is over. It fails with the cause of the end
+// of ctx. A waiting caller holds no statement and no room.
+func (s *Service) Await(ctx context.Context, seen Edge, wait Wait) (*EdgeAt, error) {
+	return s.edge.beyond(ctx, seen, wait)
 }

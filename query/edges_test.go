@@ -59,7 +59,7 @@ func TestEdgesAreAskedWhenTheyMove(t *testing.T) {
 		<-p.asked // from now on the next query is edgeSeldom away
 		began := time.Now()
 		p.move()
-		now, err := e.beyond(t.Context(), seen)
+		now, err := e.beyond(t.Context(), seen, Wait{Most: time.Minute})
 		if err != nil || now.Watermark.Seq <= seq {
 			t.Fatalf("%+v, %v", now, err)
 		}
@@ -98,7 +98,7 @@ func TestEdgesOfALateReplica(t *testing.T) {
 		p.mu.Lock()
 		p.at.Watermark.Seq++
 		p.mu.Unlock()
-		if _, err := e.beyond(t.Context(), Edge{Watermark: Watermark{Seq: seq}}); err != nil {
+		if _, err := e.beyond(t.Context(), Edge{Watermark: Watermark{Seq: seq}}, Wait{Most: time.Minute}); err != nil {
 			t.Fatal(err)
 		}
 		least = min(least, time.Since(began))
@@ -124,7 +124,7 @@ func TestEdgesAreAskedOftenWhereNobodyTells(t *testing.T) {
 	<-p.asked
 	began := time.Now()
 	p.move()
-	if _, err := e.beyond(t.Context(), Edge{}); err != nil {
+	if _, err := e.beyond(t.Context(), Edge{}, Wait{Most: time.Minute}); err != nil {
 		t.Fatal(err)
 	}
 	if took := time.Since(began); took > 5*time.Second {
@@ -141,7 +141,7 @@ func TestEdgesWaitForReaders(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				p := &projected{asked: make(chan struct{}), told: make(chan struct{})}
 				e := p.edges()
-				first, err := e.beyond(t.Context(), Edge{Watermark: Watermark{Seq: 7}})
+				first, err := e.beyond(t.Context(), Edge{Watermark: Watermark{Seq: 7}}, Wait{Most: time.Minute})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -158,7 +158,7 @@ func TestEdgesWaitForReaders(t *testing.T) {
 				}()
 				time.Sleep(edgeLeast)
 				p.move()
-				if _, err := e.beyond(t.Context(), first.Edge); err != nil {
+				if _, err := e.beyond(t.Context(), first.Edge, Wait{Most: time.Minute}); err != nil {
 					t.Fatal(err)
 				}
 				if took, want := time.Since(began), min(reads, edgeRest); took != want {

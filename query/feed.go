@@ -168,11 +168,11 @@ func (s *Service) feed(ctx context.Context, p Principal, r FeedRequest, state fe
 	if err != nil {
 		return nil, err
 	}
-	plan, err := s.feedPlan(p, state)
+	plan, err := s.feedPlan(p, &state)
 	if err != nil {
 		return nil, err
 	}
-	scope, err := s.see(ctx, &state, a, plan.query.Selectors)
+	scope, err := s.see(ctx, &state, a, plan)
 	if err != nil {
 		return nil, err
 	}
@@ -311,7 +311,11 @@ func feedable(r ResultsRequest) error {
 }
 
 // feedPlan is the plan of a feed.
-func (s *Service) feedPlan(p Principal, state feedState) (*resultsPlan, error) {
+func (s *Service) feedPlan(p Principal, state *feedState) (*resultsPlan, error) {
+	if state.seen != nil {
+		plan := state.seen.plan
+		return &plan, nil
+	}
 	plan, err := s.understand(p, state.Rows)
 	if err != nil {
 		return nil, err

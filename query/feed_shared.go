@@ -9,20 +9,21 @@ import (
 )
 
 // feedSight is what a tail saw at its last page. As long as it sees the same,
-// the hashes are not computed again.
+// neither its hashes nor its plan are made again.
 type feedSight struct {
 	access Access
+	plan   resultsPlan
 	scope  string    // see feedScope
 	pages  answerKey // of what the texts of its pages depend on, besides their place; zero: not computed yet
 }
 
 // see returns the hash of what a feed covers; see feedScope.
-func (s *Service) see(ctx context.Context, state *feedState, a *Access, sel Selectors) (scope string, err error) {
+func (s *Service) see(ctx context.Context, state *feedState, a *Access, plan *resultsPlan) (scope string, err error) {
 	if seen := state.seen; seen != nil && seen.of(a.Visibility.Snapshot) && seen.access.Visibility.same(a.Visibility) {
 		return seen.scope, nil
 	}
-	scope, err = s.feedScope(ctx, a.Visibility, sel)
-	state.seen = &feedSight{access: *a, scope: scope}
+	scope, err = s.feedScope(ctx, a.Visibility, plan.query.Selectors)
+	state.seen = &feedSight{access: *a, plan: *plan, scope: scope}
 	return scope, err
 }
 

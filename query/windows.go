@@ -105,7 +105,7 @@ func (s *Service) windows(ctx context.Context, p Principal, r WindowsRequest) (*
 	if err != nil {
 		return nil, err
 	}
-	plan, err := s.feedPlan(p, state.feedState)
+	plan, err := s.feedPlan(p, &state.feedState)
 	if err != nil {
 		return nil, err
 	}

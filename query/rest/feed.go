@@ -151,21 +151,15 @@ func (a *api) feedWithin(c *gin.Context, p query.Principal, ask wire.Feed) (*que
 // time, or until this node stops, and returns the edge if the tables moved. It
 // fails only with the cause of the end of ctx.
 func (a *api) await(ctx context.Context, page *query.FeedPage, most time.Duration) (*query.EdgeAt, error) {
-	if page.Again > 0 {
-		most = min(most, page.Again)
+	if page.Again == 0 {
+		return a.service.Await(ctx, page.Seen, query.Wait{Most: most, Over: a.stopping.Done()})
 	}
-	wait, cancel := context.WithTimeout(ctx, most)
-	defer cancel()
-	defer context.AfterFunc(a.stopping, cancel)()
-	if page.Again > 0 {
-		<-wait.Done()
-		return nil, context.Cause(ctx)
+	select {
+	case <-time.After(min(most, page.Again)):
+	case <-a.stopping.Done():
+	case <-ctx.Done():
 	}
-	edge, err := a.service.Await(wait, page.Seen)
-	if err != nil { // the contexts show what has ended
-		return nil, context.Cause(ctx)
-	}
-	return &edge, context.Cause(ctx)
+	return nil, context.Cause(ctx)
 }
 
 // tail is a feed that continues.

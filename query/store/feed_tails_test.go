@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
+	"time"
 
 	"preismon/contracts/fault"
 	"preismon/query"
@@ -40,12 +41,12 @@ func TestTailsReadUpToTheSamePlace(t *testing.T) {
 	}
 	seen := query.Edge{}
 	for wave := range waves {
-		edge, err := w.service.Await(t.Context(), seen)
+		edge, err := w.service.Await(t.Context(), seen, query.Wait{Most: time.Minute})
 		must(t, err)
 		seen = edge.Edge
 		asked.take()
 		for _, f := range all {
-			f.upTo = &edge
+			f.upTo = edge
 			if _, err := f.follow(t, 1_000); err != nil {
 				t.Fatal(err)
 			}
@@ -114,13 +115,13 @@ func TestWokenTailsDoNotReadTheirAccess(t *testing.T) {
 	must(t, err)
 	r := rand.New(rand.NewPCG(32, 11))
 	next := func() (names []string, err error) {
-		edge, err := w.service.Await(t.Context(), page.Seen)
+		edge, err := w.service.Await(t.Context(), page.Seen, query.Wait{Most: time.Minute})
 		must(t, err)
 		defer w.written.Store(w.written.Swap(nil)) // a checkpoint is being written
 		asked.take()
 		before := page.Progress.Token
 		ask := query.FeedRequest{Lines: true, AnswerBytes: 1 << 20}.After(page)
-		ask.UpTo = &edge
+		ask.UpTo = edge
 		if page, err = w.service.Feed(t.Context(), caller, ask); err != nil {
 			return nil, err
 		}

@@ -72,7 +72,7 @@ func TestFeedsOfManyMandatesShareAStatement(t *testing.T) {
 	for wave := range waves {
 		w.insert(r, []int{400, 100, 200}[wave], 0)
 		w.setMark(w.mark)
-		edge, err := w.service.Await(t.Context(), query.Edge{})
+		edge, err := w.service.Await(t.Context(), query.Edge{}, query.Wait{Most: time.Minute})
 		must(t, err)
 		limit := []int{1_000, 5, 1_000}[wave]
 		asked.take()
@@ -84,14 +84,14 @@ func TestFeedsOfManyMandatesShareAStatement(t *testing.T) {
 			if i%3 == 0 { // another tail of the same mandate, which leaves
 				since := f.token
 				together.Go(func() {
-					p, err := w.service.Feed(leaving, query.Principal{Account: f.account}, query.FeedRequest{Since: since, Lines: true, UpTo: &edge})
+					p, err := w.service.Feed(leaving, query.Principal{Account: f.account}, query.FeedRequest{Since: since, Lines: true, UpTo: edge})
 					if err == nil {
 						p.Rows.Release()
 					}
 				})
 			}
 			together.Go(func() {
-				f.upTo = &edge
+				f.upTo = edge
 				got[i], failed[i] = f.follow(t, limit)
 			})
 		}
