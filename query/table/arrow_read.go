@@ -6,6 +6,7 @@ import (
 	"io"
 	"iter"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -23,7 +24,7 @@ type ArrowReader struct{ in *ipc.Reader }
 
 // ReadArrow reads the schema of an Arrow stream.
 func ReadArrow(r io.Reader) (*ArrowReader, error) {
-	in, err := ipc.NewReader(r)
+	in, err := ipc.NewReaderFromMessageReader(ipc.NewMessageReader(r)) // which bounds what a message may claim to hold
 	if err != nil {
 		return nil, err
 	}
@@ -51,13 +52,9 @@ func (r *ArrowReader) Batches(columns []frame.Column) iter.Seq2[*frame.Batch, er
 		}
 		batch := frame.Batch{Columns: make([]frame.Vector, len(columns))}
 		for r.in.Next() {
-			rows := r.in.RecordBatch()
-			batch.Len = int(rows.NumRows())
-			for i, c := range all {
-				if err := c.fill(&batch.Columns[i], rows.Column(i)); err != nil {
-					yield(nil, err)
-					return
-				}
+			if err := fillBatch(&batch, all, r.in.RecordBatch()); err != nil {
+				yield(nil, err)
+				return
 			}
 			if !yield(&batch, nil) {
 				return
@@ -67,6 +64,28 @@ func (r *ArrowReader) Batches(columns []frame.Column) iter.Seq2[*frame.Batch, er
 			yield(nil, err)
 		}
 	}
+}
+
+// fillBatch makes the batch that of a record batch. The library checks what it
+// reads only in part: it panics over some buffers that are too short.
+func fillBatch(b *frame.Batch, all []*arrowValues, rows arrow.RecordBatch) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("table: a malformed batch: %v", p)
+		}
+	}()
+	b.Len = int(rows.NumRows())
+	for i, c := range all {
+		if err := c.fill(&b.Columns[i], rows.Column(i), b.Len); err != nil {
+			return err
+		}
+	}
+	for i, c := range all { // amounts that are written twice
+		if i+1 < len(all) && c.Kind == frame.Number && all[i+1].Kind == frame.Object && all[i+1].Name == c.Name+"Money" {
+			all[i+1].align(&b.Columns[i], b.Columns[i+1].Members)
+		}
+	}
+	return nil
 }
 
 // dictionaries counts the dictionaries that were read, so that one table can take
@@ -103,14 +122,19 @@ func valuesOf(c *frame.Column, ofEmpty bool) *arrowValues {
 	return a
 }
 
-// fill makes the vector that of an array.
-func (a *arrowValues) fill(v *frame.Vector, from arrow.Array) error {
+// fill makes the vector that of an array of n values.
+func (a *arrowValues) fill(v *frame.Vector, from arrow.Array, n int) error {
 	v.Valid = nil
+	if from.Len() != n {
+		return fmt.Errorf("table: %s has %d values instead of %d", a.Name, from.Len(), n)
+	}
 	if from.NullN() > 0 {
 		if !a.empty {
 			return fmt.Errorf("table: %s is missing in a row", a.Name)
 		}
-		v.Valid = from.NullBitmapBytes()
+		if v.Valid = from.NullBitmapBytes(); 8*len(v.Valid) < n {
+			return a.short()
+		}
 	}
 	switch from := from.(type) {
 	case *array.Float64:
@@ -133,8 +157,12 @@ func (a *arrowValues) fill(v *frame.Vector, from arrow.Array) error {
 		}
 	case *array.Boolean:
 		if a.Kind == frame.Boolean {
+			v.Bits = nil
 			if bits := from.Data().Buffers()[1]; bits != nil { // nil: no values
 				v.Bits = bits.Bytes()
+			}
+			if 8*len(v.Bits) < n {
+				return a.short()
 			}
 			return nil
 		}
@@ -148,8 +176,16 @@ func (a *arrowValues) fill(v *frame.Vector, from arrow.Array) error {
 			return a.indexed(v, from)
 		}
 	case *array.Struct:
-		if a.Kind == frame.Object && from.NumField() == len(a.members) {
-			return a.fillMembers(v, func(i int) arrow.Array { return from.Field(i) })
+		if a.Kind == frame.Object && a.named(from.DataType().(*arrow.StructType)) {
+			if err := a.fillMembers(v, n, func(i int) arrow.Array { return from.Field(i) }); err != nil {
+				return err
+			}
+			for i, m := range a.members {
+				if m.Kind == frame.Number {
+					a.align(&v.Members[i], v.Members)
+				}
+			}
+			return nil
 		}
 	case *array.Map: // before List, which it is as well
 		if a.Kind == frame.Words {
@@ -166,12 +202,51 @@ func (a *arrowValues) fill(v *frame.Vector, from arrow.Array) error {
 	return fmt.Errorf("table: %s holds %s", a.Name, from.DataType())
 }
 
-func (a *arrowValues) fillMembers(v *frame.Vector, of func(i int) arrow.Array) error {
+// short is the error of a buffer with fewer values than its array.
+func (a *arrowValues) short() error {
+	return fmt.Errorf("table: %s has fewer values than rows", a.Name)
+}
+
+// named reports whether the members of an object are those of a struct.
+func (a *arrowValues) named(from *arrow.StructType) bool {
+	if from.NumFields() != len(a.members) {
+		return false
+	}
+	for i, m := range a.members {
+		if from.Field(i).Name != m.Name {
+			return false
+		}
+	}
+	return true
+}
+
+// align gives decimals as many places as the currency has, by the same amount
+// in minor units among the members of the object: Parquet's writer keeps both in
+// one dictionary, from which it takes the least and the greatest of either.
+func (a *arrowValues) align(v *frame.Vector, members []frame.Vector) {
+	at := slices.IndexFunc(a.members, func(m *arrowValues) bool { return m.Kind == frame.Integer && m.Name == "amountMinor" })
+	if at < 0 {
+		return
+	}
+	for i, minor := range members[at].Ints {
+		for units, digits := v.Ints[i], v.Digits[i]; units != 0 && digits < maxMinorDigits; {
+			units, digits = units*10, digits+1
+			if units == minor {
+				v.Ints[i], v.Digits[i] = units, digits
+			}
+		}
+	}
+}
+
+// maxMinorDigits is how many decimal places a currency has at most.
+const maxMinorDigits = 4
+
+func (a *arrowValues) fillMembers(v *frame.Vector, n int, of func(i int) arrow.Array) error {
 	if v.Members == nil {
 		v.Members = make([]frame.Vector, len(a.members))
 	}
 	for i, m := range a.members {
-		if err := m.fill(&v.Members[i], of(i)); err != nil {
+		if err := m.fill(&v.Members[i], of(i), n); err != nil {
 			return err
 		}
 	}
@@ -182,13 +257,14 @@ func (a *arrowValues) fillMembers(v *frame.Vector, of func(i int) arrow.Array) e
 // one ends.
 func (a *arrowValues) elements(v *frame.Vector, n int, offsets []int32, members ...arrow.Array) error {
 	v.Ends = nil
+	held := int32(0)
 	if n > 0 {
-		if offsets[0] != 0 {
-			return fmt.Errorf("table: the lists of %s begin at %d", a.Name, offsets[0])
+		if offsets[0] != 0 || !slices.IsSorted(offsets[:n+1]) {
+			return fmt.Errorf("table: the lists of %s do not follow each other from 0 on", a.Name)
 		}
-		v.Ends = offsets[1 : n+1]
+		v.Ends, held = offsets[1:n+1], offsets[n]
 	}
-	return a.fillMembers(v, func(i int) arrow.Array { return members[i] })
+	return a.fillMembers(v, int(held), func(i int) arrow.Array { return members[i] })
 }
 
 func (a *arrowValues) numbers(v *frame.Vector, all []float64) error {

@@ -294,3 +294,48 @@ func TestReadOtherArrow(t *testing.T) {
 		}
 	}
 }
+
+// A Parquet file of amounts that came as Arrow has the same dictionaries and the
+// same least and greatest values as one that was written at once.
+func TestAmountsOfArrow(t *testing.T) {
+	columns := query.Columns([]string{"price", "priceMoney"})
+	minor := []int64{89_950, 2_000, 5, 0}
+	amount := func() frame.Vector {
+		return frame.Vector{Ints: slices.Clone(minor), Digits: []uint8{2, 2, 2, 0}}
+	}
+	money := frame.Vector{Members: make([]frame.Vector, len(columns[1].Members))}
+	for i, m := range columns[1].Members {
+		switch m.Name {
+		case "value":
+			money.Members[i] = amount()
+		case "amountMinor":
+			money.Members[i] = frame.Vector{Ints: minor}
+		default:
+			texts := new(frame.Texts)
+			texts.Append("EUR")
+			money.Members[i] = frame.Vector{Values: texts, Index: make([]uint32, len(minor)), Version: 1}
+		}
+	}
+	rows := &frame.Batch{Len: len(minor), Columns: []frame.Vector{amount(), money}}
+	var direct, wire, after bytes.Buffer
+	write := func(w table.Writer, rows *frame.Batch) {
+		if err := errors.Join(w.Write(rows), w.Close()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write(table.Parquet(&direct, columns, table.Unsorted), rows)
+	write(table.Arrow(&wire, columns, table.ArrowOptions{Dictionaries: true, Compression: "lz4"}), rows)
+	in, err := table.ReadArrow(&wire)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for rows, err := range in.Batches(columns) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		write(table.Parquet(&after, columns, table.Unsorted), rows)
+	}
+	if !bytes.Equal(direct.Bytes(), after.Bytes()) {
+		t.Errorf("%d bytes of the rows, %d of the same rows as Arrow", direct.Len(), after.Len())
+	}
+}
