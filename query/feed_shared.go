@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/json"
+	"time"
 )
 
 // feedSight is what a tail saw at its last page. As long as it sees the same,
@@ -27,16 +28,23 @@ func (s *Service) see(ctx context.Context, state *feedState, a *Access, plan *re
 	return scope, err
 }
 
+// seenAt reports whether the page before saw what an edge shows, which is not
+// before that page, nor long ago.
+func (state *feedState) seenAt(e *EdgeAt) bool {
+	return e != nil && time.Since(e.Asked) < edgeRest && state.At.mark().Compare(e.Watermark) <= 0 &&
+		state.seen != nil && state.seen.of(e.Snapshot) && state.seen.access.Generation == e.Generation
+}
+
 // of reports whether it was seen at a snapshot.
 func (seen *feedSight) of(at Snapshot) bool {
 	return at != 0 && seen.access.Visibility.Snapshot == at
 }
 
-// feedAccess returns what the caller may see. A tail that an edge woke reads up
-// to that edge, and sees what it saw before if the edge is of the same
+// feedAccess returns what the caller may see. A tail that an edge has just woken
+// reads up to that edge, and sees what it saw before if the edge is of the same
 // snapshot: the tables need not be queried for each of a thousand tails.
 func (s *Service) feedAccess(ctx context.Context, p Principal, state *feedState, woke *EdgeAt) (*Access, error) {
-	if woke == nil || state.seen == nil || !state.seen.of(woke.Snapshot) || state.seen.access.Generation != woke.Generation {
+	if !state.seenAt(woke) || s.store.check {
 		return s.authorize(ctx, p)
 	}
 	a := state.seen.access

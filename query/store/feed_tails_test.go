@@ -104,8 +104,9 @@ func TestTailsShareTextOfTheSameLength(t *testing.T) {
 }
 
 // TestWokenTailsDoNotReadTheirAccess: a tail that an edge woke runs one
-// statement, for its rows, also while the next checkpoint is written. As soon as the edge is of another state of the
-// catalogue, its access is read again.
+// statement, for its rows, also while the next checkpoint is written. Its access
+// is read again if that was long ago, if the edge is before what it has seen,
+// and as soon as the edge is of another state of the catalogue.
 func TestWokenTailsDoNotReadTheirAccess(t *testing.T) {
 	w := newWorld(t, 329, 50)
 	asked := w.listen()
@@ -114,37 +115,50 @@ func TestWokenTailsDoNotReadTheirAccess(t *testing.T) {
 	page, err := w.service.Feed(t.Context(), caller, query.FeedRequest{Rows: query.ResultsRequest{CapturedFrom: "2026-01-01T00:00:00Z"}, Lines: true, AnswerBytes: 1 << 20})
 	must(t, err)
 	r := rand.New(rand.NewPCG(32, 11))
-	next := func() (names []string, err error) {
+	var old query.EdgeAt
+	next := func(change func(*query.EdgeAt)) (names []string, err error) {
 		edge, err := w.service.Await(t.Context(), page.Seen, query.Wait{Most: time.Minute})
 		must(t, err)
 		defer w.written.Store(w.written.Swap(nil)) // a checkpoint is being written
 		asked.take()
 		before := page.Progress.Token
 		ask := query.FeedRequest{Lines: true, AnswerBytes: 1 << 20}.After(page)
+		now := *edge
+		change(edge)
 		ask.UpTo = edge
 		if page, err = w.service.Feed(t.Context(), caller, ask); err != nil {
 			return nil, err
 		}
 		defer page.Rows.Release()
-		if page.Progress.Token == before || page.Rows.Len() == 0 {
-			t.Errorf("%d rows up to %+v", page.Rows.Len(), edge)
+		if page.Progress.Token == before || page.Rows.Len() == 0 || page.Seen != now.Edge {
+			t.Errorf("%d rows up to %+v, woken for %+v", page.Rows.Len(), page.Seen, now)
 		}
+		old = now
 		for _, a := range asked.take() {
 			names = append(names, a.Statement)
 		}
 		return names, nil
 	}
-	for wave := range 3 {
+	for _, c := range []struct {
+		name       string
+		change     func(*query.EdgeAt)
+		statements []string
+	}{
+		{"first", func(*query.EdgeAt) {}, []string{"feed"}},
+		{"second", func(*query.EdgeAt) {}, []string{"feed"}},
+		{"long ago", func(e *query.EdgeAt) { e.Asked = e.Asked.Add(-time.Second) }, []string{"moment", "feed"}},
+		{"before", func(e *query.EdgeAt) { e.Edge, e.Watermark.Seq = old.Edge, old.Watermark.Seq-1 }, []string{"moment", "feed"}},
+	} {
 		w.insert(r, 20, 0)
 		w.setMark(w.mark)
-		if names, err := next(); err != nil || !slices.Equal(names, []string{"feed"}) {
-			t.Errorf("wave %d: statements %q, %v", wave, names, err)
+		if names, err := next(c.change); err != nil || !slices.Equal(names, c.statements) {
+			t.Errorf("%s: statements %q, want %q, %v", c.name, names, c.statements, err)
 		}
 	}
 	w.exec("INSERT INTO accounts SELECT * REPLACE (false AS all_sites, ['alpha.example'] AS sites, version + 1 AS version) FROM accounts FINAL WHERE account = " + fmt.Sprint(uint64(accountWhole)))
 	w.insert(r, 20, 0)
 	w.setMark(w.mark)
-	_, err = next()
+	_, err = next(func(*query.EdgeAt) {})
 	if gone, ok := errors.AsType[*fault.Error](err); !ok || gone.Code != query.CodeFeedScopeChanged {
 		t.Errorf("after its account was narrowed: %v", err)
 	}

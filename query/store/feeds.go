@@ -21,8 +21,8 @@ type feeds struct {
 
 	mu sync.Mutex
 	of map[string]*feedShare // by the statement, without its mandate
-	// last is what was read last, by how many readers, in one statement or in
-	// several; crowd is how many readers that before it had.
+	// last is what was read last: by so many readers, in one statement or in
+	// several. crowd is how many readers there were for what was read before it.
 	last    string
 	readers int
 	crowd   int
