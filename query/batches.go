@@ -79,6 +79,9 @@ func (m *batcher) make(from, most int) (*frame.Batch, int) {
 			r := &m.e.rich.rows[i].record
 			single += len(r.EAN) + len(r.PZN) + len(r.ASIN) + len(r.ASINLocale) + len(r.Name) + len(r.Brand) + len(r.Manufacturer)
 		}
+		if m.e.include.OrderIDs {
+			repeated += len(orderIDs{}.of(m.e, b, i).json)
+		}
 		if m.e.include.CustomerData {
 			single += len(m.e.rich.rows[i].fields)
 		}

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"preismon/contracts"
+	"preismon/contracts/fault"
 	"preismon/query/cache"
 )
 
@@ -195,6 +196,9 @@ func (r *remembering) Access(ctx context.Context, account contracts.AccountID) (
 	remembered.Watermark, remembered.Generation, remembered.Visibility.Floor, remembered.Remembered = Watermark{}, 0, 0, false
 	_, err = compared(ctx, r, "access", a.Visibility, remembered, func(ctx context.Context) (Access, error) {
 		again, err := from.AccessAnew(ctx, account, a.Visibility.Mandate)
+		if err != nil && fault.KindOf(err) == fault.NotFound {
+			err = nil // an account that is gone differs, too
+		}
 		again.Visibility.Snapshot = a.Visibility.Snapshot
 		return again, err
 	})

@@ -94,4 +94,9 @@ func (a *arrowTo) identity(rows *frame.Batch) (all []byte) {
 func (a *arrowTo) Flush() error { return a.out.Flush() }
 
 // Close writes the end of the table.
-func (a *arrowTo) Close() error { return errors.Join(a.table.Close(), a.out.Flush()) }
+func (a *arrowTo) Close() error {
+	if a.table == nil {
+		return errors.New("no answer was read, so the table has no columns")
+	}
+	return errors.Join(a.table.Close(), a.out.Flush())
+}

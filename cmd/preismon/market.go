@@ -95,7 +95,7 @@ func (c *marketCmd) Run(ctx context.Context, k *kong.Context, std streams, log *
 	showMarket(std.out, page{market: d.market.Describe(), accounts: d.market.Accounts(), accountsFile: dir.Join(demoAccountsFile)})
 	filled.Store(true)
 	l.run("demo market", func(ctx context.Context) error { return d.live(ctx, now) })
-	log.Info("the market resumed", "admin", listener.Addr().String())
+	log.Info("the market runs", "admin", listener.Addr().String())
 	fmt.Fprintln(std.out)
 	return l.wait(ctx)
 }

@@ -113,7 +113,7 @@ func TestTablesThatFail(t *testing.T) {
 		want  string
 	}{
 		"disk full":     {to: fullDisk{}, pages: []string{one}, want: "disk full"},
-		"an old server": {media: "application/json", pages: []string{"{}"}, want: "answers with application/json, not with text/csv"},
+		"an old server": {media: "application/json", pages: []string{"{}"}, want: "answered with application/json instead of text/csv"},
 		"other columns": {pages: []string{one, "itemId,site\r\n1,a\r\n"}, want: "columns have changed"},
 		"too few rows":  {pages: []string{one, csvHeader}, want: "a page of 1 rows has 0"},
 		"half a record": {pages: []string{one, csvHeader + `1,"a`}, want: "unexpected EOF"},

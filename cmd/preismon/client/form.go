@@ -53,6 +53,19 @@ type page struct {
 	read func(skip bool, passed func(rows int, last []byte)) error
 }
 
+// whole reads the page, and fails if it has more or fewer rows than it should.
+func (p *page) whole(skip bool, passed func(rows int, last []byte)) error {
+	n := 0
+	err := p.read(skip, func(rows int, last []byte) {
+		n += rows
+		passed(rows, last)
+	})
+	if err == nil && n != p.rows {
+		err = fmt.Errorf("a page of %d rows has %d", p.rows, n)
+	}
+	return err
+}
+
 // rowByRow reads JSON pages and NDJSON streams.
 type rowByRow struct{ emit func(row []byte) error }
 
@@ -163,7 +176,7 @@ func (tables) same(a, b []byte) bool { return bytes.Equal(a, b) }
 type formError struct{ asked, got string }
 
 func (e *formError) Error() string {
-	return fmt.Sprintf("the server answers with %s, not with %s as requested: it is older than this program; export NDJSON", e.got, e.asked)
+	return fmt.Sprintf("the server answered with %s instead of %s: it, or a proxy in front of it, may be older than this program; try preismon export --format ndjson", e.got, e.asked)
 }
 
 // checkForm returns an error, and closes the answer, if it has another media

@@ -204,6 +204,9 @@ func (s *slicer) bySite(ctx context.Context, params url.Values, w contracts.Wind
 			s.sites = append(s.sites, record.Site)
 		}
 	}
+	if len(s.sites) == 0 {
+		return refusal
+	}
 	s.c.notice("Reading site by site, %d sites.", len(s.sites))
 	for _, site := range s.sites {
 		one := bounded(params, w, s.c.now())
