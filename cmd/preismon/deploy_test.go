@@ -158,7 +158,7 @@ func TestDeployed(t *testing.T) {
 			}
 			for name := range d.env {
 				if _, ok := got[flagName(name)]; !ok {
-					t.Errorf("%s is no flag of %v", name, d.args)
+					t.Errorf("%s is not a flag of %v", name, d.args)
 				}
 			}
 			for name, value := range env {

@@ -151,7 +151,7 @@ func TestFaultsOfBothKinds(t *testing.T) {
 		"query": {
 			env: []string{"PREISMON_SOFT_DEADLINE=zz"}, file: "admin-listen: nix\nmin-read-rate: much\nstop-dellay: 1s\n",
 			args: slices.Concat([]string{"query", "--listen", "nonsense", "--log-level", "foo", "--trace-sample", "7"}, servers, keys),
-			want: []string{"--soft-deadline", "--admin-listen", "--min-read-rate", `"stop-dellay" is no flag`, "--listen", "--log-level", "--trace-sample"},
+			want: []string{"--soft-deadline", "--admin-listen", "--min-read-rate", `"stop-dellay" is not a flag`, "--listen", "--log-level", "--trace-sample"},
 		},
 		"projector": {
 			env: []string{"PREISMON_KEEP_ROWS=1h"}, file: "audit-every: rarely\n",

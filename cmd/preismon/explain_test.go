@@ -33,7 +33,7 @@ func (d *demoTest) explains(t *testing.T) {
 	if err := os.WriteFile(many, []byte(strings.Repeat("4006381333931\n", 10_000)), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, errs := p.run(exitFailed, "explain", "lookup", "--file", many); !strings.Contains(errs, "too many identifiers to be explained at once") {
+	if _, errs := p.run(exitFailed, "explain", "lookup", "--file", many); !strings.Contains(errs, "too many identifiers to explain at once") {
 		t.Errorf("of many: %s", errs)
 	}
 	if _, errs := p.run(exitFailed, "explain", "results", "--order-id", "x"); !strings.Contains(errs, "--order-id") || strings.Contains(errs, "orderId") {

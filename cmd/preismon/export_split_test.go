@@ -87,7 +87,7 @@ func (d *demoTest) splitExport(t *testing.T) {
 		t.Errorf("one day is another one: %s", said)
 	}
 	holds()
-	for flag, why := range map[string]string{"--site=all": "another export", "--brand=A": "brand: not with --split"} {
+	for flag, why := range map[string]string{"--site=all": "another export", "--brand=A": "--brand: cannot be combined with --split"} {
 		if _, said := p.run(exitUsage, append(slices.Clone(split), flag)...); !strings.Contains(said, why) {
 			t.Errorf("%s: %s", flag, said)
 		}

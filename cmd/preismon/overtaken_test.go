@@ -66,13 +66,13 @@ func TestChangeOvertaken(t *testing.T) {
 			t.Errorf("the site is %+v, want %s: %v", site, want, err)
 		}
 	}
-	if err := change("", somebody); err == nil || !strings.Contains(err.Error(), "somebody else changed it meanwhile") {
+	if err := change("", somebody); err == nil || !strings.Contains(err.Error(), "somebody else changed it in the meantime") {
 		t.Errorf("a new record: %v", err)
 	}
 	is("theirs")
 	must(t, change("theirs", nobody))
 	is("ours")
-	if err := change("ours", somebody); err == nil || !strings.Contains(err.Error(), "run it again") {
+	if err := change("ours", somebody); err == nil || !strings.Contains(err.Error(), "repeat the command") {
 		t.Errorf("a known record: %v", err)
 	}
 	is("theirs")
