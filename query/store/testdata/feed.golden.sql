@@ -3,7 +3,7 @@
 -- key, cut down by ix_seq. Bounds of epoch and seq stand alone beside those of
 -- the whole place, for an index is of no use to a comparison of tuples. Nearly
 -- always both places are of one epoch and between events: then fewer conditions
--- say the same, and a third of the time is saved, which goes into them. Several
+-- say the same, and the statement takes a third less time. Several
 -- mandates that ask for the same share the statement: small ones lie in the
 -- same granules, and rows of one are given apart from those of another.
 SELECT
