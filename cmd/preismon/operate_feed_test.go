@@ -5,9 +5,13 @@ import (
 	"net/http"
 	"net/url"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
+
+	"preismon/contracts"
+	"preismon/contracts/event"
 )
 
 // readFeed reads a feed until it is up to date, and returns its rows and the
@@ -67,5 +71,34 @@ func (o *operate) feedBeginsAgain(t *testing.T, c *api, token string, want []row
 	}
 	if more, _ := o.readFeed(t, c, trailer.Get("X-Changes-Token"), time.Time{}, time.Time{}); len(more) != 0 {
 		t.Errorf("changes since %s: %d rows", request, len(more))
+	}
+}
+
+// seenFirst moves the first two events with rows that the account sees to the
+// front: what those are depends on the time of day.
+func (o *operate) seenFirst(t *testing.T) {
+	t.Helper()
+	rows, err := o.db.Query("SELECT DISTINCT item, site FROM scope_pairs WHERE mandate IN (SELECT mandate FROM accounts FINAL WHERE login_identifier = ?)", o.account.LoginIdentifier)
+	must(t, err)
+	defer rows.Close() //nolint:errcheck // Err says what matters
+	seen := map[contracts.Pair]bool{}
+	for rows.Next() {
+		var item uint64
+		var site string
+		must(t, rows.Scan(&item, &site))
+		seen[contracts.Pair{Item: contracts.ItemID(item), Site: contracts.SiteKey(site)}] = true
+	}
+	must(t, rows.Err())
+	for front := range 2 {
+		at := slices.IndexFunc(o.observations[front:], func(e *event.Event) bool {
+			return slices.ContainsFunc(factsOf(e), func(f fact) bool {
+				return seen[contracts.Pair{Item: contracts.ItemID(f.Item), Site: contracts.SiteKey(f.Site)}]
+			})
+		})
+		if at < 0 {
+			t.Fatalf("no event with any of %d pairs", len(seen))
+		}
+		e := o.observations[front+at]
+		o.observations = slices.Insert(slices.Delete(o.observations, front+at, front+at+1), front, e)
 	}
 }

@@ -46,7 +46,12 @@ func TestOperate(t *testing.T) {
 	})
 	n := len(observations)
 	o.observations, o.later, o.latest = observations[:n-40], observations[n-40:n-20], observations[n-20:]
-	for _, e := range append(catalogue, o.observations[2:]...) {
+	for _, e := range catalogue {
+		o.publish(e.Subject(), e, func(s string) string { return s })
+	}
+	applied(t, u)
+	o.seenFirst(t)
+	for _, e := range o.observations[2:] {
 		o.publish(e.Subject(), e, func(s string) string { return s })
 	}
 	applied(t, u)
