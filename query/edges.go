@@ -63,6 +63,10 @@ const (
 	edgeRest = 400 * time.Millisecond
 )
 
+func newEdges(ask func(context.Context) (Edge, error), written func() <-chan struct{}) *edges {
+	return &edges{ask: ask, written: written, idle: make(chan struct{}, 1)}
+}
+
 // beyond returns an edge that differs from seen, as soon as there is one, or
 // nil when the wait is over; it fails with the cause of the end of ctx. A store
 // that fails is queried again.
@@ -91,10 +95,6 @@ func (e *edges) beyond(ctx context.Context, seen Edge, wait Wait) (*EdgeAt, erro
 			return nil, context.Cause(ctx)
 		}
 	}
-}
-
-func newEdges(ask func(context.Context) (Edge, error), written func() <-chan struct{}) *edges {
-	return &edges{ask: ask, written: written, idle: make(chan struct{}, 1)}
 }
 
 // read is called by a reader that an edge woke; it calls done when it has read.

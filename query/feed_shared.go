@@ -10,7 +10,7 @@ import (
 )
 
 // feedSight is what a tail saw at its last page. As long as it sees the same,
-// neither its hashes nor its plan are made again.
+// neither its hashes nor its plan is made again.
 type feedSight struct {
 	access Access
 	plan   resultsPlan

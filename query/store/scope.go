@@ -9,11 +9,15 @@ import (
 	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
 )
 
-// CountPairs implements query.Store.
+// CountPairs implements query.Store. What ofFewPairs asks next is known then,
+// too.
 func (s *Store) CountPairs(ctx context.Context, v query.Visibility, sel query.Selectors) (size query.ScopeSize, err error) {
 	p := params{}
 	st := render("count_pairs.sql", visible(p, v, sel), p)
-	err = row(ctx, s, st, &size.Pairs, &size.Items, &size.Sites)
+	var all uint64
+	if err = row(ctx, s, st, &size.Pairs, &size.Items, &size.Sites, &all); err == nil {
+		s.pairCounts.Put(questionOf(v, sel), pairCounts{min(uint64(size.Pairs), manyPairs), all})
+	}
 	return size, err
 }
 
