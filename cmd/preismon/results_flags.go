@@ -46,8 +46,8 @@ func parameterFlags() any {
 	return reflect.New(reflect.StructOf(fields)).Interface()
 }
 
-// flagField returns the field from which kong makes a flag. A boolean that may also be false is a text,
-// like all other values, which the server parses.
+// flagField returns the field from which kong makes a flag. A boolean that may
+// also be false is a text, like all other values, which the server parses.
 func flagField(p query.Parameter) reflect.StructField {
 	f := reflect.StructField{Name: strings.ToUpper(p.Name[:1]) + p.Name[1:], Type: reflect.TypeFor[string]()}
 	help := strings.TrimSuffix(p.Help, ".")

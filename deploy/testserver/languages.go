@@ -23,10 +23,5 @@ func Pandas(tb testing.TB) string {
 // R returns the path of Rscript, which the system must provide.
 func R(tb testing.TB) string {
 	tb.Helper()
-	Full(tb, "R")
-	path, err := exec.LookPath("Rscript")
-	if err != nil {
-		tb.Fatal("this test needs R: apt-get install --no-install-recommends r-base-core")
-	}
-	return path
+	return program(tb, "R", "Rscript", "r-base-core")
 }

@@ -58,10 +58,16 @@ func Scripts(tb testing.TB, folder string) string {
 // Chromium returns the path of the browser, which the system must provide.
 func Chromium(tb testing.TB) string {
 	tb.Helper()
-	Full(tb, "a browser")
-	path, err := exec.LookPath("chromium")
+	return program(tb, "a browser", "chromium", "chromium")
+}
+
+// program returns the path of a program of the system; packaged is its package.
+func program(tb testing.TB, what, name, packaged string) string {
+	tb.Helper()
+	Full(tb, what)
+	path, err := exec.LookPath(name)
 	if err != nil {
-		tb.Fatal("this test needs a browser: apt-get install --no-install-recommends chromium")
+		tb.Fatalf("this test needs %s: apt-get install --no-install-recommends %s", what, packaged)
 	}
 	return path
 }
