@@ -64,7 +64,7 @@ func sendFile(to http.ResponseWriter, r *http.Request, e *query.FileEntry, conte
 		return false, err
 	}
 	w := &fileWriter{ResponseWriter: to, content: content}
-	http.ServeContent(w, conditionsOf(r), "", time.Time{}, content)
+	http.ServeContent(w, conditionsOf(r, h.Get("ETag")), "", time.Time{}, content)
 	if w.began {
 		return true, errors.Join(content.err, w.err)
 	}
@@ -102,9 +102,10 @@ func describe(h http.Header, e *query.FileEntry) error {
 
 // conditionsOf returns a request with only the conditions and the range of r. A
 // unit other than bytes must be ignored, several ranges at once may be, and a
-// range has a meaning only with GET (RFC 9110, section 14.2): the answer is
-// then about the whole file.
-func conditionsOf(r *http.Request) *http.Request {
+// range has a meaning only with GET (RFC 9110, section 14.2) and only while
+// If-Range is the ETag of the file (section 13.1.5; the library compares how
+// the field begins): the answer is otherwise about the whole file.
+func conditionsOf(r *http.Request, etag string) *http.Request {
 	only := &http.Request{Method: r.Method, Header: http.Header{}}
 	for _, name := range []string{"If-Match", "If-None-Match"} {
 		if given := r.Header.Values(name); len(given) > 0 {
@@ -115,14 +116,14 @@ func conditionsOf(r *http.Request) *http.Request {
 	if r.Method != http.MethodGet || len(given) != 1 || strings.Contains(given[0], ",") {
 		return only
 	}
+	if condition := r.Header.Get("If-Range"); condition != "" && condition != etag {
+		return only
+	}
 	unit, ranges, _ := strings.Cut(given[0], "=")
 	suffix, ofSuffix := strings.CutPrefix(strings.TrimSpace(ranges), "-")
 	nothing := ofSuffix && suffix != "" && strings.Trim(suffix, "0") == "" // which the library would answer with an empty part
 	if strings.EqualFold(strings.TrimSpace(unit), "bytes") && !nothing {
 		only.Header.Set("Range", "bytes="+ranges)
-		if condition := r.Header.Get("If-Range"); condition != "" {
-			only.Header.Set("If-Range", condition)
-		}
 	}
 	return only
 }

@@ -76,6 +76,7 @@ func FuzzRange(f *testing.F) {
 		f.Add(r, "")
 		f.Add(r, etag)
 		f.Add(r, "W/"+etag)
+		f.Add(r, etag+", ")
 		f.Add(r, "Sat, 21 Nov 2026 00:00:00 GMT")
 	}
 	f.Fuzz(func(t *testing.T, ranges, condition string) {
