@@ -29,6 +29,7 @@ import (
 // Config is the configuration of a run.
 type Config struct {
 	Observations int    // rows of the table observations
+	Mandates     int    // that watch them
 	Seed         uint64 // which data set
 	Quick        bool   // fewer rounds and smaller parts
 	Rounds       int    // of every comparison except hot reads; 0: as in size, fewer with Quick
@@ -47,13 +48,14 @@ type Config struct {
 
 // Parts returns the names of the parts of a run, in order.
 func Parts() []string {
-	return []string{"size", "stream", "tables", "export", "page", "beside", "hot", "reads", "mcp", "statistics", "growth", "dashboards", "again", "memory", "publish", "drain", "visible", "tails", "ready"}
+	return []string{"size", "stream", "tables", "export", "page", "beside", "hot", "reads", "mcp", "statistics", "growth", "dashboards", "costs", "again", "memory", "publish", "drain", "visible", "tails", "ready"}
 }
 
 // Validate returns every fault of the configuration.
 func (c Config) Validate() error {
 	var f contracts.Faults
 	f.Check(c.Observations >= 10_000, "observations: %d, at least 10000", c.Observations)
+	f.Check(c.Mandates >= 10, "mandates: %d, at least 10", c.Mandates)
 	f.Check(c.Rounds >= 0, "rounds: negative")
 	for _, p := range c.Only {
 		f.Check(slices.Contains(Parts(), p), "only: %q is none of %s", p, strings.Join(Parts(), ", "))
@@ -85,19 +87,21 @@ type size struct {
 	dashboards   int
 	hotRounds    int
 	hotRound     time.Duration
+	costRounds   int
+	costRound    time.Duration
 }
 
 func (c Config) size() size {
 	s := size{
 		rounds: 25, warm: 3, streamRows: 2_000_000, streamRounds: 7, tableRows: 300_000, memoryRows: 10_000_000, pages: 100, readRounds: 15,
 		publishBatch: 5_000, drain: 2_000_000, drainRounds: 3, visible: 30 * time.Second, tails: 20 * time.Second, dashboards: 64,
-		hotRounds: 5, hotRound: 3 * time.Second,
+		hotRounds: 5, hotRound: 3 * time.Second, costRounds: 5, costRound: 2 * time.Second,
 	}
 	if c.Quick {
 		s = size{
 			rounds: 11, warm: 2, streamRows: 1_000_000, streamRounds: 3, tableRows: 300_000, memoryRows: 2_000_000, pages: 100, readRounds: 7,
 			publishBatch: 2_000, drain: 300_000, drainRounds: 3, visible: 8 * time.Second, tails: 8 * time.Second, dashboards: 64,
-			hotRounds: 2, hotRound: 500 * time.Millisecond,
+			hotRounds: 2, hotRound: 500 * time.Millisecond, costRounds: 3, costRound: time.Second,
 		}
 	}
 	if c.Rounds > 0 {
@@ -140,6 +144,8 @@ type run struct {
 	result *Result
 	world  *world
 	data   *dataSet
+
+	unreadSoFar int // requests that unread has changed
 }
 
 func (r *run) say(format string, args ...any) {
@@ -177,6 +183,7 @@ func (r *run) run(ctx context.Context) (err error) {
 		{"statistics", r.measureStatistics},
 		{"growth", r.measureGrowth},
 		{"dashboards", r.measureDashboards},
+		{"costs", r.measureCosts},
 		{"again", r.measureAgain},
 		{"memory", r.measureMemory},
 		{"publish", r.measurePublish},

@@ -171,7 +171,7 @@ func TestMarkdown(t *testing.T) {
 
 // TestItemsAreTheSame: the same seed builds the same market.
 func TestItemsAreTheSame(t *testing.T) {
-	a, b, other := makeItems(1), makeItems(1), makeItems(2)
+	a, b, other := makeItems(1, 100), makeItems(1, 100), makeItems(2, 100)
 	same := func(x, y item) bool {
 		return x.id == y.id && x.name == y.name && x.base == y.base && slices.Equal(x.mandates, y.mandates)
 	}

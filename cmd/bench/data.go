@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"strconv"
 	"strings"
 	"text/template"
@@ -27,7 +28,6 @@ const (
 	items        = 40_000 // 200,000 pairs
 	itemsOfGroup = items / groups
 	firstItem    = 1_000_001
-	mandates     = 100
 	largestShare = 0.5 // of all items, watched by the first mandate
 	shareFalls   = 1.3 // the n-th mandate watches 1/n^1.3 of that
 	capturesOf   = 100 // captures of an event
@@ -48,8 +48,9 @@ type dataSet struct {
 	byMandate    int64
 	events       int64
 	items        []item
-	inWindow     [mandates + 1]int64 // rows of a mandate in the last 168 h
-	pairs        [mandates + 1]int64
+	mandates     int     // numbered from 1; the first one is the largest
+	inWindow     []int64 // rows of a mandate in the last 168 h, by its number
+	pairs        []int64
 	alone        uint64 // the mandate that also has a database of its own
 	latestOf     uint64 // the one with the most pairs up to 1,000
 	watermarkSeq int64
@@ -88,7 +89,8 @@ func sitesOf(group int) []int {
 	return []int{group * shops, group*shops + 1, group*shops + 2, group*shops + 3, groups*shops + group%markets}
 }
 
-func makeItems(seed uint64) []item {
+// makeItems makes the products and chooses which mandates watch them.
+func makeItems(seed uint64, mandates int) []item {
 	rnd := rand.New(rand.NewPCG(seed, 1))
 	all := make([]item, items)
 	for n := range all {
@@ -138,11 +140,22 @@ const chunkCaptures = 500_000
 
 // makeData fills the database, or uses what the folder has.
 func makeData(ctx context.Context, r *run) (*dataSet, error) {
-	d := &dataSet{items: makeItems(r.Seed), from: dataEnd.Add(-168 * time.Hour), to: dataEnd}
 	w := r.world
 	there, err := w.number(ctx, w.database, "SELECT count() FROM observations")
 	if err != nil {
 		return nil, err
+	}
+	mandates := r.Mandates
+	if there > 0 {
+		n, err := w.number(ctx, w.database, "SELECT uniqExact(mandate) FROM mandates")
+		if err != nil {
+			return nil, err
+		}
+		mandates = int(n)
+	}
+	d := &dataSet{
+		items: makeItems(r.Seed, mandates), mandates: mandates, inWindow: make([]int64, mandates+1), pairs: make([]int64, mandates+1),
+		from: dataEnd.Add(-168 * time.Hour), to: dataEnd,
 	}
 	captures := int64(float64(r.Observations)/rowsPerCap/capturesOf+1) * capturesOf
 	d.events = captures / capturesOf
@@ -246,7 +259,7 @@ func (d *dataSet) catalog(ctx context.Context, r *run) error {
 	}
 	for _, s := range split(r.statement("catalog.sql", map[string]any{
 		"Groups": groups, "PerGroup": itemsOfGroup, "FirstItem": firstItem, "Shops": shops, "Markets": markets,
-		"CreatedMs": dataEnd.AddDate(-1, 0, 0).UnixMilli(), "Mandates": mandates,
+		"CreatedMs": dataEnd.AddDate(-1, 0, 0).UnixMilli(), "Mandates": d.mandates,
 	})) {
 		if err := w.exec(ctx, s); err != nil {
 			return err
@@ -272,19 +285,22 @@ func (d *dataSet) look(ctx context.Context, r *run) error {
 	if err := count(&d.watermarkSeq, "SELECT max(seq) FROM checkpoints WHERE stream = 'OBSERVATIONS' AND epoch = 1"); err != nil {
 		return err
 	}
-	for into, statement := range map[*[mandates + 1]int64]string{
-		&d.inWindow: fmt.Sprintf("SELECT mandate, count() FROM observations_by_mandate WHERE captured_desc BETWEEN %d AND %d GROUP BY mandate", -d.to.UnixMilli(), -d.from.UnixMilli()),
-		&d.pairs:    "SELECT mandate, max(pairs) FROM scopes GROUP BY mandate",
+	for _, perMandate := range []struct {
+		into      []int64
+		statement string
+	}{
+		{d.inWindow, fmt.Sprintf("SELECT mandate, count() FROM observations_by_mandate WHERE captured_desc BETWEEN %d AND %d GROUP BY mandate", -d.to.UnixMilli(), -d.from.UnixMilli())},
+		{d.pairs, "SELECT mandate, max(pairs) FROM scopes GROUP BY mandate"},
 	} {
-		rows, err := w.rows(ctx, w.database, statement)
+		rows, err := w.rows(ctx, w.database, perMandate.statement)
 		if err != nil {
 			return err
 		}
 		for _, row := range rows {
-			into[int(row[0].(float64))] = int64(row[1].(float64))
+			perMandate.into[int(row[0].(float64))] = int64(row[1].(float64))
 		}
 	}
-	for m := 1; m <= mandates; m++ {
+	for m := 1; m <= d.mandates; m++ {
 		if d.alone == 0 && d.inWindow[m] >= 12_000 && d.inWindow[m]*99 <= d.byMandate {
 			d.alone = uint64(m)
 		}
@@ -292,8 +308,9 @@ func (d *dataSet) look(ctx context.Context, r *run) error {
 			d.latestOf = uint64(m)
 		}
 	}
+	r.result.Observations, r.result.Mandates = d.rows, d.mandates
 	r.result.DataSet += fmt.Sprintf("; %s rows of observations, %s by mandate, %d mandates of %s to %s pairs, %d days, %d %% late events",
-		grouped(d.rows), grouped(d.byMandate), mandates, grouped(d.pairs[mandates]), grouped(d.pairs[1]), spanDays, latePercent)
+		grouped(d.rows), grouped(d.byMandate), d.mandates, grouped(slices.Min(d.pairs[1:])), grouped(d.pairs[1]), spanDays, latePercent)
 	return nil
 }
 

@@ -112,6 +112,9 @@ func (r *run) measureDrain(ctx context.Context) error {
 			grouped(written["observations"]), grouped(written["observations_by_mandate"]), grouped(written["latest_observations"])),
 	})
 	r.result.put("drain_vs_direct_insert", "draining a backlog: speed against inserting the same ready-made blocks", "×", faster(series[0], series[1]), 0.8, false, "")
+	perRow := 1e6 / float64(rows)
+	r.result.put("cost_applied_row_projector_cpu_us", "an observation applied from a backlog: CPU of projector and NATS", "µs", exactly(series[0].CPU.Self*perRow), 0, true, "")
+	r.result.put("cost_applied_row_clickhouse_cpu_us", "an observation applied from a backlog: CPU of ClickHouse", "µs", exactly(series[0].CPU.ClickHouse*perRow), 0, true, "")
 	r.result.put("drain_vs_bare_fetch", "draining a backlog: speed against a consumer that only fetches and acknowledges", "×", faster(series[0], series[2]), 0, false, "")
 	r.result.put("drain_rows_per_second", "draining a backlog, rows of observations", "rows/s", exactly(series[0].Rate()), 0, false, "")
 	return nil

@@ -87,7 +87,7 @@ func (r *run) growRows(ctx context.Context) error {
 // and alongside all.
 func (r *run) growMandates(ctx context.Context) error {
 	m := r.data.alone
-	if m == 0 || m+9 > mandates {
+	if m == 0 || m+9 > uint64(r.data.mandates) {
 		r.result.Missing = append(r.result.Missing, "a page beside more and more mandates: with so few observations no small mandate fills a page")
 		return nil
 	}
@@ -99,12 +99,12 @@ func (r *run) growMandates(ctx context.Context) error {
 		}
 		sizes = append(sizes, grown{database, float64(n)})
 	}
-	sizes = append(sizes, grown{r.world.database, mandates})
-	series, err := r.growPages(ctx, Curve{Title: "The same page, beside 1 to 100 mandates", X: "mandates", Y: "ms", LogX: true}, m, sizes)
+	sizes = append(sizes, grown{r.world.database, float64(r.data.mandates)})
+	series, err := r.growPages(ctx, Curve{Title: fmt.Sprintf("The same page, beside 1 to %d mandates", r.data.mandates), X: "mandates", Y: "ms", LogX: true}, m, sizes)
 	if err != nil {
 		return err
 	}
-	r.result.put("page_100_mandates", "page of 10,000: time among 100 mandates against alone", "×", slower(series[len(series)-1], series[0]), 1.2, true, "")
+	r.result.put("page_100_mandates", fmt.Sprintf("page of 10,000: time among %d mandates against alone", r.data.mandates), "×", slower(series[len(series)-1], series[0]), 1.2, true, "")
 	return nil
 }
 
@@ -114,7 +114,7 @@ func (r *run) growMandate(ctx context.Context) error {
 	query := window(r.data.from, r.data.to, "globalScope", "true", "limit", "10000")
 	var contestants []contestant
 	var at []int64
-	for m := mandates; m >= 1; m-- {
+	for m := r.data.mandates; m >= 1; m-- {
 		if n := r.data.inWindow[m]; n > 10_000 && (len(at) == 0 || n >= 2*at[len(at)-1] || m == 1) {
 			at = append(at, n)
 			contestants = append(contestants, contestant{strconv.Itoa(m), func(ctx context.Context) (done, error) {

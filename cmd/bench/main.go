@@ -25,11 +25,14 @@ Creates a data set in a separate database and compares with what users would run
 
 Quickly:     go run ./cmd/bench --quick
 
-As a page:   go run ./cmd/bench --report bench.html --json >bench.json`
+As a page:   go run ./cmd/bench --report bench.html --json >bench.json
+
+How it grows: go run ./cmd/bench --join small.json,middle.json,large.json --report growth.html`
 
 // flags are the flags of the command.
 type flags struct {
 	Observations   int      `help:"Rows of observations. Default: 50 million, or 3 million with --quick."`
+	Mandates       int      `help:"Mandates that watch the products, each with a different share." default:"100"`
 	Quick          bool     `help:"A small data set and few rounds: five minutes."`
 	Seed           uint64   `help:"Seed of the data set." default:"1"`
 	Rounds         int      `help:"Rounds of each comparison, instead of the usual number."`
@@ -37,6 +40,7 @@ type flags struct {
 	DataDir        string   `help:"Keep the data here, and use what is there. Default: a temporary folder." type:"path" placeholder:"DIR"`
 	JSON           bool     `name:"json" xor:"form" help:"Print one JSON object."`
 	Markdown       bool     `xor:"form" help:"Print the table of figures in the documentation."`
+	Join           []string `help:"Measure nothing: draw curves over these results of --json, and forecast the largest from the others." type:"existingfile" placeholder:"FILE"`
 	Report         string   `help:"Write a page with plots." type:"path" placeholder:"FILE.html"`
 	Profiles       string   `help:"Write CPU profiles of what is measured." type:"path" placeholder:"DIR"`
 	Program        string   `name:"preismon" help:"The program to measure. Default: it is built from this folder." type:"existingfile" placeholder:"FILE"`
@@ -62,6 +66,13 @@ func bench(ctx context.Context, args []string, out, errs io.Writer) int {
 	if code >= 0 { // --help has been printed
 		return code
 	}
+	if err == nil && len(f.Join) > 0 {
+		if err := f.join(out); err != nil {
+			fmt.Fprintf(errs, "bench: %v\n", err)
+			return 1
+		}
+		return 0
+	}
 	cfg := f.config(errs)
 	if err = errors.Join(err, cfg.Validate()); err != nil {
 		fmt.Fprintf(errs, "bench: %v\n", err)
@@ -74,9 +85,23 @@ func bench(ctx context.Context, args []string, out, errs io.Writer) int {
 	return 0
 }
 
+// join writes the forecasts of several results, and a report of their curves.
+func (f *flags) join(out io.Writer) error {
+	all, err := readResults(f.Join)
+	if err != nil {
+		return err
+	}
+	if f.Report != "" {
+		if err := os.WriteFile(f.Report, join(all).HTML(), 0o644); err != nil {
+			return err
+		}
+	}
+	return writeForecasts(out, forecasts(all))
+}
+
 func (f *flags) config(errs io.Writer) Config {
 	c := Config{
-		Observations: f.Observations, Seed: f.Seed, Quick: f.Quick, Rounds: f.Rounds, DataDir: f.DataDir, Only: f.Only, Profiles: f.Profiles,
+		Observations: f.Observations, Mandates: f.Mandates, Seed: f.Seed, Quick: f.Quick, Rounds: f.Rounds, DataDir: f.DataDir, Only: f.Only, Profiles: f.Profiles,
 		Program: f.Program, ClickHouse: contracts.Secret(f.ClickHouse), ClickHouseHTTP: f.ClickHouseHTTP, NATS: contracts.Secret(f.NATS), Progress: errs,
 	}
 	if f.Verbose {

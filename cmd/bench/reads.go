@@ -262,7 +262,7 @@ func (r *run) dashboards(one func(ctx context.Context, mandate uint64) (done, er
 		began := time.Now()
 		for m := range r.size.dashboards {
 			group.Go(func() {
-				d, e := one(ctx, uint64(m+1))
+				d, e := one(ctx, uint64(m%r.data.mandates+1))
 				mu.Lock()
 				defer mu.Unlock()
 				err = errors.Join(err, e)

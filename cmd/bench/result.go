@@ -10,17 +10,19 @@ import (
 
 // Result is everything a run found.
 type Result struct {
-	Machine string
-	DataSet string
-	Began   time.Time
-	Seconds float64
-	Quick   bool
-	Seed    uint64
-	Values  map[string]float64 // by their public key
-	Ratios  []Ratio
-	Tables  []Table
-	Growth  []Curve
-	Missing []string // what this run could not measure
+	Machine      string
+	DataSet      string
+	Observations int64
+	Mandates     int
+	Began        time.Time
+	Seconds      float64
+	Quick        bool
+	Seed         uint64
+	Values       map[string]float64 // by their public key
+	Ratios       []Ratio
+	Tables       []Table
+	Growth       []Curve
+	Missing      []string // what this run could not measure
 }
 
 // Ratio is a value with a target.
@@ -106,7 +108,7 @@ func exactly(v float64) spread { return spread{v, v, v} }
 // MarshalJSON writes one object: the values by key, and the details.
 func (r *Result) MarshalJSON() ([]byte, error) {
 	all := map[string]any{
-		"machine": r.Machine, "data_set": r.DataSet, "began": r.Began, "seconds": round3(r.Seconds), "quick": r.Quick, "seed": r.Seed,
+		"machine": r.Machine, "data_set": r.DataSet, "observations": r.Observations, "mandates": r.Mandates, "began": r.Began, "seconds": round3(r.Seconds), "quick": r.Quick, "seed": r.Seed,
 		"ratios": r.Ratios, "comparisons": r.Tables, "growth": r.Growth, "not_measured": r.Missing,
 	}
 	for k, v := range maps.All(r.Values) {
@@ -115,6 +117,23 @@ func (r *Result) MarshalJSON() ([]byte, error) {
 		}
 	}
 	return json.Marshal(all)
+}
+
+// UnmarshalJSON reads what MarshalJSON writes, as far as curves need it.
+func (r *Result) UnmarshalJSON(text []byte) error {
+	var of struct {
+		Machine      string
+		Observations int64
+		Mandates     int
+		Began        time.Time
+		Seconds      float64
+		Ratios       []Ratio
+	}
+	if err := json.Unmarshal(text, &of); err != nil {
+		return err
+	}
+	*r = Result{Machine: of.Machine, Observations: of.Observations, Mandates: of.Mandates, Began: of.Began, Seconds: of.Seconds, Ratios: of.Ratios}
+	return nil
 }
 
 func round3(v float64) float64 { return math.Round(v*1000) / 1000 }

@@ -1,0 +1,121 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"net/url"
+	"strconv"
+	"time"
+)
+
+// costOf is something whose cost is measured by itself: what one of it takes of
+// the CPU of a query node and of ClickHouse, and how many statements.
+type costOf struct {
+	key, title string
+	do         func(ctx context.Context, n int) (units int64, err error) // the n-th time
+}
+
+// measureCosts measures what a capacity plan needs: the cost of a request and of
+// a row that is read, by one client that sends one request at a time. What it
+// reads again is remembered, and what it reads for the first time is not: such
+// requests differ by a millisecond of their window.
+func (r *run) measureCosts(ctx context.Context) error {
+	reads, err := r.hotReads(ctx)
+	if err != nil {
+		return err
+	}
+	hot := map[string]hotRead{}
+	for _, q := range reads {
+		hot[q.key] = q
+	}
+	again := func(q hotRead) func(context.Context, int) (int64, error) {
+		return func(ctx context.Context, n int) (int64, error) { return 1, r.hotAnswer(ctx, q.path, q.ask(n)) }
+	}
+	first := func(q hotRead) func(context.Context, int) (int64, error) {
+		return func(ctx context.Context, n int) (int64, error) {
+			return 1, r.hotAnswer(ctx, q.path, r.unread(q.ask(n), n))
+		}
+	}
+	from, err := r.windowOf(ctx, 1, r.size.tableRows)
+	if err != nil {
+		return err
+	}
+	units := []costOf{
+		{"list", "a list that is remembered", again(hot["sites_vs_healthz"])},
+		{"latest", "the latest rows of a product, remembered", again(hot["latest_item_vs_clickhouse"])},
+		{"small_page", "10 rows of a product of 168 h, read for the first time", first(hot["page_item_vs_clickhouse"])},
+		{"page", "a page of 10,000 rows, read for the first time", func(ctx context.Context, n int) (int64, error) {
+			q := r.unread(window(r.data.from, r.data.to, "globalScope", "true", "limit", strconv.Itoa(10_000)), n)
+			_, _, err := r.page(ctx, r.world.database, 1, q)
+			return 1, err
+		}},
+		{"streamed_row", "a row of a stream with export fields", func(ctx context.Context, n int) (int64, error) {
+			d, err := r.stream(ctx, 1, r.unread(window(from, r.data.to, "globalScope", "true", "includeExportFields", "true"), n))
+			return d.rows, err
+		}},
+	}
+	for _, u := range units {
+		if err := r.measureCost(ctx, u); err != nil {
+			return fmt.Errorf("%s: %w", u.title, err)
+		}
+	}
+	return nil
+}
+
+// unread moves the start of the n-th request by n milliseconds: a question that
+// nobody has sent before.
+func (r *run) unread(query url.Values, n int) url.Values {
+	from, err := time.Parse(time.RFC3339Nano, query.Get("capturedFrom"))
+	if err != nil {
+		panic("bench: a window without a start") // a mistake in a request of this program
+	}
+	r.unreadSoFar++
+	return with(query, "capturedFrom", from.Add(time.Duration(r.unreadSoFar)*time.Millisecond).Format(time.RFC3339Nano))
+}
+
+// measureCost repeats one thing for some rounds and puts its cost.
+func (r *run) measureCost(ctx context.Context, u costOf) error {
+	if _, err := u.do(ctx, 0); err != nil {
+		return err
+	}
+	node, clickhouse := spread{low: math.Inf(1)}, spread{low: math.Inf(1)}
+	total, nodeCPU, clickhouseCPU := int64(0), 0.0, 0.0
+	since, n := time.Now(), 1
+	for range r.size.costRounds {
+		before, began := r.world.cpu(), time.Now()
+		units := int64(0)
+		for ; time.Since(began) < r.size.costRound; n++ {
+			done, err := u.do(ctx, n)
+			if err != nil {
+				return err
+			}
+			units += done
+		}
+		if units == 0 {
+			return errors.New("nothing was read")
+		}
+		after := r.world.cpu()
+		each := func(cpu float64, of *spread, sum *float64) {
+			*sum += cpu
+			of.low, of.high = min(of.low, 1e6*cpu/float64(units)), max(of.high, 1e6*cpu/float64(units))
+		}
+		each(after.Query-before.Query, &node, &nodeCPU)
+		each(after.ClickHouse-before.ClickHouse, &clickhouse, &clickhouseCPU)
+		total += units
+	}
+	node.value, clickhouse.value = 1e6*nodeCPU/float64(total), 1e6*clickhouseCPU/float64(total)
+	r.result.put("cost_"+u.key+"_node_cpu_us", u.title+": CPU of the query node", "µs", node, 0, true, "")
+	r.result.put("cost_"+u.key+"_clickhouse_cpu_us", u.title+": CPU of ClickHouse", "µs", clickhouse, 0, true, "")
+	work, err := r.work(ctx, r.world.database, since, "%")
+	if err != nil {
+		return err
+	}
+	for _, w := range work {
+		if w.Name == "ours" {
+			r.result.put("cost_"+u.key+"_statements", u.title+": statements", "", exactly(float64(w.Queries)/float64(total)), 0, true, "")
+		}
+	}
+	return nil
+}
