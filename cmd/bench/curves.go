@@ -23,7 +23,8 @@ type Forecast struct {
 // Off is how far the prediction was off, as a share of what was measured.
 func (f Forecast) Off() float64 { return f.Predicted/f.Measured - 1 }
 
-// readResults reads results that --json wrote, in the order of their size.
+// readResults reads results that --json wrote, in the order of their size. Those
+// of the same data set, with other parts, become one.
 func readResults(files []string) (all []*Result, err error) {
 	for _, name := range files {
 		text, err := os.ReadFile(name)
@@ -37,10 +38,15 @@ func readResults(files []string) (all []*Result, err error) {
 		if r.Observations == 0 || r.Mandates == 0 {
 			return nil, fmt.Errorf("%s does not say how large its data set was; measure it again", name)
 		}
+		same := slices.IndexFunc(all, func(o *Result) bool { return o.Observations == r.Observations && o.Mandates == r.Mandates })
+		if same >= 0 {
+			all[same].Ratios, all[same].Seconds = append(all[same].Ratios, r.Ratios...), all[same].Seconds+r.Seconds
+			continue
+		}
 		all = append(all, r)
 	}
 	if len(all) < 2 {
-		return nil, errors.New("curves need at least two results")
+		return nil, errors.New("curves need at least two results of data sets of different size")
 	}
 	slices.SortFunc(all, func(a, b *Result) int {
 		if a.Observations != b.Observations {

@@ -46,7 +46,7 @@ func TestCurves(t *testing.T) {
 	if bytes.Count(page, []byte("<svg")) != 2 || bytes.Contains(page, []byte("NaN")) {
 		t.Errorf("the report is %s", page)
 	}
-	for _, wrong := range []string{files[0], files[0] + "," + report} {
+	for _, wrong := range []string{files[0], files[0] + "," + files[0], files[0] + "," + report} {
 		errs.Reset()
 		if code := bench(t.Context(), []string{"--join", wrong}, &out, &errs); code != 1 || errs.Len() == 0 {
 			t.Errorf("--join %s: exit code %d, %s", wrong, code, errs.String())

@@ -42,7 +42,7 @@ func TestDocs(t *testing.T) {
 	if missing := slices.DeleteFunc(files, func(f string) bool { return slices.Contains(howTos, f) }); len(missing) > 0 {
 		t.Errorf("how-tos that nothing runs: %v", missing)
 	}
-	for _, pattern := range []string{"README.md", "explanation.md", "known-limits.md", "reference/*.md", "../metrics.md", "../runbook/*.md"} {
+	for _, pattern := range []string{"README.md", "explanation.md", "capacity.md", "known-limits.md", "reference/*.md", "../metrics.md", "../runbook/*.md"} {
 		others, err := filepath.Glob(filepath.Join(docsFolder, filepath.FromSlash(pattern)))
 		if err != nil || len(others) == 0 {
 			t.Fatalf("%s: %v %v", pattern, others, err)

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"testing"
 	"time"
@@ -74,5 +75,41 @@ func TestCaughtUpOutlastsTerm(t *testing.T) {
 		must(t, err)
 	case <-time.After(20 * time.Second):
 		t.Fatal("it still waits for the term that ended")
+	}
+}
+
+// TestLinger: events that arrive within the time that the first of them may wait
+// are one batch.
+func TestLinger(t *testing.T) {
+	t.Parallel()
+	nats, s := testserver.NATS(t), migrated.ClickHouse(t)
+	b, err := connect(ingest.Config{URL: nats, Name: t.Name()})
+	must(t, err)
+	t.Cleanup(b.conn.Close)
+	must(t, ingest.EnsureStreams(t.Context(), b.js, ingest.StreamConfig{}))
+	tables, err := clickhouse.ParseDSN(s.ProjectorDSN)
+	must(t, err)
+	p, err := newProjection(tables, b, ingest.LeaseConfig{Key: ingest.ProjectorLease(0, 1), Alone: true}, 0, slog.New(slog.DiscardHandler))
+	must(t, err)
+	p.pairs, p.linger = pairFlags{Order: 1000, Mandate: 1000}, 5*time.Second
+	ctx, stop := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- p.run(ctx) }()
+	t.Cleanup(func() {
+		stop()
+		must(t, <-ended)
+		must(t, p.close())
+	})
+	eventually(t, 20*time.Second, "it leads", func() bool { return p.led.Load() != nil })
+	const sites = 10 // far apart: as many batches by default
+	for n := range sites {
+		b.send(t, &event.Event{ID: uuid.NewString(), Kind: event.KindSite, Producer: "test", ProducedAt: time.Now().UTC(), Data: &contracts.Site{
+			Site: contracts.SiteKey(fmt.Sprintf("%c.example", 'a'+n)), Name: "A", SiteType: contracts.Shop, CountryCode: "DE", CurrencyCode: "EUR",
+		}})
+		time.Sleep(200 * time.Millisecond)
+	}
+	must(t, p.caughtUp(ctx))
+	if got := p.led.Load().consumer.Progress(); got.Events != sites || got.Batches > 3 {
+		t.Errorf("%d events were %d batches", got.Events, got.Batches)
 	}
 }
