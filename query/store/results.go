@@ -41,7 +41,10 @@ func resultsStatement(n shards, v query.Visibility, q *query.ResultsQuery, o rea
 	if o.unsorted || sh.Limit && q.Latest == query.AllRows && !sh.Pairs && !sh.Site && !q.Filtered() {
 		st.settings = briefly // follows the key, or is a slice alongside others
 	}
-	if !o.unsorted && sh.Limit && q.Latest == query.AllRows {
+	switch {
+	case o.unsorted:
+		st.settings = slices.Concat(st.settings, inLargeBlocks)
+	case sh.Limit && q.Latest == query.AllRows:
 		st.settings = slices.Concat(st.settings, inSmallBlocks)
 	}
 	return st

@@ -52,6 +52,11 @@ var briefly = []ch.Setting{ch.SettingInt("max_threads", 1)}
 // further ahead than the merge of all parts needs.
 var inSmallBlocks = []ch.Setting{ch.SettingInt("max_block_size", 2048), ch.SettingInt("read_in_order_use_buffering", 0)}
 
+// inLargeBlocks suits a slice of a stream. By default a block is as many rows as
+// have a megabyte, about 4,000; a dictionary of each text column comes with every
+// block, and both sides work on it. More rows than these gain nothing.
+var inLargeBlocks = []ch.Setting{ch.SettingInt("max_block_size", 16_384), ch.SettingInt("preferred_block_size_bytes", 0)}
+
 func render(file string, data any, p params) statement {
 	var b strings.Builder
 	if err := templates.ExecuteTemplate(&b, file, data); err != nil {
