@@ -12,18 +12,18 @@ import (
 	"preismon/contracts/fault"
 )
 
-// Place is an archive with its name for people.
-type Place struct {
+// Location is an archive with its name for people.
+type Location struct {
 	Name  string
 	Store Store
 }
 
-// AuditRequest lists the artifacts that every place must have a copy of.
+// AuditRequest lists the artifacts that every location must have a copy of.
 type AuditRequest struct {
-	Places []Place
-	Refs   iter.Seq2[Ref, error]
-	Repair bool // replace each bad copy with a good one
-	// Found is called for each bad copy, in the order of Refs and Places.
+	Locations []Location
+	Refs      iter.Seq2[Ref, error]
+	Repair    bool // replace each bad copy with a good one
+	// Found is called for each bad copy, in the order of Refs and Locations.
 	Found func(Finding) error
 	// Read is called after each batch with the bytes of all copies due so far.
 	Read func(bytes int64)
@@ -33,16 +33,16 @@ type AuditRequest struct {
 const (
 	Missing    = "missing"
 	Damaged    = "damaged"    // another size or hash than in the catalogue
-	Unreadable = "unreadable" // the place is available, but this copy cannot be read to its end
+	Unreadable = "unreadable" // the location is available, but this copy cannot be read to its end
 )
 
 // Finding is a copy that is not what the catalogue says.
 type Finding struct {
 	Ref      Ref
-	Place    int // index in the request
+	Location int // index in the request
 	What     string
 	Err      error // from reading it
-	Good     int   // places with a good copy
+	Good     int   // locations with a good copy
 	Repaired bool  // replaced, read again and good
 	Repair   error // why it was not repaired, if that was tried
 }
@@ -52,7 +52,7 @@ const auditBatch = 4
 
 // Audit reads every copy of every artifact to its end and compares its SHA-256.
 // A copy is repaired only from one that was just found to be good, and whose
-// bytes are compared again while they are copied. A place that cannot be used
+// bytes are compared again while they are copied. A location that cannot be used
 // is an error and ends the audit.
 func Audit(ctx context.Context, r AuditRequest) error {
 	batch, due := make([]Ref, 0, auditBatch), int64(0)
@@ -72,7 +72,7 @@ func Audit(ctx context.Context, r AuditRequest) error {
 					return errors.Join(failed, err)
 				}
 			}
-			due += batch[i].Size * int64(len(r.Places))
+			due += batch[i].Size * int64(len(r.Locations))
 		}
 		if failed != nil {
 			return failed
@@ -97,8 +97,8 @@ func Audit(ctx context.Context, r AuditRequest) error {
 // one compares the copies of an artifact, and repairs the bad ones. With an
 // error, it returns what was found if all copies had been compared by then.
 func (r *AuditRequest) one(ctx context.Context, ref Ref) (found []Finding, err error) {
-	var good []Place
-	for i, p := range r.Places {
+	var good []Location
+	for i, p := range r.Locations {
 		what, err := p.judge(ctx, ref)
 		switch {
 		case ctx.Err() != nil:
@@ -108,7 +108,7 @@ func (r *AuditRequest) one(ctx context.Context, ref Ref) (found []Finding, err e
 		case what == "":
 			good = append(good, p)
 		default:
-			found = append(found, Finding{Ref: ref, Place: i, What: what, Err: err})
+			found = append(found, Finding{Ref: ref, Location: i, What: what, Err: err})
 		}
 	}
 	for i := range found {
@@ -116,15 +116,15 @@ func (r *AuditRequest) one(ctx context.Context, ref Ref) (found []Finding, err e
 		if f.Good = len(good); f.Good == 0 || !r.Repair || ctx.Err() != nil {
 			continue
 		}
-		f.Repair = r.Places[f.Place].repair(ctx, ref, good)
+		f.Repair = r.Locations[f.Location].repair(ctx, ref, good)
 		f.Repaired = f.Repair == nil
 	}
 	return found, ctx.Err()
 }
 
 // judge returns what is wrong with a copy. An error with an empty what: the
-// place cannot be used.
-func (p Place) judge(ctx context.Context, ref Ref) (what string, err error) {
+// location cannot be used.
+func (p Location) judge(ctx context.Context, ref Ref) (what string, err error) {
 	err = confirm(ctx, p.Store, ref)
 	switch {
 	case err == nil:
@@ -146,7 +146,7 @@ func (p Place) judge(ctx context.Context, ref Ref) (what string, err error) {
 
 // repair replaces the copy in the place from the first good one that can be read
 // completely, and reads it again.
-func (p Place) repair(ctx context.Context, ref Ref, good []Place) error {
+func (p Location) repair(ctx context.Context, ref Ref, good []Location) error {
 	var errs []error
 	for _, from := range good {
 		err := p.replace(ctx, ref, from)
@@ -158,7 +158,7 @@ func (p Place) repair(ctx context.Context, ref Ref, good []Place) error {
 	return errors.Join(errs...)
 }
 
-func (p Place) replace(ctx context.Context, ref Ref, from Place) error {
+func (p Location) replace(ctx context.Context, ref Ref, from Location) error {
 	content, err := from.Store.Open(ctx, ref)
 	if err != nil {
 		return err

@@ -75,7 +75,7 @@ func damaged(t *testing.T, n int) (good, bad rig, refs []archive.Ref) {
 // repairing runs an audit that repairs the second archive.
 func repairing(ctx context.Context, good, bad archive.Store, refs []archive.Ref) (found []archive.Finding, err error) {
 	err = archive.Audit(ctx, archive.AuditRequest{
-		Places: []archive.Place{{Name: "good", Store: good}, {Name: "bad", Store: bad}}, Refs: each(refs), Repair: true,
+		Locations: []archive.Location{{Name: "good", Store: good}, {Name: "bad", Store: bad}}, Refs: each(refs), Repair: true,
 		Read: func(int64) {}, Found: func(f archive.Finding) error { found = append(found, f); return nil },
 	})
 	return found, err

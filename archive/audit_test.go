@@ -22,7 +22,7 @@ func TestAudit(t *testing.T) {
 }
 
 func testAudit(t *testing.T, folder, bucket rig) {
-	places := []archive.Place{{Name: "folder", Store: folder}, {Name: "bucket", Store: bucket}}
+	places := []archive.Location{{Name: "folder", Store: folder}, {Name: "bucket", Store: bucket}}
 	refs, contents := make([]archive.Ref, 9), make([][]byte, 9)
 	for i := range refs {
 		contents[i] = noise(1000)
@@ -45,15 +45,15 @@ func testAudit(t *testing.T, folder, bucket rig) {
 		what             string
 		repaired         bool
 	}
-	audit := func(repair bool, places ...archive.Place) (all []wrong, read int64, err error) {
+	audit := func(repair bool, places ...archive.Location) (all []wrong, read int64, err error) {
 		t.Helper()
 		err = archive.Audit(t.Context(), archive.AuditRequest{
-			Places: places, Repair: repair, Refs: each(refs),
+			Locations: places, Repair: repair, Refs: each(refs),
 			Read: func(n int64) { read = n },
 			Found: func(f archive.Finding) error {
 				for i := range refs {
 					if refs[i] == f.Ref {
-						all = append(all, wrong{i, f.Place, f.Good, f.What, f.Repaired})
+						all = append(all, wrong{i, f.Location, f.Good, f.What, f.Repaired})
 					}
 				}
 				if f.Err == nil || (f.Repair != nil && f.Repaired) {
@@ -106,15 +106,15 @@ func testAudit(t *testing.T, folder, bucket rig) {
 		t.Error("a good copy was changed")
 	}
 
-	// A place that is unavailable does not count as a place without files.
+	// A location that is unavailable does not count as a location without files.
 	gone := dirRig(t)
 	must(t, gone.Store.(*archive.Dir).Close())
-	if got, _, err := audit(true, places[0], archive.Place{Name: "gone", Store: gone}); fault.KindOf(err) != fault.Unavailable || len(got) > 0 {
+	if got, _, err := audit(true, places[0], archive.Location{Name: "gone", Store: gone}); fault.KindOf(err) != fault.Unavailable || len(got) > 0 {
 		t.Errorf("of a folder that is away: %v %v", got, err)
 	}
 	stop := errors.New("stop")
 	if err := archive.Audit(t.Context(), archive.AuditRequest{
-		Places: places, Refs: each(refs), Read: func(int64) {}, Found: func(archive.Finding) error { return stop },
+		Locations: places, Refs: each(refs), Read: func(int64) {}, Found: func(archive.Finding) error { return stop },
 	}); !errors.Is(err, stop) {
 		t.Error(err)
 	}
@@ -147,7 +147,7 @@ func TestAuditUnreadable(t *testing.T) {
 	put(t, second, ref, content)
 	var found []archive.Finding
 	err := archive.Audit(t.Context(), archive.AuditRequest{
-		Places: []archive.Place{{Name: "first", Store: unread{first}}, {Name: "second", Store: second}}, Refs: each([]archive.Ref{ref}), Repair: true,
+		Locations: []archive.Location{{Name: "first", Store: unread{first}}, {Name: "second", Store: second}}, Refs: each([]archive.Ref{ref}), Repair: true,
 		Read: func(int64) {}, Found: func(f archive.Finding) error { found = append(found, f); return nil },
 	})
 	if err != nil || len(found) != 1 || found[0].What != archive.Unreadable || found[0].Repaired || !errors.Is(found[0].Repair, os.ErrPermission) {

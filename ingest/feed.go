@@ -29,13 +29,13 @@ type feed struct {
 
 	taken    uint64        // the last sequence that the sink has; at.Applied may be beyond it, where nothing follows. Under loop.mu
 	came     atomic.Uint64 // the last sequence received in this session
-	witness  place         // the message applied last. Under loop.mu
+	witness  position      // the message applied last. Under loop.mu
 	recreate bool          // create the durable consumer again: another process that pulls from it must notice that it is gone
 	reopen   func(error)   // ends the current session; nil: there is none. Under loop.mu
 }
 
-// place is the position of a message, and when it was stored there.
-type place struct {
+// position is the sequence of a message, and when it was stored.
+type position struct {
 	seq    uint64
 	stored time.Time
 }
@@ -62,7 +62,7 @@ func (f *feed) complete() bool {
 func (f *feed) applied(b *cut) {
 	f.loop.count(func(p *Progress) {
 		f.taken, f.at.Applied, f.at.Stored = b.Last, b.Last, b.stored
-		f.witness = place{b.Last, b.stored}
+		f.witness = position{b.Last, b.stored}
 		f.ends(b.Last + b.Pending) // at least: the server that counted them may be late
 		p.Batches++
 		p.Events += uint64(len(b.Messages))

@@ -32,7 +32,7 @@ const (
 // A partition knows only its own events, and may have passed over messages that
 // no partition has applied yet. witness is the message that this loop applied
 // or passed over last; the zero value: this is its first check.
-func (f *feed) fork(ctx context.Context, s jetstream.Stream, in event.Incarnation, applied uint64, witness place) (last uint64, forked bool, err error) {
+func (f *feed) fork(ctx context.Context, s jetstream.Stream, in event.Incarnation, applied uint64, witness position) (last uint64, forked bool, err error) {
 	reached, err := f.reached(ctx, in.Epoch, applied)
 	if err != nil {
 		return 0, false, err
@@ -109,7 +109,7 @@ func (f *feed) takenFrom(ctx context.Context, s jetstream.Stream, epoch uint32, 
 	return f.loop.taken(ctx, f.stream, epoch, first, last)
 }
 
-// same reports whether the message is the one that the sink took from its place.
+// same reports whether the message is the one that the sink took at that sequence.
 func same(stream string, m *jetstream.RawStreamMsg, taken string) bool {
 	if stream == event.StreamCatalog {
 		return m.Subject == taken
@@ -168,8 +168,8 @@ func (f *feed) reached(ctx context.Context, epoch uint32, applied uint64) (uint6
 	return applied, err
 }
 
-// replaced reports whether another message is now at the witness's place.
-func (f *feed) replaced(ctx context.Context, s jetstream.Stream, witness place) (bool, error) {
+// replaced reports whether another message is now at the sequence of the witness.
+func (f *feed) replaced(ctx context.Context, s jetstream.Stream, witness position) (bool, error) {
 	if witness.seq == 0 {
 		return false, nil
 	}

@@ -177,7 +177,7 @@ func (f *feed) position(ctx context.Context, s jetstream.Stream) (*jetstream.Str
 		if incarnation(info).Epoch != in.Epoch {
 			return nil, 0, errNewEpoch
 		}
-		witness = place{}
+		witness = position{}
 		l.count(func(*Progress) {
 			f.taken, f.witness, f.goal = applied, witness, nil
 			*f.at = StreamProgress{Epoch: in.Epoch, Applied: applied, Stored: f.at.Stored}

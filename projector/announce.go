@@ -20,7 +20,7 @@ func (p *Projector) announce(ctx context.Context) error {
 	}
 	// A time, so that it also rises after the tables were restored from a
 	// backup.
-	now := place{seq: max(uint64(time.Now().UnixNano()), p.marks[inForce].seq+1)}
+	now := position{seq: max(uint64(time.Now().UnixNano()), p.marks[inForce].seq+1)}
 	if err := p.checkpoint(ctx, inForce, attested{at: now}); err != nil {
 		return err
 	}

@@ -71,14 +71,14 @@ type AuditProgress struct {
 // reads whole tables: hourly is often enough.
 type Auditor struct {
 	cfg   AuditConfig
-	mark  map[string]place // checkpoints when the audit began
+	mark  map[string]position // checkpoints when the audit began
 	out   *Audit
 	found findings
 
 	was     attested  // the proof of the checkpoint, and the floor
 	refuted []Finding // what contradicts that proof
 
-	wrong map[place]struct{} // places whose rows in observations are not what they should be
+	wrong map[position]struct{} // positions whose rows in observations are not what they should be
 }
 
 // NewAuditor returns an audit, to be run once.
@@ -86,7 +86,7 @@ func NewAuditor(cfg AuditConfig) (*Auditor, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
 	}
-	return &Auditor{cfg: cfg, mark: map[string]place{}, out: &Audit{}, wrong: map[place]struct{}{}}, nil
+	return &Auditor{cfg: cfg, mark: map[string]position{}, out: &Audit{}, wrong: map[position]struct{}{}}, nil
 }
 
 // Run compares everything. An error means that the comparison could not be
@@ -137,7 +137,7 @@ func (a *Auditor) marks(ctx context.Context) error {
 		proto.Results{{Name: "stream", Data: stream}, {Name: "epoch", Data: &epoch}, {Name: "seq", Data: &seq}},
 		func() error {
 			for i := range epoch {
-				a.mark[stream.Row(i)] = place{epoch[i], seq[i]}
+				a.mark[stream.Row(i)] = position{epoch[i], seq[i]}
 			}
 			return nil
 		})
@@ -162,7 +162,7 @@ func (a *Auditor) proof(ctx context.Context) error {
 	if !a.was.proven {
 		return nil
 	}
-	is, err := tally(a.asking(ctx), slice{place{}, a.was.at}, a.was.floor)
+	is, err := tally(a.asking(ctx), slice{position{}, a.was.at}, a.was.floor)
 	if err != nil {
 		return err
 	}

@@ -91,18 +91,18 @@ func (a *Auditor) content(ctx context.Context, slices []slice) error {
 	for i, s := range slices {
 		a.cfg.Progress(AuditProgress{"content", uint64(i), uint64(len(slices))})
 		held := map[uint64]sum{} // by sequence in the current stream
-		places := map[uint64]place{}
+		positions := map[uint64]position{}
 		first, last := uint64(0), uint64(0)
 		err := a.read(ctx, "audit_content", a.was.floor.of(s.args()),
 			proto.Results{{Name: "epoch", Data: &epoch}, {Name: "seq", Data: &seq}, {Name: "n", Data: &n}, {Name: "checksum", Data: &checksum}},
 			func() error {
 				for i := range seq {
-					at := place{epoch[i], seq[i]}
+					at := position{epoch[i], seq[i]}
 					if !present(state, at) {
 						a.out.NotCompared++
 						continue
 					}
-					held[at.seq], places[at.seq] = sum{n[i], checksum[i]}, at
+					held[at.seq], positions[at.seq] = sum{n[i], checksum[i]}, at
 					if first == 0 || at.seq < first {
 						first = at.seq
 					}
@@ -125,11 +125,11 @@ func (a *Auditor) content(ctx context.Context, slices []slice) error {
 				continue
 			}
 			delete(held, m.Seq)
-			if _, ok := a.wrong[places[m.Seq]]; ok {
+			if _, ok := a.wrong[positions[m.Seq]]; ok {
 				continue // already reported
 			}
 			a.out.Compared++
-			if err := a.compare(ctx, m, places[m.Seq], have); err != nil {
+			if err := a.compare(ctx, m, positions[m.Seq], have); err != nil {
 				return err
 			}
 		}
@@ -138,13 +138,13 @@ func (a *Auditor) content(ctx context.Context, slices []slice) error {
 	return nil
 }
 
-// present reports whether a place belongs to the current stream.
-func present(s event.StreamState, at place) bool {
+// present reports whether a position belongs to the current stream.
+func present(s event.StreamState, at position) bool {
 	return at.epoch <= s.Epoch && at.seq != 0 && s.Same(at.epoch, at.seq) == at.seq
 }
 
 // compare reports how an event and its rows differ.
-func (a *Auditor) compare(ctx context.Context, m event.Stored, at place, have sum) error {
+func (a *Auditor) compare(ctx context.Context, m event.Stored, at position, have sum) error {
 	f := Finding{What: Differs, Where: "observations", Epoch: at.epoch, First: at.seq, Last: at.seq, Count: have.rows}
 	e, err := event.Decode(m.Data)
 	if err != nil {

@@ -27,7 +27,7 @@ func (a *Auditor) deadLetters(ctx context.Context, s event.StreamState) (map[uin
 			return nil, err
 		}
 		stream, epoch, seq, ok := m.Origin()
-		if !ok || stream != s.Stream || !present(s, place{epoch, seq}) {
+		if !ok || stream != s.Stream || !present(s, position{epoch, seq}) {
 			continue
 		}
 		if subject := m.Header[event.HeaderSubject]; s.Stream == event.StreamObservations && len(subject) > 0 && !a.owns(subject[0]) {
@@ -331,7 +331,7 @@ func (a *Auditor) catalog(ctx context.Context) error {
 			list = append(list, record{m.Seq, xxhash.Sum64String(m.Subject), false})
 		}
 	}
-	err = recordsIn(a.asking(ctx), place{}, place{math.MaxUint32, math.MaxUint32}, func(at place, subject string) {
+	err = recordsIn(a.asking(ctx), position{}, position{math.MaxUint32, math.MaxUint32}, func(at position, subject string) {
 		i, ok := slices.BinarySearchFunc(list, at.seq, func(r record, seq uint64) int { return cmp.Compare(r.seq, seq) })
 		if ok && list[i].subject == xxhash.Sum64String(subject) && present(s, at) {
 			list[i].held = true

@@ -14,9 +14,9 @@ import (
 	"preismon/contracts/event"
 )
 
-// slice is a range of places that is compared at once, excluding after and
+// slice is a range of positions that is compared at once, excluding after and
 // including upTo.
-type slice struct{ after, upTo place }
+type slice struct{ after, upTo position }
 
 func (s slice) args() args {
 	return args{"after_epoch": s.after.epoch, "after_seq": s.after.seq, "epoch": s.upTo.epoch, "seq": s.upTo.seq}
@@ -26,7 +26,7 @@ func (s slice) args() args {
 func (a *Auditor) cut(ctx context.Context) ([]slice, error) {
 	var (
 		all   []slice
-		from  place
+		from  position
 		epoch proto.ColUInt32
 		seq   proto.ColUInt64
 	)
@@ -34,13 +34,13 @@ func (a *Auditor) cut(ctx context.Context) ([]slice, error) {
 	values["rows"] = a.cfg.SliceRows
 	err := a.read(ctx, "audit_slices", values, proto.Results{{Name: "epoch", Data: &epoch}, {Name: "seq", Data: &seq}}, func() error {
 		for i := range seq {
-			to := place{epoch[i], seq[i]}
+			to := position{epoch[i], seq[i]}
 			all = append(all, slice{from, to})
 			from = to
 		}
 		return nil
 	})
-	if mark := a.mark[event.StreamObservations]; mark.after(from) { // places that no event covers
+	if mark := a.mark[event.StreamObservations]; mark.after(from) { // positions that no event covers
 		all = append(all, slice{from, mark})
 	}
 	return all, err
@@ -71,7 +71,7 @@ func (a *Auditor) observations(ctx context.Context, slices []slice) error {
 			{Name: "epoch", Data: &epoch}, {Name: "seq", Data: &seq}, {Name: "due", Data: &due}, {Name: "held", Data: &held}, {Name: "different", Data: &different},
 		}, func() error {
 			for i := range seq {
-				a.wrong[place{epoch[i], seq[i]}] = struct{}{}
+				a.wrong[position{epoch[i], seq[i]}] = struct{}{}
 				find := func(what string, n uint64) {
 					a.found.find(Finding{What: what, Where: "observations", Epoch: epoch[i], First: seq[i], Last: seq[i], Count: n}, "")
 				}
@@ -114,7 +114,7 @@ func (a *Auditor) byMandate(ctx context.Context, slices []slice, before map[uint
 			{Name: "mandate", Data: &mandate}, {Name: "epoch", Data: &epoch}, {Name: "seq", Data: &seq}, {Name: "due", Data: &due}, {Name: "held", Data: &held},
 		}, func() error {
 			for i, m := range mandate {
-				if _, ok := a.wrong[place{epoch[i], seq[i]}]; ok {
+				if _, ok := a.wrong[position{epoch[i], seq[i]}]; ok {
 					continue // what it is compared with is wrong itself
 				}
 				f := Finding{

@@ -36,7 +36,7 @@ func TestBackupOfShard(t *testing.T) {
 	exec("CREATE DATABASE " + database)
 	must(t, schema.Migrate(t.Context(), shard.DSN(embedded.AdminUser, database), schema.Options{Cluster: testserver.Cluster(1), Unreplicated: true}))
 	exec("INSERT INTO " + database + ".checkpoints (stream, epoch, seq) VALUES ('" + event.StreamObservations + "', 1, 7)")
-	place := backup.Place{Name: database}
+	place := backup.Location{Name: database}
 	_, err := backup.Take(t.Context(), admin, database, place)
 	must(t, err)
 	must(t, backup.Restore(t.Context(), admin, backup.RestoreRequest{Database: database, From: place, Replace: true}))

@@ -38,7 +38,7 @@ func (c *betweenConn) Do(ctx context.Context, q ch.Query) error {
 // and scopes changed between the parts of the backup.
 func TestBackup(t *testing.T) {
 	w := newWorld(t)
-	t.Run("folder", func(t *testing.T) { testBackup(t, backup.Place{Name: w.server.Database}) })
+	t.Run("folder", func(t *testing.T) { testBackup(t, backup.Location{Name: w.server.Database}) })
 	if w.server.PID != 0 {
 		return // the library cannot do S3 ("BackupsIOThreadPool is not initialized"); see archive.Upload
 	}
@@ -47,11 +47,11 @@ func TestBackup(t *testing.T) {
 	must(t, err)
 	must(t, client.MakeBucket(t.Context(), s3.Bucket, minio.MakeBucketOptions{}))
 	t.Run("S3", func(t *testing.T) {
-		testBackup(t, backup.Place{URL: "http://" + s3.Endpoint + "/" + s3.Bucket + "/nightly", Key: s3.AccessKey, Secret: contracts.Secret(s3.SecretKey)})
+		testBackup(t, backup.Location{URL: "http://" + s3.Endpoint + "/" + s3.Bucket + "/nightly", Key: s3.AccessKey, Secret: contracts.Secret(s3.SecretKey)})
 	})
 }
 
-func testBackup(t *testing.T, place backup.Place) {
+func testBackup(t *testing.T, place backup.Location) {
 	w := newWorld(t)
 	admin := func(database string) *clickhouse.Pool {
 		pool, _ := w.admin(database, "")
@@ -103,7 +103,7 @@ func testBackup(t *testing.T, place backup.Place) {
 		w.exec("CREATE DATABASE " + name)
 		w.exec("CREATE TABLE " + name + ".kept (n UInt8) ENGINE = Memory")
 	}
-	if err := backup.Restore(t.Context(), other, backup.RestoreRequest{Database: elsewhere, From: backup.Place{Name: "no-such-backup"}}); !errors.Is(err, backup.ErrNone) {
+	if err := backup.Restore(t.Context(), other, backup.RestoreRequest{Database: elsewhere, From: backup.Location{Name: "no-such-backup"}}); !errors.Is(err, backup.ErrNone) {
 		t.Errorf("from nothing into another database: %v", err)
 	}
 	if err := backup.Restore(t.Context(), other, backup.RestoreRequest{Database: elsewhere, From: place}); !errors.Is(err, backup.ErrOther) || !strings.Contains(err.Error(), elsewhere) {
@@ -112,7 +112,7 @@ func testBackup(t *testing.T, place backup.Place) {
 	if err := backup.Restore(t.Context(), other, backup.RestoreRequest{Database: w.server.Database, From: place}); !errors.Is(err, backup.ErrInUse) {
 		t.Errorf("over tables that are there: %v", err)
 	}
-	if err := backup.Restore(t.Context(), other, backup.RestoreRequest{Database: w.server.Database, From: backup.Place{Name: "no-such-backup"}, Replace: true}); err == nil {
+	if err := backup.Restore(t.Context(), other, backup.RestoreRequest{Database: w.server.Database, From: backup.Location{Name: "no-such-backup"}, Replace: true}); err == nil {
 		t.Error("restored from nothing")
 	}
 	if n := count(w, "SELECT count() FROM ingested_events"); n != 60 {

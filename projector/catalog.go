@@ -43,7 +43,7 @@ func (p *Projector) applyCatalog(ctx context.Context, b *event.Batch) error {
 	var fresh []*event.Message
 	for i := range b.Messages {
 		m := &b.Messages[i]
-		if !(place{b.Epoch, m.Seq}).after(mark) {
+		if !(position{b.Epoch, m.Seq}).after(mark) {
 			continue
 		}
 		if m.Seq >= 1<<32 {
@@ -88,18 +88,18 @@ func (p *Projector) applyCatalog(ctx context.Context, b *event.Batch) error {
 	return nil
 }
 
-// versionOf returns the version of a record: its place in the stream.
+// versionOf returns the version of a record: its position in the stream.
 func versionOf(epoch uint32, seq uint64) uint64 { return uint64(epoch)<<32 | seq }
 
-// recordsIn passes on the places, from first to last, and the subjects of the
+// recordsIn passes on the positions, from first to last, and the subjects of the
 // records in force that came from there.
-func recordsIn(ask asking, first, last place, give func(at place, subject string)) error {
+func recordsIn(ask asking, first, last position, give func(at position, subject string)) error {
 	var version proto.ColUInt64
 	var subject proto.ColStr
 	return ask("records_in_range", args{"first": versionOf(first.epoch, first.seq), "last": versionOf(last.epoch, last.seq)},
 		proto.Results{{Name: "version", Data: &version}, {Name: "subject", Data: &subject}}, func() error {
 			for i, v := range version {
-				give(place{uint32(v >> 32), v & (1<<32 - 1)}, subject.Row(i))
+				give(position{uint32(v >> 32), v & (1<<32 - 1)}, subject.Row(i))
 			}
 			return nil
 		})

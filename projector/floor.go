@@ -100,7 +100,7 @@ func (p *Projector) asProven(ctx context.Context, to floor) error {
 	if err = cmp.Or(err, refused); was == nil || err != nil {
 		return err
 	}
-	is, err := tally(p.asking(ctx), slice{place{}, was.at}, was.floor)
+	is, err := tally(p.asking(ctx), slice{position{}, was.at}, was.floor)
 	if wrong := was.refute(is); err == nil && len(wrong) > 0 {
 		err = fmt.Errorf("%w (%s)", ErrNotAsProven, wrong[0].words())
 		p.mu.Lock()
@@ -127,7 +127,7 @@ func (p *Projector) expireQuarter(ctx context.Context, to floor, quarters []Quar
 			break
 		}
 	}
-	most, err := p.countExpiring(ctx, before.floor, next, slice{place{}, before.at})
+	most, err := p.countExpiring(ctx, before.floor, next, slice{position{}, before.at})
 	if err != nil {
 		return true, err
 	}
@@ -165,7 +165,7 @@ func (p *Projector) risable(ctx context.Context, to floor) (*attested, error) {
 	return &is, nil
 }
 
-// countExpiring writes how many rows of each event in a range of places, all
+// countExpiring writes how many rows of each event in a range of positions, all
 // within the checkpoint, expire when the floor rises, and returns what the
 // proof loses.
 func (p *Projector) countExpiring(ctx context.Context, from, to floor, s slice) (gone proof, err error) {

@@ -109,7 +109,7 @@ func (p *Projector) begin(ctx context.Context, f *pending, b *event.Batch) error
 
 // reached returns how far the stream is applied once everything under way is
 // done.
-func (p *Projector) reached(stream string) place {
+func (p *Projector) reached(stream string) position {
 	if n := len(p.inFlight); n > 0 && p.inFlight[n-1].end.after(p.marks[stream]) {
 		return p.inFlight[n-1].end
 	}
@@ -166,14 +166,14 @@ func (p *Projector) insertBlocks(ctx context.Context, observations, byMandate, l
 // applied is one event to apply.
 type applied struct {
 	id       uuid.UUID
-	at       place
+	at       position
 	site     uint32
 	recorded bool // it is already in ingested_events
 	data     *contracts.Observations
 	floor    floor
 }
 
-// captures returns the captures that are kept, each with its place in the
+// captures returns the captures that are kept, each with its index in the
 // event.
 func (a *applied) captures() iter.Seq2[int, *contracts.Observation] {
 	return func(yield func(int, *contracts.Observation) bool) {
@@ -186,7 +186,7 @@ func (a *applied) captures() iter.Seq2[int, *contracts.Observation] {
 }
 
 // fresh returns the events of the batch that must be applied: those beyond the
-// checkpoint whose id is not known from another place, either written or in a
+// checkpoint whose id is not known from another position, either written or in a
 // batch under way. first holds the ids of the batch.
 func (p *Projector) fresh(ctx context.Context, b *event.Batch) (todo []applied, first map[uuid.UUID]struct{}, err error) {
 	mark := p.reached(b.Stream)
@@ -196,7 +196,7 @@ func (p *Projector) fresh(ctx context.Context, b *event.Batch) (todo []applied, 
 	var replayed, doubled uint64
 	for i := range b.Messages {
 		m := &b.Messages[i]
-		at := place{b.Epoch, m.Seq}
+		at := position{b.Epoch, m.Seq}
 		if !at.after(mark) {
 			replayed++
 			continue
@@ -214,7 +214,7 @@ func (p *Projector) fresh(ctx context.Context, b *event.Batch) (todo []applied, 
 		todo = append(todo, applied{id: id, at: at, site: p.sites.of(string(data.Site)), data: data, floor: p.floor})
 	}
 	if len(todo) > 0 {
-		known := map[uuid.UUID]place{}
+		known := map[uuid.UUID]position{}
 		var (
 			id    proto.ColUUID
 			epoch proto.ColUInt32
@@ -225,7 +225,7 @@ func (p *Projector) fresh(ctx context.Context, b *event.Batch) (todo []applied, 
 			func() error {
 				for i := range id {
 					if _, ok := known[id[i]]; !ok {
-						known[id[i]] = place{epoch[i], seq[i]}
+						known[id[i]] = position{epoch[i], seq[i]}
 					}
 				}
 				return nil

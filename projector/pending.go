@@ -29,7 +29,7 @@ import (
 //     batch is under way.
 type pending struct {
 	stream string
-	end    place
+	end    position
 	ahead  bool // end is beyond every checkpoint before
 	events uint64
 	proof  proof // of end
@@ -70,7 +70,7 @@ type load struct {
 }
 
 func newPending(b *event.Batch) *pending {
-	f := &pending{stream: b.Stream, end: place{b.Epoch, b.Last}, done: make(chan struct{})}
+	f := &pending{stream: b.Stream, end: position{b.Epoch, b.Last}, done: make(chan struct{})}
 	for i := range f.rows {
 		f.rows[i] = make(chan struct{})
 	}

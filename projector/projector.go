@@ -97,20 +97,20 @@ type Projector struct {
 	phase       phase
 	begun       int64 // when it began, or began again after a write with an unknown outcome; Unix ms, see fenceOff
 	tries       atomic.Uint64
-	marks       map[string]place // checkpoints by stream
-	noted       time.Time        // when the time of a checkpoint was last recorded; used by one batch at a time, see dispatch
-	resumed     map[string]place // what Resume returned for each stream
-	notices     notices          // to readers, of checkpoints
-	unannounced bool             // what is in force changed since readers were notified; see announce
-	proof       proof            // of the checkpoint of the observations
-	proven      bool             // it counts from the first event; otherwise from the start
-	carried     proof            // what stays beyond the checkpoint from epochs that ended
-	floor       floor            // the capture time from which rows are kept
-	raised      time.Time        // when it was raised, or read: all reads that began later see it
-	removed     time.Time        // when everything below it was dropped
-	refused     error            // why the floor did not rise
+	marks       map[string]position // checkpoints by stream
+	noted       time.Time           // when the time of a checkpoint was last recorded; used by one batch at a time, see dispatch
+	resumed     map[string]position // what Resume returned for each stream
+	notices     notices             // to readers, of checkpoints
+	unannounced bool                // what is in force changed since readers were notified; see announce
+	proof       proof               // of the checkpoint of the observations
+	proven      bool                // it counts from the first event; otherwise from the start
+	carried     proof               // what stays beyond the checkpoint from epochs that ended
+	floor       floor               // the capture time from which rows are kept
+	raised      time.Time           // when it was raised, or read: all reads that began later see it
+	removed     time.Time           // when everything below it was dropped
+	refused     error               // why the floor did not rise
 	refusedAt   time.Time
-	doubt       place // up to here, some tables may hold rows beyond the checkpoint
+	doubt       position // up to here, some tables may hold rows beyond the checkpoint
 
 	inFlight []*pending // batches under way, in order
 	failing  *pending   // the last one to fail, until the caller knows
@@ -137,7 +137,7 @@ func New(cfg Config, conn Conn) (*Projector, error) {
 		return nil, err
 	}
 	return &Projector{
-		resumed: map[string]place{}, notices: notices{readers: cfg.Readers, written: event.Marks{}}, cfg: cfg, conn: conn, log: cfg.Logger, life: strconv.FormatUint(uint64(rand.Uint32()), 36) + ".",
+		resumed: map[string]position{}, notices: notices{readers: cfg.Readers, written: event.Marks{}}, cfg: cfg, conn: conn, log: cfg.Logger, life: strconv.FormatUint(uint64(rand.Uint32()), 36) + ".",
 	}, nil
 }
 
@@ -169,7 +169,7 @@ func (p *Projector) Resume(ctx context.Context, stream string, now event.Incarna
 			return 0, err
 		}
 	}
-	from := place{now.Epoch, now.Same(mark.epoch, mark.seq)}
+	from := position{now.Epoch, now.Same(mark.epoch, mark.seq)}
 	p.resumed[stream] = from
 	return from.seq, nil
 }
@@ -183,7 +183,7 @@ func (p *Projector) follows(b *event.Batch) error {
 		end = p.resumed[b.Stream]
 	}
 	if end.epoch < b.Epoch { // nothing is known of this epoch
-		end = place{b.Epoch, 0}
+		end = position{b.Epoch, 0}
 	}
 	if end.epoch == b.Epoch && b.First > end.seq+1 {
 		return fmt.Errorf("%w: %s from %d to %d of epoch %d, behind %d", event.ErrGap, b.Stream, b.First, b.Last, b.Epoch, end.seq)
@@ -197,7 +197,7 @@ func (p *Projector) follows(b *event.Batch) error {
 func (p *Projector) Taken(ctx context.Context, stream string, epoch uint32, first, last uint64) (map[uint64]string, error) {
 	taken := map[uint64]string{}
 	if stream == event.StreamCatalog {
-		return taken, recordsIn(p.asking(ctx), place{epoch, first}, place{epoch, last}, func(at place, subject string) {
+		return taken, recordsIn(p.asking(ctx), position{epoch, first}, position{epoch, last}, func(at position, subject string) {
 			taken[at.seq] = subject
 		})
 	}
@@ -254,16 +254,16 @@ func (p *Projector) loadMarks(ctx context.Context) (err error) {
 		proto.Results{{Name: "epoch", Data: &epoch}, {Name: "seq", Data: &seq}},
 		func() error {
 			for i := range epoch {
-				p.doubt = place{epoch[i], seq[i]}
+				p.doubt = position{epoch[i], seq[i]}
 			}
 			return nil
 		})
 }
 
 // readMarks reads the checkpoints.
-func (p *Projector) readMarks(ctx context.Context) (map[string]place, error) {
+func (p *Projector) readMarks(ctx context.Context) (map[string]position, error) {
 	var (
-		marks  = map[string]place{}
+		marks  = map[string]position{}
 		stream = new(proto.ColStr).LowCardinality()
 		epoch  proto.ColUInt32
 		seq    proto.ColUInt64
@@ -272,7 +272,7 @@ func (p *Projector) readMarks(ctx context.Context) (map[string]place, error) {
 		proto.Results{{Name: "stream", Data: stream}, {Name: "epoch", Data: &epoch}, {Name: "seq", Data: &seq}},
 		func() error {
 			for i := range epoch {
-				marks[stream.Row(i)] = place{epoch[i], seq[i]}
+				marks[stream.Row(i)] = position{epoch[i], seq[i]}
 			}
 			return nil
 		})
@@ -296,7 +296,7 @@ func (p *Projector) holdMarks(ctx context.Context) error {
 
 // advance writes the checkpoint at the end of the batch.
 func (p *Projector) advance(ctx context.Context, b *event.Batch) error {
-	to := place{b.Epoch, b.Last}
+	to := position{b.Epoch, b.Last}
 	if !to.after(p.marks[b.Stream]) {
 		return nil
 	}

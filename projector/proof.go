@@ -14,9 +14,9 @@ import (
 	"preismon/contracts/event"
 )
 
-// proof is what ingested_events and observations must hold up to a place: the
+// proof is what ingested_events and observations must hold up to a position: the
 // counts, and the sums of the hashes of the events' ids and of the rows'
-// places. It is counted from the events that are applied, not from the tables,
+// positions. It is counted from the events that are applied, not from the tables,
 // and written with each checkpoint; proof.sql counts the same from the tables.
 // Sums are modulo 2^64 and independent of order, so it does not matter how
 // batches were cut.
@@ -43,7 +43,7 @@ func (a *proof) add(e *applied) {
 	for i, o := range e.captures() {
 		rows := o.Rows()
 		for k := range rows {
-			a.rows.sum += hashPlace(e.at, i, k)
+			a.rows.sum += hashPosition(e.at, i, k)
 		}
 		a.rows.n += uint64(rows)
 	}
@@ -51,7 +51,7 @@ func (a *proof) add(e *applied) {
 
 func hashID(id uuid.UUID) uint64 { return xxhash.Sum64String(id.String()) }
 
-func hashPlace(at place, capture, offer int) uint64 {
+func hashPosition(at position, capture, offer int) uint64 {
 	return intHash64(intHash64(uint64(at.epoch)<<32|uint64(capture)<<16|uint64(offer)) ^ at.seq)
 }
 
@@ -84,7 +84,7 @@ func (c *proofColumns) row(i int) proof {
 // asking runs a query, as Projector.read and Auditor.read do.
 type asking func(name string, values args, out proto.Results, block func() error) error
 
-// tally counts what the tables hold after one place and up to another, from the
+// tally counts what the tables hold after one position and up to another, from the
 // floor on.
 func tally(ask asking, s slice, from floor) (sum proof, err error) {
 	var c proofColumns
@@ -98,7 +98,7 @@ func tally(ask asking, s slice, from floor) (sum proof, err error) {
 
 // attested is a checkpoint of OBSERVATIONS with its proof.
 type attested struct {
-	at     place
+	at     position
 	proof  proof
 	proven bool
 	floor  floor
@@ -115,7 +115,7 @@ func readAttested(ask asking, partition int) (a attested, err error) {
 		proto.ResultColumn{Name: "floor", Data: &from})
 	return a, ask("checkpoint_proof", args{"partition": partition}, out, func() error {
 		for i := range epoch {
-			a = attested{place{epoch[i], seq[i]}, c.row(i), proven[i] == 1, floor(from[i])}
+			a = attested{position{epoch[i], seq[i]}, c.row(i), proven[i] == 1, floor(from[i])}
 		}
 		return nil
 	})
@@ -157,7 +157,7 @@ func (p *Projector) asking(ctx context.Context) asking {
 func (p *Projector) loadProof(ctx context.Context) error {
 	a, err := readAttested(p.asking(ctx), p.cfg.Partition)
 	p.proof, p.carried, p.floor, p.raised = a.proof, proof{}, a.floor, time.Now()
-	p.proven = a.proven || a.at == place{}
+	p.proven = a.proven || a.at == position{}
 	return err
 }
 
@@ -170,11 +170,11 @@ func (p *Projector) attested() attested {
 // that begins: events that were ingested and whose messages the stream then
 // lost. They are not delivered again, and the next checkpoint passes them.
 func (p *Projector) carry(ctx context.Context, epoch uint32) (err error) {
-	p.carried, err = tally(p.asking(ctx), slice{p.marks[event.StreamObservations], place{epoch - 1, math.MaxUint64}}, p.floor)
+	p.carried, err = tally(p.asking(ctx), slice{p.marks[event.StreamObservations], position{epoch - 1, math.MaxUint64}}, p.floor)
 	return err
 }
 
-// reachedProof returns the proof of the place that is reached after everything
+// reachedProof returns the proof of the position that is reached after everything
 // under way is done.
 func (p *Projector) reachedProof() proof {
 	if n := len(p.inFlight); n > 0 {
@@ -202,7 +202,7 @@ func (p *Projector) Prove(ctx context.Context) (Proof, error) {
 		return Proof{}, err
 	}
 	out := Proof{At: time.Now()}
-	is, err := tally(p.asking(ctx), slice{place{}, was.at}, was.floor)
+	is, err := tally(p.asking(ctx), slice{position{}, was.at}, was.floor)
 	if err != nil {
 		return Proof{}, err
 	}

@@ -49,7 +49,7 @@ func (n *notices) begin(ctx context.Context) error {
 
 // end records the result of the write, and notifies them when none is under way
 // any more.
-func (n *notices) end(stream string, at place, err error) {
+func (n *notices) end(stream string, at position, err error) {
 	if n.readers == nil {
 		return
 	}
@@ -75,7 +75,7 @@ func (n *notices) settled() {
 }
 
 // reset sets what is in the tables when the Projector starts.
-func (n *notices) reset(marks map[string]place) {
+func (n *notices) reset(marks map[string]position) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.written = event.Marks{}

@@ -120,18 +120,18 @@ func (b *block) reserve(todo []applied) {
 func (b *block) rows() int   { return len(b.item) }
 func (b *block) fanned() int { return len(b.mandates) }
 
-// place is the position of an event: the stream's incarnation and sequence.
-type place struct {
+// position is where an event is: the incarnation of its stream, and its sequence.
+type position struct {
 	epoch uint32
 	seq   uint64
 }
 
-func (p place) after(o place) bool {
+func (p position) after(o position) bool {
 	return p.epoch > o.epoch || p.epoch == o.epoch && p.seq > o.seq
 }
 
 // add appends the rows of one capture for the mandates that see it.
-func (b *block) add(at place, site string, capture int, o *contracts.Observation, mandates []uint64) {
+func (b *block) add(at position, site string, capture int, o *contracts.Observation, mandates []uint64) {
 	if len(o.Offers) == 0 {
 		b.addRow(at, site, capture, 0, o, mandates)
 	}
@@ -150,7 +150,7 @@ func (b *block) add(at place, site string, capture int, o *contracts.Observation
 }
 
 // addRow appends one row: that of an offer, or of the outcome alone.
-func (b *block) addRow(at place, site string, capture, offer int, o *contracts.Observation, mandates []uint64) {
+func (b *block) addRow(at position, site string, capture, offer int, o *contracts.Observation, mandates []uint64) {
 	b.item.Append(uint64(o.ItemID))
 	b.site.Append(site)
 	b.capturedAt.Append(o.CapturedAt.UnixMilli())
@@ -258,7 +258,7 @@ func (e *events) reset() {
 	e.rows.Reset()
 }
 
-func (e *events) add(id uuid.UUID, at place, o *contracts.Observations) {
+func (e *events) add(id uuid.UUID, at position, o *contracts.Observations) {
 	rows := 0
 	for i := range o.Observations {
 		rows += o.Observations[i].Rows()

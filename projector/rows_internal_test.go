@@ -23,7 +23,7 @@ func captures(n int) []applied {
 			}},
 		})
 	}
-	return []applied{{at: place{1, 1}, data: o}}
+	return []applied{{at: position{1, 1}, data: o}}
 }
 
 // build builds a block of the events, for two mandates that see every pair, and

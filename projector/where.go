@@ -82,7 +82,7 @@ func FindEvent(ctx context.Context, conn Conn, id uuid.UUID) (*Written, error) {
 func AppliedTo(ctx context.Context, conn Conn, stream string, partition int) (epoch uint32, seq uint64, err error) {
 	var (
 		of string
-		at place
+		at position
 	)
 	err = ask(ctx, conn, "checkpoints", args{"partition": partition}, clickhouse.Row{"stream": &of, "epoch": &at.epoch, "seq": &at.seq}, func() error {
 		if of == stream {

@@ -102,7 +102,7 @@ func (v Visibility) Empty() bool {
 	return !v.Scope.AllOrders && len(v.Scope.Orders) == 0 || !v.Scope.AllSites && len(v.Scope.Sites) == 0
 }
 
-// Watermark is a place in the stream up to which every table is complete. Reads
+// Watermark is a position in the stream up to which every table is complete. Reads
 // look no further, so a page never shows half of a batch and a walk never meets
 // rows that arrived after it began.
 type Watermark struct {
@@ -110,7 +110,7 @@ type Watermark struct {
 	Seq   uint64 `json:"s"`
 }
 
-// Compare orders places as the stream does: -1, 0 or 1.
+// Compare orders positions as the stream does: -1, 0 or 1.
 func (w Watermark) Compare(v Watermark) int {
 	return cmp.Or(cmp.Compare(w.Epoch, v.Epoch), cmp.Compare(w.Seq, v.Seq))
 }

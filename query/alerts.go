@@ -61,7 +61,7 @@ type touched struct {
 	room     int
 	more     bool
 	last     *Position
-	begun    FeedPlace // a capture of which some rows were taken before
+	begun    FeedPosition // a capture of which some rows were taken before
 	captures []Position
 }
 
@@ -69,8 +69,8 @@ func (t *touched) take(_ context.Context, b *Block) error {
 	n := min(b.Len, t.room)
 	for k := range n {
 		at := b.Position(b.At(k))
-		if place := placeAt(at); place.capture() != t.begun.capture() {
-			t.begun = place
+		if position := positionOf(at); position.capture() != t.begun.capture() {
+			t.begun = position
 			t.captures = append(t.captures, at)
 		}
 		t.last = &at
@@ -82,19 +82,21 @@ func (t *touched) take(_ context.Context, b *Block) error {
 
 func (t *touched) taken() (room int, last *Position, more bool) { return t.room, t.last, t.more }
 
-func placeAt(at Position) FeedPlace { return FeedPlace{at.Epoch, at.Seq, at.Capture, at.Offer} }
+func positionOf(at Position) FeedPosition {
+	return FeedPosition{at.Epoch, at.Seq, at.Capture, at.Offer}
+}
 
-// capture is the place without the offer.
-func (p FeedPlace) capture() FeedPlace {
+// capture returns the position without the offer.
+func (p FeedPosition) capture() FeedPosition {
 	p.Offer = 0
 	return p
 }
 
 // fillAlerts fills the page with the alerts that fire at the rows behind a
-// state's place. All rows of a capture become visible at once, so a capture
+// state's position. All rows of a capture become visible at once, so a capture
 // that a page cuts is reported with its first row. If the past of its captures
 // is too long to be read, the page ends earlier.
-func (s *Service) fillAlerts(ctx context.Context, in *read, page *FeedPage, state *feedState, between byte) (FeedPlace, error) {
+func (s *Service) fillAlerts(ctx context.Context, in *read, page *FeedPage, state *feedState, between byte) (FeedPosition, error) {
 	t := &touched{room: page.Limit, begun: state.At}
 	at, upToDate, err := s.readFeed(ctx, in, state.At, t)
 	if err != nil || len(t.captures) == 0 {
@@ -137,19 +139,19 @@ func (p *FeedPage) writeAlerts(all []Alert, between byte) error {
 	return nil
 }
 
-// behind is the place after all rows of a capture.
-func behind(at Position) FeedPlace {
-	place := placeAt(at)
-	place.Offer = math.MaxUint16
-	return place
+// behind returns the position after all rows of a capture.
+func behind(at Position) FeedPosition {
+	position := positionOf(at)
+	position.Offer = math.MaxUint16
+	return position
 }
 
 // errLongPast means that captures have a longer past than may be read.
 var errLongPast = errors.New("there are too many past captures")
 
-// pastCapture is a capture of a pair, at its place.
+// pastCapture is a capture of a pair, at its position.
 type pastCapture struct {
-	place FeedPlace
+	position FeedPosition
 	alert.Judged
 }
 
@@ -167,7 +169,7 @@ func (s *Service) alerts(ctx context.Context, in *read, rule *alert.Rule, at []P
 	zone := newZoneFormat(in.zone)
 	for _, p := range at {
 		captures := past[contracts.Pair{Item: p.Item, Site: p.Site}]
-		n, found := slices.BinarySearchFunc(captures, placeAt(p).capture(), func(c pastCapture, place FeedPlace) int { return c.place.compare(place) })
+		n, found := slices.BinarySearchFunc(captures, positionOf(p).capture(), func(c pastCapture, position FeedPosition) int { return c.position.compare(position) })
 		if !found {
 			continue
 		}
@@ -202,13 +204,13 @@ func judgedSide(j *alert.Judged, zone *zoneFormat) *MoverSide {
 	return f.side(zone)
 }
 
-func (p FeedPlace) compare(o FeedPlace) int {
+func (p FeedPosition) compare(o FeedPosition) int {
 	return cmp.Or(p.mark().Compare(o.mark()), cmp.Compare(p.Capture, o.Capture), cmp.Compare(p.Offer, o.Offer))
 }
 
-// past reads and judges the captures, up to the place of the last given one, of
+// past reads and judges the captures, up to the position of the last given one, of
 // the pairs of these captures. Those of a pair are in the order of their
-// places. If they are more than most, it fails with errLongPast.
+// positions. If they are more than most, it fails with errLongPast.
 func (s *Service) past(ctx context.Context, in *read, rule *alert.Rule, at []Position, most int) (map[contracts.Pair][]pastCapture, error) {
 	past, earliest := map[contracts.Pair][]pastCapture{}, at[0].CapturedMs
 	var items []contracts.ItemID
@@ -245,7 +247,7 @@ func (s *Service) past(ctx context.Context, in *read, rule *alert.Rule, at []Pos
 		return nil, errLongPast
 	}
 	for _, captures := range past {
-		slices.SortFunc(captures, func(a, b pastCapture) int { return a.place.compare(b.place) })
+		slices.SortFunc(captures, func(a, b pastCapture) int { return a.position.compare(b.position) })
 	}
 	return past, nil
 }
@@ -260,21 +262,21 @@ type folder struct {
 	room       int // for so many more captures
 	texts      map[string]string
 
-	pair  contracts.Pair
-	place FeedPlace
-	now   alert.Capture // no offers: none has begun
+	pair     contracts.Pair
+	position FeedPosition
+	now      alert.Capture // no offers: none has begun
 }
 
 func (f *folder) take(b *Block) error {
 	for k := range b.Len {
 		i := b.At(k)
 		pair := contracts.Pair{Item: contracts.ItemID(b.Item[i]), Site: contracts.SiteKey(f.text(b.Site.At(i)))}
-		place := FeedPlace{Epoch: b.Epoch[i], Seq: b.Seq[i], Capture: b.Capture[i]}
-		if pair != f.pair || place != f.place {
+		position := FeedPosition{Epoch: b.Epoch[i], Seq: b.Seq[i], Capture: b.Capture[i]}
+		if pair != f.pair || position != f.position {
 			if f.end(); f.room < 0 {
 				return errLongPast
 			}
-			f.pair, f.place = pair, place
+			f.pair, f.position = pair, position
 			f.now = alert.Capture{Ms: b.CapturedMs[i], State: contracts.Outcome(b.Outcome[i]), Offers: f.now.Offers[:0]}
 		}
 		o := alert.Offer{
@@ -301,7 +303,7 @@ func (f *folder) end() {
 	if f.room--; f.room < 0 {
 		return
 	}
-	f.past[f.pair] = append(captures, pastCapture{f.place, f.rule.Judge(f.now, func(c contracts.Currency) (int64, bool) {
+	f.past[f.pair] = append(captures, pastCapture{f.position, f.rule.Judge(f.now, func(c contracts.Currency) (int64, bool) {
 		found := referencesAt(f.references[f.pair.Item], f.pair.Site, c)
 		if len(found) != 1 {
 			return 0, false

@@ -226,7 +226,7 @@ func (w *attemptFinder) accepts(ctx context.Context, r ResultsRequest) (bool, er
 	plan, err := w.service.plan(w.principal, r)
 	if err == nil {
 		plan.mostPairs = w.mostPairs
-		_, err = w.service.place(ctx, plan, w.access.Visibility, Watermark{}, w.size)
+		_, err = w.service.position(ctx, plan, w.access.Visibility, Watermark{}, w.size)
 	}
 	if err != nil && fault.KindOf(err) == fault.Invalid {
 		return false, nil

@@ -52,7 +52,7 @@ type Held interface {
 }
 
 // Reclaimed ends the reading of a reclaimed block. The stream continues behind
-// a place; nil: at the first row of the block.
+// a position; nil: at the first row of the block.
 type Reclaimed struct{ After *Position }
 
 func (*Reclaimed) Error() string { return "the block was reclaimed" }
@@ -110,7 +110,7 @@ func (b *Block) At(k int) int {
 	return k
 }
 
-// Position is the place of row i in the order of results.
+// Position is where row i is in the order of results.
 func (b *Block) Position(i int) Position {
 	return Position{
 		CapturedMs: b.CapturedMs[i], Item: contracts.ItemID(b.Item[i]), Site: contracts.SiteKey(b.Site.At(i)),

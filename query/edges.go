@@ -10,7 +10,7 @@ import (
 // Edge is how far the tables are, and under which catalogue.
 type Edge struct {
 	Watermark Watermark
-	// Generation changes when rows may have been added or removed at places
+	// Generation changes when rows may have been added or removed at positions
 	// below the watermark: after a rebuild and after a restore.
 	Generation uint64
 	Snapshot   Snapshot
@@ -58,7 +58,7 @@ const (
 	// report.
 	edgeLate = 10
 	// edgeRest is the maximum time for which queries pause because the readers
-	// woken last are still reading: they all read up to the same place, and
+	// woken last are still reading: they all read up to the same position, and
 	// share what they read, as long as no reader is woken for the next edge.
 	edgeRest = 400 * time.Millisecond
 )

@@ -55,7 +55,7 @@ type Evidence struct {
 	// was granted its pair later saw it later.
 	VisibleAt  *string `json:"visibleAt" column:"instant"`
 	ProductURL *string `json:"productUrl"`
-	// Again is the path of the read that returns this row as of its place.
+	// Again is the path of the read that returns this row as of its position.
 	Again string `json:"again"`
 
 	at       Watermark
@@ -127,17 +127,17 @@ func (s *Service) evidence(ctx context.Context, p Principal, plan *resultsPlan, 
 		return page, err
 	}
 	page.Query.Rows = len(page.Data)
-	places := make([]Watermark, len(page.Data))
+	positions := make([]Watermark, len(page.Data))
 	for i := range page.Data {
-		places[i] = page.Data[i].at
+		positions[i] = page.Data[i].at
 	}
-	slices.SortFunc(places, Watermark.Compare)
-	places = slices.Compact(places)
-	events, err := s.store.EventIDs(ctx, places)
+	slices.SortFunc(positions, Watermark.Compare)
+	positions = slices.Compact(positions)
+	events, err := s.store.EventIDs(ctx, positions)
 	if err != nil {
 		return nil, err
 	}
-	visible, err := s.store.VisibleTimes(ctx, places)
+	visible, err := s.store.VisibleTimes(ctx, positions)
 	if err != nil {
 		return nil, err
 	}
@@ -219,7 +219,7 @@ func (s *Service) again(p Principal, at Position, floor int64) (string, error) {
 	}.Encode(), err
 }
 
-// before is the last place before a row's, among the rows of its pair and
+// before is the last position before a row's, among the rows of its pair and
 // instant.
 func (at Position) before() Position {
 	switch {

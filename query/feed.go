@@ -45,27 +45,29 @@ func (r FeedRequest) After(page *FeedPage) FeedRequest {
 	return FeedRequest{Since: page.Progress.Token, Limit: r.Limit, Lines: r.Lines, Table: r.Table, Alerts: r.Alerts, AnswerBytes: r.AnswerBytes, state: page.state}
 }
 
-// FeedPlace is a place in the order in which rows become visible.
-type FeedPlace struct {
+// FeedPosition is a position in the order in which rows become visible.
+type FeedPosition struct {
 	Epoch   uint32 `json:"e"`
 	Seq     uint64 `json:"s"`
 	Capture uint16 `json:"c"`
 	Offer   uint16 `json:"o"`
 }
 
-// placeOf is the place after everything up to a watermark.
-func placeOf(w Watermark) FeedPlace { return FeedPlace{w.Epoch, w.Seq, math.MaxUint16, math.MaxUint16} }
+// positionAfter returns the position after everything up to a watermark.
+func positionAfter(w Watermark) FeedPosition {
+	return FeedPosition{w.Epoch, w.Seq, math.MaxUint16, math.MaxUint16}
+}
 
-// BetweenEvents reports whether the place is after all rows of an event.
-func (p FeedPlace) BetweenEvents() bool { return p == placeOf(p.mark()) }
+// BetweenEvents reports whether the position is after all rows of an event.
+func (p FeedPosition) BetweenEvents() bool { return p == positionAfter(p.mark()) }
 
-func (p FeedPlace) mark() Watermark { return Watermark{p.Epoch, p.Seq} }
+func (p FeedPosition) mark() Watermark { return Watermark{p.Epoch, p.Seq} }
 
-// FeedQuery is a query to the store: rows of a query after a place, by place.
-// The watermark is that of Rows; its order, place and limit are ignored.
+// FeedQuery is a query to the store: the rows of a query after a position, in their order.
+// The watermark is that of Rows; its order, position and limit are ignored.
 type FeedQuery struct {
 	Rows  ResultsQuery
-	After FeedPlace
+	After FeedPosition
 	Limit int
 }
 
@@ -96,14 +98,14 @@ type Progress struct {
 
 // feedState is what a token holds: the complete state of a feed.
 type feedState struct {
-	Rows       ResultsRequest `json:"r"`
-	From       int64          `json:"f"` // ms; minInt64: open
-	To         int64          `json:"u"`
-	At         FeedPlace      `json:"a"`
-	Generation uint64         `json:"g,omitempty"`
-	Scope      string         `json:"v"`
-	Rule       *alert.Rule    `json:"k,omitempty"` // of alerts
-	Silence    *silencePlace  `json:"q,omitempty"` // only of alert.NoObservation
+	Rows       ResultsRequest   `json:"r"`
+	From       int64            `json:"f"` // ms; minInt64: open
+	To         int64            `json:"u"`
+	At         FeedPosition     `json:"a"`
+	Generation uint64           `json:"g,omitempty"`
+	Scope      string           `json:"v"`
+	Rule       *alert.Rule      `json:"k,omitempty"` // of alerts
+	Silence    *silencePosition `json:"q,omitempty"` // only of alert.NoObservation
 
 	seen *feedSight // of the page before; nil: there was none here
 }
@@ -185,7 +187,7 @@ func (s *Service) feed(ctx context.Context, p Principal, r FeedRequest, state fe
 		if err := settled(a.Visibility); err != nil {
 			return nil, err
 		}
-		state.At, state.Generation, state.Scope = placeOf(a.Watermark), a.Generation, scope
+		state.At, state.Generation, state.Scope = positionAfter(a.Watermark), a.Generation, scope
 		if state.Rule != nil && state.Rule.Kind == alert.NoObservation {
 			state.Silence = judgedUntil(lastStep(asked))
 		}
@@ -201,7 +203,7 @@ func (s *Service) feed(ctx context.Context, p Principal, r FeedRequest, state fe
 	if r.Table != nil {
 		r.Table.Begin(FeedColumns(plan.include))
 	}
-	at := placeOf(mark)
+	at := positionAfter(mark)
 	page.Progress.UpToDate = true
 	sees := !a.Visibility.Nothing() && !plan.query.nothing(a.Visibility)
 	switch {
@@ -226,9 +228,9 @@ func (s *Service) feed(ctx context.Context, p Principal, r FeedRequest, state fe
 	return page, err
 }
 
-// within reports whether a feed that is at a place may be read up to the edge:
-// the edge is not before the place, nor beyond what the tables hold.
-func (e *EdgeAt) within(at FeedPlace, a *Access) bool {
+// within reports whether a feed that is at a position may be read up to the edge:
+// the edge is not before the position, nor beyond what the tables hold.
+func (e *EdgeAt) within(at FeedPosition, a *Access) bool {
 	return e != nil && e.Generation == a.Generation && at.mark().Compare(e.Watermark) <= 0 && e.Watermark.Compare(a.Watermark) <= 0
 }
 
@@ -263,7 +265,7 @@ func (state *feedState) goesOn(a *Access, scope string, again func() string) err
 	return nil
 }
 
-// beginFeed is the state of a new feed, without its place. A bound of its
+// beginFeed is the state of a new feed, without its position. A bound of its
 // window that was not sent is open.
 func (s *Service) beginFeed(p Principal, asked FeedRequest) (state feedState, err error) {
 	if asked.Alerts {
@@ -348,7 +350,7 @@ func (s *Service) feedScope(ctx context.Context, v Visibility, sel Selectors) (s
 }
 
 // settled refuses to begin a feed while rows of a grant are still being filled
-// in at places that the feed would have passed.
+// in at positions that the feed would have passed.
 func settled(v Visibility) error {
 	if v.Applied || v.Nothing() {
 		return nil

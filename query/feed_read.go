@@ -2,9 +2,9 @@ package query
 
 import "context"
 
-// fillFeed fills the page with what follows the place of a state, and returns
-// the place that it ends at.
-func (s *Service) fillFeed(ctx context.Context, in *read, page *FeedPage, state *feedState, r FeedRequest) (at FeedPlace, err error) {
+// fillFeed fills the page with what follows the position of a state, and returns
+// the position that it ends at.
+func (s *Service) fillFeed(ctx context.Context, in *read, page *FeedPage, state *feedState, r FeedRequest) (at FeedPosition, err error) {
 	between := r.between()
 	if state.Rule != nil {
 		return s.fillAlerts(ctx, in, page, state, between)
@@ -23,9 +23,9 @@ func (r FeedRequest) between() byte {
 	return ','
 }
 
-// fillRows fills the page with rows after a place, and returns the place that
+// fillRows fills the page with rows after a position, and returns the position that
 // it ends at.
-func (s *Service) fillRows(ctx context.Context, in *read, page *FeedPage, from FeedPlace, r FeedRequest, between byte) (at FeedPlace, err error) {
+func (s *Service) fillRows(ctx context.Context, in *read, page *FeedPage, from FeedPosition, r FeedRequest, between byte) (at FeedPosition, err error) {
 	if in.encoder, err = s.encoder(ctx, in.resultsPlan, in.vis); err != nil {
 		return at, err
 	}
@@ -71,11 +71,11 @@ const (
 	feedSliceGrowth = 4
 )
 
-// readFeed passes the rows after a place to t, and returns the place that it
+// readFeed passes the rows after a position to t, and returns the position that it
 // ends at.
-func (s *Service) readFeed(ctx context.Context, in *read, at FeedPlace, t feedTaker) (_ FeedPlace, upToDate bool, err error) {
+func (s *Service) readFeed(ctx context.Context, in *read, at FeedPosition, t feedTaker) (_ FeedPosition, upToDate bool, err error) {
 	mark := in.query.Watermark
-	for width := uint64(firstFeedSlice); at != placeOf(mark); width *= feedSliceGrowth {
+	for width := uint64(firstFeedSlice); at != positionAfter(mark); width *= feedSliceGrowth {
 		room, _, _ := t.taken()
 		q := FeedQuery{Rows: in.query, After: at, Limit: room + 1}
 		if at.Epoch == mark.Epoch && mark.Seq-at.Seq > width {
@@ -86,11 +86,11 @@ func (s *Service) readFeed(ctx context.Context, in *read, at FeedPlace, t feedTa
 		}
 		if _, last, more := t.taken(); more {
 			if last != nil {
-				at = FeedPlace{last.Epoch, last.Seq, last.Capture, last.Offer}
+				at = FeedPosition{last.Epoch, last.Seq, last.Capture, last.Offer}
 			}
 			return at, false, nil
 		}
-		at = placeOf(q.Rows.Watermark)
+		at = positionAfter(q.Rows.Watermark)
 	}
 	return at, true, nil
 }

@@ -13,7 +13,7 @@ import (
 )
 
 // rowIDs identifies rows so that a client recognizes one that it has, without
-// revealing the places of rows, which would show how many others there are.
+// revealing the positions of rows, which would show how many others there are.
 type rowIDs struct{ key []byte }
 
 // rowIDBytes is enough for as many rows as there will ever be: 96 bits.
@@ -53,16 +53,16 @@ func (r rowID) vector(m *batcher, v *frame.Vector) {
 // of writes the ids of a mandate's rows. It is for one read.
 func (r rowIDs) of(m contracts.MandateID) pen {
 	var h hash.Hash = hmac.New(sha256.New, r.key)
-	var place [24]byte
+	var position [24]byte
 	var sum []byte
-	binary.BigEndian.PutUint64(place[:], uint64(m))
+	binary.BigEndian.PutUint64(position[:], uint64(m))
 	return func(out []byte, b *Block, i int) []byte {
-		binary.BigEndian.PutUint32(place[8:], b.Epoch[i])
-		binary.BigEndian.PutUint64(place[12:], b.Seq[i])
-		binary.BigEndian.PutUint16(place[20:], b.Capture[i])
-		binary.BigEndian.PutUint16(place[22:], b.Offer[i])
+		binary.BigEndian.PutUint32(position[8:], b.Epoch[i])
+		binary.BigEndian.PutUint64(position[12:], b.Seq[i])
+		binary.BigEndian.PutUint16(position[20:], b.Capture[i])
+		binary.BigEndian.PutUint16(position[22:], b.Offer[i])
 		h.Reset()
-		h.Write(place[:])
+		h.Write(position[:])
 		sum = h.Sum(sum[:0])
 		return base64.RawURLEncoding.AppendEncode(out, sum[:rowIDBytes])
 	}
@@ -74,11 +74,11 @@ func (r rowIDs) ofSilences(m contracts.MandateID, rule any) (func(contracts.Pair
 	of, err := json.Marshal(rule)
 	return func(p contracts.Pair, lastMs int64) string {
 		h := hmac.New(sha256.New, r.key)
-		place := []byte("silence\x00")
-		place = binary.BigEndian.AppendUint64(place, uint64(m))
-		place = binary.BigEndian.AppendUint64(place, uint64(p.Item))
-		place = binary.BigEndian.AppendUint64(place, uint64(lastMs))
-		h.Write(append(append(append(place, p.Site...), 0), of...))
+		position := []byte("silence\x00")
+		position = binary.BigEndian.AppendUint64(position, uint64(m))
+		position = binary.BigEndian.AppendUint64(position, uint64(p.Item))
+		position = binary.BigEndian.AppendUint64(position, uint64(lastMs))
+		h.Write(append(append(append(position, p.Site...), 0), of...))
 		return base64.RawURLEncoding.EncodeToString(h.Sum(nil)[:rowIDBytes])
 	}, err
 }
@@ -90,12 +90,12 @@ func (r rowIDs) ofAlerts(m contracts.MandateID, rule any) (func(Position) string
 	of, err := json.Marshal(rule)
 	return func(at Position) string {
 		h := hmac.New(sha256.New, r.key)
-		place := append([]byte("alert\x00"), make([]byte, 22)...)
-		binary.BigEndian.PutUint64(place[6:], uint64(m))
-		binary.BigEndian.PutUint32(place[14:], at.Epoch)
-		binary.BigEndian.PutUint64(place[18:], at.Seq)
-		binary.BigEndian.PutUint16(place[26:], at.Capture)
-		h.Write(append(place, of...))
+		position := append([]byte("alert\x00"), make([]byte, 22)...)
+		binary.BigEndian.PutUint64(position[6:], uint64(m))
+		binary.BigEndian.PutUint32(position[14:], at.Epoch)
+		binary.BigEndian.PutUint64(position[18:], at.Seq)
+		binary.BigEndian.PutUint16(position[26:], at.Capture)
+		h.Write(append(position, of...))
 		return base64.RawURLEncoding.EncodeToString(h.Sum(nil)[:rowIDBytes])
 	}, err
 }

@@ -15,7 +15,7 @@ type feedSight struct {
 	access Access
 	plan   resultsPlan
 	scope  string    // see feedScope
-	pages  answerKey // of what the texts of its pages depend on, besides their place; zero: not computed yet
+	pages  answerKey // of what the texts of its pages depend on, besides their position; zero: not computed yet
 }
 
 // see returns the hash of what a feed covers; see feedScope.
@@ -53,11 +53,11 @@ func (s *Service) feedAccess(ctx context.Context, p Principal, state *feedState,
 }
 
 // sharedPage is a page of a tail as text, which is sent to all tails that
-// follow the same rows from the same place.
+// follow the same rows from the same position.
 type sharedPage struct {
 	Text     []byte
 	Rows     int
-	At       FeedPlace       // where it ends
+	At       FeedPosition    // where it ends
 	Next     json.RawMessage // the state of the feed after it
 	UpToDate bool
 }
@@ -66,7 +66,7 @@ type sharedPage struct {
 func (state *feedState) pageKey(mark Watermark, limit, answerBytes int) answerKey {
 	if state.seen.pages == (answerKey{}) {
 		all := *state
-		all.At = FeedPlace{}
+		all.At = FeedPosition{}
 		state.seen.pages = keyOf("feed lines", state.seen.access.Visibility, all)
 	}
 	key := state.seen.pages[:]
@@ -87,8 +87,8 @@ func shareable(in *read, r FeedRequest) bool {
 }
 
 // fillShared fills the page with the text that equal tails share, and returns
-// the place that it ends at. The first of them reads and encodes it.
-func (s *Service) fillShared(ctx context.Context, in *read, page *FeedPage, state *feedState, r FeedRequest) (FeedPlace, error) {
+// the position that it ends at. The first of them reads and encodes it.
+func (s *Service) fillShared(ctx context.Context, in *read, page *FeedPage, state *feedState, r FeedRequest) (FeedPosition, error) {
 	key := state.pageKey(in.query.Watermark, page.Limit, r.AnswerBytes)
 	shared, err := recallKey(ctx, s.store, "feed lines", in.vis, key, func(ctx context.Context) (sharedPage, error) {
 		own := &FeedPage{Limit: page.Limit}
@@ -102,7 +102,7 @@ func (s *Service) fillShared(ctx context.Context, in *read, page *FeedPage, stat
 		return sharedPage{bytes.Clone(own.Rows.buf), own.Rows.rows, at, next, own.Progress.UpToDate}, err
 	})
 	if err != nil {
-		return FeedPlace{}, err
+		return FeedPosition{}, err
 	}
 	page.Rows = RowsJSON{buf: shared.Text, rows: shared.Rows, shared: true}
 	page.Progress.UpToDate = shared.UpToDate

@@ -30,7 +30,7 @@ func (s *Service) streamToken(ctx context.Context, p Principal, plan *resultsPla
 		w.To = time.Time{}
 	}
 	state := stateOf(r, w)
-	state.At, state.Generation = placeOf(a.Watermark), a.Generation
+	state.At, state.Generation = positionAfter(a.Watermark), a.Generation
 	var err error
 	if state.Scope, err = s.feedScope(ctx, a.Visibility, plan.query.Selectors); err != nil {
 		return nil, err

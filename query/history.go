@@ -39,13 +39,13 @@ func (e *FileEntry) ContentType() string {
 	return "application/octet-stream"
 }
 
-// position is the entry's place in the order of the history.
+// position is where the entry is in the order of the history.
 func (e *FileEntry) position() FilePosition {
 	return FilePosition{ArchivedMs: e.ArchivedAt.UnixMilli(), Archive: e.Archive, File: e.File}
 }
 
-// FilePosition is a place in the history: newest first, then by document and
-// place in it.
+// FilePosition is a position in the history: newest first, then by document and
+// index in it.
 type FilePosition struct {
 	ArchivedMs int64               `json:"t"`
 	Archive    contracts.ArchiveID `json:"a"`
@@ -76,7 +76,7 @@ type HistoryEcho struct {
 	Name       string            `json:"name,omitempty"`
 }
 
-// FileEntriesQuery is a query to the store: entries after a place, newest
+// FileEntriesQuery is a query to the store: entries after a position, newest
 // first.
 type FileEntriesQuery struct {
 	FilesOf

@@ -177,8 +177,8 @@ func (m *ItemMarket) extend(p PriceStatistic, site contracts.SiteKey, date strin
 	}
 }
 
-// place adds the current offers, and where the own price ranks among them.
-func (m *ItemMarket) place(now *market, r ItemSummaryRequest, zone *zoneFormat) {
+// addOffers adds the current offers, and where the own price ranks among them.
+func (m *ItemMarket) addOffers(now *market, r ItemSummaryRequest, zone *zoneFormat) {
 	amount := func(minor int64) json.Number { return decimal(minor, m.CurrencyCode) }
 	m.Offers = len(now.offers)
 	slices.SortFunc(now.offers, compareOffers)

@@ -283,7 +283,7 @@ func (o *itemSumming) sum() {
 	}
 	for key, m := range markets {
 		m.customer = m.customerReference(o.own)
-		of(key).place(m, o.r, o.zone)
+		of(key).addOffers(m, o.r, o.zone)
 	}
 	for _, m := range by {
 		m.shareBoxes()

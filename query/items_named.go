@@ -17,14 +17,14 @@ const (
 	namedBatch    = 2_000
 )
 
-// itemPlace is the place of an item in the order of a search by name: how far
+// itemPosition is the position of an item in the order of a search by name: how far
 // its name is from the requested one, then its id.
-type itemPlace struct {
+type itemPosition struct {
 	Distance int              `json:"d"`
 	Item     contracts.ItemID `json:"i"`
 }
 
-func (a itemPlace) compare(b itemPlace) int {
+func (a itemPosition) compare(b itemPosition) int {
 	return cmp.Or(cmp.Compare(a.Distance, b.Distance), cmp.Compare(a.Item, b.Item))
 }
 
@@ -33,10 +33,10 @@ func (a itemPlace) compare(b itemPlace) int {
 // words. A wrong request is refused together with a wrong limit.
 func (s *Service) itemsNamed(ctx context.Context, p Principal, r ItemsRequest, q ItemsQuery, wrong error) (*Page[contracts.Item], error) {
 	words := search.New(r.Name)
-	found, places := &Search{}, map[contracts.ItemID]itemPlace{}
-	page, err := list(ctx, s, p, listing[contracts.Item, itemPlace]{
+	found, positions := &Search{}, map[contracts.ItemID]itemPosition{}
+	page, err := list(ctx, s, p, listing[contracts.Item, itemPosition]{
 		route: "items", area: contracts.ReadItems, limit: r.Limit, cursor: r.Cursor, query: r, wrong: wrong,
-		key: func(i contracts.Item) itemPlace { return places[i.ItemID] },
+		key: func(i contracts.Item) itemPosition { return positions[i.ItemID] },
 		of: func(ctx context.Context, v Visibility) error {
 			categories, err := s.categories(ctx, v, r)
 			if categories != nil {
@@ -45,15 +45,15 @@ func (s *Service) itemsNamed(ctx context.Context, p Principal, r ItemsRequest, q
 			found.Matches = new(int)
 			return err
 		},
-		read: func(ctx context.Context, v Visibility, after itemPlace, limit int) ([]contracts.Item, *itemPlace, error) {
+		read: func(ctx context.Context, v Visibility, after itemPosition, limit int) ([]contracts.Item, *itemPosition, error) {
 			exact, misspelled := &bestItems{after: after, room: limit + 1}, &bestItems{after: after, room: limit + 1}
 			err := s.eachItem(ctx, v, q, func(i contracts.Item) {
 				match, ok := words.In(i.Name + " " + i.Brand + " " + i.Manufacturer)
-				switch place := (itemPlace{match.Distance, i.ItemID}); {
+				switch position := (itemPosition{match.Distance, i.ItemID}); {
 				case ok && match.Misspelled:
-					misspelled.add(place, i)
+					misspelled.add(position, i)
 				case ok:
-					exact.add(place, i)
+					exact.add(position, i)
 				}
 			})
 			best := exact
@@ -64,7 +64,7 @@ func (s *Service) itemsNamed(ctx context.Context, p Principal, r ItemsRequest, q
 			next := best.page(limit)
 			var items []contracts.Item
 			for _, k := range best.kept {
-				items, places[k.Item] = append(items, k.item), k.itemPlace
+				items, positions[k.Item] = append(items, k.item), k.itemPosition
 			}
 			return items, next, err
 		},
@@ -98,42 +98,42 @@ func (s *Service) eachItem(ctx context.Context, v Visibility, q ItemsQuery, each
 	}
 }
 
-// bestItems keeps the best of many items after a place, and counts all.
+// bestItems keeps the best of many items after a position, and counts all.
 type bestItems struct {
-	after itemPlace
+	after itemPosition
 	room  int
 	all   int
-	kept  []placedItem
+	kept  []itemAt
 }
 
-type placedItem struct {
-	itemPlace
+type itemAt struct {
+	itemPosition
 	item contracts.Item
 }
 
-func (b *bestItems) add(at itemPlace, i contracts.Item) {
+func (b *bestItems) add(at itemPosition, i contracts.Item) {
 	b.all++
 	if at.compare(b.after) <= 0 {
 		return
 	}
-	b.kept = append(b.kept, placedItem{at, i})
+	b.kept = append(b.kept, itemAt{at, i})
 	if len(b.kept) >= 2*b.room {
 		b.cut()
 	}
 }
 
 func (b *bestItems) cut() {
-	slices.SortFunc(b.kept, func(x, y placedItem) int { return x.compare(y.itemPlace) })
+	slices.SortFunc(b.kept, func(x, y itemAt) int { return x.compare(y.itemPosition) })
 	b.kept = b.kept[:min(len(b.kept), b.room)]
 }
 
-// page keeps at most limit items, and returns the place of the last if there
+// page keeps at most limit items, and returns the position of the last if there
 // are more.
-func (b *bestItems) page(limit int) (next *itemPlace) {
+func (b *bestItems) page(limit int) (next *itemPosition) {
 	b.cut()
 	if len(b.kept) > limit {
 		b.kept = b.kept[:limit]
-		next = &b.kept[limit-1].itemPlace
+		next = &b.kept[limit-1].itemPosition
 	}
 	return next
 }

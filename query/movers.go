@@ -97,14 +97,14 @@ func (s *Service) Movers(ctx context.Context, p Principal, r MoversRequest) (*Mo
 		meaning.Until = fmt.Sprint(until.UnixMilli())
 	}
 	bound := binding{Account: p.Account, Route: "movers", Query: r, Meaning: meaning}
-	place := rankedPlace{Until: window.To.UnixMilli()}
+	position := rankedPosition{Until: window.To.UnixMilli()}
 	if r.Cursor != "" {
-		if err := s.seal.openCursor(bound, r.Cursor, &place); err != nil {
+		if err := s.seal.openCursor(bound, r.Cursor, &position); err != nil {
 			return nil, err
 		}
-		rows.CapturedTo = fromMs(place.Until).Format(time.RFC3339Nano)
+		rows.CapturedTo = fromMs(position.Until).Format(time.RFC3339Nano)
 	}
-	if length := fromMs(place.Until).Sub(window.From); r.GlobalScope && length > maxGlobalWindow {
+	if length := fromMs(position.Until).Sub(window.From); r.GlobalScope && length > maxGlobalWindow {
 		return nil, fault.New(fault.Invalid, CodeScopeTooBroad,
 			"since lies %s before until: without a product, an order or a site at most 168 hours. Send a new request with a later since.", length)
 	}
@@ -121,13 +121,13 @@ func (s *Service) Movers(ctx context.Context, p Principal, r MoversRequest) (*Mo
 		return nil, s.budgetOf(ctx, err, sinceBounds)
 	}
 	if r.Cursor == "" {
-		place.Watermark, place.Floor = in.query.Watermark, in.vis.Floor
-	} else if err := in.vis.goesOn(in.query.Watermark, place.Floor, place.Watermark); err != nil {
+		position.Watermark, position.Floor = in.query.Watermark, in.vis.Floor
+	} else if err := in.vis.goesOn(in.query.Watermark, position.Floor, position.Watermark); err != nil {
 		return nil, err
 	}
-	in.query.Watermark = place.Watermark
+	in.query.Watermark = position.Watermark
 	page := &MoversPage{Records: Records[Mover, MoversEcho]{Data: []Mover{}, Paging: Paging{Limit: limit}, Query: MoversEcho{
-		Scope: in.echo.Scope, Since: formatInstant(window.From, in.zone), Until: formatInstant(fromMs(place.Until), in.zone), Timezone: in.echo.Timezone,
+		Scope: in.echo.Scope, Since: formatInstant(window.From, in.zone), Until: formatInstant(fromMs(position.Until), in.zone), Timezone: in.echo.Timezone,
 		Pairs: in.size.Pairs, Kinds: map[MoverKind]int{}, Sites: []MoversOfSite{},
 	}}}
 	if in.empty {
@@ -145,7 +145,7 @@ func (s *Service) Movers(ctx context.Context, p Principal, r MoversRequest) (*Mo
 		return nil, s.budgetOf(ctx, err, sinceBounds)
 	}
 	page.first = firstOfKinds(all, r.each)
-	page.Data, page.Paging, err = rankedPage(s, all, bound, place, limit)
+	page.Data, page.Paging, err = rankedPage(s, all, bound, position, limit)
 	return page, err
 }
 

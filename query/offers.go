@@ -132,7 +132,7 @@ func standingOf(capture []offer, keep func(offer) bool) (some []offer) {
 	for i, o := range capture {
 		compared[i] = o.ofAlert()
 	}
-	stands := alert.PlaceOfStanding(compared)
+	stands := alert.StandingIndex(compared)
 	for i, o := range capture {
 		if i == stands || keep(o) {
 			some = append(some, o)

@@ -83,15 +83,15 @@ func (s *Service) Positions(ctx context.Context, p Principal, r PositionsRequest
 	meaning := r
 	meaning.ResultsRequest = r.ResultsRequest.meaning()
 	bound := binding{Account: p.Account, Route: "positions", Query: r, Meaning: meaning}
-	place := rankedPlace{Until: now.UnixMilli()}
+	position := rankedPosition{Until: now.UnixMilli()}
 	if r.Cursor != "" {
-		if err := s.seal.openCursor(bound, r.Cursor, &place); err != nil {
+		if err := s.seal.openCursor(bound, r.Cursor, &position); err != nil {
 			return nil, err
 		}
 	}
 	rows := r.selected()
 	rows.GlobalScope = rows.Everything()
-	until := fromMs(place.Until)
+	until := fromMs(position.Until)
 	rows.CapturedFrom, rows.CapturedTo = until.Add(-currentOffers).Format(time.RFC3339Nano), until.Format(time.RFC3339Nano)
 	plan, err := s.plan(p, rows)
 	if err != nil {
@@ -106,11 +106,11 @@ func (s *Service) Positions(ctx context.Context, p Principal, r PositionsRequest
 		return nil, s.budgetOf(ctx, err, fixedBounds)
 	}
 	if r.Cursor == "" {
-		place.Watermark, place.Floor = in.query.Watermark, in.vis.Floor
-	} else if err := in.vis.goesOn(in.query.Watermark, place.Floor, place.Watermark); err != nil {
+		position.Watermark, position.Floor = in.query.Watermark, in.vis.Floor
+	} else if err := in.vis.goesOn(in.query.Watermark, position.Floor, position.Watermark); err != nil {
 		return nil, err
 	}
-	in.query.Watermark = place.Watermark
+	in.query.Watermark = position.Watermark
 	page := &PositionsPage{Data: []OwnPosition{}, Paging: Paging{Limit: limit}, Query: PositionsEcho{
 		CapturedFrom: *in.echo.CapturedFrom, CapturedTo: *in.echo.CapturedTo, Timezone: in.echo.Timezone, Amount: r.Amount, Offers: r.Offers, Pairs: in.size.Pairs, Beside: r.comparedWith(), UndercutBy: []Undercutter{},
 	}}
@@ -128,7 +128,7 @@ func (s *Service) Positions(ctx context.Context, p Principal, r PositionsRequest
 	if err != nil {
 		return nil, s.budgetOf(ctx, err, fixedBounds)
 	}
-	page.Data, page.Paging, err = rankedPage(s, all, bound, place, limit)
+	page.Data, page.Paging, err = rankedPage(s, all, bound, position, limit)
 	return page, err
 }
 

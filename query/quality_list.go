@@ -19,7 +19,7 @@ type QualityRequest struct {
 	ReasonCode string            `json:"reasonCode,omitempty"`
 }
 
-// pairs returns the query for the request's pairs after a place.
+// pairs returns the query for the request's pairs after a position.
 func (r QualityRequest) pairs(after contracts.Pair) itemPairs {
 	return itemPairs{OrderPairsQuery{Orders: []contracts.OrderID{r.OrderID}, Site: r.Site, After: after}, r.ItemID}
 }
@@ -176,7 +176,7 @@ func (s *Service) qualityPage(ctx context.Context, v Visibility, order contracts
 }
 
 // nextOf returns the pair after which the next page continues: the last entry
-// of a full page, otherwise the place that the read reached.
+// of a full page, otherwise the position that the read reached.
 func nextOf(found []Quality, full bool, at *contracts.Pair) *contracts.Pair {
 	if full {
 		return &found[len(found)-1].Pair

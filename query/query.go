@@ -220,7 +220,7 @@ type Store interface {
 	// site without any is absent.
 	PairsBySite(ctx context.Context, v Visibility, s Selectors) (map[contracts.SiteKey]uint64, error)
 	// Tally sums up all rows of a query by site, for sites with rows, in no
-	// order. The query's order, place and limit do not matter.
+	// order. The query's order, position and limit do not matter.
 	Tally(ctx context.Context, v Visibility, q *ResultsQuery) ([]SiteTally, error)
 	// ObservedBySite counts, per site, the visible pairs for which a query has
 	// a row; a site without any is absent.
@@ -267,7 +267,7 @@ type Store interface {
 	// by id, with only their identifiers.
 	ItemsNamed(ctx context.Context, v Visibility, names ItemNames) ([]contracts.Item, error)
 	// Statistics sums up the rows of a window by group and part of the window,
-	// after a place, at most the query's limit; the totals come first.
+	// after a position, at most the query's limit; the totals come first.
 	Statistics(ctx context.Context, v Visibility, q *StatisticsQuery) ([]Statistic, error)
 	// Feed passes rows to each, block by block, in the order in which they
 	// became visible. A block is valid until each returns.
@@ -282,13 +282,13 @@ type Store interface {
 	// RowsAtMost bounds what Results returns and examines, coarsely, by the
 	// index.
 	RowsAtMost(ctx context.Context, v Visibility, q *ResultsQuery) (AtMost, error)
-	// EventIDs returns the ids of the events at some places, as far as they are
+	// EventIDs returns the ids of the events at some positions, as far as they are
 	// known.
-	EventIDs(ctx context.Context, places []Watermark) (map[Watermark]string, error)
-	// VisibleTimes returns when some places became visible, to within about a
-	// second and never too early; places from before these times were kept are
+	EventIDs(ctx context.Context, positions []Watermark) (map[Watermark]string, error)
+	// VisibleTimes returns when some positions became visible, to within about a
+	// second and never too early; positions from before these times were kept are
 	// absent.
-	VisibleTimes(ctx context.Context, places []Watermark) (map[Watermark]time.Time, error)
+	VisibleTimes(ctx context.Context, positions []Watermark) (map[Watermark]time.Time, error)
 	// CatalogueVersions returns the versions of sites, reference prices and
 	// customer data, as far as they are included: what is read of them later is
 	// of these versions or newer.

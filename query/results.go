@@ -224,7 +224,7 @@ func (q *ResultsQuery) unfiltered() ResultsQuery {
 	return all
 }
 
-// Position is the place of a row in the order of results.
+// Position is where a row is in the order of results.
 type Position struct {
 	CapturedMs int64             `json:"t"`
 	Item       contracts.ItemID  `json:"i"`

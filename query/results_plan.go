@@ -213,7 +213,7 @@ func (s *Service) walkOf(plan *resultsPlan) (c resultsCursor, err error) {
 	return c, nil
 }
 
-// cursorAfter seals the place after a row.
+// cursorAfter seals the position after a row.
 func (s *Service) cursorAfter(plan *resultsPlan, after Position) (string, error) {
 	q := &plan.query
 	return s.seal.sealCursor(plan.binding, resultsCursor{

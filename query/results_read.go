@@ -241,7 +241,7 @@ const (
 	quickSlice      = 20 // divisor of the soft deadline: slices that take less time grow
 )
 
-// readPage fills the collector and returns the place where the next page
+// readPage fills the collector and returns the position where the next page
 // continues; nil: there is none.
 func (s *Service) readPage(ctx context.Context, in *read, c *pageCollector, start time.Time) (*Position, error) {
 	sliceable := in.query.Latest == AllRows
@@ -332,7 +332,7 @@ func earliestSlice(w contracts.Window) int64 {
 	return w.From.UnixMilli()
 }
 
-// sliceEdge is the place after every row of the slice in the order of the read:
+// sliceEdge is the position after every row of the slice in the order of the read:
 // its last instant with the last key that an instant can have. Within an
 // instant, ascending goes from the largest key to the smallest.
 func sliceEdge(from, to int64, ascending bool) Position {

@@ -195,7 +195,7 @@ func (v *sight) authorize(ctx context.Context) (*Access, error) {
 // admit is the last step that may refuse: nothing that it admits is refused
 // later, neither for pages nor for streams (RES-14a).
 func (s *Service) admit(ctx context.Context, plan *resultsPlan, v Visibility, mark Watermark) (*read, error) {
-	in, err := s.place(ctx, plan, v, mark, s.store.CountPairs)
+	in, err := s.position(ctx, plan, v, mark, s.store.CountPairs)
 	if err != nil {
 		return nil, s.fitting(ctx, plan, v, err)
 	}

@@ -204,7 +204,7 @@ func (p *segments) find(ctx context.Context) error {
 // lateRows is the query for rows of a window that became visible after a
 // watermark.
 func (s *Service) lateRows(in *read, w contracts.Window, since Watermark, limit int) FeedQuery {
-	q := FeedQuery{Rows: in.query, After: placeOf(since), Limit: limit}
+	q := FeedQuery{Rows: in.query, After: positionAfter(since), Limit: limit}
 	q.Rows.Window, q.Rows.FromNow, q.Rows.ToNow, q.Rows.Ascending, q.Rows.Export, q.Rows.Read = w, false, false, false, false, nil
 	return q
 }

@@ -20,16 +20,16 @@ const (
 // lastStep returns the end of the last full step.
 func lastStep(now time.Time) int64 { return toMs(now.Truncate(silenceStep)) }
 
-// silencePlace is up to where silence was judged: by when pairs fell silent,
+// silencePosition is up to where silence was judged: by when pairs fell silent,
 // then by item and site.
-type silencePlace struct {
+type silencePosition struct {
 	Ms   int64             `json:"t"`
 	Item contracts.ItemID  `json:"i"`
 	Site contracts.SiteKey `json:"n,omitempty"`
 }
 
-// judgedUntil is the place after all pairs that fell silent until an instant.
-func judgedUntil(ms int64) *silencePlace { return &silencePlace{Ms: ms, Item: math.MaxUint64} }
+// judgedUntil returns the position after all pairs that fell silent until an instant.
+func judgedUntil(ms int64) *silencePosition { return &silencePosition{Ms: ms, Item: math.MaxUint64} }
 
 // SilencesQuery is a query to the store: the offers that stand for the captures
 // of Rows, of which no other capture of the pair follows within For, up to the
@@ -41,7 +41,7 @@ type SilencesQuery struct {
 }
 
 // fillSilences fills the page with the pairs that fell silent since a state's
-// place, and returns up to when the page is complete. now is from before the
+// position, and returns up to when the page is complete. now is from before the
 // page's watermark was read. Nothing is read for a caller that sees nothing.
 func (s *Service) fillSilences(ctx context.Context, in *read, page *FeedPage, state *feedState, r FeedRequest, now time.Time, sees bool) (asOf time.Time, err error) {
 	from, until := *state.Silence, lastStep(now)
@@ -57,7 +57,7 @@ func (s *Service) fillSilences(ctx context.Context, in *read, page *FeedPage, st
 		if len(all) > page.Limit {
 			all = all[:page.Limit]
 			last := &all[page.Limit-1]
-			end, page.Progress.UpToDate = &silencePlace{last.Ms, last.Item, last.Site}, false
+			end, page.Progress.UpToDate = &silencePosition{last.Ms, last.Item, last.Site}, false
 		}
 		if err := s.writeSilences(in, page, state.Rule, all, r.between()); err != nil {
 			return now, err
@@ -69,13 +69,13 @@ func (s *Service) fillSilences(ctx context.Context, in *read, page *FeedPage, st
 
 // silence is a pair that fell silent, after its last capture.
 type silence struct {
-	silencePlace
+	silencePosition
 	last *featured
 }
 
-// silences reads the pairs that fell silent after a place, until an instant, at
+// silences reads the pairs that fell silent after a position, until an instant, at
 // most limit.
-func (s *Service) silences(ctx context.Context, in *read, rule *alert.Rule, from silencePlace, until int64, limit int) (all []silence, err error) {
+func (s *Service) silences(ctx context.Context, in *read, rule *alert.Rule, from silencePosition, until int64, limit int) (all []silence, err error) {
 	facts, err := s.siteFacts(ctx, in.vis)
 	if err != nil {
 		return nil, err
@@ -88,7 +88,7 @@ func (s *Service) silences(ctx context.Context, in *read, rule *alert.Rule, from
 	err = s.store.Silences(ctx, in.vis, &q, func(b *Block) error {
 		for k := range b.Len {
 			pair, last := b.featured(b.At(k), facts)
-			all = append(all, silence{silencePlace{last.capturedMs + silent, pair.Item, pair.Site}, last})
+			all = append(all, silence{silencePosition{last.capturedMs + silent, pair.Item, pair.Site}, last})
 		}
 		return nil
 	})

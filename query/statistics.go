@@ -55,14 +55,14 @@ type StatisticsQuery struct {
 	// TrendEdges are where the parts of a trend begin, and where the last one
 	// ends; ms, nil for no trend.
 	TrendEdges []int64
-	After      StatisticPlace
+	After      StatisticPosition
 	// Rest leaves out the products before After: the whole then covers less.
 	Rest  bool
 	Limit int
 }
 
-// StatisticPlace is the place of a record: by group, then by time.
-type StatisticPlace struct {
+// StatisticPosition is where a record is in the order: by group, then by time.
+type StatisticPosition struct {
 	Item   contracts.ItemID `json:"i,omitempty"`
 	Text   string           `json:"t,omitempty"`
 	Bucket uint32           `json:"b"` // from 1
@@ -70,7 +70,7 @@ type StatisticPlace struct {
 
 // Statistic sums up the rows of one group in one part of the window.
 type Statistic struct {
-	StatisticPlace
+	StatisticPosition
 	Whole                                  bool // over all groups and parts: only Pairs and the counts
 	Pairs                                  uint64
 	Priced, Unavailable, NotFound, Unknown uint64
@@ -102,10 +102,10 @@ type PriceStatistic struct {
 type statisticsCursor struct {
 	From, To  int64 // ms
 	Until     int64
-	Floor     int64          `json:"l,omitempty"` // of the visibility that the walk began with
-	Watermark Watermark      `json:"w"`
-	Observed  *uint64        `json:"p,omitempty"` // pairs of the whole; nil: sealed by an earlier build
-	After     StatisticPlace `json:"a"`
+	Floor     int64             `json:"l,omitempty"` // of the visibility that the walk began with
+	Watermark Watermark         `json:"w"`
+	Observed  *uint64           `json:"p,omitempty"` // pairs of the whole; nil: sealed by an earlier build
+	After     StatisticPosition `json:"a"`
 }
 
 // Statistics sums observations up. Of each capture it counts the standing offer
@@ -147,19 +147,19 @@ func (s *Service) Statistics(ctx context.Context, p Principal, r StatisticsReque
 		meaning.CapturedTo = fmt.Sprint(w.To.UnixMilli())
 	}
 	bound := binding{Account: p.Account, Route: "statistics", Query: r, Meaning: meaning}
-	place := statisticsCursor{From: w.From.UnixMilli(), To: w.To.UnixMilli(), Until: min(w.To.UnixMilli()+1, s.now().UnixMilli())}
+	position := statisticsCursor{From: w.From.UnixMilli(), To: w.To.UnixMilli(), Until: min(w.To.UnixMilli()+1, s.now().UnixMilli())}
 	if r.Cursor != "" {
-		if err := s.seal.openCursor(bound, r.Cursor, &place); err != nil {
+		if err := s.seal.openCursor(bound, r.Cursor, &position); err != nil {
 			return nil, err
 		}
-		plan.query.Window = contracts.Window{From: fromMs(place.From), To: fromMs(place.To)}
+		plan.query.Window = contracts.Window{From: fromMs(position.From), To: fromMs(position.To)}
 		plan.query.FromNow, plan.query.ToNow = false, false
 	}
-	edges, err := edgesOf(fromMs(place.From), fromMs(place.To), r.Bucket, plan.zone)
+	edges, err := edgesOf(fromMs(position.From), fromMs(position.To), r.Bucket, plan.zone)
 	if err != nil {
 		return nil, err
 	}
-	place.Until = max(place.Until, place.From)
+	position.Until = max(position.Until, position.From)
 	ctx, cancel := s.within(ctx)
 	defer cancel()
 	in, err := s.accept(ctx, p, plan)
@@ -170,11 +170,11 @@ func (s *Service) Statistics(ctx context.Context, p Principal, r StatisticsReque
 		return nil, err
 	}
 	if r.Cursor == "" {
-		place.Watermark, place.Floor = in.query.Watermark, in.vis.Floor
-	} else if err := in.vis.goesOn(in.query.Watermark, place.Floor, place.Watermark); err != nil {
+		position.Watermark, position.Floor = in.query.Watermark, in.vis.Floor
+	} else if err := in.vis.goesOn(in.query.Watermark, position.Floor, position.Watermark); err != nil {
 		return nil, err
 	}
-	page := &StatisticsPage{Data: []StatisticRecord{}, Paging: Paging{Limit: limit}, Query: statisticsEcho(in, r, place)}
+	page := &StatisticsPage{Data: []StatisticRecord{}, Paging: Paging{Limit: limit}, Query: statisticsEcho(in, r, position)}
 	if in.empty {
 		return page, nil
 	}
@@ -184,48 +184,48 @@ func (s *Service) Statistics(ctx context.Context, p Principal, r StatisticsReque
 		return nil, err
 	}
 	defer giveBack()
-	q := StatisticsQuery{Rows: in.query, By: r.By, Edges: edges, Until: place.Until, After: place.After, Rest: r.By == ByProduct && place.Observed != nil, Limit: limit + 2}
+	q := StatisticsQuery{Rows: in.query, By: r.By, Edges: edges, Until: position.Until, After: position.After, Rest: r.By == ByProduct && position.Observed != nil, Limit: limit + 2}
 	if r.Trend {
-		q.TrendEdges = trendEdges(place.From, place.To+1)
+		q.TrendEdges = trendEdges(position.From, position.To+1)
 	}
-	q.Rows.Window, q.Rows.Watermark = contracts.Window{From: fromMs(place.From), To: fromMs(place.To)}, place.Watermark
+	q.Rows.Window, q.Rows.Watermark = contracts.Window{From: fromMs(position.From), To: fromMs(position.To)}, position.Watermark
 	explaining(ctx).noteLimit(limit)
 	explaining(ctx).noteMoreStatements(r.Standing || r.Identity)
 	found, err := s.store.Statistics(ctx, in.vis, &q)
 	if err != nil {
 		return nil, s.budget(ctx, err)
 	}
-	if page, err = s.statisticsPage(page, found, &q, in, r, bound, place); err != nil {
+	if page, err = s.statisticsPage(page, found, &q, in, r, bound, position); err != nil {
 		return page, err
 	}
 	if r.Identity {
 		err = s.identify(ctx, in.vis, page.Data)
 	}
 	if err == nil && r.Standing {
-		err = s.tellStandings(ctx, in, &offerRoom{room, charged}, page, place)
+		err = s.tellStandings(ctx, in, &offerRoom{room, charged}, page, position)
 	}
 	return page, s.budget(ctx, err)
 }
 
 // statisticsPage builds the records from what was found.
-func (s *Service) statisticsPage(page *StatisticsPage, found []Statistic, q *StatisticsQuery, in *read, r StatisticsRequest, bound binding, place statisticsCursor) (_ *StatisticsPage, err error) {
+func (s *Service) statisticsPage(page *StatisticsPage, found []Statistic, q *StatisticsQuery, in *read, r StatisticsRequest, bound binding, position statisticsCursor) (_ *StatisticsPage, err error) {
 	zone := newZoneFormat(in.zone)
 	for _, st := range found {
 		if st.Whole {
-			if place.Observed == nil {
-				place.Observed = &st.Pairs
+			if position.Observed == nil {
+				position.Observed = &st.Pairs
 			}
 			continue
 		}
 		if len(page.Data) == page.Paging.Limit {
-			page.Paging.NextCursor, err = s.seal.sealCursor(bound, place)
+			page.Paging.NextCursor, err = s.seal.sealCursor(bound, position)
 			break
 		}
 		page.Data = append(page.Data, st.record(r.By, q, zone))
-		place.After = st.StatisticPlace
+		position.After = st.StatisticPosition
 	}
-	if place.Observed != nil {
-		page.Query.ObservedPairs = *place.Observed
+	if position.Observed != nil {
+		page.Query.ObservedPairs = *position.Observed
 	}
 	page.Paging.Returned = len(page.Data)
 	return page, err

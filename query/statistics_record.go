@@ -29,10 +29,10 @@ type StatisticsEcho struct {
 	ObservedPairs uint64 `json:"observedPairs"`
 }
 
-func statisticsEcho(in *read, r StatisticsRequest, place statisticsCursor) StatisticsEcho {
+func statisticsEcho(in *read, r StatisticsRequest, position statisticsCursor) StatisticsEcho {
 	at := func(ms int64) string { return formatInstant(fromMs(ms), in.zone) }
 	return StatisticsEcho{
-		Scope: in.echo.Scope, CapturedFrom: at(place.From), CapturedTo: at(place.To), Until: at(place.Until), Timezone: in.echo.Timezone,
+		Scope: in.echo.Scope, CapturedFrom: at(position.From), CapturedTo: at(position.To), Until: at(position.Until), Timezone: in.echo.Timezone,
 		By: r.By, Bucket: r.Bucket, Pairs: in.size.Pairs,
 	}
 }

@@ -72,7 +72,7 @@ func (r *StatisticsRequest) checkStandings(in *read, limit int) error {
 
 // tellStandings adds to the records of a page where the customer stands with
 // each, as of the page's watermark.
-func (s *Service) tellStandings(ctx context.Context, in *read, held *offerRoom, page *StatisticsPage, place statisticsCursor) error {
+func (s *Service) tellStandings(ctx context.Context, in *read, held *offerRoom, page *StatisticsPage, position statisticsCursor) error {
 	var ids []contracts.ItemID
 	prices := map[productCurrency]*StatisticPricing{}
 	for i := range page.Data {
@@ -86,9 +86,9 @@ func (s *Service) tellStandings(ctx context.Context, in *read, held *offerRoom, 
 		return nil
 	}
 	of := in.apart()
-	of.query.Watermark = place.Watermark
+	of.query.Watermark = position.Watermark
 	of.query.Selectors = Selectors{Order: of.query.Selectors.Order, Site: of.query.Selectors.Site, Items: ItemsOf(ids)}
-	return s.addStandings(ctx, of, held, place, prices)
+	return s.addStandings(ctx, of, held, position, prices)
 }
 
 // productCurrency is a product in a currency.
@@ -98,8 +98,8 @@ type productCurrency struct {
 }
 
 // addStandings adds where the customer stands to each price.
-func (s *Service) addStandings(ctx context.Context, in *read, held *offerRoom, place statisticsCursor, prices map[productCurrency]*StatisticPricing) error {
-	to := fromMs(min(place.To, place.Until))
+func (s *Service) addStandings(ctx context.Context, in *read, held *offerRoom, position statisticsCursor, prices map[productCurrency]*StatisticPricing) error {
+	to := fromMs(min(position.To, position.Until))
 	in.query.Window, in.query.FromNow, in.query.ToNow = contracts.Window{From: to.Add(-currentOffers), To: to}, false, false
 	in.query.Latest, in.query.Outcomes = NewestWhole, coverageOutcomes["PRICE_OBSERVED"]
 	wanted := func(o offer, _ siteFacts) bool { return prices[productCurrency{o.Item, o.currency}] != nil }

@@ -31,8 +31,8 @@ type Condition struct {
 // cursors understand the same, unless rows show identity: its state is known by
 // a number of the node.
 type tagger struct {
-	place cipher.Block
-	key   []byte
+	position cipher.Block
+	key      []byte
 }
 
 // tagSum is how many bytes of a tag bind it to its question.
@@ -43,24 +43,24 @@ func newTagger(key contracts.Secret) (*tagger, error) {
 		s := sha256.Sum256([]byte("preismon answer tag " + of + " v1\x00" + key.Reveal()))
 		return s[:]
 	}
-	place, err := aes.NewCipher(sum("place"))
-	return &tagger{place, sum("key")}, err
+	position, err := aes.NewCipher(sum("place"))
+	return &tagger{position, sum("key")}, err
 }
 
-func (t *tagger) sum(q question, form string, place []byte) []byte {
+func (t *tagger) sum(q question, form string, position []byte) []byte {
 	h := hmac.New(sha256.New, t.key)
 	h.Write(q[:])
-	h.Write(place)
+	h.Write(position)
 	h.Write([]byte(form))
 	return h.Sum(nil)[:tagSum]
 }
 
 func (t *tagger) make(q question, form string, at Watermark) string {
-	var place [aes.BlockSize]byte
-	binary.BigEndian.PutUint32(place[:], at.Epoch)
-	binary.BigEndian.PutUint64(place[4:], at.Seq)
-	t.place.Encrypt(place[:], place[:])
-	return base64.RawURLEncoding.EncodeToString(append(place[:], t.sum(q, form, place[:])...))
+	var position [aes.BlockSize]byte
+	binary.BigEndian.PutUint32(position[:], at.Epoch)
+	binary.BigEndian.PutUint64(position[4:], at.Seq)
+	t.position.Encrypt(position[:], position[:])
+	return base64.RawURLEncoding.EncodeToString(append(position[:], t.sum(q, form, position[:])...))
 }
 
 // open returns how far the tables were when a tag was made; not ok: it belongs
@@ -70,12 +70,12 @@ func (t *tagger) open(q question, form, tag string) (at Watermark, ok bool) {
 	if err != nil || len(raw) != aes.BlockSize+tagSum {
 		return at, false
 	}
-	place, sum := raw[:aes.BlockSize], raw[aes.BlockSize:]
-	if !hmac.Equal(sum, t.sum(q, form, place)) {
+	position, sum := raw[:aes.BlockSize], raw[aes.BlockSize:]
+	if !hmac.Equal(sum, t.sum(q, form, position)) {
 		return at, false
 	}
-	t.place.Decrypt(place, place)
-	return Watermark{binary.BigEndian.Uint32(place), binary.BigEndian.Uint64(place[4:])}, true
+	t.position.Decrypt(position, position)
+	return Watermark{binary.BigEndian.Uint32(position), binary.BigEndian.Uint64(position[4:])}, true
 }
 
 // Unchanged reports whether the client has the rows of a stream: none has
@@ -103,7 +103,7 @@ func (s *Service) Unchanged(ctx context.Context, p Principal, r ResultsRequest) 
 	if err := s.catalogued(ctx, &v, plan.include); err != nil {
 		return false, err
 	}
-	in, err := s.place(ctx, plan, v, a.Watermark, s.store.CountPairs)
+	in, err := s.position(ctx, plan, v, a.Watermark, s.store.CountPairs)
 	if err != nil || in.empty {
 		return false, nil
 	}

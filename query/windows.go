@@ -38,8 +38,8 @@ func (q *WindowsQuery) Span() contracts.Window {
 type WindowRows struct {
 	Bucket uint32 // from 1
 	Rows   uint64
-	Sum    uint64    // of the hashes of their places
-	Newest Watermark // newest of their places
+	Sum    uint64    // of the hashes of their positions
+	Newest Watermark // newest of their positions
 }
 
 // States of a window.
@@ -125,7 +125,7 @@ func (s *Service) windows(ctx context.Context, p Principal, r WindowsRequest) (*
 		if err := settled(a.Visibility); err != nil {
 			return nil, err
 		}
-		since.At = FeedPlace{}
+		since.At = FeedPosition{}
 		state.Generation, state.Scope = a.Generation, scope
 	} else if err := state.goesOn(a, scope, state.again); err != nil {
 		return nil, err
@@ -164,7 +164,7 @@ func (s *Service) windows(ctx context.Context, p Principal, r WindowsRequest) (*
 		}
 		page.Data = append(page.Data, rec)
 	}
-	state.At, state.AsOf = placeOf(a.Watermark), now.UnixMilli()
+	state.At, state.AsOf = positionAfter(a.Watermark), now.UnixMilli()
 	page.Query = WindowsEcho{
 		CapturedFrom: formatInstant(plan.query.Window.From, plan.zone), CapturedTo: formatBound(plan.query.Window.To, plan.zone), Timezone: plan.echo.Timezone,
 		Bucket: state.Bucket, Windows: len(counted), AsOf: formatInstant(now.Truncate(contracts.Resolution), plan.zone),

@@ -24,25 +24,25 @@ type archiveFlags struct {
 	MaxDownloadBytes int64    `name:"archive-download-max-bytes" env:"RUST_API_ARCHIVE_DOWNLOAD_MAX_BYTES" help:"Refuse downloads of larger files." default:"${archive_download_max_bytes}"`
 }
 
-// faults returns what is wrong with the places, without their secrets.
+// faults returns what is wrong with the locations, without their secrets.
 func (f archiveFlags) faults() error {
 	var errs []error
-	for i, place := range f.Archives {
-		if _, err := parseArchive(place.Secret); err != nil {
+	for i, location := range f.Archives {
+		if _, err := parseArchive(location.Secret); err != nil {
 			errs = append(errs, fmt.Errorf("archive %d: %w", i+1, err))
 		}
 	}
 	return errors.Join(errs...)
 }
 
-// archivePlace is a folder or a bucket.
-type archivePlace struct {
+// archiveLocation is a folder or a bucket.
+type archiveLocation struct {
 	dir string
 	s3  archive.S3Config
 }
 
-// String names the place without its secrets.
-func (p archivePlace) String() string {
+// String names the location without its secrets.
+func (p archiveLocation) String() string {
 	if p.dir != "" {
 		return "folder " + p.dir
 	}
@@ -51,29 +51,29 @@ func (p archivePlace) String() string {
 
 // checkScheme refuses addresses that are not of buckets. They are no folders: as
 // one, the secret in them would be printed, and be a name on the disk.
-func checkScheme(place string) error {
-	if strings.Contains(place, "://") && !strings.HasPrefix(place, "s3:") {
+func checkScheme(location string) error {
+	if strings.Contains(location, "://") && !strings.HasPrefix(location, "s3:") {
 		return errors.New("neither a folder nor of the form s3://KEY:SECRET@HOST:PORT/BUCKET")
 	}
 	return nil
 }
 
-func parseArchive(place contracts.Secret) (archivePlace, error) {
-	text := place.Reveal()
+func parseArchive(location contracts.Secret) (archiveLocation, error) {
+	text := location.Reveal()
 	if text == "" {
-		return archivePlace{}, errors.New("empty")
+		return archiveLocation{}, errors.New("empty")
 	}
 	if err := checkScheme(text); err != nil {
-		return archivePlace{}, err
+		return archiveLocation{}, err
 	}
 	if !strings.HasPrefix(text, "s3:") {
 		dir, err := filepath.Abs(text)
-		return archivePlace{dir: dir}, err
+		return archiveLocation{dir: dir}, err
 	}
 	cfg := archive.DefaultS3Config()
 	u, err := url.Parse(text)
 	if err != nil || u.Host == "" {
-		return archivePlace{}, errors.New("not of the form s3://KEY:SECRET@HOST:PORT/BUCKET")
+		return archiveLocation{}, errors.New("not of the form s3://KEY:SECRET@HOST:PORT/BUCKET")
 	}
 	cfg.Bucket = strings.Trim(u.Path, "/")
 	cfg.AccessKey = u.User.Username()
@@ -87,25 +87,25 @@ func parseArchive(place contracts.Secret) (archivePlace, error) {
 		case "tls":
 			tls, err := strconv.ParseBool(value)
 			if err != nil {
-				return archivePlace{}, fmt.Errorf("tls: %q is neither true nor false", value)
+				return archiveLocation{}, fmt.Errorf("tls: %q is neither true nor false", value)
 			}
 			if !tls {
 				scheme = "http"
 			}
 		default:
-			return archivePlace{}, fmt.Errorf("%q is neither region nor tls", name)
+			return archiveLocation{}, fmt.Errorf("%q is neither region nor tls", name)
 		}
 	}
 	cfg.Endpoint = scheme + "://" + u.Host
-	return archivePlace{s3: cfg}, cfg.Validate()
+	return archiveLocation{s3: cfg}, cfg.Validate()
 }
 
-// openArchives opens the places for reading, as parts of the lifecycle. If a
-// place is down, /readyz reports it; the role stays ready without it.
-func openArchives(l *lifecycle, a *admin, places []secret) ([]query.Archive, error) {
+// openArchives opens the locations for reading, as parts of the lifecycle. If a
+// location is down, /readyz reports it; the role stays ready without it.
+func openArchives(l *lifecycle, a *admin, locations []secret) ([]query.Archive, error) {
 	var all []query.Archive
-	for i, place := range places {
-		p, err := parseArchive(place.Secret)
+	for i, location := range locations {
+		p, err := parseArchive(location.Secret)
 		if err != nil {
 			return nil, err
 		}
@@ -135,7 +135,7 @@ type closingStore interface {
 	io.Closer
 }
 
-func (p archivePlace) open() (closingStore, error) {
+func (p archiveLocation) open() (closingStore, error) {
 	if p.dir == "" {
 		return archive.NewS3(p.s3)
 	}

@@ -46,7 +46,7 @@ type archiveFinding struct {
 }
 
 // files returns where the tables and the archives are.
-func (c *auditCmd) files() (ch clickhouse.Config, places []archivePlace, err error) {
+func (c *auditCmd) files() (ch clickhouse.Config, locations []archiveLocation, err error) {
 	var errs []error
 	if c.Content {
 		errs = append(errs, errors.New("content: cannot be combined with archives"))
@@ -65,30 +65,30 @@ func (c *auditCmd) files() (ch clickhouse.Config, places []archivePlace, err err
 			ch, err = clickhouse.ParseDSN(r.ProjectorDSN)
 		}
 		errs = append(errs, err)
-		places = append(places, archivePlace{dir: filepath.Join(c.Site.DataDir, artifactsFolder)})
+		locations = append(locations, archiveLocation{dir: filepath.Join(c.Site.DataDir, artifactsFolder)})
 	}
 	for i, place := range c.Archive {
 		p, err := parseArchive(place.Secret)
 		if err != nil {
 			errs = append(errs, fmt.Errorf("archive %d: %w", i+1, err))
-		} else if slices.ContainsFunc(places, func(o archivePlace) bool { return o.String() == p.String() }) {
+		} else if slices.ContainsFunc(locations, func(o archiveLocation) bool { return o.String() == p.String() }) {
 			errs = append(errs, fmt.Errorf("archive %d: named twice", i+1))
 		}
-		places = append(places, p)
+		locations = append(locations, p)
 	}
-	if len(places) == 0 {
+	if len(locations) == 0 {
 		errs = append(errs, errors.New("archive: missing"))
 	}
-	return ch, places, errors.Join(errs...)
+	return ch, locations, errors.Join(errs...)
 }
 
 // runArchives compares the archives with the catalogue.
-func (c *auditCmd) runArchives(ctx context.Context, ch clickhouse.Config, places []archivePlace, std streams, log *slog.Logger) error {
+func (c *auditCmd) runArchives(ctx context.Context, ch clickhouse.Config, locations []archiveLocation, std streams, log *slog.Logger) error {
 	pool := clickhouse.Open(ch, 1)
 	defer pool.Close() //nolint:errcheck // nothing is left to say
 	a := archivesAudit{At: time.Now().UTC(), Findings: []archiveFinding{}}
-	var stores []archive.Place
-	for i, p := range places {
+	var stores []archive.Location
+	for i, p := range locations {
 		opened, err := p.open()
 		if err != nil {
 			return fmt.Errorf("archive %d: %w", i+1, err)
@@ -97,7 +97,7 @@ func (c *auditCmd) runArchives(ctx context.Context, ch clickhouse.Config, places
 		if err := readable(ctx, opened); err != nil {
 			return fmt.Errorf("%s: %w", p, err)
 		}
-		stores = append(stores, archive.Place{Name: p.String(), Store: opened})
+		stores = append(stores, archive.Location{Name: p.String(), Store: opened})
 		a.Archives = append(a.Archives, p.String())
 	}
 	catalogue := projector.ArchivedFiles{Conn: pool, StatementTimeout: c.Timeout}
@@ -108,11 +108,11 @@ func (c *auditCmd) runArchives(ctx context.Context, ch clickhouse.Config, places
 	show := newProgress(std.err, log, "hashing bytes of archived files", int64(a.Bytes)*int64(len(stores)))
 	names := map[archive.Key]string{} // of the files being read
 	err = archive.Audit(ctx, archive.AuditRequest{
-		Places: stores, Refs: refsOf(catalogue.All(ctx), names), Repair: c.Repair,
+		Locations: stores, Refs: refsOf(catalogue.All(ctx), names), Repair: c.Repair,
 		Read: func(n int64) { clear(names); show.at(n) },
 		Found: func(f archive.Finding) error {
 			is := archiveFinding{
-				What: f.What, Archive: a.Archives[f.Place], Key: f.Ref.Key.String(), Filename: names[f.Ref.Key],
+				What: f.What, Archive: a.Archives[f.Location], Key: f.Ref.Key.String(), Filename: names[f.Ref.Key],
 				Mandate: f.Ref.Key.Mandate.String(), Order: f.Ref.Key.Order.String(), Good: f.Good, Repaired: f.Repaired,
 			}
 			is.Text = is.words(f)

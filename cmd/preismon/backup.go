@@ -33,8 +33,8 @@ func (c *backupTakeCmd) Run(ctx context.Context, k *kong.Context, std streams, l
 	if c.To.Secret == "" && c.DataDir != "" {
 		c.To.Secret = contracts.Secret(time.Now().UTC().Format("2006-01-02T150405Z"))
 	}
-	place, err := parseBackupPlace(c.To.Secret)
-	var remote backup.Place
+	place, err := parseBackupLocation(c.To.Secret)
+	var remote backup.Location
 	if err == nil && c.DataDir == "" {
 		remote, err = place.remote()
 	}
@@ -60,7 +60,7 @@ func (c *backupTakeCmd) Run(ctx context.Context, k *kong.Context, std streams, l
 	pool := clickhouse.Open(cfg, 1)
 	defer pool.Close() //nolint:errcheck // nothing is left to say
 	var r backup.Result
-	save := func(to backup.Place) (n backup.Note, err error) {
+	save := func(to backup.Location) (n backup.Note, err error) {
 		r, err = backup.Take(ctx, pool, cfg.Database, to)
 		return backup.Note{Taken: time.Now().UTC(), Checkpoint: r.Checkpoint}, err
 	}

@@ -62,36 +62,36 @@ func (c *backupDrillCmd) Run(ctx context.Context, k *kong.Context, std streams, 
 }
 
 // from returns the requested backup, by its folder or bucket.
-func (c *backupDrillCmd) from() (p backupPlace, err error) {
+func (c *backupDrillCmd) from() (p backupLocation, err error) {
 	if c.From.Secret == "" {
 		return newestBackup(c.DataDir)
 	}
-	if p, err = parseBackupPlace(c.From.Secret); err == nil && p.prefix == "" {
+	if p, err = parseBackupLocation(c.From.Secret); err == nil && p.prefix == "" {
 		p.folder, err = p.taken(c.DataDir)
 		p.name = ""
 	}
 	return p, err
 }
 
-func newestBackup(dataDir string) (backupPlace, error) {
+func newestBackup(dataDir string) (backupLocation, error) {
 	all, err := backup.Folders(backupsFor(dataDir), serverBackups(dataDir))
 	if err == nil && (len(all) == 0 || !all[0].Whole) {
 		err = fmt.Errorf("%w of this data folder; `preismon backup --data-dir %s` takes one", backup.ErrNone, quoteShell(dataDir))
 	}
 	if err != nil {
-		return backupPlace{}, err
+		return backupLocation{}, err
 	}
-	return backupPlace{folder: all[0].Path}, nil
+	return backupLocation{folder: all[0].Path}, nil
 }
 
 // try restores the backup into a scratch folder and audits it there.
-func (c *backupDrillCmd) try(ctx context.Context, place backupPlace, b *bus, std streams, log *slog.Logger) (audit *projector.Audit, err error) {
+func (c *backupDrillCmd) try(ctx context.Context, place backupLocation, b *bus, std streams, log *slog.Logger) (audit *projector.Audit, err error) {
 	scratch, err := os.MkdirTemp(c.Scratch, "preismon-drill-*")
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(scratch)) }()
-	err = place.opened(ctx, filepath.Join(scratch, "clickhouse"), c.DataDir, log, func(ch *embedded.ClickHouse, from backup.Place) error {
+	err = place.opened(ctx, filepath.Join(scratch, "clickhouse"), c.DataDir, log, func(ch *embedded.ClickHouse, from backup.Location) error {
 		dsn := contracts.Secret(ch.DSN(embedded.AdminUser, ""))
 		if err := restoreTables(ctx, dsn, from, false); err != nil {
 			return err

@@ -220,17 +220,17 @@ func putFiles(t *testing.T, m *market.Market, archives ...archive.Store) {
 	}
 }
 
-// TestArchivePlaces: which values --archive accepts and refuses, and that it
+// TestArchiveLocations: which values --archive accepts and refuses, and that it
 // prints no secret.
-func TestArchivePlaces(t *testing.T) {
+func TestArchiveLocations(t *testing.T) {
 	t.Parallel()
-	for text, want := range map[contracts.Secret]archivePlace{
+	for text, want := range map[contracts.Secret]archiveLocation{
 		"/srv/artifacts": {dir: "/srv/artifacts"},
-		"s3://KEY:SECR%2FET%2C@s3.example.com/files":                         {s3: s3Place("https://s3.example.com", "us-east-1", "KEY", "SECR/ET,")},
-		"s3://KEY:SECRET@10.0.0.7:9000/files/?region=eu-central-1&tls=false": {s3: s3Place("http://10.0.0.7:9000", "eu-central-1", "KEY", "SECRET")},
+		"s3://KEY:SECR%2FET%2C@s3.example.com/files":                         {s3: s3Config("https://s3.example.com", "us-east-1", "KEY", "SECR/ET,")},
+		"s3://KEY:SECRET@10.0.0.7:9000/files/?region=eu-central-1&tls=false": {s3: s3Config("http://10.0.0.7:9000", "eu-central-1", "KEY", "SECRET")},
 	} {
 		got, err := parseArchive(text)
-		if diff := cmp.Diff(want, got, cmp.AllowUnexported(archivePlace{})); diff != "" || err != nil {
+		if diff := cmp.Diff(want, got, cmp.AllowUnexported(archiveLocation{})); diff != "" || err != nil {
 			t.Errorf("%s: %v %s", text.Reveal(), err, diff)
 		}
 	}
@@ -245,7 +245,7 @@ func TestArchivePlaces(t *testing.T) {
 		}
 	}
 	for _, wrong := range []contracts.Secret{"S3://KEY:hidden@h/b/p", "https://KEY:hidden@h/b/p"} {
-		if p, err := parseBackupPlace(wrong); err == nil || strings.Contains(err.Error(), "hidden") {
+		if p, err := parseBackupLocation(wrong); err == nil || strings.Contains(err.Error(), "hidden") {
 			t.Errorf("%s for a backup: %v, %v", wrong.Reveal(), p, err)
 		}
 	}
@@ -267,7 +267,7 @@ func TestArchivePlaces(t *testing.T) {
 	}
 }
 
-func s3Place(endpoint, region, key, secret string) archive.S3Config {
+func s3Config(endpoint, region, key, secret string) archive.S3Config {
 	cfg := archive.DefaultS3Config()
 	cfg.Endpoint, cfg.Region, cfg.Bucket, cfg.AccessKey, cfg.SecretKey = endpoint, region, "files", key, contracts.Secret(secret)
 	return cfg

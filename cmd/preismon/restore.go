@@ -24,8 +24,8 @@ type restoreCmd struct {
 }
 
 func (c *restoreCmd) Run(ctx context.Context, k *kong.Context, std streams, log *slog.Logger) (err error) {
-	place, err := parseBackupPlace(c.From.Secret)
-	var remote backup.Place
+	place, err := parseBackupLocation(c.From.Secret)
+	var remote backup.Location
 	if err == nil && c.DataDir == "" {
 		remote, err = place.remote()
 	}
@@ -59,7 +59,7 @@ func (c *restoreCmd) Run(ctx context.Context, k *kong.Context, std streams, log 
 
 // restoreTables restores the tables into the database of an administrator's DSN,
 // in this version's schema.
-func restoreTables(ctx context.Context, dsn contracts.Secret, from backup.Place, replace bool) error {
+func restoreTables(ctx context.Context, dsn contracts.Secret, from backup.Location, replace bool) error {
 	cfg, err := parseDSN(dsn)
 	if err != nil {
 		return err
@@ -92,7 +92,7 @@ func checkRestored(ctx context.Context, cfg clickhouse.Config) error {
 
 // restoreEmbedded runs the folder's ClickHouse for the duration of the restore;
 // the folder's lock ensures that nothing else does.
-func (c *restoreCmd) restoreEmbedded(ctx context.Context, place backupPlace, log *slog.Logger) (err error) {
+func (c *restoreCmd) restoreEmbedded(ctx context.Context, place backupLocation, log *slog.Logger) (err error) {
 	if place.prefix == "" { // before a folder is created for nothing
 		if _, err := place.taken(c.DataDir); err != nil {
 			return err
@@ -103,7 +103,7 @@ func (c *restoreCmd) restoreEmbedded(ctx context.Context, place backupPlace, log
 		return err
 	}
 	defer func() { err = errors.Join(err, dir.Close()) }()
-	return place.opened(ctx, dir.Join("clickhouse"), dir.Path, log, func(ch *embedded.ClickHouse, from backup.Place) error {
+	return place.opened(ctx, dir.Join("clickhouse"), dir.Path, log, func(ch *embedded.ClickHouse, from backup.Location) error {
 		return restoreTables(ctx, contracts.Secret(ch.DSN(embedded.AdminUser, "")), from, c.Replace)
 	})
 }

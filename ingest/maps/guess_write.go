@@ -13,10 +13,10 @@ import (
 	"preismon/contracts/fault"
 )
 
-// place is what a country's domain implies about its sites.
-type place struct{ country, currency, zone string }
+// countryDefaults is what a country's domain implies about its sites.
+type countryDefaults struct{ country, currency, zone string }
 
-var places = map[string]place{
+var defaultsByDomain = map[string]countryDefaults{
 	"de": {"DE", "EUR", "Europe/Berlin"}, "at": {"AT", "EUR", "Europe/Vienna"}, "ch": {"CH", "CHF", "Europe/Zurich"},
 	"fr": {"FR", "EUR", "Europe/Paris"}, "it": {"IT", "EUR", "Europe/Rome"}, "es": {"ES", "EUR", "Europe/Madrid"},
 	"nl": {"NL", "EUR", "Europe/Amsterdam"}, "be": {"BE", "EUR", "Europe/Brussels"}, "pl": {"PL", "PLN", "Europe/Warsaw"},
@@ -48,15 +48,15 @@ func (g *guesser) write() ([]byte, error) {
 	currency = cmp.Or(currency, shipping.currency())
 	_, hasCurrency := g.columns["currency"]
 	if !known {
-		switch p, ok := places[placeOfCurrency[currency]]; {
+		switch p, ok := defaultsByDomain[placeOfCurrency[currency]]; {
 		case ok:
 			where = p
 		case currency == "USD":
-			where = place{"US", "USD", "UTC"}
+			where = countryDefaults{"US", "USD", "UTC"}
 		case price.decimal == "," || currency == "EUR":
-			where = places["de"]
+			where = defaultsByDomain["de"]
 		default:
-			where = place{"DE", "EUR", "UTC"}
+			where = countryDefaults{"DE", "EUR", "UTC"}
 		}
 		g.doubt("nothing names the country: assuming %s (defaultSite.country)", where.country)
 	}
@@ -200,7 +200,7 @@ func (g *guesser) blank(field string) bool {
 
 // sitesOf returns the names of sites that cannot be keys unchanged, and the
 // country of most of the sites, if their domains show it.
-func (g *guesser) sitesOf() (odd []string, where place, known bool) {
+func (g *guesser) sitesOf() (odd []string, where countryDefaults, known bool) {
 	var values []string
 	if column, ok := g.columns["site"]; ok {
 		values = g.values(column)
@@ -219,14 +219,14 @@ func (g *guesser) sitesOf() (odd []string, where place, known bool) {
 	}
 	best := 0
 	for _, domain := range slices.Sorted(maps.Keys(counts)) {
-		if p, ok := places[domain]; ok && counts[domain] > best {
+		if p, ok := defaultsByDomain[domain]; ok && counts[domain] > best {
 			best, where, known = counts[domain], p, true
 		}
 	}
 	return odd, where, known
 }
 
-func (g *guesser) writeLocale(b *bytes.Buffer, where place) {
+func (g *guesser) writeLocale(b *bytes.Buffer, where countryDefaults) {
 	if _, ok := g.columns["asin"]; !ok {
 		return
 	}
@@ -240,7 +240,7 @@ func (g *guesser) writeLocale(b *bytes.Buffer, where place) {
 	g.doubt("assuming that ASINs are those of %q (columns.asinLocale)", locale)
 }
 
-func (g *guesser) writeTime(b *bytes.Buffer, where place) {
+func (g *guesser) writeTime(b *bytes.Buffer, where countryDefaults) {
 	if g.origin != "" {
 		g.writeOrigin(b, where)
 		return

@@ -126,7 +126,7 @@ func timeIn(name string) (day, clock string) {
 
 // writeOrigin writes where the capture time comes from, which is always a
 // doubt.
-func (g *guesser) writeOrigin(b *bytes.Buffer, where place) {
+func (g *guesser) writeOrigin(b *bytes.Buffer, where countryDefaults) {
 	clock, clocked := g.columns["clock"]
 	fmt.Fprintf(b, "  capturedAt:\n    from: %s\n", g.origin)
 	switch g.origin {

@@ -24,18 +24,18 @@ import (
 	"preismon/projector/clickhouse"
 )
 
-// Place is where a backup is: a name in the folder that the server's
+// Location is where a backup is: a name in the folder that the server's
 // configuration allows (backups.allowed_path), or a URL of an S3 bucket with
 // a prefix.
-type Place struct {
+type Location struct {
 	Name   string // without a slash
 	URL    string // https://host:port/bucket/prefix
 	Key    string
 	Secret contracts.Secret
 }
 
-// Validate returns every fault of the place.
-func (p Place) Validate() error {
+// Validate returns every fault of the location.
+func (p Location) Validate() error {
 	var f contracts.Faults
 	if p.URL == "" {
 		f.Check(p.Name != "" && !strings.HasPrefix(p.Name, ".") && !strings.ContainsAny(p.Name, `/\'`), "backup name: %q, must be a name without a slash", p.Name)
@@ -47,7 +47,7 @@ func (p Place) Validate() error {
 }
 
 // of returns a part of the backup, as SQL.
-func (p Place) of(part string) string {
+func (p Location) of(part string) string {
 	if p.URL == "" {
 		return "File(" + quote(p.Name+"/"+part) + ")"
 	}
@@ -78,8 +78,8 @@ type Result struct {
 }
 
 // Take saves the database while everything is running. It returns ErrExists for
-// a place that already holds a backup.
-func Take(ctx context.Context, conn clickhouse.Conn, database string, to Place) (Result, error) {
+// a location that already holds a backup.
+func Take(ctx context.Context, conn clickhouse.Conn, database string, to Location) (Result, error) {
 	if err := to.Validate(); err != nil {
 		return Result{}, err
 	}
@@ -109,7 +109,7 @@ var ErrInUse = errors.New("the database holds tables already")
 // RestoreRequest says what to restore.
 type RestoreRequest struct {
 	Database string
-	From     Place
+	From     Location
 	Replace  bool // what the database holds now is dropped
 	// Usable reports whether the caller can use the tables, which are in another
 	// database until then. On an error nothing is dropped or put in place. nil: it can.
@@ -171,8 +171,8 @@ func Restore(ctx context.Context, conn clickhouse.Conn, r RestoreRequest) error 
 // step is a statement of a restore.
 type step struct{ what, sql string }
 
-// do runs steps of a restore from the place, up to the first that fails.
-func (p Place) do(ctx context.Context, conn clickhouse.Conn, steps ...step) error {
+// do runs steps of a restore from the location, up to the first that fails.
+func (p Location) do(ctx context.Context, conn clickhouse.Conn, steps ...step) error {
 	for _, s := range steps {
 		if _, err := run(ctx, conn, s.sql); err != nil {
 			return fmt.Errorf("%s: %w", s.what, p.inWords(err))

@@ -10,7 +10,7 @@ import (
 	"github.com/ClickHouse/ch-go/proto"
 )
 
-// What is wrong with the place of a backup, or with the user that takes it.
+// What is wrong with the location of a backup, or with the user that takes it.
 var (
 	ErrExists   = errors.New("there is a backup already; choose another name")
 	ErrNone     = errors.New("there is no backup")
@@ -22,9 +22,9 @@ var (
 	ErrBucket   = errors.New("the bucket cannot be used; look at its address, its name and the key")
 )
 
-// inWords explains what the server found at the place. The server's own message
+// inWords explains what the server found at the location. The server's own message
 // follows where it adds something.
-func (p Place) inWords(err error) error {
+func (p Location) inWords(err error) error {
 	at := cmp.Or(p.Name, p.URL)
 	e, ok := ch.AsException(err)
 	if !ok {
@@ -66,7 +66,7 @@ func (p Place) inWords(err error) error {
 
 // beginning returns the first line of the server's message, shortened and
 // without secrets.
-func (p Place) beginning(message string) string {
+func (p Location) beginning(message string) string {
 	message, _, _ = strings.Cut(message, "\n")
 	if p.Secret != "" {
 		message = strings.ReplaceAll(message, p.Secret.Reveal(), "***")

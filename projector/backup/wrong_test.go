@@ -10,12 +10,12 @@ import (
 	"github.com/ClickHouse/ch-go/proto"
 )
 
-// TestInWords: an error of the server about a place becomes one of our
+// TestInWords: an error of the server about a location becomes one of our
 // sentences, which never contains the secret of a bucket.
 func TestInWords(t *testing.T) {
-	folder, bucket := Place{Name: "monday"}, Place{URL: "https://store.example/b/p", Key: "key", Secret: "hush-hush"}
+	folder, bucket := Location{Name: "monday"}, Location{URL: "https://store.example/b/p", Key: "key", Secret: "hush-hush"}
 	for _, c := range []struct {
-		at      Place
+		at      Location
 		code    proto.Error
 		message string
 		want    error

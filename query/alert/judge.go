@@ -134,11 +134,11 @@ func (r Rule) undercut(j *Judged, c Capture, reference func(contracts.Currency) 
 
 // Standing returns the offer that stands for its capture (decision 025): the
 // one that holds the buy box, then one that has a price, and shipping with it,
-// then by currency, total, price and place.
-func Standing(offers []Offer) Offer { return offers[PlaceOfStanding(offers)] }
+// then by currency, total, price and position.
+func Standing(offers []Offer) Offer { return offers[StandingIndex(offers)] }
 
-// PlaceOfStanding returns the index of that offer.
-func PlaceOfStanding(offers []Offer) (least int) {
+// StandingIndex returns the index of that offer.
+func StandingIndex(offers []Offer) (least int) {
 	for i, o := range offers {
 		if before(o, offers[least]) {
 			least = i

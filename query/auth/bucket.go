@@ -24,7 +24,7 @@ type bucket struct {
 	away  time.Time // do not use the bucket before
 	count []*sharedWindows
 
-	places *sharedPlaces
+	semaphore *sharedSemaphore
 }
 
 func (b *bucket) watched() bool {
@@ -141,7 +141,7 @@ func (b *bucket) watch(ctx context.Context) error {
 			go func() {
 				ctx, cancel := context.WithTimeout(watching, b.cfg.Wait)
 				defer cancel()
-				idle <- errors.Join(b.giveBack(ctx, kv, time.Time{}), b.places.renew(ctx, kv), b.missing(ctx, kv))
+				idle <- errors.Join(b.giveBack(ctx, kv, time.Time{}), b.semaphore.renew(ctx, kv), b.missing(ctx, kv))
 			}()
 		case err := <-idle:
 			if busy = false; err != nil {
@@ -180,8 +180,8 @@ func (b *bucket) giveBack(ctx context.Context, kv jetstream.KeyValue, before tim
 }
 
 func (b *bucket) see(entry jetstream.KeyValueEntry) {
-	if strings.HasPrefix(entry.Key(), placesPrefix) {
-		b.places.see(entry)
+	if strings.HasPrefix(entry.Key(), slotsPrefix) {
+		b.semaphore.observe(entry)
 		return
 	}
 	r, err := parseRecord(entry.Value())

@@ -63,12 +63,12 @@ func (c ThrottleConfig) Validate() error {
 // Throttle counts requests, in the memory of this node or together with other
 // nodes.
 type Throttle struct {
-	accounts, addresses              counter
-	attemptsByLogin, attemptsByPlace counter
+	accounts, addresses                counter
+	attemptsByLogin, attemptsByAddress counter
 
 	bucket   *bucket // nil: counts on this node alone
 	heavyMax int
-	heavy    places
+	heavy    semaphore
 	running  atomic.Int64      // heavy reads on this node
 	tallies  map[string]*tally // by limit; complete from the start
 }
@@ -112,20 +112,20 @@ func NewSharedThrottle(cfg ThrottleConfig, shared SharedConfig, js jetstream.Jet
 		return w
 	}
 	t := newThrottle(cfg, of)
-	b.places = newSharedPlaces(cfg.HeavyAtOnce, nuid.Next(), b, now)
-	t.bucket, t.heavy = b, b.places
+	b.semaphore = newSharedSemaphore(cfg.HeavyAtOnce, nuid.Next(), b, now)
+	t.bucket, t.heavy = b, b.semaphore
 	return t, nil
 }
 
 func newThrottle(cfg ThrottleConfig, of func(name string, r Rate) limiter) *Throttle {
-	t := &Throttle{heavyMax: cfg.HeavyAtOnce, heavy: newLocalPlaces(cfg.HeavyAtOnce)}
+	t := &Throttle{heavyMax: cfg.HeavyAtOnce, heavy: newLocalSemaphore(cfg.HeavyAtOnce)}
 	counted := func(name string, r Rate) counter { return tallied{of(name, r), t.tally(name)} }
-	places := func(name string, r Rate) counter {
+	countedByAddress := func(name string, r Rate) counter {
 		wide := Rate{Requests: networkShare * r.Requests, Per: r.Per}
 		return tallied{networked{name, r, of(name, r), of(name+"-network", wide)}, t.tally(name)}
 	}
-	t.accounts, t.addresses = counted("reads", cfg.Reads), places("anonymous", cfg.Reads)
-	t.attemptsByLogin, t.attemptsByPlace = counted("login", cfg.Attempts), places("address", cfg.Attempts)
+	t.accounts, t.addresses = counted("reads", cfg.Reads), countedByAddress("anonymous", cfg.Reads)
+	t.attemptsByLogin, t.attemptsByAddress = counted("login", cfg.Attempts), countedByAddress("address", cfg.Attempts)
 	t.tally(heavyLimit)
 	return t
 }
@@ -173,7 +173,7 @@ func (t *Throttle) Anonymous(address string) (Quota, error) { return t.addresses
 // Attempt counts one attempt to get a token, for the address and, if it is
 // known, for the login. It returns the tighter of the two quotas.
 func (t *Throttle) Attempt(address, login string) (Quota, error) {
-	quota, err := t.attemptsByPlace.take(address)
+	quota, err := t.attemptsByAddress.take(address)
 	if err != nil || login == "" {
 		return quota, err
 	}

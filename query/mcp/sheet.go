@@ -33,7 +33,7 @@ func (t sheetText) String() string { return t.Plain + strings.Join(t.Runs, "") }
 
 // sheetCell is a cell of a row; those without a value may be left out.
 type sheetCell struct {
-	Place  string    `xml:"r,attr"` // like B7
+	Ref    string    `xml:"r,attr"` // like B7
 	Type   string    `xml:"t,attr"`
 	Value  string    `xml:"v"`
 	Inline sheetText `xml:"is"`
@@ -113,7 +113,7 @@ func rowsOf(ctx context.Context, z *zip.Reader, shared []string, take func(strin
 
 // addTo adds the value of a cell to those of its row, at its column.
 func (c sheetCell) addTo(row, shared []string) []string {
-	at := columnOf(c.Place)
+	at := columnOf(c.Ref)
 	if at < 0 {
 		at = len(row)
 	}
@@ -134,11 +134,11 @@ func (c sheetCell) addTo(row, shared []string) []string {
 	return row
 }
 
-// columnOf returns the column, counted from 0, of a place like B7; -1: it names
+// columnOf returns the column, counted from 0, of a reference like B7; -1: it names
 // none.
-func columnOf(place string) int {
+func columnOf(ref string) int {
 	n := 0
-	for _, c := range place {
+	for _, c := range ref {
 		if c < 'A' || c > 'Z' {
 			break
 		}

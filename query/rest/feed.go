@@ -289,7 +289,7 @@ func passes(err error) bool {
 
 // next reads the next page, and keeps trying for a while if the node cannot.
 // The number of tails of an account is bounded, so their reads need not take
-// any of its heavy places, which would have to be coordinated with the other
+// any of its heavy slots, which would have to be coordinated with the other
 // nodes each time.
 func (t *tail) next(ctx context.Context, over tailEnd) (*query.FeedPage, error) {
 	for {

@@ -355,8 +355,8 @@ func (m *memory) Statistics(_ context.Context, _ query.Visibility, q *query.Stat
 	}
 	found = append(found, query.Statistic{Whole: true, Pairs: uint64(len(m.items))})
 	for _, i := range m.items {
-		if at := (query.StatisticPlace{Item: i.ItemID, Bucket: 1}); i.ItemID > q.After.Item && len(found) < q.Limit {
-			found = append(found, query.Statistic{StatisticPlace: at, Pairs: 1, Unknown: 1})
+		if at := (query.StatisticPosition{Item: i.ItemID, Bucket: 1}); i.ItemID > q.After.Item && len(found) < q.Limit {
+			found = append(found, query.Statistic{StatisticPosition: at, Pairs: 1, Unknown: 1})
 		}
 	}
 	return found, nil

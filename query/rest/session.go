@@ -111,7 +111,7 @@ func (a *api) readsBody(most int64, next func(c *gin.Context, p query.Principal,
 func (a *api) heavy(next reader) reader {
 	return func(c *gin.Context, p query.Principal) error {
 		release, err := a.throttle.Heavy(p.Account)
-		limit, free := a.throttle.HeavyPlaces(p.Account)
+		limit, free := a.throttle.HeavySlots(p.Account)
 		h := c.Writer.Header()
 		other := func(field string) string { // without what an earlier read of the same request reported
 			before, _, _ := strings.Cut(strings.Join(h[field], ", "), `, "heavy"`)

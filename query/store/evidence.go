@@ -11,10 +11,10 @@ import (
 	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
 )
 
-func eventIDs(n shards, places []query.Watermark) statement {
+func eventIDs(n shards, positions []query.Watermark) statement {
 	p := params{}
 	var epochs, seqs []uint64
-	for _, at := range places {
+	for _, at := range positions {
 		epochs, seqs = append(epochs, uint64(at.Epoch)), append(seqs, at.Seq)
 	}
 	uints(p, "epochs", epochs)
@@ -23,9 +23,9 @@ func eventIDs(n shards, places []query.Watermark) statement {
 }
 
 // EventIDs implements query.Store.
-func (s *Store) EventIDs(ctx context.Context, places []query.Watermark) (map[query.Watermark]string, error) {
+func (s *Store) EventIDs(ctx context.Context, positions []query.Watermark) (map[query.Watermark]string, error) {
 	all := map[query.Watermark]string{}
-	_, err := rows(ctx, s, eventIDs(s.shards, places), func(r driver.Rows) (none struct{}, err error) {
+	_, err := rows(ctx, s, eventIDs(s.shards, positions), func(r driver.Rows) (none struct{}, err error) {
 		var at query.Watermark
 		var id string
 		err = r.Scan(&at.Epoch, &at.Seq, &id)
@@ -35,12 +35,12 @@ func (s *Store) EventIDs(ctx context.Context, places []query.Watermark) (map[que
 	return all, err
 }
 
-// visiblePlaces is how many places one statement of VisibleTimes covers.
-const visiblePlaces = 8
+// visibleAtOnce is how many positions one statement of VisibleTimes covers.
+const visibleAtOnce = 8
 
-func visibleTimes(n shards, places []query.Watermark) statement {
+func visibleTimes(n shards, positions []query.Watermark) statement {
 	p := params{}
-	for i, at := range places {
+	for i, at := range positions {
 		p.uint("epoch"+strconv.Itoa(i), uint64(at.Epoch))
 		p.uint("seq"+strconv.Itoa(i), at.Seq)
 	}
@@ -50,39 +50,39 @@ func visibleTimes(n shards, places []query.Watermark) statement {
 	}
 	return render("visible_times.sql", struct {
 		Shards     shards
-		Places     []query.Watermark
+		Positions  []query.Watermark
 		Partitions []int
-	}{n, places, partitions}, p)
+	}{n, positions, partitions}, p)
 }
 
-// reached is when a partition became complete up to a place.
+// reached is when a partition became complete up to a position.
 type reached struct {
 	at    time.Time // zero: not known
-	since bool      // times were already recorded before the place was reached
+	since bool      // times were already recorded before the position was reached
 }
 
 // VisibleTimes implements query.Store.
-func (s *Store) VisibleTimes(ctx context.Context, places []query.Watermark) (map[query.Watermark]time.Time, error) {
+func (s *Store) VisibleTimes(ctx context.Context, positions []query.Watermark) (map[query.Watermark]time.Time, error) {
 	all := map[query.Watermark]time.Time{}
-	for some := range slices.Chunk(places, visiblePlaces) {
+	for some := range slices.Chunk(positions, visibleAtOnce) {
 		of := make([]map[uint16]reached, len(some))
 		for i := range of {
 			of[i] = map[uint16]reached{}
 		}
 		_, err := rows(ctx, s, visibleTimes(s.shards, some), func(r driver.Rows) (none struct{}, err error) {
-			var place, partition uint16
+			var position, partition uint16
 			var behind bool
 			var at time.Time
-			if err := r.Scan(&place, &partition, &behind, &at); err != nil {
+			if err := r.Scan(&position, &partition, &behind, &at); err != nil {
 				return none, err
 			}
-			one := of[place][partition]
+			one := of[position][partition]
 			if !behind {
 				one.since = true
 			} else if one.at.IsZero() || at.Before(one.at) {
 				one.at = at
 			}
-			of[place][partition] = one
+			of[position][partition] = one
 			return none, nil
 		})
 		if err != nil {
@@ -97,7 +97,7 @@ func (s *Store) VisibleTimes(ctx context.Context, places []query.Watermark) (map
 	return all, nil
 }
 
-// last returns when the last of all partitions became complete up to a place.
+// last returns when the last of all partitions became complete up to a position.
 func (n shards) last(of map[uint16]reached) (last time.Time, known bool) {
 	for _, one := range of {
 		if !one.since || one.at.IsZero() {

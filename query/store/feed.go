@@ -11,8 +11,8 @@ import (
 // feedShape is what feed.sql depends on.
 type feedShape struct {
 	resultsShape
-	OneEpoch bool // of both places
-	Between  bool // the first place is between two events
+	OneEpoch bool // of both positions
+	Between  bool // the first position is between two events
 }
 
 // feedStatement builds the one statement of a feed. Together are the mandates

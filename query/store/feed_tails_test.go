@@ -12,11 +12,11 @@ import (
 	"preismon/query"
 )
 
-// TestTailsReadUpToTheSamePlace: equal tails that began at different places
+// TestTailsReadUpToTheSamePosition: equal tails that began at different positions
 // come to share their reads, although the tables move between them: tails that
 // are woken together read up to the edge that woke them. Each gets every row
 // once.
-func TestTailsReadUpToTheSamePlace(t *testing.T) {
+func TestTailsReadUpToTheSamePosition(t *testing.T) {
 	w := newWorld(t, 327, 50)
 	asked := w.listen()
 	w.tells()
@@ -57,7 +57,7 @@ func TestTailsReadUpToTheSamePlace(t *testing.T) {
 		}
 		want := 1
 		if wave == 0 {
-			want = tails // each begins at another place
+			want = tails // each begins at another position
 		}
 		if n := len(asked.take("feed")); n != want {
 			t.Errorf("wave %d: %d tails took %d statements, want %d", wave, tails, n, want)

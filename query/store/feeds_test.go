@@ -105,7 +105,7 @@ func TestFeedsOfManyMandatesShareAStatement(t *testing.T) {
 				t.Fatalf("wave %d: account %d: %v", wave, f.account, failed[i])
 			}
 			want := f.expected(f.at, edge.Watermark)
-			if diff := gocmp.Diff(placesOf(want), fedPlaces(got[i])); diff != "" {
+			if diff := gocmp.Diff(positionsOf(want), fedPositions(got[i])); diff != "" {
 				t.Fatalf("wave %d: account %d, mandate %d (-want +got):\n%s", wave, f.account, w.more[f.account], diff)
 			}
 			f.at = edge.Watermark
@@ -125,15 +125,15 @@ func TestFeedsOfManyMandatesShareAStatement(t *testing.T) {
 	}
 }
 
-// placesOf and fedPlaces name rows the same way.
-func placesOf(rows []obsRow) (out []string) {
+// positionsOf and fedPositions name rows the same way.
+func positionsOf(rows []obsRow) (out []string) {
 	for _, r := range rows {
 		out = append(out, fmt.Sprint(r.item, " ", r.site, " ", r.ms))
 	}
 	return out
 }
 
-func fedPlaces(rows []fed) (out []string) {
+func fedPositions(rows []fed) (out []string) {
 	for _, r := range rows {
 		at, _ := time.Parse(time.RFC3339, r.CapturedAt)
 		out = append(out, fmt.Sprint(r.ItemID, " ", r.Site, " ", at.UnixMilli()))

@@ -129,9 +129,9 @@ func (s *Store) NewestFiles(ctx context.Context, v query.Visibility, orders []co
 // scanFile reads a file from the columns that follow before.
 func scanFile(r driver.Rows, v query.Visibility, before ...any) (e query.FileEntry, err error) {
 	var archive uint64
-	var place uint32
-	err = r.Scan(append(before, &archive, &place, &e.ArchivedAt, &e.Name, &e.Filename, &e.SizeBytes, &e.SHA256, &e.JobName)...)
-	e.Mandate, e.Archive, e.File = v.Mandate, contracts.ArchiveID(archive), int(place)-1
+	var position uint32
+	err = r.Scan(append(before, &archive, &position, &e.ArchivedAt, &e.Name, &e.Filename, &e.SizeBytes, &e.SHA256, &e.JobName)...)
+	e.Mandate, e.Archive, e.File = v.Mandate, contracts.ArchiveID(archive), int(position)-1
 	return e, err
 }
 

@@ -139,21 +139,21 @@ func readsOf(w *world, versions ...uint64) map[string]read {
 		edge, err := s.Edge(ctx)
 		return []string{fmt.Sprintf("%+v", edge)}, err
 	}
-	places := make([]query.Watermark, w.mark)
-	for i := range places {
-		places[i] = query.Watermark{Epoch: epoch, Seq: uint64(i) + 1}
+	positions := make([]query.Watermark, w.mark)
+	for i := range positions {
+		positions[i] = query.Watermark{Epoch: epoch, Seq: uint64(i) + 1}
 	}
-	all["EventIDs: of places"] = func(ctx context.Context, s *store.Store) ([]string, error) {
-		ids, err := s.EventIDs(ctx, places)
-		if err == nil && len(ids) != len(places) {
-			err = fmt.Errorf("%d of %d places have an id", len(ids), len(places))
+	all["EventIDs: of positions"] = func(ctx context.Context, s *store.Store) ([]string, error) {
+		ids, err := s.EventIDs(ctx, positions)
+		if err == nil && len(ids) != len(positions) {
+			err = fmt.Errorf("%d of %d positions have an id", len(ids), len(positions))
 		}
 		return []string{fmt.Sprint(ids)}, err
 	}
-	all["VisibleTimes: of places"] = func(ctx context.Context, s *store.Store) ([]string, error) {
-		times, err := s.VisibleTimes(ctx, places)
+	all["VisibleTimes: of positions"] = func(ctx context.Context, s *store.Store) ([]string, error) {
+		times, err := s.VisibleTimes(ctx, positions)
 		if err == nil && len(times) == 0 {
-			err = errors.New("no place has a time")
+			err = errors.New("no position has a time")
 		}
 		return []string{fmt.Sprint(times)}, err
 	}
@@ -179,15 +179,15 @@ func resultsQueries(w *world) map[string]query.ResultsQuery {
 	}
 	yes := true
 	all := map[string]query.ResultsQuery{
-		"stream":              {Window: window, Export: true},
-		"stream from a place": {Window: window, After: after},
-		"page":                {Window: window, Limit: 101},
-		"newest of items":     {Latest: query.NewestRow, Selectors: query.Selectors{Items: query.ItemsOf([]contracts.ItemID{2, 4, 5})}},
-		"page with exports":   {Window: window, Limit: 101, Export: true},
-		"page from a place":   {Window: window, Limit: 101, After: after},
-		"long page":           {Window: window, Limit: 10_001},
-		"order":               {Window: window, Selectors: query.Selectors{Order: orderB}, Limit: 101},
-		"site":                {Window: window, Selectors: query.Selectors{Site: "gamma.example"}, Limit: 101},
+		"stream":                 {Window: window, Export: true},
+		"stream from a position": {Window: window, After: after},
+		"page":                   {Window: window, Limit: 101},
+		"newest of items":        {Latest: query.NewestRow, Selectors: query.Selectors{Items: query.ItemsOf([]contracts.ItemID{2, 4, 5})}},
+		"page with exports":      {Window: window, Limit: 101, Export: true},
+		"page from a position":   {Window: window, Limit: 101, After: after},
+		"long page":              {Window: window, Limit: 10_001},
+		"order":                  {Window: window, Selectors: query.Selectors{Order: orderB}, Limit: 101},
+		"site":                   {Window: window, Selectors: query.Selectors{Site: "gamma.example"}, Limit: 101},
 		"filters": {
 			Window: window, Filters: query.Filters{Brand: "Brand 1", Manufacturer: "Maker GmbH", Merchant: "Merchant 1's \\ shop", IsPrime: &yes, IsBuyBox: &yes},
 			Outcomes: []contracts.Outcome{contracts.PriceObserved},
@@ -195,12 +195,12 @@ func resultsQueries(w *world) map[string]query.ResultsQuery {
 		"merchant":                       {Window: window, Filters: query.Filters{Merchant: "Merchant 2's \\ shop"}, Limit: 101, After: after},
 		"outcomes":                       {Window: window, Outcomes: []contracts.Outcome{contracts.Unavailable, contracts.OutcomeUnknown}, Limit: 101},
 		"product":                        {Window: window, Selectors: query.Selectors{Item: 4}, Limit: 101, Export: true},
-		"product, place":                 {Window: window, Selectors: query.Selectors{EAN: "96385074"}, After: after},
+		"product, position":              {Window: window, Selectors: query.Selectors{EAN: "96385074"}, After: after},
 		"newest row":                     {Latest: query.NewestRow, Limit: 101},
 		"newest row under a filter":      {Latest: query.NewestRow, Filters: query.Filters{Merchant: "Merchant 1's \\ shop"}},
 		"newest row in a window":         {Latest: query.NewestRow, Window: window, After: after},
 		"newest set":                     {Latest: query.NewestWhole, Export: true},
-		"newest set from a place":        {Latest: query.NewestWhole, Limit: 7, After: after},
+		"newest set from a position":     {Latest: query.NewestWhole, Limit: 7, After: after},
 		"newest set under a filter":      {Latest: query.NewestWhole, Filters: query.Filters{Merchant: "Merchant 1's \\ shop"}},
 		"newest set in a window":         {Latest: query.NewestWhole, Window: window, Selectors: query.Selectors{Item: 4}},
 		"newest set of all in a window":  {Latest: query.NewestWhole, Window: window, Limit: 11},
@@ -243,7 +243,7 @@ func feedTexts(ctx context.Context, s *store.Store, v query.Visibility, w *world
 
 func feedQuery(w *world, q query.ResultsQuery) *query.FeedQuery {
 	at := w.rows[len(w.rows)/2]
-	return &query.FeedQuery{Rows: q, After: query.FeedPlace{Epoch: at.epoch, Seq: at.seq, Capture: at.capture, Offer: at.offer}, Limit: 200}
+	return &query.FeedQuery{Rows: q, After: query.FeedPosition{Epoch: at.epoch, Seq: at.seq, Capture: at.capture, Offer: at.offer}, Limit: 200}
 }
 
 func blockTexts(b *query.Block, export bool) (out []string) {

@@ -32,7 +32,7 @@ func TestScopeStatements(t *testing.T) {
 	q := query.StatisticsQuery{Rows: rows, By: query.ByProduct, Edges: []int64{100_000_000, 172_800_000, 200_000_001}, Until: 200_000_001, Limit: 12}
 	merchants, brands, trend := q, q, q
 	trend.TrendEdges = []int64{100_000_000, 150_000_000, 200_000_001}
-	merchants.By, merchants.Rows.Selectors.EAN, merchants.After = query.ByMerchant, "4006381333931", query.StatisticPlace{Text: "it's", Bucket: 2}
+	merchants.By, merchants.Rows.Selectors.EAN, merchants.After = query.ByMerchant, "4006381333931", query.StatisticPosition{Text: "it's", Bucket: 2}
 	brands.By, brands.Rows.Brand = query.ByBrand, "B"
 	tally := rows
 	tally.Limit, tally.Export, tally.Merchant = 12, true, "it's"

@@ -72,8 +72,8 @@ func (s *shardTables) partition(p int) partition {
 	}}
 }
 
-// places are those of all rows, each once, in order.
-func (s *shardTables) places() (all []query.Watermark) {
+// positions are those of all rows, each once, in order.
+func (s *shardTables) positions() (all []query.Watermark) {
 	for _, r := range s.rows {
 		all = append(all, query.Watermark{Epoch: r.epoch, Seq: r.seq})
 	}
@@ -91,15 +91,15 @@ func (s *shardTables) copy(p int, condition string) {
 // advance lets each partition apply some of what was inserted, and write rows
 // beyond its checkpoint.
 func (s *shardTables) advance(r *rand.Rand, _ bool) query.Watermark {
-	places := s.places()
+	positions := s.positions()
 	for p, from := range s.reached {
-		i, _ := slices.BinarySearchFunc(places, from, query.Watermark.Compare)
-		to := i + r.IntN(len(places)-i)
+		i, _ := slices.BinarySearchFunc(positions, from, query.Watermark.Compare)
+		to := i + r.IntN(len(positions)-i)
 		if r.IntN(3) == 0 {
-			to = len(places) - 1
+			to = len(positions) - 1
 		}
-		s.reached[p] = places[to]
-		if rows := places[min(to+r.IntN(3), len(places)-1)]; rows.Compare(s.filled[p]) > 0 {
+		s.reached[p] = positions[to]
+		if rows := positions[min(to+r.IntN(3), len(positions)-1)]; rows.Compare(s.filled[p]) > 0 {
 			s.copy(p, fmt.Sprintf("(epoch, seq) > (%d, %d) AND (epoch, seq) <= (%d, %d)", s.filled[p].Epoch, s.filled[p].Seq, rows.Epoch, rows.Seq))
 			s.filled[p] = rows
 		}
@@ -161,9 +161,9 @@ func (s *shardTables) rebuilt(late obsRow) {
 // restored restores the second shard.
 func (s *shardTables) restored() query.Watermark {
 	const p = 1
-	places := s.places()
-	i, _ := slices.BinarySearchFunc(places, s.reached[p], query.Watermark.Compare)
-	s.reached[p] = places[max(0, i-3)]
+	positions := s.positions()
+	i, _ := slices.BinarySearchFunc(positions, s.reached[p], query.Watermark.Compare)
+	s.reached[p] = positions[max(0, i-3)]
 	s.on(p, "TRUNCATE TABLE checkpoints")
 	s.reach(p, s.reached[p])
 	s.tell(p, "CATALOG", "IN_FORCE", "GENERATION")

@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// visibleTimes: a place is visible when the last shard was complete up to it,
+// visibleTimes: a position is visible when the last shard was complete up to it,
 // by the kept times or by its checkpoint; if one of the shards does not know,
 // the time is unknown.
 func (w *shardedWorld) visibleTimes(t *testing.T, node *store.Store) {
@@ -26,12 +26,12 @@ func (w *shardedWorld) visibleTimes(t *testing.T, node *store.Store) {
 		w.on(p, "TRUNCATE TABLE checkpoints")
 		w.on(p, "INSERT INTO checkpoints (stream, partition, partitions, epoch, seq, written_at) VALUES ('OBSERVATIONS', ?, 3, ?, 40, ?)", p, uint32(epoch), at(20+p))
 	}
-	place := func(seq uint64) query.Watermark { return query.Watermark{Epoch: epoch, Seq: seq} }
+	position := func(seq uint64) query.Watermark { return query.Watermark{Epoch: epoch, Seq: seq} }
 	want := map[query.Watermark]time.Time{
-		place(1): at(4), place(10): at(4), place(11): at(9), place(21): at(20), place(26): at(22), place(40): at(22),
-		place(2): at(4), place(3): at(4), place(4): at(4), // more than one statement reads
+		position(1): at(4), position(10): at(4), position(11): at(9), position(21): at(20), position(26): at(22), position(40): at(22),
+		position(2): at(4), position(3): at(4), position(4): at(4), // more than one statement reads
 	}
-	asked := []query.Watermark{{Epoch: epoch - 1, Seq: 7}, place(0), place(41)} // before times were kept, and not visible yet
+	asked := []query.Watermark{{Epoch: epoch - 1, Seq: 7}, position(0), position(41)} // before times were kept, and not visible yet
 	for p := range want {
 		asked = append(asked, p)
 	}

@@ -114,7 +114,7 @@ func TestWalkFromBeforeGoesOn(t *testing.T) {
 	v := query.Visibility{Mandate: mandateTwo, Versions: []uint64{7}, Applied: true, Scope: contracts.AccountScope{AllOrders: true, AllSites: true}}
 	for _, ascending := range []bool{false, true} {
 		q := query.ResultsQuery{Latest: query.NewestRow, Watermark: query.Watermark{Epoch: epoch, Seq: w.mark}, Ascending: ascending}
-		places := func() (all []query.Position) {
+		positions := func() (all []query.Position) {
 			must(t, w.store.Results(t.Context(), v, &q, func(b *query.Block) error {
 				for i := range b.Len {
 					all = append(all, b.Position(b.At(i)))
@@ -123,7 +123,7 @@ func TestWalkFromBeforeGoesOn(t *testing.T) {
 			}))
 			return all
 		}
-		all := places()
+		all := positions()
 		for i, at := range all {
 			if i%testserver.Often(4, 1) > 0 {
 				continue
@@ -131,7 +131,7 @@ func TestWalkFromBeforeGoesOn(t *testing.T) {
 			for _, offer := range []uint16{0, 5} {
 				at.Offer = offer
 				q.After = &at
-				if diff := gocmp.Diff(all[i+1:], places(), cmpopts.EquateEmpty()); diff != "" {
+				if diff := gocmp.Diff(all[i+1:], positions(), cmpopts.EquateEmpty()); diff != "" {
 					t.Fatalf("ascending %t, after %+v (-want +got):\n%s", ascending, at, diff)
 				}
 			}

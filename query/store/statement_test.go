@@ -86,7 +86,7 @@ func TestEveryFilterHasACondition(t *testing.T) {
 func TestFeedStatements(t *testing.T) {
 	whole := query.Visibility{Mandate: 7, Versions: []uint64{3}, Applied: true, Scope: contracts.AccountScope{AllOrders: true, AllSites: true}}
 	of := func(v query.Visibility, s query.Selectors) (query.Visibility, *query.FeedQuery) {
-		return v, &query.FeedQuery{Rows: query.ResultsQuery{Selectors: s, Watermark: query.Watermark{Epoch: 5, Seq: 99}, Filters: query.Filters{Merchant: "M"}}, After: query.FeedPlace{Epoch: 5, Seq: 6, Capture: 7, Offer: 8}, Limit: 11}
+		return v, &query.FeedQuery{Rows: query.ResultsQuery{Selectors: s, Watermark: query.Watermark{Epoch: 5, Seq: 99}, Filters: query.Filters{Merchant: "M"}}, After: query.FeedPosition{Epoch: 5, Seq: 6, Capture: 7, Offer: 8}, Limit: 11}
 	}
 	together := []contracts.MandateID{7, 8}
 	for name, n := range map[string]shards{"": 1, "_shards": 3} {

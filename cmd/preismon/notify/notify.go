@@ -147,7 +147,7 @@ func (r *route) follow(ctx context.Context, rule Rule) error {
 	at := r.state.at(key)
 	if at.Token != "" && at.Params != params.Encode() {
 		r.log.Warn("the rule is another one now: it begins again", "rule", rule.Name)
-		at = place{}
+		at = position{}
 	}
 	at.Params = params.Encode()
 	for {
@@ -166,7 +166,7 @@ func (r *route) follow(ctx context.Context, rule Rule) error {
 				r.stopped[rule.Name] = true
 				return err
 			}
-			at = place{Params: at.Params}
+			at = position{Params: at.Params}
 			continue
 		case err != nil:
 			return err
@@ -202,7 +202,7 @@ func (r Rule) whenLost() string {
 }
 
 // page delivers the alerts of a page, except those that were delivered before.
-func (r *route) page(ctx context.Context, rule Rule, key string, at *place, found *client.Changes) error {
+func (r *route) page(ctx context.Context, rule Rule, key string, at *position, found *client.Changes) error {
 	messages := make([]message, len(found.Data))
 	for i, raw := range found.Data {
 		var err error

@@ -27,7 +27,7 @@ func (r *route) silence(ctx context.Context, rule Rule) error {
 	limit, _ := time.ParseDuration(string(rule.SilentFor)) // was checked
 	at := r.state.at(key)
 	if at.Params != params.Encode() || at.Sites == nil {
-		at = place{Params: params.Encode(), Sites: map[string]seen{}}
+		at = position{Params: params.Encode(), Sites: map[string]seen{}}
 	}
 	c, err := r.connected()
 	if err != nil {

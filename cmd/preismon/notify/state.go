@@ -14,8 +14,8 @@ import (
 	"preismon/contracts/atomicfile"
 )
 
-// place is the position of a rule for a target.
-type place struct {
+// position is how far a rule was followed for a target.
+type position struct {
 	Params string `json:"params"` // of the rule when it began
 	Token  string `json:"token"`
 	// After is the last message delivered after the token; empty: none.
@@ -26,9 +26,9 @@ type place struct {
 
 // state is the file of positions, by rule and target.
 type state struct {
-	path   string
-	mu     sync.Mutex
-	places map[string]place
+	path      string
+	mu        sync.Mutex
+	positions map[string]position
 }
 
 // lockState keeps other processes from using the file until the lock is closed.
@@ -48,7 +48,7 @@ func lockState(path string) (*flock.Flock, error) {
 // openState reads the file, or creates it: without a recorded position, what
 // fires while nothing runs would never be delivered.
 func openState(path string) (*state, error) {
-	s := &state{path: path, places: map[string]place{}}
+	s := &state{path: path, positions: map[string]position{}}
 	text, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		if err := s.write(); err != nil {
@@ -59,30 +59,30 @@ func openState(path string) (*state, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := json.Unmarshal(text, &s.places); err != nil {
+	if err := json.Unmarshal(text, &s.positions); err != nil {
 		return nil, fmt.Errorf("state: %s is not a state file: %w", path, err)
 	}
 	return s, nil
 }
 
-func (s *state) at(key string) place {
+func (s *state) at(key string) position {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.places[key]
+	return s.positions[key]
 }
 
 // keep writes a position into the file, completely or not at all, and syncs it to disk.
-func (s *state) keep(key string, p place) error {
+func (s *state) keep(key string, p position) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	p.Sites = maps.Clone(p.Sites) // the caller goes on with its own
-	s.places[key] = p
+	s.positions[key] = p
 	return s.write()
 }
 
 // write is for callers that hold the lock, or are the only ones with the state.
 func (s *state) write() error {
-	text, err := json.MarshalIndent(s.places, "", "  ")
+	text, err := json.MarshalIndent(s.positions, "", "  ")
 	if err != nil {
 		return err
 	}

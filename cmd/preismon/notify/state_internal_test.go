@@ -8,8 +8,8 @@ import (
 // What is kept does not change with what its caller goes on with: another route
 // may be writing all of it.
 func TestKeptIsACopy(t *testing.T) {
-	s := &state{path: filepath.Join(t.TempDir(), "state"), places: map[string]place{}}
-	p := place{Sites: map[string]seen{"a": {}}}
+	s := &state{path: filepath.Join(t.TempDir(), "state"), positions: map[string]position{}}
+	p := position{Sites: map[string]seen{"a": {}}}
 	if err := s.keep("rule/target", p); err != nil {
 		t.Fatal(err)
 	}

@@ -2,7 +2,7 @@
 -- that is kept since before them. Table checkpoint_times by its key: the last row
 -- before a place, and the first at or behind it; and checkpoints, for what came
 -- since the last row.
-{{- range $n, $place := .Places}}{{range $.Partitions}}
+{{- range $n, $place := .Positions}}{{range $.Partitions}}
 {{if or $n .}}UNION ALL
 {{end}}SELECT toUInt16({{$n}}) AS place, toUInt16({{.}}) AS of, false AS reached, written_at
 FROM (

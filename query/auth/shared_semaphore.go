@@ -13,36 +13,36 @@ import (
 	"preismon/contracts"
 )
 
-// sharedPlaces counts the reads that run on all nodes together. How many each
+// sharedSemaphore counts the reads that run on all nodes together. How many each
 // node runs for an account is kept in the bucket of the counters and changes
-// there only by compare and set. A node's entry is valid for placeTerm, so that
-// the places of a node that died become free. A node that cannot reach the
+// there only by compare and set. A node's entry is valid for slotTerm, so that
+// the slots of a node that died become free. A node that cannot reach the
 // bucket counts alone.
-type sharedPlaces struct {
+type sharedSemaphore struct {
 	most   int
 	node   string
 	bucket *bucket
 	now    func() time.Time
 
 	mu    sync.Mutex
-	byKey map[string]*placesOf
+	byKey map[string]*slots
 }
 
 const (
-	placesPrefix = "heavy."
-	placeTerm    = 15 * time.Second
-	placeRenewal = placeTerm / 3
+	slotsPrefix = "heavy."
+	slotTerm    = 15 * time.Second
+	slotRenewal = slotTerm / 3
 
-	// A read that finds no place tries again: the end of another read may not
+	// A read that finds no slot tries again: the end of another read may not
 	// have been written yet.
-	placeTries = 4
-	placePause = 15 * time.Millisecond
+	slotTries = 4
+	slotPause = 15 * time.Millisecond
 )
 
-// placesOf are the places of one account, as this node knows them.
-type placesOf struct {
-	turn sync.Mutex // held by the read that uses the bucket
-	key  string
+// slots are the slots of one account, as this node knows them.
+type slots struct {
+	bucketMu sync.Mutex // held by the read that uses the bucket
+	key      string
 
 	used      time.Time
 	running   int // on this node
@@ -93,41 +93,41 @@ func (h holders) others(node string, now time.Time) (left holders, runs int) {
 	return left, runs
 }
 
-func newSharedPlaces(most int, node string, b *bucket, now func() time.Time) *sharedPlaces {
-	return &sharedPlaces{most: most, node: node, bucket: b, now: now, byKey: map[string]*placesOf{}}
+func newSharedSemaphore(most int, node string, b *bucket, now func() time.Time) *sharedSemaphore {
+	return &sharedSemaphore{most: most, node: node, bucket: b, now: now, byKey: map[string]*slots{}}
 }
 
-func (p *sharedPlaces) take(account contracts.AccountID) (func(), bool) {
+func (p *sharedSemaphore) take(account contracts.AccountID) (func(), bool) {
 	s := p.of(account)
 	for try := 1; ; try++ {
-		if p.ask(s) {
+		if p.tryTake(s) {
 			return func() { p.release(s) }, true
 		}
-		if try == placeTries {
+		if try == slotTries {
 			return nil, false
 		}
-		time.Sleep(placePause)
+		time.Sleep(slotPause)
 	}
 }
 
 // of returns what is known of an account; it stays known while it is in use.
-func (p *sharedPlaces) of(account contracts.AccountID) *placesOf {
+func (p *sharedSemaphore) of(account contracts.AccountID) *slots {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	key := placesPrefix + account.String()
+	key := slotsPrefix + account.String()
 	s := p.byKey[key]
 	if s == nil {
-		s = &placesOf{key: key}
+		s = &slots{key: key}
 		p.byKey[key] = s
 	}
 	s.used = p.now()
 	return s
 }
 
-// ask takes one place if there is one.
-func (p *sharedPlaces) ask(s *placesOf) bool {
-	s.turn.Lock()
-	defer s.turn.Unlock()
+// tryTake takes one slot if there is one.
+func (p *sharedSemaphore) tryTake(s *slots) bool {
+	s.bucketMu.Lock()
+	defer s.bucketMu.Unlock()
 	p.mu.Lock()
 	if s.running >= p.most || s.running < s.published && p.now().Before(s.until) { // a read that has just ended here is not written yet
 		granted := s.running < p.most
@@ -152,14 +152,14 @@ func (p *sharedPlaces) ask(s *placesOf) bool {
 	return granted
 }
 
-// release frees a place. The caller does not wait until the other nodes know.
-func (p *sharedPlaces) release(s *placesOf) {
+// release frees a slot. The caller does not wait until the other nodes know.
+func (p *sharedSemaphore) release(s *slots) {
 	p.mu.Lock()
 	s.running--
 	p.mu.Unlock()
 	go func() {
-		s.turn.Lock()
-		defer s.turn.Unlock()
+		s.bucketMu.Lock()
+		defer s.bucketMu.Unlock()
 		_ = p.bucket.use(func(ctx context.Context, kv jetstream.KeyValue) error {
 			_, err := p.write(ctx, kv, s, 0)
 			return err
@@ -168,14 +168,14 @@ func (p *sharedPlaces) release(s *placesOf) {
 }
 
 // write records in the bucket how many reads run here, including more that are
-// about to begin. If more is above 0 and there are not enough places for all,
-// it records nothing and returns false. s.turn must be held.
-func (p *sharedPlaces) write(ctx context.Context, kv jetstream.KeyValue, s *placesOf, more int) (done bool, err error) {
+// about to begin. If more is above 0 and there are not enough slots for all,
+// it records nothing and returns false. s.bucketMu must be held.
+func (p *sharedSemaphore) write(ctx context.Context, kv jetstream.KeyValue, s *slots, more int) (done bool, err error) {
 	for refreshed := false; ; {
 		p.mu.Lock()
 		now := p.now()
 		runs, seen, revision := s.running+more, s.seen, s.revision
-		fresh := s.published == runs && (runs == 0 || now.Before(s.until.Add(placeRenewal-placeTerm)))
+		fresh := s.published == runs && (runs == 0 || now.Before(s.until.Add(slotRenewal-slotTerm)))
 		p.mu.Unlock()
 		if fresh {
 			return true, nil
@@ -191,7 +191,7 @@ func (p *sharedPlaces) write(ctx context.Context, kv jetstream.KeyValue, s *plac
 			}
 			continue
 		}
-		until := now.Add(placeTerm)
+		until := now.Add(slotTerm)
 		if runs > 0 {
 			next = append(next, holder{p.node, runs, until})
 		}
@@ -221,7 +221,7 @@ func (p *sharedPlaces) write(ctx context.Context, kv jetstream.KeyValue, s *plac
 }
 
 // refresh reads the current entry from the bucket.
-func (p *sharedPlaces) refresh(ctx context.Context, kv jetstream.KeyValue, s *placesOf) error {
+func (p *sharedSemaphore) refresh(ctx context.Context, kv jetstream.KeyValue, s *slots) error {
 	entry, err := kv.Get(ctx, s.key)
 	gone := errors.Is(err, jetstream.ErrKeyNotFound)
 	if err != nil && !gone {
@@ -241,8 +241,8 @@ func (p *sharedPlaces) refresh(ctx context.Context, kv jetstream.KeyValue, s *pl
 	return nil
 }
 
-// see applies an update from the watch.
-func (p *sharedPlaces) see(entry jetstream.KeyValueEntry) {
+// observe applies an update from the watch.
+func (p *sharedSemaphore) observe(entry jetstream.KeyValueEntry) {
 	seen, err := parseHolders(entry.Value())
 	if err != nil {
 		return
@@ -256,22 +256,22 @@ func (p *sharedPlaces) see(entry jetstream.KeyValueEntry) {
 
 // renew renews what this node has written, and forgets accounts that no longer
 // read.
-func (p *sharedPlaces) renew(ctx context.Context, kv jetstream.KeyValue) error {
+func (p *sharedSemaphore) renew(ctx context.Context, kv jetstream.KeyValue) error {
 	p.mu.Lock()
-	var held []*placesOf
+	var held []*slots
 	for key, s := range p.byKey {
 		switch {
 		case s.running > 0 || s.published > 0:
 			held = append(held, s)
-		case p.now().Sub(s.used) > placeTerm:
+		case p.now().Sub(s.used) > slotTerm:
 			delete(p.byKey, key)
 		}
 	}
 	p.mu.Unlock()
 	for _, s := range held {
-		s.turn.Lock()
+		s.bucketMu.Lock()
 		_, err := p.write(ctx, kv, s, 0)
-		s.turn.Unlock()
+		s.bucketMu.Unlock()
 		if err != nil {
 			return err
 		}
@@ -279,10 +279,10 @@ func (p *sharedPlaces) renew(ctx context.Context, kv jetstream.KeyValue) error {
 	return nil
 }
 
-func (p *sharedPlaces) free(account contracts.AccountID) int {
+func (p *sharedSemaphore) free(account contracts.AccountID) int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	s := p.byKey[placesPrefix+account.String()]
+	s := p.byKey[slotsPrefix+account.String()]
 	if s == nil {
 		return p.most
 	}

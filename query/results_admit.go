@@ -2,7 +2,7 @@ package query
 
 import "context"
 
-// read is an accepted results read: allowed, measured, and at its place.
+// read is an accepted results read: allowed, measured, and at its position.
 type read struct {
 	*resultsPlan
 	vis     Visibility
@@ -22,9 +22,9 @@ func (in *read) apart() *read {
 // measure measures a scope as CountPairs of a Store does.
 type measure func(context.Context, Visibility, Selectors) (ScopeSize, error)
 
-// place positions a plan at its cursor, and refuses it if its scope is too
+// position starts a plan at its cursor, and refuses it if its scope is too
 // large. The read has no encoder yet.
-func (s *Service) place(ctx context.Context, plan *resultsPlan, v Visibility, mark Watermark, size measure) (*read, error) {
+func (s *Service) position(ctx context.Context, plan *resultsPlan, v Visibility, mark Watermark, size measure) (*read, error) {
 	if err := s.resume(plan, v, mark); err != nil {
 		return nil, err
 	}

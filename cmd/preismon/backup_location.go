@@ -21,63 +21,63 @@ import (
 	"github.com/alecthomas/kong"
 )
 
-// backupPlace is where a backup is: a name, for which a data folder or a server
+// backupLocation is where a backup is: a name, for which a data folder or a server
 // has a folder; a folder of this machine; or a bucket with a prefix.
-type backupPlace struct {
+type backupLocation struct {
 	name   string
 	folder string
 	bucket archive.S3Config
 	prefix string
 }
 
-func parseBackupPlace(text contracts.Secret) (backupPlace, error) {
+func parseBackupLocation(text contracts.Secret) (backupLocation, error) {
 	place := text.Reveal()
 	if err := checkScheme(place); err != nil {
-		return backupPlace{}, err
+		return backupLocation{}, err
 	}
 	switch {
 	case place == "":
-		return backupPlace{}, errors.New("missing")
+		return backupLocation{}, errors.New("missing")
 	case strings.HasPrefix(place, "s3:"):
 		return parseBackupBucket(place)
 	case place == "." || place == ".." || strings.ContainsRune(place, filepath.Separator):
-		return backupPlace{folder: kong.ExpandPath(place)}, nil
+		return backupLocation{folder: kong.ExpandPath(place)}, nil
 	default:
-		return backupPlace{name: place}, backup.Place{Name: place}.Validate()
+		return backupLocation{name: place}, backup.Location{Name: place}.Validate()
 	}
 }
 
-func parseBackupBucket(text string) (backupPlace, error) {
+func parseBackupBucket(text string) (backupLocation, error) {
 	u, err := url.Parse(text)
 	if err != nil {
-		return backupPlace{}, errors.New("not of the form s3://KEY:SECRET@HOST:PORT/BUCKET/PREFIX")
+		return backupLocation{}, errors.New("not of the form s3://KEY:SECRET@HOST:PORT/BUCKET/PREFIX")
 	}
 	bucket, prefix, _ := strings.Cut(strings.Trim(u.Path, "/"), "/")
 	if prefix == "" {
-		return backupPlace{}, errors.New("the prefix in the bucket is missing")
+		return backupLocation{}, errors.New("the prefix in the bucket is missing")
 	}
 	u.Path = "/" + bucket
 	parsed, err := parseArchive(contracts.Secret(u.String()))
-	return backupPlace{bucket: parsed.s3, prefix: prefix}, err
+	return backupLocation{bucket: parsed.s3, prefix: prefix}, err
 }
 
-// String names the place, without its secrets.
-func (p backupPlace) String() string {
+// String names the location, without its secrets.
+func (p backupLocation) String() string {
 	if p.prefix != "" {
 		return p.bucket.Endpoint + "/" + p.bucket.Bucket + "/" + p.prefix
 	}
 	return p.folder + p.name
 }
 
-// remote returns the place for a server that reads and writes it itself.
-func (p backupPlace) remote() (backup.Place, error) {
+// remote returns the location for a server that reads and writes it itself.
+func (p backupLocation) remote() (backup.Location, error) {
 	switch {
 	case p.folder != "":
-		return backup.Place{}, errors.New("a path is only for --data-dir; a server of your own has a folder of backups in its configuration: give a name in it, or a bucket")
+		return backup.Location{}, errors.New("a path is only for --data-dir; a server of your own has a folder of backups in its configuration: give a name in it, or a bucket")
 	case p.name != "":
-		return backup.Place{Name: p.name}, nil
+		return backup.Location{Name: p.name}, nil
 	}
-	return backup.Place{URL: p.bucket.Endpoint + "/" + p.bucket.Bucket + "/" + p.prefix, Key: p.bucket.AccessKey, Secret: p.bucket.SecretKey}, nil
+	return backup.Location{URL: p.bucket.Endpoint + "/" + p.bucket.Bucket + "/" + p.prefix, Key: p.bucket.AccessKey, Secret: p.bucket.SecretKey}, nil
 }
 
 // backupsFor returns where the backups of a data folder are: outside it, so that
@@ -92,15 +92,15 @@ func serverBackups(dataDir string) string { return filepath.Join(dataDir, "click
 func drillsOf(dataDir string) string { return filepath.Join(dataDir, "drills.ndjson") }
 
 // beside turns a name into the folder of a new backup, next to the data folder.
-func (p backupPlace) beside(dataDir string) backupPlace {
+func (p backupLocation) beside(dataDir string) backupLocation {
 	if p.name != "" {
-		return backupPlace{folder: filepath.Join(backupsFor(dataDir), p.name)}
+		return backupLocation{folder: filepath.Join(backupsFor(dataDir), p.name)}
 	}
 	return p
 }
 
 // taken returns the folder of a backup that must exist; only for names and folders.
-func (p backupPlace) taken(dataDir string) (string, error) {
+func (p backupLocation) taken(dataDir string) (string, error) {
 	in := []string{p.folder}
 	if p.name != "" {
 		in = []string{filepath.Join(backupsFor(dataDir), p.name), filepath.Join(serverBackups(dataDir), p.name)}
@@ -123,7 +123,7 @@ func (p backupPlace) taken(dataDir string) (string, error) {
 // take has a running `up` save its tables into its own folder, and moves them
 // from there to their folder or bucket, because the embedded library cannot
 // reach buckets.
-func (p backupPlace) take(ctx context.Context, dataDir string, save func(backup.Place) (backup.Note, error)) error {
+func (p backupLocation) take(ctx context.Context, dataDir string, save func(backup.Location) (backup.Note, error)) error {
 	if p.folder != "" {
 		if _, err := os.Lstat(p.folder); err == nil {
 			return fmt.Errorf("%s: %w", p.folder, backup.ErrExists)
@@ -132,7 +132,7 @@ func (p backupPlace) take(ctx context.Context, dataDir string, save func(backup.
 	name := backup.Passing + strings.ToLower(rand.Text())
 	passing := filepath.Join(serverBackups(dataDir), name)
 	defer os.RemoveAll(passing) //nolint:errcheck // already gone, or the remains of a failure
-	note, err := save(backup.Place{Name: name})
+	note, err := save(backup.Location{Name: name})
 	if err != nil {
 		return err
 	}
@@ -183,8 +183,8 @@ func copyFolder(from, to string) error {
 }
 
 // opened runs a ClickHouse on the folder dir while do runs, and passes do the
-// place under which that server finds the backup.
-func (p backupPlace) opened(ctx context.Context, dir, dataDir string, log *slog.Logger, do func(c *embedded.ClickHouse, from backup.Place) error) (err error) {
+// location under which that server finds the backup.
+func (p backupLocation) opened(ctx context.Context, dir, dataDir string, log *slog.Logger, do func(c *embedded.ClickHouse, from backup.Location) error) (err error) {
 	path := ""
 	if p.prefix == "" {
 		if path, err = p.taken(dataDir); err != nil {
@@ -204,10 +204,10 @@ func (p backupPlace) opened(ctx context.Context, dir, dataDir string, log *slog.
 		return err
 	}
 	defer func() { err = errors.Join(err, c.Stop(context.WithoutCancel(ctx))) }()
-	return do(c, backup.Place{Name: filepath.Base(path)})
+	return do(c, backup.Location{Name: filepath.Base(path)})
 }
 
-func (p backupPlace) download(ctx context.Context, to string) error {
+func (p backupLocation) download(ctx context.Context, to string) error {
 	if err := os.MkdirAll(filepath.Dir(to), 0o700); err != nil {
 		return err
 	}

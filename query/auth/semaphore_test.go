@@ -18,10 +18,10 @@ import (
 	"preismon/query/auth"
 )
 
-// Two nodes share an account's places instead of doubling them (choices 34):
-// never more run at the same time, all of them can be used, and a place
+// Two nodes share an account's slots instead of doubling them (choices 34):
+// never more run at the same time, all of them can be used, and a slot
 // released on one node is free on the other.
-func TestPlacesAreShared(t *testing.T) {
+func TestSlotsAreShared(t *testing.T) {
 	t.Parallel() // it mostly waits
 	address := testserver.NATS(t)
 	limits := limitsOf(1000, time.Hour)
@@ -38,12 +38,12 @@ func TestPlacesAreShared(t *testing.T) {
 	}
 	for i, node := range nodes {
 		if _, err := node.Heavy(account); fault.KindOf(err) != fault.RateLimited {
-			t.Errorf("node %d gave a ninth place: %v", i, err)
+			t.Errorf("node %d gave a ninth slot: %v", i, err)
 		}
-		if limit, free := node.HeavyPlaces(account); limit != 8 || free != 0 {
+		if limit, free := node.HeavySlots(account); limit != 8 || free != 0 {
 			t.Errorf("node %d: %d of %d free", i, free, limit)
 		}
-		if _, free := node.HeavyPlaces(account + 1); free != 8 {
+		if _, free := node.HeavySlots(account + 1); free != 8 {
 			t.Errorf("node %d: another account has %d free", i, free)
 		}
 	}
@@ -52,20 +52,20 @@ func TestPlacesAreShared(t *testing.T) {
 	release, err := two.Heavy(account)
 	must(t, err)
 	if _, err := two.Heavy(account); err == nil {
-		t.Error("a place was freed twice")
+		t.Error("a slot was freed twice")
 	}
 	release()
 	for _, release := range held[1:] {
 		release()
 	}
-	eventually(t, "all places are free", 20*time.Second, func() bool {
-		_, a := one.HeavyPlaces(account)
-		_, b := two.HeavyPlaces(account)
+	eventually(t, "all slots are free", 20*time.Second, func() bool {
+		_, a := one.HeavySlots(account)
+		_, b := two.HeavySlots(account)
 		return a == 8 && b == 8
 	})
 
-	// Random load: as many clients as there are places are not refused, and
-	// there are never more running than places.
+	// Random load: as many clients as there are slots are not refused, and
+	// there are never more running than slots.
 	var running, most, missed atomic.Int64
 	var all sync.WaitGroup
 	for client := range limits.HeavyAtOnce {
@@ -85,14 +85,14 @@ func TestPlacesAreShared(t *testing.T) {
 		})
 	}
 	all.Wait()
-	if most.Load() > 8 || missed.Load() > 3 { // a place may be requested while it is being returned
+	if most.Load() > 8 || missed.Load() > 3 { // a slot may be requested while it is being returned
 		t.Errorf("%d ran at once, %d were refused", most.Load(), missed.Load())
 	}
 }
 
-// The places of a dead node become free when its claim has expired, and a node
+// The slots of a dead node become free when its claim has expired, and a node
 // that cannot reach the others counts alone.
-func TestPlacesOfTheDead(t *testing.T) {
+func TestSlotsOfADeadNode(t *testing.T) {
 	t.Parallel() // it mostly waits
 	address := testserver.NATS(t)
 	limits := limitsOf(1000, time.Hour)
@@ -119,29 +119,29 @@ func TestPlacesOfTheDead(t *testing.T) {
 		release, err := dead.Heavy(account)
 		must(t, err)
 		defer release()
-		_, free := alive.HeavyPlaces(account)
+		_, free := alive.HeavySlots(account)
 		again, err := alive.Heavy(account)
 		must(t, err)
 		again()
 		return free == 7
 	})
 	for range limits.HeavyAtOnce {
-		eventually(t, "a place", 20*time.Second, func() bool {
+		eventually(t, "a slot", 20*time.Second, func() bool {
 			_, err := dead.Heavy(account)
 			return err == nil
 		})
 	}
 	if _, err := alive.Heavy(account); err == nil {
-		t.Fatal("a ninth place")
+		t.Fatal("a ninth slot")
 	}
 	conn.Close()
 	if _, err := dead.Heavy(account + 1); err != nil {
-		t.Errorf("alone, a node gives its own places: %v", err)
+		t.Errorf("alone, a node gives its own slots: %v", err)
 	}
 	offset.Store(int64(16 * time.Second))
 	release, err := alive.Heavy(account)
 	if err != nil {
-		t.Fatalf("the places of a dead node stay taken: %v", err)
+		t.Fatalf("the slots of a dead node stay taken: %v", err)
 	}
 	release()
 }

@@ -8,9 +8,9 @@ import (
 	"preismon/contracts/fault"
 )
 
-// places bounds how many reads of an account run at the same time.
-type places interface {
-	// take takes a place; ok is false if there is none. release must be called
+// semaphore bounds how many reads of an account run at the same time.
+type semaphore interface {
+	// take takes a slot; ok is false if there is none. release must be called
 	// exactly once.
 	take(account contracts.AccountID) (release func(), ok bool)
 	// free returns how many more reads the account may begin now.
@@ -20,7 +20,7 @@ type places interface {
 // heavyLimit is the name of the limit of heavy reads.
 const heavyLimit = "heavy"
 
-// Heavy takes a place among the heavy reads of an account. release gives it
+// Heavy takes a slot among the heavy reads of an account. release gives it
 // back and may be called more than once.
 func (t *Throttle) Heavy(account contracts.AccountID) (release func(), err error) {
 	giveBack, ok := t.heavy.take(account)
@@ -38,25 +38,25 @@ func (t *Throttle) Heavy(account contracts.AccountID) (release func(), err error
 	}), nil
 }
 
-// HeavyPlaces returns how many heavy reads an account may run at the same time,
+// HeavySlots returns how many heavy reads an account may run at the same time,
 // and how many more it may begin now.
-func (t *Throttle) HeavyPlaces(account contracts.AccountID) (limit, free int) {
+func (t *Throttle) HeavySlots(account contracts.AccountID) (limit, free int) {
 	return t.heavyMax, t.heavy.free(account)
 }
 
-// localPlaces counts in the memory of this node.
-type localPlaces struct {
+// localSemaphore counts in the memory of this node.
+type localSemaphore struct {
 	most int
 
 	mu    sync.Mutex
 	taken map[contracts.AccountID]int
 }
 
-func newLocalPlaces(most int) *localPlaces {
-	return &localPlaces{most: most, taken: map[contracts.AccountID]int{}}
+func newLocalSemaphore(most int) *localSemaphore {
+	return &localSemaphore{most: most, taken: map[contracts.AccountID]int{}}
 }
 
-func (l *localPlaces) take(account contracts.AccountID) (func(), bool) {
+func (l *localSemaphore) take(account contracts.AccountID) (func(), bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.taken[account] >= l.most {
@@ -72,7 +72,7 @@ func (l *localPlaces) take(account contracts.AccountID) (func(), bool) {
 	}, true
 }
 
-func (l *localPlaces) free(account contracts.AccountID) int {
+func (l *localSemaphore) free(account contracts.AccountID) int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return max(0, l.most-l.taken[account])
