@@ -14,9 +14,9 @@ import (
 
 	"preismon/cmd/preismon/client"
 	"preismon/contracts"
-	contract "preismon/contracts/openapi/check"
+	"preismon/contracts/openapi/openapitest"
 	"preismon/query"
-	"preismon/query/table/reread"
+	"preismon/query/table/tabletest"
 )
 
 // cutStreams: what the service sends and the network cuts at random bytes is
@@ -34,7 +34,7 @@ func (d *demoTest) cutStreams(t *testing.T, c *api) {
 	}); err != nil {
 		t.Fatal(err)
 	}
-	cuts := &cutTransport{next: contract.Transport(http.DefaultTransport, func(err error) { t.Error(err) }), most: 200_000}
+	cuts := &cutTransport{next: openapitest.Transport(http.DefaultTransport, func(err error) { t.Error(err) }), most: 200_000}
 	reader, err := client.New(client.Config{URL: d.up.URL, Token: contracts.Secret(c.token), Transport: cuts, Wait: func(context.Context, time.Duration) error { return nil }})
 	must(t, err)
 	err = reader.Results(t.Context(), client.Results{Params: params, Stream: true, Row: func(row []byte) error {
@@ -45,12 +45,12 @@ func (d *demoTest) cutStreams(t *testing.T, c *api) {
 		t.Errorf("%d cuts: %d rows, the service has %d, or others: %v", cuts.n, len(got), len(want), err)
 	}
 	t.Logf("%d cuts in %d rows", cuts.n, len(want))
-	records, err := reread.Lines([]byte(strings.Join(want, "\n")))
+	records, err := tabletest.Lines([]byte(strings.Join(want, "\n")))
 	must(t, err)
-	for form, read := range map[string]func([]byte) ([]reread.Record, error){
-		"csv":     func(b []byte) ([]reread.Record, error) { return reread.CSV(b, query.Include{}.Fields()) },
-		"arrow":   func(b []byte) ([]reread.Record, error) { return reread.Arrow(b, time.UTC) },
-		"parquet": func(b []byte) ([]reread.Record, error) { return reread.Parquet(b, time.UTC) },
+	for form, read := range map[string]func([]byte) ([]tabletest.Record, error){
+		"csv":     func(b []byte) ([]tabletest.Record, error) { return tabletest.CSV(b, query.Include{}.Fields()) },
+		"arrow":   func(b []byte) ([]tabletest.Record, error) { return tabletest.Arrow(b, time.UTC) },
+		"parquet": func(b []byte) ([]tabletest.Record, error) { return tabletest.Parquet(b, time.UTC) },
 	} {
 		cuts.n, cuts.most = 0, 20_000 // they are smaller
 		var out bytes.Buffer

@@ -23,8 +23,8 @@ import (
 
 	"preismon/cmd/preismon/client"
 	"preismon/contracts"
-	contract "preismon/contracts/openapi/check"
-	"preismon/query/table/reread"
+	"preismon/contracts/openapi/openapitest"
+	"preismon/query/table/tabletest"
 )
 
 // person is a user with a config folder of their own.
@@ -231,13 +231,13 @@ func (d *demoTest) sameRows(t *testing.T) {
 // the one as NDJSON, and one as CSV is byte for byte what the service sends as
 // CSV.
 func (d *demoTest) tables(t *testing.T, p *person, c *api, flags, lines []string) {
-	want, err := reread.Lines([]byte(strings.Join(lines, "\n")))
+	want, err := tabletest.Lines([]byte(strings.Join(lines, "\n")))
 	if err != nil || len(want) < 100 {
 		t.Fatalf("%d rows, %v", len(want), err)
 	}
 	flags = append(slices.Clone(flags), "--site", "demo-markt-de.example")
 	flags = slices.DeleteFunc(flags, func(f string) bool { return f == "--global-scope" })
-	for form, read := range map[string]func([]byte, *time.Location) ([]reread.Record, error){"arrow": reread.Arrow, "parquet": reread.Parquet} {
+	for form, read := range map[string]func([]byte, *time.Location) ([]tabletest.Record, error){"arrow": tabletest.Arrow, "parquet": tabletest.Parquet} {
 		file := filepath.Join(t.TempDir(), "x."+form)
 		p.run(0, append([]string{"export", "--format", form, "-o", file}, flags...)...)
 		text, err := os.ReadFile(file)
@@ -318,7 +318,7 @@ func (d *demoTest) downloads(t *testing.T, p *person, c *api) {
 	if err != nil || !bytes.Equal(got, want) {
 		t.Errorf("%d bytes, want %d, %v", len(got), len(want), err)
 	}
-	cuts := &cutTransport{next: contract.Transport(http.DefaultTransport, func(err error) { t.Error(err) }), most: int64(len(want))}
+	cuts := &cutTransport{next: openapitest.Transport(http.DefaultTransport, func(err error) { t.Error(err) }), most: int64(len(want))}
 	reader, err := client.New(client.Config{URL: d.up.URL, Token: contracts.Secret(c.token), Transport: cuts, Wait: func(context.Context, time.Duration) error { return nil }})
 	must(t, err)
 	file, err := reader.Download(t.Context(), "exports", order, url.Values{"latest": {"true"}})

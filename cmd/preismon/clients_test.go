@@ -11,7 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	contract "preismon/contracts/openapi/check"
+	"preismon/contracts/openapi/openapitest"
 	"preismon/deploy/testserver"
 	"preismon/ingest/market"
 )
@@ -75,7 +75,7 @@ func (c *clientsTest) script(t *testing.T, name string, settings map[string]any,
 
 // held checks every exchange with /mcp against the contract.
 func (c *clientsTest) held(t *testing.T) http.RoundTripper {
-	return contract.Transport(http.DefaultTransport, func(err error) { t.Error(err) })
+	return openapitest.Transport(http.DefaultTransport, func(err error) { t.Error(err) })
 }
 
 // What the surface offers.

@@ -13,7 +13,7 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 
 	"preismon/query/frame"
-	"preismon/query/table/reread"
+	"preismon/query/table/tabletest"
 )
 
 // answered returns the rows of an answer as texts, in order: what the page, a
@@ -233,7 +233,7 @@ func compareTables(t *testing.T, tables [][]savedFile, names ...string) {
 		for _, r := range forms[1].Text {
 			file = append(file, byte(r))
 		}
-		read, err := reread.Columns(file, columns, time.UTC)
+		read, err := tabletest.Columns(file, columns, time.UTC)
 		if err != nil {
 			t.Errorf("%s: %v", forms[1].Name, err)
 			continue

@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"preismon/query/table/reread"
+	"preismon/query/table/tabletest"
 )
 
 // shopOfOneDay serves a single day, whose rows become more while a read of them
@@ -81,7 +81,7 @@ func exportsBothRows(t *testing.T, folder string, args []string) {
 	}
 	text, err := os.ReadFile(filepath.Join(folder, "day=2026-10-01", "rows.parquet"))
 	must(t, err)
-	if rows, err := reread.Parquet(text, time.UTC); err != nil || len(rows) != 2 {
+	if rows, err := tabletest.Parquet(text, time.UTC); err != nil || len(rows) != 2 {
 		t.Errorf("%d rows, want 2: %v", len(rows), err)
 	}
 }

@@ -8,7 +8,7 @@ import (
 	"slices"
 	"testing"
 
-	"preismon/query/table/reread"
+	"preismon/query/table/tabletest"
 )
 
 // TestExportSaysThatItIsSorted: not of rows that were read site by site, because
@@ -47,7 +47,7 @@ func TestExportSaysThatItIsSorted(t *testing.T) {
 		if code != 0 {
 			t.Fatalf("%v: exit code %d: %s", c.selectors, code, errs)
 		}
-		if got, err := reread.Sorted(read(t, name)); err != nil || !slices.Equal(got, c.want) {
+		if got, err := tabletest.Sorted(read(t, name)); err != nil || !slices.Equal(got, c.want) {
 			t.Errorf("%v: sorted by %q, want %q: %v", c.selectors, got, c.want, err)
 		}
 	}

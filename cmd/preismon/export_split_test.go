@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"preismon/deploy/testserver"
-	"preismon/query/table/reread"
+	"preismon/query/table/tabletest"
 
 	gocmp "github.com/google/go-cmp/cmp"
 )
@@ -29,7 +29,7 @@ func (d *demoTest) splitExport(t *testing.T) {
 	for line := range strings.Lines(first(p.run(0, append([]string{"export"}, flags...)...))) {
 		rows = append(rows, strings.TrimSuffix(line, "\n"))
 	}
-	want, err := reread.Lines([]byte(strings.Join(rows, "\n")))
+	want, err := tabletest.Lines([]byte(strings.Join(rows, "\n")))
 	if err != nil || len(want) < 100 {
 		t.Fatalf("%d rows, %v", len(want), err)
 	}
@@ -40,11 +40,11 @@ func (d *demoTest) splitExport(t *testing.T) {
 			t.Fatalf("%q, %v", files, err)
 		}
 		slices.Reverse(files) // the newest rows first
-		var got []reread.Record
+		var got []tabletest.Record
 		for _, name := range files {
 			text, err := os.ReadFile(name)
 			must(t, err)
-			day, err := reread.Parquet(text, time.UTC)
+			day, err := tabletest.Parquet(text, time.UTC)
 			if err != nil || filepath.Base(name) != "rows.parquet" {
 				t.Fatalf("%s: %v", name, err)
 			}

@@ -26,7 +26,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"preismon/contracts/event"
-	contract "preismon/contracts/openapi/check"
+	"preismon/contracts/openapi/openapitest"
 	"preismon/deploy/embedded"
 	"preismon/ingest"
 )
@@ -275,7 +275,7 @@ type api struct {
 // client returns a client without a login.
 func (u *upProcess) client() *api {
 	a := &api{t: u.t, url: u.URL}
-	a.http = &http.Client{Timeout: 2 * time.Minute, Transport: contract.Transport(http.DefaultTransport, func(err error) { a.t.Error(err) })}
+	a.http = &http.Client{Timeout: 2 * time.Minute, Transport: openapitest.Transport(http.DefaultTransport, func(err error) { a.t.Error(err) })}
 	return a
 }
 

@@ -61,7 +61,7 @@ var arrows = map[string][]string{
 	"query/wire":            {"contracts", "query", "query/alert", "query/auth", "query/frame"},
 	"query/table":           {"contracts", "query/frame"},
 	"query/table/objects":   {"query/frame", "query/table"},
-	"query/table/reread":    {"query", "query/frame"},
+	"query/table/tabletest": {"query", "query/frame"},
 	"query/rest":            {"contracts", "query", "query/accept", "query/admission", "query/auth", "query/look", "query/wire", "query/frame", "query/table", "query/table/objects"},
 	"query/mcp":             {"contracts", "query", "query/admission", "query/auth", "query/wire"},
 	"query/oauth":           {"contracts", "query", "query/auth"},
@@ -110,7 +110,7 @@ var homes = map[string][]string{
 	"github.com/ebitengine/purego":                {"deploy/embedded"},
 	"github.com/testcontainers/testcontainers-go": {"deploy/testserver"},
 	"github.com/apache/arrow-go":                  {"query/table"},
-	"github.com/parquet-go/parquet-go":            {"query/table/reread", "ingest/maps"},
+	"github.com/parquet-go/parquet-go":            {"query/table/tabletest", "ingest/maps"},
 	"github.com/xuri/excelize":                    {"ingest/maps"},
 	"testing":                                     {"deploy/testserver"},
 }
@@ -142,6 +142,29 @@ func TestImportArrows(t *testing.T) {
 			if part == "contracts" && strings.Contains(strings.SplitN(imported, "/", 2)[0], ".") {
 				t.Errorf("%s imports %s: contracts know the standard library only", name, imported)
 			}
+		}
+	}
+}
+
+// forTests are the packages that only tests may import.
+var forTests = []string{"deploy/testserver", "contracts/openapi/openapitest", "query/table/tabletest", "testing"}
+
+// TestNothingOfTestsIsInThePrograms: neither preismon nor its benchmark is
+// linked with what is for tests.
+func TestNothingOfTestsIsInThePrograms(t *testing.T) {
+	cmd := exec.Command("go", "list", "-deps", "./cmd/preismon", "./cmd/bench")
+	cmd.Dir = rootFolder
+	out, err := cmd.Output()
+	must(t, err)
+	for name := range strings.FieldsSeq(string(out)) {
+		name = strings.TrimPrefix(name, module+"/")
+		if slices.ContainsFunc(forTests, func(part string) bool { return within(name, part) }) {
+			t.Errorf("%s is in a program", name)
+		}
+	}
+	for _, part := range forTests { // one that has moved would be missed
+		if info, err := os.Stat(filepath.Join(rootFolder, part)); part != "testing" && (err != nil || !info.IsDir()) {
+			t.Errorf("%s: no such package: %v", part, err)
 		}
 	}
 }

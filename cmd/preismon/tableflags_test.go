@@ -15,7 +15,7 @@ import (
 
 	"preismon/query"
 	"preismon/query/frame"
-	"preismon/query/table/reread"
+	"preismon/query/table/tabletest"
 	"preismon/query/wire"
 )
 
@@ -85,16 +85,16 @@ func TestRecordsAsTables(t *testing.T) {
 	} {
 		args := strings.Fields(command)
 		lines, _ := ask("ndjson", args...)
-		want, err := reread.Lines(lines)
+		want, err := tabletest.Lines(lines)
 		if err != nil || len(want) == 0 {
 			t.Fatalf("%s: %v", lines, err)
 		}
 		for _, r := range want {
 			delete(r, "newer")
 		}
-		for form, read := range map[string]func([]byte) ([]reread.Record, error){
-			"arrow":   func(b []byte) ([]reread.Record, error) { return reread.Arrow(b, time.UTC) },
-			"parquet": func(b []byte) ([]reread.Record, error) { return reread.Columns(b, columns, time.UTC) },
+		for form, read := range map[string]func([]byte) ([]tabletest.Record, error){
+			"arrow":   func(b []byte) ([]tabletest.Record, error) { return tabletest.Arrow(b, time.UTC) },
+			"parquet": func(b []byte) ([]tabletest.Record, error) { return tabletest.Columns(b, columns, time.UTC) },
 		} {
 			out, code := ask(form, args...)
 			got, err := read(out)
@@ -106,8 +106,8 @@ func TestRecordsAsTables(t *testing.T) {
 	broken = true
 	for _, form := range []string{"arrow", "parquet"} {
 		out, code := ask(form, "movers", "--since", "2026-03-01")
-		_, arrow := reread.Arrow(out, time.UTC)
-		_, parquet := reread.Columns(out, query.RecordColumns[query.Mover](), time.UTC)
+		_, arrow := tabletest.Arrow(out, time.UTC)
+		_, parquet := tabletest.Columns(out, query.RecordColumns[query.Mover](), time.UTC)
 		if code != exitIncomplete || arrow == nil || parquet == nil {
 			t.Errorf("%s: exit code %d of half an answer, %d bytes", form, code, len(out))
 		}

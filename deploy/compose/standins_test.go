@@ -12,8 +12,6 @@ import (
 	"testing"
 
 	"github.com/nats-io/nats-server/v2/server"
-
-	"preismon/deploy/embedded"
 )
 
 // Where no image can be pulled, the images of ClickHouse and NATS contain this
@@ -38,15 +36,6 @@ func exit(err error) {
 		os.Exit(1)
 	}
 	os.Exit(0)
-}
-
-const libraryInImage = "/usr/lib/libchdb.so"
-
-func clickHouse(args []string) error {
-	if len(args) != 2 || args[0] != "server" || args[1] != "--config-file="+embedded.ContainerConfig {
-		return fmt.Errorf("this stand-in is started by `clickhouse server --config-file=%s`, not by %q", embedded.ContainerConfig, args)
-	}
-	return embedded.StandIn(libraryInImage, filepath.Dir(embedded.ContainerConfig))
 }
 
 func natsServer(args []string) error {

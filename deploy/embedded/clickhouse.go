@@ -35,10 +35,6 @@ type ClickHouse struct {
 	process   atomic.Pointer[Process] // the latest
 }
 
-// serve opens the ports and then holds the library's session for three years.
-const serve = `SYSTEM START LISTEN TCP; SYSTEM START LISTEN HTTP; ` +
-	`SELECT sleepEachRow(1) FROM numbers(100000000) SETTINGS function_sleep_max_microseconds_per_block=0, max_block_size=1, max_execution_time=0 FORMAT Null`
-
 // These are failures of a starting server that a second try may fix.
 var (
 	errPort    = errors.New("the port was taken")
@@ -179,10 +175,9 @@ func (c *ClickHouse) start(ctx context.Context) (err error) {
 	}
 	spec := childSpec{Program: c.program, Args: []string{"server", "--config-file=" + c.path("config.xml")}}
 	if c.library != "" {
-		spec = childSpec{Library: c.library, Args: []string{
-			"clickhouse", "--path=" + c.path("data"), "--config-file=" + c.path("config.xml"), "--log-level=" + c.cfg.LogLevel,
-			"--listen_host=127.0.0.1", "--tcp_port=" + strconv.Itoa(c.tcp), "--http_port=" + strconv.Itoa(c.http), "-q", serve,
-		}}
+		spec = LibraryServer{
+			Library: c.library, Data: c.path("data"), Config: c.path("config.xml"), LogLevel: c.cfg.LogLevel, Listen: "127.0.0.1", TCPPort: c.tcp, HTTPPort: c.http,
+		}.spec()
 	}
 	spec.Remove, spec.Nice = c.cfg.Remove, yields
 	process, err := startChild(spec, nil, c.path(outputLog), c.cfg.Grace)

@@ -59,7 +59,7 @@ func startChild(spec childSpec, env []string, logFile string, grace time.Duratio
 	if err != nil {
 		return nil, fmt.Errorf("find the own program to start a child process: %w", err)
 	}
-	value, err := json.Marshal(spec)
+	environ, err := spec.environ()
 	if err != nil {
 		return nil, err
 	}
@@ -75,8 +75,7 @@ func startChild(spec childSpec, env []string, logFile string, grace time.Duratio
 	defer r.Close()
 	cmd := exec.Command(self)
 	cmd.Args = []string{self, "(server child process)"}
-	cmd.Env = append(childEnvironment(), env...)
-	cmd.Env = append(cmd.Env, childVariable+"="+string(value))
+	cmd.Env = append(environ, env...)
 	cmd.Stdout, cmd.Stderr = out, out
 	watchParent(cmd, r)
 	if err := cmd.Start(); err != nil {
@@ -94,16 +93,20 @@ func startChild(spec childSpec, env []string, logFile string, grace time.Duratio
 	return p, nil
 }
 
-// childEnvironment is the part of our environment that a server needs, and no
-// more: our variables may hold passwords and tokens.
-func childEnvironment() []string {
-	env := []string{"TZ=UTC"}
+// environ returns the spec, and the part of our environment that a server needs,
+// and no more: our variables may hold passwords and tokens.
+func (s childSpec) environ() ([]string, error) {
+	value, err := json.Marshal(s)
+	if err != nil {
+		return nil, err
+	}
+	env := []string{childVariable + "=" + string(value), "TZ=UTC"}
 	for _, name := range []string{"PATH", "HOME", "TMPDIR", "LANG", "LC_ALL", "GOCOVERDIR"} {
 		if v, ok := os.LookupEnv(name); ok {
 			env = append(env, name+"="+v)
 		}
 	}
-	return env
+	return env, nil
 }
 
 // PID returns the process id of the child.

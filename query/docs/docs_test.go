@@ -13,7 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/net/html"
 
-	"preismon/contracts/openapi/check"
+	"preismon/contracts/openapi/openapitest"
 	"preismon/query/docs"
 )
 
@@ -128,7 +128,7 @@ func text(n *html.Node) string {
 // contract with another library than the one that the page is built with.
 func TestComplete(t *testing.T) {
 	_, ids, links := document(t)
-	contract := check.Document()
+	contract := openapitest.Document()
 	said := func(id string, wants ...string) {
 		t.Helper()
 		if ids[id] == nil {

@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"preismon/query/frame"
-	"preismon/query/table/reread"
+	"preismon/query/table/tabletest"
 )
 
 // The files that the page writes read back as what they were made from.
@@ -30,9 +30,9 @@ func TestParquet(t *testing.T) {
 	for i := range 20 {
 		columns = append(columns, frame.Column{Name: fmt.Sprint(names[i%5], i), Kind: kinds[i%5], Nullable: true})
 	}
-	var want []reread.Record
+	var want []tabletest.Record
 	for _, row := range made.Rows {
-		r := reread.Record{}
+		r := tabletest.Record{}
 		for i := range columns {
 			v := row[names[i%5]]
 			if text, ok := v.(string); ok && names[i%5] == "time" {
@@ -44,11 +44,11 @@ func TestParquet(t *testing.T) {
 		}
 		want = append(want, r)
 	}
-	got, err := reread.Columns(made.Whole, columns, time.UTC)
+	got, err := tabletest.Columns(made.Whole, columns, time.UTC)
 	if diff := cmp.Diff(want, got); err != nil || diff != "" {
 		t.Errorf("%v (-rows +file): %.2000s", err, diff)
 	}
-	if none, err := reread.Columns(made.Empty, columns, time.UTC); err != nil || len(none) != 0 {
+	if none, err := tabletest.Columns(made.Empty, columns, time.UTC); err != nil || len(none) != 0 {
 		t.Errorf("without rows: %v, %d", err, len(none))
 	}
 }

@@ -22,7 +22,7 @@ import (
 
 	"preismon/contracts"
 	"preismon/contracts/fault"
-	"preismon/contracts/openapi/check"
+	"preismon/contracts/openapi/openapitest"
 	"preismon/query"
 	"preismon/query/auth"
 	"preismon/query/mcp"
@@ -61,7 +61,7 @@ func serve(t testing.TB, change ...func(*settings)) *surface {
 	// Each exchange of each test is checked against the contract, whatever its
 	// client.
 	if !s.unchecked {
-		h = check.Handler(h, func(err error) { t.Error(err) })
+		h = openapitest.Handler(h, func(err error) { t.Error(err) })
 	}
 	s.Server = httptest.NewServer(h)
 	t.Cleanup(s.Close)

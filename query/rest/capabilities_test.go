@@ -9,7 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"preismon/contracts/openapi/check"
+	"preismon/contracts/openapi/openapitest"
 )
 
 type capabilities struct {
@@ -51,7 +51,7 @@ func TestCapabilities(t *testing.T) {
 	if diff := cmp.Diff(slices.Sorted(maps.Keys(bare)), slices.Sorted(slices.Values(c.CoreFields))); diff != "" {
 		t.Errorf("core fields: %s", diff)
 	}
-	operation := check.Document().Paths.Value("/v1/results").Get
+	operation := openapitest.Document().Paths.Value("/v1/results").Get
 	groups := map[string]bool{}
 	for parameter, fields := range c.IncludeGroups { // CAP-00c, RES-P13
 		groups[parameter] = true
@@ -141,7 +141,7 @@ func TestCapabilities(t *testing.T) {
 // The guard is described as it is in force, always with the way to narrow
 // (CAP-00f).
 func TestCapabilitiesShowTheGuard(t *testing.T) {
-	if !slices.Contains(check.Document().Components.Schemas["ResultsCapabilities"].Value.Required, "scopeGuard") {
+	if !slices.Contains(openapitest.Document().Components.Schemas["ResultsCapabilities"].Value.Required, "scopeGuard") {
 		t.Error("scopeGuard is not required")
 	}
 	for _, c := range []struct{ pairs, hours int }{{0, 0}, {500, 0}, {0, 48}, {500, 48}} {

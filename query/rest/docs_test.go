@@ -13,7 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"preismon/contracts/openapi"
-	"preismon/contracts/openapi/check"
+	"preismon/contracts/openapi/openapitest"
 	"preismon/query/rest"
 )
 
@@ -23,7 +23,7 @@ func TestRoutesAreTheContract(t *testing.T) {
 	docs, err := openapi.Documents(baseURL)
 	must(t, err)
 	var documented []string
-	for path, item := range check.Paths() {
+	for path, item := range openapitest.Paths() {
 		for method := range item.Operations() {
 			documented = append(documented, method+" "+path)
 		}
@@ -139,8 +139,8 @@ func TestVersionsAreDiagnostic(t *testing.T) {
 			t.Errorf("%s\n%s", answers[0], a)
 		}
 	}
-	op := check.Document().Paths.Value("/healthz").Get
-	if !strings.Contains(op.Description, "diagnostic") || !strings.Contains(check.Document().Info.Description, "`GET /v1/results/capabilities`") {
+	op := openapitest.Document().Paths.Value("/healthz").Get
+	if !strings.Contains(op.Description, "diagnostic") || !strings.Contains(openapitest.Document().Info.Description, "`GET /v1/results/capabilities`") {
 		t.Errorf("%s", op.Description)
 	}
 }
@@ -149,7 +149,7 @@ func TestVersionsAreDiagnostic(t *testing.T) {
 // problem's type names such a page.
 func TestProblemPages(t *testing.T) {
 	s := serve(t)
-	for _, c := range check.Document().Components.Schemas["ErrorCode"].Value.Enum {
+	for _, c := range openapitest.Document().Components.Schemas["ErrorCode"].Value.Enum {
 		code := c.(string)
 		a := s.get("/problems/"+strings.ReplaceAll(strings.ToLower(code), "_", "-"), "")
 		if a.StatusCode != 200 || a.Header.Get("Content-Type") != "text/html; charset=utf-8" || !strings.Contains(string(a.body), "<code>"+code+"</code>") {

@@ -15,7 +15,7 @@ import (
 	"preismon/deploy/testserver"
 	"preismon/query"
 	"preismon/query/frame"
-	"preismon/query/table/reread"
+	"preismon/query/table/tabletest"
 	"preismon/query/wire"
 )
 
@@ -49,7 +49,7 @@ func (l *live) feedReads() map[string][]frame.Column {
 
 // wantProgress checks that a page of a feed says in any form how far it is, as in
 // JSON, and returns its rows. One that is not up to date leads to the next.
-func (a answer) wantProgress(t *testing.T, path string, got []reread.Record, want feedProgress) []reread.Record {
+func (a answer) wantProgress(t *testing.T, path string, got []tabletest.Record, want feedProgress) []tabletest.Record {
 	t.Helper()
 	h := a.Header
 	if h.Get("Content-Type") == ndjsonMedia {

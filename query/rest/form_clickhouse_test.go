@@ -19,7 +19,7 @@ import (
 	"preismon/deploy/testserver"
 	"preismon/query"
 	"preismon/query/frame"
-	"preismon/query/table/reread"
+	"preismon/query/table/tabletest"
 )
 
 // TestClickHouseReadsTables: an independent reader finds the same values in
@@ -36,13 +36,13 @@ func TestClickHouseReadsTables(t *testing.T) {
 	path := "/v1/results/stream?globalScope=true&includeExportFields=true&includeIdentity=true&includeCoverage=true&includeOrderIds=true&includeCustomerData=true&" +
 		url.Values{"capturedFrom": {now.Add(-100 * time.Hour).Format(time.RFC3339)}, "capturedTo": {now.Add(time.Hour).Format(time.RFC3339)}}.Encode()
 	include := query.Include{ExportFields: true, Identity: true, Coverage: true, OrderIDs: true, CustomerData: true}
-	lines, err := reread.Lines(s.get(path, s.token(reader)).body)
+	lines, err := tabletest.Lines(s.get(path, s.token(reader)).body)
 	must(t, err)
 	if len(lines) < 20 {
 		t.Fatalf("%d rows", len(lines))
 	}
 	columns := query.Columns(include.Fields())
-	want := []reread.Record{}
+	want := []tabletest.Record{}
 	for _, row := range lines {
 		want = append(want, withoutNullObjects(columns, row))
 	}
@@ -72,7 +72,7 @@ func TestClickHouseReadsTheStream(t *testing.T) {
 	now := time.Now().UTC()
 	path := "/v1/results/stream?globalScope=true&" +
 		url.Values{"capturedFrom": {now.Add(-100 * time.Hour).Format(time.RFC3339)}, "capturedTo": {now.Add(time.Hour).Format(time.RFC3339)}}.Encode()
-	lines, err := reread.Lines(s.get(path, s.token(reader)).body)
+	lines, err := tabletest.Lines(s.get(path, s.token(reader)).body)
 	must(t, err)
 	ask := func(s *surface, media, format string) string {
 		return "SELECT itemId, site, price FROM url('" + s.URL + path + "', '" + format + "', headers('Authorization' = 'Bearer " + s.token(reader) +
@@ -113,19 +113,19 @@ func TestClickHouseReadsTheStream(t *testing.T) {
 
 // withoutNullObjects returns a row as ClickHouse reads it: all members of an
 // absent object are null.
-func withoutNullObjects(columns []frame.Column, row reread.Record) reread.Record {
-	out := reread.Record{}
+func withoutNullObjects(columns []frame.Column, row tabletest.Record) tabletest.Record {
+	out := tabletest.Record{}
 	for i := range columns {
 		c := &columns[i]
 		v := row[c.Name]
 		switch {
 		case c.Kind == frame.Object:
-			members, _ := v.(reread.Record)
+			members, _ := v.(tabletest.Record)
 			v = withoutNullObjects(c.Members, members)
 		case c.Kind == frame.List && c.Members[0].Kind == frame.Object:
 			all := []any{}
 			for _, one := range v.([]any) {
-				all = append(all, withoutNullObjects(c.Members[0].Members, one.(reread.Record)))
+				all = append(all, withoutNullObjects(c.Members[0].Members, one.(tabletest.Record)))
 			}
 			v = all
 		}
@@ -134,7 +134,7 @@ func withoutNullObjects(columns []frame.Column, row reread.Record) reread.Record
 	return out
 }
 
-func selected(t *testing.T, db *testserver.ClickHouseServer, statement string) []reread.Record {
+func selected(t *testing.T, db *testserver.ClickHouseServer, statement string) []tabletest.Record {
 	t.Helper()
 	resp, err := http.Post(db.HTTPAs(t, embedded.AdminUser), "text/plain", strings.NewReader(statement))
 	must(t, err)
@@ -143,11 +143,11 @@ func selected(t *testing.T, db *testserver.ClickHouseServer, statement string) [
 		text, _ := io.ReadAll(resp.Body)
 		t.Fatalf("%s: %s", resp.Status, text)
 	}
-	all := []reread.Record{}
+	all := []tabletest.Record{}
 	lines := bufio.NewScanner(resp.Body)
 	lines.Buffer(nil, 1<<20)
 	for lines.Scan() {
-		var row reread.Record
+		var row tabletest.Record
 		must(t, json.Unmarshal(lines.Bytes(), &row))
 		all = append(all, row)
 	}

@@ -16,7 +16,7 @@ import (
 	"preismon/deploy/testserver"
 	"preismon/query"
 	"preismon/query/frame"
-	"preismon/query/table/reread"
+	"preismon/query/table/tabletest"
 )
 
 // TestAnalystsReadersReadTables: arrow-js, Polars and DuckDB find the values of
@@ -28,7 +28,7 @@ func TestAnalystsReadersReadTables(t *testing.T) {
 	now := time.Now().UTC()
 	path := "/v1/results/stream?globalScope=true&includeExportFields=true&includeIdentity=true&includeCoverage=true&includeOrderIds=true&includeCustomerData=true&" +
 		url.Values{"capturedFrom": {now.Add(-100 * time.Hour).Format(time.RFC3339)}, "capturedTo": {now.Add(time.Hour).Format(time.RFC3339)}}.Encode()
-	lines, err := reread.Lines(s.get(path, s.token(reader)).body)
+	lines, err := tabletest.Lines(s.get(path, s.token(reader)).body)
 	must(t, err)
 	columns := query.Columns((query.Include{ExportFields: true, Identity: true, Coverage: true, OrderIDs: true, CustomerData: true}).Fields())
 	want := plainRows(columns, lines)
@@ -71,7 +71,7 @@ func TestAnalystsReadersReadTables(t *testing.T) {
 	for line := range bytes.Lines(out) {
 		var got struct {
 			Name string
-			Rows []reread.Record
+			Rows []tabletest.Record
 		}
 		must(t, json.Unmarshal(line, &got))
 		diff := ""
@@ -92,8 +92,8 @@ func TestAnalystsReadersReadTables(t *testing.T) {
 
 // plainRows returns rows without the difference between null and absent, which
 // the tables of some readers do not have.
-func plainRows(columns []frame.Column, rows []reread.Record) []reread.Record {
-	all := []reread.Record{}
+func plainRows(columns []frame.Column, rows []tabletest.Record) []tabletest.Record {
+	all := []tabletest.Record{}
 	for _, row := range rows {
 		all = append(all, withoutNullObjects(columns, row))
 	}
@@ -101,16 +101,16 @@ func plainRows(columns []frame.Column, rows []reread.Record) []reread.Record {
 }
 
 // cellsOf returns the records of a CSV file as texts.
-func cellsOf(t *testing.T, name string) []reread.Record {
+func cellsOf(t *testing.T, name string) []tabletest.Record {
 	t.Helper()
 	f, err := os.Open(name)
 	must(t, err)
 	defer f.Close() //nolint:errcheck // read to its end
 	lines, err := csv.NewReader(f).ReadAll()
 	must(t, err)
-	all := []reread.Record{}
+	all := []tabletest.Record{}
 	for _, line := range lines[1:] {
-		row := reread.Record{}
+		row := tabletest.Record{}
 		for i, cell := range line {
 			row[lines[0][i]] = cell
 		}

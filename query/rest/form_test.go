@@ -15,7 +15,7 @@ import (
 	"preismon/contracts"
 	"preismon/deploy/testserver"
 	"preismon/query"
-	"preismon/query/table/reread"
+	"preismon/query/table/tabletest"
 )
 
 // media types of the forms of results
@@ -185,20 +185,20 @@ func serveOdd(t *testing.T) *surface {
 }
 
 // reread reads an answer back into records.
-func (a answer) reread(t *testing.T, fields []string, zone *time.Location) []reread.Record {
+func (a answer) reread(t *testing.T, fields []string, zone *time.Location) []tabletest.Record {
 	t.Helper()
 	media, _, _ := strings.Cut(a.Header.Get("Content-Type"), ";")
-	var records []reread.Record
+	var records []tabletest.Record
 	var err error
 	switch media {
 	case ndjsonMedia:
-		records, err = reread.Lines(a.body)
+		records, err = tabletest.Lines(a.body)
 	case csvMedia:
-		records, err = reread.CSV(a.body, fields)
+		records, err = tabletest.CSV(a.body, fields)
 	case arrowMedia:
-		records, err = reread.Arrow(a.body, zone)
+		records, err = tabletest.Arrow(a.body, zone)
 	case parquetMedia:
-		records, err = reread.Parquet(a.body, zone)
+		records, err = tabletest.Parquet(a.body, zone)
 	default:
 		t.Fatalf("%d %v: %s", a.StatusCode, a.Header, a.body)
 	}
@@ -261,7 +261,7 @@ func TestFormsAreEqual(t *testing.T) {
 		}
 		args.Del("cursor")
 		path := "/v1/results/stream?" + args.Encode()
-		want, err := reread.Lines(s.get(path, s.token(reader)).body)
+		want, err := tabletest.Lines(s.get(path, s.token(reader)).body)
 		must(t, err)
 		for _, media := range tables {
 			a := s.getAs(path, media)

@@ -20,7 +20,7 @@ import (
 
 	"preismon/contracts"
 	"preismon/contracts/fault"
-	"preismon/contracts/openapi/check"
+	"preismon/contracts/openapi/openapitest"
 	"preismon/deploy/testserver"
 	"preismon/query"
 	"preismon/query/auth"
@@ -120,7 +120,7 @@ func serve(t testing.TB, change ...func(*settings)) *surface {
 	// Each exchange of each test is checked against the contract, whatever its
 	// client.
 	if !set.unchecked {
-		h = check.Handler(h, func(err error) { t.Error(err) })
+		h = openapitest.Handler(h, func(err error) { t.Error(err) })
 	}
 	s.Server = httptest.NewUnstartedServer(h)
 	s.Config = rest.NewServer(h, log)
@@ -322,7 +322,7 @@ func (a answer) wantProblem(t *testing.T, status int, code string) problem {
 	if got := a.Header.Get("Content-Type"); got != "application/problem+json" {
 		t.Errorf("Content-Type %q", got)
 	}
-	if err := check.Problem(a.body); err != nil {
+	if err := openapitest.Problem(a.body); err != nil {
 		t.Errorf("no strict problem: %v\n%s", err, a.body)
 	}
 	p := decode[problem](t, a)

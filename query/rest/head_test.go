@@ -13,7 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"preismon/contracts"
-	"preismon/contracts/openapi/check"
+	"preismon/contracts/openapi/openapitest"
 	"preismon/query"
 	"preismon/query/rest"
 )
@@ -114,7 +114,7 @@ func TestHeadIsGetWithoutItsBody(t *testing.T) {
 		if method != "GET" || path == "/v1/results/stream" || path == "/problems/{code}" {
 			continue
 		}
-		list := strings.HasPrefix(strings.TrimPrefix(path, "/ext"), "/v1/") && check.Path(path).Get.Parameters.GetByInAndName("query", "limit") != nil
+		list := strings.HasPrefix(strings.TrimPrefix(path, "/ext"), "/v1/") && openapitest.Path(path).Get.Parameters.GetByInAndName("query", "limit") != nil
 		path = strings.ReplaceAll(path, "{orderId}", "5")
 		if strings.HasSuffix(path, "download") {
 			path += "?name=held"

@@ -9,7 +9,7 @@ import (
 	"github.com/getkin/kin-openapi/openapi3"
 	"github.com/google/go-cmp/cmp"
 
-	"preismon/contracts/openapi/check"
+	"preismon/contracts/openapi/openapitest"
 )
 
 // What the specification leaves open is decided in the contract. The harness,
@@ -17,10 +17,12 @@ import (
 // the service follows it.
 
 func schemaNamed(name string) *openapi3.Schema {
-	return check.Document().Components.Schemas[name].Value
+	return openapitest.Document().Components.Schemas[name].Value
 }
 
-func prose() string { return strings.Join(strings.Fields(check.Document().Info.Description), " ") }
+func prose() string {
+	return strings.Join(strings.Fields(openapitest.Document().Info.Description), " ")
+}
 
 // The fields of records: closed lists, all of them required (OPEN-02), and the
 // eight lean ones of a result (OPEN-03).
@@ -46,7 +48,7 @@ func TestOpenFields(t *testing.T) {
 
 // Default and maximum of limit, except for results (OPEN-19).
 func TestOpenLimits(t *testing.T) {
-	for path, item := range check.Paths() {
+	for path, item := range openapitest.Paths() {
 		p := (*openapi3.Parameter)(nil)
 		if item.Get != nil {
 			p = item.Get.Parameters.GetByInAndName("query", "limit")
@@ -90,7 +92,7 @@ func TestOpenSentences(t *testing.T) {
 
 // Every operation that needs a token shows an example (OPEN-01).
 func TestOpenSampleData(t *testing.T) {
-	for path, item := range check.Paths() {
+	for path, item := range openapitest.Paths() {
 		if item.Get == nil || item.Get.Security != nil {
 			continue
 		}

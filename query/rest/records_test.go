@@ -16,7 +16,7 @@ import (
 	"preismon/deploy/testserver"
 	"preismon/query"
 	"preismon/query/frame"
-	"preismon/query/table/reread"
+	"preismon/query/table/tabletest"
 )
 
 // recordReads are the reads of /ext/v1 that return records, and their columns.
@@ -114,15 +114,15 @@ func TestRecordForms(t *testing.T) {
 }
 
 // records decodes the records of an answer of /ext/v1.
-func (a answer) records(t *testing.T, columns []frame.Column, zone *time.Location) (records []reread.Record) {
+func (a answer) records(t *testing.T, columns []frame.Column, zone *time.Location) (records []tabletest.Record) {
 	t.Helper()
 	media, _, _ := strings.Cut(a.Header.Get("Content-Type"), ";")
 	var err error
 	switch media {
 	case csvMedia:
-		records, err = reread.Cells(a.body, query.Flat(columns))
+		records, err = tabletest.Cells(a.body, query.Flat(columns))
 	case parquetMedia:
-		records, err = reread.Columns(a.body, columns, zone)
+		records, err = tabletest.Columns(a.body, columns, zone)
 	default:
 		return a.reread(t, nil, zone)
 	}
@@ -133,7 +133,7 @@ func (a answer) records(t *testing.T, columns []frame.Column, zone *time.Locatio
 }
 
 // unsealed removes cursors, which differ each time.
-func unsealed(records []reread.Record) {
+func unsealed(records []tabletest.Record) {
 	for _, r := range records {
 		if again, ok := r["again"].(string); ok {
 			r["again"] = ofCursor.ReplaceAllString(again, "cursor")

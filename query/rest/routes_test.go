@@ -16,7 +16,7 @@ import (
 
 	"preismon/contracts/fault"
 	"preismon/contracts/openapi"
-	"preismon/contracts/openapi/check"
+	"preismon/contracts/openapi/openapitest"
 	"preismon/query"
 	"preismon/query/rest"
 	"preismon/query/wire"
@@ -226,7 +226,7 @@ func TestAllRoutesAndAllProblems(t *testing.T) {
 			judge(t, what, p.do(s, routePath(path)), p.status, p.code)
 			statuses[strconv.Itoa(p.status)] = true
 		}
-		item := check.Path(path)
+		item := openapitest.Path(path)
 		if item == nil || item.Get == nil {
 			t.Errorf("%s is served and not in the contract", path)
 			continue

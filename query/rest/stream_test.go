@@ -23,7 +23,7 @@ import (
 
 	"preismon/contracts/fault"
 	"preismon/deploy/testserver"
-	"preismon/query/table/reread"
+	"preismon/query/table/tabletest"
 )
 
 func newRecorder() *httptest.ResponseRecorder { return httptest.NewRecorder() }
@@ -194,10 +194,10 @@ func brokenStream(t *testing.T, name string, each func(int) error, h2 bool, medi
 		if err == nil && resp.Header.Get("Content-Encoding") != "" {
 			t.Errorf("%s: what came decodes as if it were whole", what)
 		}
-		if _, err := reread.Arrow(plain, time.UTC); err == nil {
+		if _, err := tabletest.Arrow(plain, time.UTC); err == nil {
 			t.Errorf("%s: a whole table came", what)
 		}
-		if _, err := reread.Parquet(plain, time.UTC); err == nil {
+		if _, err := tabletest.Parquet(plain, time.UTC); err == nil {
 			t.Errorf("%s: a whole file came", what)
 		}
 	}

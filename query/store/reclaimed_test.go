@@ -12,7 +12,7 @@ import (
 	"preismon/query/admission"
 	"preismon/query/frame"
 	"preismon/query/table"
-	"preismon/query/table/reread"
+	"preismon/query/table/tabletest"
 )
 
 // tableStream collects a stream as a table. Other reads need all of the node's
@@ -68,25 +68,25 @@ func TestTablesOverReclaimedBlocks(t *testing.T) {
 	for name, form := range map[string]struct {
 		flat  bool
 		write func(io.Writer) table.Writer
-		read  func([]byte) ([]reread.Record, error)
+		read  func([]byte) ([]tabletest.Record, error)
 	}{
 		"csv": {
 			true, func(w io.Writer) table.Writer { return table.CSV(w, query.Flat(columns)) },
-			func(b []byte) ([]reread.Record, error) { return reread.CSV(b, include.Fields()) },
+			func(b []byte) ([]tabletest.Record, error) { return tabletest.CSV(b, include.Fields()) },
 		},
 		"arrow": {
 			false, func(w io.Writer) table.Writer {
 				return table.Arrow(w, columns, table.ArrowOptions{Dictionaries: true, Compression: "lz4"})
 			},
-			func(b []byte) ([]reread.Record, error) { return reread.Arrow(b, time.UTC) },
+			func(b []byte) ([]tabletest.Record, error) { return tabletest.Arrow(b, time.UTC) },
 		},
 		"parquet": {
 			false, func(w io.Writer) table.Writer { return table.Parquet(w, columns, table.Descending) },
-			func(b []byte) ([]reread.Record, error) { return reread.Parquet(b, time.UTC) },
+			func(b []byte) ([]tabletest.Record, error) { return tabletest.Parquet(b, time.UTC) },
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			var tables [2][]reread.Record
+			var tables [2][]tabletest.Record
 			before := w.service.Admission().Stats().Reclaimed
 			for i := range tables {
 				s := &tableStream{flat: form.flat}

@@ -15,7 +15,7 @@ import (
 	"time"
 
 	"preismon/cmd/preismon/client"
-	contract "preismon/contracts/openapi/check"
+	"preismon/contracts/openapi/openapitest"
 )
 
 // shop is a server of the contract over rows in memory. Its answers are checked
@@ -67,7 +67,7 @@ func (s *shop) client(at string) (c *client.Client, waits *[]time.Duration) {
 	transport := &http.Transport{}
 	s.t.Cleanup(transport.CloseIdleConnections)
 	c, err := client.New(client.Config{
-		URL: at, Token: "t", Transport: contract.Transport(transport, func(err error) { s.t.Error(err) }),
+		URL: at, Token: "t", Transport: openapitest.Transport(transport, func(err error) { s.t.Error(err) }),
 		Wait: func(ctx context.Context, d time.Duration) error { *waits = append(*waits, d); return ctx.Err() },
 	})
 	must(s.t, err)

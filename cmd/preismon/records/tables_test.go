@@ -17,12 +17,12 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"preismon/cmd/preismon/records"
-	contract "preismon/contracts/openapi/check"
+	"preismon/contracts/openapi/openapitest"
 	"preismon/query"
 	"preismon/query/frame"
 	"preismon/query/table"
 	"preismon/query/table/objects"
-	"preismon/query/table/reread"
+	"preismon/query/table/tabletest"
 )
 
 var (
@@ -34,7 +34,7 @@ var (
 // type, and none can be both null and absent, because the two would be
 // indistinguishable.
 func TestColumnsAreTheContract(t *testing.T) {
-	fields := contract.Document().Components.Schemas["Result"].Value
+	fields := openapitest.Document().Components.Schemas["Result"].Value
 	optional := []string{"isPrime", "isBuyBox", "productRating", "referencePrice", "referencePriceMoney"}
 	if len(all) != len(fields.Properties) {
 		t.Errorf("%d columns, the contract has %d fields", len(all), len(fields.Properties))
@@ -49,7 +49,7 @@ func TestColumnsAreTheContract(t *testing.T) {
 			t.Errorf("%+v, in the contract kind %d, nullable %v", c, kind, nullable)
 		}
 	}
-	entry := contract.Document().Components.Schemas["ReferencePrice"].Value
+	entry := openapitest.Document().Components.Schemas["ReferencePrice"].Value
 	for _, c := range query.Columns([]string{"customerReferencePrices"})[0].Members[0].Members {
 		if p := entry.Properties[c.Name]; p == nil || c.Optional == slices.Contains(entry.Required, c.Name) || c.Nullable {
 			t.Errorf("%+v", c)
@@ -97,14 +97,14 @@ var (
 type tableForm struct {
 	name  string
 	write func(io.Writer) records.Writer
-	read  func([]byte) ([]reread.Record, error)
+	read  func([]byte) ([]tabletest.Record, error)
 }
 
 var forms = []tableForm{
-	{"ndjson", func(w io.Writer) records.Writer { return records.NDJSON(w) }, reread.Lines},
-	{"csv", func(w io.Writer) records.Writer { return records.CSV(w, all) }, func(b []byte) ([]reread.Record, error) { return reread.CSV(b, all) }},
-	{"arrow", func(w io.Writer) records.Writer { return records.Arrow(w, query.Columns(all)) }, func(b []byte) ([]reread.Record, error) { return reread.Arrow(b, time.UTC) }},
-	{"parquet", func(w io.Writer) records.Writer { return records.Parquet(w, query.Columns(all)) }, func(b []byte) ([]reread.Record, error) { return reread.Parquet(b, time.UTC) }},
+	{"ndjson", func(w io.Writer) records.Writer { return records.NDJSON(w) }, tabletest.Lines},
+	{"csv", func(w io.Writer) records.Writer { return records.CSV(w, all) }, func(b []byte) ([]tabletest.Record, error) { return tabletest.CSV(b, all) }},
+	{"arrow", func(w io.Writer) records.Writer { return records.Arrow(w, query.Columns(all)) }, func(b []byte) ([]tabletest.Record, error) { return tabletest.Arrow(b, time.UTC) }},
+	{"parquet", func(w io.Writer) records.Writer { return records.Parquet(w, query.Columns(all)) }, func(b []byte) ([]tabletest.Record, error) { return tabletest.Parquet(b, time.UTC) }},
 }
 
 // utc returns rows with their times as readers of formats other than CSV have
@@ -122,9 +122,9 @@ func TestRowsComeBack(t *testing.T) {
 		many = append(many, []string{full, bare}[r.IntN(2)])
 	}
 	for name, rows := range map[string][]string{"none": nil, "full": {full}, "bare": {bare}, "mixed": {bare, full, full, bare, bare}, "many": many} {
-		want, err := reread.JSON([]byte(strings.Join(rows, ",")))
+		want, err := tabletest.JSON([]byte(strings.Join(rows, ",")))
 		must(t, err)
-		wantUTC, err := reread.JSON([]byte(utc(strings.Join(rows, ","))))
+		wantUTC, err := tabletest.JSON([]byte(utc(strings.Join(rows, ","))))
 		must(t, err)
 		for _, f := range forms {
 			var out bytes.Buffer
@@ -208,8 +208,8 @@ func TestNewFields(t *testing.T) {
 		must(t, w.Write([]byte(row)))
 	}
 	must(t, w.Close())
-	got, err := reread.Arrow(out.Bytes(), time.UTC)
-	want := []reread.Record{{"itemId": "1", "unheardOf": `{"a":[1]}`}, {"itemId": "2", "unheardOf": nil}}
+	got, err := tabletest.Arrow(out.Bytes(), time.UTC)
+	want := []tabletest.Record{{"itemId": "1", "unheardOf": `{"a":[1]}`}, {"itemId": "2", "unheardOf": nil}}
 	if diff := cmp.Diff(want, got); diff != "" || err != nil {
 		t.Error(diff, err)
 	}
@@ -227,7 +227,7 @@ func TestFormulas(t *testing.T) {
 		w := records.CSV(&out, []string{"merchant", "price"})
 		must(t, w.Write(row))
 		must(t, w.Close())
-		got, err := reread.CSV(out.Bytes(), []string{"merchant", "price"})
+		got, err := tabletest.CSV(out.Bytes(), []string{"merchant", "price"})
 		must(t, err)
 		if back, _ := got[0]["merchant"].(string); back != text || got[0]["price"] != -1.5 {
 			t.Errorf("%q came back as %v", text, got[0])
@@ -274,7 +274,7 @@ func FuzzRows(f *testing.F) {
 		if !exact {
 			return
 		}
-		got, err := reread.CSV(out.Bytes(), []string{"itemId", "merchant"})
+		got, err := tabletest.CSV(out.Bytes(), []string{"itemId", "merchant"})
 		if err != nil || len(got) != 1 {
 			t.Fatalf("%q: %v", out.String(), err)
 		}

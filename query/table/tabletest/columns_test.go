@@ -1,4 +1,4 @@
-package reread_test
+package tabletest_test
 
 import (
 	"bytes"
@@ -18,7 +18,7 @@ import (
 	"preismon/query/frame"
 	"preismon/query/table"
 	"preismon/query/table/objects"
-	"preismon/query/table/reread"
+	"preismon/query/table/tabletest"
 )
 
 // nested has every kind of value that records have, nested in one another.
@@ -87,7 +87,7 @@ func TestSortedOnlyIfItIs(t *testing.T) {
 			if err := w.Close(); err != nil {
 				t.Fatal(err)
 			}
-			if got, err := reread.Sorted(out.Bytes()); err != nil || strings.Join(got, " ") != want {
+			if got, err := tabletest.Sorted(out.Bytes()); err != nil || strings.Join(got, " ") != want {
 				t.Errorf("%q as %d: %q, want %q: %v", c.hours, sorted, got, want, err)
 			}
 		}
@@ -140,19 +140,19 @@ func TestNestedRecords(t *testing.T) {
 	some := nestedRows()
 	rapid.Check(t, func(t *rapid.T) {
 		rows := some.Draw(t, "rows")
-		want, err := reread.JSON(rows)
+		want, err := tabletest.JSON(rows)
 		if err != nil {
 			t.Fatal(err)
 		}
 		for name, form := range map[string]struct {
 			write func(io.Writer) table.Writer
-			read  func([]byte, []frame.Column, *time.Location) ([]reread.Record, error)
+			read  func([]byte, []frame.Column, *time.Location) ([]tabletest.Record, error)
 		}{
-			"parquet": {func(w io.Writer) table.Writer { return table.Parquet(w, columns, table.Unsorted) }, reread.Columns},
+			"parquet": {func(w io.Writer) table.Writer { return table.Parquet(w, columns, table.Unsorted) }, tabletest.Columns},
 			"arrow": {
 				func(w io.Writer) table.Writer { return table.Arrow(w, columns, table.ArrowOptions{}) },
-				func(b []byte, _ []frame.Column, zone *time.Location) ([]reread.Record, error) {
-					return reread.Arrow(b, zone)
+				func(b []byte, _ []frame.Column, zone *time.Location) ([]tabletest.Record, error) {
+					return tabletest.Arrow(b, zone)
 				},
 			},
 		} {
@@ -188,12 +188,12 @@ func TestReadArrow(t *testing.T) {
 	}
 	some := nestedRows()
 	rapid.Check(t, func(t *rapid.T) {
-		want := []reread.Record{}
+		want := []tabletest.Record{}
 		var arrow, parquet bytes.Buffer
 		both := []table.Writer{table.Arrow(&arrow, columns, table.ArrowOptions{}), table.Parquet(&parquet, columns, table.Unsorted)}
 		for range 2 {
 			rows := some.Draw(t, "rows")
-			records, err := reread.JSON(rows)
+			records, err := tabletest.JSON(rows)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -223,9 +223,9 @@ func TestReadArrow(t *testing.T) {
 				}
 			}
 		}
-		for i, read := range []func() ([]reread.Record, error){
-			func() ([]reread.Record, error) { return reread.Arrow(arrow.Bytes(), time.UTC) },
-			func() ([]reread.Record, error) { return reread.Columns(parquet.Bytes(), columns, time.UTC) },
+		for i, read := range []func() ([]tabletest.Record, error){
+			func() ([]tabletest.Record, error) { return tabletest.Arrow(arrow.Bytes(), time.UTC) },
+			func() ([]tabletest.Record, error) { return tabletest.Columns(parquet.Bytes(), columns, time.UTC) },
 		} {
 			if err := both[i].Close(); err != nil {
 				t.Fatal(err)

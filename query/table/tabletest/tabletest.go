@@ -1,8 +1,8 @@
-// Package reread reads tables of results back into the records that they were
+// Package tabletest reads tables of results back into the records that they were
 // built from, in the form of encoding/json. It is for tests and part of no
 // program. It shares nothing with the code that writes tables but their
 // columns.
-package reread
+package tabletest
 
 import (
 	"bytes"

@@ -1,21 +1,22 @@
 //go:build !windows
 
-package embedded
+package compose_test
 
 import (
 	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
-	"strconv"
 	"syscall"
 
-	"preismon/contracts/atomicfile"
-
 	"golang.org/x/sys/unix"
+
+	"preismon/contracts/atomicfile"
+	"preismon/deploy/embedded"
 )
+
+const libraryInImage = "/usr/lib/libchdb.so"
 
 // librarySession is the user of the library's own session, as in clickhouse.users.xml.
 const librarySession = `<users>
@@ -26,21 +27,24 @@ const librarySession = `<users>
             <grants><query>GRANT SYSTEM LISTEN ON *.*</query></grants>
         </default>`
 
-// StandIn turns this process into a ClickHouse server with the two files of
-// ContainerFiles in folder, using the library instead of a clickhouse program:
-// for images of tests, on machines that cannot pull any. It returns only with an
-// error. Files that differ for the library go to the temporary folder.
-func StandIn(library, folder string) error {
-	config, err := os.ReadFile(filepath.Join(folder, filepath.Base(ContainerConfig)))
+// clickHouse turns this process into a ClickHouse server with the two files of
+// embedded.ContainerFiles, using the library instead of a clickhouse program.
+// It returns only with an error. Files that differ for the library go to the
+// temporary folder.
+func clickHouse(args []string) error {
+	if len(args) != 2 || args[0] != "server" || args[1] != "--config-file="+embedded.ContainerConfig {
+		return fmt.Errorf("this stand-in is started by `clickhouse server --config-file=%s`, not by %q", embedded.ContainerConfig, args)
+	}
+	config, err := os.ReadFile(embedded.ContainerConfig)
 	if err != nil {
 		return err
 	}
-	users, err := os.ReadFile(filepath.Join(folder, filepath.Base(ContainerUsers)))
+	users, err := os.ReadFile(embedded.ContainerUsers)
 	if err != nil {
 		return err
 	}
 	own := filepath.Join(os.TempDir(), "users.xml")
-	config = bytes.ReplaceAll(config, []byte(ContainerUsers), []byte(own))
+	config = bytes.ReplaceAll(config, []byte(embedded.ContainerUsers), []byte(own))
 	if users = bytes.Replace(users, []byte("<users>"), []byte(librarySession), 1); !bytes.Contains(users, []byte("<default>\n            <no_password/>")) {
 		return errors.New("the file of the users has no users")
 	}
@@ -48,10 +52,10 @@ func StandIn(library, folder string) error {
 	if err := errors.Join(atomicfile.Write(file, config), atomicfile.Write(own, users)); err != nil {
 		return err
 	}
-	spec, err := json.Marshal(childSpec{Library: library, Args: []string{
-		"clickhouse", "--path=" + ContainerData, "--config-file=" + file, "--log-level=information", "--listen_host=0.0.0.0",
-		"--tcp_port=" + strconv.Itoa(ContainerTCPPort), "--http_port=" + strconv.Itoa(ContainerHTTPPort), "-q", serve,
-	}})
+	env, err := embedded.LibraryServer{
+		Library: libraryInImage, Data: embedded.ContainerData, Config: file, LogLevel: "information", Listen: "0.0.0.0",
+		TCPPort: embedded.ContainerTCPPort, HTTPPort: embedded.ContainerHTTPPort,
+	}.Environ()
 	if err != nil {
 		return err
 	}
@@ -69,5 +73,5 @@ func StandIn(library, folder string) error {
 	if err != nil {
 		return err
 	}
-	return fmt.Errorf("start again: %w", syscall.Exec(self, os.Args[:1], append(childEnvironment(), childVariable+"="+string(spec))))
+	return fmt.Errorf("start again: %w", syscall.Exec(self, os.Args[:1], env))
 }

@@ -1,10 +1,10 @@
-// Package check verifies exchanges of requests and answers against the public
-// contract; it is for tests, and not part of any program. An exchange follows
+// Package openapitest verifies exchanges of requests and answers against the public
+// contract. It is part of no program. An exchange follows
 // the contract if it has a documented operation, or is refused as one that has
 // none; if its answer has a documented status, media type, headers and body, for
 // a stream line by line; and if a request that the contract does not allow is
 // refused.
-package check
+package openapitest
 
 import (
 	"bytes"

@@ -1,4 +1,4 @@
-package check_test
+package openapitest_test
 
 import (
 	"io"
@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"preismon/contracts/openapi/check"
+	"preismon/contracts/openapi/openapitest"
 )
 
 const (
@@ -31,12 +31,12 @@ func headers(more ...string) http.Header {
 	return h
 }
 
-func exchange(method, target string, status int, contentType, body string) *check.Exchange {
+func exchange(method, target string, status int, contentType, body string) *openapitest.Exchange {
 	u, err := url.Parse(target)
 	if err != nil {
 		panic(err)
 	}
-	return &check.Exchange{
+	return &openapitest.Exchange{
 		Method: method, URL: u, RequestHeader: http.Header{"Authorization": {"Bearer t"}}, Status: status,
 		Header: headers("Content-Type", contentType), Body: []byte(body),
 	}
@@ -44,38 +44,38 @@ func exchange(method, target string, status int, contentType, body string) *chec
 
 // Each exchange is right as given and wrong after one change.
 func TestCheck(t *testing.T) {
-	type change = func(*check.Exchange)
-	sites := func() *check.Exchange {
+	type change = func(*openapitest.Exchange)
+	sites := func() *openapitest.Exchange {
 		return exchange("GET", "/v1/sites?limit=1", 200, "application/json", `{"data":[],"paging":{"limit":1,"returned":0},"query":{}}`)
 	}
-	refused := func() *check.Exchange {
+	refused := func() *openapitest.Exchange {
 		return exchange("GET", "/v1/sites?limit=x", 400, "application/problem+json", problem)
 	}
-	stream := func() *check.Exchange {
+	stream := func() *openapitest.Exchange {
 		x := exchange("GET", "/v1/results/stream", 200, "application/x-ndjson", row+"\n"+row+"\n")
 		x.Header.Set("X-Results-Scope", "scoped")
 		x.Trailer = http.Header{"X-Results-Complete": {"true"}, "X-Results-Returned": {"2"}}
 		return x
 	}
-	unknown := func() *check.Exchange {
+	unknown := func() *openapitest.Exchange {
 		return exchange("GET", "/v1/nothing", 404, "application/problem+json", strings.ReplaceAll(problem, "400", "404"))
 	}
-	order := func() *check.Exchange {
+	order := func() *openapitest.Exchange {
 		return exchange("GET", "/v1/orders/17/imports", 200, "application/json", `{"data":[],"paging":{"limit":1,"returned":0},"query":{"orderId":"17"}}`)
 	}
-	download := func() *check.Exchange {
+	download := func() *openapitest.Exchange {
 		x := exchange("GET", "/v1/orders/17/imports/history/download", 200, "text/csv; charset=utf-8", "a;b")
 		x.Header.Set("Content-Disposition", `attachment; filename=a.csv`)
 		return x
 	}
-	body := func(s string) change { return func(x *check.Exchange) { x.Body = []byte(s) } }
-	target := func(s string) change { return func(x *check.Exchange) { x.URL, _ = url.Parse(s) } }
-	header := func(name, value string) change { return func(x *check.Exchange) { x.Header.Set(name, value) } }
+	body := func(s string) change { return func(x *openapitest.Exchange) { x.Body = []byte(s) } }
+	target := func(s string) change { return func(x *openapitest.Exchange) { x.URL, _ = url.Parse(s) } }
+	header := func(name, value string) change { return func(x *openapitest.Exchange) { x.Header.Set(name, value) } }
 	without := func(name string) change {
-		return func(x *check.Exchange) { x.Header.Del(name); delete(x.Header, name) }
+		return func(x *openapitest.Exchange) { x.Header.Del(name); delete(x.Header, name) }
 	}
 	for name, c := range map[string]struct {
-		right  func() *check.Exchange
+		right  func() *openapitest.Exchange
 		change change
 	}{
 		"further field":           {sites, body(`{"data":[],"paging":{"limit":1,"returned":0},"query":{},"x":1}`)},
@@ -84,16 +84,16 @@ func TestCheck(t *testing.T) {
 		"media type":              {sites, header("Content-Type", "text/html")},
 		"no security header":      {sites, without("Referrer-Policy")},
 		"no rate limit":           {sites, without("X-RateLimit-Reset")},
-		"wrong rate limit":        {sites, func(x *check.Exchange) { x.Header["X-RateLimit-Limit"] = []string{"many"} }},
+		"wrong rate limit":        {sites, func(x *openapitest.Exchange) { x.Header["X-RateLimit-Limit"] = []string{"many"} }},
 		"unknown parameter":       {sites, target("/v1/sites?x=1")},
 		"repeated parameter":      {sites, target("/v1/sites?limit=1&limit=1")},
 		"parameter out of range":  {sites, target("/v1/sites?limit=1001")},
-		"no token":                {sites, func(x *check.Exchange) { x.RequestHeader.Del("Authorization") }},
-		"status not documented":   {sites, func(x *check.Exchange) { x.Status = 203 }},
+		"no token":                {sites, func(x *openapitest.Exchange) { x.RequestHeader.Del("Authorization") }},
+		"status not documented":   {sites, func(x *openapitest.Exchange) { x.Status = 203 }},
 		"coding not known":        {sites, header("Content-Encoding", "br")},
 		"coding without vary":     {sites, header("Content-Encoding", "gzip")},
 		"path not documented":     {sites, target("/v1/stores")},
-		"method not documented":   {sites, func(x *check.Exchange) { x.Method = "POST" }},
+		"method not documented":   {sites, func(x *openapitest.Exchange) { x.Method = "POST" }},
 		"code of another area":    {refused, body(strings.ReplaceAll(problem, "MVP_VALIDATION_ERROR", "ORDER_SCOPE_TOO_BROAD"))},
 		"code not in the list":    {refused, body(strings.ReplaceAll(problem, "MVP_VALIDATION_ERROR", "OTHER_ERROR"))},
 		"problem with more":       {refused, body(strings.Replace(problem, "{", `{"instance":"x",`, 1))},
@@ -102,10 +102,10 @@ func TestCheck(t *testing.T) {
 		"line with a wrong time":  {stream, body(row + "\n" + strings.Replace(row, "2026-03-01T", "2026-03-32T", 1) + "\n")},
 		"line without its end":    {stream, body(row + "\n" + row)},
 		"a line too few":          {stream, body(row + "\n")},
-		"no trailer":              {stream, func(x *check.Exchange) { x.Trailer = nil }},
+		"no trailer":              {stream, func(x *openapitest.Exchange) { x.Trailer = nil }},
 		"no scope header":         {stream, without("X-Results-Scope")},
 		"unknown path, no object": {unknown, body("nothing here")},
-		"unknown path, served":    {unknown, func(x *check.Exchange) { x.Status = 200 }},
+		"unknown path, served":    {unknown, func(x *openapitest.Exchange) { x.Status = 200 }},
 		"path parameter":          {order, target("/v1/orders/007/imports")},
 		"echo without order":      {order, body(`{"data":[],"paging":{"limit":1,"returned":0},"query":{}}`)},
 		"download, media type":    {download, header("Content-Type", "text/csv")},
@@ -125,7 +125,7 @@ func TestCheck(t *testing.T) {
 func TestHandler(t *testing.T) {
 	var found []error
 	serve := func(status int, body string) {
-		h := check.Handler(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		h := openapitest.Handler(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 			for name, values := range headers("Content-Type", "application/json") {
 				w.Header()[name] = values
 			}
@@ -152,7 +152,7 @@ func TestTransport(t *testing.T) {
 	}))
 	defer server.Close()
 	var found []error
-	client := &http.Client{Transport: check.Transport(server.Client().Transport, func(err error) { found = append(found, err) })}
+	client := &http.Client{Transport: openapitest.Transport(server.Client().Transport, func(err error) { found = append(found, err) })}
 	for _, want := range []int{1, 1} { // the second answer adds no error
 		resp, err := client.Get(server.URL + "/healthz")
 		if err != nil {
@@ -176,7 +176,7 @@ func TestLines(t *testing.T) {
 		x := exchange("GET", "/v1/results/stream", 200, "application/x-ndjson", "")
 		x.Header.Set("X-Results-Scope", "scoped")
 		x.Trailer = http.Header{"X-Results-Complete": {"true"}, "X-Results-Returned": {"4"}}
-		x.Lines = &check.Lines{}
+		x.Lines = &openapitest.Lines{}
 		for piece := range slices.Chunk([]byte(text), size) {
 			x.Lines.Write(piece)
 		}
