@@ -205,51 +205,6 @@ func (r *remembering) Access(ctx context.Context, account contracts.AccountID) (
 	return a, err
 }
 
-// sizeOf is roughly how many bytes a value holds.
-func sizeOf(v reflect.Value) (n int) {
-	switch v.Kind() {
-	case reflect.Pointer, reflect.Interface:
-		if !v.IsNil() {
-			n = 8 + sizeOf(v.Elem())
-		}
-	case reflect.String:
-		n = 16 + v.Len()
-	case reflect.Slice, reflect.Array:
-		if e := v.Type().Elem(); plain(e) {
-			return 24 + v.Len()*int(e.Size())
-		}
-		n = 24
-		for i := range v.Len() {
-			n += sizeOf(v.Index(i))
-		}
-	case reflect.Map:
-		n = 48
-		for k, e := range v.Seq2() {
-			n += 16 + sizeOf(k) + sizeOf(e)
-		}
-	case reflect.Struct:
-		for i := range v.NumField() {
-			n += sizeOf(v.Field(i))
-		}
-	default:
-		n = int(v.Type().Size())
-	}
-	return n
-}
-
-// plain reports whether values of a type refer to no other memory.
-func plain(t reflect.Type) bool {
-	if t.Kind() == reflect.Struct {
-		for i := range t.NumField() {
-			if !plain(t.Field(i).Type) {
-				return false
-			}
-		}
-		return true
-	}
-	return t.Kind() <= reflect.Complex128
-}
-
 // Sites implements Store, as do all methods below.
 func (r *remembering) Sites(ctx context.Context, v Visibility, q SitesQuery) ([]contracts.Site, error) {
 	return recall(ctx, r, "sites", v, q, func(ctx context.Context) ([]contracts.Site, error) { return r.Store.Sites(ctx, v, q) })
