@@ -37,6 +37,7 @@ type Config struct {
 	Only         []string
 	Profiles     string // folder for CPU profiles of what is measured; empty: none
 	Program      string // preismon, for the roles that run as children
+	Import       string // file that is imported; empty: one is made
 	// Existing servers instead of embedded ones; all or none.
 	ClickHouse     contracts.Secret // DSN of a user that may create databases
 	ClickHouseHTTP string           // URL of its HTTP interface
@@ -48,7 +49,7 @@ type Config struct {
 
 // Parts returns the names of the parts of a run, in order.
 func Parts() []string {
-	return []string{"size", "stream", "tables", "export", "page", "beside", "hot", "reads", "mcp", "statistics", "growth", "dashboards", "costs", "again", "memory", "publish", "drain", "visible", "tails", "ready"}
+	return []string{"size", "stream", "tables", "export", "page", "beside", "readrows", "hot", "reads", "mcp", "tools", "logins", "statistics", "growth", "dashboards", "costs", "again", "resident", "memory", "publish", "drain", "visible", "tails", "ready", "import", "idle"}
 }
 
 // Validate returns every fault of the configuration.
@@ -89,19 +90,21 @@ type size struct {
 	hotRound     time.Duration
 	costRounds   int
 	costRound    time.Duration
+	importDays   int           // of the file that is made
+	quiet        time.Duration // of an idle demo
 }
 
 func (c Config) size() size {
 	s := size{
 		rounds: 25, warm: 3, streamRows: 2_000_000, streamRounds: 7, tableRows: 300_000, memoryRows: 10_000_000, pages: 100, readRounds: 15,
 		publishBatch: 5_000, drain: 2_000_000, drainRounds: 3, visible: 30 * time.Second, tails: 20 * time.Second, dashboards: 64,
-		hotRounds: 5, hotRound: 3 * time.Second, costRounds: 5, costRound: 2 * time.Second,
+		hotRounds: 5, hotRound: 3 * time.Second, costRounds: 5, costRound: 2 * time.Second, importDays: 150, quiet: time.Minute,
 	}
 	if c.Quick {
 		s = size{
 			rounds: 11, warm: 2, streamRows: 1_000_000, streamRounds: 3, tableRows: 300_000, memoryRows: 2_000_000, pages: 100, readRounds: 7,
 			publishBatch: 2_000, drain: 300_000, drainRounds: 3, visible: 8 * time.Second, tails: 8 * time.Second, dashboards: 64,
-			hotRounds: 2, hotRound: 500 * time.Millisecond, costRounds: 3, costRound: time.Second,
+			hotRounds: 2, hotRound: 500 * time.Millisecond, costRounds: 3, costRound: time.Second, importDays: 50, quiet: 30 * time.Second,
 		}
 	}
 	if c.Rounds > 0 {
@@ -177,20 +180,26 @@ func (r *run) run(ctx context.Context) (err error) {
 		{"export", r.measureExport},
 		{"page", r.measurePage},
 		{"beside", r.measureBeside},
+		{"readrows", r.measureReadRows},
 		{"hot", r.measureHot},
 		{"reads", r.measureReads},
 		{"mcp", r.measureMCP},
+		{"tools", r.measureTools},
+		{"logins", r.measureLogins},
 		{"statistics", r.measureStatistics},
 		{"growth", r.measureGrowth},
 		{"dashboards", r.measureDashboards},
 		{"costs", r.measureCosts},
 		{"again", r.measureAgain},
+		{"resident", r.measureResident},
 		{"memory", r.measureMemory},
 		{"publish", r.measurePublish},
 		{"drain", r.measureDrain},
 		{"visible", r.measureVisible},
 		{"tails", r.measureTails},
 		{"ready", r.measureReady},
+		{"import", r.measureImport},
+		{"idle", r.measureIdle},
 	} {
 		if !r.wants(part.name) {
 			continue

@@ -44,6 +44,7 @@ type flags struct {
 	Report         string   `help:"Write a page with plots." type:"path" placeholder:"FILE.html"`
 	Profiles       string   `help:"Write CPU profiles of what is measured." type:"path" placeholder:"DIR"`
 	Program        string   `name:"preismon" help:"The program to measure. Default: it is built from this folder." type:"existingfile" placeholder:"FILE"`
+	Import         string   `help:"File of observed prices, with the columns of the built-in mapping \"observations\", to import. Default: one of the same shape is made." type:"existingfile" placeholder:"FILE"`
 	ClickHouse     string   `name:"clickhouse-dsn" env:"PREISMON_CLICKHOUSE_DSN" help:"Measure on this ClickHouse, as a user that may create databases, instead of an embedded one." placeholder:"DSN"`
 	ClickHouseHTTP string   `name:"clickhouse-url" env:"PREISMON_CLICKHOUSE_URL" help:"Its HTTP interface." placeholder:"URL"`
 	NATS           string   `name:"nats-url" env:"PREISMON_NATS_URL" help:"And this NATS." placeholder:"URL"`
@@ -102,7 +103,7 @@ func (f *flags) join(out io.Writer) error {
 func (f *flags) config(errs io.Writer) Config {
 	c := Config{
 		Observations: f.Observations, Mandates: f.Mandates, Seed: f.Seed, Quick: f.Quick, Rounds: f.Rounds, DataDir: f.DataDir, Only: f.Only, Profiles: f.Profiles,
-		Program: f.Program, ClickHouse: contracts.Secret(f.ClickHouse), ClickHouseHTTP: f.ClickHouseHTTP, NATS: contracts.Secret(f.NATS), Progress: errs,
+		Program: f.Program, Import: f.Import, ClickHouse: contracts.Secret(f.ClickHouse), ClickHouseHTTP: f.ClickHouseHTTP, NATS: contracts.Secret(f.NATS), Progress: errs,
 	}
 	if f.Verbose {
 		c.Logger = slog.New(slog.NewTextHandler(errs, &slog.HandlerOptions{Level: slog.LevelDebug}))

@@ -44,53 +44,76 @@ func (r *run) measureMCP(ctx context.Context) error {
 	return nil
 }
 
-// callTool calls a tool, as a client of the legacy protocol does without a session.
+// callTool calls a tool that lists rows.
 func (r *run) callTool(ctx context.Context, mandate uint64, name string, arguments map[string]any) (done, error) {
-	body, err := json.Marshal(map[string]any{
-		"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": map[string]any{"name": name, "arguments": arguments},
-	})
+	token, err := r.toolToken(mandate)
 	if err != nil {
 		return done{}, err
 	}
-	n := r.world.nodes[r.world.database]
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, n.url+"/mcp", bytes.NewReader(body))
+	d, answer, err := r.askTool(ctx, token, name, arguments)
 	if err != nil {
-		return done{}, err
+		return d, err
 	}
-	issued, err := r.world.tokens.Issue(auth.Grant{
-		Account: contracts.AccountID(1000 + mandate), Audience: nodeURL + "/mcp", Lifetime: time.Hour, Scopes: []string{"mcp"},
-	})
-	if err != nil {
-		return done{}, err
-	}
-	req.Host = nodeHost
-	req.Header.Set("Authorization", "Bearer "+issued.Token.Reveal())
-	req.Header.Set("Content-Type", "application/json")
-	req.Header.Set("Accept", "application/json, text/event-stream")
-	began := time.Now()
-	resp, err := r.world.http.Do(req)
-	if err != nil {
-		return done{}, err
-	}
-	defer resp.Body.Close() //nolint:errcheck // read to its end
-	answer, err := io.ReadAll(resp.Body)
-	if err != nil {
-		return done{}, err
-	}
-	d := done{took: time.Since(began), bytes: int64(len(answer))}
 	var a struct {
 		Result struct {
-			IsError           bool
 			StructuredContent struct {
 				Paging struct{ Returned int64 }
 			}
 		}
 	}
 	if err := json.Unmarshal(answer, &a); err != nil {
-		return d, fmt.Errorf("%s: %w", resp.Status, err)
+		return d, err
 	}
-	if d.rows = a.Result.StructuredContent.Paging.Returned; a.Result.IsError || d.rows == 0 {
-		return d, errors.New("the tool failed: " + string(answer[:min(len(answer), 1000)]))
+	if d.rows = a.Result.StructuredContent.Paging.Returned; d.rows == 0 {
+		return d, errors.New("the tool returned no rows: " + string(answer[:min(len(answer), 1000)]))
 	}
 	return d, nil
+}
+
+// toolToken returns a new token of a mandate's account for agents.
+func (r *run) toolToken(mandate uint64) (string, error) {
+	issued, err := r.world.tokens.Issue(auth.Grant{
+		Account: contracts.AccountID(1000 + mandate), Audience: nodeURL + "/mcp", Lifetime: time.Hour, Scopes: []string{"mcp"},
+	})
+	return issued.Token.Reveal(), err
+}
+
+// askTool calls a tool, as a client of the legacy protocol does without a
+// session, and returns its answer, which is not an error.
+func (r *run) askTool(ctx context.Context, token, name string, arguments map[string]any) (d done, answer []byte, err error) {
+	body, err := json.Marshal(map[string]any{
+		"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": map[string]any{"name": name, "arguments": arguments},
+	})
+	if err != nil {
+		return d, nil, err
+	}
+	n := r.world.nodes[r.world.database]
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, n.url+"/mcp", bytes.NewReader(body))
+	if err != nil {
+		return d, nil, err
+	}
+	req.Host = nodeHost
+	req.Header.Set("Authorization", "Bearer "+token)
+	req.Header.Set("Content-Type", "application/json")
+	req.Header.Set("Accept", "application/json, text/event-stream")
+	began := time.Now()
+	resp, err := r.world.http.Do(req)
+	if err != nil {
+		return d, nil, err
+	}
+	defer resp.Body.Close() //nolint:errcheck // read to its end
+	if answer, err = io.ReadAll(resp.Body); err != nil {
+		return d, nil, err
+	}
+	d = done{took: time.Since(began), bytes: int64(len(answer))}
+	var a struct {
+		Result *struct{ IsError bool }
+	}
+	if err := json.Unmarshal(answer, &a); err != nil {
+		return d, nil, fmt.Errorf("%s: %w", resp.Status, err)
+	}
+	if a.Result == nil || a.Result.IsError {
+		return d, nil, errors.New("the tool failed: " + string(answer[:min(len(answer), 1000)]))
+	}
+	return d, answer, nil
 }

@@ -140,36 +140,54 @@ func (r *run) measureReady(ctx context.Context) error {
 }
 
 func (r *run) up(ctx context.Context, folder string) (took time.Duration, err error) {
-	cmd := exec.CommandContext(ctx, r.Program, "up", "--data-dir", folder, "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0")
+	began := time.Now()
+	u, err := r.startUp(ctx, folder)
+	if err != nil {
+		return 0, err
+	}
+	took = time.Since(began)
+	return took, u.end(nil)
+}
+
+// upChild is a `preismon up` that is ready.
+type upChild struct {
+	cmd     *exec.Cmd
+	out     io.Reader
+	release func()
+}
+
+// startUp starts `preismon up` on a folder, and waits until it is ready.
+func (r *run) startUp(ctx context.Context, folder string, flags ...string) (*upChild, error) {
+	cmd := exec.CommandContext(ctx, r.Program, append([]string{"up", "--data-dir", folder, "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0"}, flags...)...)
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
 	out, err := cmd.StdoutPipe()
 	if err != nil {
-		return 0, err
+		return nil, err
 	}
 	var last lastLine
 	cmd.Stderr = &last
-	began := time.Now()
 	release, err := startTied(cmd, syscall.SIGTERM)
 	if err != nil {
-		return 0, err
+		return nil, err
 	}
-	defer release()
-	giveUp := time.AfterFunc(time.Minute, func() { _ = cmd.Process.Signal(syscall.SIGTERM) })
+	u := &upChild{cmd, out, release}
+	giveUp := time.AfterFunc(3*time.Minute, func() { _ = cmd.Process.Signal(syscall.SIGTERM) })
 	defer giveUp.Stop()
-	lines := bufio.NewScanner(out)
-	for lines.Scan() {
+	for lines := bufio.NewScanner(out); lines.Scan(); {
 		if strings.HasPrefix(lines.Text(), "ready after") {
-			took = time.Since(began)
-			break
+			return u, nil
 		}
 	}
-	_ = cmd.Process.Signal(syscall.SIGTERM)
-	_, _ = io.Copy(io.Discard, out)
-	err = cmd.Wait()
-	if took == 0 {
-		return 0, fmt.Errorf("`preismon up` did not become ready: %s", errors.Join(err, errors.New(last.text)))
-	}
-	return took, nil
+	err = u.end(nil)
+	return nil, fmt.Errorf("`preismon up` did not become ready: %w", errors.Join(err, errors.New(last.text)))
+}
+
+// end stops it, and returns the error of what it was for, or its own.
+func (u *upChild) end(err error) error {
+	defer u.release()
+	_ = u.cmd.Process.Signal(syscall.SIGTERM)
+	_, _ = io.Copy(io.Discard, u.out)
+	return errors.Join(err, u.cmd.Wait())
 }
 
 // lastLine keeps the last piece that was written.

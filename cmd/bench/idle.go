@@ -1,0 +1,69 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// idleSettles is how long a demo gets to merge its history.
+const idleSettles = time.Minute
+
+// measureIdle measures the processor time of a live demo that nobody reads.
+func (r *run) measureIdle(ctx context.Context) error {
+	folder, err := os.MkdirTemp("", "preismon-bench-idle-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(folder) //nolint:errcheck // a temporary folder
+	u, err := r.startUp(ctx, folder, "--demo")
+	if err != nil {
+		return err
+	}
+	share, err := idleShare(ctx, u.cmd.Process.Pid, r.size.quiet)
+	if err := u.end(err); err != nil {
+		return err
+	}
+	if share == 0 {
+		r.result.Missing = append(r.result.Missing, "an idle demo: this system does not tell the processor time of processes")
+		return nil
+	}
+	r.result.put("idle_demo_cpu_share", fmt.Sprintf("`preismon up --demo` that nobody reads: share of a core, over %.0f s", r.size.quiet.Seconds()), "", exactly(share), 0.05, true, "")
+	return nil
+}
+
+// idleShare returns how much of a core a process and those that it started take.
+func idleShare(ctx context.Context, pid int, over time.Duration) (float64, error) {
+	if err := pause(ctx, idleSettles); err != nil {
+		return 0, err
+	}
+	before, began := treeTime(pid), time.Now()
+	if err := pause(ctx, over); err != nil {
+		return 0, err
+	}
+	return (treeTime(pid) - before) / time.Since(began).Seconds(), nil
+}
+
+// treeTime returns the user and system time of a process and its descendants in
+// seconds.
+func treeTime(pid int) float64 {
+	sum := processorTime(pid)
+	all, _ := filepath.Glob("/proc/[0-9]*/stat")
+	for _, name := range all {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			continue // it has ended
+		}
+		_, rest, _ := strings.Cut(string(text), ") ")
+		fields := strings.Fields(rest)
+		child, err := strconv.Atoi(filepath.Base(filepath.Dir(name)))
+		if err == nil && len(fields) > 1 && fields[1] == strconv.Itoa(pid) {
+			sum += treeTime(child)
+		}
+	}
+	return sum
+}

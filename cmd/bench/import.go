@@ -1,0 +1,127 @@
+package main
+
+import (
+	"bufio"
+	"compress/gzip"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// The shape of a file of observed prices: nearly all rows are of one shop, which
+// is captured once a day, and the rows of a product are next to each other. The
+// mapping knows the shops.
+const (
+	importProducts = 4_700 // of the large shop
+	importOfShop   = 80    // products of a small one
+)
+
+var importShops = []string{"lagallega.com.ar", "apteekki360.fi", "bjornborg.com", "fitnesstukku.fi", "ruohonjuuri.fi", "sinunapteekki.fi", "tokmanni.fi"}
+
+// importedRows finds how many rows the import reports.
+var importedRows = regexp.MustCompile(`rows +([0-9,]+): ([0-9,]+) accepted`)
+
+// measureImport imports a file of observed prices with the command into a new
+// folder, until all of it can be queried: through the stream and the projector.
+func (r *run) measureImport(ctx context.Context) error {
+	folder, err := os.MkdirTemp("", "preismon-bench-import-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(folder) //nolint:errcheck // a temporary folder
+	file, note := r.Import, "the file that was given"
+	if file == "" {
+		file, note = filepath.Join(folder, "observations.csv.gz"), "a file made for it"
+		if err := makeImport(file, r.size.importDays); err != nil {
+			return err
+		}
+	}
+	series, err := r.interleave(ctx, 0, r.size.drainRounds, contestant{"preismon import", func(ctx context.Context) (done, error) {
+		return r.importOnce(ctx, file)
+	}})
+	if err != nil {
+		return err
+	}
+	s := series[0]
+	r.result.Tables = append(r.result.Tables, Table{Title: "Import", Series: series, Note: note + "; from the start of the command until everything can be queried"})
+	r.result.put("import_rows_per_second", "`preismon import` of observed prices, from the file to what can be queried", "rows/s",
+		spread{s.Rate(), float64(s.Rows) / s.Greatest(), float64(s.Rows) / s.Least()}, 200_000, false, note)
+	return nil
+}
+
+// importOnce imports a file into a new folder.
+func (r *run) importOnce(ctx context.Context, file string) (d done, err error) {
+	folder, err := os.MkdirTemp("", "preismon-bench-import-")
+	if err != nil {
+		return d, err
+	}
+	defer os.RemoveAll(folder) //nolint:errcheck // a temporary folder
+	u, err := r.startUp(ctx, filepath.Join(folder, "data"))
+	if err != nil {
+		return d, err
+	}
+	cmd := exec.CommandContext(ctx, r.Program, "import", file, "--map", "observations", "--mandate", "Bench", "--login", "bench@example.com",
+		"--data-dir", filepath.Join(folder, "data"), "--rejects", filepath.Join(folder, "rejects.ndjson"))
+	cmd.Env = append(os.Environ(), "PREISMON_PASSWORD=correct horse battery")
+	began := time.Now()
+	out, err := cmd.Output()
+	d.took = time.Since(began)
+	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) {
+		err = fmt.Errorf("%w: %s", err, exit.Stderr)
+	}
+	if err = u.end(err); err != nil {
+		return d, err
+	}
+	found := importedRows.FindSubmatch(out)
+	if found == nil {
+		return d, fmt.Errorf("the import said %q", out)
+	}
+	d.rows, err = strconv.ParseInt(strings.ReplaceAll(string(found[2]), ",", ""), 10, 64)
+	return d, err
+}
+
+// makeImport writes a file of observed prices.
+func makeImport(name string, days int) (err error) {
+	f, err := os.Create(name)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	packed := gzip.NewWriter(f)
+	w := bufio.NewWriter(packed)
+	fmt.Fprintln(w, "source,site,product_key,ean,name,brand,category,captured_at,price,currency,regular_price,unit_price,unit,quantity,available,valid_from,valid_to,url")
+	for shop, site := range importShops {
+		products, currency := importOfShop, "EUR"
+		if shop == 0 {
+			products, currency = importProducts, "ARS"
+		}
+		for product := range products {
+			ean := ean13(779_000_000_000 + uint64(product)*997 + uint64(shop))
+			price := 100 + product*37%5_000
+			for day := range days {
+				if (product+day)%9 == 0 {
+					price += product%11 - 5
+				}
+				fmt.Fprintf(w, "bench,%s,%s,%s,product %d with a longer name x %d gr.,,Lacteos Y Frescos,%s,%d.%02d,%s,,,,,,,,\n", site, ean, ean, product, 100+product%900,
+					dataEnd.AddDate(0, 0, day-days).Add(time.Duration(product%60)*time.Minute).Format(time.RFC3339), price/100, price%100, currency)
+			}
+		}
+	}
+	return errors.Join(w.Flush(), packed.Close())
+}
+
+// ean13 returns a number of twelve digits with its check digit.
+func ean13(twelve uint64) string {
+	sum := uint64(0)
+	for n, rest := uint64(3), twelve; rest > 0; n, rest = 4-n, rest/10 {
+		sum += n * (rest % 10)
+	}
+	return fmt.Sprintf("%012d%d", twelve, (10-sum%10)%10)
+}

@@ -1,0 +1,82 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/url"
+	"time"
+)
+
+// smallTool is a tool with a small answer, and the read of REST that gives the
+// same.
+type smallTool struct {
+	name      string
+	arguments map[string]any
+	path      string
+	query     url.Values
+}
+
+func (r *run) smallTools(mandate uint64) []smallTool {
+	order := fmt.Sprint(mandate*100 + 1)
+	site := siteName(0)
+	return []smallTool{
+		{"list_sites", map[string]any{}, "/v1/sites", nil},
+		{"list_items", map[string]any{"limit": 100}, "/v1/items", url.Values{"limit": {"100"}}},
+		{"list_asin_locales", map[string]any{}, "/v1/items/asin-locales", nil},
+		{"list_orders", map[string]any{}, "/v1/orders", nil},
+		{"get_order_detail", map[string]any{"orderId": order}, "/v1/orders/" + order, nil},
+		{"list_order_observation_quality", map[string]any{"orderId": order, "limit": 100}, "/v1/orders/" + order + "/observation-quality", url.Values{"limit": {"100"}}},
+		{
+			"list_results",
+			map[string]any{"site": site, "capturedFrom": r.data.from.Format(time.RFC3339), "capturedTo": r.data.to.Format(time.RFC3339), "limit": 100},
+			"/v1/results", window(r.data.from, r.data.to, "site", site, "limit", "100"),
+		},
+		{"describe_results_contract", map[string]any{}, "/v1/results/capabilities", nil},
+		{"list_order_export_history", map[string]any{"orderId": order}, "/v1/orders/" + order + "/exports/history", nil},
+		{"list_order_import_history", map[string]any{"orderId": order}, "/v1/orders/" + order + "/imports/history", nil},
+	}
+}
+
+// measureTools compares the tools of agents that have small answers with the
+// reads of REST that they correspond to.
+func (r *run) measureTools(ctx context.Context) error {
+	const mandate = hotMandate
+	token, err := r.toolToken(mandate)
+	if err != nil {
+		return err
+	}
+	t := Table{Title: "Tools of agents with small answers", Note: "each beside its read over REST"}
+	worst, which := spread{}, ""
+	for _, q := range r.smallTools(mandate) {
+		series, err := r.interleave(ctx, r.size.warm, r.size.rounds,
+			contestant{"MCP " + q.name, func(ctx context.Context) (done, error) {
+				d, _, err := r.askTool(ctx, token, q.name, q.arguments)
+				return d, err
+			}},
+			contestant{"REST " + q.path, func(ctx context.Context) (done, error) { return r.whole(ctx, mandate, q.path, q.query) }},
+		)
+		if err != nil {
+			return fmt.Errorf("%s: %w", q.name, err)
+		}
+		t.Series = append(t.Series, series...)
+		if ratio := slower(series[0], series[1]); ratio.value > worst.value {
+			worst, which = ratio, q.name
+		}
+	}
+	r.result.Tables = append(r.result.Tables, t)
+	r.result.put("mcp_small_tools_vs_rest", "tools of agents with small answers: p50 against the read over REST, the slowest, "+which, "×", worst, 2, true, "")
+	return nil
+}
+
+// whole reads an answer of REST to its end.
+func (r *run) whole(ctx context.Context, mandate uint64, path string, query url.Values) (done, error) {
+	began := time.Now()
+	resp, err := r.get(ctx, r.world.database, mandate, path, query)
+	if err != nil {
+		return done{}, err
+	}
+	defer resp.Body.Close() //nolint:errcheck // read to its end
+	n, err := io.Copy(io.Discard, resp.Body)
+	return done{took: time.Since(began), bytes: n}, err
+}
