@@ -124,7 +124,7 @@ type queryCmd struct {
 	Streams     streamFlags   `embed:""`
 	StopDelay   time.Duration `help:"How long a stopping node still serves new requests while /readyz fails, so that balancers notice." default:"3s"`
 	StopGrace   time.Duration `help:"How long a stop waits for requests in progress." default:"20s"`
-	Memory      int64         `name:"memory-goal" help:"MiB of heap, in addition to what reads hold, above which garbage is collected at once; it does not limit what is in use. GOMEMLIMIT takes precedence." default:"128"`
+	Memory      int64         `name:"memory-goal" help:"MiB of heap, in addition to what reads and caches hold, above which garbage is collected at once; it does not limit what is in use. GOMEMLIMIT takes precedence." default:"128"`
 }
 
 func (c *queryCmd) Run(ctx context.Context, k *kong.Context, std streams, log *slog.Logger) error {
@@ -204,8 +204,8 @@ func (c *queryCmd) Run(ctx context.Context, k *kong.Context, std streams, log *s
 // serving is everything that the query role needs.
 type serving struct {
 	listener net.Listener
-	// memoryGoal is how much the heap may hold on top of what reads hold, garbage
-	// included, before it is collected at once. Otherwise a burst of reads leaves
+	// memoryGoal is how much the heap may hold on top of what reads and caches hold,
+	// garbage included, before it is collected at once. Otherwise a burst of reads leaves
 	// as much garbage as all that it held, and a stream produces too little to
 	// trigger a collection soon. 0: no limit.
 	memoryGoal int64
@@ -234,11 +234,6 @@ func serveQueries(ctx context.Context, l *lifecycle, a *admin, s serving) error 
 	s.store.Asked = metrics.asked
 	node := admission.New(s.admission)
 	s.store.Admission, s.query.Admission = node, node
-	if s.memoryGoal > 0 && os.Getenv("GOMEMLIMIT") == "" {
-		l.run("memory goal", func(ctx context.Context) error {
-			return followReads(ctx, s.memoryGoal, func() int64 { return node.Stats().Held }, func(n int64) { debug.SetMemoryLimit(n) })
-		})
-	}
 	if err := requireTables(l, a, &s.store); err != nil {
 		return err
 	}
@@ -258,6 +253,12 @@ func serveQueries(ctx context.Context, l *lifecycle, a *admin, s serving) error 
 		return err
 	}
 	l.defers("text of streams on disk", func(context.Context) error { return service.Close() })
+	if s.memoryGoal > 0 && os.Getenv("GOMEMLIMIT") == "" {
+		held := func() int64 { return node.Stats().Held + rememberedBytes(service, st) }
+		l.run("memory goal", func(ctx context.Context) error {
+			return followHeld(ctx, s.memoryGoal, held, func(n int64) { debug.SetMemoryLimit(n) })
+		})
+	}
 	revocations, shared := auth.RevocationDefaults(), auth.SharedDefaults()
 	revocations.Replicas, shared.Replicas = max(1, s.replicas), max(1, s.replicas)
 	revoked, err := auth.NewRevokedTokens(revocations, s.bus.js, s.log, time.Now)
@@ -347,11 +348,17 @@ const (
 	memoryStep = 16 << 20 // a smaller change is not worth the pause
 )
 
-// followReads keeps the memory limit, from which on garbage is collected at
-// once, above what reads hold, by the goal. A limit below what is in use would
-// cause constant collection, and one sized for the most that reads may hold
-// would let garbage grow to that when they hold nothing.
-func followReads(ctx context.Context, goal int64, held func() int64, limit func(int64)) error {
+// rememberedBytes is about how much of the heap the caches of a node hold.
+func rememberedBytes(service *query.Service, st *store.Store) int64 {
+	of := service.Stats()
+	return int64(of.Remembered.Bytes + of.RememberedStreams.Bytes + st.Stats().Accounts.Bytes)
+}
+
+// followHeld keeps the memory limit, from which on garbage is collected at
+// once, above what reads and caches hold, by the goal. A limit below what is in
+// use would cause constant collection, and one sized for the most that they may
+// hold would let garbage grow to that when they hold nothing.
+func followHeld(ctx context.Context, goal int64, held func() int64, limit func(int64)) error {
 	is := int64(0)
 	every(ctx, memoryLook, func() (again bool) {
 		if want := goal + held(); is == 0 || want >= is+memoryStep || want <= is-memoryStep {

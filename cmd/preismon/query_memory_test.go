@@ -16,7 +16,7 @@ func TestMemoryGoalFollowsReads(t *testing.T) {
 		var held, limit, changes atomic.Int64
 		ended := make(chan error, 1)
 		go func() {
-			ended <- followReads(ctx, 128<<20, held.Load, func(n int64) { limit.Store(n); changes.Add(1) })
+			ended <- followHeld(ctx, 128<<20, held.Load, func(n int64) { limit.Store(n); changes.Add(1) })
 		}()
 		for _, c := range []struct{ held, limit, changes int64 }{
 			{0, 128 << 20, 1},
