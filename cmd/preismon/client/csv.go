@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/csv"
 	"errors"
+	"fmt"
 	"io"
 	"slices"
 	"strings"
@@ -71,11 +72,16 @@ func (c *commas) identity(record []byte) (all []byte) {
 	return all
 }
 
-// recordReader splits CSV at the ends of records.
+// maxRecord bounds a record. A server's whole page has no more bytes.
+const maxRecord = 64 << 20
+
+// recordReader splits CSV at the ends of records. It looks at each byte once.
 type recordReader struct {
-	from io.Reader
-	buf  []byte
-	done int // bytes at the beginning of buf that were returned
+	from    io.Reader
+	buf     []byte
+	done    int  // bytes at the beginning of buf that were returned
+	scanned int  // bytes at the beginning of buf that were looked at
+	quoted  bool // they end within quotes
 }
 
 // next returns the whole records that have arrived, at least one, their number,
@@ -83,9 +89,13 @@ type recordReader struct {
 // io.ErrUnexpectedEOF: the text ends within a record.
 func (r *recordReader) next() (records []byte, n, last int, err error) {
 	r.buf = r.buf[:copy(r.buf, r.buf[r.done:])]
-	for {
-		if n, last, r.done = split(r.buf); n > 0 {
+	r.scanned -= r.done
+	for r.done = 0; ; {
+		if n, last = r.scan(); n > 0 {
 			return r.buf[:r.done], n, last, nil
+		}
+		if len(r.buf) > maxRecord {
+			return nil, 0, 0, fmt.Errorf("a record of the server's CSV has more than %d MiB, or its quotes do not close", maxRecord>>20)
 		}
 		r.buf = slices.Grow(r.buf, 64<<10)
 		m, err := r.from.Read(r.buf[len(r.buf):cap(r.buf)])
@@ -100,24 +110,22 @@ func (r *recordReader) next() (records []byte, n, last int, err error) {
 	}
 }
 
-// split returns the number of whole records that a text begins with, where the
-// last of them begins, and where it ends.
-func split(text []byte) (n, last, end int) {
-	for at := 0; ; {
-		line := bytes.IndexByte(text[at:], '\n')
-		if line < 0 {
-			return n, last, end
+// scan looks at the bytes that have arrived. It returns how many records end in
+// them, and where the last of these begins.
+func (r *recordReader) scan() (n, last int) {
+	for r.scanned < len(r.buf) {
+		line := r.buf[r.scanned:]
+		end := bytes.IndexByte(line, '\n')
+		if end >= 0 {
+			line = line[:end+1]
 		}
-		if quote := bytes.IndexByte(text[at:at+line], '"'); quote >= 0 {
-			at += quote + 1
-			closing := bytes.IndexByte(text[at:], '"') // of two that stand for one, the second opens the next part
-			if closing < 0 {
-				return n, last, end
-			}
-			at += closing + 1
-			continue
+		r.scanned += len(line)
+		if bytes.Count(line, []byte{'"'})%2 == 1 { // two that stand for one change nothing
+			r.quoted = !r.quoted
 		}
-		at += line + 1
-		n, last, end = n+1, end, at
+		if end >= 0 && !r.quoted {
+			n, last, r.done = n+1, r.done, r.scanned
+		}
 	}
+	return n, last
 }

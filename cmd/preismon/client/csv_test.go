@@ -143,6 +143,41 @@ func TestTablesThatFail(t *testing.T) {
 	}
 }
 
+// pieces is a text that arrives in small pieces.
+type pieces struct {
+	text string
+	read int
+}
+
+func (p *pieces) Read(to []byte) (int, error) {
+	n := copy(to[:min(len(to), 1<<10)], p.text[p.read:])
+	if p.read += n; n == 0 {
+		return 0, io.EOF
+	}
+	return n, nil
+}
+
+// TestLongRecordsOfCSV: a long record that arrives in small pieces costs no more
+// than short ones, and what never ends is not read to its end.
+func TestLongRecordsOfCSV(t *testing.T) {
+	t.Parallel()
+	read := func(text string) (rows, most int, err error) {
+		in := &pieces{text: text}
+		err = client.CSV(io.Discard).Read(in, false, func(n int, _ []byte) { rows += n })
+		return rows, in.read, err
+	}
+	for name, cell := range map[string]string{"one quote": strings.Repeat("x", 24<<20), "many quotes": strings.Repeat("\"\"\n", 8<<20)} {
+		began := time.Now()
+		rows, _, err := read(csvHeader + `1,a,2,AVAILABLE,1.5,"` + cell + "\"\r\n2,a,2,AVAILABLE,1.5,\r\n")
+		if took := time.Since(began); err != nil || rows != 2 || took > 5*time.Second {
+			t.Errorf("%s: %d rows in %v, %v", name, rows, took, err)
+		}
+	}
+	if rows, most, err := read(csvHeader + `1,"a` + strings.Repeat("x", 80<<20)); err == nil || !strings.Contains(err.Error(), "more than 64 MiB") || rows != 0 || most > 66<<20 {
+		t.Errorf("%d rows in %d bytes, %v", rows, most, err)
+	}
+}
+
 type fullDisk struct{}
 
 func (fullDisk) Write([]byte) (int, error) { return 0, errors.New("disk full") }
