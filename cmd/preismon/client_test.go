@@ -142,6 +142,7 @@ func (d *demoTest) commands(t *testing.T) {
 	t.Run("split", d.splitExport)
 	t.Run("sql", d.sql)
 	t.Run("cut", func(t *testing.T) { d.cutStreams(t, c) })
+	t.Run("elsewhere", func(t *testing.T) { d.exportedFromElsewhere(t, c) })
 	t.Run("files", func(t *testing.T) { d.downloads(t, p, c) })
 
 	p.run(0, "logout")
