@@ -11,6 +11,7 @@ import (
 
 	"preismon/archive"
 	"preismon/contracts/fault"
+	"preismon/deploy/testserver/must"
 )
 
 // TestAudit: each missing or damaged copy is reported, and repaired only from a
@@ -108,7 +109,7 @@ func testAudit(t *testing.T, folder, bucket rig) {
 
 	// A location that is unavailable does not count as a location without files.
 	gone := dirRig(t)
-	must(t, gone.Store.(*archive.Dir).Close())
+	must.Do(t, gone.Store.(*archive.Dir).Close())
 	if got, _, err := audit(true, places[0], archive.Location{Name: "gone", Store: gone}); fault.KindOf(err) != fault.Unavailable || len(got) > 0 {
 		t.Errorf("of a folder that is away: %v %v", got, err)
 	}

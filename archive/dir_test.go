@@ -13,6 +13,7 @@ import (
 
 	"preismon/archive"
 	"preismon/contracts/fault"
+	"preismon/deploy/testserver/must"
 )
 
 func dirRig(tb testing.TB) rig {
@@ -20,7 +21,7 @@ func dirRig(tb testing.TB) rig {
 	return rig{
 		Store: openDir(tb, folder),
 		tamper: func(tb testing.TB, key archive.Key, content []byte) {
-			must(tb, os.WriteFile(filepath.Join(folder, key.String()), content, 0o600))
+			must.Do(tb, os.WriteFile(filepath.Join(folder, key.String()), content, 0o600))
 		},
 		leftovers: func(tb testing.TB, _ archive.Key) int { return len(unfinished(tb, folder)) },
 	}
@@ -28,23 +29,21 @@ func dirRig(tb testing.TB) rig {
 
 func openDir(tb testing.TB, folder string) *archive.Dir {
 	tb.Helper()
-	d, err := archive.NewDir(folder)
-	must(tb, err)
-	tb.Cleanup(func() { must(tb, d.Close()) })
+	d := must.Get(archive.NewDir(folder))(tb)
+	tb.Cleanup(func() { must.Do(tb, d.Close()) })
 	return d
 }
 
 func unfinished(tb testing.TB, folder string) []os.DirEntry {
-	entries, err := os.ReadDir(filepath.Join(folder, "tmp"))
-	must(tb, err)
+	entries := must.Get(os.ReadDir(filepath.Join(folder, "tmp")))(tb)
 	return entries
 }
 
 func TestDirIsPrivate(t *testing.T) {
 	folder := filepath.Join(t.TempDir(), "artifacts")
 	put(t, openDir(t, folder), archive.RefOf(newKey(), []byte("x")), []byte("x"))
-	must(t, filepath.WalkDir(folder, func(path string, entry fs.DirEntry, err error) error {
-		must(t, err)
+	must.Do(t, filepath.WalkDir(folder, func(path string, entry fs.DirEntry, err error) error {
+		must.Do(t, err)
 		info, err := entry.Info()
 		if err == nil && info.Mode().Perm()&0o077 != 0 {
 			t.Errorf("%s has mode %s", path, info.Mode())
@@ -61,9 +60,9 @@ func TestDirOutlivesItsProcess(t *testing.T) {
 	// Leftovers of two killed writers, and of one that may still be at work.
 	for name, age := range map[string]time.Duration{"old": 2 * time.Hour, "older": 48 * time.Hour, "new": 0} {
 		path := filepath.Join(folder, "tmp", name)
-		must(t, os.WriteFile(path, []byte("half"), 0o600))
+		must.Do(t, os.WriteFile(path, []byte("half"), 0o600))
 		when := time.Now().Add(-age)
-		must(t, os.Chtimes(path, when, when))
+		must.Do(t, os.Chtimes(path, when, when))
 	}
 	if got := read(t, openDir(t, folder), ref); string(got) != "x" {
 		t.Errorf("%q came back", got)
@@ -82,9 +81,9 @@ func TestDirStaysInside(t *testing.T) {
 		d := openDir(t, folder)
 		ref := archive.RefOf(newKey(), secret)
 		file := filepath.Join(folder, ref.Key.String())
-		must(t, os.WriteFile(filepath.Join(outside, "0"), secret, 0o600))
-		must(t, os.MkdirAll(filepath.Dir(filepath.Dir(file)), 0o700))
-		must(t, plant(outside, file))
+		must.Do(t, os.WriteFile(filepath.Join(outside, "0"), secret, 0o600))
+		must.Do(t, os.MkdirAll(filepath.Dir(filepath.Dir(file)), 0o700))
+		must.Do(t, plant(outside, file))
 		if o, err := d.Open(t.Context(), ref); err == nil {
 			got, _ := io.ReadAll(o)
 			t.Errorf("%q was read", got)
@@ -122,7 +121,7 @@ func TestDirReadOnly(t *testing.T) {
 			folder := t.TempDir()
 			ref, missing := archive.RefOf(newKey(), []byte("x")), archive.RefOf(newKey(), []byte("y"))
 			put(t, openDir(t, folder), ref, []byte("x"))
-			must(t, spoil(folder))
+			must.Do(t, spoil(folder))
 			d := openDir(t, folder)
 			if got := read(t, d, ref); string(got) != "x" {
 				t.Errorf("%q came back", got)
@@ -140,7 +139,7 @@ func TestDirWithoutUnfinished(t *testing.T) {
 	ref := archive.RefOf(newKey(), []byte("x"))
 	d := openDir(t, folder)
 	put(t, d, ref, []byte("x"))
-	must(t, os.Remove(filepath.Join(folder, "tmp")))
+	must.Do(t, os.Remove(filepath.Join(folder, "tmp")))
 	if got := read(t, d, ref); string(got) != "x" {
 		t.Errorf("%q came back", got)
 	}
@@ -154,7 +153,7 @@ func TestDirGone(t *testing.T) {
 	folder := filepath.Join(t.TempDir(), "artifacts")
 	d := openDir(t, folder)
 	ref := archive.RefOf(newKey(), []byte("x"))
-	must(t, os.RemoveAll(folder))
+	must.Do(t, os.RemoveAll(folder))
 	_, err := d.Open(t.Context(), ref)
 	wantErr(t, err, fault.Unavailable, nil)
 	wantErr(t, d.Put(t.Context(), ref, strings.NewReader("x")), fault.Unavailable, nil)
@@ -163,7 +162,7 @@ func TestDirGone(t *testing.T) {
 
 func TestNewDirFails(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "file")
-	must(t, os.WriteFile(file, nil, 0o600))
+	must.Do(t, os.WriteFile(file, nil, 0o600))
 	if _, err := archive.NewDir(file); err == nil {
 		t.Error("a file was taken for a folder")
 	}
@@ -176,9 +175,9 @@ func TestDirTruncatedWhileRead(t *testing.T) {
 	ref := archive.RefOf(newKey(), content)
 	put(t, d, ref, content)
 	o, err := d.Open(t.Context(), ref)
-	must(t, err)
+	must.Do(t, err)
 	defer o.Close()
-	must(t, os.Truncate(filepath.Join(folder, ref.Key.String()), mib/2))
+	must.Do(t, os.Truncate(filepath.Join(folder, ref.Key.String()), mib/2))
 	_, err = io.Copy(io.Discard, o)
 	wantErr(t, err, fault.Internal, archive.ErrCorrupt)
 }

@@ -13,6 +13,7 @@ import (
 
 	"preismon/archive"
 	"preismon/contracts/fault"
+	"preismon/deploy/testserver/must"
 	"preismon/deploy/testserver/proxy"
 )
 
@@ -76,8 +77,7 @@ func TestSlowReader(t *testing.T) {
 	ref := archive.RefOf(newKey(), content)
 	put(t, openS3(t, cfg), ref, content)
 	cfg.StallTimeout = time.Second
-	o, err := openS3(t, cfg).Open(t.Context(), ref)
-	must(t, err)
+	o := must.Get(openS3(t, cfg).Open(t.Context(), ref))(t)
 	defer o.Close()
 	got := make([]byte, len(content))
 	for part := got; len(part) > 0; part = part[len(got)/2:] {
@@ -144,7 +144,7 @@ func TestLostAnswer(t *testing.T) {
 func TestUnreachable(t *testing.T) {
 	t.Parallel()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	must(t, err)
+	must.Do(t, err)
 	listener.Close()
 	cfg := archive.DefaultS3Config()
 	cfg.Endpoint, cfg.Bucket, cfg.AccessKey, cfg.SecretKey = "http://"+listener.Addr().String(), "artifacts", "us", "hush"
@@ -170,11 +170,9 @@ func TestAbandonedReaders(t *testing.T) {
 	s.Close()
 	before := runtime.NumGoroutine()
 	for range 50 {
-		o, err := s.Open(t.Context(), ref)
-		must(t, err)
-		_, err = o.Read(make([]byte, 10))
-		must(t, err)
-		must(t, o.Close())
+		o := must.Get(s.Open(t.Context(), ref))(t)
+		must.Get(o.Read(make([]byte, 10)))(t)
+		must.Do(t, o.Close())
 	}
 	s.Close()
 	for wait := 0; runtime.NumGoroutine() > before+2; wait++ {

@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"preismon/deploy/testserver/must"
 )
 
 // TestFolder: a folder is uploaded to a bucket and comes back byte for byte; an
@@ -16,19 +18,18 @@ func TestFolder(t *testing.T) {
 	from, to := t.TempDir(), filepath.Join(t.TempDir(), "back")
 	want := map[string]string{".mark": "last", "a/b c/größe.bin": strings.Repeat("x", 1<<20), "a/empty": "", "z": "\x00\n"}
 	for name, content := range want {
-		must(t, os.MkdirAll(filepath.Dir(filepath.Join(from, name)), 0o700))
-		must(t, os.WriteFile(filepath.Join(from, name), []byte(content), 0o600))
+		must.Do(t, os.MkdirAll(filepath.Dir(filepath.Join(from, name)), 0o700))
+		must.Do(t, os.WriteFile(filepath.Join(from, name), []byte(content), 0o600))
 	}
-	must(t, s.UploadFolder(t.Context(), from, "backups/one", ".mark"))
+	must.Do(t, s.UploadFolder(t.Context(), from, "backups/one", ".mark"))
 	if err := s.UploadFolder(t.Context(), from, "backups/one", ".mark"); err == nil || !strings.Contains(err.Error(), "already") {
 		t.Errorf("a second upload: %v", err)
 	}
-	must(t, s.UploadFolder(t.Context(), from, "backups/on", ".mark")) // a prefix of another's name
-	must(t, s.DownloadFolder(t.Context(), "backups/one", to))
+	must.Do(t, s.UploadFolder(t.Context(), from, "backups/on", ".mark")) // a prefix of another's name
+	must.Do(t, s.DownloadFolder(t.Context(), "backups/one", to))
 	got := map[string]string{}
 	for name := range want {
-		b, err := os.ReadFile(filepath.Join(to, name))
-		must(t, err)
+		b := must.Get(os.ReadFile(filepath.Join(to, name)))(t)
 		got[name] = string(b)
 	}
 	if !cmp.Equal(got, want) {

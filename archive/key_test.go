@@ -8,6 +8,7 @@ import (
 
 	"preismon/archive"
 	"preismon/contracts"
+	"preismon/deploy/testserver/must"
 )
 
 func TestKeyString(t *testing.T) {
@@ -61,7 +62,7 @@ func TestRefValidate(t *testing.T) {
 func TestS3ConfigValidate(t *testing.T) {
 	good := archive.DefaultS3Config()
 	good.Endpoint, good.Bucket, good.AccessKey, good.SecretKey = "https://s3.example.com", "artifacts", "us", "hush"
-	must(t, good.Validate())
+	must.Do(t, good.Validate())
 	err := archive.S3Config{Bucket: "../etc"}.Validate()
 	for _, part := range []string{"endpoint", "region", "bucket", "accessKey", "secretKey", "partSize", "stallTimeout"} {
 		if err == nil || !strings.Contains(err.Error(), part+":") {

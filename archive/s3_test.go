@@ -15,6 +15,7 @@ import (
 	"preismon/contracts"
 	"preismon/contracts/fault"
 	"preismon/deploy/testserver"
+	"preismon/deploy/testserver/must"
 )
 
 func s3Rig(tb testing.TB) rig {
@@ -23,13 +24,12 @@ func s3Rig(tb testing.TB) rig {
 	return rig{
 		Store: openS3(tb, cfg),
 		tamper: func(tb testing.TB, key archive.Key, content []byte) {
-			_, err := direct.PutObject(context.Background(), cfg.Bucket, key.String(),
-				bytes.NewReader(content), int64(len(content)), minio.PutObjectOptions{})
-			must(tb, err)
+			must.Get(direct.PutObject(context.Background(), cfg.Bucket, key.String(),
+				bytes.NewReader(content), int64(len(content)), minio.PutObjectOptions{}))(tb)
 		},
 		leftovers: func(tb testing.TB, key archive.Key) (n int) {
 			for upload := range direct.ListIncompleteUploads(context.Background(), cfg.Bucket, key.String(), true) {
-				must(tb, upload.Err)
+				must.Do(tb, upload.Err)
 				n++
 			}
 			return n
@@ -39,8 +39,7 @@ func s3Rig(tb testing.TB) rig {
 
 func openS3(tb testing.TB, cfg archive.S3Config) *archive.S3 {
 	tb.Helper()
-	s, err := archive.NewS3(cfg)
-	must(tb, err)
+	s := must.Get(archive.NewS3(cfg))(tb)
 	tb.Cleanup(func() { s.Close() })
 	return s
 }
@@ -51,7 +50,7 @@ func s3Config(tb testing.TB) archive.S3Config {
 	tb.Helper()
 	cfg := newBucket(tb)
 	cfg.CreateBucket = true
-	must(tb, openS3(tb, cfg).EnsureBucket(context.Background()))
+	must.Do(tb, openS3(tb, cfg).EnsureBucket(context.Background()))
 	return cfg
 }
 
@@ -69,13 +68,11 @@ func newBucket(tb testing.TB) archive.S3Config {
 
 // s3Direct returns a client that knows none of our rules.
 func s3Direct(tb testing.TB, cfg archive.S3Config) *minio.Client {
-	endpoint, err := url.Parse(cfg.Endpoint)
-	must(tb, err)
-	c, err := minio.New(endpoint.Host, &minio.Options{
+	endpoint := must.Get(url.Parse(cfg.Endpoint))(tb)
+	c := must.Get(minio.New(endpoint.Host, &minio.Options{
 		Creds:  credentials.NewStaticV4(cfg.AccessKey, cfg.SecretKey.Reveal(), ""),
 		Secure: endpoint.Scheme == "https",
-	})
-	must(tb, err)
+	}))(tb)
 	return c
 }
 
@@ -95,7 +92,7 @@ func TestEnsureBucket(t *testing.T) {
 	cfg.CreateBucket = true
 	s = openS3(t, cfg)
 	for range 2 {
-		must(t, s.EnsureBucket(t.Context()))
+		must.Do(t, s.EnsureBucket(t.Context()))
 	}
 	put(t, s, ref, []byte("x"))
 }
@@ -123,8 +120,7 @@ func TestS3HoldsChecksum(t *testing.T) {
 		content := noise(size)
 		ref := archive.RefOf(newKey(), content)
 		put(t, s, ref, content)
-		info, err := s3Direct(t, cfg).StatObject(t.Context(), cfg.Bucket, ref.Key.String(), minio.StatObjectOptions{Checksum: true})
-		must(t, err)
+		info := must.Get(s3Direct(t, cfg).StatObject(t.Context(), cfg.Bucket, ref.Key.String(), minio.StatObjectOptions{Checksum: true}))(t)
 		if info.ChecksumSHA256 == "" {
 			t.Errorf("%d bytes: no checksum on the server", size)
 		}

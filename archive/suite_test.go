@@ -15,6 +15,7 @@ import (
 
 	"preismon/archive"
 	"preismon/contracts/fault"
+	"preismon/deploy/testserver/must"
 )
 
 const mib = 1 << 20
@@ -73,11 +74,10 @@ func testRoundTrip(t *testing.T, r rig) {
 	// in odd ways.
 	content := noise(10_000)
 	ref := archive.RefOf(newKey(), content)
-	must(t, r.Put(t.Context(), ref, iotest.DataErrReader(iotest.HalfReader(bytes.NewReader(content)))))
-	o, err := r.Open(t.Context(), ref)
-	must(t, err)
+	must.Do(t, r.Put(t.Context(), ref, iotest.DataErrReader(iotest.HalfReader(bytes.NewReader(content)))))
+	o := must.Get(r.Open(t.Context(), ref))(t)
 	defer o.Close()
-	must(t, iotest.TestReader(o, content))
+	must.Do(t, iotest.TestReader(o, content))
 }
 
 func testBigStream(t *testing.T, r rig) {
@@ -88,9 +88,8 @@ func testBigStream(t *testing.T, r rig) {
 
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
-	must(t, r.Put(t.Context(), ref, endless(size)))
-	o, err := r.Open(t.Context(), ref)
-	must(t, err)
+	must.Do(t, r.Put(t.Context(), ref, endless(size)))
+	o := must.Get(r.Open(t.Context(), ref))(t)
 	defer o.Close()
 	if n, err := io.Copy(io.Discard, o); err != nil || n != size {
 		t.Fatal(n, err)
@@ -234,7 +233,7 @@ func testDamaged(t *testing.T, r rig) {
 				wantErr(t, err, fault.Internal, archive.ErrCorrupt)
 				continue
 			}
-			must(t, err)
+			must.Do(t, err)
 			n, err := io.Copy(io.Discard, o)
 			wantErr(t, err, fault.Internal, archive.ErrCorrupt)
 			if n >= int64(size) {
@@ -307,10 +306,9 @@ func testContext(t *testing.T, r rig) {
 
 	ctx, cancel := context.WithCancel(t.Context())
 	o, err := r.Open(ctx, ref)
-	must(t, err)
+	must.Do(t, err)
 	defer o.Close()
-	_, err = io.ReadFull(o, make([]byte, mib))
-	must(t, err)
+	must.Get(io.ReadFull(o, make([]byte, mib)))(t)
 	cancel()
 	_, err = io.Copy(io.Discard, o)
 	wantErr(t, err, fault.Internal, context.Canceled)
@@ -357,6 +355,6 @@ func testInvalidKeys(t *testing.T, r rig) {
 }
 
 func testCheck(t *testing.T, r rig) {
-	must(t, r.Check(t.Context()))
+	must.Do(t, r.Check(t.Context()))
 	wantLeftovers(t, r, newKey())
 }

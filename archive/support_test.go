@@ -16,6 +16,7 @@ import (
 	"preismon/contracts"
 	"preismon/contracts/fault"
 	"preismon/deploy/testserver"
+	"preismon/deploy/testserver/must"
 )
 
 // TestMain makes the pauses between the tries of a request short: what is
@@ -69,16 +70,14 @@ func (f onRead) Read([]byte) (int, error) {
 
 func put(tb testing.TB, s archive.Store, ref archive.Ref, content []byte) {
 	tb.Helper()
-	must(tb, s.Put(context.Background(), ref, bytes.NewReader(content)))
+	must.Do(tb, s.Put(context.Background(), ref, bytes.NewReader(content)))
 }
 
 func read(tb testing.TB, s archive.Store, ref archive.Ref) []byte {
 	tb.Helper()
-	o, err := s.Open(context.Background(), ref)
-	must(tb, err)
+	o := must.Get(s.Open(context.Background(), ref))(tb)
 	defer o.Close()
-	got, err := io.ReadAll(o)
-	must(tb, err)
+	got := must.Get(io.ReadAll(o))(tb)
 	return got
 }
 
@@ -102,12 +101,5 @@ func wantLeftovers(tb testing.TB, r rig, key archive.Key) {
 	tb.Helper()
 	if n := r.leftovers(tb, key); n != 0 {
 		tb.Errorf("%d unfinished uploads are left", n)
-	}
-}
-
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
 	}
 }

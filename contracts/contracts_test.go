@@ -11,6 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"preismon/contracts"
+	"preismon/deploy/testserver/must"
 )
 
 func TestMoneyIsExact(t *testing.T) {
@@ -235,8 +236,7 @@ func TestSecretsAreNotShown(t *testing.T) {
 	s := contracts.Secret("hunter2")
 	var log strings.Builder
 	slog.New(slog.NewJSONHandler(&log, nil)).Info("x", "secret", s, "in", struct{ S contracts.Secret }{s}, "at", &s)
-	b, err := json.Marshal(map[string]any{"s": s, "p": &s, "in": struct{ S contracts.Secret }{s}})
-	must(t, err)
+	b := must.Get(json.Marshal(map[string]any{"s": s, "p": &s, "in": struct{ S contracts.Secret }{s}}))(t)
 	for _, shown := range []string{
 		fmt.Sprint(s), fmt.Sprintf("%v %+v %#v %s %q %x %X", s, s, s, s, s, s, s), fmt.Sprintf("%v %+v %#v", struct{ S contracts.Secret }{s}, []contracts.Secret{s}, map[string]contracts.Secret{"a": s}),
 		string(b), log.String(), fmt.Errorf("with %v", s).Error(),

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"preismon/contracts"
+	"preismon/deploy/testserver/must"
 )
 
 // TestWindowDays covers the days on which clocks change or dates are special:
@@ -31,12 +32,9 @@ func TestWindowDays(t *testing.T) {
 		{"Pacific/Apia", "2011-12-29", "2011-12-31", 48 * time.Hour},      // the 30th does not exist
 		{"Australia/Lord_Howe", "2026-04-05", "2026-04-05", 24*time.Hour + 30*time.Minute},
 	} {
-		loc, err := contracts.LoadZone(c.zone)
-		must(t, err)
-		from, err := contracts.ParseLower(c.from, loc)
-		must(t, err)
-		to, err := contracts.ParseUpper(c.to, loc)
-		must(t, err)
+		loc := must.Get(contracts.LoadZone(c.zone))(t)
+		from := must.Get(contracts.ParseLower(c.from, loc))(t)
+		to := must.Get(contracts.ParseUpper(c.to, loc))(t)
 		if got := (contracts.Window{From: from, To: to}).Whole().Length() + time.Millisecond; got != c.length {
 			t.Errorf("%s: %s to %s has %s, want %s", c.zone, c.from, c.to, got, c.length)
 		}
@@ -110,8 +108,7 @@ func TestDaysThatNeverWere(t *testing.T) {
 	for zone, day := range map[string]string{
 		"Pacific/Apia": "2011-12-30", "Pacific/Kiritimati": "1994-12-31", "Kwajalein": "1993-08-21", "Asia/Manila": "1844-12-31",
 	} {
-		loc, err := contracts.LoadZone(zone)
-		must(t, err)
+		loc := must.Get(contracts.LoadZone(zone))(t)
 		if contracts.HasDay(day, loc) || !contracts.HasDay(day, time.UTC) || !contracts.HasDay(day+"T00:00:00Z", loc) {
 			t.Errorf("%s in %s", day, zone)
 		}

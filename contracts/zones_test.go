@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"preismon/contracts"
+	"preismon/deploy/testserver/must"
 )
 
 // TestMain makes the tests use the zones that Go includes, as in an image
@@ -34,8 +35,7 @@ var goDatabase string
 // the same rules.
 func ianaZones(t *testing.T) []string {
 	t.Helper()
-	database, err := zip.OpenReader(goDatabase)
-	must(t, err)
+	database := must.Get(zip.OpenReader(goDatabase))(t)
 	defer database.Close()
 	var names []string
 	seen := map[string]bool{}
@@ -100,10 +100,8 @@ func TestDaysAtEveryTransition(t *testing.T) {
 		transitions, missing, repeated int
 	)
 	bounds := func(day time.Time, loc *time.Location) contracts.Window {
-		from, err := contracts.ParseLower(day.Format(time.DateOnly), loc)
-		must(t, err)
-		to, err := contracts.ParseUpper(day.Format(time.DateOnly), loc)
-		must(t, err)
+		from := must.Get(contracts.ParseLower(day.Format(time.DateOnly), loc))(t)
+		to := must.Get(contracts.ParseUpper(day.Format(time.DateOnly), loc))(t)
 		return contracts.Window{From: from, To: to}.Whole()
 	}
 	for _, name := range zones {
@@ -144,12 +142,5 @@ func TestDaysAtEveryTransition(t *testing.T) {
 	t.Logf("%d zones, %d transitions, %d missing midnights, %d repeated ones, days by length: %v", len(zones), transitions, missing, repeated, lengths)
 	if len(zones) < 250 || transitions < 5000 || missing < 50 || repeated < 50 || lengths[23*time.Hour] < 1000 || lengths[25*time.Hour] < 1000 {
 		t.Error("these are not all zones with all their transitions")
-	}
-}
-
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"preismon/contracts/event"
 	"preismon/deploy/testserver"
 	"preismon/deploy/testserver/cluster"
+	"preismon/deploy/testserver/must"
 	"preismon/ingest"
 )
 
@@ -20,7 +21,7 @@ import (
 // two different servers, and returns these and the third.
 func apart(t *testing.T, c *cluster.Cluster, nc *nats.Conn, js jetstream.JetStream, stream, consumer string) (leader, follower, third int) {
 	t.Helper()
-	eventually(t, "stream and consumer have leaders apart", func() bool {
+	must.Eventually(t, time.Minute, "stream and consumer have leaders apart", func() bool {
 		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
 		defer cancel()
 		s, err := js.Stream(ctx, stream)
@@ -63,8 +64,7 @@ func (b *begins) CreateStream(ctx context.Context, c jetstream.StreamConfig) (je
 // its context allows.
 func TestStreamsOfAClusterThatBegins(t *testing.T) {
 	t.Parallel()
-	js, err := jetstream.New(dial(t, testserver.NATS(t)))
-	must(t, err)
+	js := must.Get(jetstream.New(dial(t, testserver.NATS(t))))(t)
 	if err := ingest.EnsureStreams(t.Context(), &begins{js, 10052, 1}, ingest.StreamConfig{}); err == nil {
 		t.Error("what is refused for another reason is asked for again")
 	}
@@ -86,8 +86,8 @@ func TestConsumerOnALateFollower(t *testing.T) {
 	c := cluster.Start(t)
 	nc := dial(t, c.URL(0))
 	js, err := jetstream.New(nc)
-	must(t, err)
-	must(t, ingest.EnsureStreams(t.Context(), js, ingest.StreamConfig{Replicas: cluster.Size}))
+	must.Do(t, err)
+	must.Do(t, ingest.EnsureStreams(t.Context(), js, ingest.StreamConfig{Replicas: cluster.Size}))
 	sink := newRecorder()
 	var want []string
 	send := func(n int) {
@@ -148,7 +148,7 @@ func TestConsumerOnALateFollower(t *testing.T) {
 	send(3)
 	n := 0
 	for _, err := range ingest.NewHistory(js).Read(t.Context(), event.ReadRequest{Stream: event.StreamObservations}) {
-		must(t, err)
+		must.Do(t, err)
 		n++
 	}
 	if n != len(want) {
@@ -165,10 +165,10 @@ func TestConsumerPassesOverWhatIsNotThere(t *testing.T) {
 	t.Parallel()
 	nc, js := connect(t)
 	s, err := js.Stream(t.Context(), event.StreamObservations)
-	must(t, err)
+	must.Do(t, err)
 	c := s.CachedInfo().Config
 	c.Subjects, c.DenyDelete = append(c.Subjects, "others.>"), false
-	must(t, js.DeleteStream(t.Context(), c.Name))
+	must.Do(t, js.DeleteStream(t.Context(), c.Name))
 	if s, err = js.CreateStream(t.Context(), c); err != nil {
 		t.Fatal(err)
 	}
@@ -196,7 +196,7 @@ func TestConsumerPassesOverWhatIsNotThere(t *testing.T) {
 		}
 		next, err := s.GetMsg(t.Context(), seq+1)
 		if last := err != nil; last || next.Subject == "others.one" && seq < 21 {
-			must(t, s.DeleteMsg(t.Context(), m.Sequence))
+			must.Do(t, s.DeleteMsg(t.Context(), m.Sequence))
 		}
 	}
 	sink := newRecorder()

@@ -10,6 +10,7 @@ import (
 	"github.com/nats-io/nats.go"
 
 	"preismon/contracts/event"
+	"preismon/deploy/testserver/must"
 	"preismon/ingest"
 )
 
@@ -74,8 +75,7 @@ func TestConsumerEndsInOrder(t *testing.T) {
 func TestConsumerReadsTheLargest(t *testing.T) {
 	t.Parallel()
 	nc, js := connect(t)
-	s, err := js.Stream(t.Context(), event.StreamObservations)
-	must(t, err)
+	s := must.Get(js.Stream(t.Context(), event.StreamObservations))(t)
 	config := s.CachedInfo().Config
 	config.MaxMsgSize = -1 // as an operator may set it
 	if _, err := js.UpdateStream(t.Context(), config); err != nil {
@@ -95,8 +95,7 @@ func TestConsumerReadsTheLargest(t *testing.T) {
 	if p := c.Progress(); p.Poison != n || p.Events != 1 {
 		t.Errorf("%+v", p)
 	}
-	dead, err := js.Stream(t.Context(), event.StreamDeadLetters)
-	must(t, err)
+	dead := must.Get(js.Stream(t.Context(), event.StreamDeadLetters))(t)
 	m, err := dead.GetMsg(t.Context(), 1)
 	if err != nil || m.Header.Get(event.HeaderCut) != strconv.Itoa(len(huge)) {
 		t.Errorf("%v, %v", m.Header, err)

@@ -12,6 +12,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"preismon/contracts/event"
+	"preismon/deploy/testserver/must"
 	"preismon/ingest"
 )
 
@@ -49,7 +50,7 @@ func TestConsumerGivesTheNextBatchWhileOneIsWritten(t *testing.T) {
 		return nil
 	}
 	c := run(t, js, ingest.ConsumerConfig{MaxMessages: 10, Linger: 500 * time.Millisecond}, sink)
-	eventually(t, "two batches under way", func() bool { sink.mu.Lock(); defer sink.mu.Unlock(); return sink.most == 2 })
+	must.Eventually(t, time.Minute, "two batches under way", func() bool { sink.mu.Lock(); defer sink.mu.Unlock(); return sink.most == 2 })
 	publish(t, nc, item(1, 1))
 	close(both)
 	if a := c.Progress().Observations.Applied; a != 0 {
@@ -77,7 +78,7 @@ func TestConsumerGivesSmallBatchesToAnIdleSinkOnly(t *testing.T) {
 	sink.finish = func(*event.Batch) { <-release }
 	publish(t, nc, observations(0, 1))
 	c := run(t, js, ingest.ConsumerConfig{Linger: time.Millisecond}, sink)
-	eventually(t, "a batch under way", func() bool { sink.mu.Lock(); defer sink.mu.Unlock(); return sink.under == 1 })
+	must.Eventually(t, time.Minute, "a batch under way", func() bool { sink.mu.Lock(); defer sink.mu.Unlock(); return sink.under == 1 })
 	for i := range 20 {
 		publish(t, nc, observations(1+i, 1))
 	}
@@ -107,12 +108,11 @@ func TestDeposedSinkEndsTheLoopAndTheTerm(t *testing.T) {
 			"asked where to resume": refuses{says},
 		} {
 			t.Run(fmt.Sprintf("%v, %s", c.says, when), func(t *testing.T) {
-				l, err := ingest.NewLease(ingest.LeaseConfig{Key: "projector.0", TTL: 500 * time.Millisecond}, js, logger(t))
-				must(t, err)
+				l := must.Get(ingest.NewLease(ingest.LeaseConfig{Key: "projector.0", TTL: 500 * time.Millisecond}, js, logger(t)))(t)
 				ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 				defer cancel()
 				var fences []uint64
-				err = l.RunAsLeader(ctx, func(ctx context.Context, fence uint64) error {
+				err := l.RunAsLeader(ctx, func(ctx context.Context, fence uint64) error {
 					if fences = append(fences, fence); len(fences) == 2 {
 						return nil // the lease was given up, and is ours again
 					}
@@ -148,7 +148,7 @@ func TestSinkFindsAFork(t *testing.T) {
 	}
 	history := ingest.NewHistory(js)
 	state, err := history.State(t.Context(), event.StreamObservations)
-	must(t, err)
+	must.Do(t, err)
 	old := state.Epoch
 	sink := newRecorder()
 	sink.done[at(event.StreamObservations, old)] = 4
@@ -158,8 +158,7 @@ func TestSinkFindsAFork(t *testing.T) {
 		}
 		return nil
 	}
-	consumer, err := ingest.NewConsumer(ingest.ConsumerConfig{}, js, sink, logger(t))
-	must(t, err)
+	consumer := must.Get(ingest.NewConsumer(ingest.ConsumerConfig{}, js, sink, logger(t)))(t)
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()
 	if err := consumer.Run(ctx); !errors.Is(err, event.ErrForked) {
@@ -205,10 +204,8 @@ func TestMessagesGoToAnother(t *testing.T) {
 	c := run(t, js, config, before)
 	c.reach(t, js)
 	c.stop()
-	deposed, err := js.Consumer(t.Context(), event.StreamObservations, ingest.ProjectorConsumer(0, 1))
-	must(t, err)
-	asked, err := deposed.Fetch(1000, jetstream.FetchMaxWait(20*time.Second))
-	must(t, err)
+	deposed := must.Get(js.Consumer(t.Context(), event.StreamObservations, ingest.ProjectorConsumer(0, 1)))(t)
+	asked := must.Get(deposed.Fetch(1000, jetstream.FetchMaxWait(20*time.Second)))(t)
 	time.Sleep(200 * time.Millisecond) // the request waits at the server
 	after := newRecorder()
 	for k, seq := range before.done {
@@ -216,7 +213,7 @@ func TestMessagesGoToAnother(t *testing.T) {
 	}
 	began := time.Now()
 	loop := run(t, js, config, after)
-	eventually(t, "all is applied", func() bool { return len(after.ids(event.StreamObservations)) == 1 })
+	must.Eventually(t, time.Minute, "all is applied", func() bool { return len(after.ids(event.StreamObservations)) == 1 })
 	taken := 0
 	for range asked.Messages() {
 		taken++

@@ -13,6 +13,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"preismon/contracts/event"
+	"preismon/deploy/testserver/must"
 	"preismon/ingest"
 )
 
@@ -26,13 +27,13 @@ func TestConsumerStartsOverWithANewStream(t *testing.T) {
 	c := run(t, js, ingest.ConsumerConfig{}, sink)
 	c.reach(t, js)
 	old := c.Progress().Observations.Epoch
-	must(t, js.DeleteStream(t.Context(), event.StreamObservations))
-	eventually(t, "the next second", func() bool { return time.Now().Unix() > int64(old) })
+	must.Do(t, js.DeleteStream(t.Context(), event.StreamObservations))
+	must.Eventually(t, time.Minute, "the next second", func() bool { return time.Now().Unix() > int64(old) })
 	streams(t, nc)
 	for i := range 5 {
 		publish(t, nc, observations(100+i, 1))
 	}
-	eventually(t, "the new epoch", func() bool {
+	must.Eventually(t, time.Minute, "the new epoch", func() bool {
 		p := c.Progress().Observations
 		return p.Epoch > old && p.Applied == 5
 	})
@@ -60,8 +61,8 @@ func TestConsumerDoesNotWaitForTheRestOfAnOldCatalogue(t *testing.T) {
 	c := run(t, js, ingest.ConsumerConfig{MaxMessages: 5}, sink)
 	<-entered
 	old := c.Progress().Catalog.Epoch
-	must(t, js.DeleteStream(t.Context(), event.StreamCatalog))
-	eventually(t, "the next second", func() bool { return time.Now().Unix() > int64(old) })
+	must.Do(t, js.DeleteStream(t.Context(), event.StreamCatalog))
+	must.Eventually(t, time.Minute, "the next second", func() bool { return time.Now().Unix() > int64(old) })
 	streams(t, nc)
 	publish(t, nc, item(1, 2), item(2, 2), observations(1, 1))
 	close(release)
@@ -83,7 +84,7 @@ func TestConsumerBeginsANewEpochAfterALostTail(t *testing.T) {
 	sink := newRecorder()
 	sink.done[at(event.StreamObservations, created)] = 8 // 6 to 8 are lost
 	c := run(t, js, ingest.ConsumerConfig{}, sink)
-	eventually(t, "the new epoch", func() bool { e := c.Progress().Observations.Epoch; return e > created })
+	must.Eventually(t, time.Minute, "the new epoch", func() bool { e := c.Progress().Observations.Epoch; return e > created })
 	publish(t, nc, observations(20, 1))
 	c.reach(t, js)
 	if d := cmp.Diff([]string{eventID(1, 20)}, sink.ids(event.StreamObservations)); d != "" {
@@ -148,7 +149,7 @@ func TestConsumerFindsSequencesGivenAgain(t *testing.T) {
 			before := len(sink.seen)
 			loop := run(t, js, ingest.ConsumerConfig{}, sink)
 			from := min(c.same, c.resume) + 1
-			eventually(t, "everything else is applied", func() bool {
+			must.Eventually(t, time.Minute, "everything else is applied", func() bool {
 				p := loop.Progress().Observations
 				return (p.Epoch > created) == (c.same < c.applied) && p.Epoch > 0 && p.Applied == uint64(c.messages)
 			})
@@ -201,7 +202,7 @@ func TestConsumerFindsSequencesOfTheCatalogueGivenAgain(t *testing.T) {
 				sink.seen = append(sink.seen, seen{stream: event.StreamCatalog, epoch: created, seq: uint64(i + 1), record: item(n, 1).Subject()})
 			}
 			loop := run(t, js, ingest.ConsumerConfig{}, sink)
-			eventually(t, "everything else is applied", func() bool {
+			must.Eventually(t, time.Minute, "everything else is applied", func() bool {
 				p := loop.Progress().Catalog
 				return (p.Epoch > created) == (c.from <= len(c.taken)) && p.Epoch > 0 && p.Applied == uint64(len(c.records))
 			})
@@ -221,15 +222,13 @@ func TestConsumerNoticesAThief(t *testing.T) {
 	c := run(t, js, ingest.ConsumerConfig{Linger: time.Millisecond}, sink)
 	publish(t, nc, observations(0, 1))
 	c.reach(t, js)
-	thief, err := js.Consumer(t.Context(), event.StreamObservations, "projector-0")
-	must(t, err)
+	thief := must.Get(js.Consumer(t.Context(), event.StreamObservations, "projector-0"))(t)
 	var stolen atomic.Int32
-	stealing, err := thief.Consume(func(jetstream.Msg) { stolen.Add(1) }, jetstream.PullMaxMessages(3))
-	must(t, err)
+	stealing := must.Get(thief.Consume(func(jetstream.Msg) { stolen.Add(1) }, jetstream.PullMaxMessages(3)))(t)
 	for i := range 200 {
 		publish(t, nc, observations(i+1, 1))
 	}
-	eventually(t, "a theft", func() bool { return stolen.Load() > 0 })
+	must.Eventually(t, time.Minute, "a theft", func() bool { return stolen.Load() > 0 })
 	stealing.Stop()
 	<-stealing.Closed()
 	publish(t, nc, observations(500, 1), observations(501, 1))

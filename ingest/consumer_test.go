@@ -11,6 +11,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"preismon/contracts/event"
+	"preismon/deploy/testserver/must"
 	"preismon/ingest"
 )
 
@@ -53,8 +54,7 @@ func TestConsumerAppliesTheCatalogueFirstThenEverythingInOrder(t *testing.T) {
 	if sink.overlap {
 		t.Error("calls of the sink overlapped")
 	}
-	info, err := js.Consumer(t.Context(), event.StreamObservations, "projector-0")
-	must(t, err)
+	info := must.Get(js.Consumer(t.Context(), event.StreamObservations, "projector-0"))(t)
 	if f := info.CachedInfo().AckFloor.Stream; f != 200 {
 		t.Errorf("acknowledged up to %d", f)
 	}
@@ -69,8 +69,7 @@ func TestConsumerPutsPoisonIntoTheDeadLetters(t *testing.T) {
 		}
 	}
 	good := func(e *event.Event) string {
-		b, err := event.Encode(e)
-		must(t, err)
+		b := must.Get(event.Encode(e))(t)
 		return string(b)
 	}
 	publish(t, nc, observations(0, 1))
@@ -124,14 +123,12 @@ func TestConsumerPutsPoisonIntoTheDeadLetters(t *testing.T) {
 		"CATALOG 1":      {Subject: "catalog.item.1", Reason: "kind: observations does not belong into CATALOG"},
 		"CATALOG 2":      {Subject: "catalog.item.2", Reason: "subject: catalog.item.2, but the event belongs to catalog.item.3"},
 	}
-	s, err := js.Stream(t.Context(), event.StreamDeadLetters)
-	must(t, err)
+	s := must.Get(js.Stream(t.Context(), event.StreamDeadLetters))(t)
 	if n := s.CachedInfo().State.Msgs; n != uint64(len(want)) {
 		t.Errorf("%d dead letters", n)
 	}
 	for seq := range uint64(len(want)) {
-		m, err := s.GetMsg(t.Context(), seq+1)
-		must(t, err)
+		m := must.Get(s.GetMsg(t.Context(), seq+1))(t)
 		key := m.Header.Get(event.HeaderStream) + " " + m.Header.Get(event.HeaderSeq)
 		w, ok := want[key]
 		if !ok || m.Header.Get(event.HeaderSubject) != w.Subject || !strings.Contains(m.Header.Get(event.HeaderReason), w.Reason) || m.Header.Get(event.HeaderEpoch) == "" {
@@ -203,11 +200,11 @@ func TestConsumerDropsWhatIsDeliveredAgain(t *testing.T) {
 		return nil
 	}
 	c := run(t, js, ingest.ConsumerConfig{MaxMessages: 5, AckWait: time.Second}, sink)
-	eventually(t, "the sink to be called", func() bool { sink.mu.Lock(); defer sink.mu.Unlock(); return sink.inside == 1 })
+	must.Eventually(t, time.Minute, "the sink to be called", func() bool { sink.mu.Lock(); defer sink.mu.Unlock(); return sink.inside == 1 })
 	time.Sleep(2500 * time.Millisecond) // the server's clock; there is no other
 	close(release)
 	c.reach(t, js)
-	eventually(t, "redeliveries dropped", func() bool { return c.Progress().Redelivered > 0 })
+	must.Eventually(t, time.Minute, "redeliveries dropped", func() bool { return c.Progress().Redelivered > 0 })
 	if ids := sink.ids(event.StreamObservations); len(ids) != 300 || distinct(ids) != 300 {
 		t.Errorf("%d events, %d distinct", len(ids), distinct(ids))
 	}
@@ -237,16 +234,16 @@ func TestConsumerOutlivesTheServer(t *testing.T) {
 	}()
 	for range 3 {
 		before := c.Progress().Observations.Applied
-		eventually(t, "some progress", func() bool { return c.Progress().Observations.Applied >= min(before+50, total) })
+		must.Eventually(t, time.Minute, "some progress", func() bool { return c.Progress().Observations.Applied >= min(before+50, total) })
 		n.stop()
 		n.start()
 	}
-	must(t, <-published)
+	must.Do(t, <-published)
 	stats := p.Stats()
 	if stats.Accepted+stats.Duplicates != total {
 		t.Errorf("published %+v", stats)
 	}
-	eventually(t, "connection", nc.IsConnected)
+	must.Eventually(t, time.Minute, "connection", nc.IsConnected)
 	c.reach(t, js)
 	ids := sink.ids(event.StreamObservations)
 	if len(ids) != total || distinct(ids) != total {

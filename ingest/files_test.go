@@ -10,12 +10,14 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"github.com/klauspost/compress/zstd"
 
 	"preismon/contracts/event"
+	"preismon/deploy/testserver/must"
 	"preismon/ingest"
 )
 
@@ -23,8 +25,7 @@ func ndjson(t testing.TB, events ...*event.Event) []byte {
 	t.Helper()
 	var b bytes.Buffer
 	for _, e := range events {
-		line, err := event.Encode(e)
-		must(t, err)
+		line := must.Get(event.Encode(e))(t)
 		b.Write(line)
 		b.WriteByte('\n')
 	}
@@ -40,8 +41,7 @@ func packed(t testing.TB, how string, plain []byte) []byte {
 		w.Write(plain)
 		w.Close()
 	case "zst":
-		w, err := zstd.NewWriter(&b, zstd.WithEncoderConcurrency(1))
-		must(t, err)
+		w := must.Get(zstd.NewWriter(&b, zstd.WithEncoderConcurrency(1)))(t)
 		w.Write(plain)
 		w.Close()
 	default:
@@ -68,7 +68,7 @@ func TestLines(t *testing.T) {
 	for _, how := range []string{"plain", "gz", "zst"} {
 		var got []line
 		for l, err := range ingest.Lines(bytes.NewReader(packed(t, how, plain))) {
-			must(t, err)
+			must.Do(t, err)
 			one := line{Number: l.Number}
 			if l.Err != nil {
 				one.Err = l.Err.Error()
@@ -111,7 +111,7 @@ func TestPublishFiles(t *testing.T) {
 	dir := t.TempDir()
 	write := func(name string, b []byte) string {
 		name = filepath.Join(dir, name)
-		must(t, os.WriteFile(name, b, 0o600))
+		must.Do(t, os.WriteFile(name, b, 0o600))
 		return name
 	}
 	var obs []*event.Event
@@ -149,7 +149,7 @@ func TestPublishFiles(t *testing.T) {
 	if err == nil || got.Accepted == 0 || got.Accepted >= 301 {
 		t.Fatalf("interrupted: %+v, %v", got, err)
 	}
-	eventually(t, "the last of it landed", func() bool { return first.Publisher.Stats().InFlight == 0 })
+	must.Eventually(t, time.Minute, "the last of it landed", func() bool { return first.Publisher.Stats().InFlight == 0 })
 	accepted := first.Publisher.Stats().Accepted
 
 	// ... or among lines that are all rejected ...
@@ -174,7 +174,7 @@ func TestPublishFiles(t *testing.T) {
 	var lines []int
 	for d := json.NewDecoder(&rejects); d.More(); {
 		var r ingest.Reject
-		must(t, d.Decode(&r))
+		must.Do(t, d.Decode(&r))
 		lines = append(lines, r.Line)
 		if r.File != files[3] || r.Reason == "" || !bytes.Contains(bad, []byte(r.Text)) {
 			t.Errorf("%+v", r)

@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"preismon/contracts/event"
+	"preismon/deploy/testserver/must"
 	"preismon/ingest"
 )
 
@@ -19,7 +20,7 @@ func TestHistory(t *testing.T) {
 	read := func(r event.ReadRequest) (seqs []uint64, last event.Stored) {
 		t.Helper()
 		for m, err := range h.Read(t.Context(), r) {
-			must(t, err)
+			must.Do(t, err)
 			seqs, last = append(seqs, m.Seq), m
 		}
 		return seqs, last

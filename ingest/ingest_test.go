@@ -9,6 +9,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"preismon/contracts/event"
+	"preismon/deploy/testserver/must"
 	"preismon/ingest"
 )
 
@@ -41,8 +42,7 @@ func TestStreamsKeepWhatAnOperatorRaised(t *testing.T) {
 	_, js := connect(t)
 	ctx := t.Context()
 	get := func(name string) jetstream.StreamConfig {
-		s, err := js.Stream(ctx, name)
-		must(t, err)
+		s := must.Get(js.Stream(ctx, name))(t)
 		return s.CachedInfo().Config
 	}
 	obs := get(event.StreamObservations)
@@ -58,12 +58,12 @@ func TestStreamsKeepWhatAnOperatorRaised(t *testing.T) {
 	if _, err := js.UpdateStream(ctx, obs); err != nil {
 		t.Fatal(err)
 	}
-	must(t, ingest.EnsureStreams(ctx, js, ingest.StreamConfig{MaxBytes: 1 << 30, DuplicateWindow: 5 * time.Minute}))
+	must.Do(t, ingest.EnsureStreams(ctx, js, ingest.StreamConfig{MaxBytes: 1 << 30, DuplicateWindow: 5 * time.Minute}))
 	obs = get(event.StreamObservations)
 	if obs.MaxAge != 60*24*time.Hour || obs.Duplicates != time.Hour || obs.MaxBytes != 5<<30 || obs.Metadata["owner"] != "ops" {
 		t.Errorf("an operator's settings are lost: %+v", obs)
 	}
-	must(t, ingest.EnsureStreams(ctx, js, ingest.StreamConfig{MaxBytes: 6 << 30}))
+	must.Do(t, ingest.EnsureStreams(ctx, js, ingest.StreamConfig{MaxBytes: 6 << 30}))
 	if got := get(event.StreamObservations).MaxBytes; got != 6<<30 {
 		t.Errorf("max bytes %d, not raised", got)
 	}

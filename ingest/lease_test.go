@@ -13,6 +13,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"preismon/contracts/event"
+	"preismon/deploy/testserver/must"
 	lines "preismon/deploy/testserver/proxy"
 	"preismon/ingest"
 )
@@ -44,8 +45,7 @@ func (h *history) has(what string) func() bool {
 // candidate competes for the lease until the test ends or stop is called.
 func (h *history) candidate(t *testing.T, name string, js jetstream.JetStream) (stop func()) {
 	t.Helper()
-	l, err := ingest.NewLease(ingest.LeaseConfig{Key: ingest.ProjectorLease(0, 1), Holder: name, TTL: 600 * time.Millisecond}, js, logger(t))
-	must(t, err)
+	l := must.Get(ingest.NewLease(ingest.LeaseConfig{Key: ingest.ProjectorLease(0, 1), Holder: name, TTL: 600 * time.Millisecond}, js, logger(t)))(t)
 	ctx, cancel := context.WithCancel(context.Background())
 	over := make(chan struct{})
 	go func() {
@@ -88,13 +88,13 @@ func TestLeaseHasOneLeaderAndPassesOn(t *testing.T) {
 	_, js := connect(t)
 	var h history
 	stopA := h.candidate(t, "a", js)
-	eventually(t, "a leads", h.has("a leads"))
+	must.Eventually(t, time.Minute, "a leads", h.has("a leads"))
 	stopB := h.candidate(t, "b", js)
 	time.Sleep(900 * time.Millisecond) // more than a TTL: a renews
 	h.check(t, "a leads")
 	stopA()
 	begin := time.Now()
-	eventually(t, "b leads", h.has("b leads"))
+	must.Eventually(t, time.Minute, "b leads", h.has("b leads"))
 	if d := time.Since(begin); d > 400*time.Millisecond {
 		t.Errorf("a lease given back was taken after %s", d)
 	}
@@ -107,17 +107,16 @@ func TestLeaseZombieLoses(t *testing.T) {
 	n := startServer(t)
 	_, js := streams(t, dial(t, n.url()))
 	line, through := lines.Before(t, n.url())
-	zombie, err := jetstream.New(dial(t, through, nats.PingInterval(time.Minute)))
-	must(t, err)
+	zombie := must.Get(jetstream.New(dial(t, through, nats.PingInterval(time.Minute))))(t)
 	var h history
 	h.candidate(t, "zombie", zombie)
-	eventually(t, "zombie leads", h.has("zombie leads"))
+	must.Eventually(t, time.Minute, "zombie leads", h.has("zombie leads"))
 	h.candidate(t, "standby", js)
 	for _, d := range []lines.Direction{lines.Up, lines.Down} {
 		line.Set(d, lines.Rule{Then: lines.Hold})
 	}
 	begin := time.Now()
-	eventually(t, "standby leads", h.has("standby leads"))
+	must.Eventually(t, time.Minute, "standby leads", h.has("standby leads"))
 	if d := time.Since(begin); d > 3*time.Second {
 		t.Errorf("taken over after %s", d)
 	}
@@ -133,11 +132,11 @@ func TestLeaseOutlivesTheServer(t *testing.T) {
 	_, js := streams(t, dial(t, n.url()))
 	var h history
 	h.candidate(t, "a", js)
-	eventually(t, "a leads", h.has("a leads"))
+	must.Eventually(t, time.Minute, "a leads", h.has("a leads"))
 	n.stop()
-	eventually(t, "a loses", h.has("a lost"))
+	must.Eventually(t, time.Minute, "a loses", h.has("a lost"))
 	n.start()
-	eventually(t, "a leads again", func() bool { h.mu.Lock(); defer h.mu.Unlock(); return len(h.fences) == 2 })
+	must.Eventually(t, time.Minute, "a leads again", func() bool { h.mu.Lock(); defer h.mu.Unlock(); return len(h.fences) == 2 })
 	h.check(t, "a leads", "a lost", "a leads")
 }
 
@@ -145,8 +144,7 @@ func TestLeaseGivesBackTheLeadersError(t *testing.T) {
 	t.Parallel()
 	_, js := connect(t)
 	want := errors.New("no database")
-	l, err := ingest.NewLease(ingest.LeaseConfig{Key: "projector.0"}, js, nil)
-	must(t, err)
+	l := must.Get(ingest.NewLease(ingest.LeaseConfig{Key: "projector.0"}, js, nil))(t)
 	for range 2 { // returned each time
 		if err := l.RunAsLeader(t.Context(), func(context.Context, uint64) error { return want }); !errors.Is(err, want) {
 			t.Errorf("%v", err)
@@ -159,16 +157,13 @@ func TestLeaseGivesBackTheLeadersError(t *testing.T) {
 func TestLeaseAloneTakesOverAtOnce(t *testing.T) {
 	t.Parallel()
 	_, js := connect(t)
-	kv, err := js.CreateOrUpdateKeyValue(t.Context(), jetstream.KeyValueConfig{Bucket: ingest.BucketLeases, History: 1})
-	must(t, err)
-	dead, err := kv.Put(t.Context(), ingest.ProjectorLease(0, 1), []byte("a process that was killed"))
-	must(t, err)
-	l, err := ingest.NewLease(ingest.LeaseConfig{Key: ingest.ProjectorLease(0, 1), TTL: time.Hour, Alone: true}, js, logger(t))
-	must(t, err)
+	kv := must.Get(js.CreateOrUpdateKeyValue(t.Context(), jetstream.KeyValueConfig{Bucket: ingest.BucketLeases, History: 1}))(t)
+	dead := must.Get(kv.Put(t.Context(), ingest.ProjectorLease(0, 1), []byte("a process that was killed")))(t)
+	l := must.Get(ingest.NewLease(ingest.LeaseConfig{Key: ingest.ProjectorLease(0, 1), TTL: time.Hour, Alone: true}, js, logger(t)))(t)
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 	defer cancel()
 	var got uint64
-	err = l.RunAsLeader(ctx, func(_ context.Context, fence uint64) error { got = fence; return nil })
+	err := l.RunAsLeader(ctx, func(_ context.Context, fence uint64) error { got = fence; return nil })
 	if err != nil || got <= dead {
 		t.Fatalf("fence %d after %d, %v", got, dead, err)
 	}
@@ -185,8 +180,7 @@ func TestLeaseForce(t *testing.T) {
 	lead := func(c ingest.LeaseConfig, leading chan<- uint64, ended <-chan struct{}) (over chan error) {
 		t.Helper()
 		c.Key, c.TTL = ingest.ProjectorLease(0, 1), 2*time.Second
-		l, err := ingest.NewLease(c, js, logger(t))
-		must(t, err)
+		l := must.Get(ingest.NewLease(c, js, logger(t)))(t)
 		over = make(chan error, 1)
 		go func() {
 			over <- l.RunAsLeader(ctx, func(ctx context.Context, fence uint64) error {
@@ -240,14 +234,13 @@ func TestLeaseForce(t *testing.T) {
 func TestLeaseFencesRiseWithANewBucket(t *testing.T) {
 	t.Parallel()
 	_, js := connect(t)
-	l, err := ingest.NewLease(ingest.LeaseConfig{Key: ingest.ProjectorLease(0, 1), TTL: time.Second}, js, logger(t))
-	must(t, err)
+	l := must.Get(ingest.NewLease(ingest.LeaseConfig{Key: ingest.ProjectorLease(0, 1), TTL: time.Second}, js, logger(t)))(t)
 	var fences []uint64
 	for range 3 {
 		for range 2 {
-			must(t, l.RunAsLeader(t.Context(), func(_ context.Context, fence uint64) error { fences = append(fences, fence); return nil }))
+			must.Do(t, l.RunAsLeader(t.Context(), func(_ context.Context, fence uint64) error { fences = append(fences, fence); return nil }))
 		}
-		must(t, js.DeleteKeyValue(t.Context(), ingest.BucketLeases))
+		must.Do(t, js.DeleteKeyValue(t.Context(), ingest.BucketLeases))
 	}
 	for i := 1; i < len(fences); i++ {
 		if fences[i] <= fences[i-1] {
@@ -269,8 +262,7 @@ func TestLeaseFenceComesFromTheTables(t *testing.T) {
 			_, js := connect(t)
 			ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 			defer cancel()
-			other, err := ingest.NewLease(ingest.LeaseConfig{Key: ingest.ProjectorLease(1, 2), TTL: 2 * time.Second}, js, logger(t))
-			must(t, err)
+			other := must.Get(ingest.NewLease(ingest.LeaseConfig{Key: ingest.ProjectorLease(1, 2), TTL: 2 * time.Second}, js, logger(t)))(t)
 			var terms atomic.Int32
 			led := make(chan struct{})
 			ends, end := context.WithCancel(ctx)
@@ -304,8 +296,7 @@ func TestLeaseFenceComesFromTheTables(t *testing.T) {
 				if n > 0 {
 					c.Newest = func(context.Context) (uint64, error) { learnt++; return newest, nil }
 				}
-				l, err := ingest.NewLease(c, js, logger(t))
-				must(t, err)
+				l := must.Get(ingest.NewLease(c, js, logger(t)))(t)
 				if err := l.RunAsLeader(ctx, lead); err != nil || ctx.Err() != nil {
 					t.Fatalf("process %d: %v, %v", n, err, ctx.Err())
 				}

@@ -12,6 +12,7 @@ import (
 
 	"preismon/contracts/event"
 	"preismon/contracts/fault"
+	"preismon/deploy/testserver/must"
 	"preismon/ingest"
 )
 
@@ -24,8 +25,7 @@ func TestDeadLetters(t *testing.T) {
 	ctx := t.Context()
 	send := func(subject string, e *event.Event, change func(string) string) {
 		t.Helper()
-		body, err := event.Encode(e)
-		must(t, err)
+		body := must.Get(event.Encode(e))(t)
 		m := &nats.Msg{Subject: subject, Data: []byte(change(string(body))), Header: nats.Header{jetstream.MsgIDHeader: {e.ID}}}
 		if _, err := js.PublishMsg(ctx, m); err != nil {
 			t.Fatal(err)
@@ -77,8 +77,7 @@ func TestDeadLetters(t *testing.T) {
 
 	end := func(stream string) uint64 {
 		t.Helper()
-		n, err := ingest.End(ctx, js, stream)
-		must(t, err)
+		n := must.Get(ingest.End(ctx, js, stream))(t)
 		return n
 	}
 	replay := func(l ingest.DeadLetter, force, dry bool) (ingest.Replayed, error) {
@@ -154,15 +153,13 @@ func TestReplayIntoARecreatedCatalogue(t *testing.T) {
 	nc, js := connect(t)
 	ctx := t.Context()
 	publish(t, nc, item(1, 1), item(2, 1))
-	body, err := event.Encode(item(7, 1))
-	must(t, err)
-	_, err = js.Publish(ctx, "catalog.item.2", body)
-	must(t, err)
+	body := must.Get(event.Encode(item(7, 1)))(t)
+	must.Get(js.Publish(ctx, "catalog.item.2", body))(t)
 	c := run(t, js, ingest.ConsumerConfig{}, newRecorder())
 	c.reach(t, js)
 	old := c.Progress().Catalog.Epoch
-	must(t, js.DeleteStream(ctx, event.StreamCatalog))
-	eventually(t, "the next second", func() bool { return time.Now().Unix() > int64(old) })
+	must.Do(t, js.DeleteStream(ctx, event.StreamCatalog))
+	must.Eventually(t, time.Minute, "the next second", func() bool { return time.Now().Unix() > int64(old) })
 	streams(t, nc)
 	publish(t, nc, item(7, 2))
 
@@ -192,23 +189,21 @@ func TestDeadLettersOutliveTheirAge(t *testing.T) {
 	nc, js := connect(t)
 	ctx := t.Context()
 	for _, subject := range []string{"catalog.item.1", "catalog.item.2", "observations.shop"} {
-		_, err := js.Publish(ctx, subject, []byte("no event"))
-		must(t, err)
+		must.Get(js.Publish(ctx, subject, []byte("no event")))(t)
 	}
 	c := run(t, js, ingest.ConsumerConfig{}, newRecorder())
 	c.reach(t, js)
 	publish(t, nc, item(2, 1)) // in its place
 	c.reach(t, js)
-	must(t, ingest.Retention{DeadLetters: 24 * time.Hour}.Apply(ctx, js, 1, time.Now()))
+	must.Do(t, ingest.Retention{DeadLetters: 24 * time.Hour}.Apply(ctx, js, 1, time.Now()))
 
 	d := ingest.NewDeadLetters(js)
 	letters := func() (all []string) {
 		t.Helper()
 		list, _, err := d.List(ctx, ingest.LetterFilter{})
-		must(t, err)
+		must.Do(t, err)
 		for _, l := range list {
-			whole, err := d.Letter(ctx, l.Letter)
-			must(t, err)
+			whole := must.Get(d.Letter(ctx, l.Letter))(t)
 			all = append(all, fmt.Sprintln(l.Letter, l.Stream, l.Epoch > 0, l.Seq, l.Subject, l.Reason != "", string(whole.Data)))
 		}
 		slices.Sort(all)

@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"preismon/contracts/event"
+	"preismon/deploy/testserver/must"
 	"preismon/ingest"
 )
 
@@ -44,8 +45,7 @@ func TestNumbersOfPartitionsBesideEachOther(t *testing.T) {
 	sinks, loops := map[place]*recorder{}, map[place]*running{}
 	want := map[place][]string{}
 	start := func(at place) {
-		lease, err := ingest.NewLease(ingest.LeaseConfig{Key: ingest.ProjectorLease(at.partition, at.partitions), TTL: time.Second}, js, logger(t))
-		must(t, err)
+		lease := must.Get(ingest.NewLease(ingest.LeaseConfig{Key: ingest.ProjectorLease(at.partition, at.partitions), TTL: time.Second}, js, logger(t)))(t)
 		ctx, cancel := context.WithCancel(t.Context())
 		t.Cleanup(cancel)
 		leads := make(chan struct{})

@@ -10,6 +10,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"preismon/contracts/event"
+	"preismon/deploy/testserver/must"
 	"preismon/ingest"
 )
 
@@ -36,7 +37,7 @@ func TestEpochBegunByAnotherPartition(t *testing.T) {
 		}
 	}
 	loop := run(t, js, share(0, 2), finder)
-	eventually(t, "both in the new epoch", func() bool {
+	must.Eventually(t, time.Minute, "both in the new epoch", func() bool {
 		a, b := loop.Progress().Observations, other.Progress().Observations
 		return a.Epoch > created && a.Epoch == b.Epoch && a.Applied == 5 && b.Applied == 5
 	})
@@ -65,7 +66,7 @@ func TestShortStreamOfWhichAPartitionKnowsNothing(t *testing.T) {
 	sink := newRecorder()
 	sink.done[at(event.StreamObservations, created)] = 20 // none of them ours
 	loop := run(t, js, share(1, 2), sink)
-	eventually(t, "the new epoch", func() bool { p := loop.Progress().Observations; return p.Epoch > created && p.Applied == 12 })
+	must.Eventually(t, time.Minute, "the new epoch", func() bool { p := loop.Progress().Observations; return p.Epoch > created && p.Applied == 12 })
 	if d := cmp.Diff(want, sink.ids(event.StreamObservations)); d != "" {
 		t.Error(d)
 	}
@@ -82,8 +83,7 @@ func TestWhoIsBehindANewEpoch(t *testing.T) {
 	}
 	streams := []string{event.StreamObservations, event.StreamCatalog}
 	now := func(stream string) event.Incarnation {
-		state, err := ingest.NewHistory(js).State(t.Context(), stream)
-		must(t, err)
+		state := must.Get(ingest.NewHistory(js).State(t.Context(), stream))(t)
 		return state.Incarnation
 	}
 	for fork := range 2 {
@@ -95,7 +95,7 @@ func TestWhoIsBehindANewEpoch(t *testing.T) {
 			finder.seen = append(finder.seen, seen{stream: event.StreamObservations, epoch: now(event.StreamObservations).Epoch, seq: uint64(n + 1), id: eventID(1, n)})
 		}
 		loop := run(t, js, share(0, 1), finder)
-		eventually(t, "both streams have a new epoch", func() bool {
+		must.Eventually(t, time.Minute, "both streams have a new epoch", func() bool {
 			p := loop.Progress()
 			return len(now(event.StreamObservations).Forks) == fork+1 && p.Observations.Applied == 12 &&
 				len(now(event.StreamCatalog).Forks) == fork+1 && p.Catalog.Applied == 12
@@ -151,7 +151,7 @@ func TestForkFarBehindOthersMessages(t *testing.T) {
 	c := share(1, 2)
 	c.MaxMessages = 10_000
 	loop := run(t, js, c, sink)
-	eventually(t, "the new epoch", func() bool { p := loop.Progress().Observations; return p.Epoch > created && p.Applied == others+2 })
+	must.Eventually(t, time.Minute, "the new epoch", func() bool { p := loop.Progress().Observations; return p.Epoch > created && p.Applied == others+2 })
 	if d := cmp.Diff([]string{eventID(1, 2), eventID(1, 4)}, sink.ids(event.StreamObservations)); d != "" {
 		t.Error(d)
 	}
@@ -167,9 +167,9 @@ func TestTailLostWhilePassedOver(t *testing.T) {
 	publish(t, nc, observations(2, 1)) // of partition 1
 	n.stop()
 	saved := filepath.Join(t.TempDir(), "nats")
-	must(t, os.CopyFS(saved, os.DirFS(n.dir)))
+	must.Do(t, os.CopyFS(saved, os.DirFS(n.dir)))
 	n.start()
-	eventually(t, "connection", nc.IsConnected)
+	must.Eventually(t, time.Minute, "connection", nc.IsConnected)
 	sink := newRecorder()
 	loop := run(t, js, share(1, 2), sink)
 	for _, i := range []int{1, 3, 5} { // of partition 0
@@ -190,10 +190,10 @@ func TestTailLostWhilePassedOver(t *testing.T) {
 	publish(t, again, want...)
 	again.Close()
 	restored.stop()
-	must(t, os.RemoveAll(n.dir))
-	must(t, os.Rename(saved, n.dir))
+	must.Do(t, os.RemoveAll(n.dir))
+	must.Do(t, os.Rename(saved, n.dir))
 	n.start()
-	eventually(t, "connection", nc.IsConnected)
+	must.Eventually(t, time.Minute, "connection", nc.IsConnected)
 	ids := func() (all []string) {
 		seen := map[string]bool{}
 		for _, id := range sink.ids(event.StreamObservations) {
@@ -204,7 +204,7 @@ func TestTailLostWhilePassedOver(t *testing.T) {
 		}
 		return all
 	}
-	eventually(t, "everything is applied", func() bool { return len(ids()) == 6 })
+	must.Eventually(t, time.Minute, "everything is applied", func() bool { return len(ids()) == 6 })
 	all := []string{eventID(1, 2)}
 	for _, e := range want {
 		all = append(all, e.ID)

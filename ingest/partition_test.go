@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"preismon/contracts/event"
+	"preismon/deploy/testserver/must"
 	"preismon/ingest"
 )
 
@@ -59,8 +60,7 @@ func TestPartitionsShareTheStream(t *testing.T) {
 		sinks[p] = newRecorder()
 		loops[p] = run(t, js, share(p, partitions), sinks[p])
 	}
-	end, err := ingest.End(t.Context(), js, event.StreamObservations)
-	must(t, err)
+	end := must.Get(ingest.End(t.Context(), js, event.StreamObservations))(t)
 	letters := records
 	for p, l := range loops {
 		l.reach(t, js)
@@ -82,8 +82,7 @@ func TestPartitionsShareTheStream(t *testing.T) {
 		if passed := end - uint64(len(want[p])) - buried[p]; pr.Passed != passed {
 			t.Errorf("partition %d: passed over %d, want %d", p, pr.Passed, passed)
 		}
-		info, err := js.Consumer(t.Context(), event.StreamObservations, fmt.Sprintf("projector-%d-%d", partitions, p))
-		must(t, err)
+		info := must.Get(js.Consumer(t.Context(), event.StreamObservations, fmt.Sprintf("projector-%d-%d", partitions, p)))(t)
 		if f := info.CachedInfo().AckFloor.Stream; f != end {
 			t.Errorf("partition %d: acknowledged up to %d, want %d", p, f, end)
 		}
@@ -109,8 +108,7 @@ func TestQuietPartitionReachesTheEnd(t *testing.T) {
 		}
 		publish(t, nc, list...)
 	}
-	end, err := ingest.End(t.Context(), js, event.StreamObservations)
-	must(t, err)
+	end := must.Get(ingest.End(t.Context(), js, event.StreamObservations))(t)
 	sink := newRecorder()
 	c := share(1, 2)
 	c.PassLinger = 300 * time.Millisecond
@@ -149,10 +147,10 @@ func TestOwnMessageEndsTheWait(t *testing.T) {
 	c := share(1, 2)
 	c.PassLinger = time.Hour
 	loop := run(t, js, c, sink)
-	eventually(t, "the stream open", func() bool { return loop.Progress().Observations.Epoch > 0 })
+	must.Eventually(t, time.Minute, "the stream open", func() bool { return loop.Progress().Observations.Epoch > 0 })
 	publish(t, nc, observations(1, 1)) // of partition 0
 	publish(t, nc, observations(2, 1)) // of partition 1
-	eventually(t, "both done", func() bool { return loop.Progress().Observations.Applied == 2 })
+	must.Eventually(t, time.Minute, "both done", func() bool { return loop.Progress().Observations.Applied == 2 })
 	if b := sink.batches[0]; b.First != 1 || b.Last != 2 || len(b.Messages) != 1 {
 		t.Errorf("batch %d to %d of %d messages", b.First, b.Last, len(b.Messages))
 	}
@@ -215,7 +213,7 @@ func TestWaitAppliedWaitsForAllPartitions(t *testing.T) {
 	release := make(chan struct{})
 	sink.finish = func(*event.Batch) { <-release }
 	run(t, js, share(1, 2), sink)
-	eventually(t, "the batch to be in the sink", func() bool { sink.mu.Lock(); defer sink.mu.Unlock(); return sink.under == 1 })
+	must.Eventually(t, time.Minute, "the batch to be in the sink", func() bool { sink.mu.Lock(); defer sink.mu.Unlock(); return sink.under == 1 })
 	short, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
 	defer cancel()
 	if err := ingest.WaitApplied(short, js, 0); err == nil {

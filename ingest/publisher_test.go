@@ -15,6 +15,7 @@ import (
 	"preismon/contracts"
 	"preismon/contracts/event"
 	"preismon/deploy/testserver"
+	"preismon/deploy/testserver/must"
 	lines "preismon/deploy/testserver/proxy"
 	"preismon/ingest"
 )
@@ -25,7 +26,7 @@ func TestPublisherCountsWhatWasAcknowledged(t *testing.T) {
 	p := newPublisher(t, nc, ingest.PublisherConfig{MaxInFlight: 8})
 	for range 2 {
 		for i := range 100 {
-			must(t, p.Publish(t.Context(), observations(i, 2)))
+			must.Do(t, p.Publish(t.Context(), observations(i, 2)))
 		}
 		if s := p.Stats(); s.InFlight > 8 {
 			t.Errorf("%d in flight", s.InFlight)
@@ -62,16 +63,14 @@ func TestPublisherKeepsTheOrderOfARecord(t *testing.T) {
 	version := 0
 	for time.Now().Before(deadline) {
 		version++
-		must(t, p.Publish(t.Context(), item(1, version)))
+		must.Do(t, p.Publish(t.Context(), item(1, version)))
 	}
 	if _, err := p.Flush(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	outage.Wait()
-	s, err := js.Stream(t.Context(), event.StreamCatalog)
-	must(t, err)
-	m, err := s.GetLastMsgForSubject(t.Context(), "catalog.item.1")
-	must(t, err)
+	s := must.Get(js.Stream(t.Context(), event.StreamCatalog))(t)
+	m := must.Get(s.GetLastMsgForSubject(t.Context(), "catalog.item.1"))(t)
 	if got, want := m.Header.Get(jetstream.MsgIDHeader), item(1, version).ID; got != want {
 		t.Errorf("last is %s, want %s", got, want)
 	}
@@ -84,16 +83,16 @@ func TestPublishAfter(t *testing.T) {
 	nc, js := connect(t)
 	p := newPublisher(t, nc, ingest.PublisherConfig{})
 	after := func(read uint64, e *event.Event) error { return p.PublishAfter(t.Context(), read, e) }
-	must(t, after(0, item(1, 1)))
+	must.Do(t, after(0, item(1, 1)))
 	if err := after(0, item(1, 2)); !errors.Is(err, ingest.ErrOvertaken) {
 		t.Errorf("a new record that is there: %v", err)
 	}
-	must(t, after(0, item(2, 1)))
-	must(t, after(2, item(1, 2)))
+	must.Do(t, after(0, item(2, 1)))
+	must.Do(t, after(2, item(1, 2)))
 	if err := after(2, item(1, 3)); !errors.Is(err, ingest.ErrOvertaken) {
 		t.Errorf("the state before: %v", err)
 	}
-	must(t, after(3, item(1, 3)))
+	must.Do(t, after(3, item(1, 3)))
 	if end, err := ingest.End(t.Context(), js, event.StreamCatalog); err != nil || end != 4 {
 		t.Errorf("the stream has %d: %v", end, err)
 	}
@@ -113,10 +112,10 @@ func TestPublishAfterLostAcknowledgement(t *testing.T) {
 	line.Set(lines.Up, lines.Rule{Pattern: []byte(jetstream.ExpectedLastSubjSeqHeader), Left: -1, Answer: &lines.Rule{Then: lines.Hold}})
 	var outage sync.WaitGroup
 	outage.Go(func() {
-		eventually(t, "it tries again", func() bool { return p.Stats().Retries > 0 })
+		must.Eventually(t, time.Minute, "it tries again", func() bool { return p.Stats().Retries > 0 })
 		line.Heal()
 	})
-	must(t, p.PublishAfter(t.Context(), 0, item(1, 1)))
+	must.Do(t, p.PublishAfter(t.Context(), 0, item(1, 1)))
 	outage.Wait()
 	if end, err := ingest.End(t.Context(), js, event.StreamCatalog); err != nil || end != 1 {
 		t.Errorf("the stream has %d: %v", end, err)
@@ -128,7 +127,7 @@ func TestPublisherTellsWhatCannotHeal(t *testing.T) {
 	t.Run("no stream", func(t *testing.T) {
 		n := startServer(t)
 		p := newPublisher(t, dial(t, n.url()), ingest.PublisherConfig{NoStreamWait: 300 * time.Millisecond})
-		must(t, p.Publish(t.Context(), item(1, 1)))
+		must.Do(t, p.Publish(t.Context(), item(1, 1)))
 		stats, err := p.Flush(t.Context())
 		if err == nil || !strings.Contains(err.Error(), "CATALOG") || stats.Accepted != 0 {
 			t.Errorf("%+v, %v", stats, err)
@@ -141,8 +140,8 @@ func TestPublisherTellsWhatCannotHeal(t *testing.T) {
 		n := startServer(t)
 		nc := dial(t, n.url())
 		p := newPublisher(t, nc, ingest.PublisherConfig{})
-		must(t, p.Publish(t.Context(), item(1, 1)))
-		eventually(t, "a retry", func() bool { return p.Stats().Retries > 0 })
+		must.Do(t, p.Publish(t.Context(), item(1, 1)))
+		must.Eventually(t, time.Minute, "a retry", func() bool { return p.Stats().Retries > 0 })
 		streams(t, nc)
 		if stats, err := p.Flush(t.Context()); err != nil || stats.Accepted != 1 {
 			t.Errorf("%+v, %v", stats, err)
@@ -158,7 +157,7 @@ func TestPublisherTellsWhatCannotHeal(t *testing.T) {
 		}
 		p := newPublisher(t, nc, ingest.PublisherConfig{})
 		for i, size := range []int{1, 100, 1} {
-			must(t, p.Publish(t.Context(), observations(i, size)))
+			must.Do(t, p.Publish(t.Context(), observations(i, size)))
 		}
 		stats, err := p.Flush(t.Context())
 		if err == nil || !strings.Contains(err.Error(), eventID(1, 1)) || stats.Accepted != 2 || stats.Failed != 1 {
@@ -173,26 +172,25 @@ func TestPublisherTellsWhatCannotHeal(t *testing.T) {
 			t.Fatal(err)
 		}
 		p := newPublisher(t, nc, ingest.PublisherConfig{})
-		must(t, p.Publish(t.Context(), item(1, 1)))
+		must.Do(t, p.Publish(t.Context(), item(1, 1)))
 		if _, err := p.Flush(t.Context()); err == nil || !strings.Contains(err.Error(), "another stream") {
 			t.Errorf("%v", err)
 		}
 	})
 	t.Run("permission", func(t *testing.T) {
-		s, err := server.NewServer(&server.Options{
+		s := must.Get(server.NewServer(&server.Options{
 			Host: "127.0.0.1", Port: -1, StoreDir: t.TempDir(), JetStream: true, NoSigs: true, NoLog: true,
 			Users: []*server.User{
 				{Username: "admin", Password: "admin"},
 				{Username: "crawler", Password: "pw", Permissions: &server.Permissions{Publish: &server.SubjectPermission{Deny: []string{"catalog.>"}}}},
 			},
-		})
-		must(t, err)
+		}))(t)
 		s.Start()
 		t.Cleanup(func() { s.Shutdown(); s.WaitForShutdown() })
 		s.ReadyForConnections(5 * time.Second)
 		streams(t, dial(t, "nats://admin:admin@"+s.Addr().String()))
 		p := newPublisher(t, dial(t, "nats://crawler:pw@"+s.Addr().String()), ingest.PublisherConfig{AckTimeout: 200 * time.Millisecond})
-		must(t, p.Publish(t.Context(), item(1, 1)))
+		must.Do(t, p.Publish(t.Context(), item(1, 1)))
 		if _, err := p.Flush(t.Context()); !errors.Is(err, nats.ErrPermissionViolation) {
 			t.Errorf("%v", err)
 		}
@@ -211,9 +209,9 @@ func TestPublisherFullStreamIsWaitedForUntilTheCallerLeaves(t *testing.T) {
 	p := newPublisher(t, nc, ingest.PublisherConfig{MaxInFlight: 2, MaxBackoff: 100 * time.Millisecond})
 	ctx, cancel := context.WithCancel(t.Context())
 	for i := range 3 {
-		must(t, p.Publish(ctx, observations(i, 1)))
+		must.Do(t, p.Publish(ctx, observations(i, 1)))
 	}
-	eventually(t, "retries", func() bool { return p.Stats().Retries > 3 })
+	must.Eventually(t, time.Minute, "retries", func() bool { return p.Stats().Retries > 3 })
 	cancel()
 	if err := p.Publish(ctx, observations(3, 1)); !errors.Is(err, context.Canceled) {
 		t.Errorf("publish into a full window: %v", err)

@@ -9,6 +9,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"preismon/contracts/event"
+	"preismon/deploy/testserver/must"
 	"preismon/ingest"
 )
 
@@ -19,8 +20,7 @@ func TestRetention(t *testing.T) {
 	_, js := connect(t)
 	ctx := t.Context()
 	age := func(name string) time.Duration {
-		s, err := js.Stream(ctx, name)
-		must(t, err)
+		s := must.Get(js.Stream(ctx, name))(t)
 		return s.CachedInfo().Config.MaxAge
 	}
 	for range 2 {
@@ -29,10 +29,8 @@ func TestRetention(t *testing.T) {
 		}
 		time.Sleep(2 * time.Millisecond) // so that their times differ
 	}
-	s, err := js.Stream(ctx, event.StreamObservations)
-	must(t, err)
-	second, err := s.GetMsg(ctx, 2)
-	must(t, err)
+	s := must.Get(js.Stream(ctx, event.StreamObservations))(t)
+	second := must.Get(s.GetMsg(ctx, 2))(t)
 	const day = 24 * time.Hour
 	r := ingest.Retention{Observations: day, DeadLetters: 2 * day}
 	unapplied := func(what string, partitions int, now time.Time) {
@@ -45,12 +43,10 @@ func TestRetention(t *testing.T) {
 	if got := age(event.StreamDeadLetters); got != 2*day { // it does not wait for partitions
 		t.Errorf("dead letters: %s", got)
 	}
-	c, err := js.CreateConsumer(ctx, event.StreamObservations, jetstream.ConsumerConfig{Durable: ingest.ProjectorConsumer(0, 1), AckPolicy: jetstream.AckExplicitPolicy})
-	must(t, err)
-	m, err := c.Next()
-	must(t, err)
+	c := must.Get(js.CreateConsumer(ctx, event.StreamObservations, jetstream.ConsumerConfig{Durable: ingest.ProjectorConsumer(0, 1), AckPolicy: jetstream.AckExplicitPolicy}))(t)
+	m := must.Get(c.Next())(t)
 	unapplied("the first is not acknowledged", 1, second.Time.Add(day))
-	must(t, m.DoubleAck(ctx))
+	must.Do(t, m.DoubleAck(ctx))
 	unapplied("the second would go, too", 1, second.Time.Add(day+1))
 	unapplied("another partition has read nothing", 2, second.Time.Add(day))
 	if err := r.Apply(ctx, js, 1, second.Time.Add(day)); err != nil || age(event.StreamObservations) != day {
@@ -62,7 +58,7 @@ func TestRetention(t *testing.T) {
 	if err := (ingest.Retention{Observations: 3 * day}).Apply(ctx, js, 1, time.Now()); err != nil || age(event.StreamObservations) != 3*day || age(event.StreamDeadLetters) != 2*day {
 		t.Errorf("longer, and the other as it is: %s and %s, %v", age(event.StreamObservations), age(event.StreamDeadLetters), err)
 	}
-	err = ingest.Retention{Observations: day - 1, DeadLetters: -1}.Validate()
+	err := ingest.Retention{Observations: day - 1, DeadLetters: -1}.Validate()
 	if err == nil || strings.Count(err.Error(), "at least 24h0m0s") != 2 {
 		t.Errorf("both are wrong: %v", err)
 	}
@@ -81,14 +77,11 @@ func TestRetentionBySize(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	s, err := js.Stream(ctx, event.StreamObservations)
-	must(t, err)
-	m, err := s.GetMsg(ctx, 100)
-	must(t, err)
+	s := must.Get(js.Stream(ctx, event.StreamObservations))(t)
+	m := must.Get(s.GetMsg(ctx, 100))(t)
 	last := m.Time
 	info := func() *jetstream.StreamInfo {
-		i, err := s.Info(ctx)
-		must(t, err)
+		i := must.Get(s.Info(ctx))(t)
 		return i
 	}
 	all := info().State.Bytes
@@ -97,22 +90,18 @@ func TestRetentionBySize(t *testing.T) {
 	if err := r.Apply(ctx, js, 1, tomorrow); !errors.Is(err, ingest.ErrUnapplied) || info().Config.MaxAge != 0 {
 		t.Errorf("nothing is applied: %v, %s", err, info().Config.MaxAge)
 	}
-	c, err := js.CreateConsumer(ctx, event.StreamObservations, jetstream.ConsumerConfig{Durable: ingest.ProjectorConsumer(0, 1), AckPolicy: jetstream.AckAllPolicy})
-	must(t, err)
-	batch, err := c.FetchNoWait(100)
-	must(t, err)
+	c := must.Get(js.CreateConsumer(ctx, event.StreamObservations, jetstream.ConsumerConfig{Durable: ingest.ProjectorConsumer(0, 1), AckPolicy: jetstream.AckAllPolicy}))(t)
+	batch := must.Get(c.FetchNoWait(100))(t)
 	for m := range batch.Messages() {
 		if meta, err := m.Metadata(); err == nil && meta.Sequence.Stream == 100 {
-			err = m.DoubleAck(ctx)
-			must(t, err)
+			must.Do(t, m.DoubleAck(ctx))
 		}
 	}
 	if err := r.Apply(ctx, js, 1, last.Add(time.Hour)); err != nil || info().Config.MaxAge != ingest.MinRetention {
 		t.Errorf("an hour later: %v, the age is %s, want the least", err, info().Config.MaxAge)
 	}
-	must(t, r.Apply(ctx, js, 1, tomorrow))
-	oldest, err := s.GetMsg(ctx, 100-45)
-	must(t, err)
+	must.Do(t, r.Apply(ctx, js, 1, tomorrow))
+	oldest := must.Get(s.GetMsg(ctx, 100-45))(t)
 	if age := info().Config.MaxAge; age != tomorrow.Sub(oldest.Time) {
 		t.Errorf("the age is %s, that of the last 45 messages %s", age, tomorrow.Sub(oldest.Time))
 	}

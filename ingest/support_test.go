@@ -21,6 +21,7 @@ import (
 	"preismon/contracts"
 	"preismon/contracts/event"
 	"preismon/deploy/testserver"
+	"preismon/deploy/testserver/must"
 	"preismon/ingest"
 )
 
@@ -37,32 +38,28 @@ func connect(tb testing.TB) (*nats.Conn, jetstream.JetStream) {
 
 func dial(tb testing.TB, url string, options ...nats.Option) *nats.Conn {
 	tb.Helper()
-	nc, err := ingest.Connect(ingest.Config{URL: url, Name: tb.Name(), Logger: logger(tb)}, options...)
-	must(tb, err)
+	nc := must.Get(ingest.Connect(ingest.Config{URL: url, Name: tb.Name(), Logger: logger(tb)}, options...))(tb)
 	tb.Cleanup(nc.Close)
 	return nc
 }
 
 func streams(tb testing.TB, nc *nats.Conn) (*nats.Conn, jetstream.JetStream) {
 	tb.Helper()
-	js, err := jetstream.New(nc)
-	must(tb, err)
-	must(tb, ingest.EnsureStreams(tb.Context(), js, ingest.StreamConfig{}))
+	js := must.Get(jetstream.New(nc))(tb)
+	must.Do(tb, ingest.EnsureStreams(tb.Context(), js, ingest.StreamConfig{}))
 	return nc, js
 }
 
 // firstEpoch returns the first epoch of a stream.
 func firstEpoch(tb testing.TB, js jetstream.JetStream, stream string) uint32 {
 	tb.Helper()
-	s, err := js.Stream(tb.Context(), stream)
-	must(tb, err)
+	s := must.Get(js.Stream(tb.Context(), stream))(tb)
 	return uint32(s.CachedInfo().Created.Unix())
 }
 
 func newPublisher(tb testing.TB, nc *nats.Conn, c ingest.PublisherConfig) *ingest.Publisher {
 	tb.Helper()
-	p, err := ingest.NewPublisher(nc, c, logger(tb))
-	must(tb, err)
+	p := must.Get(ingest.NewPublisher(nc, c, logger(tb)))(tb)
 	tb.Cleanup(p.Close)
 	return p
 }
@@ -70,14 +67,12 @@ func newPublisher(tb testing.TB, nc *nats.Conn, c ingest.PublisherConfig) *inges
 // publish publishes the events and waits for all of them.
 func publish(tb testing.TB, nc *nats.Conn, events ...*event.Event) ingest.Stats {
 	tb.Helper()
-	p, err := ingest.NewPublisher(nc, ingest.PublisherConfig{}, logger(tb))
-	must(tb, err)
+	p := must.Get(ingest.NewPublisher(nc, ingest.PublisherConfig{}, logger(tb)))(tb)
 	defer p.Close()
 	for _, e := range events {
-		must(tb, p.Publish(tb.Context(), e))
+		must.Do(tb, p.Publish(tb.Context(), e))
 	}
-	stats, err := p.Flush(tb.Context())
-	must(tb, err)
+	stats := must.Get(p.Flush(tb.Context()))(tb)
 	return stats
 }
 
@@ -308,8 +303,7 @@ type running struct {
 
 func run(tb testing.TB, js jetstream.JetStream, c ingest.ConsumerConfig, sink ingest.Sink) *running {
 	tb.Helper()
-	consumer, err := ingest.NewConsumer(c, js, sink, logger(tb))
-	must(tb, err)
+	consumer := must.Get(ingest.NewConsumer(c, js, sink, logger(tb)))(tb)
 	ctx, cancel := context.WithCancelCause(context.Background())
 	r := &running{consumer, cancel, make(chan struct{})}
 	go func() {
@@ -333,26 +327,9 @@ func (r *running) reach(tb testing.TB, js jetstream.JetStream) {
 	ctx, cancel := context.WithTimeout(tb.Context(), 30*time.Second)
 	defer cancel()
 	for _, stream := range []string{event.StreamCatalog, event.StreamObservations} {
-		end, err := ingest.End(ctx, js, stream)
-		must(tb, err)
+		end := must.Get(ingest.End(ctx, js, stream))(tb)
 		if err := r.CaughtUp(ctx, stream, end); err != nil {
 			tb.Fatalf("%s does not reach %d: %v; %+v", stream, end, err, r.Progress())
 		}
-	}
-}
-
-func eventually(tb testing.TB, what string, ok func() bool) {
-	tb.Helper()
-	for deadline := time.Now().Add(time.Minute); !ok(); time.Sleep(5 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			tb.Fatal("in vain waited for: " + what)
-		}
-	}
-}
-
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"preismon/contracts/event"
+	"preismon/deploy/testserver/must"
 	"preismon/ingest"
 )
 
@@ -36,7 +37,7 @@ func TestTraceFromPublisherToSink(t *testing.T) {
 	publishing, published := tracer(1)
 	p := newPublisher(t, nc, ingest.PublisherConfig{Tracer: publishing})
 	for i := range 3 {
-		must(t, p.Publish(t.Context(), observations(i, 1)))
+		must.Do(t, p.Publish(t.Context(), observations(i, 1)))
 	}
 	if _, err := p.Flush(t.Context()); err != nil {
 		t.Fatal(err)
@@ -48,8 +49,7 @@ func TestTraceFromPublisherToSink(t *testing.T) {
 		{"traceparent": {"00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01", "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"}},
 	} {
 		e := observations(10+i, 1)
-		b, err := event.Encode(e)
-		must(t, err)
+		b := must.Get(event.Encode(e))(t)
 		if _, err := js.PublishMsg(t.Context(), &nats.Msg{Subject: e.Subject(), Data: b, Header: poison}); err != nil {
 			t.Fatal(err)
 		}
@@ -98,14 +98,12 @@ func TestPublisherWritesNoHeader(t *testing.T) {
 	for i, share := range []float64{0, 1} {
 		publishing, _ := tracer(share)
 		p := newPublisher(t, nc, ingest.PublisherConfig{Tracer: publishing})
-		must(t, p.Publish(t.Context(), observations(i, 1)))
+		must.Do(t, p.Publish(t.Context(), observations(i, 1)))
 		if _, err := p.Flush(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		s, err := js.Stream(t.Context(), event.StreamObservations)
-		must(t, err)
-		m, err := s.GetMsg(t.Context(), uint64(i+1))
-		must(t, err)
+		s := must.Get(js.Stream(t.Context(), event.StreamObservations))(t)
+		m := must.Get(s.GetMsg(t.Context(), uint64(i+1)))(t)
 		if got := m.Header["traceparent"]; len(got) != int(share) {
 			t.Errorf("share %v: traceparent %v", share, got)
 		}
@@ -127,7 +125,7 @@ func TestSettled(t *testing.T) {
 		got[s.Duplicate]++
 	}})
 	for _, n := range []int{1, 2, 1} {
-		must(t, p.Publish(t.Context(), observations(n, 1)))
+		must.Do(t, p.Publish(t.Context(), observations(n, 1)))
 		if _, err := p.Flush(t.Context()); err != nil {
 			t.Fatal(err)
 		}

@@ -8,6 +8,7 @@ import (
 
 	"preismon/contracts"
 	"preismon/contracts/event"
+	"preismon/deploy/testserver/must"
 	"preismon/projector"
 )
 
@@ -41,7 +42,7 @@ func TestArchivedFiles(t *testing.T) {
 	files := projector.ArchivedFiles{Conn: w.conn, StatementTimeout: time.Minute}
 	var got []projector.ArchivedFile
 	for f, err := range files.All(t.Context()) {
-		must(t, err)
+		must.Do(t, err)
 		got = append(got, f)
 	}
 	if !slices.Equal(got, want) {

@@ -12,6 +12,7 @@ import (
 
 	"preismon/contracts"
 	"preismon/contracts/event"
+	"preismon/deploy/testserver/must"
 	"preismon/projector"
 )
 
@@ -28,8 +29,7 @@ func newKept(t *testing.T) *kept { return &kept{t, epoch, nil, map[string][]even
 // keep stores the messages of a batch.
 func (k *kept) keep(b *event.Batch) *event.Batch {
 	for _, m := range b.Messages {
-		body, err := event.Encode(m.Event)
-		must(k.t, err)
+		body := must.Get(event.Encode(m.Event))(k.t)
 		k.put(event.Stored{Stream: b.Stream, Subject: m.Event.Subject(), Seq: m.Seq, ID: m.Event.ID, Data: body, At: time.Now()})
 	}
 	return b
@@ -83,10 +83,8 @@ func (w *world) audit(streams projector.AuditStreams, content bool) *projector.A
 	cfg := projector.DefaultAuditConfig()
 	cfg.Partition, cfg.Partitions = w.cfg.Partition, w.cfg.Partitions
 	cfg.Conn, cfg.Streams, cfg.Content, cfg.SliceRows = w.conn, streams, content, w.slice
-	a, err := projector.NewAuditor(cfg)
-	must(w.t, err)
-	out, err := a.Run(w.t.Context())
-	must(w.t, err)
+	a := must.Get(projector.NewAuditor(cfg))(w.t)
+	out := must.Get(a.Run(w.t.Context()))(w.t)
 	return out
 }
 
@@ -156,16 +154,14 @@ func TestAuditOfExpiredLetters(t *testing.T) {
 		w.apply(w.batchOf(nil))
 		k.put(event.Stored{Stream: event.StreamObservations, Subject: subject, Seq: w.seq, ID: id, Data: body, At: at})
 	}
-	elsewhere, err := event.Encode(w.pointEvent(2))
-	must(t, err)
+	elsewhere := must.Get(event.Encode(w.pointEvent(2)))(t)
 	put([]byte("no event"), "2", event1.Subject, old)
 	put(elsewhere, "3", "observations.elsewhere", old)
 	w.settle()
 	if a := w.audit(k, false); len(a.Findings) > 0 || a.DeadLetters != 2 {
 		t.Errorf("of letters that expired: %q, %d dead letters", found(a), a.DeadLetters)
 	}
-	lost, err := event.Encode(w.pointEvent(3))
-	must(t, err)
+	lost := must.Get(event.Encode(w.pointEvent(3)))(t)
 	put(elsewhere, "4", "observations.elsewhere", time.Now())
 	put(lost, "5", event1.Subject, old)
 	w.exec("TRUNCATE TABLE orders")
@@ -295,8 +291,7 @@ func TestAuditOfTwoForks(t *testing.T) {
 	w.seq = 29
 	replaced := k.keep(w.observations(11)) // published in the second epoch, and never applied
 	last := k.keep(w.observations(5))
-	s, err := k.State(t.Context(), event.StreamObservations)
-	must(t, err)
+	s := must.Get(k.State(t.Context(), event.StreamObservations))(t)
 	if seq, err := w.p.Resume(t.Context(), event.StreamObservations, s.Incarnation); seq != 29 || err != nil {
 		t.Fatalf("it resumes at %d: %v", seq, err)
 	}

@@ -10,6 +10,7 @@ import (
 	"preismon/contracts/event"
 	"preismon/deploy/embedded"
 	"preismon/deploy/testserver"
+	"preismon/deploy/testserver/must"
 	"preismon/projector/backup"
 	"preismon/projector/clickhouse"
 	"preismon/projector/schema"
@@ -22,8 +23,7 @@ func TestBackupOfShard(t *testing.T) {
 	shard := testserver.Shards(t, 1)[0]
 	pool := func(database string) *clickhouse.Pool {
 		t.Helper()
-		c, err := clickhouse.ParseDSN(shard.DSN(embedded.AdminUser, database))
-		must(t, err)
+		c := must.Get(clickhouse.ParseDSN(shard.DSN(embedded.AdminUser, database)))(t)
 		pool := clickhouse.Open(c, 1)
 		t.Cleanup(func() { _ = pool.Close() })
 		return pool
@@ -31,15 +31,14 @@ func TestBackupOfShard(t *testing.T) {
 	admin := pool("default")
 	exec := func(statement string) {
 		t.Helper()
-		must(t, admin.Do(t.Context(), ch.Query{Body: statement}))
+		must.Do(t, admin.Do(t.Context(), ch.Query{Body: statement}))
 	}
 	exec("CREATE DATABASE " + database)
-	must(t, schema.Migrate(t.Context(), shard.DSN(embedded.AdminUser, database), schema.Options{Cluster: testserver.Cluster(1), Unreplicated: true}))
+	must.Do(t, schema.Migrate(t.Context(), shard.DSN(embedded.AdminUser, database), schema.Options{Cluster: testserver.Cluster(1), Unreplicated: true}))
 	exec("INSERT INTO " + database + ".checkpoints (stream, epoch, seq) VALUES ('" + event.StreamObservations + "', 1, 7)")
 	place := backup.Location{Name: database}
-	_, err := backup.Take(t.Context(), admin, database, place)
-	must(t, err)
-	must(t, backup.Restore(t.Context(), admin, backup.RestoreRequest{Database: database, From: place, Replace: true}))
+	must.Get(backup.Take(t.Context(), admin, database, place))(t)
+	must.Do(t, backup.Restore(t.Context(), admin, backup.RestoreRequest{Database: database, From: place, Replace: true}))
 	for _, table := range schema.OverShards() {
 		var n proto.ColUInt64
 		err := admin.Do(t.Context(), ch.Query{

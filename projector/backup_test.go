@@ -14,6 +14,7 @@ import (
 	"preismon/contracts"
 	"preismon/contracts/event"
 	"preismon/deploy/testserver"
+	"preismon/deploy/testserver/must"
 	"preismon/projector/backup"
 	"preismon/projector/clickhouse"
 )
@@ -43,9 +44,8 @@ func TestBackup(t *testing.T) {
 		return // the library cannot do S3 ("BackupsIOThreadPool is not initialized"); see archive.Upload
 	}
 	s3 := testserver.S3(t)
-	client, err := minio.New(s3.Endpoint, &minio.Options{Creds: credentials.NewStaticV4(s3.AccessKey, s3.SecretKey, "")})
-	must(t, err)
-	must(t, client.MakeBucket(t.Context(), s3.Bucket, minio.MakeBucketOptions{}))
+	client := must.Get(minio.New(s3.Endpoint, &minio.Options{Creds: credentials.NewStaticV4(s3.AccessKey, s3.SecretKey, "")}))(t)
+	must.Do(t, client.MakeBucket(t.Context(), s3.Bucket, minio.MakeBucketOptions{}))
 	t.Run("S3", func(t *testing.T) {
 		testBackup(t, backup.Location{URL: "http://" + s3.Endpoint + "/" + s3.Bucket + "/nightly", Key: s3.AccessKey, Secret: contracts.Secret(s3.SecretKey)})
 	})
@@ -118,7 +118,7 @@ func testBackup(t *testing.T, place backup.Location) {
 	if n := count(w, "SELECT count() FROM ingested_events"); n != 60 {
 		t.Errorf("a restore that failed left %d events", n)
 	}
-	must(t, backup.Restore(t.Context(), other, backup.RestoreRequest{Database: w.server.Database, From: place, Replace: true}))
+	must.Do(t, backup.Restore(t.Context(), other, backup.RestoreRequest{Database: w.server.Database, From: place, Replace: true}))
 	if n := count(w, "SELECT count() FROM system.tables WHERE startsWith(database, currentDatabase()) AND name = 'kept'"); n != 2 {
 		t.Errorf("%d tables are left of the two that were restored by hand", n)
 	}

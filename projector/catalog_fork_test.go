@@ -13,6 +13,7 @@ import (
 	"preismon/contracts"
 	"preismon/contracts/event"
 	"preismon/deploy/testserver"
+	"preismon/deploy/testserver/must"
 	"preismon/ingest"
 )
 
@@ -24,14 +25,11 @@ func TestCatalogSequencesGivenAgain(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	log := slog.New(slog.DiscardHandler)
-	nc, err := ingest.Connect(ingest.Config{URL: testserver.NATS(t), Name: t.Name(), Logger: log})
-	must(t, err)
+	nc := must.Get(ingest.Connect(ingest.Config{URL: testserver.NATS(t), Name: t.Name(), Logger: log}))(t)
 	t.Cleanup(nc.Close)
-	js, err := jetstream.New(nc)
-	must(t, err)
-	must(t, ingest.EnsureStreams(ctx, js, ingest.StreamConfig{}))
-	publisher, err := ingest.NewPublisher(nc, ingest.PublisherConfig{}, log)
-	must(t, err)
+	js := must.Get(jetstream.New(nc))(t)
+	must.Do(t, ingest.EnsureStreams(ctx, js, ingest.StreamConfig{}))
+	publisher := must.Get(ingest.NewPublisher(nc, ingest.PublisherConfig{}, log))(t)
 	t.Cleanup(publisher.Close)
 	record := func(id int) *event.Event {
 		return &event.Event{
@@ -40,13 +38,11 @@ func TestCatalogSequencesGivenAgain(t *testing.T) {
 		}
 	}
 	for _, id := range []int{1, 2, 3, 4, 5, 6, 107, 108, 109, 10, 11, 12} {
-		must(t, publisher.Publish(ctx, record(id)))
-		_, err := publisher.Flush(ctx) // keeps their order
-		must(t, err)
+		must.Do(t, publisher.Publish(ctx, record(id)))
+		must.Get(publisher.Flush(ctx))(t) // keeps their order
 	}
 	history := ingest.NewHistory(js)
-	stream, err := history.State(ctx, event.StreamCatalog)
-	must(t, err)
+	stream := must.Get(history.State(ctx, event.StreamCatalog))(t)
 
 	applied := &event.Batch{Stream: event.StreamCatalog, Epoch: stream.Epoch, First: 1, Last: 9}
 	for seq := 1; seq <= 9; seq++ {
@@ -60,8 +56,7 @@ func TestCatalogSequencesGivenAgain(t *testing.T) {
 	}
 
 	w.restart()
-	consumer, err := ingest.NewConsumer(ingest.ConsumerConfig{}, js, w.p, log)
-	must(t, err)
+	consumer := must.Get(ingest.NewConsumer(ingest.ConsumerConfig{}, js, w.p, log))(t)
 	ended := make(chan error)
 	reading, stop := context.WithCancel(ctx)
 	go func() { ended <- consumer.Run(reading) }()
@@ -69,7 +64,7 @@ func TestCatalogSequencesGivenAgain(t *testing.T) {
 		t.Errorf("%v: %+v", err, consumer.Progress())
 	}
 	stop()
-	must(t, <-ended)
+	must.Do(t, <-ended)
 	if at := consumer.Progress().Catalog; at.Epoch <= stream.Epoch {
 		t.Errorf("the epoch stays %d", at.Epoch)
 	}

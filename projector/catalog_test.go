@@ -7,6 +7,7 @@ import (
 
 	"preismon/contracts"
 	"preismon/contracts/event"
+	"preismon/deploy/testserver/must"
 )
 
 // TestCatalogRows reads every kind of record back, and its subject.
@@ -62,10 +63,8 @@ func TestCatalogRows(t *testing.T) {
 	for _, m := range slices.Concat(records.Messages, files.Messages) {
 		want[m.Seq] = m.Event.Subject()
 	}
-	got, err := w.p.Taken(t.Context(), event.StreamCatalog, epoch, 1, 100)
-	must(t, err)
+	got := must.Get(w.p.Taken(t.Context(), event.StreamCatalog, epoch, 1, 100))(t)
 	diff(t, "subjects", want, got)
-	got, err = w.p.Taken(t.Context(), event.StreamCatalog, epoch, 2, 3)
-	must(t, err)
+	got = must.Get(w.p.Taken(t.Context(), event.StreamCatalog, epoch, 2, 3))(t)
 	diff(t, "subjects of a range", map[uint64]string{2: "catalog.item.7", 3: "catalog.mandate.1"}, got)
 }

@@ -4,6 +4,8 @@ import (
 	"slices"
 	"testing"
 	"time"
+
+	"preismon/deploy/testserver/must"
 )
 
 // TestCheckpointTimes: the times at which the observations reached a position
@@ -21,14 +23,13 @@ func TestCheckpointTimes(t *testing.T) {
 	}
 	check := func(what string, seqs ...uint64) {
 		t.Helper()
-		rows, err := w.db.Query("SELECT epoch, seq, toUnixTimestamp64Milli(written_at) FROM checkpoint_times ORDER BY ALL")
-		must(t, err)
+		rows := must.Get(w.db.Query("SELECT epoch, seq, toUnixTimestamp64Milli(written_at) FROM checkpoint_times ORDER BY ALL"))(t)
 		defer rows.Close()
 		var got []uint64
 		for rows.Next() {
 			var epoch, seq uint64
 			var ms int64
-			must(t, rows.Scan(&epoch, &seq, &ms))
+			must.Do(t, rows.Scan(&epoch, &seq, &ms))
 			got, last = append(got, seq), ms
 			if (seq > 0) != (epoch == 1_700_000_000) {
 				t.Errorf("%d of epoch %d", seq, epoch)

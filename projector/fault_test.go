@@ -13,6 +13,7 @@ import (
 	"preismon/contracts/event"
 	"preismon/deploy/embedded"
 	"preismon/deploy/testserver"
+	"preismon/deploy/testserver/must"
 	"preismon/deploy/testserver/proxy"
 	"preismon/projector"
 	"preismon/projector/clickhouse"
@@ -183,17 +184,15 @@ func TestServerKilled(t *testing.T) {
 	}
 	dsn := begin()
 	defer func() { _ = server.Stop(context.Background()) }()
-	must(t, schema.Migrate(t.Context(), dsn, schema.Options{}))
+	must.Do(t, schema.Migrate(t.Context(), dsn, schema.Options{}))
 	w := &world{t: t, server: &testserver.ClickHouseServer{Database: "preismon"}, cfg: projector.DefaultConfig(), oracle: newOracle(), rnd: newRand(3)}
 	w.cfg.Logger, w.cfg.KeepScopes = cfg.Logger, 0
 	connect := func() {
 		t.Helper()
 		w.server.ProjectorDSN = dsn
-		db, err := sql.Open("clickhouse", dsn)
-		must(t, err)
+		db := must.Get(sql.Open("clickhouse", dsn))(t)
 		w.db = db
-		c, err := clickhouse.ParseDSN(dsn)
-		must(t, err)
+		c := must.Get(clickhouse.ParseDSN(dsn))(t)
 		if w.conn != nil {
 			w.conn.pool = clickhouse.Open(c, 2)
 		}

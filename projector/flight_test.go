@@ -5,6 +5,7 @@ import (
 
 	"preismon/contracts/event"
 	"preismon/deploy/testserver"
+	"preismon/deploy/testserver/must"
 )
 
 // pipelined delivers everything, with two batches under way whenever possible,
@@ -90,8 +91,8 @@ func TestBehind(t *testing.T) {
 			w.apply(a)
 			finishB = w.p.BeginObservations(t.Context(), b)
 			finishC := w.p.BeginObservations(t.Context(), c)
-			must(t, finishB())
-			must(t, finishC())
+			must.Do(t, finishB())
+			must.Do(t, finishC())
 			if w.verify(); t.Failed() {
 				t.Fatalf("%s, after=%v", name, afterwards)
 			}

@@ -13,6 +13,7 @@ import (
 	"preismon/contracts"
 	"preismon/contracts/event"
 	"preismon/deploy/testserver"
+	"preismon/deploy/testserver/must"
 	"preismon/projector"
 	"preismon/projector/rebuild"
 )
@@ -63,8 +64,7 @@ func (w *world) expire(at time.Time) {
 // floor returns the floor in the tables, in Unix ms; 0: none.
 func (w *world) floor() int64 {
 	w.t.Helper()
-	at, err := projector.FloorOf(w.t.Context(), w.conn, w.cfg.Partition)
-	must(w.t, err)
+	at := must.Get(projector.FloorOf(w.t.Context(), w.conn, w.cfg.Partition))(w.t)
 	if at.IsZero() {
 		return 0
 	}
@@ -216,7 +216,7 @@ func TestFloorWaitsForTheTail(t *testing.T) {
 					t.Fatalf("%s: no failure: %v", table, err)
 				}
 				for range 2 {
-					must(t, w.p.Expire(t.Context(), quarters[1+n]))
+					must.Do(t, w.p.Expire(t.Context(), quarters[1+n]))
 					if got := w.floor(); got != w.oracle.floor {
 						t.Fatalf("%s: floor %d over a tail in doubt", table, got)
 					}
@@ -337,7 +337,7 @@ func TestFloorOfRebuilds(t *testing.T) {
 			w.expire(quarters[1])
 			w.apply(batches[2])
 			w.settle()
-			must(t, rebuild.KeepFloor(t.Context(), admin, w.server.Database))
+			must.Do(t, rebuild.KeepFloor(t.Context(), admin, w.server.Database))
 			old, oldConn, cfg := w.p, w.conn, w.cfg
 			cfg.Fence = 1
 			w.p, w.conn = w.projector(besideDSN, cfg)

@@ -8,6 +8,7 @@ import (
 
 	"preismon/contracts"
 	"preismon/contracts/event"
+	"preismon/deploy/testserver/must"
 )
 
 func account(id contracts.AccountID, m contracts.MandateID, login string, disabled bool) *contracts.Account {
@@ -66,7 +67,7 @@ func TestLoginsOfOthers(t *testing.T) {
 					}
 					b.Messages = slices.DeleteFunc(b.Messages, func(m event.Message) bool { return m.Seq == r.Seq })
 				}
-				must(t, err)
+				must.Do(t, err)
 				for _, m := range b.Messages {
 					if due := records[m.Seq-1].reason; due != "" {
 						t.Errorf("record %d was taken, want %q", m.Seq, due)

@@ -13,6 +13,7 @@ import (
 	"preismon/contracts"
 	"preismon/contracts/event"
 	"preismon/deploy/testserver"
+	"preismon/deploy/testserver/must"
 	"preismon/projector"
 )
 
@@ -186,7 +187,7 @@ func TestRefusesTablesOfAnotherPartition(t *testing.T) {
 		w.apply(w.catalog(mandate(1, 8)))
 		w.apply(share(w.observations(3), w.cfg.Partition, w.cfg.Partitions))
 	}
-	must(t, begun.p.Maintain(t.Context()))
+	must.Do(t, begun.p.Maintain(t.Context()))
 	for _, c := range []struct {
 		what                  string
 		on                    *world
@@ -221,8 +222,7 @@ func TestRefusesTablesOfAnotherPartition(t *testing.T) {
 		}
 		audit := projector.DefaultAuditConfig()
 		audit.Conn, audit.Streams, audit.Partition, audit.Partitions = c.on.conn, newKept(t), c.partition, c.partitions
-		a, err := projector.NewAuditor(audit)
-		must(t, err)
+		a := must.Get(projector.NewAuditor(audit))(t)
 		if _, err := a.Run(t.Context()); !errors.Is(err, projector.ErrOtherPartition) {
 			t.Errorf("%s: the audit says %v", c.what, err)
 		}

@@ -9,6 +9,7 @@ import (
 	"github.com/ClickHouse/ch-go/proto"
 
 	"preismon/deploy/testserver"
+	"preismon/deploy/testserver/must"
 	"preismon/deploy/testserver/proxy"
 	"preismon/projector/clickhouse"
 )
@@ -20,8 +21,7 @@ func TestPoolAfterARestart(t *testing.T) {
 	t.Parallel() // it waits most of its time
 	server := testserver.ClickHouse(t)
 	x, through := proxy.Before(t, server.ProjectorDSN)
-	cfg, err := clickhouse.ParseDSN(through)
-	must(t, err)
+	cfg := must.Get(clickhouse.ParseDSN(through))(t)
 	const size = 8
 	pool := clickhouse.Open(cfg, size)
 	t.Cleanup(func() { _ = pool.Close() })

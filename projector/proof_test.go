@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"preismon/deploy/testserver/must"
 	"preismon/projector"
 )
 
@@ -39,8 +40,7 @@ func TestProof(t *testing.T) {
 			w.exec(q)
 		}
 		w.restart()
-		is, err := w.p.Prove(t.Context())
-		must(t, err)
+		is := must.Get(w.p.Prove(t.Context()))(t)
 		if got := kinds(is.Findings); !slices.Equal(got, c.want) {
 			t.Errorf("%s: the start found %q, want %q", name, got, c.want)
 		}
@@ -69,8 +69,7 @@ func TestProofOfOlderTables(t *testing.T) {
 	w.apply(w.observations(10)) // before the first proof
 	prove := func() projector.Proof {
 		t.Helper()
-		is, err := w.p.Prove(t.Context())
-		must(t, err)
+		is := must.Get(w.p.Prove(t.Context()))(t)
 		return is
 	}
 	prove()

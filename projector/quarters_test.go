@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"preismon/deploy/testserver/must"
 	"preismon/projector"
 )
 
@@ -31,8 +32,7 @@ func TestFitting(t *testing.T) {
 	}
 	fitting := func(bytes uint64) time.Time {
 		t.Helper()
-		at, err := projector.Fitting(t.Context(), w.conn, bytes)
-		must(t, err)
+		at := must.Get(projector.Fitting(t.Context(), w.conn, bytes))(t)
 		return at
 	}
 	w.exec("OPTIMIZE TABLE observations FINAL") // so that sizes do not change

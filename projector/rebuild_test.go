@@ -12,6 +12,7 @@ import (
 
 	"preismon/contracts/event"
 	"preismon/deploy/testserver"
+	"preismon/deploy/testserver/must"
 	"preismon/projector"
 	"preismon/projector/clickhouse"
 	"preismon/projector/rebuild"
@@ -54,7 +55,7 @@ func TestRebuildExchange(t *testing.T) {
 				w.apply(b)
 			}
 			w.settle()
-			must(t, rebuild.Check(t.Context(), admin, w.server.Database, event.StreamState{Incarnation: made(epoch), First: 1}, event.StreamState{Incarnation: made(epoch)}))
+			must.Do(t, rebuild.Check(t.Context(), admin, w.server.Database, event.StreamState{Incarnation: made(epoch), First: 1}, event.StreamState{Incarnation: made(epoch)}))
 			ready := func(want bool) {
 				t.Helper()
 				if exchanged != 2 { // one case is enough
@@ -148,7 +149,7 @@ func TestRebuildOvertaken(t *testing.T) {
 			beside, _ := w.projector(besideDSN, cfg)
 			for _, p := range []*projector.Projector{w.p, beside} {
 				for _, b := range batches {
-					must(t, w.on(p, func() error { return w.try(t.Context(), b) }))
+					must.Do(t, w.on(p, func() error { return w.try(t.Context(), b) }))
 				}
 			}
 			w.settle()
@@ -156,8 +157,7 @@ func TestRebuildOvertaken(t *testing.T) {
 			was := w.tableID("observations")
 			lead := func() {
 				w.restart()
-				_, err := w.p.Resume(t.Context(), event.StreamObservations, made(epoch))
-				must(t, err)
+				must.Get(w.p.Resume(t.Context(), event.StreamObservations, made(epoch)))(t)
 				if c.applies {
 					w.apply(later)
 				}
@@ -176,8 +176,7 @@ func TestRebuildOvertaken(t *testing.T) {
 			w.apply(w.observations(5))
 			w.verify()
 			w.restart() // a newer fence is in the tables that are in place
-			_, err = w.p.Resume(t.Context(), event.StreamObservations, made(epoch))
-			must(t, err)
+			must.Get(w.p.Resume(t.Context(), event.StreamObservations, made(epoch)))(t)
 			if err := rebuild.Exchange(t.Context(), admin, w.server.Database, rebuild.Tables, fence); !errors.Is(err, rebuild.ErrOvertaken) {
 				t.Errorf("by a leader that is deposed: %v", err)
 			}
@@ -244,7 +243,7 @@ func TestRebuildOfDropped(t *testing.T) {
 	fresh, _ := w.projector(dsn, w.cfg)
 	read := *events
 	read.Messages = events.Messages[2:]
-	must(t, w.on(fresh, func() error {
+	must.Do(t, w.on(fresh, func() error {
 		w.apply(records)
 		w.apply(&read)
 		w.settle()
@@ -264,7 +263,7 @@ func TestRebuildOfDropped(t *testing.T) {
 	if err := ready(3); !errors.Is(err, rebuild.ErrNotWhole) || !strings.Contains(err.Error(), "2 events") {
 		t.Errorf("two events dropped that the new tables lack: %v", err)
 	}
-	must(t, w.on(fresh, func() error {
+	must.Do(t, w.on(fresh, func() error {
 		w.expire(start.AddDate(0, 2, 0)) // to January, after all captures
 		return nil
 	}))
@@ -285,7 +284,7 @@ func (w *world) beside() (admin *clickhouse.Pool, dsn string) {
 	admin, _ = w.admin("", "")
 	_, addedDSN := w.admin(added, "")
 	_, dsn = w.admin(added, w.server.ProjectorDSN)
-	must(w.t, schema.Migrate(w.t.Context(), addedDSN, schema.Options{}))
+	must.Do(w.t, schema.Migrate(w.t.Context(), addedDSN, schema.Options{}))
 	w.t.Cleanup(func() { _ = rebuild.Drop(context.Background(), admin, w.server.Database) })
 	return admin, dsn
 }
@@ -297,13 +296,11 @@ func (w *world) admin(database, dsn string) (*clickhouse.Pool, string) {
 	if dsn == "" {
 		dsn = w.server.AdminDSN
 	}
-	u, err := url.Parse(dsn)
-	must(w.t, err)
+	u := must.Get(url.Parse(dsn))(w.t)
 	if database != "" {
 		u.Path = "/" + database
 	}
-	c, err := clickhouse.ParseDSN(u.String())
-	must(w.t, err)
+	c := must.Get(clickhouse.ParseDSN(u.String()))(w.t)
 	pool := clickhouse.Open(c, 1)
 	w.t.Cleanup(func() { _ = pool.Close() })
 	return pool, u.String()

@@ -9,6 +9,7 @@ import (
 	"preismon/contracts"
 	"preismon/contracts/event"
 	"preismon/deploy/testserver"
+	"preismon/deploy/testserver/must"
 )
 
 // TestRegrantByNewLeader revokes pairs and lets a new leader grant them again
@@ -84,7 +85,7 @@ func TestWaitingGrant(t *testing.T) {
 				want[mandatePair{2, string(siteKey(site))}] = []uint64{10}
 			}
 			diff(t, "the mandate's scope", want, w.scopeRows()[1])
-			must(t, w.p.Maintain(ctx))
+			must.Do(t, w.p.Maintain(ctx))
 			if n := w.p.Stats().WaitingGrants; n != 1 {
 				t.Errorf("%d grants wait, want 1", n)
 			}

@@ -14,6 +14,7 @@ import (
 	"preismon/contracts"
 	"preismon/contracts/event"
 	"preismon/deploy/testserver"
+	"preismon/deploy/testserver/must"
 	"preismon/query"
 	"preismon/query/store"
 )
@@ -39,13 +40,11 @@ func (n *nodes) serve() (*query.Service, *store.Store) {
 	n.t.Helper()
 	cfg := store.Defaults()
 	cfg.DSN = contracts.Secret(n.server.QueryDSN)
-	st, err := store.New(cfg)
-	must(n.t, err)
+	st := must.Get(store.New(cfg))(n.t)
 	qc := query.Defaults()
 	qc.CursorKey = "0123456789abcdef0123456789abcdef"
 	qc.ScanGuardMaxHours, qc.ScanGuardMaxPairs = 1000, 1 // so that pairs are counted
-	service, err := query.New(qc, st, func() time.Time { return n.now })
-	must(n.t, err)
+	service := must.Get(query.New(qc, st, func() time.Time { return n.now }))(n.t)
 	return service, st
 }
 
@@ -88,8 +87,7 @@ func (n *nodes) ask(s *query.Service, a asked) string {
 	if err != nil {
 		return "refused: " + err.Error()
 	}
-	text, err := json.Marshal(v)
-	must(n.t, err)
+	text := must.Get(json.Marshal(v))(n.t)
 	return string(text)
 }
 
@@ -221,7 +219,7 @@ func (n *nodes) step(kind int) {
 		n.watch(false)
 		n.restart()
 		n.watch(true)
-		must(n.t, n.p.Maintain(n.t.Context()))
+		must.Do(n.t, n.p.Maintain(n.t.Context()))
 	}
 	n.now = n.now.Add(time.Duration(n.rnd.IntN(3000)) * time.Millisecond)
 }

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"preismon/contracts/event"
+	"preismon/deploy/testserver/must"
 )
 
 // TestRepair deletes rows beyond the checkpoint: some rows of some mandates, all
@@ -115,7 +116,7 @@ func TestStartReadsNoPairs(t *testing.T) {
 			if c.changed { // as a crash leaves it: the record is in its table, the scope is not published
 				w.exec("INSERT INTO orders SELECT * REPLACE ([1, 2] AS items, version + 1 AS version) FROM orders FINAL WHERE order_id = 10")
 			}
-			must(t, w.p.Maintain(t.Context()))
+			must.Do(t, w.p.Maintain(t.Context()))
 			if reads != c.reads {
 				t.Errorf("%d scopes were read, want %d", reads, c.reads)
 			}

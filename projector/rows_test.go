@@ -6,6 +6,8 @@ import (
 	"maps"
 
 	_ "github.com/ClickHouse/clickhouse-go/v2" // reads back what ch-go wrote
+
+	"preismon/deploy/testserver/must"
 )
 
 // key identifies a row; mandate is 0 outside observations_by_mandate.
@@ -47,9 +49,9 @@ func (w *world) each(q string, scan func(*sql.Rows) error) {
 	}
 	defer rows.Close()
 	for rows.Next() {
-		must(w.t, scan(rows))
+		must.Do(w.t, scan(rows))
 	}
-	must(w.t, rows.Err())
+	must.Do(w.t, rows.Err())
 }
 
 func (w *world) tableRows(table string, mandates int) map[key]row {

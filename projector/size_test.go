@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"testing"
 
+	"preismon/deploy/testserver/must"
 	"preismon/projector"
 )
 
@@ -18,8 +19,7 @@ func TestTablesSize(t *testing.T) {
 	}
 	size := func() projector.Size {
 		t.Helper()
-		s, err := projector.TablesSize(t.Context(), w.conn, w.cfg.Partition)
-		must(t, err)
+		s := must.Get(projector.TablesSize(t.Context(), w.conn, w.cfg.Partition))(t)
 		return s
 	}
 	if s := size(); s.Daily != 0 || s.Rows != 0 || s.Drops {

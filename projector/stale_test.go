@@ -3,6 +3,8 @@ package projector_test
 import (
 	"testing"
 	"time"
+
+	"preismon/deploy/testserver/must"
 )
 
 // TestReplacedScopeIsRemoved: a deletion of a replaced scope waits on the server
@@ -19,7 +21,7 @@ func TestReplacedScopeIsRemoved(t *testing.T) {
 		w.scan("SELECT countIf(NOT is_done), count() FROM system.mutations WHERE database = currentDatabase() AND table = 'scope_pairs'", nil, &waiting, &all)
 		return waiting, all
 	}
-	must(t, w.p.Maintain(t.Context()))
+	must.Do(t, w.p.Maintain(t.Context()))
 	if waiting, all := deletions(); waiting != 1 || all != 1 {
 		t.Fatalf("%d of %d deletions wait: this shows nothing", waiting, all)
 	}
@@ -29,7 +31,7 @@ func TestReplacedScopeIsRemoved(t *testing.T) {
 	}
 	w.exec("SYSTEM START MERGES scope_pairs")
 	for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(10 * time.Millisecond) {
-		must(t, w.p.Maintain(t.Context()))
+		must.Do(t, w.p.Maintain(t.Context()))
 		var versions int
 		w.scan("SELECT uniqExact(version) FROM scope_pairs WHERE mandate = 1", nil, &versions)
 		if versions == 1 {

@@ -20,6 +20,7 @@ import (
 	"preismon/contracts/event"
 	"preismon/deploy/testserver"
 	"preismon/deploy/testserver/migrated"
+	"preismon/deploy/testserver/must"
 	"preismon/ingest"
 	"preismon/projector"
 	"preismon/projector/clickhouse"
@@ -48,8 +49,7 @@ type world struct {
 func newWorld(t testing.TB) *world {
 	t.Helper()
 	server := migrated.ClickHouse(t)
-	db, err := sql.Open("clickhouse", server.AdminDSN)
-	must(t, err)
+	db := must.Get(sql.Open("clickhouse", server.AdminDSN))(t)
 	t.Cleanup(func() { _ = db.Close() })
 	w := &world{t: t, server: server, db: db, cfg: projector.DefaultConfig(), oracle: newOracle(), rnd: newRand(1), slice: 600}
 	w.cfg.Logger = slog.New(slog.NewTextHandler(io.Discard, nil))
@@ -67,13 +67,11 @@ func (w *world) restart() {
 
 func (w *world) projector(dsn string, cfg projector.Config) (*projector.Projector, *faulty) {
 	w.t.Helper()
-	c, err := clickhouse.ParseDSN(dsn)
-	must(w.t, err)
+	c := must.Get(clickhouse.ParseDSN(dsn))(w.t)
 	pool := clickhouse.Open(c, 3)
 	w.t.Cleanup(func() { _ = pool.Close() })
 	conn := &faulty{pool: pool}
-	p, err := projector.New(cfg, conn)
-	must(w.t, err)
+	p := must.Get(projector.New(cfg, conn))(w.t)
 	return p, conn
 }
 
@@ -326,10 +324,3 @@ func (w *world) eachRow(q string, columns int, f func([]any)) {
 // made returns the incarnation of a stream that has lost nothing since it was
 // created.
 func made(epoch uint32) event.Incarnation { return event.Incarnation{Epoch: epoch, Created: epoch} }
-
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}

@@ -10,6 +10,7 @@ import (
 
 	"preismon/contracts"
 	"preismon/contracts/fault"
+	"preismon/deploy/testserver/must"
 	"preismon/query"
 )
 
@@ -79,15 +80,13 @@ func TestPagesReadAheadOfAccess(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			d := &door{access: sees(1, 1)}
-			service, err := query.New(config(), d, func() time.Time { return time.Date(2026, 3, 8, 12, 0, 0, 0, time.UTC) })
-			must(t, err)
+			service := must.Get(query.New(config(), d, func() time.Time { return time.Date(2026, 3, 8, 12, 0, 0, 0, time.UTC) }))(t)
 			cursor := ""
 			ask := func() (*query.ResultsPage, error) {
 				one := 1
 				return service.Results(t.Context(), query.Principal{Account: 1}, query.ResultsRequest{Site: "a", Limit: &one, Cursor: cursor})
 			}
-			first, err := ask()
-			must(t, err)
+			first := must.Get(ask())(t)
 			cursor = first.Paging.NextCursor
 			d.access, d.refuse, d.hold, d.reads = c.now, c.refuse, c.hold, nil
 			page, err := ask()

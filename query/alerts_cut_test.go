@@ -10,6 +10,7 @@ import (
 
 	"preismon/contracts"
 	"preismon/contracts/fault"
+	"preismon/deploy/testserver/must"
 	"preismon/query"
 	"preismon/query/alert"
 )
@@ -96,8 +97,7 @@ func TestAlertsOfALongPast(t *testing.T) {
 	} {
 		s := &crowded{access: sees(1, true), past: pastOf(c.past)}
 		s.access.Visibility.Snapshot = 1
-		service, err := query.New(config(), s, func() time.Time { return noon })
-		must(t, err)
+		service := must.Get(query.New(config(), s, func() time.Time { return noon }))(t)
 		next := query.FeedRequest{Alerts: true, Lines: true, Limit: &c.limit, Rule: &alert.Rule{Kind: alert.PriceBelow, Price: 600, Currency: "EUR", Confirm: 1}}
 		ask := func() *query.FeedPage {
 			page, err := service.Feed(t.Context(), query.Principal{Account: 1}, next)
@@ -107,7 +107,7 @@ func TestAlertsOfALongPast(t *testing.T) {
 				}
 				return nil
 			}
-			must(t, err)
+			must.Do(t, err)
 			next = query.FeedRequest{Alerts: true, Lines: true, Limit: &c.limit, Since: page.Progress.Token}
 			return page
 		}
@@ -118,7 +118,7 @@ func TestAlertsOfALongPast(t *testing.T) {
 			pages++
 			for line := range strings.Lines(string(page.Rows.JSON())) {
 				var one query.Alert
-				must(t, json.Unmarshal([]byte(line), &one))
+				must.Do(t, json.Unmarshal([]byte(line), &one))
 				if item++; one.ItemID != item {
 					t.Errorf("%+v: item %d, want %d", c, one.ItemID, item)
 				}

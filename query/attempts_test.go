@@ -12,6 +12,7 @@ import (
 
 	"preismon/contracts"
 	"preismon/contracts/fault"
+	"preismon/deploy/testserver/must"
 	"preismon/query"
 
 	"github.com/google/go-cmp/cmp"
@@ -187,16 +188,14 @@ func TestAttempts(t *testing.T) {
 			cfg := config()
 			cfg.ScanGuardMaxPairs, cfg.ScanGuardMaxHours = c.pairs, c.hours
 			st := &pairs{items: c.items, slow: c.slow}
-			service, err := query.New(cfg, st, func() time.Time { return time.Date(2026, 3, 8, 12, 0, 0, 0, time.UTC) })
-			must(t, err)
+			service := must.Get(query.New(cfg, st, func() time.Time { return time.Date(2026, 3, 8, 12, 0, 0, 0, time.UTC) }))(t)
 			p := query.Principal{Account: 1}
 			_, refused := service.Results(t.Context(), p, c.req)
 			if refused == nil {
 				t.Fatal("not refused")
 			}
 			c.req.Cursor = "is left out"
-			attempts, err := service.Attempts(t.Context(), p, c.req, refused)
-			must(t, err)
+			attempts := must.Get(service.Attempts(t.Context(), p, c.req, refused))(t)
 			var got []string
 			st.slow = false
 			for _, a := range attempts {
@@ -267,8 +266,7 @@ func TestAttemptsBelongToRefusals(t *testing.T) {
 			t.Errorf("%v: %v, %v", refused, got, err)
 		}
 	}
-	denied, err := query.New(config(), denial{}, time.Now)
-	must(t, err)
+	denied := must.Get(query.New(config(), denial{}, time.Now))(t)
 	got, err := denied.Attempts(t.Context(), query.Principal{Account: 1}, broad, fault.New(fault.Invalid, query.CodeScopeTooBroad, "broad"))
 	if fault.KindOf(err) != fault.Forbidden || got != nil {
 		t.Errorf("%v, %v", got, err)

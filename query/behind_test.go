@@ -8,6 +8,7 @@ import (
 
 	"preismon/contracts"
 	"preismon/contracts/fault"
+	"preismon/deploy/testserver/must"
 	"preismon/query"
 )
 
@@ -48,15 +49,13 @@ var noon = time.Date(2026, 3, 8, 12, 0, 0, 0, time.UTC)
 func TestACursorIsNotContinuedOnTablesBehindIt(t *testing.T) {
 	r := &restored{access: sees(1, true)}
 	r.restore(3, 1)
-	service, err := query.New(config(), r, func() time.Time { return noon })
-	must(t, err)
+	service := must.Get(query.New(config(), r, func() time.Time { return noon }))(t)
 	one := 1
 	read := query.ResultsRequest{Site: "a", Limit: &one}
 	ask := func() (*query.ResultsPage, error) {
 		return service.Results(t.Context(), query.Principal{Account: 1}, read)
 	}
-	first, err := ask()
-	must(t, err)
+	first := must.Get(ask())(t)
 	if first.Paging.NextCursor == "" {
 		t.Fatalf("%+v", first)
 	}
@@ -83,8 +82,7 @@ func TestACursorIsNotContinuedOnTablesBehindIt(t *testing.T) {
 	refused("after a first page")
 	r.restore(3, 2)
 	read = walk
-	page, err := ask()
-	must(t, err)
+	page := must.Get(ask())(t)
 	if rows := string(page.Rows.JSON()); !strings.Contains(rows, `"itemId":"2"`) || page.Paging.NextCursor == "" {
 		t.Errorf("afterwards: %s, next %q", rows, page.Paging.NextCursor)
 	}

@@ -8,6 +8,7 @@ import (
 
 	"preismon/contracts"
 	"preismon/contracts/fault"
+	"preismon/deploy/testserver/must"
 )
 
 // FuzzCursor: a text opens only if it is an unchanged cursor of ours, for the
@@ -15,10 +16,7 @@ import (
 // of it.
 func FuzzCursor(f *testing.F) {
 	now := time.Date(2026, 5, 1, 0, 0, 0, 0, time.UTC)
-	s, err := newSealer(func() time.Time { return now }, "0123456789abcdef0123456789abcdef")
-	if err != nil {
-		f.Fatal(err)
-	}
+	s := must.Get(newSealer(func() time.Time { return now }, "0123456789abcdef0123456789abcdef"))(f)
 	for _, text := range []string{
 		"", "=", "AAAA", "null", "eyJ4IjoxfQ", "../..", "\x00", strings.Repeat("A", 4096), strings.Repeat("A", 5000), "a b", "%41",
 		base64.RawURLEncoding.EncodeToString([]byte(`{"x":9999999999,"p":{"captured":1}}`)), base64.StdEncoding.EncodeToString(make([]byte, 40)),
@@ -28,8 +26,7 @@ func FuzzCursor(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string, account uint64, site string, captured int64, item uint64) {
 		own := binding{Account: contracts.AccountID(account), Route: "results", Query: ResultsRequest{Site: contracts.SiteKey(site)}}
 		want := Position{CapturedMs: captured, Item: contracts.ItemID(max(item, 1))}
-		sealed, err := s.sealCursor(own, want)
-		must(t, err)
+		sealed := must.Get(s.sealCursor(own, want))(t)
 		var got Position
 		if err := s.openCursor(own, sealed, &got); err != nil || got != want {
 			t.Fatalf("%+v came back as %+v, %v; sealed %q", want, got, err, sealed)

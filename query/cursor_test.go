@@ -7,17 +7,16 @@ import (
 
 	"preismon/contracts"
 	"preismon/contracts/fault"
+	"preismon/deploy/testserver/must"
 )
 
 // TestCursorOpensForItsOwnOnly edits, moves and ages a cursor: choices 22.
 func TestCursorOpensForItsOwnOnly(t *testing.T) {
 	now := time.Date(2026, 5, 1, 0, 0, 0, 0, time.UTC)
 	clock := func() time.Time { return now }
-	s, err := newSealer(clock, "0123456789abcdef0123456789abcdef")
-	must(t, err)
+	s := must.Get(newSealer(clock, "0123456789abcdef0123456789abcdef"))(t)
 	own := binding{Account: 1, Route: "results", Query: ResultsRequest{Site: "a.example"}}
-	cursor, err := s.sealCursor(own, Position{CapturedMs: 7, Item: 9})
-	must(t, err)
+	cursor := must.Get(s.sealCursor(own, Position{CapturedMs: 7, Item: 9}))(t)
 	var got Position
 	if err := s.openCursor(own, cursor, &got); err != nil || got != (Position{CapturedMs: 7, Item: 9}) {
 		t.Fatalf("own cursor: %+v, %v", got, err)
@@ -45,16 +44,13 @@ func TestCursorOpensForItsOwnOnly(t *testing.T) {
 		refused("a flipped bit", s, own, base64.RawURLEncoding.EncodeToString(raw))
 		raw[i] ^= 1
 	}
-	other, err := newSealer(clock, "another key of at least 32 bytes!")
-	must(t, err)
+	other := must.Get(newSealer(clock, "another key of at least 32 bytes!"))(t)
 	refused("another key", other, own, cursor)
-	rotated, err := newSealer(clock, "another key of at least 32 bytes!", "0123456789abcdef0123456789abcdef")
-	must(t, err)
+	rotated := must.Get(newSealer(clock, "another key of at least 32 bytes!", "0123456789abcdef0123456789abcdef"))(t)
 	if err := rotated.openCursor(own, cursor, &got); err != nil {
 		t.Errorf("a key that verifies: %v", err)
 	}
-	fresh, err := rotated.sealCursor(own, Position{CapturedMs: 7, Item: 9})
-	must(t, err)
+	fresh := must.Get(rotated.sealCursor(own, Position{CapturedMs: 7, Item: 9}))(t)
 	refused("the key before the new one", s, own, fresh)
 	if err := other.openCursor(own, fresh, &got); err != nil {
 		t.Errorf("the new key: %v", err)

@@ -6,6 +6,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"preismon/deploy/testserver/must"
 )
 
 // projected stands for tables that move, and for the signal that they did.
@@ -141,10 +143,7 @@ func TestEdgesWaitForReaders(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				p := &projected{asked: make(chan struct{}), told: make(chan struct{})}
 				e := p.edges()
-				first, err := e.beyond(t.Context(), Edge{Watermark: Watermark{Seq: 7}}, Wait{Most: time.Minute})
-				if err != nil {
-					t.Fatal(err)
-				}
+				first := must.Get(e.beyond(t.Context(), Edge{Watermark: Watermark{Seq: 7}}, Wait{Most: time.Minute}))(t)
 				e.enter() // as another reader, which waits
 				defer e.leave()
 				synctest.Wait()

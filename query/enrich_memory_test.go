@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"preismon/contracts"
+	"preismon/deploy/testserver/must"
 	"preismon/query/admission"
 	"preismon/query/frame"
 )
@@ -95,10 +96,10 @@ func TestEnrichmentHoldsWhatIsCharged(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			const rows = 2_000
 			s := enrichedStreamer(t, include, new(nowhere))
-			must(t, s.take(t.Context(), itemBlock(1, 1))) // its buffer
+			must.Do(t, s.take(t.Context(), itemBlock(1, 1))) // its buffer
 			before := liveHeap() - s.node.Stats().Held
 			for n := range 8 {
-				must(t, s.take(t.Context(), itemBlock(1_000_000+n*rows, rows)))
+				must.Do(t, s.take(t.Context(), itemBlock(1_000_000+n*rows, rows)))
 				held, charged := liveHeap()-before, s.node.Stats().Held
 				if most := admission.Defaults().Memory / 4; charged > most {
 					t.Fatalf("after %d items %d KiB are charged, at most %d", (n+1)*rows, charged>>10, most>>10)
@@ -150,7 +151,7 @@ func TestEnrichmentIsLent(t *testing.T) {
 			to.node = s.node
 		}
 		for n := range 2 {
-			must(t, s.take(t.Context(), itemBlock(1+n*50, 100)))
+			must.Do(t, s.take(t.Context(), itemBlock(1+n*50, 100)))
 		}
 		if to == &disturbed && s.node.Stats().Reclaimed != 2 {
 			t.Errorf("%d times memory was reclaimed, want 2", s.node.Stats().Reclaimed)
@@ -184,7 +185,7 @@ func TestBatchesAreBounded(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := enrichedStreamer(t, include, new(nowhere))
 			b := wideBlock(batchRows)
-			must(t, s.in.encoder.rich.load(t.Context(), b))
+			must.Do(t, s.in.encoder.rich.load(t.Context(), b))
 			for _, p := range s.in.encoder.rich.items {
 				c.change(b, &p.record)
 			}

@@ -9,6 +9,7 @@ import (
 
 	"preismon/contracts"
 	"preismon/contracts/fault"
+	"preismon/deploy/testserver/must"
 	"preismon/query"
 )
 
@@ -39,12 +40,10 @@ func (s *slowRecords) CustomerData(context.Context, query.Visibility, []contract
 func TestEnrichmentAfterAFailure(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &slowRecords{shelf: shelf{rows: []shelfRow{{item: 7, site: "a", outcome: contracts.Unavailable}}}}
-		service, err := query.New(config(), s, time.Now)
-		must(t, err)
-		page, err := service.Results(t.Context(), query.Principal{Account: 1}, query.ResultsRequest{
+		service := must.Get(query.New(config(), s, time.Now))(t)
+		page := must.Get(service.Results(t.Context(), query.Principal{Account: 1}, query.ResultsRequest{
 			Site: "a", Include: query.Include{Identity: true, CustomerData: true},
-		})
-		must(t, err)
+		}))(t)
 		rows := string(page.Rows.JSON())
 		for _, want := range []string{`"productName":"Soap"`, `"customerData":{"sku":"1"}`} {
 			if !strings.Contains(rows, want) {

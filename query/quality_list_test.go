@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"preismon/contracts"
+	"preismon/deploy/testserver/must"
 )
 
 // wideStore has one order with the given number of pairs; each read of them
@@ -59,13 +60,11 @@ func TestQualityCountsBesideItsPage(t *testing.T) {
 			w := &wideStore{pairs: c.pairs, now: time.Date(2026, 3, 8, 12, 0, 0, 0, time.UTC)}
 			cfg := Defaults()
 			cfg.CursorKey, cfg.SoftDeadline, cfg.HardBudget = contracts.Secret(strings.Repeat("k", 32)), c.soft, 5*time.Minute
-			s, err := New(cfg, w, func() time.Time { return w.now })
-			must(t, err)
+			s := must.Get(New(cfg, w, func() time.Time { return w.now }))(t)
 			r := QualityRequest{Limit: &limit, OrderID: 1, ReasonCode: c.reason}
-			want, err := s.ObservationQuality(t.Context(), Principal{}, r)
-			must(t, err)
+			want := must.Get(s.ObservationQuality(t.Context(), Principal{}, r))(t)
 			got, sites, err := s.QualityBySite(t.Context(), Principal{}, r)
-			must(t, err)
+			must.Do(t, err)
 			if len(got.Data) != len(want.Data) || (got.Paging.NextCursor == "") != (want.Paging.NextCursor == "") {
 				t.Errorf("%+v, want %+v", got.Paging, want.Paging)
 			}
@@ -90,14 +89,12 @@ func TestQualitySearchEndsInTime(t *testing.T) {
 	w := &wideStore{pairs: 300_000, now: time.Date(2026, 3, 8, 12, 0, 0, 0, time.UTC)}
 	cfg := Defaults()
 	cfg.CursorKey = contracts.Secret(strings.Repeat("k", 32))
-	s, err := New(cfg, w, func() time.Time { return w.now })
-	must(t, err)
+	s := must.Get(New(cfg, w, func() time.Time { return w.now }))(t)
 	limit := 10
 	r := QualityRequest{Limit: &limit, OrderID: 1, ReasonCode: "PRODUCT_NOT_FOUND"}
 	found, pages, empty := 0, 0, 0
 	for {
-		page, err := s.ObservationQuality(t.Context(), Principal{}, r)
-		must(t, err)
+		page := must.Get(s.ObservationQuality(t.Context(), Principal{}, r))(t)
 		if found += len(page.Data); len(page.Data) == 0 {
 			empty++
 		}
@@ -109,12 +106,5 @@ func TestQualitySearchEndsInTime(t *testing.T) {
 	}
 	if found != 3 || pages < 5 || empty == 0 {
 		t.Errorf("%d entries on %d pages, %d of them empty", found, pages, empty)
-	}
-}
-
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
 	}
 }

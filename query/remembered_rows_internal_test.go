@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"preismon/contracts"
+	"preismon/deploy/testserver/must"
 )
 
 // timed is a Store that has rows of such times, the newest first.
@@ -37,10 +38,7 @@ func (s *timed) Results(_ context.Context, _ Visibility, _ *ResultsQuery, each f
 // the rows read are as many as the caller counts at most.
 func TestCountedRowsAheadOfNow(t *testing.T) {
 	now := time.Date(2026, 3, 8, 12, 0, 0, 0, time.UTC)
-	r, err := newRemembering(&timed{rows: []time.Time{now.Add(time.Minute), now.Add(-time.Minute), now.Add(-time.Hour)}}, Defaults())
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := must.Get(newRemembering(&timed{rows: []time.Time{now.Add(time.Minute), now.Add(-time.Minute), now.Add(-time.Hour)}}, Defaults()))(t)
 	q := ResultsQuery{Window: contracts.Window{From: now.Add(-24 * time.Hour), To: now}, ToNow: true, Limit: 3}
 	n := 0
 	all, err := r.counted(t.Context(), Visibility{Snapshot: 1, Applied: true}, &q, func(b *Block) error { n += b.Len; return nil })

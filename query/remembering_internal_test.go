@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"preismon/contracts"
+	"preismon/deploy/testserver/must"
 )
 
 // panicking is a Store that panics at its first read of sites.
@@ -24,10 +25,7 @@ func (s *panicking) Sites(context.Context, Visibility, SitesQuery) ([]contracts.
 // TestPanicOfARememberedRead: who asks the same after a read that panicked
 // reads again, and does not wait for the one that never ends.
 func TestPanicOfARememberedRead(t *testing.T) {
-	r, err := newRemembering(&panicking{}, Defaults())
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := must.Get(newRemembering(&panicking{}, Defaults()))(t)
 	sites := func() (found []contracts.Site, panicked any, err error) {
 		defer func() { panicked = recover() }()
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)

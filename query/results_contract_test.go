@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"preismon/contracts/openapi"
+	"preismon/deploy/testserver/must"
 	"preismon/query"
 )
 
@@ -17,8 +18,7 @@ import (
 func TestParametersAreThoseOfTheContract(t *testing.T) {
 	changelog := documentOf(t, openapi.ChangelogPath)
 	for _, operation := range []string{"listResults", "streamResults"} {
-		published, err := openapi.Parameters(operation)
-		must(t, err)
+		published := must.Get(openapi.Parameters(operation))(t)
 		if len(published) != len(query.ResultsParameters) {
 			t.Errorf("%s has %d parameters, the table %d", operation, len(published), len(query.ResultsParameters))
 		}
@@ -58,8 +58,7 @@ func TestParametersAreDescribed(t *testing.T) {
 
 func documentOf(t *testing.T, path string) string {
 	t.Helper()
-	all, err := openapi.Documents("https://prices.example.com")
-	must(t, err)
+	all := must.Get(openapi.Documents("https://prices.example.com"))(t)
 	for _, d := range all {
 		if d.Path == path {
 			return string(d.Body)

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"preismon/contracts"
+	"preismon/deploy/testserver/must"
 	"preismon/query/admission"
 	"preismon/query/frame"
 )
@@ -89,7 +90,7 @@ func TestRowsAllocateNothing(t *testing.T) {
 			var to nowhere
 			s, b := testStreamer(export, &to), wideBlock(rows)
 			allocs := testing.AllocsPerRun(5, func() {
-				must(t, s.take(t.Context(), b))
+				must.Do(t, s.take(t.Context(), b))
 			})
 			if to.rows != 6*rows || to.bytes < 200*to.rows {
 				t.Fatalf("%d rows, %d bytes", to.rows, to.bytes)
@@ -148,7 +149,7 @@ func TestArraysHaveWhatObjectsHave(t *testing.T) {
 		plan := &resultsPlan{zone: time.UTC, include: include}
 		facts := siteFacts{"shop-01.example": {CanonicalCountryMarket: true}, "shop-02.example": {PriceComparisonMarket: true, CountryCode: "DE"}}
 		e := newRowEncoder(plan, facts, newEnrichment(include, &remembering{Store: everyRecord{}}, Visibility{}))
-		must(t, e.rich.load(t.Context(), b))
+		must.Do(t, e.rich.load(t.Context(), b))
 		return e
 	}
 	objects := encoder()
@@ -164,14 +165,14 @@ func TestArraysHaveWhatObjectsHave(t *testing.T) {
 		arrays.begin(b)
 		for i := range b.Len {
 			var object map[string]json.RawMessage
-			must(t, json.Unmarshal(objects.append(nil, b, i), &object))
+			must.Do(t, json.Unmarshal(objects.append(nil, b, i), &object))
 			want := "["
 			for _, name := range chosen {
 				outer, inner, nested := strings.Cut(name, ".")
 				value := object[outer]
 				if nested && value != nil {
 					var members map[string]json.RawMessage
-					must(t, json.Unmarshal(value, &members))
+					must.Do(t, json.Unmarshal(value, &members))
 					value = members[inner]
 				}
 				if value == nil {

@@ -8,6 +8,7 @@ import (
 
 	"preismon/contracts"
 	"preismon/contracts/fault"
+	"preismon/deploy/testserver/must"
 	"preismon/query"
 )
 
@@ -74,10 +75,9 @@ func TestStreamOfAnotherScope(t *testing.T) {
 		for _, rows := range []int{0, 3} {
 			synctest.Test(t, func(t *testing.T) {
 				s := &shifting{shelf: shelf{rows: shelfOf(rows)}, first: c.first, other: c.other, pace: time.Millisecond}
-				service, err := query.New(config(), s, time.Now)
-				must(t, err)
+				service := must.Get(query.New(config(), s, time.Now))(t)
 				var got taken
-				err = service.StreamResults(t.Context(), query.Principal{Account: 1}, query.ResultsRequest{Site: "a"}, &got)
+				err := service.StreamResults(t.Context(), query.Principal{Account: 1}, query.ResultsRequest{Site: "a"}, &got)
 				if fault.KindOf(err) != c.kind || (err == nil) != (c.kind == 0) || got.rows != rows {
 					t.Errorf("%s: %d rows of %d, %v; want kind %v", name, got.rows, rows, err, c.kind)
 				}
@@ -92,8 +92,7 @@ func TestStreamOfAnotherScope(t *testing.T) {
 func TestLongStreamLooksAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &shifting{shelf: shelf{rows: shelfOf(500)}, first: sees(1, true), other: sees(2, true), until: time.Hour, pace: time.Second / 10}
-		service, err := query.New(config(), s, time.Now)
-		must(t, err)
+		service := must.Get(query.New(config(), s, time.Now))(t)
 		read := func() (got taken, err error) {
 			s.asked = 0
 			err = service.StreamResults(t.Context(), query.Principal{Account: 1}, query.ResultsRequest{Site: "a"}, &got)

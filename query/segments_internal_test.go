@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"preismon/contracts"
+	"preismon/deploy/testserver/must"
 )
 
 // TestQuestionsAreOfOneVisibility: what is remembered for a mandate, or for an
@@ -38,10 +39,7 @@ func TestQuestionsAreOfOneVisibility(t *testing.T) {
 	for name, v := range visible {
 		about := func(v Visibility) question {
 			in := &read{resultsPlan: &resultsPlan{query: ResultsQuery{Selectors: Selectors{Site: "a.example"}}}, vis: v}
-			q, err := s.questionOf(t.Context(), in, 1)
-			if err != nil {
-				t.Fatal(err)
-			}
+			q := must.Get(s.questionOf(t.Context(), in, 1))(t)
 			return q
 		}
 		again := v

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"preismon/contracts"
+	"preismon/deploy/testserver/must"
 	"preismon/query"
 )
 
@@ -35,8 +36,7 @@ func (c *clerk) ReferencePrices(context.Context, query.Visibility, []contracts.I
 // no client holds a statement open.
 func TestOnlyStreamsWaitForClients(t *testing.T) {
 	c := &clerk{shelf: shelf{rows: []shelfRow{{item: 7, site: "a", outcome: contracts.Unavailable}}}}
-	service, err := query.New(config(), c, time.Now)
-	must(t, err)
+	service := must.Get(query.New(config(), c, time.Now))(t)
 	p := query.Principal{Account: 1}
 	for name, read := range map[string]func() error{
 		"stream":  func() error { return service.StreamResults(t.Context(), p, query.ResultsRequest{Site: "a"}, &taken{}) },

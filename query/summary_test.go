@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"preismon/contracts"
+	"preismon/deploy/testserver/must"
 	"preismon/query"
 
 	"github.com/google/go-cmp/cmp"
@@ -89,8 +90,7 @@ func config() query.Config {
 
 func (s *shelf) service(t *testing.T) *query.Service {
 	t.Helper()
-	service, err := query.New(config(), s, func() time.Time { return time.Date(2026, 3, 8, 12, 0, 0, 0, time.UTC) })
-	must(t, err)
+	service := must.Get(query.New(config(), s, func() time.Time { return time.Date(2026, 3, 8, 12, 0, 0, 0, time.UTC) }))(t)
 	return service
 }
 
@@ -132,8 +132,7 @@ func TestSummary(t *testing.T) {
 		return `{"covers":"query","rows":0,"firstCapturedAt":null,"lastCapturedAt":null,"sites":[` + strings.Join(sites, ",") + "]}"
 	}
 	limit := 3
-	first, err := (&shelf{rows: rows}).service(t).Results(t.Context(), query.Principal{Account: 1}, query.ResultsRequest{Limit: &limit})
-	must(t, err)
+	first := must.Get((&shelf{rows: rows}).service(t).Results(t.Context(), query.Principal{Account: 1}, query.ResultsRequest{Limit: &limit}))(t)
 	for name, c := range map[string]struct {
 		rows []shelfRow
 		req  query.ResultsRequest
@@ -148,10 +147,8 @@ func TestSummary(t *testing.T) {
 		"a filter of no value": {rows, query.ResultsRequest{Summarize: true, Filters: query.Filters{CoverageState: "NO_RESULT"}}, without("2", "0", "3")},
 	} {
 		t.Run(name, func(t *testing.T) {
-			page, err := (&shelf{rows: c.rows, seen: seen, pairs: pairs}).service(t).Results(t.Context(), query.Principal{Account: 1}, c.req)
-			must(t, err)
-			got, err := json.Marshal(page.Summary)
-			must(t, err)
+			page := must.Get((&shelf{rows: c.rows, seen: seen, pairs: pairs}).service(t).Results(t.Context(), query.Principal{Account: 1}, c.req))(t)
+			got := must.Get(json.Marshal(page.Summary))(t)
 			if diff := cmp.Diff(c.want, string(got)); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
@@ -172,8 +169,7 @@ func TestAnswerBudget(t *testing.T) {
 	}
 	service := (&shelf{rows: rows}).service(t)
 	read := func(limit, budget int) *query.ResultsPage {
-		page, err := service.Results(t.Context(), query.Principal{Account: 1}, query.ResultsRequest{Limit: &limit, AnswerBytes: budget})
-		must(t, err)
+		page := must.Get(service.Results(t.Context(), query.Principal{Account: 1}, query.ResultsRequest{Limit: &limit, AnswerBytes: budget}))(t)
 		return page
 	}
 	size := func(rows int) int { return len(read(rows, 0).Rows.JSON()) }
@@ -197,12 +193,5 @@ func TestAnswerBudget(t *testing.T) {
 			t.Errorf("limit %d, budget %d: %d rows, returned %d, %q, cursor %q; want %d, %q",
 				c.limit, c.budget, page.Rows.Len(), page.Paging.Returned, page.Ending, page.Paging.NextCursor, c.rows, c.ending)
 		}
-	}
-}
-
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
 	}
 }

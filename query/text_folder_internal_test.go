@@ -9,6 +9,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"preismon/deploy/testserver/must"
 )
 
 func textOf(r *rand.Rand) *segmentText {
@@ -33,10 +35,7 @@ func textIn(t *segmentText) string {
 func TestTextFolder(t *testing.T) {
 	r := rand.New(rand.NewPCG(67, 1))
 	dir := t.TempDir()
-	f, err := newTextFolder(dir, 1<<20)
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := must.Get(newTextFolder(dir, 1<<20))(t)
 	t.Cleanup(func() { _ = f.close() })
 	for n := range 60 {
 		key := answerKey(sha256.Sum256(fmt.Append(nil, n)))
@@ -51,9 +50,7 @@ func TestTextFolder(t *testing.T) {
 			t.Fatalf("%v, %v", info, err)
 		}
 		content, err := os.ReadFile(file.name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		switch n % 3 {
 		case 0:
 			content[r.IntN(len(content))] ^= byte(1 << r.IntN(8))
@@ -63,9 +60,7 @@ func TestTextFolder(t *testing.T) {
 		case 2:
 			err = os.Remove(file.name)
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		if got, ok := f.get(key); ok {
 			t.Fatalf("damaged in way %d, and read: %s", n%3, textIn(got))
 		}
@@ -82,15 +77,11 @@ func TestTextFolderIsBounded(t *testing.T) {
 	dir := t.TempDir()
 	other := filepath.Join(dir, "other")
 	for _, name := range []string{"stream-1.text", "other"} {
-		if err := os.WriteFile(filepath.Join(dir, name), nil, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(filepath.Join(dir, name), nil, 0o600))
 	}
 	const most = 20 << 10
 	f, err := newTextFolder(dir, most)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	t.Cleanup(func() { _ = f.close() })
 	if left, err := os.ReadDir(dir); err != nil || len(left) != 1 {
 		t.Fatalf("at the start there is %v, %v", left, err)
@@ -124,9 +115,7 @@ func TestTextFolderIsBounded(t *testing.T) {
 			t.Fatalf("%d files of %d bytes, %d entries", len(names), bytes, f.files.Stats().Entries)
 		}
 	}
-	if err := f.close(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, f.close())
 	f.put(answerKey{1}, textOf(rand.New(rand.NewPCG(68, 9))))
 	if _, ok := f.get(answerKey{1}); ok {
 		t.Error("it is closed, and writes")
@@ -140,10 +129,7 @@ func TestTextFolderIsBounded(t *testing.T) {
 // watermarks for which it is right, and is in memory again after it was read.
 func TestTextsGoToDisk(t *testing.T) {
 	const each = 100
-	texts, err := newSegmentTexts(Config{RememberStreamBytes: 16 << 10, RememberStreamFolder: t.TempDir(), RememberStreamDisk: 1 << 20})
-	if err != nil {
-		t.Fatal(err)
-	}
+	texts := must.Get(newSegmentTexts(Config{RememberStreamBytes: 16 << 10, RememberStreamFolder: t.TempDir(), RememberStreamDisk: 1 << 20}))(t)
 	texts.disk.writing = make(chan struct{}, each) // so that none is forgotten, however slow the disk is
 	t.Cleanup(func() { _ = texts.close() })
 	eventually := func(what string, is func() bool) {

@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"preismon/contracts"
+	"preismon/deploy/testserver/must"
 	"preismon/query/auth"
 )
 
@@ -35,13 +36,11 @@ func (d *demoTest) agent(t *testing.T, name string) *agent {
 // signed with the key in the data folder.
 func (u *upProcess) agent(t *testing.T, login string) *agent {
 	t.Helper()
-	authority, err := auth.NewIssuer(u.URL, filepath.Join(u.DataDir, "token-key.pem"))
-	must(t, err)
+	authority := must.Get(auth.NewIssuer(u.URL, filepath.Join(u.DataDir, "token-key.pem")))(t)
 	id := number(t, u.tables(), "SELECT account FROM accounts FINAL WHERE login_identifier = ?", login)
-	issued, err := authority.Issue(auth.Grant{
+	issued := must.Get(authority.Issue(auth.Grant{
 		Account: contracts.AccountID(id), Audience: u.URL + "/mcp", Lifetime: time.Hour, Scopes: []string{"mcp"}, Client: "test", Session: "test",
-	})
-	must(t, err)
+	}))(t)
 	return &agent{t, u.URL, issued.Token.Reveal(), u.client().http}
 }
 

@@ -16,6 +16,7 @@ import (
 	"preismon/contracts"
 	"preismon/deploy/embedded"
 	"preismon/deploy/testserver"
+	"preismon/deploy/testserver/must"
 	"preismon/ingest/market"
 )
 
@@ -30,8 +31,7 @@ func TestAuditArchives(t *testing.T) {
 	third := openFolder(t, thirdPlace)
 	if os.Getenv(testserver.FullVariable) == "full" {
 		thirdPlace, third = bucketURL(t, true)
-		place, err := url.Parse(thirdPlace)
-		must(t, err)
+		place := must.Get(url.Parse(thirdPlace))(t)
 		secret, _ = place.User.Password()
 	}
 	u := startUp(t, "--archive", folderPlace, "--archive", thirdPlace)
@@ -71,7 +71,7 @@ func TestAuditArchives(t *testing.T) {
 		}
 		return a, text, code
 	}
-	eventually(t, time.Minute, "the catalogue is in the tables", func() bool { a, _, _ := audit(); return a.Files == uint64(files) })
+	must.Eventually(t, time.Minute, "the catalogue is in the tables", func() bool { a, _, _ := audit(); return a.Files == uint64(files) })
 
 	there := 0
 	for range m.Artifacts() {
@@ -145,8 +145,7 @@ func TestAuditArchives(t *testing.T) {
 		out, errs, code := inProcess(t, append([]string{"audit", "--data-dir", u.DataDir}, c.args...)...)
 		says(t, out, errs, code, exitUsage, c.words)
 	}
-	r, err := embedded.ReadRuntime(u.DataDir)
-	must(t, err)
+	r := must.Get(embedded.ReadRuntime(u.DataDir))(t)
 	out, errs, code := inProcess(t, "audit", "--archives", "--clickhouse-dsn", r.ProjectorDSN)
 	says(t, out, errs, code, exitUsage, "archive: missing")
 	out, errs, code = inProcess(t, "audit", "--archives", "--data-dir", u.DataDir, "--archive", folderPlace+"/none")
@@ -155,8 +154,7 @@ func TestAuditArchives(t *testing.T) {
 
 func openFolder(t *testing.T, path string) archive.Store {
 	t.Helper()
-	d, err := archive.NewDir(path)
-	must(t, err)
+	d := must.Get(archive.NewDir(path))(t)
 	t.Cleanup(func() { _ = d.Close() })
 	return d
 }

@@ -11,6 +11,7 @@ import (
 
 	"preismon/cmd/preismon/doctor"
 	"preismon/deploy/testserver"
+	"preismon/deploy/testserver/must"
 	"preismon/ingest/market"
 	"preismon/projector/backup"
 )
@@ -86,8 +87,8 @@ func TestBackupDrill(t *testing.T) {
 	do(exitFound, "came back on", "doctor")
 
 	damaged := filepath.Join(t.TempDir(), "damaged")
-	must(t, os.CopyFS(damaged, os.DirFS(good[0].Path)))
-	must(t, os.RemoveAll(filepath.Join(damaged, "tables", "data")))
+	must.Do(t, os.CopyFS(damaged, os.DirFS(good[0].Path)))
+	must.Do(t, os.RemoveAll(filepath.Join(damaged, "tables", "data")))
 	do(exitFailed, backup.ErrDamaged.Error(), "backup", "drill", "--from", damaged, "--scratch", scratch)
 	do(exitFound, "could not be restored", "doctor")
 	if n := number(t, db, "SELECT count() FROM system.databases WHERE name LIKE 'preismon%'"); n != 1 {
@@ -109,9 +110,9 @@ func TestBackupDrill(t *testing.T) {
 // by its owner only, and never replaces another backup.
 func TestCopyFolder(t *testing.T) {
 	from, in := t.TempDir(), t.TempDir()
-	must(t, (backup.Note{Checkpoint: backup.Checkpoint{Seq: 7}}).Write(from))
+	must.Do(t, (backup.Note{Checkpoint: backup.Checkpoint{Seq: 7}}).Write(from))
 	to := filepath.Join(in, "monday")
-	must(t, copyFolder(from, to))
+	must.Do(t, copyFolder(from, to))
 	info, err := os.Stat(to)
 	if err != nil || info.Mode().Perm() != 0o700 {
 		t.Errorf("%v %v", info, err)

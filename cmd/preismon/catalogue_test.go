@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"preismon/deploy/testserver/must"
 )
 
 // changeCatalogue: orders and sites are listed, added, changed and paused by
@@ -49,7 +51,7 @@ func changeCatalogue(t *testing.T, u *upProcess, password string) {
 	_, errs = catalogue(exitFailed, "orders", "pause", id[1], "--yes")
 	contains(t, errs, "already paused")
 	catalogue(0, "orders", "pause", "--undo", id[1], "--yes")
-	eventually(t, time.Minute, "the sites of the resumed order", func() bool { // its rows are being deleted, see the help of pause
+	must.Eventually(t, time.Minute, "the sites of the resumed order", func() bool { // its rows are being deleted, see the help of pause
 		return slices.Equal(listAll(t, c, "/v1/sites", "site"), before)
 	})
 

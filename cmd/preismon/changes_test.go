@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"preismon/deploy/testserver/must"
 )
 
 // TestStateKeepsSelectors: a state file continues with the selectors that it began
@@ -36,7 +38,7 @@ func TestStateKeepsSelectors(t *testing.T) {
 	} {
 		state := filepath.Join(t.TempDir(), "state")
 		if c.text != "" {
-			must(t, os.WriteFile(state, []byte(c.text), 0o600))
+			must.Do(t, os.WriteFile(state, []byte(c.text), 0o600))
 		}
 		changes := func(want int, selectors ...string) string {
 			t.Helper()
@@ -47,16 +49,14 @@ func TestStateKeepsSelectors(t *testing.T) {
 			return errs
 		}
 		changes(0, c.first...)
-		before, err := os.ReadFile(state)
-		must(t, err)
+		before := must.Get(os.ReadFile(state))(t)
 		if !c.refused {
 			changes(0, c.then...)
 			changes(0)
 		} else {
 			says(t, "", changes(exitUsage, c.then...), exitUsage, exitUsage, "state: "+state+" continues ", "leave the selectors out, or remove the file")
 		}
-		after, err := os.ReadFile(state)
-		must(t, err)
+		after := must.Get(os.ReadFile(state))(t)
 		if string(after) != string(before) {
 			t.Errorf("%s: the file was %q and is %q", c.name, before, after)
 		}
@@ -69,7 +69,7 @@ func TestStateWithoutToken(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{"", "\n\n"} {
 		state := filepath.Join(t.TempDir(), "state")
-		must(t, os.WriteFile(state, []byte(text), 0o600))
+		must.Do(t, os.WriteFile(state, []byte(text), 0o600))
 		_, errs, code := inProcess(t, "changes", "--state", state, "--url", "http://127.0.0.1:1", "--token", "any")
 		says(t, "", errs, code, exitUsage, "state: "+state+" holds no token", "remove it to begin again")
 	}
@@ -136,13 +136,11 @@ func TestChangesAsFiles(t *testing.T) {
 		changes := func(want int, token string, files ...string) {
 			t.Helper()
 			_, errs, code := inProcess(t, "changes", "--state", state, "-o", name, "--url", server.URL, "--token", "any")
-			kept, err := os.ReadFile(state)
-			must(t, err)
+			kept := must.Get(os.ReadFile(state))(t)
 			if code != want || strings.Fields(string(kept))[0] != token {
 				t.Errorf("%s: exit code %d, token %s, want %d, %s: %s", form, code, kept, want, token, errs)
 			}
-			entries, err := os.ReadDir(dir)
-			must(t, err)
+			entries := must.Get(os.ReadDir(dir))(t)
 			var names []string
 			for _, e := range entries {
 				names = append(names, e.Name())
@@ -152,13 +150,12 @@ func TestChangesAsFiles(t *testing.T) {
 			}
 		}
 		changes(0, "t0", "rows."+form) // a table without rows
-		must(t, os.Remove(name))
+		must.Do(t, os.Remove(name))
 		broken = true
 		changes(exitFailed, "t0")
 		broken = false
 		changes(0, "t2", "rows."+form)
-		content, err := os.ReadFile(name)
-		must(t, err)
+		content := must.Get(os.ReadFile(name))(t)
 		if records := strings.Count(string(content), "2026-03-01"); form != "parquet" && records != 2 {
 			t.Errorf("%s: %d rows: %s", form, records, content)
 		}

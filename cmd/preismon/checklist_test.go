@@ -7,16 +7,17 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"preismon/deploy/testserver/must"
 )
 
 // TestChecklistNamesTests: each line of the security checklist names tests, and
 // each of these tests exists.
 func TestChecklistNamesTests(t *testing.T) {
-	text, err := os.ReadFile("../../deploy/docs/reference/security-checklist.md")
-	must(t, err)
+	text := must.Get(os.ReadFile("../../deploy/docs/reference/security-checklist.md"))(t)
 	function := regexp.MustCompile(`(?m)^func ((?:Test|Fuzz)\w+)\(`)
 	known := map[string]bool{}
-	err = filepath.WalkDir("../..", func(path string, _ fs.DirEntry, err error) error {
+	must.Do(t, filepath.WalkDir("../..", func(path string, _ fs.DirEntry, err error) error {
 		if err != nil || !strings.HasSuffix(path, "_test.go") {
 			return err
 		}
@@ -25,8 +26,7 @@ func TestChecklistNamesTests(t *testing.T) {
 			known[string(m[1])] = true
 		}
 		return err
-	})
-	must(t, err)
+	}))
 	lines := 0
 	named := regexp.MustCompile(`\b(?:Test|Fuzz)\w+`)
 	for _, row := range regexp.MustCompile(`(?m)^\| \d+ \|.*$`).FindAllString(string(text), -1) {

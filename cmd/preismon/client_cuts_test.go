@@ -15,6 +15,7 @@ import (
 	"preismon/cmd/preismon/client"
 	"preismon/contracts"
 	"preismon/contracts/openapi/openapitest"
+	"preismon/deploy/testserver/must"
 	"preismon/query"
 	"preismon/query/table/tabletest"
 )
@@ -23,8 +24,7 @@ import (
 // read once and in its order, by exchanges that keep the contract.
 func (d *demoTest) cutStreams(t *testing.T, c *api) {
 	_, params := past()
-	to, err := time.Parse(time.RFC3339, params.Get("capturedTo"))
-	must(t, err)
+	to := must.Get(time.Parse(time.RFC3339, params.Get("capturedTo")))(t)
 	params.Set("capturedFrom", to.Add(-24*time.Hour).Format(time.RFC3339)) // each cut is another read
 	params.Set("site", "demo-markt-de.example")
 	var want, got []string
@@ -35,9 +35,8 @@ func (d *demoTest) cutStreams(t *testing.T, c *api) {
 		t.Fatal(err)
 	}
 	cuts := &cutTransport{next: openapitest.Transport(http.DefaultTransport, func(err error) { t.Error(err) }), most: 200_000}
-	reader, err := client.New(client.Config{URL: d.up.URL, Token: contracts.Secret(c.token), Transport: cuts, Wait: func(context.Context, time.Duration) error { return nil }})
-	must(t, err)
-	err = reader.Results(t.Context(), client.Results{Params: params, Stream: true, Row: func(row []byte) error {
+	reader := must.Get(client.New(client.Config{URL: d.up.URL, Token: contracts.Secret(c.token), Transport: cuts, Wait: func(context.Context, time.Duration) error { return nil }}))(t)
+	err := reader.Results(t.Context(), client.Results{Params: params, Stream: true, Row: func(row []byte) error {
 		got = append(got, string(row))
 		return nil
 	}})
@@ -46,7 +45,7 @@ func (d *demoTest) cutStreams(t *testing.T, c *api) {
 	}
 	t.Logf("%d cuts in %d rows", cuts.n, len(want))
 	records, err := tabletest.Lines([]byte(strings.Join(want, "\n")))
-	must(t, err)
+	must.Do(t, err)
 	for form, read := range map[string]func([]byte) ([]tabletest.Record, error){
 		"csv":     func(b []byte) ([]tabletest.Record, error) { return tabletest.CSV(b, query.Include{}.Fields()) },
 		"arrow":   func(b []byte) ([]tabletest.Record, error) { return tabletest.Arrow(b, time.UTC) },
@@ -55,8 +54,7 @@ func (d *demoTest) cutStreams(t *testing.T, c *api) {
 		cuts.n, cuts.most = 0, 20_000 // they are smaller
 		var out bytes.Buffer
 		export := exportCmd{fileFlags: fileFlags{Format: form}}
-		n, err := export.writeTo(t.Context(), streams{err: io.Discard}, nil, &remote{Client: reader, url: d.up.URL}, params, &out)
-		must(t, err)
+		n := must.Get(export.writeTo(t.Context(), streams{err: io.Discard}, nil, &remote{Client: reader, url: d.up.URL}, params, &out))(t)
 		got, err := read(out.Bytes())
 		if err != nil || !reflect.DeepEqual(records, got) || n != int64(len(want)) || cuts.n < 2 {
 			t.Errorf("%s, %d cuts: %d rows, said to be %d, the service has %d, or others: %v", form, cuts.n, len(got), n, len(want), err)

@@ -24,6 +24,7 @@ import (
 	"preismon/cmd/preismon/client"
 	"preismon/contracts"
 	"preismon/contracts/openapi/openapitest"
+	"preismon/deploy/testserver/must"
 	"preismon/query/table/tabletest"
 )
 
@@ -89,8 +90,7 @@ func (d *demoTest) commands(t *testing.T) {
 	if err != nil || len(kept) != 1 {
 		t.Fatalf("kept: %v %v", kept, err)
 	}
-	info, err := os.Stat(kept[0])
-	must(t, err)
+	info := must.Get(os.Stat(kept[0]))(t)
 	text, err := os.ReadFile(kept[0])
 	if info.Mode().Perm() != 0o600 || bytes.Contains(text, []byte(anna.Password)) || err != nil {
 		t.Errorf("%s: mode %v, %s, %v", kept[0], info.Mode(), text, err)
@@ -100,13 +100,12 @@ func (d *demoTest) commands(t *testing.T) {
 		p := d.within(t, "anna")
 		for _, list := range []struct{ command, path, id string }{{"sites", "/v1/sites", "site"}, {"items", "/v1/items", "itemId"}, {"orders", "/v1/orders", "orderId"}} {
 			out, _ := p.run(0, list.command)
-			cells, err := csv.NewReader(strings.NewReader(first(p.run(0, list.command, "--format", "csv")))).ReadAll()
-			must(t, err)
+			cells := must.Get(csv.NewReader(strings.NewReader(first(p.run(0, list.command, "--format", "csv")))).ReadAll())(t)
 			table, _ := p.run(0, list.command, "--format", "table")
 			var ids, inCSV []string
 			for line := range strings.Lines(out) {
 				var record map[string]any
-				must(t, json.Unmarshal([]byte(line), &record))
+				must.Do(t, json.Unmarshal([]byte(line), &record))
 				ids = append(ids, record[list.id].(string))
 			}
 			for _, row := range cells[1:] {
@@ -150,7 +149,7 @@ func (d *demoTest) commands(t *testing.T) {
 		t.Errorf("after logout: %s", errs)
 	}
 	var token struct{ Token string }
-	must(t, json.Unmarshal(text, &token))
+	must.Do(t, json.Unmarshal(text, &token))
 	p.env = append(p.env, "PREISMON_TOKEN="+token.Token)
 	if _, errs := p.run(exitFailed, "sites"); !strings.Contains(errs, "expired or was revoked. Run: preismon login --url "+d.up.URL) || strings.Contains(errs, token.Token) {
 		t.Errorf("with a revoked token: %s", errs)
@@ -187,8 +186,7 @@ func (d *demoTest) sameRows(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "x.ndjson")
 	table := filepath.Join(t.TempDir(), "x.csv")
 	p.run(0, append([]string{"export", "-o", file}, flags...)...)
-	exported, err := os.ReadFile(file)
-	must(t, err)
+	exported := must.Get(os.ReadFile(file))(t)
 	for name, text := range map[string]string{
 		"stream": first(p.run(0, append([]string{"stream"}, flags...)...)), "results": first(p.run(0, append([]string{"results"}, flags...)...)), "export": string(exported),
 	} {
@@ -202,8 +200,7 @@ func (d *demoTest) sameRows(t *testing.T) {
 		}
 	}
 	p.run(0, append([]string{"export", "--format", "csv", "-o", table}, flags...)...)
-	opened, err := os.Open(table)
-	must(t, err)
+	opened := must.Get(os.Open(table))(t)
 	defer opened.Close() //nolint:errcheck // read to its end
 	cells, err := csv.NewReader(opened).ReadAll()
 	if err != nil || len(cells) != len(want)+1 {
@@ -215,7 +212,7 @@ func (d *demoTest) sameRows(t *testing.T) {
 	lines := strings.Split(string(exported), "\n")
 	for i, row := range cells[1:] {
 		var record struct{ ItemID, CapturedAt, OfferTitle string }
-		must(t, json.Unmarshal([]byte(lines[i]), &record))
+		must.Do(t, json.Unmarshal([]byte(lines[i]), &record))
 		cell := func(name string) string { return row[slices.Index(cells[0], name)] }
 		if cell("itemId") != record.ItemID || cell("capturedAt") != record.CapturedAt || strings.TrimPrefix(cell("offerTitle"), "'") != record.OfferTitle {
 			t.Fatalf("line %d of CSV is %q, of NDJSON %s", i+2, row, lines[i])
@@ -241,8 +238,7 @@ func (d *demoTest) tables(t *testing.T, p *person, c *api, flags, lines []string
 	for form, read := range map[string]func([]byte, *time.Location) ([]tabletest.Record, error){"arrow": tabletest.Arrow, "parquet": tabletest.Parquet} {
 		file := filepath.Join(t.TempDir(), "x."+form)
 		p.run(0, append([]string{"export", "--format", form, "-o", file}, flags...)...)
-		text, err := os.ReadFile(file)
-		must(t, err)
+		text := must.Get(os.ReadFile(file))(t)
 		got, err := read(text, time.UTC)
 		if err != nil || !reflect.DeepEqual(want, got) {
 			t.Errorf("%s: %v %.2000s", form, err, cmp.Diff(want, got))
@@ -256,15 +252,12 @@ func (d *demoTest) tables(t *testing.T, p *person, c *api, flags, lines []string
 		params.Set(group, "true")
 	}
 	served := func() string {
-		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, c.url+"/v1/results/stream?"+params.Encode(), nil)
-		must(t, err)
+		r := must.Get(http.NewRequestWithContext(t.Context(), http.MethodGet, c.url+"/v1/results/stream?"+params.Encode(), nil))(t)
 		r.Header.Set("Accept", "text/csv")
 		r.Header.Set("Authorization", "Bearer "+c.token)
-		resp, err := c.http.Do(r)
-		must(t, err)
+		resp := must.Get(c.http.Do(r))(t)
 		defer resp.Body.Close() //nolint:errcheck // read to its end
-		sent, err := io.ReadAll(resp.Body)
-		must(t, err)
+		sent := must.Get(io.ReadAll(resp.Body))(t)
 		return string(sent)
 	}
 	// The market goes on: the time a pair was last processed may change between
@@ -320,10 +313,8 @@ func (d *demoTest) downloads(t *testing.T, p *person, c *api) {
 		t.Errorf("%d bytes, want %d, %v", len(got), len(want), err)
 	}
 	cuts := &cutTransport{next: openapitest.Transport(http.DefaultTransport, func(err error) { t.Error(err) }), most: int64(len(want))}
-	reader, err := client.New(client.Config{URL: d.up.URL, Token: contracts.Secret(c.token), Transport: cuts, Wait: func(context.Context, time.Duration) error { return nil }})
-	must(t, err)
-	file, err := reader.Download(t.Context(), "exports", order, url.Values{"latest": {"true"}})
-	must(t, err)
+	reader := must.Get(client.New(client.Config{URL: d.up.URL, Token: contracts.Secret(c.token), Transport: cuts, Wait: func(context.Context, time.Duration) error { return nil }}))(t)
+	file := must.Get(reader.Download(t.Context(), "exports", order, url.Values{"latest": {"true"}}))(t)
 	defer file.Close() //nolint:errcheck // read to its end
 	if got, err = io.ReadAll(file); err != nil || !bytes.Equal(got, want) || cuts.n == 0 || file.Size != int64(len(want)) {
 		t.Errorf("after %d cuts %d of %d bytes, %v", cuts.n, len(got), len(want), err)
@@ -336,8 +327,7 @@ func (d *demoTest) downloads(t *testing.T, p *person, c *api) {
 // ordersOf returns the ids of the orders by alias.
 func ordersOf(t *testing.T, p *person) map[string]string {
 	t.Helper()
-	all, err := csv.NewReader(strings.NewReader(first(p.run(0, "orders", "--format", "csv")))).ReadAll()
-	must(t, err)
+	all := must.Get(csv.NewReader(strings.NewReader(first(p.run(0, "orders", "--format", "csv")))).ReadAll())(t)
 	byAlias := map[string]string{}
 	for _, row := range all[1:] {
 		byAlias[row[1]] = row[0]
@@ -348,7 +338,7 @@ func ordersOf(t *testing.T, p *person) map[string]string {
 // readme: the lines of "On the command line" do what they say.
 func (d *demoTest) readme(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join("..", "..", "README.md"))
-	must(t, err)
+	must.Do(t, err)
 	_, section, ok := strings.Cut(string(text), "\n## On the command line\n")
 	if !ok {
 		t.Fatal("no such section")
@@ -363,10 +353,9 @@ func (d *demoTest) readme(t *testing.T) {
 	if len(script) < 8 {
 		t.Fatalf("only %d lines", len(script))
 	}
-	binary, err := os.Executable()
-	must(t, err)
+	binary := must.Get(os.Executable())(t)
 	bin, work := t.TempDir(), t.TempDir()
-	must(t, os.Symlink(binary, filepath.Join(bin, "preismon")))
+	must.Do(t, os.Symlink(binary, filepath.Join(bin, "preismon")))
 	p := d.person(t, "PREISMON_PASSWORD="+d.account(t, "anna").Password, "PATH="+bin+":"+os.Getenv("PATH"))
 	cmd := command(t, p.env)
 	if cmd.Path, err = exec.LookPath("bash"); err != nil {

@@ -17,6 +17,8 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/modelcontextprotocol/go-sdk/oauthex"
 	"golang.org/x/oauth2"
+
+	"preismon/deploy/testserver/must"
 )
 
 // walked is what the person saw during the login.
@@ -30,7 +32,7 @@ type walked struct {
 func (c *clientsTest) goClient(t *testing.T) {
 	redirect, answers := callback(t)
 	var tokens oauth2.TokenSource
-	handler, err := auth.NewAuthorizationCodeHandler(&auth.AuthorizationCodeHandlerConfig{
+	handler := must.Get(auth.NewAuthorizationCodeHandler(&auth.AuthorizationCodeHandlerConfig{
 		RequestRefreshToken: true,
 		DynamicClientRegistrationConfig: &auth.DynamicClientRegistrationConfig{Metadata: &oauthex.ClientRegistrationMetadata{
 			ClientName: "Go client", RedirectURIs: []string{redirect}, TokenEndpointAuthMethod: "none",
@@ -58,16 +60,13 @@ func (c *clientsTest) goClient(t *testing.T) {
 			tokens = cfg.TokenSource(context.WithoutCancel(ctx), token)
 			return tokens, nil
 		},
-	})
-	must(t, err)
+	}))(t)
 	client := mcp.NewClient(&mcp.Implementation{Name: "go", Version: "1"}, nil)
-	session, err := client.Connect(t.Context(), &mcp.StreamableClientTransport{
+	session := must.Get(client.Connect(t.Context(), &mcp.StreamableClientTransport{
 		Endpoint: c.up.URL + "/mcp", OAuthHandler: handler, HTTPClient: &http.Client{Transport: c.held(t)},
-	}, nil)
-	must(t, err)
+	}, nil))(t)
 	defer session.Close() //nolint:errcheck // nothing is kept
-	token, err := tokens.Token()
-	must(t, err)
+	token := must.Get(tokens.Token())(t)
 	c.token = token.AccessToken
 	found(t, session).check(t)
 	c.checkSites(t, c.sites(t, session))
@@ -80,11 +79,10 @@ func (c *clientsTest) versions(t *testing.T) {
 		t.Run(version, func(t *testing.T) {
 			t.Parallel()
 			client := mcp.NewClient(&mcp.Implementation{Name: "go", Version: "1"}, nil)
-			session, err := client.Connect(t.Context(), &mcp.StreamableClientTransport{
+			session := must.Get(client.Connect(t.Context(), &mcp.StreamableClientTransport{
 				Endpoint:   c.up.URL + "/mcp",
 				HTTPClient: &http.Client{Transport: &oauth2.Transport{Base: c.held(t), Source: oauth2.StaticTokenSource(&oauth2.Token{AccessToken: c.token})}},
-			}, &mcp.ClientSessionOptions{ProtocolVersion: version})
-			must(t, err)
+			}, &mcp.ClientSessionOptions{ProtocolVersion: version}))(t)
 			defer session.Close() //nolint:errcheck // nothing is kept
 			if got := session.InitializeResult().ProtocolVersion; got != version {
 				t.Errorf("version %s", got)
@@ -101,8 +99,7 @@ func (c *clientsTest) versions(t *testing.T) {
 func readAll(t *testing.T, s *mcp.ClientSession, o offer) {
 	t.Helper()
 	for _, uri := range o.Resources { // RSRC-01, MCP-10e
-		resource, err := s.ReadResource(t.Context(), &mcp.ReadResourceParams{URI: uri})
-		must(t, err)
+		resource := must.Get(s.ReadResource(t.Context(), &mcp.ReadResourceParams{URI: uri}))(t)
 		if len(resource.Contents) != 1 || !json.Valid([]byte(resource.Contents[0].Text)) {
 			t.Errorf("%s: %+v", uri, resource)
 		}
@@ -112,8 +109,7 @@ func readAll(t *testing.T, s *mcp.ClientSession, o offer) {
 		if name == "analyze-market-price-position" {
 			arguments["candidatePrice"] = "19.99"
 		}
-		prompt, err := s.GetPrompt(t.Context(), &mcp.GetPromptParams{Name: name, Arguments: arguments})
-		must(t, err)
+		prompt := must.Get(s.GetPrompt(t.Context(), &mcp.GetPromptParams{Name: name, Arguments: arguments}))(t)
 		if text, ok := prompt.Messages[0].Content.(*mcp.TextContent); !ok || strings.Count(text.Text, " ") < 50 {
 			t.Errorf("%s: %+v", name, prompt.Messages[0])
 		}
@@ -171,8 +167,7 @@ func found(t *testing.T, s *mcp.ClientSession) (o offer) {
 func callback(t *testing.T) (redirect string, answers <-chan url.Values) {
 	t.Helper()
 	got := make(chan url.Values, 1)
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	must(t, err)
+	listener := must.Get(net.Listen("tcp", "127.0.0.1:0"))(t)
 	server := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/callback" {
 			got <- r.URL.Query()

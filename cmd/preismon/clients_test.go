@@ -13,6 +13,7 @@ import (
 
 	"preismon/contracts/openapi/openapitest"
 	"preismon/deploy/testserver"
+	"preismon/deploy/testserver/must"
 	"preismon/ingest/market"
 )
 
@@ -163,15 +164,13 @@ func (c *clientsTest) notOfREST(t *testing.T) {
 
 func (c *clientsTest) post(t *testing.T, path, token, body string) (status int) {
 	t.Helper()
-	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, c.up.URL+path, strings.NewReader(body))
-	must(t, err)
+	req := must.Get(http.NewRequestWithContext(t.Context(), http.MethodPost, c.up.URL+path, strings.NewReader(body)))(t)
 	req.Header.Set("Content-Type", "application/json")
 	req.Header.Set("Accept", "application/json, text/event-stream")
 	if token != "" {
 		req.Header.Set("Authorization", "Bearer "+token)
 	}
-	resp, err := http.DefaultClient.Do(req)
-	must(t, err)
+	resp := must.Get(http.DefaultClient.Do(req))(t)
 	_ = resp.Body.Close()
 	return resp.StatusCode
 }

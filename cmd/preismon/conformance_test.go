@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"preismon/deploy/testserver"
+	"preismon/deploy/testserver/must"
 )
 
 // conformance: the suite of the protocol's authors, in each era (MCP-11).
@@ -36,8 +37,7 @@ func (c *clientsTest) conformance(t *testing.T) {
 // pages of the proxy have the service's own origin.
 func (c *clientsTest) proxy(t *testing.T) string {
 	t.Helper()
-	to, err := url.Parse(c.up.URL)
-	must(t, err)
+	to := must.Get(url.Parse(c.up.URL))(t)
 	server := httptest.NewServer(&httputil.ReverseProxy{Transport: c.held(t), Rewrite: func(r *httputil.ProxyRequest) {
 		r.SetURL(to)
 		// Read the body before forwarding: an answer closes what is left of it.
@@ -77,8 +77,7 @@ func (c *clientsTest) authorizationServer(t *testing.T) {
 func (c *clientsTest) register(t *testing.T) (id string) {
 	t.Helper()
 	body := `{"client_name":"conformance","redirect_uris":["http://127.0.0.1/callback"],"token_endpoint_auth_method":"none"}`
-	resp, err := http.Post(c.up.URL+"/oauth/register", "application/json", strings.NewReader(body))
-	must(t, err)
+	resp := must.Get(http.Post(c.up.URL+"/oauth/register", "application/json", strings.NewReader(body)))(t)
 	defer resp.Body.Close() //nolint:errcheck // read to its end
 	var client struct {
 		ID string `json:"client_id"`

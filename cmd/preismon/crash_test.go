@@ -11,6 +11,7 @@ import (
 
 	"preismon/deploy/embedded"
 	"preismon/deploy/testserver"
+	"preismon/deploy/testserver/must"
 )
 
 // TestUpKilled kills the process at random moments and also stops it while it
@@ -27,18 +28,17 @@ func TestUpKilled(t *testing.T) {
 
 	clickHouse := 0 // the ClickHouse of the previous process
 	kill := func(u *upProcess) {
-		r, err := embedded.ReadRuntime(dir)
-		must(t, err)
+		r := must.Get(embedded.ReadRuntime(dir))(t)
 		u.kill9()
 		clickHouse = r.ClickHouse
 	}
 	gone := func() {
 		t.Helper()
-		eventually(t, time.Minute, "the ClickHouse of the killed process is gone", func() bool { return !alive(clickHouse) })
+		must.Eventually(t, time.Minute, "the ClickHouse of the killed process is gone", func() bool { return !alive(clickHouse) })
 	}
 	for range 2 { // while it fills the folder for the first time
 		u := launchUp(t, nil, args...)
-		eventually(t, time.Minute, "the fill has begun", func() bool {
+		must.Eventually(t, time.Minute, "the fill has begun", func() bool {
 			_, err := os.Stat(filepath.Join(dir, demoStateFile))
 			return err == nil && running(dir)
 		})
@@ -47,7 +47,7 @@ func TestUpKilled(t *testing.T) {
 		t.Logf("killed %v into the fill", wait)
 		kill(u)
 		u = launchUp(t, nil, args...) // and stopped by Ctrl-C while it starts or fills the folder
-		eventually(t, time.Minute, "it listens to signals", func() bool {
+		must.Eventually(t, time.Minute, "it listens to signals", func() bool {
 			holder, err := os.ReadFile(filepath.Join(dir, "holder.json"))
 			return err == nil && strings.Contains(string(holder), fmt.Sprintf(`"pid":%d,`, u.cmd.Process.Pid))
 		})

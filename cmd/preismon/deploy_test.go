@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"preismon/deploy/testserver"
+	"preismon/deploy/testserver/must"
 
 	"github.com/goccy/go-yaml"
 	"golang.org/x/crypto/bcrypt"
@@ -44,7 +45,7 @@ func composed(t *testing.T) (all []deployed) {
 	for inner := regexp.MustCompile(`\$\{[A-Z0-9_]+:-([^${}]*)\}`); inner.MatchString(text); {
 		text = inner.ReplaceAllString(text, "$1")
 	}
-	must(t, yaml.UnmarshalWithOptions([]byte(text), &file, yaml.AllowDuplicateMapKey()))
+	must.Do(t, yaml.UnmarshalWithOptions([]byte(text), &file, yaml.AllowDuplicateMapKey()))
 	for name, s := range file.Services {
 		if s.Build["target"] == "preismon" {
 			all = append(all, deployed{"docker-compose.yml " + name, s.Command, s.Environment})
@@ -56,8 +57,7 @@ func composed(t *testing.T) (all []deployed) {
 // orchestrated reads the roles of the manifests for Kubernetes.
 func orchestrated(t *testing.T) (all []deployed) {
 	t.Helper()
-	files, err := filepath.Glob("../../deploy/kubernetes/parts/*/*.yaml")
-	must(t, err)
+	files := must.Get(filepath.Glob("../../deploy/kubernetes/parts/*/*.yaml"))(t)
 	type pod struct {
 		Containers []struct{ Args []string }
 	}
@@ -104,8 +104,7 @@ func orchestrated(t *testing.T) (all []deployed) {
 
 func read(t *testing.T, name string) []byte {
 	t.Helper()
-	text, err := os.ReadFile(name)
-	must(t, err)
+	text := must.Get(os.ReadFile(name))(t)
 	return text
 }
 
@@ -132,7 +131,7 @@ func TestDeployed(t *testing.T) {
 		t.Fatal(errs)
 	}
 	// Chosen by hand, as the how-to instructs.
-	must(t, os.WriteFile(filepath.Join(secrets, "import-password"), []byte("ohZoo7Quae3aetho"), 0o600))
+	must.Do(t, os.WriteFile(filepath.Join(secrets, "import-password"), []byte("ohZoo7Quae3aetho"), 0o600))
 	incoming := t.TempDir()
 	roles := slices.Concat(composed(t), orchestrated(t))
 	if len(roles) != 4+6 {
@@ -184,7 +183,7 @@ func TestSecrets(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "secrets")
 	for i, want := range []string{"Made ", "stay as they are"} {
 		if i > 0 { // a folder that was there is closed as well
-			must(t, os.Chmod(dir, 0o755))
+			must.Do(t, os.Chmod(dir, 0o755))
 		}
 		before, _ := os.ReadFile(filepath.Join(dir, "archive"))
 		out, errs, code := inProcess(t, "secrets", dir)
@@ -198,9 +197,8 @@ func TestSecrets(t *testing.T) {
 	var file struct {
 		Secrets map[string]struct{ File string }
 	}
-	must(t, yaml.UnmarshalWithOptions(read(t, "../../docker-compose.yml"), &file, yaml.AllowDuplicateMapKey()))
-	entries, err := os.ReadDir(dir)
-	must(t, err)
+	must.Do(t, yaml.UnmarshalWithOptions(read(t, "../../docker-compose.yml"), &file, yaml.AllowDuplicateMapKey()))
+	entries := must.Get(os.ReadDir(dir))(t)
 	for _, e := range entries {
 		if file.Secrets[e.Name()].File != "./deploy/secrets/"+e.Name() {
 			t.Errorf("docker-compose.yml does not know %s", e.Name())
@@ -216,14 +214,13 @@ func TestSecrets(t *testing.T) {
 	if info, err := os.Stat(dir); err != nil || info.Mode().Perm() != 0o700 {
 		t.Errorf("others may enter the folder: %v %v", info.Mode(), err)
 	}
-	u, err := url.Parse(string(read(t, filepath.Join(dir, "nats-url"))))
-	must(t, err)
+	u := must.Get(url.Parse(string(read(t, filepath.Join(dir, "nats-url")))))(t)
 	password, _ := u.User.Password()
 	hash := regexp.MustCompile(`"(.*)"`).FindSubmatch(read(t, filepath.Join(dir, "nats-users")))
 	if hash == nil || bcrypt.CompareHashAndPassword(hash[1], []byte(password)) != nil {
 		t.Error("the password of NATS is not the one in its address")
 	}
-	must(t, os.Remove(filepath.Join(dir, "query-dsn")))
+	must.Do(t, os.Remove(filepath.Join(dir, "query-dsn")))
 	if _, errs, code := inProcess(t, "secrets", dir); code != exitFailed || !strings.Contains(errs, "admin-dsn, archive") {
 		t.Errorf("one is missing: exit code %d: %s", code, errs)
 	}
@@ -272,7 +269,7 @@ func TestMarket(t *testing.T) {
 	var logins []byte
 	for i := range 2 {
 		r := startRole(t, args...)
-		eventually(t, time.Minute, "the market is ready", r.ready)
+		must.Eventually(t, time.Minute, "the market is ready", r.ready)
 		accounts := read(t, filepath.Join(dir, demoAccountsFile))
 		if !bytes.Contains(accounts, []byte("loginIdentifier")) || i > 0 && !bytes.Equal(accounts, logins) {
 			t.Errorf("the logins are %s, before %s", accounts, logins)

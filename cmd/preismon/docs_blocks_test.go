@@ -10,6 +10,8 @@ import (
 	"github.com/yuin/goldmark"
 	"github.com/yuin/goldmark/ast"
 	"github.com/yuin/goldmark/text"
+
+	"preismon/deploy/testserver/must"
 )
 
 // docsFolder contains the documentation, rootFolder the README.
@@ -40,8 +42,7 @@ type docCommand struct {
 // markdown reads a document.
 func markdown(t *testing.T, name string) (doc ast.Node, source []byte) {
 	t.Helper()
-	source, err := os.ReadFile(name)
-	must(t, err)
+	source = must.Get(os.ReadFile(name))(t)
 	return goldmark.DefaultParser().Parse(text.NewReader(source)), source
 }
 
@@ -53,7 +54,7 @@ func markdown(t *testing.T, name string) (doc ast.Node, source []byte) {
 func blocks(t *testing.T, name string) (all []docBlock) {
 	t.Helper()
 	doc, source := markdown(t, name)
-	err := ast.Walk(doc, func(n ast.Node, entering bool) (ast.WalkStatus, error) {
+	must.Do(t, ast.Walk(doc, func(n ast.Node, entering bool) (ast.WalkStatus, error) {
 		if !entering {
 			return ast.WalkContinue, nil
 		}
@@ -89,8 +90,7 @@ func blocks(t *testing.T, name string) (all []docBlock) {
 		}
 		all = append(all, b)
 		return ast.WalkContinue, nil
-	})
-	must(t, err)
+	}))
 	return all
 }
 

@@ -11,6 +11,8 @@ import (
 
 	"github.com/alecthomas/kong"
 	"github.com/yuin/goldmark/ast"
+
+	"preismon/deploy/testserver/must"
 )
 
 var (
@@ -75,15 +77,14 @@ func allDocuments(t *testing.T) map[string]string {
 func inlineCommands(t *testing.T, path string) (all []string) {
 	t.Helper()
 	doc, source := markdown(t, path)
-	err := ast.Walk(doc, func(n ast.Node, entering bool) (ast.WalkStatus, error) {
+	must.Do(t, ast.Walk(doc, func(n ast.Node, entering bool) (ast.WalkStatus, error) {
 		if span, ok := n.(*ast.CodeSpan); ok && entering {
 			if text := strings.Join(strings.Fields(plain(span, source)), " "); callsProgram.MatchString(text) {
 				all = append(all, text)
 			}
 		}
 		return ast.WalkContinue, nil
-	})
-	must(t, err)
+	}))
 	return all
 }
 
@@ -114,7 +115,7 @@ func TestDocsElsewhere(t *testing.T) {
 	t.Parallel()
 	there := map[string]bool{}
 	function := regexp.MustCompile(`(?m)^func (Test\w+)\(`)
-	err := filepath.WalkDir(rootFolder, func(path string, entry fs.DirEntry, err error) error {
+	must.Do(t, filepath.WalkDir(rootFolder, func(path string, entry fs.DirEntry, err error) error {
 		if err != nil || !strings.HasSuffix(path, "_test.go") {
 			return err
 		}
@@ -125,8 +126,7 @@ func TestDocsElsewhere(t *testing.T) {
 			there[m[1]] = true
 		}
 		return err
-	})
-	must(t, err)
+	}))
 	for _, list := range []map[string]string{elsewhere, inlineElsewhere} {
 		for command, by := range list {
 			name := namedTest.FindString(by)

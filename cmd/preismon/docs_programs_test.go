@@ -13,6 +13,7 @@ import (
 
 	"preismon/deploy/embedded"
 	"preismon/deploy/testserver"
+	"preismon/deploy/testserver/must"
 )
 
 // programs are those that documents use but a machine need not have, each with
@@ -40,7 +41,7 @@ func (r *reader) provide(t *testing.T, b docBlock) bool {
 		if os.Getenv(testserver.FullVariable) != "full" {
 			return false
 		}
-		must(t, os.WriteFile(filepath.Join(r.bin, name), []byte("#!/bin/sh\n"+get(t)+"\n"), 0o755))
+		must.Do(t, os.WriteFile(filepath.Join(r.bin, name), []byte("#!/bin/sh\n"+get(t)+"\n"), 0o755))
 	}
 	return true
 }
@@ -60,20 +61,16 @@ func (b docBlock) calls(program string) bool {
 // documents omit one.
 func (r *reader) sql(t *testing.T, statement string) {
 	t.Helper()
-	runtime, err := embedded.ReadRuntime(r.up.DataDir)
-	must(t, err)
+	runtime := must.Get(embedded.ReadRuntime(r.up.DataDir))(t)
 	anna := newDemoTest(t, r.up).account(t, "anna")
 	c := r.up.client()
 	c.t = t
 	statement = strings.NewReplacer(localServer, r.up.URL, "Bearer …", "Bearer "+c.login(anna.LoginIdentifier, anna.Password).token).Replace(statement)
-	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, runtime.HTTPURL, strings.NewReader(statement))
-	must(t, err)
-	admin, err := url.Parse(runtime.AdminDSN)
-	must(t, err)
+	request := must.Get(http.NewRequestWithContext(t.Context(), http.MethodPost, runtime.HTTPURL, strings.NewReader(statement)))(t)
+	admin := must.Get(url.Parse(runtime.AdminDSN))(t)
 	password, _ := admin.User.Password()
 	request.SetBasicAuth(admin.User.Username(), password)
-	resp, err := http.DefaultClient.Do(request)
-	must(t, err)
+	resp := must.Get(http.DefaultClient.Do(request))(t)
 	defer resp.Body.Close()
 	if answer, err := io.ReadAll(resp.Body); err != nil || resp.StatusCode != http.StatusOK || !strings.HasPrefix(string(answer), "demo-markt-de.example\t") {
 		t.Errorf("%s\n%d %v: %s", statement, resp.StatusCode, err, answer)

@@ -19,6 +19,7 @@ import (
 
 	"preismon/contracts/event"
 	"preismon/contracts/openapi"
+	"preismon/deploy/testserver/must"
 	"preismon/query/wire"
 )
 
@@ -33,10 +34,9 @@ func TestReference(t *testing.T) {
 		path := filepath.Join(docsFolder, "reference", name)
 		want := page(t)
 		if *update {
-			must(t, os.WriteFile(path, []byte(want), 0o644))
+			must.Do(t, os.WriteFile(path, []byte(want), 0o644))
 		}
-		have, err := os.ReadFile(path)
-		must(t, err)
+		have := must.Get(os.ReadFile(path))(t)
 		if diff := gocmp.Diff(want, string(have)); diff != "" {
 			t.Errorf("%s is stale; run: go test ./cmd/preismon -run TestReference -update\n%s", name, diff)
 		}
@@ -45,8 +45,7 @@ func TestReference(t *testing.T) {
 
 // TestExitCodes: the page lists exactly the codes that exist.
 func TestExitCodes(t *testing.T) {
-	text, err := os.ReadFile(filepath.Join(docsFolder, "reference", "exit-codes.md"))
-	must(t, err)
+	text := must.Get(os.ReadFile(filepath.Join(docsFolder, "reference", "exit-codes.md")))(t)
 	for _, code := range []int{0, exitFailed, exitUsage, exitRejected, exitIncomplete, exitFound} {
 		if !strings.Contains(string(text), fmt.Sprintf("\n| %d |", code)) {
 			t.Errorf("no code %d", code)
@@ -61,8 +60,7 @@ const generated = "<!-- Made by `go test ./cmd/preismon -run TestReference -upda
 
 // configurationPage lists the flags of every command.
 func configurationPage(t *testing.T) string {
-	parser, err := kong.New(newCLI(), kong.Name("preismon"), kong.DefaultEnvars("PREISMON"), kong.Vars(defaults()), kong.Writers(io.Discard, io.Discard))
-	must(t, err)
+	parser := must.Get(kong.New(newCLI(), kong.Name("preismon"), kong.DefaultEnvars("PREISMON"), kong.Vars(defaults()), kong.Writers(io.Discard, io.Discard)))(t)
 	var b strings.Builder
 	b.WriteString(generated + `# Configuration
 
@@ -171,10 +169,9 @@ func (f schemaFields) named(name string) *eventSchema {
 // eventsPage describes every kind of event.
 func eventsPage(t *testing.T) string {
 	folder := filepath.Join(rootFolder, "contracts", "event")
-	text, err := os.ReadFile(filepath.Join(folder, "event.schema.json"))
-	must(t, err)
+	text := must.Get(os.ReadFile(filepath.Join(folder, "event.schema.json")))(t)
 	var s eventSchema
-	must(t, json.Unmarshal(text, &s))
+	must.Do(t, json.Unmarshal(text, &s))
 	var b strings.Builder
 	b.WriteString(generated + "# Events\n\n" + s.Description + " The schema for programs is [event.schema.json](../../../contracts/event/event.schema.json).\n\n## The envelope\n\n")
 	fieldTable(&b, &s)
@@ -182,10 +179,8 @@ func eventsPage(t *testing.T) string {
 	for _, one := range s.OneOf {
 		kind := fmt.Sprint(one.Properties.named("kind").Const)
 		name := strings.TrimPrefix(one.Properties.named("data").Ref, "#/$defs/")
-		example, err := os.ReadFile(filepath.Join(folder, "testdata", kind+".json"))
-		must(t, err)
-		e, err := event.Decode(example)
-		must(t, err)
+		example := must.Get(os.ReadFile(filepath.Join(folder, "testdata", kind+".json")))(t)
+		e := must.Get(event.Decode(example))(t)
 		fmt.Fprintf(&b, "\n## %s\n\n%s In stream `%s`, as subject `%s` for this one:\n\n```json\n%s\n```\n\nIts `data` is a record [%s](#record-%s).\n",
 			kind, s.Defs[name].Description, event.Kind(kind).Stream(), e.Subject(), strings.TrimSpace(string(example)), name, strings.ToLower(name))
 		shown[name] = true
@@ -280,8 +275,7 @@ func limits(s *eventSchema) (text string) {
 
 // errorsPage lists the codes of the public surface.
 func errorsPage(t *testing.T) string {
-	o, err := openapi.Outlined()
-	must(t, err)
+	o := must.Get(openapi.Outlined())(t)
 	var b strings.Builder
 	b.WriteString(generated + `# Errors
 

@@ -6,6 +6,8 @@ import (
 	"regexp"
 	"slices"
 	"testing"
+
+	"preismon/deploy/testserver/must"
 )
 
 // TestDocsSecrets: the how-to creates each Secret with the keys that the
@@ -13,8 +15,7 @@ import (
 func TestDocsSecrets(t *testing.T) {
 	t.Parallel()
 	want := map[string]map[string]bool{}
-	files, err := filepath.Glob(filepath.Join(rootFolder, "deploy", "kubernetes", "parts", "*", "*.yaml"))
-	must(t, err)
+	files := must.Get(filepath.Glob(filepath.Join(rootFolder, "deploy", "kubernetes", "parts", "*", "*.yaml")))(t)
 	mounted := regexp.MustCompile(`(?s)secretName: (\S+)\n(.*?)(?:\n---|$)`)
 	key := regexp.MustCompile(`\{ key: (\S+), path: \S+ \}`)
 	for _, f := range files {

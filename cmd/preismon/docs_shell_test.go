@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"preismon/deploy/testserver/must"
 )
 
 // unsaid returns the first of the wanted lines that the output does not contain
@@ -47,17 +49,16 @@ func (r *reader) shell(t *testing.T) *shell {
 	}
 	cmd := command(t, env)
 	path, err := exec.LookPath("bash")
-	must(t, err)
+	must.Do(t, err)
 	cmd.Path, cmd.Args, cmd.Dir = path, []string{"bash", "-o", "pipefail"}, r.folder
 	s := &shell{cmd: cmd}
 	if s.in, err = cmd.StdinPipe(); err != nil {
 		t.Fatal(err)
 	}
-	out, err := cmd.StdoutPipe()
-	must(t, err)
+	out := must.Get(cmd.StdoutPipe())(t)
 	cmd.Stderr = cmd.Stdout
 	s.out = bufio.NewReader(out)
-	must(t, cmd.Start())
+	must.Do(t, cmd.Start())
 	time.AfterFunc(5*time.Minute, func() { _ = cmd.Process.Kill() })
 	return s
 }

@@ -19,6 +19,7 @@ import (
 
 	"preismon/deploy/embedded"
 	"preismon/deploy/testserver"
+	"preismon/deploy/testserver/must"
 	"preismon/ingest"
 )
 
@@ -34,8 +35,7 @@ var howTos = []string{
 func TestDocs(t *testing.T) {
 	testserver.Full(t, "the commands of the documents")
 	t.Parallel()
-	files, err := filepath.Glob(filepath.Join(docsFolder, "how-to", "*.md"))
-	must(t, err)
+	files := must.Get(filepath.Glob(filepath.Join(docsFolder, "how-to", "*.md")))(t)
 	for i, f := range files {
 		files[i] = filepath.Base(f)
 	}
@@ -85,13 +85,12 @@ type reader struct {
 }
 
 func newReader(t *testing.T) *reader {
-	binary, err := os.Executable()
-	must(t, err)
+	binary := must.Get(os.Executable())(t)
 	bin, folder, config := t.TempDir(), t.TempDir(), t.TempDir()
-	must(t, os.Symlink(binary, filepath.Join(bin, "preismon")))
+	must.Do(t, os.Symlink(binary, filepath.Join(bin, "preismon")))
 	// The documents say `go run ./cmd/preismon` and `go install ./cmd/preismon`; this binary is that program.
 	shim := "#!/bin/sh\ncase \"$1 $2\" in\n'run ./cmd/preismon') shift 2; exec preismon \"$@\";;\n'install ./cmd/preismon') exit 0;;\nesac\necho \"go $*: not in the documents\" >&2\nexit 1\n"
-	must(t, os.WriteFile(filepath.Join(bin, "go"), []byte(shim), 0o755))
+	must.Do(t, os.WriteFile(filepath.Join(bin, "go"), []byte(shim), 0o755))
 	r := &reader{t: t, folder: folder, bin: bin, read: map[string]bool{}, unmet: map[string]bool{}}
 	r.env = []string{"PATH=" + bin + ":" + os.Getenv("PATH"), "XDG_CONFIG_HOME=" + config, "HOME=" + config}
 	for _, list := range []map[string]string{elsewhere, nowhere} {
@@ -232,20 +231,17 @@ func (r *reader) start(demo bool, want []string) bool {
 // compress writes a gzipped copy of a file of the folder next to it.
 func (r *reader) compress(t *testing.T, name string) {
 	text, err := os.ReadFile(filepath.Join(r.folder, name))
-	must(t, err)
-	f, err := os.Create(filepath.Join(r.folder, name+".gz"))
-	must(t, err)
+	must.Do(t, err)
+	f := must.Get(os.Create(filepath.Join(r.folder, name+".gz")))(t)
 	z := gzip.NewWriter(f)
 	_, err = z.Write(text)
-	must(t, errors.Join(err, z.Close(), f.Close()))
+	must.Do(t, errors.Join(err, z.Close(), f.Close()))
 }
 
 // breakSomething publishes a message that no one can read.
 func (r *reader) breakSomething(t *testing.T) {
-	runtime, err := embedded.ReadRuntime(r.up.DataDir)
-	must(t, err)
-	b, err := connect(ingest.Config{URL: runtime.NATSURL, Name: t.Name()})
-	must(t, err)
+	runtime := must.Get(embedded.ReadRuntime(r.up.DataDir))(t)
+	b := must.Get(connect(ingest.Config{URL: runtime.NATSURL, Name: t.Name()}))(t)
 	defer b.conn.Close()
 	if _, err := b.js.PublishMsg(t.Context(), &nats.Msg{Subject: "observations.demo-markt-de=example", Data: []byte(`{"version":2}`)}); err != nil {
 		t.Fatal(err)
@@ -259,8 +255,7 @@ func (r *reader) breakSomething(t *testing.T) {
 func (r *reader) commandsOfThePage(t *testing.T) {
 	c := r.up.client()
 	c.t = t
-	resp, err := http.Get(r.up.URL + "/docs") // no operation of the contract
-	must(t, err)
+	resp := must.Get(http.Get(r.up.URL + "/docs"))(t) // no operation of the contract
 	page, err := io.ReadAll(resp.Body)
 	if err := errors.Join(err, resp.Body.Close()); err != nil || resp.StatusCode != http.StatusOK {
 		t.Fatalf("%d %v", resp.StatusCode, err)

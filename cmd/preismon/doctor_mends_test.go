@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"preismon/cmd/preismon/doctor"
+	"preismon/deploy/testserver/must"
 )
 
 // mendValues replace what a user of the commands of doctor fills in.
@@ -83,16 +84,13 @@ func isMendOf(function string) bool {
 // mends reads the commands of this program from the source of doctor.
 func mends(t *testing.T) (all []mend) {
 	t.Helper()
-	files, err := filepath.Glob("doctor/*.go")
-	must(t, err)
+	files := must.Get(filepath.Glob("doctor/*.go"))(t)
 	for _, name := range files {
 		if strings.HasSuffix(name, "_test.go") {
 			continue
 		}
-		source, err := os.ReadFile(name)
-		must(t, err)
-		file, err := parser.ParseFile(token.NewFileSet(), name, source, 0)
-		must(t, err)
+		source := must.Get(os.ReadFile(name))(t)
+		file := must.Get(parser.ParseFile(token.NewFileSet(), name, source, 0))(t)
 		for _, d := range file.Decls {
 			fun, ok := d.(*ast.FuncDecl)
 			if !ok || isMendOf(fun.Name.Name) {
@@ -126,8 +124,7 @@ func (m *mend) read(t *testing.T, e ast.Expr) string {
 		}
 	case *ast.BasicLit:
 		if e.Kind == token.STRING {
-			text, err := strconv.Unquote(e.Value)
-			must(t, err)
+			text := must.Get(strconv.Unquote(e.Value))(t)
 			return text
 		}
 	case *ast.CallExpr:

@@ -8,6 +8,7 @@ import (
 
 	"preismon/cmd/preismon/doctor"
 	"preismon/deploy/embedded"
+	"preismon/deploy/testserver/must"
 )
 
 // doctorOn: in a new folder all is well except that it has no backup; poison, a
@@ -58,8 +59,7 @@ func doctorOn(t *testing.T, u *upProcess) {
 		t.Errorf("before a drill: %+v", f)
 	}
 
-	runtime, err := embedded.ReadRuntime(u.DataDir)
-	must(t, err)
+	runtime := must.Get(embedded.ReadRuntime(u.DataDir))(t)
 	servers := look(0, "--nats-url", runtime.NATSURL, "--clickhouse-dsn", runtime.AdminDSN)
 	if f := servers["backup"]; f.State != doctor.OK || !strings.Contains(f.Says, "by ClickHouse") {
 		t.Errorf("by the server: %+v", f)
@@ -71,7 +71,7 @@ func doctorOn(t *testing.T, u *upProcess) {
 	if _, err := u.bus(t).js.Publish(t.Context(), "observations.shop-1=example", []byte("poison")); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, time.Minute, "the poison is among the dead letters", func() bool {
+	must.Eventually(t, time.Minute, "the poison is among the dead letters", func() bool {
 		found = look(0, append(here, "--node", strings.Replace(u.URL, "127.0.0.1", "localhost", 1))...)
 		return found["dead letters"].State != doctor.OK
 	})

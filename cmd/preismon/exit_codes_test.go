@@ -9,6 +9,7 @@ import (
 	"github.com/alecthomas/kong"
 
 	"preismon/deploy/testserver"
+	"preismon/deploy/testserver/must"
 )
 
 // inProcess runs a command within the test, for tests that depend on no
@@ -24,8 +25,7 @@ func inProcess(t *testing.T, args ...string) (stdout, stderr string, code int) {
 // whose flags exist, and wrong usage is 2 and names the command's help.
 func TestExitCodesOfCommands(t *testing.T) {
 	t.Parallel()
-	parser, err := kong.New(newCLI(), kong.Name("preismon"), kong.Vars(defaults()))
-	must(t, err)
+	parser := must.Get(kong.New(newCLI(), kong.Name("preismon"), kong.Vars(defaults())))(t)
 	commands := parser.Model.Leaves(true)
 	if len(commands) < 30 {
 		t.Fatalf("%d commands: the walk is broken", len(commands))

@@ -13,13 +13,13 @@ import (
 	"testing"
 
 	"preismon/cmd/preismon/client"
+	"preismon/deploy/testserver/must"
 )
 
 // documented returns the commands that a code belongs to.
 func documented(t *testing.T, code int) []string {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join(docsFolder, "reference", "exit-codes.md"))
-	must(t, err)
+	text := must.Get(os.ReadFile(filepath.Join(docsFolder, "reference", "exit-codes.md")))(t)
 	for line := range strings.Lines(string(text)) {
 		cells := strings.Split(line, "|")
 		if len(cells) != 5 || strings.TrimSpace(cells[1]) != fmt.Sprint(code) {

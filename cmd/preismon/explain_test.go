@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"preismon/deploy/testserver/must"
 )
 
 // explains: the read of a command is explained and not executed; a refusal is
@@ -30,9 +32,7 @@ func (d *demoTest) explains(t *testing.T) {
 		t.Errorf("a refused lookup: %s", errs)
 	}
 	many := filepath.Join(t.TempDir(), "eans")
-	if err := os.WriteFile(many, []byte(strings.Repeat("4006381333931\n", 10_000)), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(many, []byte(strings.Repeat("4006381333931\n", 10_000)), 0o600))
 	if _, errs := p.run(exitFailed, "explain", "lookup", "--file", many); !strings.Contains(errs, "too many identifiers to explain at once") {
 		t.Errorf("of many: %s", errs)
 	}

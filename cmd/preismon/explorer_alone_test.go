@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"preismon/deploy/testserver/chromium"
+	"preismon/deploy/testserver/must"
 	"preismon/query/explorer"
 )
 
@@ -18,10 +19,8 @@ func TestExplorerAlone(t *testing.T) {
 	if _, errs, code := preismon(t, nil, "explorer-assets", folder); code != 0 {
 		t.Fatal(errs)
 	}
-	filters, err := explorerFilters()
-	must(t, err)
-	e, err := explorer.New("", filters, os.DirFS(folder))
-	must(t, err)
+	filters := must.Get(explorerFilters())(t)
+	e := must.Get(explorer.New("", filters, os.DirFS(folder)))(t)
 	server := httptest.NewServer(e)
 	defer server.Close()
 	for _, script := range []string{"alone.mjs", "history.mjs"} {

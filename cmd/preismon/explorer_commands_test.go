@@ -10,6 +10,8 @@ import (
 	"time"
 
 	gocmp "github.com/google/go-cmp/cmp"
+
+	"preismon/deploy/testserver/must"
 )
 
 // valuesOf returns the values that commands or tools reported, each as a text:
@@ -18,8 +20,7 @@ import (
 func valuesOf(t *testing.T, out, orderID string) (all []string) {
 	t.Helper()
 	text := func(v any) string {
-		b, err := json.Marshal(inUTC(v)) // with the keys in order
-		must(t, err)
+		b := must.Get(json.Marshal(inUTC(v)))(t) // with the keys in order
 		return string(b)
 	}
 	var fact func(r map[string]any)
@@ -85,8 +86,7 @@ func recordsOf(t *testing.T, out string) (all []string) {
 			records = []any{one}
 		}
 		for _, r := range records {
-			text, err := json.Marshal(r) // with the keys in order
-			must(t, err)
+			text := must.Get(json.Marshal(r))(t) // with the keys in order
 			all = append(all, string(text))
 		}
 	}

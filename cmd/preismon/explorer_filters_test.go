@@ -4,14 +4,14 @@ import (
 	"slices"
 	"testing"
 
+	"preismon/deploy/testserver/must"
 	"preismon/query"
 )
 
 // TestExplorerFilters: the explorer offers each filter of results, and says what
 // it means in both languages.
 func TestExplorerFilters(t *testing.T) {
-	filters, err := explorerFilters()
-	must(t, err)
+	filters := must.Get(explorerFilters())(t)
 	var names, want []string
 	for _, f := range filters {
 		names = append(names, f.Name)

@@ -12,6 +12,7 @@ import (
 
 	gocmp "github.com/google/go-cmp/cmp"
 
+	"preismon/deploy/testserver/must"
 	"preismon/query/frame"
 	"preismon/query/table/tabletest"
 )
@@ -56,7 +57,7 @@ func resultsOf(t *testing.T, out string) (rows []json.RawMessage) {
 			CapturedAt string
 			Data       []json.RawMessage
 		}
-		must(t, json.Unmarshal(one, &what))
+		must.Do(t, json.Unmarshal(one, &what))
 		if what.CapturedAt != "" {
 			rows = append(rows, one)
 		}
@@ -191,8 +192,7 @@ func (s explorerSaid) compareFiles(t *testing.T, rows []explorerRow) {
 				if merchant == "" {
 					merchant = "null"
 				}
-				at, err := time.Parse(time.RFC3339, r["capturedAt"]) // in the zone of the page
-				must(t, err)
+				at := must.Get(time.Parse(time.RFC3339, r["capturedAt"]))(t) // in the zone of the page
 				got = append(got, fmt.Sprint(r["itemId"], " ", r["site"], " ", at.UTC().Format("2006-01-02T15:04:05.000Z"), " ", merchant))
 			}
 		}

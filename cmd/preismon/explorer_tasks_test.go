@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"preismon/deploy/testserver/chromium"
+	"preismon/deploy/testserver/must"
 )
 
 // mostTaskSeconds is how long a task may take, including its reads.
@@ -26,8 +27,7 @@ func (d *demoTest) explorerTasks(t *testing.T) {
 		Days   []string `json:"days"`   // when each day of the window begins in Berlin, and the end of the last one
 		All    bool     `json:"all"`    // every task in every turn
 	}{All: *allTasks, explorerPlan: explorerPlan{Base: d.up.URL, Hosts: []string{d.up.URL + "/"}, Login: account.LoginIdentifier, Password: account.Password, Site: "demo-markt-de.example"}}
-	berlin, err := time.LoadLocation("Europe/Berlin")
-	must(t, err)
+	berlin := must.Get(time.LoadLocation("Europe/Berlin"))(t)
 	to := time.Now().Add(-d.market.MaxDelay()).Truncate(time.Minute).In(berlin) // all late observations are in
 	from := to.AddDate(0, 0, -30)
 	for at := from; at.Before(to); at = time.Date(at.Year(), at.Month(), at.Day()+1, 0, 0, 0, 0, berlin) {

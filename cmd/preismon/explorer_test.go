@@ -14,6 +14,7 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 
 	"preismon/deploy/testserver/chromium"
+	"preismon/deploy/testserver/must"
 )
 
 // explorerPlan is what the browser is given.
@@ -86,8 +87,7 @@ type explorerRow struct {
 // explorer clicks through the page in a browser: everything that it shows is
 // what the API returns, and the commands that it offers do what they promise.
 func (d *demoTest) explorer(t *testing.T) {
-	berlin, err := time.LoadLocation("Europe/Berlin")
-	must(t, err)
+	berlin := must.Get(time.LoadLocation("Europe/Berlin"))(t)
 	account := d.account(t, "anna")
 	client := d.client(t, "anna")
 	to := time.Now().Add(-d.market.MaxDelay()).Truncate(time.Minute) // all late observations are in

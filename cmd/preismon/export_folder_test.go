@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"preismon/deploy/testserver/must"
 	"preismon/query/table/tabletest"
 )
 
@@ -79,8 +80,7 @@ func exportsBothRows(t *testing.T, folder string, args []string) {
 	if _, errs, code := inProcess(t, args...); code != 0 {
 		t.Errorf("the next: exit code %d: %s", code, errs)
 	}
-	text, err := os.ReadFile(filepath.Join(folder, "day=2026-10-01", "rows.parquet"))
-	must(t, err)
+	text := must.Get(os.ReadFile(filepath.Join(folder, "day=2026-10-01", "rows.parquet")))(t)
 	if rows, err := tabletest.Parquet(text, time.UTC); err != nil || len(rows) != 2 {
 		t.Errorf("%d rows, want 2: %v", len(rows), err)
 	}
@@ -116,8 +116,7 @@ func TestExportsThatFailLeaveOnePart(t *testing.T) {
 	folder := filepath.Join(t.TempDir(), "prices [1") // no pattern
 	args := []string{"export", "--split", "day", "--format", "csv", "-o", folder, "--url", server.URL, "--token", "any"}
 	parts := func() (n int) {
-		left, err := os.ReadDir(filepath.Join(folder, "day=2026-10-01"))
-		must(t, err)
+		left := must.Get(os.ReadDir(filepath.Join(folder, "day=2026-10-01")))(t)
 		for _, e := range left {
 			if strings.HasSuffix(e.Name(), partEnding) {
 				n++

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"preismon/deploy/testserver"
+	"preismon/deploy/testserver/must"
 	"preismon/query/table/tabletest"
 
 	gocmp "github.com/google/go-cmp/cmp"
@@ -42,8 +43,7 @@ func (d *demoTest) splitExport(t *testing.T) {
 		slices.Reverse(files) // the newest rows first
 		var got []tabletest.Record
 		for _, name := range files {
-			text, err := os.ReadFile(name)
-			must(t, err)
+			text := must.Get(os.ReadFile(name))(t)
 			day, err := tabletest.Parquet(text, time.UTC)
 			if err != nil || filepath.Base(name) != "rows.parquet" {
 				t.Fatalf("%s: %v", name, err)
@@ -76,13 +76,13 @@ func (d *demoTest) splitExport(t *testing.T) {
 	state.Days[changed] = splitDay{3, "another"}
 	state.Token = "no token"
 	state.folder = folder
-	must(t, os.WriteFile(state.file(changed, "parquet"), nil, 0o600))
-	must(t, state.keep())
+	must.Do(t, os.WriteFile(state.file(changed, "parquet"), nil, 0o600))
+	must.Do(t, state.keep())
 	if _, said = p.run(exitFailed, split...); !strings.Contains(said, "since: it is wrong") {
 		t.Errorf("a token that is none: %s", said)
 	}
 	state.Token = ""
-	must(t, state.keep())
+	must.Do(t, state.keep())
 	if _, said = p.run(0, split...); !strings.Contains(said, changed+"  ") || !strings.Contains(said, "\n1 of ") {
 		t.Errorf("one day is another one: %s", said)
 	}
@@ -111,11 +111,10 @@ func (d *demoTest) splitExport(t *testing.T) {
 // readFolder reads the folder by DuckDB, as the how-to describes, and by Polars.
 func (d *demoTest) readFolder(t *testing.T, folder string, want int) {
 	dir := testserver.Scripts(t, "../../query/rest/testdata/readers")
-	plan, err := json.Marshal([]map[string]string{{
+	plan := must.Get(json.Marshal([]map[string]string{{
 		"name": "DuckDB", "reader": "duckdb",
 		"file": "(SELECT count(*) AS n, count(DISTINCT day) AS days, bool_and(strftime(capturedAt, '%Y-%m-%d') = day::VARCHAR) AS apart FROM read_parquet('" + folder + "/*/*.parquet', hive_partitioning = true))",
-	}, {"name": "Polars", "reader": "polars folder", "file": folder}})
-	must(t, err)
+	}, {"name": "Polars", "reader": "polars folder", "file": folder}}))(t)
 	run := testserver.Node(t, filepath.Join(dir, "read.mjs"), string(plan))
 	run.Dir, run.Stderr = dir, os.Stderr
 	out, err := run.Output()

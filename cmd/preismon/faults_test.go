@@ -7,6 +7,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"preismon/deploy/testserver/must"
 )
 
 // says checks that a command failed as it should: with that code and, on
@@ -43,8 +45,7 @@ func sentence(t *testing.T, stderr string) {
 
 func taken(t *testing.T) string {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	must(t, err)
+	l := must.Get(net.Listen("tcp", "127.0.0.1:0"))(t)
 	t.Cleanup(func() { _ = l.Close() })
 	return l.Addr().String()
 }
@@ -92,7 +93,7 @@ func oneFolder(t *testing.T, u *upProcess) {
 func TestUpForeignFolder(t *testing.T) {
 	t.Parallel()
 	notOurs := t.TempDir()
-	must(t, os.WriteFile(filepath.Join(notOurs, "thesis.txt"), []byte("mine"), 0o600))
+	must.Do(t, os.WriteFile(filepath.Join(notOurs, "thesis.txt"), []byte("mine"), 0o600))
 	out, errs, code := inProcess(t, append([]string{"up", "--data-dir", notOurs}, anywhere...)...)
 	says(t, out, errs, code, exitFailed, notOurs, "not a data folder", "choose another")
 	sentence(t, errs)

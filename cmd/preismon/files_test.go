@@ -17,6 +17,7 @@ import (
 	"preismon/contracts"
 	"preismon/contracts/event"
 	"preismon/deploy/testserver"
+	"preismon/deploy/testserver/must"
 	"preismon/ingest/market"
 )
 
@@ -109,8 +110,7 @@ func wantFile(t *testing.T, c *api, route string, entry fileEntry, content []byt
 	if entry.ExportName != "" {
 		params.Set("exportName", entry.ExportName)
 	}
-	resp, err := c.request(route+"/history/download", params)
-	must(t, err)
+	resp := must.Get(c.request(route+"/history/download", params))(t)
 	defer resp.Body.Close() //nolint:errcheck // read to its end
 	var got bytes.Buffer
 	if _, err := got.ReadFrom(resp.Body); err != nil {
@@ -169,7 +169,7 @@ func (d *demoTest) files(t *testing.T) {
 				LastArchivedAt *time.Time
 			}
 		}
-		must(t, json.Unmarshal(listed, &page))
+		must.Do(t, json.Unmarshal(listed, &page))
 		names := map[string]bool{}
 		for _, e := range page.Data {
 			names[e.ExportName] = e.LastArchivedAt != nil
@@ -196,11 +196,10 @@ func bucketURL(t *testing.T, create bool) (string, archive.Store) {
 	cfg := archive.DefaultS3Config()
 	cfg.Endpoint, cfg.Bucket, cfg.CreateBucket = "http://"+server.Endpoint, server.Bucket, true
 	cfg.AccessKey, cfg.SecretKey = server.AccessKey, contracts.Secret(server.SecretKey)
-	s3, err := archive.NewS3(cfg)
-	must(t, err)
+	s3 := must.Get(archive.NewS3(cfg))(t)
 	t.Cleanup(func() { _ = s3.Close() })
 	if create {
-		must(t, s3.EnsureBucket(t.Context()))
+		must.Do(t, s3.EnsureBucket(t.Context()))
 	}
 	u := url.URL{Scheme: "s3", User: url.UserPassword(server.AccessKey, server.SecretKey), Host: server.Endpoint, Path: "/" + server.Bucket, RawQuery: "tls=false"}
 	return u.String(), s3
@@ -215,7 +214,7 @@ func putFiles(t *testing.T, m *market.Market, archives ...archive.Store) {
 		if ref.Import {
 			key.Folder = archive.Imports
 		}
-		must(t, archives[n%len(archives)].Put(t.Context(), archive.RefOf(key, content), bytes.NewReader(content)))
+		must.Do(t, archives[n%len(archives)].Put(t.Context(), archive.RefOf(key, content), bytes.NewReader(content)))
 		n++
 	}
 }

@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"preismon/deploy/testserver/must"
 )
 
 // fullDisk takes nothing.
@@ -31,7 +33,7 @@ func TestTokenStaysBeforeWhatIsNotWritten(t *testing.T) {
 	defer server.Close()
 	state := filepath.Join(t.TempDir(), "state")
 	for _, command := range []string{"changes", "alerts"} {
-		must(t, os.WriteFile(state, []byte("t1\n"), 0o600))
+		must.Do(t, os.WriteFile(state, []byte("t1\n"), 0o600))
 		var errs bytes.Buffer
 		code := run(t.Context(), []string{command, "--state", state, "--url", server.URL, "--token", "any"}, streams{strings.NewReader(""), fullDisk{}, &errs})
 		kept, err := os.ReadFile(state)
@@ -68,8 +70,7 @@ func TestRowsAreOnDiskBeforeTheirToken(t *testing.T) {
 	}))
 	defer server.Close()
 	state := file(t, "state", "t1\n")
-	rows, err := os.Create(filepath.Join(t.TempDir(), "rows"))
-	must(t, err)
+	rows := must.Get(os.Create(filepath.Join(t.TempDir(), "rows")))(t)
 	defer rows.Close()
 	out := &syncedOutput{File: rows, state: state}
 	var errs bytes.Buffer
@@ -111,13 +112,12 @@ func TestOutputKeepsItsMode(t *testing.T) {
 	t.Parallel()
 	for _, mode := range []os.FileMode{0o600, 0o640, 0o666} {
 		name := file(t, "prices.csv", "old")
-		must(t, os.Chmod(name, mode))
-		out, err := createOutput(name)
-		must(t, err)
+		must.Do(t, os.Chmod(name, mode))
+		out := must.Get(createOutput(name))(t)
 		if info, err := out.Stat(); err != nil || info.Mode().Perm() != mode {
 			t.Errorf("its part is %v, want %v: %v", info.Mode(), mode, err)
 		}
-		must(t, out.complete())
+		must.Do(t, out.complete())
 		if info, err := os.Stat(name); err != nil || info.Mode().Perm() != mode {
 			t.Errorf("it is %v, want %v: %v", info.Mode(), mode, err)
 		}
@@ -129,11 +129,9 @@ func TestOutputKeepsItsMode(t *testing.T) {
 func TestFilesOfTwoRunsDoNotMix(t *testing.T) {
 	t.Parallel()
 	name := filepath.Join(t.TempDir(), "prices.csv")
-	one, err := createPart(name)
-	must(t, err)
+	one := must.Get(createPart(name))(t)
 	defer one.Close()
-	two, err := createPart(name)
-	must(t, err)
+	two := must.Get(createPart(name))(t)
 	defer two.Close()
 	if one.Name() == two.Name() || !strings.HasPrefix(one.Name(), name) || !strings.HasSuffix(one.Name(), ".part") {
 		t.Errorf("%s and %s", one.Name(), two.Name())

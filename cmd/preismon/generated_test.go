@@ -11,6 +11,7 @@ import (
 
 	"preismon/contracts/openapi"
 	"preismon/deploy/testserver"
+	"preismon/deploy/testserver/must"
 )
 
 // What the programs of testdata/generated read, in order.
@@ -49,7 +50,7 @@ func (d *demoTest) generated(t *testing.T) {
 		dir := t.TempDir()
 		r := generatedRun{t, dir}
 		r.copyOf("testdata/generated/go", document)
-		must(t, os.Mkdir(filepath.Join(dir, "client"), 0o700))
+		must.Do(t, os.Mkdir(filepath.Join(dir, "client"), 0o700))
 		r.run("go", "tool", "oapi-codegen", "-config", "client.yaml", "openapi.yaml")
 		r.reads(append([]string{"go", "run", "."}, args...)...)
 	})
@@ -74,13 +75,13 @@ type generatedRun struct {
 
 func (r generatedRun) copyOf(folder string, document []byte) {
 	r.t.Helper()
-	must(r.t, os.CopyFS(r.dir, os.DirFS(folder)))
+	must.Do(r.t, os.CopyFS(r.dir, os.DirFS(folder)))
 	r.write("openapi.yaml", document)
 }
 
 func (r generatedRun) write(name string, content []byte) {
 	r.t.Helper()
-	must(r.t, os.WriteFile(filepath.Join(r.dir, name), content, 0o600))
+	must.Do(r.t, os.WriteFile(filepath.Join(r.dir, name), content, 0o600))
 }
 
 // run returns what the command wrote; it must succeed.

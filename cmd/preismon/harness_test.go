@@ -28,6 +28,7 @@ import (
 	"preismon/contracts/event"
 	"preismon/contracts/openapi/openapitest"
 	"preismon/deploy/embedded"
+	"preismon/deploy/testserver/must"
 	"preismon/ingest"
 )
 
@@ -63,10 +64,9 @@ func TestMain(m *testing.M) {
 // except for the location of the ClickHouse library; env is added.
 func command(t *testing.T, env []string, args ...string) *exec.Cmd {
 	t.Helper()
-	binary, err := os.Executable()
-	must(t, err)
+	binary := must.Get(os.Executable())(t)
 	alive, ours, err := os.Pipe()
-	must(t, err)
+	must.Do(t, err)
 	cmd := exec.Command(binary, args...)
 	cmd.Env = slices.DeleteFunc(os.Environ(), func(v string) bool {
 		return strings.HasPrefix(v, "PREISMON_") && !strings.HasPrefix(v, embedded.CacheVariable+"=") || strings.HasPrefix(v, "RUST_API_")
@@ -137,7 +137,7 @@ func launchUp(t *testing.T, env []string, args ...string) *upProcess {
 	u.cmd = command(t, env, append(all, args...)...)
 	u.stdout, u.stderr = newTranscript(), newTranscript()
 	u.cmd.Stdout, u.cmd.Stderr = u.stdout, u.stderr
-	must(t, u.cmd.Start())
+	must.Do(t, u.cmd.Start())
 	go func() {
 		u.err = u.cmd.Wait()
 		close(u.ended)
@@ -201,8 +201,7 @@ func (u *upProcess) awaitReady() {
 	case <-time.After(upReadyLimit):
 		u.t.Fatalf("up is not ready after %v", upReadyLimit)
 	}
-	r, err := embedded.ReadRuntime(u.DataDir)
-	must(u.t, err)
+	r := must.Get(embedded.ReadRuntime(u.DataDir))(u.t)
 	u.URL, u.AdminURL = r.APIURL, r.AdminURL
 }
 
@@ -212,14 +211,14 @@ func (u *upProcess) Output() string { return u.stdout.String() + u.stderr.String
 // interrupt asks it to stop, as Ctrl-C does.
 func (u *upProcess) interrupt() {
 	u.t.Helper()
-	must(u.t, u.cmd.Process.Signal(os.Interrupt))
+	must.Do(u.t, u.cmd.Process.Signal(os.Interrupt))
 }
 
 // kill9 kills the process and returns when it is gone. Processes that it
 // started must notice by themselves.
 func (u *upProcess) kill9() {
 	u.t.Helper()
-	must(u.t, u.cmd.Process.Kill())
+	must.Do(u.t, u.cmd.Process.Kill())
 	<-u.ended
 }
 
@@ -282,10 +281,8 @@ func (u *upProcess) client() *api {
 // login returns a client with the token of an account.
 func (a *api) login(login, password string) *api {
 	a.t.Helper()
-	body, err := json.Marshal(map[string]string{"loginIdentifier": login, "password": password})
-	must(a.t, err)
-	resp, err := a.http.Post(a.url+"/v1/auth/token", "application/json", bytes.NewReader(body))
-	must(a.t, err)
+	body := must.Get(json.Marshal(map[string]string{"loginIdentifier": login, "password": password}))(a.t)
+	resp := must.Get(a.http.Post(a.url+"/v1/auth/token", "application/json", bytes.NewReader(body)))(a.t)
 	defer resp.Body.Close() //nolint:errcheck // read to its end
 	var answer struct {
 		AccessToken string `json:"accessToken"`
@@ -362,10 +359,8 @@ func (a *api) stream(path string, params url.Values, line func([]byte) error) (h
 // bus connects to the NATS of up, bypassing the publisher.
 func (u *upProcess) bus(t *testing.T) *bus {
 	t.Helper()
-	r, err := embedded.ReadRuntime(u.DataDir)
-	must(t, err)
-	b, err := connect(ingest.Config{URL: r.NATSURL, Name: t.Name()})
-	must(t, err)
+	r := must.Get(embedded.ReadRuntime(u.DataDir))(t)
+	b := must.Get(connect(ingest.Config{URL: r.NATSURL, Name: t.Name()}))(t)
 	t.Cleanup(b.conn.Close)
 	return b
 }
@@ -373,8 +368,7 @@ func (u *upProcess) bus(t *testing.T) *bus {
 // send publishes an event as any client of NATS does.
 func (b *bus) send(t *testing.T, e *event.Event) {
 	t.Helper()
-	body, err := event.Encode(e)
-	must(t, err)
+	body := must.Get(event.Encode(e))(t)
 	m := &nats.Msg{Subject: e.Subject(), Data: body, Header: nats.Header{jetstream.MsgIDHeader: {e.ID}}}
 	if _, err := b.js.PublishMsg(t.Context(), m); err != nil {
 		t.Fatal(err)
@@ -384,15 +378,7 @@ func (b *bus) send(t *testing.T, e *event.Event) {
 // freeAddress returns an address of this machine where nothing listens.
 func freeAddress(t *testing.T) string {
 	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	must(t, err)
+	listener := must.Get(net.Listen("tcp", "127.0.0.1:0"))(t)
 	_ = listener.Close()
 	return listener.Addr().String()
-}
-
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
 }

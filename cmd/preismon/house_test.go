@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"preismon/deploy/testserver/must"
 )
 
 const module = "preismon"
@@ -154,8 +156,7 @@ var forTests = []string{"deploy/testserver", "contracts/openapi/openapitest", "q
 func TestNothingOfTestsIsInThePrograms(t *testing.T) {
 	cmd := exec.Command("go", "list", "-deps", "./cmd/preismon", "./cmd/bench")
 	cmd.Dir = rootFolder
-	out, err := cmd.Output()
-	must(t, err)
+	out := must.Get(cmd.Output())(t)
 	for name := range strings.FieldsSeq(string(out)) {
 		name = strings.TrimPrefix(name, module+"/")
 		if slices.ContainsFunc(forTests, func(part string) bool { return within(name, part) }) {
@@ -190,8 +191,7 @@ func TestDecisionsAreShort(t *testing.T) {
 		t.Fatal(files, err)
 	}
 	for _, f := range files {
-		text, err := os.ReadFile(f)
-		must(t, err)
+		text := must.Get(os.ReadFile(f))(t)
 		if n := len(strings.Fields(string(text))); n > most {
 			t.Errorf("%s has %d words of %d", filepath.Base(f), n, most)
 		}

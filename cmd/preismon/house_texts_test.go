@@ -6,14 +6,15 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"preismon/deploy/testserver/must"
 )
 
 // TestGlossaryIsShort: more words than these nobody learns. A row may have
 // several, separated by commas.
 func TestGlossaryIsShort(t *testing.T) {
 	const most = 40
-	text, err := os.ReadFile(filepath.Join(rootFolder, "contracts", "glossary.md"))
-	must(t, err)
+	text := must.Get(os.ReadFile(filepath.Join(rootFolder, "contracts", "glossary.md")))(t)
 	terms := 0
 	for line := range strings.Lines(string(text)) {
 		if cells := strings.Split(line, "|"); len(cells) == 4 && !strings.HasPrefix(cells[1], "-") && cells[1] != " Word " {
@@ -28,8 +29,7 @@ func TestGlossaryIsShort(t *testing.T) {
 // TestReadmeIsShort: the rest is in deploy/docs.
 func TestReadmeIsShort(t *testing.T) {
 	const most = 700
-	text, err := os.ReadFile(filepath.Join(rootFolder, "README.md"))
-	must(t, err)
+	text := must.Get(os.ReadFile(filepath.Join(rootFolder, "README.md")))(t)
 	if n := len(strings.Fields(string(text))); n > most {
 		t.Errorf("the README has %d words, at most %d", n, most)
 	}
@@ -43,8 +43,7 @@ func TestFilesAreShort(t *testing.T) {
 		t.Fatalf("only %d files", len(files))
 	}
 	for _, name := range files {
-		text, err := os.ReadFile(filepath.Join(rootFolder, name))
-		must(t, err)
+		text := must.Get(os.ReadFile(filepath.Join(rootFolder, name)))(t)
 		first, _, _ := strings.Cut(string(text), "import ")
 		if lines := strings.Count(string(text), "\n"); lines > most && !strings.Contains(first, reason) {
 			t.Errorf("%s has %d lines, at most %d, and its first comment gives no reason by %q", name, lines, most, reason)
@@ -56,7 +55,6 @@ func TestFilesAreShort(t *testing.T) {
 func ownFiles(t *testing.T, patterns ...string) []string {
 	cmd := exec.Command("git", append([]string{"ls-files", "--cached", "--others", "--exclude-standard"}, patterns...)...)
 	cmd.Dir = rootFolder
-	out, err := cmd.Output()
-	must(t, err)
+	out := must.Get(cmd.Output())(t)
 	return strings.Fields(string(out))
 }

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"preismon/deploy/testserver/must"
 	"preismon/ingest/maps"
 )
 
@@ -51,7 +52,7 @@ func importFiles(t *testing.T, u *upProcess) {
 	}
 	write := func(name, text string) {
 		t.Helper()
-		must(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
+		must.Do(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
 	}
 	const header = "Artikelnummer;Preis;Gesehen am\n"
 	write("laden-2026-03-01.csv", header+"A-1;1.234,50 €;2026-03-01 09:00\nA-2;viel €;2026-03-01 09:00\n")
@@ -95,23 +96,22 @@ func importFiles(t *testing.T, u *upProcess) {
 func watched(t *testing.T, dir string, args []string, header string, count func() uint64) {
 	t.Helper()
 	inbox := filepath.Join(dir, "inbox")
-	must(t, os.Mkdir(inbox, 0o700))
+	must.Do(t, os.Mkdir(inbox, 0o700))
 	put := func(name, text string) {
 		t.Helper()
 		moved, settled := filepath.Join(dir, "moved"), time.Now().Add(-settledAfter)
-		must(t, os.WriteFile(moved, []byte(header+text), 0o600))
-		must(t, os.Chtimes(moved, settled, settled))
-		must(t, os.Rename(moved, filepath.Join(inbox, name)))
+		must.Do(t, os.WriteFile(moved, []byte(header+text), 0o600))
+		must.Do(t, os.Chtimes(moved, settled, settled))
+		must.Do(t, os.Rename(moved, filepath.Join(inbox, name)))
 	}
 	put("first.csv", "A-4;5,00 €;2026-03-04 09:00\n")
 	put("notes.md", "A-9;5,00 €;2026-03-04 09:00\n")
 	for turn, said := range []string{"first.csv: 1 new observation, 0 rows known", "first.csv: 0 new observations, 1 row known"} {
-		log, err := os.Create(filepath.Join(t.TempDir(), "log"))
-		must(t, err)
+		log := must.Get(os.Create(filepath.Join(t.TempDir(), "log")))(t)
 		defer log.Close()
 		cmd := command(t, []string{"PREISMON_PASSWORD=correct horse battery staple"}, append([]string{"import"}, args...)...)
 		cmd.Dir, cmd.Stdout, cmd.Stderr = dir, log, log
-		must(t, cmd.Start())
+		must.Do(t, cmd.Start())
 		defer func(p *exec.Cmd) { _ = p.Process.Kill() }(cmd)
 		told := func(text string) func() bool {
 			return func() bool {
@@ -119,18 +119,18 @@ func watched(t *testing.T, dir string, args []string, header string, count func(
 				return err == nil && strings.Contains(string(b), text)
 			}
 		}
-		eventually(t, 90*time.Second, said, told(said))
+		must.Eventually(t, 90*time.Second, said, told(said))
 		if turn == 0 {
 			put("broken.csv", "")
 			put("second.csv", "A-5;5,00 €;2026-03-04 09:00\nA-6;teuer €;2026-03-04 09:00\n")
-			eventually(t, 90*time.Second, "second file", told("second.csv: 1 new observation, 0 rows known, 1 rejected"))
+			must.Eventually(t, 90*time.Second, "second file", told("second.csv: 1 new observation, 0 rows known, 1 rejected"))
 			put("third.csv", "A-4;4,00 €;2026-03-04 08:00\nA-5;4,00 €;2026-03-04 10:00\nA-7;4,00 €;2026-03-04 10:00\n") // one is late, one is of a new product
-			eventually(t, 90*time.Second, "what changed", told("third.csv: 3 new observations, 0 rows known, 0 rejected\n  1 of the prices known before changed:\n  A-5 at laden: 5.00 EUR -> 4.00 EUR (-20.0 %)\n"))
-			eventually(t, 90*time.Second, "broken file", told("broken.csv: not imported: the file has a header and no rows"))
+			must.Eventually(t, 90*time.Second, "what changed", told("third.csv: 3 new observations, 0 rows known, 0 rejected\n  1 of the prices known before changed:\n  A-5 at laden: 5.00 EUR -> 4.00 EUR (-20.0 %)\n"))
+			must.Eventually(t, 90*time.Second, "broken file", told("broken.csv: not imported: the file has a header and no rows"))
 		} else {
-			eventually(t, 90*time.Second, "second file", told("second.csv: 0 new observations, 1 row known, 1 rejected"))
+			must.Eventually(t, 90*time.Second, "second file", told("second.csv: 0 new observations, 1 row known, 1 rejected"))
 		}
-		must(t, cmd.Process.Signal(syscall.SIGINT))
+		must.Do(t, cmd.Process.Signal(syscall.SIGINT))
 		if err := cmd.Wait(); err != nil {
 			b, _ := os.ReadFile(log.Name())
 			t.Errorf("stopped: %v\n%s", err, b)
@@ -148,8 +148,8 @@ func TestSettledFiles(t *testing.T) {
 	now := time.Now()
 	put := func(name, text string, age time.Duration) {
 		t.Helper()
-		must(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
-		must(t, os.Chtimes(filepath.Join(dir, name), now.Add(-age), now.Add(-age)))
+		must.Do(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
+		must.Do(t, os.Chtimes(filepath.Join(dir, name), now.Add(-age), now.Add(-age)))
 	}
 	files := map[string]*seenFile{}
 	look := func(want ...string) {
@@ -171,7 +171,7 @@ func TestSettledFiles(t *testing.T) {
 	look("old.csv")
 	now = now.Add(settledAfter)
 	look("young.csv")
-	must(t, os.Remove(filepath.Join(dir, "old.csv")))
+	must.Do(t, os.Remove(filepath.Join(dir, "old.csv")))
 	look()
 	put("old.csv", "ab", time.Hour)
 	look()

@@ -22,6 +22,7 @@ import (
 	"preismon/contracts"
 	"preismon/contracts/event"
 	"preismon/deploy/testserver"
+	"preismon/deploy/testserver/must"
 )
 
 // shopMap maps the columns of shopCSV; both are invented.
@@ -65,7 +66,7 @@ alpha.example;A-1;4006381333931;Pen;2026-03-10 12:00:00;1,20;EUR;1;Alpha
 // without consent.
 func importGuesses(t *testing.T, u *upProcess) {
 	dir := t.TempDir()
-	must(t, os.WriteFile(filepath.Join(dir, "preise.csv"), []byte("Shop;Artikel;Preis;Datum\nladen.de;Stift;1,20 €;01.10.2026 09:00\nladen.de;Heft;0,99 €;01.10.2026 09:00\n"), 0o600))
+	must.Do(t, os.WriteFile(filepath.Join(dir, "preise.csv"), []byte("Shop;Artikel;Preis;Datum\nladen.de;Stift;1,20 €;01.10.2026 09:00\nladen.de;Heft;0,99 €;01.10.2026 09:00\n"), 0o600))
 	run := func(args ...string) (string, string, int) {
 		t.Helper()
 		cmd := command(t, []string{"PREISMON_PASSWORD=correct horse battery staple"}, append([]string{"import"}, args...)...)
@@ -125,7 +126,7 @@ func TestImport(t *testing.T) {
 	rejected(t, rejects, 9, 10, 11, 12)
 
 	for _, what := range []string{"once", "twice"} {
-		must(t, os.Remove(rejects))
+		must.Do(t, os.Remove(rejects))
 		out, errs, code = inProcess(t, append(args, "--data-dir", u.DataDir, password)...)
 		if code != exitRejected || !strings.Contains(errs, rejects) {
 			t.Errorf("%s: exit code %d: %s%s", what, code, out, errs)
@@ -231,8 +232,7 @@ func TestImport(t *testing.T) {
 
 	// What the stream no longer has is unknown, and the command reports that.
 	js := u.bus(t).js
-	stream, err := js.Stream(t.Context(), event.StreamObservations)
-	must(t, err)
+	stream := must.Get(js.Stream(t.Context(), event.StreamObservations))(t)
 	keep := stream.CachedInfo().Config
 	keep.MaxMsgs, keep.Discard = 1, jetstream.DiscardOld
 	if _, err := js.UpdateStream(t.Context(), keep); err != nil {
@@ -309,8 +309,7 @@ func grown(t *testing.T, u *upProcess, args []string, password string) {
 // rejected checks the lines that a file of rejected rows names.
 func rejected(t *testing.T, name string, lines ...int) {
 	t.Helper()
-	text, err := os.ReadFile(name)
-	must(t, err)
+	text := must.Get(os.ReadFile(name))(t)
 	var got []int
 	for line := range strings.Lines(string(text)) {
 		var r struct {
@@ -351,7 +350,7 @@ func importInterrupted(t *testing.T, u *upProcess) {
 		cmd := command(t, password, args...)
 		var stderr bytes.Buffer
 		cmd.Stderr = &stderr
-		must(t, cmd.Start())
+		must.Do(t, cmd.Start())
 		wait := time.Duration(30+rnd.IntN(970)) * time.Millisecond // an import takes a second or two, and opens its streams first
 		time.Sleep(wait)
 		_ = cmd.Process.Signal(signal)

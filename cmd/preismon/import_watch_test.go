@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"preismon/contracts/fault"
+	"preismon/deploy/testserver/must"
 	"preismon/ingest/maps"
 )
 
@@ -38,12 +39,11 @@ func TestWatchedFileFails(t *testing.T) {
 		var out bytes.Buffer
 		r := &importRun{std: streams{out: &out}}
 		folder, now := t.TempDir(), time.Now().Add(time.Hour)
-		must(t, os.WriteFile(filepath.Join(folder, "p.zip"), nil, 0o600))
+		must.Do(t, os.WriteFile(filepath.Join(folder, "p.zip"), nil, 0o600))
 		files := map[string]*seenFile{}
 		settled := func(after time.Duration) bool {
 			now = now.Add(after)
-			all, err := settledFiles(folder, files, now)
-			must(t, err)
+			all := must.Get(settledFiles(folder, files, now))(t)
 			return len(all) > 0
 		}
 		if settled(0) || !settled(0) {
@@ -69,15 +69,13 @@ func TestWatchedFileLeavesNothing(t *testing.T) {
 	var packed bytes.Buffer
 	z := zip.NewWriter(&packed)
 	for _, name := range []string{"a.csv", "b.csv"} {
-		w, err := z.CreateHeader(&zip.FileHeader{Name: name, Method: zip.Store})
-		must(t, err)
-		_, err = io.WriteString(w, "rows of "+name)
-		must(t, err)
+		w := must.Get(z.CreateHeader(&zip.FileHeader{Name: name, Method: zip.Store}))(t)
+		must.Get(io.WriteString(w, "rows of "+name))(t)
 	}
-	must(t, z.Close())
+	must.Do(t, z.Close())
 	folder, unpacked := t.TempDir(), t.TempDir()
 	damaged := bytes.Replace(packed.Bytes(), []byte("rows of b"), []byte("rows of c"), 1)
-	must(t, os.WriteFile(filepath.Join(folder, "p.zip"), damaged, 0o600))
+	must.Do(t, os.WriteFile(filepath.Join(folder, "p.zip"), damaged, 0o600))
 	r := &importRun{importCmd: &importCmd{Folder: folder}, dir: unpacked}
 	if err := r.arrived(t.Context(), "p.zip"); err == nil || !strings.Contains(err.Error(), "b.csv cannot be unpacked") {
 		t.Errorf("%v", err)
@@ -91,18 +89,17 @@ func TestWatchedFileLeavesNothing(t *testing.T) {
 // behind, and takes none away that an earlier run wrote.
 func TestRejectsOfAFailedTry(t *testing.T) {
 	mapping, err := maps.Builtin("observations")
-	must(t, err)
+	must.Do(t, err)
 	file, folder := filepath.Join(t.TempDir(), "p.csv"), t.TempDir()
 	const table = "site,product_key,name,captured_at,price,currency,available,brand,ean,quantity,regular_price,unit,unit_price,url,valid_from,valid_to\n" +
 		"tokmanni.fi,pen,Pen,2026-10-01T09:00:00Z,1.20,EUR,true,,,,,,,,,\n" +
 		"tokmanni.fi,pen,Pen,never,1.20,EUR,true,,,,,,,,,\n"
-	must(t, os.WriteFile(file, []byte(table), 0o600))
+	must.Do(t, os.WriteFile(file, []byte(table), 0o600))
 	rejects := filepath.Join(folder, "rejects.ndjson")
-	must(t, os.WriteFile(rejects, []byte("of an earlier run"), 0o600))
+	must.Do(t, os.WriteFile(rejects, []byte("of an earlier run"), 0o600))
 	r := &importRun{importCmd: &importCmd{Folder: "watched", Rejects: rejects}, std: streams{err: io.Discard}, log: slog.New(slog.DiscardHandler), mapping: mapping}
 	left := func() int {
-		all, err := os.ReadDir(folder)
-		must(t, err)
+		all := must.Get(os.ReadDir(folder))(t)
 		return len(all)
 	}
 	try := func() (*importedFile, error) {
@@ -124,7 +121,7 @@ func TestRejectsOfAFailedTry(t *testing.T) {
 		one, err := try()
 		switch {
 		case err == nil: // the file was not changed just then
-			must(t, os.Remove(one.rejects))
+			must.Do(t, os.Remove(one.rejects))
 		case fault.KindOf(err) != fault.Conflict || left() != 1:
 			t.Fatalf("%v, %d files of rejected rows", err, left())
 		default:

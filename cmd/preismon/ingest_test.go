@@ -18,6 +18,7 @@ import (
 
 	"preismon/contracts/event"
 	"preismon/deploy/testserver"
+	"preismon/deploy/testserver/must"
 	"preismon/ingest"
 	"preismon/ingest/market"
 )
@@ -27,8 +28,7 @@ import (
 func aMarket(t *testing.T, cfg market.Config, span time.Duration) (m *market.Market, catalogue, observations []*event.Event) {
 	t.Helper()
 	cfg.Now = time.Now().UTC().Truncate(time.Hour)
-	m, err := market.New(cfg)
-	must(t, err)
+	m = must.Get(market.New(cfg))(t)
 	return m, slices.Collect(m.Catalog()), slices.Collect(m.Observations(cfg.Now.Add(-span), cfg.Now))
 }
 
@@ -45,19 +45,17 @@ func TestIngest(t *testing.T) {
 	write := func(name string, events []*event.Event, wrap func(io.Writer) io.WriteCloser) string {
 		t.Helper()
 		path := filepath.Join(dir, name)
-		f, err := os.Create(path)
-		must(t, err)
+		f := must.Get(os.Create(path))(t)
 		w := wrap(f)
 		ndjson(t, w, events)
-		must(t, w.Close())
-		must(t, f.Close())
+		must.Do(t, w.Close())
+		must.Do(t, f.Close())
 		return path
 	}
 	plain := write("catalogue.ndjson", catalogue, func(w io.Writer) io.WriteCloser { return keepOpen{w} })
 	gz := write("first.ndjson.gz", observations[:third], func(w io.Writer) io.WriteCloser { return gzip.NewWriter(w) })
 	zst := write("second.ndjson.zst", observations[third:2*third], func(w io.Writer) io.WriteCloser {
-		z, err := zstd.NewWriter(w)
-		must(t, err)
+		z := must.Get(zstd.NewWriter(w))(t)
 		return z
 	})
 	rejects := filepath.Join(dir, "rejects.ndjson")
@@ -91,8 +89,7 @@ func TestIngest(t *testing.T) {
 	if want := fmt.Sprintf("accepted %s, duplicates 0, rejected 3", thousands(len(good))); !strings.HasPrefix(stdout.String(), want) || !strings.Contains(stderr.String(), rejects) {
 		t.Errorf("with faults: %q %s", stdout.String(), stderr.String())
 	}
-	text, err := os.ReadFile(rejects)
-	must(t, err)
+	text := must.Get(os.ReadFile(rejects))(t)
 	var places []int
 	for line := range strings.Lines(string(text)) {
 		var r ingest.Reject
@@ -106,10 +103,9 @@ func TestIngest(t *testing.T) {
 	}
 
 	// A truncated file contributes what it has, and fails.
-	whole, err := os.ReadFile(gz)
-	must(t, err)
+	whole := must.Get(os.ReadFile(gz))(t)
 	cut := filepath.Join(dir, "cut.ndjson.gz")
-	must(t, os.WriteFile(cut, whole[:len(whole)/2], 0o600))
+	must.Do(t, os.WriteFile(cut, whole[:len(whole)/2], 0o600))
 	out, errs, code = inProcess(t, append(args, cut)...)
 	if code != exitFailed || !strings.Contains(errs, cut) || !strings.Contains(errs, "run it again") {
 		t.Errorf("a file that breaks off: exit code %d, %s%s", code, out, errs)
@@ -150,9 +146,8 @@ func ingestInterrupted(t *testing.T, u *upProcess, all []*event.Event) {
 		cmd := command(t, nil, args...)
 		var stdout, stderr bytes.Buffer
 		cmd.Stdout, cmd.Stderr = &stdout, &stderr
-		in, err := cmd.StdinPipe()
-		must(t, err)
-		must(t, cmd.Start())
+		in := must.Get(cmd.StdinPipe())(t)
+		must.Do(t, cmd.Start())
 		// More than the pipe holds, so that it is under way; then nothing for a
 		// while, as from a slow crawler.
 		part := text.Bytes()[:text.Len()*(i+1)/4]
@@ -161,7 +156,7 @@ func ingestInterrupted(t *testing.T, u *upProcess, all []*event.Event) {
 		}
 		time.Sleep(200 * time.Millisecond)
 		began := time.Now()
-		must(t, cmd.Process.Signal(signal))
+		must.Do(t, cmd.Process.Signal(signal))
 		ended := make(chan error, 1)
 		go func() { ended <- cmd.Wait() }()
 		select {

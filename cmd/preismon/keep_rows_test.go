@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"preismon/deploy/testserver"
+	"preismon/deploy/testserver/must"
 )
 
 // TestKeepRows: rows past their retention are gone for every reader without
@@ -49,7 +50,7 @@ func TestKeepRows(t *testing.T) {
 	}
 	kept := time.Now().UTC().Add(-minKeptRows)
 	at := time.Date(kept.Year(), (kept.Month()-1)/3*3+1, 1, 0, 0, 0, 0, time.UTC)
-	eventually(t, 3*expireEvery, "the floor is that of the quarter", func() bool { return floor() >= uint64(at.UnixMilli()) })
+	must.Eventually(t, 3*expireEvery, "the floor is that of the quarter", func() bool { return floor() >= uint64(at.UnixMilli()) })
 	at = time.UnixMilli(int64(floor())).UTC()             // that of the next quarter, if it began meanwhile
 	run(0, "audit", "--content", "--data-dir", u.DataDir) // with --content it also counts
 	if said := run(0, "doctor", "--data-dir", u.DataDir); !strings.Contains(said, "those captured from "+at.Format(time.DateOnly)+" on") || !strings.Contains(said, "2024-01-01") {
@@ -64,7 +65,7 @@ func TestKeepRows(t *testing.T) {
 		t.Errorf("results from the floor on: %s", said)
 	}
 	var gone string
-	must(t, u.tables().QueryRow("SELECT event_id FROM ingested_events WHERE (epoch, seq) IN (SELECT epoch, seq FROM expired_rows) LIMIT 1").Scan(&gone))
+	must.Do(t, u.tables().QueryRow("SELECT event_id FROM ingested_events WHERE (epoch, seq) IN (SELECT epoch, seq FROM expired_rows) LIMIT 1").Scan(&gone))
 	if said := run(0, "trace", gone, "--data-dir", u.DataDir); !strings.Contains(said, "too old and no longer kept") {
 		t.Errorf("trace: %s", said)
 	}

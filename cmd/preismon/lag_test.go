@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"preismon/deploy/testserver"
+	"preismon/deploy/testserver/must"
 )
 
 // TestLagWithoutLeader: while something waits, no process reports that nothing
@@ -51,7 +52,7 @@ func TestLagWithoutLeader(t *testing.T) {
 		t.Fatal(errs)
 	}
 	var leader *role
-	eventually(t, time.Minute, "one leads, and nothing waits", func() bool {
+	must.Eventually(t, time.Minute, "one leads, and nothing waits", func() bool {
 		if check() != 1 {
 			return false
 		}
@@ -68,11 +69,10 @@ func TestLagWithoutLeader(t *testing.T) {
 	}
 	m.pairsBeyondTheLimit(leader)
 
-	wrong, err := url.Parse(m.ch.ProjectorDSN)
-	must(t, err)
+	wrong := must.Get(url.Parse(m.ch.ProjectorDSN))(t)
 	wrong.User = url.UserPassword(wrong.User.Username(), "hush-hush")
 	stranger := startRole(t, "projector", "--nats-url", m.nats, "--clickhouse-dsn", wrong.String(), "--admin-listen", "127.0.0.1:0")
-	eventually(t, time.Minute, "a projector says that its password is wrong", func() bool { return strings.Contains(stranger.check("tables"), "Authentication failed") })
+	must.Eventually(t, time.Minute, "a projector says that its password is wrong", func() bool { return strings.Contains(stranger.check("tables"), "Authentication failed") })
 	if said := ready(stranger); stranger.ready() || strings.Contains(said, "hush-hush") {
 		t.Errorf("with a wrong password: %s", said)
 	}

@@ -15,6 +15,7 @@ import (
 	"preismon/contracts/event"
 	"preismon/deploy/testserver"
 	"preismon/deploy/testserver/migrated"
+	"preismon/deploy/testserver/must"
 	"preismon/ingest"
 )
 
@@ -53,7 +54,7 @@ func (m *memoryTest) project(flags ...string) *role {
 	m.Helper()
 	args := []string{"projector", "--nats-url", m.nats, "--clickhouse-dsn", m.ch.ProjectorDSN, "--admin-listen", "127.0.0.1:0"}
 	r := startRole(m.T, append(args, flags...)...)
-	eventually(m.T, 5*time.Minute, "it reads both streams", func() bool { return strings.Count(r.stderr.String(), "stream open") >= 2 })
+	must.Eventually(m.T, 5*time.Minute, "it reads both streams", func() bool { return strings.Count(r.stderr.String(), "stream open") >= 2 })
 	waitApplied(m.T, m.nats)
 	settle(m.T, m.db)
 	return r
@@ -62,8 +63,7 @@ func (m *memoryTest) project(flags ...string) *role {
 // stop stops it, and logs its peak memory.
 func (m *memoryTest) stop(r *role, what string) {
 	m.Helper()
-	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", r.cmd.Process.Pid))
-	must(m.T, err)
+	text := must.Get(os.ReadFile(fmt.Sprintf("/proc/%d/status", r.cmd.Process.Pid)))(m.T)
 	var kib int64
 	for line := range strings.Lines(string(text)) {
 		if rest, ok := strings.CutPrefix(line, "VmHWM:"); ok {
@@ -82,12 +82,10 @@ func (m *memoryTest) stop(r *role, what string) {
 // publish puts records, or observations, into the streams.
 func (m *memoryTest) publish(all iter.Seq[event.Payload]) {
 	m.Helper()
-	b, err := connect(ingest.Config{URL: m.nats, Name: m.Name()})
-	must(m.T, err)
+	b := must.Get(connect(ingest.Config{URL: m.nats, Name: m.Name()}))(m.T)
 	defer b.conn.Close()
-	must(m.T, ingest.EnsureStreams(m.Context(), b.js, ingest.StreamConfig{}))
-	p, err := ingest.NewPublisher(b.conn, ingest.PublisherConfig{}, nil)
-	must(m.T, err)
+	must.Do(m.T, ingest.EnsureStreams(m.Context(), b.js, ingest.StreamConfig{}))
+	p := must.Get(ingest.NewPublisher(b.conn, ingest.PublisherConfig{}, nil))(m.T)
 	defer p.Close()
 	for data := range all {
 		e := &event.Event{ID: uuid.NewString(), ProducedAt: time.Now(), Data: data}
@@ -99,7 +97,7 @@ func (m *memoryTest) publish(all iter.Seq[event.Payload]) {
 		case *contracts.Observations:
 			e.Kind = event.KindObservations
 		}
-		must(m.T, p.Publish(m.Context(), e))
+		must.Do(m.T, p.Publish(m.Context(), e))
 	}
 	if _, err := p.Flush(m.Context()); err != nil {
 		m.Fatal(err)

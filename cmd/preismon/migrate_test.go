@@ -8,6 +8,7 @@ import (
 
 	"preismon/deploy/embedded"
 	"preismon/deploy/testserver"
+	"preismon/deploy/testserver/must"
 	"preismon/projector/schema"
 	"preismon/query/auth"
 )
@@ -29,14 +30,14 @@ func TestMigrateIntoCluster(t *testing.T) {
 	}
 	migrate(".\n")
 	key := filepath.Join(t.TempDir(), "token.pem")
-	must(t, auth.EnsureKey(key))
+	must.Do(t, auth.EnsureKey(key))
 	args := []string{
 		"query", "--shards", "2", "--nats-url", testserver.NATS(t), "--clickhouse-dsn", shard.DSN(embedded.QueryUser, ""), "--token-key", key,
 		"--cursor-key", strings.Repeat("cursor key ", 4), "--base-url", "https://prices.example.com", "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0",
 	}
 	node := startRole(t, args...)
 	tables := strings.Join(schema.OverShards(), ", ")
-	eventually(t, time.Minute, "the node says what to run", func() bool {
+	must.Eventually(t, time.Minute, "the node says what to run", func() bool {
 		said := node.check("schema")
 		return !node.ready() && strings.Contains(said, "("+tables+"); run `preismon migrate --clickhouse-cluster NAME`")
 	})
@@ -45,13 +46,13 @@ func TestMigrateIntoCluster(t *testing.T) {
 		t.Errorf("replicas of plain tables: exit code %d: %s", code, errs)
 	}
 	migrate("The tables over all shards are there: "+tables+".\n", "--clickhouse-cluster", testserver.Cluster(1), "--unreplicated")
-	eventually(t, time.Minute, "the node finds them", func() bool { return node.check("schema") == "ok" })
+	must.Eventually(t, time.Minute, "the node finds them", func() bool { return node.check("schema") == "ok" })
 	for _, q := range []string{"ALTER TABLE orders ADD COLUMN later String", "INSERT INTO schema_migrations (version, name, sha256) VALUES (9999, 'later', '')"} {
 		if _, err := database(t, admin).Exec(q); err != nil {
 			t.Fatal(err)
 		}
 	}
 	for _, n := range []*role{node, startRole(t, args...)} {
-		eventually(t, time.Minute, "the node is ready on newer tables", n.ready)
+		must.Eventually(t, time.Minute, "the node is ready on newer tables", n.ready)
 	}
 }

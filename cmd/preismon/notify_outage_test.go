@@ -20,6 +20,7 @@ import (
 
 	"preismon/contracts"
 	"preismon/contracts/event"
+	"preismon/deploy/testserver/must"
 	"preismon/ingest/market"
 )
 
@@ -73,7 +74,7 @@ func alertsOverOutages(t *testing.T, u *upProcess, account market.DemoAccount) {
 	pair, h, dir := page.Data[0], newHook(t), t.TempDir()
 	write := func(name, text string) string {
 		path := filepath.Join(dir, name)
-		must(t, os.WriteFile(path, []byte(text), 0o600))
+		must.Do(t, os.WriteFile(path, []byte(text), 0o600))
 		return path
 	}
 	secret := write("secret", "whsec_MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3\n")
@@ -88,7 +89,7 @@ rules: [{name: cheap, rule: PRICE_BELOW, price: 1.00, currencyCode: EUR, itemId:
 	}
 	cmd, log := command(t, env, args...), newTranscript()
 	cmd.Stderr = log
-	must(t, cmd.Start())
+	must.Do(t, cmd.Start())
 
 	var want []string
 	fire := func() { // the price rises above the rule's, and falls below it
@@ -117,7 +118,7 @@ rules: [{name: cheap, rule: PRICE_BELOW, price: 1.00, currencyCode: EUR, itemId:
 	again := func(what string) {
 		t.Helper()
 		before := log.String()
-		eventually(t, time.Minute, what+": notify meets the outage", func() bool { return len(log.String()) > len(before) })
+		must.Eventually(t, time.Minute, what+": notify meets the outage", func() bool { return len(log.String()) > len(before) })
 		u = startUp(t, "--data-dir", u.DataDir, "--listen", strings.TrimPrefix(u.URL, "http://"))
 	}
 	fire()
@@ -133,7 +134,7 @@ rules: [{name: cheap, rule: PRICE_BELOW, price: 1.00, currencyCode: EUR, itemId:
 	again("killed")
 	fire()
 	delivered("after a kill")
-	must(t, cmd.Process.Signal(syscall.SIGINT))
+	must.Do(t, cmd.Process.Signal(syscall.SIGINT))
 	if err := cmd.Wait(); err != nil {
 		t.Errorf("%v\n%s", err, log)
 	}

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"preismon/deploy/testserver"
+	"preismon/deploy/testserver/must"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -127,8 +128,7 @@ func (d *demoTest) observed(t *testing.T) {
 				if base == u.URL && strings.HasPrefix(path, "/v1") || base == u.URL && path == "/healthz" {
 					continue
 				}
-				resp, err := http.Get(base + path)
-				must(t, err)
+				resp := must.Get(http.Get(base + path))(t)
 				_ = resp.Body.Close()
 				if resp.StatusCode != want {
 					t.Errorf("%s%s: %d, want %d", base, path, resp.StatusCode, want)
@@ -137,7 +137,7 @@ func (d *demoTest) observed(t *testing.T) {
 		}
 	})
 	t.Run("publisher to ClickHouse", func(t *testing.T) {
-		eventually(t, time.Minute, "an insert is in the trace of a batch that is linked to a publisher", func() bool {
+		must.Eventually(t, time.Minute, "an insert is in the trace of a batch that is linked to a publisher", func() bool {
 			published := map[string]bool{}
 			for _, s := range c.find(func(s sentSpan) bool { return s.Name == "publish OBSERVATIONS" }) {
 				published[s.SpanID] = true
@@ -155,13 +155,11 @@ func (d *demoTest) observed(t *testing.T) {
 		})
 	})
 	t.Run("request to ClickHouse", func(t *testing.T) {
-		eventually(t, time.Minute, "a statement is in the trace of its request", func() bool {
-			req, err := http.NewRequest(http.MethodGet, u.URL+"/v1/results?limit=1", nil)
-			must(t, err)
+		must.Eventually(t, time.Minute, "a statement is in the trace of its request", func() bool {
+			req := must.Get(http.NewRequest(http.MethodGet, u.URL+"/v1/results?limit=1", nil))(t)
 			req.Header.Set("Authorization", "Bearer "+a.token)
 			req.Header.Set("X-Request-Id", "traced-1")
-			resp, err := http.DefaultClient.Do(req)
-			must(t, err)
+			resp := must.Get(http.DefaultClient.Do(req))(t)
 			_ = resp.Body.Close()
 			for _, request := range c.find(func(s sentSpan) bool {
 				return s.Name == "GET /v1/results" && s.attribute("preismon.request_id") == "traced-1"
@@ -183,8 +181,7 @@ var metricRow = regexp.MustCompile("^\\| `(preismon_[a-z_]+)` \\| ([a-z]+)((?:, 
 // name.
 func documentedMetrics(t *testing.T) map[string]string {
 	t.Helper()
-	text, err := os.ReadFile("../../deploy/metrics.md")
-	must(t, err)
+	text := must.Get(os.ReadFile("../../deploy/metrics.md"))(t)
 	all := map[string]string{}
 	for line := range strings.Lines(string(text)) {
 		if row := metricRow.FindStringSubmatch(line); row != nil {
@@ -199,11 +196,9 @@ func documentedMetrics(t *testing.T) map[string]string {
 // exposedMetrics reads those of a process.
 func exposedMetrics(t *testing.T, admin string) map[string]string {
 	t.Helper()
-	resp, err := http.Get(admin + "/metrics")
-	must(t, err)
+	resp := must.Get(http.Get(admin + "/metrics"))(t)
 	defer resp.Body.Close() //nolint:errcheck // read to its end
-	text, err := io.ReadAll(resp.Body)
-	must(t, err)
+	text := must.Get(io.ReadAll(resp.Body))(t)
 	all := map[string]string{}
 	name, kind := "", ""
 	sample := regexp.MustCompile(`^([a-z_]+?)(?:_bucket|_sum|_count)?(?:\{(.*)\})? `)
@@ -236,17 +231,15 @@ func requestIDInAllLogs(t *testing.T, r *role, ch *testserver.ClickHouseServer) 
 		t.Fatal(err)
 	}
 	before := len(r.stderr.String())
-	req, err := http.NewRequest(http.MethodPost, "http://"+r.listen+"/v1/auth/token", bytes.NewReader([]byte(`{"loginIdentifier":"a@example.com","password":"secret-password"}`)))
-	must(t, err)
+	req := must.Get(http.NewRequest(http.MethodPost, "http://"+r.listen+"/v1/auth/token", bytes.NewReader([]byte(`{"loginIdentifier":"a@example.com","password":"secret-password"}`))))(t)
 	req.Header.Set("Content-Type", "application/json")
 	req.Header.Set("X-Request-Id", "failing-1")
-	resp, err := http.DefaultClient.Do(req)
-	must(t, err)
+	resp := must.Get(http.DefaultClient.Do(req))(t)
 	_ = resp.Body.Close()
 	if resp.StatusCode != http.StatusServiceUnavailable || resp.Header.Get("X-Request-Id") != "failing-1" {
 		t.Errorf("status %d, id %q", resp.StatusCode, resp.Header.Get("X-Request-Id"))
 	}
-	eventually(t, 10*time.Second, "the access log has the request", func() bool { return strings.Contains(r.stderr.String()[before:], `"msg":"request"`) })
+	must.Eventually(t, 10*time.Second, "the access log has the request", func() bool { return strings.Contains(r.stderr.String()[before:], `"msg":"request"`) })
 	lines := 0
 	for line := range strings.Lines(r.stderr.String()[before:]) {
 		lines++

@@ -12,6 +12,7 @@ import (
 
 	"preismon/contracts"
 	"preismon/contracts/event"
+	"preismon/deploy/testserver/must"
 )
 
 // readFeed reads a feed until it is up to date, and returns its rows and the
@@ -78,17 +79,16 @@ func (o *operate) feedBeginsAgain(t *testing.T, c *api, token string, want []row
 // front: what those are depends on the time of day.
 func (o *operate) seenFirst(t *testing.T) {
 	t.Helper()
-	rows, err := o.db.Query("SELECT DISTINCT item, site FROM scope_pairs WHERE mandate IN (SELECT mandate FROM accounts FINAL WHERE login_identifier = ?)", o.account.LoginIdentifier)
-	must(t, err)
+	rows := must.Get(o.db.Query("SELECT DISTINCT item, site FROM scope_pairs WHERE mandate IN (SELECT mandate FROM accounts FINAL WHERE login_identifier = ?)", o.account.LoginIdentifier))(t)
 	defer rows.Close() //nolint:errcheck // Err says what matters
 	seen := map[contracts.Pair]bool{}
 	for rows.Next() {
 		var item uint64
 		var site string
-		must(t, rows.Scan(&item, &site))
+		must.Do(t, rows.Scan(&item, &site))
 		seen[contracts.Pair{Item: contracts.ItemID(item), Site: contracts.SiteKey(site)}] = true
 	}
-	must(t, rows.Err())
+	must.Do(t, rows.Err())
 	for front := range 2 {
 		at := slices.IndexFunc(o.observations[front:], func(e *event.Event) bool {
 			return slices.ContainsFunc(factsOf(e), func(f fact) bool {

@@ -18,6 +18,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"preismon/contracts/event"
+	"preismon/deploy/testserver/must"
 )
 
 // rebuild: while events arrive and readers send queries, no answer differs from
@@ -56,8 +57,7 @@ func (o *operate) rebuild(t *testing.T) {
 			time.Sleep(100 * time.Millisecond) // spread over the rebuild
 		}
 	})
-	_, err := o.db.ExecContext(t.Context(), "CREATE DATABASE preismon_rebuild") // an operator's own
-	must(t, err)
+	must.Get(o.db.ExecContext(t.Context(), "CREATE DATABASE preismon_rebuild"))(t) // an operator's own
 	out, errs, code := o.run(t, "rebuild", "--content", "--keep-old")
 	stop()
 	beside.Wait()

@@ -22,6 +22,7 @@ import (
 	"preismon/contracts/event"
 	"preismon/deploy/embedded"
 	"preismon/deploy/testserver"
+	"preismon/deploy/testserver/must"
 	"preismon/ingest"
 	"preismon/ingest/market"
 	"preismon/projector"
@@ -33,8 +34,7 @@ func TestOperate(t *testing.T) {
 	testserver.Full(t, "a day of an operator, with backups on S3")
 	t.Parallel()
 	u := startUp(t, "--audit-every", "5s", "--remember-streams", "0") // damage by hand is not announced
-	r, err := embedded.ReadRuntime(u.DataDir)
-	must(t, err)
+	r := must.Get(embedded.ReadRuntime(u.DataDir))(t)
 	b := u.bus(t)
 	m, catalogue, observations := aMarket(t, market.Config{Seed: 3, Scale: 0.02}, 12*time.Hour)
 	o := &operate{t: t, up: u, bus: b, db: u.tables(), runtime: r, observations: observations}
@@ -84,8 +84,7 @@ type operate struct {
 
 func (o *operate) publish(subject string, e *event.Event, change func(string) string) {
 	o.t.Helper()
-	body, err := event.Encode(e)
-	must(o.t, err)
+	body := must.Get(event.Encode(e))(o.t)
 	m := &nats.Msg{Subject: subject, Data: []byte(change(string(body))), Header: nats.Header{jetstream.MsgIDHeader: {e.ID}}}
 	if _, err := o.bus.js.PublishMsg(o.t.Context(), m); err != nil {
 		o.t.Fatal(err)
@@ -135,8 +134,7 @@ func (o *operate) deadLetters(t *testing.T) {
 	o.publish(old.Subject(), old, func(s string) string { return strings.Replace(s, `"kind"`, "\"k\x1b[2Jind\"", 1) })
 	applied(t, o.up)
 	// As if an older program had made this one a dead letter.
-	body, err := event.Encode(old)
-	must(t, err)
+	body := must.Get(event.Encode(old))(t)
 	if _, err := o.bus.js.PublishMsg(t.Context(), &nats.Msg{Subject: event.DeadLetterSubject(event.StreamObservations), Data: body, Header: nats.Header{
 		event.HeaderReason: {"version: 1 is unknown\x1b[2J"}, event.HeaderStream: {event.StreamObservations}, event.HeaderEpoch: {"1"}, event.HeaderSeq: {"1"},
 		event.HeaderSubject: {old.Subject()},
@@ -249,7 +247,7 @@ func (o *operate) admin(t *testing.T, path string) string {
 
 // metrics: what was done to this folder is counted, and is shown in /readyz.
 func (o *operate) metrics(t *testing.T) {
-	eventually(t, time.Minute, "an audit beside the projector is clean", func() bool {
+	must.Eventually(t, time.Minute, "an audit beside the projector is clean", func() bool {
 		return !strings.Contains(o.admin(t, "/metrics"), `preismon_audits_total{result="clean"} 0`)
 	})
 	text := o.admin(t, "/metrics")
@@ -261,9 +259,8 @@ func (o *operate) metrics(t *testing.T) {
 // backup: taken while events arrive, to the server's folder and to S3.
 func (o *operate) backup(t *testing.T) {
 	s3 := testserver.S3(t)
-	client, err := minio.New(s3.Endpoint, &minio.Options{Creds: credentials.NewStaticV4(s3.AccessKey, s3.SecretKey, "")})
-	must(t, err)
-	must(t, client.MakeBucket(t.Context(), s3.Bucket, minio.MakeBucketOptions{}))
+	client := must.Get(minio.New(s3.Endpoint, &minio.Options{Creds: credentials.NewStaticV4(s3.AccessKey, s3.SecretKey, "")}))(t)
+	must.Do(t, client.MakeBucket(t.Context(), s3.Bucket, minio.MakeBucketOptions{}))
 	o.bucket = "s3://" + s3.AccessKey + ":" + s3.SecretKey + "@" + s3.Endpoint + "/" + s3.Bucket + "/first?tls=false"
 	o.saved = number(t, o.db, "SELECT count() FROM ingested_events")
 	var published sync.WaitGroup
@@ -317,7 +314,7 @@ func (o *operate) damage(t *testing.T) {
 		t.Errorf("findings %v", what)
 	}
 	// The proof, which also runs, may be the first to report it.
-	eventually(t, time.Minute, "the audit beside the projector finds it too", func() bool {
+	must.Eventually(t, time.Minute, "the audit beside the projector finds it too", func() bool {
 		ready := o.admin(t, "/readyz")
 		return strings.Contains(ready, "observations holds") && strings.Contains(ready, `"result":"found"`)
 	})

@@ -11,6 +11,7 @@ import (
 
 	"preismon/deploy/embedded"
 	"preismon/deploy/testserver"
+	"preismon/deploy/testserver/must"
 )
 
 // TestUpOutlivesClickHouse kills the ClickHouse of an up: it comes back on the
@@ -22,8 +23,7 @@ func TestUpOutlivesClickHouse(t *testing.T) {
 	t.Parallel()
 	u := startUp(t, demoArgs...)
 	c := newDemoTest(t, u).client(t, "anna")
-	before, err := embedded.ReadRuntime(u.DataDir)
-	must(t, err)
+	before := must.Get(embedded.ReadRuntime(u.DataDir))(t)
 	stop, stopped := make(chan struct{}), make(chan struct{})
 	var refused atomic.Int64
 	go func() { // a client that never pauses
@@ -50,14 +50,13 @@ func TestUpOutlivesClickHouse(t *testing.T) {
 	}()
 	kill := func() (at time.Time) {
 		t.Helper()
-		r, err := embedded.ReadRuntime(u.DataDir)
-		must(t, err)
-		must(t, syscall.Kill(r.ClickHouse, syscall.SIGKILL))
+		r := must.Get(embedded.ReadRuntime(u.DataDir))(t)
+		must.Do(t, syscall.Kill(r.ClickHouse, syscall.SIGKILL))
 		return time.Now()
 	}
 	back := func(after int) {
 		t.Helper()
-		eventually(t, time.Minute, "ClickHouse is back", func() bool {
+		must.Eventually(t, time.Minute, "ClickHouse is back", func() bool {
 			r, err := embedded.ReadRuntime(u.DataDir)
 			return err == nil && r.ClickHouse != after && alive(r.ClickHouse)
 		})
@@ -68,7 +67,7 @@ func TestUpOutlivesClickHouse(t *testing.T) {
 		t.Helper()
 		killed := kill()
 		back(after)
-		eventually(t, time.Minute, "requests are answered", func() bool { status, _ := c.get("/v1/sites", nil); return status == http.StatusOK })
+		must.Eventually(t, time.Minute, "requests are answered", func() bool { status, _ := c.get("/v1/sites", nil); return status == http.StatusOK })
 		away = append(away, time.Since(killed))
 	}
 
@@ -79,16 +78,14 @@ func TestUpOutlivesClickHouse(t *testing.T) {
 	}
 	close(stop)
 	<-stopped
-	after, err := embedded.ReadRuntime(u.DataDir)
-	must(t, err)
+	after := must.Get(embedded.ReadRuntime(u.DataDir))(t)
 	if after.AdminDSN != before.AdminDSN || after.HTTPURL != before.HTTPURL {
 		t.Error("ClickHouse came back on other ports")
 	}
 
 	// If it is killed as soon as it is back, up gives up after five restarts.
 	for n := range 4 {
-		r, err := embedded.ReadRuntime(u.DataDir)
-		must(t, err)
+		r := must.Get(embedded.ReadRuntime(u.DataDir))(t)
 		if n < 2 {
 			outlived(r.ClickHouse)
 			continue

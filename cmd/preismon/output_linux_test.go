@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"preismon/deploy/testserver/must"
 )
 
 // TestOutputsThatAreNoFiles: a pipe stays a pipe and gets what is written, a
@@ -34,31 +36,29 @@ func TestOutputsThatAreNoFiles(t *testing.T) {
 	for want, command := range map[string][]string{row: {"export", "--format", "ndjson"}, file: {"history", "download", "7"}} {
 		args := append(command, "--url", server.URL, "--token", "any", "-o")
 		kind := func(name string) fs.FileMode {
-			info, err := os.Lstat(name)
-			must(t, err)
+			info := must.Get(os.Lstat(name))(t)
 			return info.Mode().Type()
 		}
 
 		pipe := filepath.Join(dir, "pipe")
-		must(t, unix.Mkfifo(pipe, 0o600))
-		end, err := os.OpenFile(pipe, os.O_RDWR, 0) // opens at once, and never ends
-		must(t, err)
+		must.Do(t, unix.Mkfifo(pipe, 0o600))
+		end := must.Get(os.OpenFile(pipe, os.O_RDWR, 0))(t) // opens at once, and never ends
 		if _, errs, code := inProcess(t, append(args, pipe)...); code != 0 {
 			t.Fatalf("%v into a pipe: exit code %d: %s", command, code, errs)
 		}
 		if kind(pipe) != fs.ModeNamedPipe {
 			t.Fatalf("%v: the pipe is a file now", command)
 		}
-		must(t, end.SetReadDeadline(time.Now().Add(10*time.Second)))
+		must.Do(t, end.SetReadDeadline(time.Now().Add(10*time.Second)))
 		got := make([]byte, 1000)
 		if n, err := end.Read(got); err != nil || string(got[:n]) != want {
 			t.Errorf("%v: the reader of the pipe got %q, %v", command, got[:n], err)
 		}
-		must(t, end.Close())
+		must.Do(t, end.Close())
 
 		link, target := filepath.Join(dir, "link"), filepath.Join(dir, "target")
-		must(t, os.WriteFile(target, []byte("old"), 0o600))
-		must(t, os.Symlink(target, link))
+		must.Do(t, os.WriteFile(target, []byte("old"), 0o600))
+		must.Do(t, os.Symlink(target, link))
 		_, errs, code := inProcess(t, append(args, link)...)
 		if written, err := os.ReadFile(target); code != 0 || err != nil || string(written) != want || kind(link) != fs.ModeSymlink {
 			t.Errorf("%v to a link: exit code %d: %s; its target has %q", command, code, errs, written)
@@ -68,8 +68,8 @@ func TestOutputsThatAreNoFiles(t *testing.T) {
 		if _, errs, code := inProcess(t, append(args, dir)...); code != exitUsage || !strings.Contains(errs, dir+" is a folder") || reads.Load() != before {
 			t.Errorf("%v to a folder: exit code %d: %s", command, code, errs)
 		}
-		must(t, os.Remove(pipe))
-		must(t, os.Remove(link))
+		must.Do(t, os.Remove(pipe))
+		must.Do(t, os.Remove(link))
 	}
 	if left, err := filepath.Glob(filepath.Join(dir, "*.part")); err != nil || len(left) > 0 {
 		t.Errorf("left: %v, %v", left, err)

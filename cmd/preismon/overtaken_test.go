@@ -13,6 +13,7 @@ import (
 	"preismon/contracts/event"
 	"preismon/contracts/fault"
 	"preismon/deploy/testserver"
+	"preismon/deploy/testserver/must"
 	"preismon/ingest"
 	"preismon/ingest/maps"
 )
@@ -21,10 +22,9 @@ import (
 func newBus(t *testing.T) (b *bus, url string) {
 	t.Helper()
 	url = testserver.NATS(t)
-	b, err := connect(ingest.Config{URL: url, Name: t.Name()})
-	must(t, err)
+	b = must.Get(connect(ingest.Config{URL: url, Name: t.Name()}))(t)
 	t.Cleanup(b.conn.Close)
-	must(t, ingest.EnsureStreams(t.Context(), b.js, ingest.StreamConfig{}))
+	must.Do(t, ingest.EnsureStreams(t.Context(), b.js, ingest.StreamConfig{}))
 	return b, url
 }
 
@@ -70,13 +70,13 @@ func TestChangeOvertaken(t *testing.T) {
 		t.Errorf("a new record: %v", err)
 	}
 	is("theirs")
-	must(t, change("theirs", nobody))
+	must.Do(t, change("theirs", nobody))
 	is("ours")
 	if err := change("ours", somebody); err == nil || !strings.Contains(err.Error(), "repeat the command") {
 		t.Errorf("a known record: %v", err)
 	}
 	is("theirs")
-	must(t, change("theirs", func() { // another record
+	must.Do(t, change("theirs", func() { // another record
 		b.state(t, event.KindSite, &contracts.Site{Site: "b.example", Name: "B", SiteType: contracts.Shop, CountryCode: "DE", CurrencyCode: "EUR"})
 	}))
 	is("ours")
@@ -87,8 +87,7 @@ func TestChangeOvertaken(t *testing.T) {
 func TestImportKeepsPause(t *testing.T) {
 	t.Parallel()
 	b, _ := newBus(t)
-	pub, err := ingest.NewPublisher(b.conn, ingest.PublisherConfig{}, slog.New(slog.DiscardHandler))
-	must(t, err)
+	pub := must.Get(ingest.NewPublisher(b.conn, ingest.PublisherConfig{}, slog.New(slog.DiscardHandler)))(t)
 	defer pub.Close()
 	r := &importRun{importCmd: &importCmd{Mandate: "Our shop"}, bus: b, pub: &publishing{Publisher: pub}}
 	state := func(id contracts.OrderID, mandate string, active bool) *event.Event {
@@ -99,8 +98,7 @@ func TestImportKeepsPause(t *testing.T) {
 	}
 	standing := func() *maps.Standing {
 		t.Helper()
-		s, err := r.standing(t.Context(), func(id contracts.ItemID) bool { return id == 1 })
-		must(t, err)
+		s := must.Get(r.standing(t.Context(), func(id contracts.ItemID) bool { return id == 1 }))(t)
 		return s
 	}
 	orders := func(want ...bool) {
@@ -111,7 +109,7 @@ func TestImportKeepsPause(t *testing.T) {
 		}
 	}
 	orders()
-	must(t, r.publish(t.Context(), state(1, "Our shop", true)))
+	must.Do(t, r.publish(t.Context(), state(1, "Our shop", true)))
 	orders(true) // also without a flush before
 	b.send(t, state(1, "Our shop", false))
 	b.send(t, state(2, "Their shop", true))
@@ -122,7 +120,7 @@ func TestImportKeepsPause(t *testing.T) {
 	if s := standing(); !s.OthersItems[1] || !s.OthersSites["a.example"] {
 		t.Error("the item and the site in the order of the other mandate are not known")
 	}
-	must(t, r.publish(t.Context(), state(1, "Our shop", false)))
+	must.Do(t, r.publish(t.Context(), state(1, "Our shop", false)))
 	orders(false)
 
 	// The items that are wanted are read, and a site that changed since is kept.
@@ -135,7 +133,7 @@ func TestImportKeepsPause(t *testing.T) {
 	b.state(t, event.KindSite, site)
 	ours := *site
 	ours.Name = "ours"
-	must(t, r.publish(t.Context(), &event.Event{ID: uuid.NewString(), Kind: event.KindSite, Producer: "test", ProducedAt: time.Now().UTC(), Data: &ours}))
+	must.Do(t, r.publish(t.Context(), &event.Event{ID: uuid.NewString(), Kind: event.KindSite, Producer: "test", ProducedAt: time.Now().UTC(), Data: &ours}))
 	if s := standing().Sites["a.example"]; s == nil || s.Name != "theirs" {
 		t.Errorf("the site is %+v", s)
 	}

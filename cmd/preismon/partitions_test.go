@@ -12,6 +12,7 @@ import (
 	"preismon/contracts/event"
 	"preismon/deploy/testserver"
 	"preismon/deploy/testserver/migrated"
+	"preismon/deploy/testserver/must"
 	"preismon/ingest"
 	"preismon/ingest/market"
 )
@@ -47,7 +48,7 @@ func TestPartitions(t *testing.T) {
 		}
 		return n
 	}
-	eventually(t, time.Minute, "both have applied everything", func() bool { return events() == uint64(len(observations)) })
+	must.Eventually(t, time.Minute, "both have applied everything", func() bool { return events() == uint64(len(observations)) })
 	for p, s := range servers {
 		db := database(t, s.AdminDSN)
 		settle(t, db)
@@ -74,8 +75,7 @@ func TestPartitions(t *testing.T) {
 		t.Errorf("partition 2 of 2: exit code %d: %s", code, errs)
 	}
 	// A durable consumer from when there was only one projector.
-	b, err := connect(ingest.Config{URL: nats, Name: t.Name()})
-	must(t, err)
+	b := must.Get(connect(ingest.Config{URL: nats, Name: t.Name()}))(t)
 	defer b.conn.Close()
 	if _, err := b.js.CreateConsumer(t.Context(), event.StreamObservations, jetstream.ConsumerConfig{Durable: ingest.ProjectorConsumer(0, 1)}); err != nil {
 		t.Fatal(err)

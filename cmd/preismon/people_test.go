@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"preismon/cmd/preismon/records"
+	"preismon/deploy/testserver/must"
 )
 
 // TestTablesForPeople: tables of records name products, and show prices with
@@ -43,11 +44,10 @@ func TestTablesForPeople(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			row, err := names.shaped(c.of, json.RawMessage(c.record))
-			must(t, err)
+			row := must.Get(names.shaped(c.of, json.RawMessage(c.record)))(t)
 			var out bytes.Buffer
 			table := records.Table(&out, false, 0)
-			must(t, table.Write(row))
+			must.Do(t, table.Write(row))
 			if err := table.Close(); err != nil || strings.Join(strings.Fields(out.String()), " ") != strings.Join(strings.Fields(c.want), " ") {
 				t.Errorf("%v\n%s\nwant\n%s", err, out.String(), c.want)
 			}

@@ -11,6 +11,7 @@ import (
 
 	"preismon/contracts/openapi"
 	"preismon/deploy/testserver"
+	"preismon/deploy/testserver/must"
 )
 
 // postman: the published collection passes unchanged, with a login and an order
@@ -27,7 +28,7 @@ func (d *demoTest) postman(t *testing.T) {
 	variables["orderId"] = orderWithFiles(t, c)
 	dir := t.TempDir()
 	file, report := filepath.Join(dir, "collection.json"), filepath.Join(dir, "report.json")
-	must(t, os.WriteFile(file, collection, 0o600))
+	must.Do(t, os.WriteFile(file, collection, 0o600))
 	args := []string{"run", file, "--reporters", "cli,json", "--reporter-json-export", report, "--timeout-request", "120000", "--color", "off"}
 	for name, value := range variables {
 		args = append(args, "--env-var", name+"="+value)
@@ -36,8 +37,7 @@ func (d *demoTest) postman(t *testing.T) {
 	if err != nil {
 		t.Fatalf("newman: %v\n%s", err, out)
 	}
-	text, err := os.ReadFile(report)
-	must(t, err)
+	text := must.Get(os.ReadFile(report))(t)
 	var run struct {
 		Run struct {
 			Stats struct {
@@ -49,7 +49,7 @@ func (d *demoTest) postman(t *testing.T) {
 			}
 		}
 	}
-	must(t, json.Unmarshal(text, &run))
+	must.Do(t, json.Unmarshal(text, &run))
 	for _, e := range run.Run.Executions {
 		if e.Response.Code != 200 {
 			t.Errorf("%s: %d", e.Item.Name, e.Response.Code)

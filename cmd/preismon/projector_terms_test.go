@@ -13,6 +13,7 @@ import (
 	"preismon/contracts/event"
 	"preismon/deploy/testserver"
 	"preismon/deploy/testserver/migrated"
+	"preismon/deploy/testserver/must"
 	"preismon/deploy/testserver/proxy"
 	"preismon/ingest"
 	"preismon/projector/clickhouse"
@@ -24,26 +25,23 @@ import (
 func TestCaughtUpOutlastsTerm(t *testing.T) {
 	t.Parallel()
 	nats, s := testserver.NATS(t), migrated.ClickHouse(t)
-	b, err := connect(ingest.Config{URL: nats, Name: t.Name()})
-	must(t, err)
+	b := must.Get(connect(ingest.Config{URL: nats, Name: t.Name()}))(t)
 	t.Cleanup(b.conn.Close)
-	must(t, ingest.EnsureStreams(t.Context(), b.js, ingest.StreamConfig{}))
+	must.Do(t, ingest.EnsureStreams(t.Context(), b.js, ingest.StreamConfig{}))
 	between, through := proxy.Before(t, s.ProjectorDSN)
-	tables, err := clickhouse.ParseDSN(through)
-	must(t, err)
+	tables := must.Get(clickhouse.ParseDSN(through))(t)
 	lease, log := ingest.LeaseConfig{Key: ingest.ProjectorLease(0, 1), TTL: time.Second}, slog.New(slog.DiscardHandler)
-	p, err := newProjection(tables, b, lease, 0, log)
-	must(t, err)
+	p := must.Get(newProjection(tables, b, lease, 0, log))(t)
 	p.pairs = pairFlags{Order: 1000, Mandate: 1000}
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go func() { ended <- p.run(ctx) }()
 	t.Cleanup(func() {
 		stop()
-		must(t, <-ended)
-		must(t, p.close())
+		must.Do(t, <-ended)
+		must.Do(t, p.close())
 	})
-	eventually(t, 20*time.Second, "it leads", func() bool { return p.led.Load() != nil })
+	must.Eventually(t, 20*time.Second, "it leads", func() bool { return p.led.Load() != nil })
 
 	between.Refuse() // what is published now cannot be applied
 	b.send(t, &event.Event{ID: uuid.NewString(), Kind: event.KindSite, Producer: "test", ProducedAt: time.Now().UTC(), Data: &contracts.Site{
@@ -52,8 +50,7 @@ func TestCaughtUpOutlastsTerm(t *testing.T) {
 	caught := make(chan error, 1)
 	go func() { caught <- p.caughtUp(ctx) }()
 	lease.Force = true
-	other, err := ingest.NewLease(lease, b.js, log)
-	must(t, err)
+	other := must.Get(ingest.NewLease(lease, b.js, log))(t)
 	term, giveBack := context.WithCancel(ctx)
 	defer giveBack()
 	go func() {
@@ -62,7 +59,7 @@ func TestCaughtUpOutlastsTerm(t *testing.T) {
 			return nil
 		})
 	}()
-	eventually(t, 20*time.Second, "its term ends", func() bool { return p.led.Load() == nil })
+	must.Eventually(t, 20*time.Second, "its term ends", func() bool { return p.led.Load() == nil })
 	select {
 	case err := <-caught:
 		t.Fatalf("it has caught up without tables: %v", err)
@@ -72,7 +69,7 @@ func TestCaughtUpOutlastsTerm(t *testing.T) {
 	giveBack()
 	select {
 	case err := <-caught:
-		must(t, err)
+		must.Do(t, err)
 	case <-time.After(20 * time.Second):
 		t.Fatal("it still waits for the term that ended")
 	}
@@ -83,24 +80,21 @@ func TestCaughtUpOutlastsTerm(t *testing.T) {
 func TestLinger(t *testing.T) {
 	t.Parallel()
 	nats, s := testserver.NATS(t), migrated.ClickHouse(t)
-	b, err := connect(ingest.Config{URL: nats, Name: t.Name()})
-	must(t, err)
+	b := must.Get(connect(ingest.Config{URL: nats, Name: t.Name()}))(t)
 	t.Cleanup(b.conn.Close)
-	must(t, ingest.EnsureStreams(t.Context(), b.js, ingest.StreamConfig{}))
-	tables, err := clickhouse.ParseDSN(s.ProjectorDSN)
-	must(t, err)
-	p, err := newProjection(tables, b, ingest.LeaseConfig{Key: ingest.ProjectorLease(0, 1), Alone: true}, 0, slog.New(slog.DiscardHandler))
-	must(t, err)
+	must.Do(t, ingest.EnsureStreams(t.Context(), b.js, ingest.StreamConfig{}))
+	tables := must.Get(clickhouse.ParseDSN(s.ProjectorDSN))(t)
+	p := must.Get(newProjection(tables, b, ingest.LeaseConfig{Key: ingest.ProjectorLease(0, 1), Alone: true}, 0, slog.New(slog.DiscardHandler)))(t)
 	p.pairs, p.linger = pairFlags{Order: 1000, Mandate: 1000}, 5*time.Second
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go func() { ended <- p.run(ctx) }()
 	t.Cleanup(func() {
 		stop()
-		must(t, <-ended)
-		must(t, p.close())
+		must.Do(t, <-ended)
+		must.Do(t, p.close())
 	})
-	eventually(t, 20*time.Second, "it leads", func() bool { return p.led.Load() != nil })
+	must.Eventually(t, 20*time.Second, "it leads", func() bool { return p.led.Load() != nil })
 	const sites = 10 // far apart: as many batches by default
 	for n := range sites {
 		b.send(t, &event.Event{ID: uuid.NewString(), Kind: event.KindSite, Producer: "test", ProducedAt: time.Now().UTC(), Data: &contracts.Site{
@@ -108,7 +102,7 @@ func TestLinger(t *testing.T) {
 		}})
 		time.Sleep(200 * time.Millisecond)
 	}
-	must(t, p.caughtUp(ctx))
+	must.Do(t, p.caughtUp(ctx))
 	if got := p.led.Load().consumer.Progress(); got.Events != sites || got.Batches > 3 {
 		t.Errorf("%d events were %d batches", got.Events, got.Batches)
 	}

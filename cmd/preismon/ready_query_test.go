@@ -10,6 +10,7 @@ import (
 
 	"preismon/deploy/testserver"
 	"preismon/deploy/testserver/migrated"
+	"preismon/deploy/testserver/must"
 	"preismon/query/auth"
 )
 
@@ -20,9 +21,9 @@ func TestQueryReadyWithoutArchive(t *testing.T) {
 	t.Parallel()
 	server := migrated.ClickHouse(t)
 	key := filepath.Join(t.TempDir(), "token.pem")
-	must(t, auth.EnsureKey(key))
+	must.Do(t, auth.EnsureKey(key))
 	first, second := filepath.Join(t.TempDir(), "first"), t.TempDir()
-	must(t, os.Mkdir(first, 0o700))
+	must.Do(t, os.Mkdir(first, 0o700))
 	r := startRole(t, "query", "--nats-url", testserver.NATS(t), "--clickhouse-dsn", server.QueryDSN, "--token-key", key,
 		"--cursor-key", strings.Repeat("cursor key ", 4), "--archive", first, "--archive", second, "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0")
 	client := &api{t: t, url: "http://" + r.admin, http: http.DefaultClient}
@@ -30,7 +31,7 @@ func TestQueryReadyWithoutArchive(t *testing.T) {
 		t.Helper()
 		var status int
 		var body []byte
-		eventually(t, time.Minute, "/readyz says "+strings.Join(words, ", "), func() bool {
+		must.Eventually(t, time.Minute, "/readyz says "+strings.Join(words, ", "), func() bool {
 			status, body = client.get("/readyz", nil)
 			for _, w := range words {
 				if !strings.Contains(string(body), w) {
@@ -42,8 +43,8 @@ func TestQueryReadyWithoutArchive(t *testing.T) {
 		return string(body)
 	}
 	says(`"ready":true`, `"archive 1":"ok"`, `"archive 2":"ok"`)
-	must(t, os.RemoveAll(first))
-	eventually(t, time.Minute, "the first archive is away", func() bool {
+	must.Do(t, os.RemoveAll(first))
+	must.Eventually(t, time.Minute, "the first archive is away", func() bool {
 		return !strings.Contains(says(`"ready":true`, `"archive 1":"`, `"archive 2":"ok"`), `"archive 1":"ok"`)
 	})
 	if log := r.stderr.String(); !strings.Contains(log, "no --base-url") {

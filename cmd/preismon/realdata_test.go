@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"preismon/deploy/testserver"
+	"preismon/deploy/testserver/must"
 )
 
 const (
@@ -55,9 +56,7 @@ func TestRealData(t *testing.T) {
 		t.Errorf("second import: %+v after %+v; all of its rows were imported before, so no observation is published", again, offers)
 	}
 	reading.Wait()
-	if loadErr != nil {
-		t.Fatal(loadErr)
-	}
+	must.Do(t, loadErr)
 	if offers.rows != 2157 || offers.rejected != len(worlds[1].duplicates) || offers.rejected != 72 || offers.code != exitRejected {
 		t.Errorf("%s: %+v, want 2157 rows, 72 of them rejected, as exact duplicates; the oracle finds %d", realMarketplace, offers, len(worlds[1].duplicates))
 	}
@@ -89,8 +88,7 @@ func TestRealData(t *testing.T) {
 // are.
 func realDataDir(t *testing.T) string {
 	t.Helper()
-	dir, err := os.Getwd()
-	must(t, err)
+	dir := must.Get(os.Getwd())(t)
 	for ; dir != filepath.Dir(dir); dir = filepath.Dir(dir) {
 		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err != nil {
 			continue
@@ -136,8 +134,7 @@ func importReal(t *testing.T, u *upProcess, file, mapping, name string) realImpo
 		t.Fatalf("import %s: %d\n%s\n%s", file, code, stdout, stderr)
 	}
 	number := func(s string) int {
-		n, err := strconv.Atoi(strings.ReplaceAll(s, ",", ""))
-		must(t, err)
+		n := must.Get(strconv.Atoi(strings.ReplaceAll(s, ",", "")))(t)
 		return n
 	}
 	im.rows, im.accepted, im.rejected = number(rows[1]), number(rows[2]), number(rows[3])
@@ -162,7 +159,7 @@ func sameRejects(t *testing.T, duplicates map[int]int, rejects []byte) {
 			Line   int    `json:"line"`
 			Reason string `json:"reason"`
 		}
-		must(t, json.Unmarshal(line, &r))
+		must.Do(t, json.Unmarshal(line, &r))
 		of, ok := duplicates[r.Line]
 		if want := fmt.Sprintf("exact duplicate of line %d; distinguish names columns that distinguish offers", of); !ok || r.Reason != want || listed[r.Line] {
 			t.Errorf("line %d is rejected: %q; the oracle says %t %q", r.Line, r.Reason, ok, want)

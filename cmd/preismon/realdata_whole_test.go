@@ -13,6 +13,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"preismon/deploy/testserver/must"
 )
 
 // --- everything
@@ -27,7 +29,7 @@ func (w *realWorld) compareSites(t *testing.T) {
 			CanonicalCountryMarket bool   `json:"canonicalCountryMarket"`
 		} `json:"data"`
 	}
-	must(t, w.client.list("/v1/sites", nil, &page))
+	must.Do(t, w.client.list("/v1/sites", nil, &page))
 	if len(page.Data) != len(w.sites) {
 		t.Errorf("%d sites, want %d", len(page.Data), len(w.sites))
 	}
@@ -327,7 +329,7 @@ func (w *realWorld) compareCatalogue(t *testing.T) {
 	params, seen := url.Values{"limit": {"1000"}}, 0
 	for {
 		var page apiItems
-		must(t, w.client.list("/v1/items", params, &page))
+		must.Do(t, w.client.list("/v1/items", params, &page))
 		for _, got := range page.Data {
 			it := byID[got.ItemID]
 			if it == nil {

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"preismon/deploy/testserver/migrated"
+	"preismon/deploy/testserver/must"
 	"preismon/projector/schema"
 )
 
@@ -15,8 +16,7 @@ func TestRestoreOfNewerProgram(t *testing.T) {
 	db := database(t, s.AdminDSN)
 	do := func(statement string) {
 		t.Helper()
-		_, err := db.ExecContext(t.Context(), statement)
-		must(t, err)
+		must.Get(db.ExecContext(t.Context(), statement))(t)
 	}
 	here := []string{"--clickhouse-dsn", s.AdminDSN}
 	backup := func(name string) (from []string) {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"preismon/deploy/testserver/must"
 	"preismon/query"
 )
 
@@ -56,9 +57,8 @@ func TestResultFlags(t *testing.T) {
 // TestResultFlagsOfFalse: what was observed as false can be asked for.
 func TestResultFlagsOfFalse(t *testing.T) {
 	c := newCLI()
-	_, err := newParser(t.Context(), c, streams{strings.NewReader(""), io.Discard, io.Discard}, func(int) {}).
-		Parse([]string{"results", "--is-prime", "false", "--from", "2026-03-01"})
-	must(t, err)
+	must.Get(newParser(t.Context(), c, streams{strings.NewReader(""), io.Discard, io.Discard}, func(int) {}).
+		Parse([]string{"results", "--is-prime", "false", "--from", "2026-03-01"}))(t)
 	if got := c.Results.params().Encode(); got != "capturedFrom=2026-03-01&isPrime=false" {
 		t.Error(got)
 	}

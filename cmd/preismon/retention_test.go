@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"preismon/contracts/event"
+	"preismon/deploy/testserver/must"
 )
 
 // retentionArgs are the ages that a folder's streams are given.
@@ -19,11 +20,10 @@ var retentionArgs = []string{"--keep-observations", "48h", "--keep-dead-letters"
 func retention(t *testing.T, u *upProcess) {
 	js := u.bus(t).js
 	kept := func(name string) time.Duration {
-		s, err := js.Stream(t.Context(), name)
-		must(t, err)
+		s := must.Get(js.Stream(t.Context(), name))(t)
 		return s.CachedInfo().Config.MaxAge
 	}
-	eventually(t, 90*time.Second, "the ages are set", func() bool {
+	must.Eventually(t, 90*time.Second, "the ages are set", func() bool {
 		return kept(event.StreamObservations) == 48*time.Hour && kept(event.StreamDeadLetters) == 72*time.Hour
 	})
 	here := []string{"--data-dir", u.DataDir}
@@ -36,26 +36,25 @@ func retention(t *testing.T, u *upProcess) {
 		return out + errs
 	}
 	rows := func() (n uint64) {
-		must(t, u.tables().QueryRowContext(t.Context(), "SELECT count() FROM observations").Scan(&n))
+		must.Do(t, u.tables().QueryRowContext(t.Context(), "SELECT count() FROM observations").Scan(&n))
 		return n
 	}
 	before := rows()
 	if before == 0 {
 		t.Fatal("the demo has no rows")
 	}
-	s, err := js.Stream(t.Context(), event.StreamObservations)
-	must(t, err)
+	s := must.Get(js.Stream(t.Context(), event.StreamObservations))(t)
 	there := s.CachedInfo().State.LastSeq
 	c := s.CachedInfo().Config
 	c.MaxAge, c.Duplicates = time.Second, time.Second // as if two days later
 	if _, err := js.UpdateStream(t.Context(), c); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, time.Minute, "what was in the stream is gone, while the market goes on", func() bool {
+	must.Eventually(t, time.Minute, "what was in the stream is gone, while the market goes on", func() bool {
 		info, err := s.Info(t.Context())
 		return err == nil && info.State.FirstSeq > there
 	})
-	eventually(t, time.Minute, "doctor says that what is dropped is in the tables, between two captures of the market", func() bool {
+	must.Eventually(t, time.Minute, "doctor says that what is dropped is in the tables, between two captures of the market", func() bool {
 		out, _, code := inProcess(t, append([]string{"doctor"}, here...)...) // it is bad while a capture is written, which the stream drops within a second
 		return code == 0 && strings.Contains(out, "drops what is 1s old, and all of it is in the tables")
 	})
@@ -70,7 +69,7 @@ func retention(t *testing.T, u *upProcess) {
 	if _, err := js.Publish(t.Context(), "observations.shop-1=example", []byte("poison")); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, time.Minute, "the next message is read", func() bool {
+	must.Eventually(t, time.Minute, "the next message is read", func() bool {
 		return strings.Contains(run(0, "deadletters", "list", "--pending"), "shop-1")
 	})
 	run(0, "audit")

@@ -18,6 +18,7 @@ import (
 	"preismon/archive"
 	"preismon/contracts/event"
 	"preismon/deploy/testserver"
+	"preismon/deploy/testserver/must"
 	"preismon/ingest"
 	"preismon/ingest/market"
 	"preismon/query/auth"
@@ -39,7 +40,7 @@ func startRole(t *testing.T, args ...string) *role {
 	t.Helper()
 	r := &role{t: t, name: args[0], cmd: command(t, nil, args...), stderr: newTranscript(), ended: make(chan struct{})}
 	r.cmd.Stderr = r.stderr
-	must(t, r.cmd.Start())
+	must.Do(t, r.cmd.Start())
 	go func() {
 		_ = r.cmd.Wait()
 		close(r.ended)
@@ -51,7 +52,7 @@ func startRole(t *testing.T, args ...string) *role {
 			t.Logf("log of %s:\n%s", r.name, r.stderr)
 		}
 	})
-	eventually(t, time.Minute, r.name+" runs", func() bool {
+	must.Eventually(t, time.Minute, r.name+" runs", func() bool {
 		select {
 		case <-r.ended:
 			t.Fatalf("%s ended: %s", r.name, r.stderr)
@@ -116,7 +117,7 @@ func (r *role) check(name string) string {
 func (r *role) terminate() {
 	r.t.Helper()
 	began := time.Now()
-	must(r.t, r.cmd.Process.Signal(syscall.SIGTERM))
+	must.Do(r.t, r.cmd.Process.Signal(syscall.SIGTERM))
 	select {
 	case <-r.ended:
 	case <-time.After(time.Minute):
@@ -138,7 +139,7 @@ func TestRoles(t *testing.T) {
 
 	projectorArgs := []string{"projector", "--nats-url", nats, "--clickhouse-dsn", ch.ProjectorDSN, "--admin-listen", "127.0.0.1:0", "--lease-ttl", "3s"}
 	projectors := []*role{startRole(t, projectorArgs...)}
-	eventually(t, time.Minute, "a projector without tables says what to run", func() bool {
+	must.Eventually(t, time.Minute, "a projector without tables says what to run", func() bool {
 		return !projectors[0].ready() && strings.Contains(projectors[0].check("tables"), "run `preismon migrate`")
 	})
 	bucket, s3 := bucketURL(t, false)
@@ -161,7 +162,7 @@ func TestRoles(t *testing.T) {
 	}
 	projectors = append(projectors, startRole(t, projectorArgs...))
 	leader := func() (i int) {
-		eventually(t, time.Minute, "one projector leads", func() bool {
+		must.Eventually(t, time.Minute, "one projector leads", func() bool {
 			i = slices.IndexFunc(projectors, func(r *role) bool { return alive(r.cmd.Process.Pid) && r.metric("preismon_projector_leader") == "1" })
 			return i >= 0
 		})
@@ -176,11 +177,11 @@ func TestRoles(t *testing.T) {
 
 	// Two nodes of the query service with the same keys and archives.
 	folder, err := archive.NewDir(shelf)
-	must(t, err)
+	must.Do(t, err)
 	defer folder.Close() //nolint:errcheck // its files are written
 	putFiles(t, m, s3, folder)
 	key := filepath.Join(dir, "token.pem")
-	must(t, auth.EnsureKey(key))
+	must.Do(t, auth.EnsureKey(key))
 	queryArgs := []string{
 		"query", "--nats-url", nats, "--clickhouse-dsn", ch.QueryDSN, "--token-key", key, "--cursor-key", strings.Repeat("cursor key ", 4),
 		"--base-url", "https://prices.example.com", "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0", "--logins-per-minute", "1000",
@@ -188,14 +189,14 @@ func TestRoles(t *testing.T) {
 	}
 	nodes := []*role{startRole(t, queryArgs...), startRole(t, queryArgs...)}
 	for _, n := range nodes {
-		eventually(t, time.Minute, "the query node is ready", n.ready)
+		must.Eventually(t, time.Minute, "the query node is ready", n.ready)
 	}
 	at := func(n *role, c *api) *api {
 		return &api{t: t, url: "http://" + n.listen, http: http.DefaultClient, token: c.token}
 	}
 
 	// The leader is killed in the middle of its work; the other one takes over.
-	must(t, projectors[first].cmd.Process.Kill())
+	must.Do(t, projectors[first].cmd.Process.Kill())
 	killed := time.Now()
 	publish("second.ndjson", observations[half:])
 	<-projectors[first].ended
@@ -268,18 +269,16 @@ func TestRoles(t *testing.T) {
 	if status, body := at(nodes[1], one).get("/v1/sites", nil); status != http.StatusOK {
 		t.Fatalf("before: %d %s", status, body)
 	}
-	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, one.url+"/v1/auth/logout", nil)
-	must(t, err)
+	req := must.Get(http.NewRequestWithContext(t.Context(), http.MethodPost, one.url+"/v1/auth/logout", nil))(t)
 	req.Header.Set("Authorization", "Bearer "+one.token)
-	resp, err := http.DefaultClient.Do(req)
-	must(t, err)
+	resp := must.Get(http.DefaultClient.Do(req))(t)
 	var body bytes.Buffer
 	_, err = body.ReadFrom(resp.Body)
 	if err = errors.Join(err, resp.Body.Close()); err != nil || resp.StatusCode != http.StatusOK || !strings.Contains(body.String(), `"revoked":true`) {
 		t.Fatalf("logout: %d %s %v", resp.StatusCode, body.String(), err)
 	}
 	revoked := time.Now()
-	eventually(t, time.Second, "the second node refuses the token", func() bool {
+	must.Eventually(t, time.Second, "the second node refuses the token", func() bool {
 		status, _ := at(nodes[1], one).get("/v1/sites", nil)
 		return status == http.StatusUnauthorized
 	})
@@ -302,8 +301,7 @@ func TestRoles(t *testing.T) {
 // streams.
 func waitApplied(t *testing.T, address string) {
 	t.Helper()
-	b, err := connect(ingest.Config{URL: address, Name: t.Name()})
-	must(t, err)
+	b := must.Get(connect(ingest.Config{URL: address, Name: t.Name()}))(t)
 	defer b.conn.Close()
-	must(t, ingest.WaitApplied(t.Context(), b.js, 1))
+	must.Do(t, ingest.WaitApplied(t.Context(), b.js, 1))
 }

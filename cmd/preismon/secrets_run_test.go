@@ -20,6 +20,7 @@ import (
 	"time"
 
 	"preismon/contracts"
+	"preismon/deploy/testserver/must"
 	"preismon/ingest/market"
 	"preismon/query/auth"
 )
@@ -71,8 +72,7 @@ func (w *writtenRun) find(secret string) map[string]bool {
 // account publishes an account that may read everything of its mandate.
 func (w *writtenRun) account(login, password string) {
 	w.t.Helper()
-	hash, err := auth.Defaults().HashPassword(contracts.Secret(password))
-	must(w.t, err)
+	hash := must.Get(auth.Defaults().HashPassword(contracts.Secret(password)))(w.t)
 	m, catalogue, _ := aMarket(w.t, market.Config{Seed: 3, Scale: 0.02}, time.Hour)
 	first := m.Accounts()[0].LoginIdentifier
 	for _, e := range catalogue {
@@ -86,7 +86,7 @@ func (w *writtenRun) account(login, password string) {
 	if code != 0 {
 		w.t.Fatalf("ingest: %d %s%s", code, out, errs)
 	}
-	eventually(w.t, time.Minute, "the account is there", func() bool {
+	must.Eventually(w.t, time.Minute, "the account is there", func() bool {
 		return number(w.t, w.up.tables(), "SELECT count() FROM preismon.accounts WHERE login_identifier = '"+login+"'") > 0
 	})
 }
@@ -94,8 +94,7 @@ func (w *writtenRun) account(login, password string) {
 // exchange sends a request; an answer that is an error is recorded.
 func (w *writtenRun) exchange(c *http.Client, r *http.Request) (*http.Response, string) {
 	w.t.Helper()
-	resp, err := c.Do(r)
-	must(w.t, err)
+	resp := must.Get(c.Do(r))(w.t)
 	body, err := io.ReadAll(resp.Body)
 	if err != nil || resp.Body.Close() != nil {
 		w.t.Fatal(err)
@@ -110,8 +109,7 @@ func (w *writtenRun) exchange(c *http.Client, r *http.Request) (*http.Response, 
 
 func (w *writtenRun) get(path, authorization, id string) string {
 	w.t.Helper()
-	r, err := http.NewRequest(http.MethodGet, w.up.URL+path, nil)
-	must(w.t, err)
+	r := must.Get(http.NewRequest(http.MethodGet, w.up.URL+path, nil))(w.t)
 	if authorization != "" {
 		r.Header.Set("Authorization", authorization)
 	}
@@ -128,8 +126,7 @@ func (w *writtenRun) post(path, body string, status int) map[string]any {
 	if !strings.HasPrefix(body, "{") {
 		media = "application/x-www-form-urlencoded"
 	}
-	r, err := http.NewRequest(http.MethodPost, w.up.URL+path, strings.NewReader(body))
-	must(w.t, err)
+	r := must.Get(http.NewRequest(http.MethodPost, w.up.URL+path, strings.NewReader(body)))(w.t)
 	r.Header.Set("Content-Type", media)
 	resp, text := w.exchange(http.DefaultClient, r)
 	if resp.StatusCode != status {
@@ -154,15 +151,13 @@ func (w *writtenRun) agent(login, password, wrong string) {
 	const redirect = "http://127.0.0.1/callback"
 	verifier := strings.Repeat("verifier-", 6)
 	client := w.post("/oauth/register", `{"client_name":"an agent","redirect_uris":["`+redirect+`"],"application_type":"native"}`, 201)["client_id"].(string)
-	jar, err := cookiejar.New(nil)
-	must(w.t, err)
+	jar := must.Get(cookiejar.New(nil))(w.t)
 	browser := &http.Client{Jar: jar, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	sum := sha256.Sum256([]byte(verifier))
-	r, err := http.NewRequest(http.MethodGet, w.up.URL+"/oauth/authorize?"+url.Values{
+	r := must.Get(http.NewRequest(http.MethodGet, w.up.URL+"/oauth/authorize?"+url.Values{
 		"response_type": {"code"}, "client_id": {client}, "redirect_uri": {redirect}, "state": {"a-state-of-the-client"}, "scope": {"mcp offline_access"},
 		"code_challenge": {base64.RawURLEncoding.EncodeToString(sum[:])}, "code_challenge_method": {"S256"}, "resource": {w.up.URL + "/mcp"},
-	}.Encode(), nil)
-	must(w.t, err)
+	}.Encode(), nil))(w.t)
 	_, page := w.exchange(browser, r)
 	submit := func(fields url.Values) *http.Response {
 		w.t.Helper()
@@ -173,12 +168,11 @@ func (w *writtenRun) agent(login, password, wrong string) {
 		w.secrets["transaction of the login page"] = hidden[1]
 		fields.Set("transaction", hidden[1])
 		at, err := url.Parse(w.up.URL + "/oauth/authorize")
-		must(w.t, err)
+		must.Do(w.t, err)
 		if at, err = at.Parse(action[1]); err != nil {
 			w.t.Fatal(err)
 		}
-		r, err := http.NewRequest(http.MethodPost, at.String(), strings.NewReader(fields.Encode()))
-		must(w.t, err)
+		r := must.Get(http.NewRequest(http.MethodPost, at.String(), strings.NewReader(fields.Encode())))(w.t)
 		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 		r.Header.Set("Sec-Fetch-Site", "same-origin")
 		resp, text := w.exchange(browser, r)
@@ -197,8 +191,7 @@ func (w *writtenRun) agent(login, password, wrong string) {
 	}
 	got := w.post("/oauth/token", exchange.Encode(), 200)
 	access, refresh := got["access_token"].(string), got["refresh_token"].(string)
-	call, err := http.NewRequest(http.MethodPost, w.up.URL+"/mcp", strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"list_sites","arguments":{}}}`))
-	must(w.t, err)
+	call := must.Get(http.NewRequest(http.MethodPost, w.up.URL+"/mcp", strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"list_sites","arguments":{}}}`)))(w.t)
 	call.Header.Set("Authorization", "Bearer "+access)
 	call.Header.Set("Content-Type", "application/json")
 	call.Header.Set("Accept", "application/json, text/event-stream")
@@ -231,7 +224,7 @@ func (w *writtenRun) queryLog(db *sql.DB) {
 	n := 0
 	for rows.Next() {
 		var text string
-		must(w.t, rows.Scan(&text))
+		must.Do(w.t, rows.Scan(&text))
 		w.wrote("query log of ClickHouse", text)
 		n++
 	}
@@ -243,7 +236,7 @@ func (w *writtenRun) queryLog(db *sql.DB) {
 // readFolder reads every file of the data folder: logs, streams, buckets.
 func (w *writtenRun) readFolder() {
 	w.t.Helper()
-	err := filepath.WalkDir(w.up.DataDir, func(path string, e fs.DirEntry, err error) error {
+	must.Do(w.t, filepath.WalkDir(w.up.DataDir, func(path string, e fs.DirEntry, err error) error {
 		if err != nil || !e.Type().IsRegular() {
 			return err
 		}
@@ -254,6 +247,5 @@ func (w *writtenRun) readFolder() {
 		name, err := filepath.Rel(w.up.DataDir, path)
 		w.wrote(name, string(text))
 		return err
-	})
-	must(w.t, err)
+	}))
 }

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"preismon/deploy/embedded"
+	"preismon/deploy/testserver/must"
 	"preismon/query/auth"
 )
 
@@ -49,31 +50,27 @@ func TestSecretsStaySecret(t *testing.T) {
 	run.agent("me@secrets.example", password, wrong)
 
 	// The credentials of the servers.
-	r, err := embedded.ReadRuntime(u.DataDir)
-	must(t, err)
+	r := must.Get(embedded.ReadRuntime(u.DataDir))(t)
 	for name, address := range map[string]string{"administrator of ClickHouse": r.AdminDSN, "projector's user": r.ProjectorDSN, "query node's user": r.QueryDSN, "NATS": r.NATSURL} {
-		at, err := url.Parse(address)
-		must(t, err)
+		at := must.Get(url.Parse(address))(t)
 		run.secrets[name], _ = at.User.Password()
 		if run.secrets[name] == "" {
 			run.secrets[name] = at.User.Username()
 		}
 	}
 	for name, file := range map[string]string{"cursor key": "cursor-key", "token key": "token-key.pem"} {
-		text, err := os.ReadFile(filepath.Join(u.DataDir, file))
-		must(t, err)
+		text := must.Get(os.ReadFile(filepath.Join(u.DataDir, file)))(t)
 		run.secrets[name] = strings.Join(slices.DeleteFunc(strings.Fields(string(text)), func(s string) bool {
 			return strings.Contains("-----BEGIN PRIVATE KEY----------END PRIVATE KEY-----", s)
 		}), "\n")
 	}
 	changed := func(address string) string {
-		at, err := url.Parse(address)
-		must(t, err)
+		at := must.Get(url.Parse(address))(t)
 		at.User = url.UserPassword(at.User.Username(), wrong)
 		return at.String()
 	}
 	key := filepath.Join(t.TempDir(), "key.pem")
-	must(t, auth.EnsureKey(key))
+	must.Do(t, auth.EnsureKey(key))
 	for _, args := range [][]string{
 		{"migrate", "--clickhouse-dsn", changed(r.AdminDSN)},
 		{"migrate", "--clickhouse-dsn", "clickhouse://x:" + wrong + "@[::1"},
@@ -93,8 +90,7 @@ func TestSecretsStaySecret(t *testing.T) {
 	}
 
 	for _, path := range []string{"/metrics", "/readyz", "/debug/pprof/cmdline", "/debug/pprof/goroutine?debug=2", "/debug/pprof/heap?debug=1"} {
-		resp, err := http.Get(u.AdminURL + path)
-		must(t, err)
+		resp := must.Get(http.Get(u.AdminURL + path))(t)
 		text, _ := io.ReadAll(resp.Body)
 		_ = resp.Body.Close()
 		run.wrote("admin"+path, string(text))

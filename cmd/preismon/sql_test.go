@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"preismon/deploy/testserver"
+	"preismon/deploy/testserver/must"
 )
 
 // sql: SQL queries of a login cover exactly the rows that it reads in other
@@ -91,7 +92,7 @@ func sqlRowOf(t *testing.T, line string) string {
 			CurrencyCode string
 		}
 	}
-	must(t, json.Unmarshal([]byte(line), &r))
+	must.Do(t, json.Unmarshal([]byte(line), &r))
 	words := []string{r.ItemID, r.Site, strconv.FormatInt(r.CapturedAt.UnixMilli(), 10), r.Availability, "", "", ""}
 	if r.Merchant != nil {
 		words[4] = *r.Merchant
@@ -137,7 +138,7 @@ func (p *person) sameInSQL(t *testing.T, flags []string) int {
 // session.
 func TestConverse(t *testing.T) {
 	rows := filepath.Join(t.TempDir(), "rows.csv")
-	must(t, os.WriteFile(rows, []byte("site,cents\nshop-one,1250\nshop-two,999\n"), 0o600))
+	must.Do(t, os.WriteFile(rows, []byte("site,cents\nshop-one,1250\nshop-two,999\n"), 0o600))
 	for _, c := range []struct {
 		in, out string
 		code    int

@@ -8,6 +8,7 @@ import (
 
 	"preismon/deploy/testserver"
 	"preismon/deploy/testserver/migrated"
+	"preismon/deploy/testserver/must"
 	"preismon/deploy/testserver/proxy"
 )
 
@@ -38,21 +39,20 @@ func TestProjectorMeetsTablesLate(t *testing.T) {
 				return []string{"projector", "--nats-url", nats, "--clickhouse-dsn", dsn, "--admin-listen", "127.0.0.1:0"}
 			}
 			late := startRole(t, args(through)...)
-			eventually(t, time.Minute, "it says what it waits for", func() bool { return strings.Contains(late.stderr.String(), "the tables cannot be read") })
+			must.Eventually(t, time.Minute, "it says what it waits for", func() bool { return strings.Contains(late.stderr.String(), "the tables cannot be read") })
 			right := startRole(t, args(s.ProjectorDSN)...)
-			eventually(t, time.Minute, "the other leads", func() bool { return right.metric(leaderMetric) == "1" })
+			must.Eventually(t, time.Minute, "the other leads", func() bool { return right.metric(leaderMetric) == "1" })
 			right.terminate()
-			_, err := db.ExecContext(t.Context(), c.change)
-			must(t, err)
+			must.Get(db.ExecContext(t.Context(), c.change))(t)
 			between.Mend()
 			if c.back == "" {
-				eventually(t, time.Minute, "it says what to do", func() bool { return strings.Contains(late.stderr.String(), c.says) })
+				must.Eventually(t, time.Minute, "it says what to do", func() bool { return strings.Contains(late.stderr.String(), c.says) })
 				if late.metric(leaderMetric) != "0" || strings.Contains(late.stderr.String(), `"msg":"leading"`) {
 					t.Error("it asked for the lease")
 				}
 				out, errs, code := inProcess(t, "migrate", "--clickhouse-dsn", s.AdminDSN)
 				says(t, out, errs, code, 0)
-				eventually(t, time.Minute, "it leads by itself", func() bool { return late.metric(leaderMetric) == "1" })
+				must.Eventually(t, time.Minute, "it leads by itself", func() bool { return late.metric(leaderMetric) == "1" })
 				late.terminate()
 				return
 			}
@@ -64,8 +64,7 @@ func TestProjectorMeetsTablesLate(t *testing.T) {
 			if code := late.cmd.ProcessState.ExitCode(); code != exitFailed || !strings.Contains(late.stderr.String(), c.says) {
 				t.Errorf("exit code %d: %s", code, late.stderr)
 			}
-			_, err = db.ExecContext(t.Context(), c.back)
-			must(t, err)
+			must.Get(db.ExecContext(t.Context(), c.back))(t)
 		})
 	}
 }
@@ -81,15 +80,15 @@ func TestProjectorGivesLeaseBack(t *testing.T) {
 		return []string{"projector", "--nats-url", nats, "--clickhouse-dsn", dsn, "--admin-listen", "127.0.0.1:0", "--lease-ttl", "2s"}
 	}
 	leader := startRole(t, args(s.ProjectorDSN)...)
-	eventually(t, time.Minute, "the first leads", func() bool { return leader.metric(leaderMetric) == "1" })
+	must.Eventually(t, time.Minute, "the first leads", func() bool { return leader.metric(leaderMetric) == "1" })
 	cutOff := startRole(t, args(through)...)
-	eventually(t, time.Minute, "the second stands by", func() bool { return strings.Contains(cutOff.stderr.String(), "standing by") })
+	must.Eventually(t, time.Minute, "the second stands by", func() bool { return strings.Contains(cutOff.stderr.String(), "standing by") })
 	between.Refuse()
-	must(t, leader.cmd.Process.Signal(syscall.SIGKILL))
-	eventually(t, time.Minute, "it gives the lease back", func() bool { return strings.Contains(cutOff.stderr.String(), "lease given back") })
+	must.Do(t, leader.cmd.Process.Signal(syscall.SIGKILL))
+	must.Eventually(t, time.Minute, "it gives the lease back", func() bool { return strings.Contains(cutOff.stderr.String(), "lease given back") })
 	third := startRole(t, args(s.ProjectorDSN)...)
-	eventually(t, 10*time.Second, "the third leads", func() bool { return third.metric(leaderMetric) == "1" })
+	must.Eventually(t, 10*time.Second, "the third leads", func() bool { return third.metric(leaderMetric) == "1" })
 	third.terminate()
 	between.Mend()
-	eventually(t, time.Minute, "the second leads", func() bool { return cutOff.metric(leaderMetric) == "1" })
+	must.Eventually(t, time.Minute, "the second leads", func() bool { return cutOff.metric(leaderMetric) == "1" })
 }

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"preismon/contracts/event"
+	"preismon/deploy/testserver/must"
 )
 
 // logLine is the part of a log line that the tests read.
@@ -58,7 +59,7 @@ func contains(t *testing.T, text string, words ...string) {
 func file(t *testing.T, name, content string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), name)
-	must(t, os.WriteFile(path, []byte(content), 0o600))
+	must.Do(t, os.WriteFile(path, []byte(content), 0o600))
 	return path
 }
 
@@ -67,9 +68,8 @@ func ndjson(t *testing.T, w io.Writer, events []*event.Event) {
 	t.Helper()
 	out := bufio.NewWriter(w)
 	for _, e := range events {
-		text, err := event.Encode(e)
-		must(t, err)
+		text := must.Get(event.Encode(e))(t)
 		_, _ = out.Write(append(text, '\n'))
 	}
-	must(t, out.Flush())
+	must.Do(t, out.Flush())
 }

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"preismon/deploy/testserver"
+	"preismon/deploy/testserver/must"
 
 	source "golang.org/x/tools/go/packages"
 )
@@ -20,13 +21,12 @@ import (
 // cache takes minutes.
 func TestOtherSystems(t *testing.T) {
 	testserver.Full(t, "other systems")
-	root, err := filepath.Abs(rootFolder)
-	must(t, err)
+	root := must.Get(filepath.Abs(rootFolder))(t)
 	ours := func(name string) bool { return strings.HasPrefix(name, root+string(filepath.Separator)) }
 	for _, platform := range []string{"darwin/arm64", "windows/amd64"} {
 		t.Run(platform, func(t *testing.T) {
 			system, processor, _ := strings.Cut(platform, "/")
-			loaded, err := source.Load(&source.Config{
+			loaded := must.Get(source.Load(&source.Config{
 				Context: t.Context(), Dir: root, Env: append(os.Environ(), "GOOS="+system, "GOARCH="+processor, "CGO_ENABLED=0"),
 				Mode: source.LoadAllSyntax | source.NeedModule,
 				ParseFile: func(files *token.FileSet, name string, text []byte) (*ast.File, error) {
@@ -41,8 +41,7 @@ func TestOtherSystems(t *testing.T) {
 					}
 					return file, err
 				},
-			}, "./...")
-			must(t, err)
+			}, "./..."))(t)
 			seen := 0
 			source.Visit(loaded, nil, func(p *source.Package) {
 				if p.Module == nil || !p.Module.Main {

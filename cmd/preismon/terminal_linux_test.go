@@ -16,6 +16,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"preismon/deploy/testserver/must"
 )
 
 // terminal opens a terminal with that many columns; shown returns, once,
@@ -29,14 +31,11 @@ func terminal(t *testing.T, columns uint16) (tty *os.File, shown func() string) 
 // keyboard is like terminal, with a function that types into it.
 func keyboard(t *testing.T, columns uint16) (tty *os.File, typed func(string), shown func() string) {
 	t.Helper()
-	master, err := os.OpenFile("/dev/ptmx", os.O_RDWR|unix.O_NOCTTY, 0)
-	must(t, err)
-	must(t, unix.IoctlSetPointerInt(int(master.Fd()), unix.TIOCSPTLCK, 0))
-	n, err := unix.IoctlGetInt(int(master.Fd()), unix.TIOCGPTN)
-	must(t, err)
-	tty, err = os.OpenFile(fmt.Sprintf("/dev/pts/%d", n), os.O_RDWR|unix.O_NOCTTY, 0)
-	must(t, err)
-	must(t, unix.IoctlSetWinsize(int(tty.Fd()), unix.TIOCSWINSZ, &unix.Winsize{Row: 24, Col: columns}))
+	master := must.Get(os.OpenFile("/dev/ptmx", os.O_RDWR|unix.O_NOCTTY, 0))(t)
+	must.Do(t, unix.IoctlSetPointerInt(int(master.Fd()), unix.TIOCSPTLCK, 0))
+	n := must.Get(unix.IoctlGetInt(int(master.Fd()), unix.TIOCGPTN))(t)
+	tty = must.Get(os.OpenFile(fmt.Sprintf("/dev/pts/%d", n), os.O_RDWR|unix.O_NOCTTY, 0))(t)
+	must.Do(t, unix.IoctlSetWinsize(int(tty.Fd()), unix.TIOCSWINSZ, &unix.Winsize{Row: 24, Col: columns}))
 	text := make(chan string, 1)
 	go func() {
 		b, _ := io.ReadAll(master) // EIO: the other end is closed
@@ -100,7 +99,7 @@ func TestTablesOnTerminals(t *testing.T) {
 		t.Errorf("exit code %d\n%s", code, text)
 	}
 	script := filepath.Join(t.TempDir(), "pager")
-	must(t, os.WriteFile(script, []byte("#!/bin/sh\necho paged by $1 with $LESS\nhead -n 2\n"), 0o755))
+	must.Do(t, os.WriteFile(script, []byte("#!/bin/sh\necho paged by $1 with $LESS\nhead -n 2\n"), 0o755))
 	if text, code := show(script+" me", 200, url); code != 0 || !strings.Contains(text, "paged by me with FRX\nsite") || strings.Contains(text, "shop-2") {
 		t.Errorf("exit code %d\n%s", code, text)
 	}
@@ -152,14 +151,13 @@ func interruptedAtPassword(t *testing.T, u *upProcess) {
 	tty, _, shown := keyboard(t, 120)
 	cmd := command(t, nil, "accounts", "set-password", "asked", "--data-dir", u.DataDir)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = tty, tty, tty
-	must(t, cmd.Start())
+	must.Do(t, cmd.Start())
 	echoes := func() bool {
-		state, err := unix.IoctlGetTermios(int(tty.Fd()), unix.TCGETS)
-		must(t, err)
+		state := must.Get(unix.IoctlGetTermios(int(tty.Fd()), unix.TCGETS))(t)
 		return state.Lflag&unix.ECHO != 0
 	}
-	eventually(t, time.Minute, "a password is asked for", func() bool { return !echoes() })
-	must(t, cmd.Process.Signal(os.Interrupt))
+	must.Eventually(t, time.Minute, "a password is asked for", func() bool { return !echoes() })
+	must.Do(t, cmd.Process.Signal(os.Interrupt))
 	late := time.AfterFunc(10*time.Second, func() { _ = cmd.Process.Kill() })
 	defer late.Stop()
 	_ = cmd.Wait()
@@ -172,7 +170,7 @@ func interruptedAtPassword(t *testing.T, u *upProcess) {
 // means yes.
 func questions(t *testing.T, u *upProcess) {
 	dir := t.TempDir()
-	must(t, os.WriteFile(filepath.Join(dir, "preise.csv"), []byte("Shop;Artikel;Preis;Datum\nfrage.de;Stift;1,20 €;01.10.2026 09:00\n"), 0o600))
+	must.Do(t, os.WriteFile(filepath.Join(dir, "preise.csv"), []byte("Shop;Artikel;Preis;Datum\nfrage.de;Stift;1,20 €;01.10.2026 09:00\n"), 0o600))
 	answered := func(answer string, args ...string) (string, int) {
 		t.Helper()
 		tty, typed, shown := keyboard(t, 120)

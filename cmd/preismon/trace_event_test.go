@@ -10,6 +10,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"preismon/contracts/event"
+	"preismon/deploy/testserver/must"
 	"preismon/ingest"
 	"preismon/projector"
 )
@@ -42,7 +43,7 @@ func TestWaitingEvent(t *testing.T) {
 		at := whereabouts{message: &event.Stored{Stream: c.stream, Seq: 10}, seq: 10, now: now, written: c.written}
 		at.mark.epoch, at.mark.seq = c.epoch, c.seq
 		var out strings.Builder
-		must(t, at.print(&out))
+		must.Do(t, at.print(&out))
 		if !strings.Contains(out.String(), c.want) {
 			t.Errorf("%s, checkpoint %d of epoch %d: no %q in:\n%s", c.stream, c.seq, c.epoch, c.want, &out)
 		}
@@ -79,21 +80,19 @@ func (d *demoTest) trace(t *testing.T) {
 	}
 	var id string
 	var seq, rows, mine, mandate uint64
-	must(t, db.QueryRow(`SELECT event_id, seq, rows FROM ingested_events WHERE (epoch, seq) IN (SELECT epoch, seq FROM observations_by_mandate) ORDER BY seq LIMIT 1`).Scan(&id, &seq, &rows))
-	must(t, db.QueryRow(`SELECT mandate, count() FROM observations_by_mandate WHERE seq = ? GROUP BY mandate ORDER BY mandate LIMIT 1`, seq).Scan(&mandate, &mine))
+	must.Do(t, db.QueryRow(`SELECT event_id, seq, rows FROM ingested_events WHERE (epoch, seq) IN (SELECT epoch, seq FROM observations_by_mandate) ORDER BY seq LIMIT 1`).Scan(&id, &seq, &rows))
+	must.Do(t, db.QueryRow(`SELECT mandate, count() FROM observations_by_mandate WHERE seq = ? GROUP BY mandate ORDER BY mandate LIMIT 1`, seq).Scan(&mandate, &mine))
 	contains(t, trace(0, id), fmt.Sprintf("OBSERVATIONS, sequence %d,", seq), plural(rows, "row")+", visible", fmt.Sprintf("(%d): %s", mandate, plural(mine, "row")))
 
 	js := d.up.bus(t).js
-	s, err := js.Stream(t.Context(), "CATALOG")
-	must(t, err)
-	m, err := s.GetMsg(t.Context(), s.CachedInfo().State.LastSeq)
-	must(t, err)
+	s := must.Get(js.Stream(t.Context(), "CATALOG"))(t)
+	m := must.Get(s.GetMsg(t.Context(), s.CachedInfo().State.LastSeq))(t)
 	contains(t, trace(0, m.Header.Get(jetstream.MsgIDHeader)), "CATALOG, sequence", "applied")
 
 	poison := uuid.NewString()
 	if _, err := js.Publish(t.Context(), "observations.shop-1=example", []byte("{"), jetstream.WithMsgID(poison)); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, time.Minute, "the poison is a dead letter", func() bool { return strings.Contains(trace(0, poison), "→ preismon deadletters show ") })
+	must.Eventually(t, time.Minute, "the poison is a dead letter", func() bool { return strings.Contains(trace(0, poison), "→ preismon deadletters show ") })
 	contains(t, trace(exitFound, uuid.NewString()), "in no stream and not in the tables")
 }

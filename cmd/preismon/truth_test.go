@@ -19,6 +19,7 @@ import (
 	"preismon/contracts"
 	"preismon/contracts/event"
 	"preismon/deploy/embedded"
+	"preismon/deploy/testserver/must"
 	"preismon/ingest/market"
 )
 
@@ -70,25 +71,22 @@ func factsOf(e *event.Event) (all []fact) {
 // demoOf reads the state of its market that a folder keeps.
 func demoOf(t *testing.T, dir string) demoState {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join(dir, demoStateFile))
-	must(t, err)
+	text := must.Get(os.ReadFile(filepath.Join(dir, demoStateFile)))(t)
 	var s demoState
-	must(t, json.Unmarshal(text, &s))
+	must.Do(t, json.Unmarshal(text, &s))
 	return s
 }
 
 func marketOf(t *testing.T, s demoState) *market.Market {
 	t.Helper()
-	m, err := market.New(market.Config{Seed: s.Seed, Scale: s.Scale, Now: time.Now(), Start: s.Start})
-	must(t, err)
+	m := must.Get(market.New(market.Config{Seed: s.Seed, Scale: s.Scale, Now: time.Now(), Start: s.Start}))(t)
 	return m
 }
 
 // database opens the tables of a DSN.
 func database(t *testing.T, dsn string) *sql.DB {
 	t.Helper()
-	db, err := sql.Open("clickhouse", dsn)
-	must(t, err)
+	db := must.Get(sql.Open("clickhouse", dsn))(t)
 	t.Cleanup(func() { _ = db.Close() })
 	return db
 }
@@ -96,8 +94,7 @@ func database(t *testing.T, dsn string) *sql.DB {
 // tables opens those of a running up, as the administrator.
 func (u *upProcess) tables() *sql.DB {
 	u.t.Helper()
-	r, err := embedded.ReadRuntime(u.DataDir)
-	must(u.t, err)
+	r := must.Get(embedded.ReadRuntime(u.DataDir))(u.t)
 	return database(u.t, r.AdminDSN)
 }
 
@@ -126,20 +123,19 @@ func stored(t *testing.T, db *sql.DB) map[string][]fact {
 
 func storedNow(t *testing.T, db *sql.DB) map[string][]fact {
 	t.Helper()
-	rows, err := db.QueryContext(t.Context(), `
+	rows := must.Get(db.QueryContext(t.Context(), `
 		SELECT toString(e.event_id), o.capture, o.offer, o.item, toString(o.site), toUnixTimestamp64Milli(o.captured_at),
 		       toUInt8(o.outcome), toString(o.currency), o.price_minor, o.shipping_minor, toString(o.merchant)
 		FROM observations AS o LEFT JOIN ingested_events AS e ON o.epoch = e.epoch AND o.seq = e.seq
-		ORDER BY o.epoch, o.seq, o.capture, o.offer`)
-	must(t, err)
+		ORDER BY o.epoch, o.seq, o.capture, o.offer`))(t)
 	defer rows.Close() //nolint:errcheck // read to its end
 	all := map[string][]fact{}
 	for rows.Next() {
 		var f fact
-		must(t, rows.Scan(&f.Event, &f.Capture, &f.Offer, &f.Item, &f.Site, &f.At, &f.Outcome, &f.Currency, &f.Price, &f.Shipping, &f.Merchant))
+		must.Do(t, rows.Scan(&f.Event, &f.Capture, &f.Offer, &f.Item, &f.Site, &f.At, &f.Outcome, &f.Currency, &f.Price, &f.Shipping, &f.Merchant))
 		all[f.Event] = append(all[f.Event], f)
 	}
-	must(t, rows.Err())
+	must.Do(t, rows.Err())
 	return all
 }
 
@@ -268,29 +264,18 @@ func chain(all ...iter.Seq[*event.Event]) iter.Seq[*event.Event] {
 // streams.
 func applied(t *testing.T, u *upProcess) {
 	t.Helper()
-	r, err := embedded.ReadRuntime(u.DataDir)
-	must(t, err)
+	r := must.Get(embedded.ReadRuntime(u.DataDir))(t)
 	waitApplied(t, r.NATSURL)
 }
 
 // settle is called before counting, because scopes may still be being applied.
 func settle(t *testing.T, db *sql.DB) {
 	t.Helper()
-	eventually(t, time.Minute, "every scope is in force and its lost rows are gone", func() bool {
+	must.Eventually(t, time.Minute, "every scope is in force and its lost rows are gone", func() bool {
 		return number(t, db, `SELECT count() FROM (SELECT mandate, version FROM scopes FINAL) AS s
 			LEFT JOIN (SELECT mandate, max(version) AS version FROM scopes_applied FINAL GROUP BY mandate) AS a ON s.mandate = a.mandate
 			WHERE s.version != a.version`) == 0
 	})
-}
-
-// eventually waits for a condition.
-func eventually(t *testing.T, limit time.Duration, what string, ok func() bool) {
-	t.Helper()
-	for end := time.Now().Add(limit); !ok(); time.Sleep(50 * time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatalf("after %v it is still not so that %s", limit, what)
-		}
-	}
 }
 
 // alive reports whether a process runs; a zombie does not.

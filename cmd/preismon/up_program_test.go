@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"preismon/deploy/embedded"
+	"preismon/deploy/testserver/must"
 )
 
 // programScript is a clickhouse program for machines that have none: it is
@@ -33,21 +34,18 @@ exec env PREISMON_CLICKHOUSE_CHILD="{\"library\":\"LIBRARY\",\"args\":[\"clickho
 // `up` starts and answers with a clickhouse program from PATH.
 func TestUpWithProgram(t *testing.T) {
 	t.Parallel()
-	library, err := (&embedded.Library{Logger: slog.New(slog.DiscardHandler)}).Ensure(t.Context())
-	must(t, err)
-	binary, err := os.Executable()
-	must(t, err)
+	library := must.Get((&embedded.Library{Logger: slog.New(slog.DiscardHandler)}).Ensure(t.Context()))(t)
+	binary := must.Get(os.Executable())(t)
 	bin := t.TempDir()
 	script := strings.NewReplacer("LIBRARY", library, "BINARY", binary).Replace(programScript)
-	must(t, os.WriteFile(filepath.Join(bin, "clickhouse"), []byte(script), 0o755))
+	must.Do(t, os.WriteFile(filepath.Join(bin, "clickhouse"), []byte(script), 0o755))
 	hidden := t.TempDir()
 	u := launchUp(t, []string{"PATH=" + bin + ":/usr/bin:/bin", embedded.CacheVariable + "=" + hidden, "npm_config_registry=http://127.0.0.1:1"})
 	u.awaitReady()
 	if _, err := os.Stat(filepath.Join(u.DataDir, "clickhouse", "program-was-here")); err != nil {
 		t.Error(err)
 	}
-	resp, err := http.Get(u.URL + "/docs/runbook")
-	must(t, err)
+	resp := must.Get(http.Get(u.URL + "/docs/runbook"))(t)
 	defer resp.Body.Close()
 	if page, err := io.ReadAll(resp.Body); err != nil || !strings.Contains(string(page), `<h2 id="preismonlag">`) {
 		t.Errorf("%s, %v: %.500s", resp.Status, err, page)

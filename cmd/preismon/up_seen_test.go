@@ -14,6 +14,7 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 
 	"preismon/contracts"
+	"preismon/deploy/testserver/must"
 	"preismon/ingest"
 )
 
@@ -156,8 +157,7 @@ func decimalText(minor int64, currency string) string {
 // orders returns the current orders of all mandates.
 func (d *demoTest) orders(t *testing.T) map[contracts.MandateID][]*contracts.Order {
 	t.Helper()
-	all, err := ingest.Orders(t.Context(), d.up.bus(t).js)
-	must(t, err)
+	all := must.Get(ingest.Orders(t.Context(), d.up.bus(t).js))(t)
 	of := map[contracts.MandateID][]*contracts.Order{}
 	for _, o := range all {
 		of[o.MandateID] = append(of[o.MandateID], o)

@@ -19,6 +19,7 @@ import (
 
 	"preismon/deploy/embedded"
 	"preismon/deploy/testserver"
+	"preismon/deploy/testserver/must"
 	"preismon/ingest/market"
 )
 
@@ -84,9 +85,8 @@ func newDemoTest(t *testing.T, u *upProcess) *demoTest {
 	t.Helper()
 	state := demoOf(t, u.DataDir)
 	demo := &demoTest{up: u, market: marketOf(t, state), state: state, tokens: map[string]string{}}
-	text, err := os.ReadFile(filepath.Join(u.DataDir, demoAccountsFile))
-	must(t, err)
-	must(t, json.Unmarshal(text, &demo.accounts))
+	text := must.Get(os.ReadFile(filepath.Join(u.DataDir, demoAccountsFile)))(t)
+	must.Do(t, json.Unmarshal(text, &demo.accounts))
 	return demo
 }
 
@@ -154,15 +154,13 @@ func (d *demoTest) page(t *testing.T) {
 
 func (d *demoTest) accountsFile(t *testing.T) {
 	name := filepath.Join(d.up.DataDir, demoAccountsFile)
-	info, err := os.Stat(name)
-	must(t, err)
+	info := must.Get(os.Stat(name))(t)
 	if info.Mode().Perm() != 0o600 {
 		t.Errorf("%s has mode %v", name, info.Mode())
 	}
-	text, err := os.ReadFile(name)
-	must(t, err)
+	text := must.Get(os.ReadFile(name))(t)
 	var all []map[string]string
-	must(t, json.Unmarshal(text, &all))
+	must.Do(t, json.Unmarshal(text, &all))
 	mandates := map[string]bool{}
 	for _, a := range all {
 		mandates[a["mandate"]] = true
@@ -254,7 +252,7 @@ func (d *demoTest) refused(t *testing.T) {
 	} {
 		body, _ := json.Marshal(map[string]string{"loginIdentifier": credentials[0], "password": credentials[1]})
 		resp, err := http.Post(d.up.URL+"/v1/auth/token", "application/json", bytes.NewReader(body))
-		must(t, err)
+		must.Do(t, err)
 		var text bytes.Buffer
 		_, err = text.ReadFrom(resp.Body)
 		_ = resp.Body.Close()
@@ -310,7 +308,7 @@ func (d *demoTest) rows(t *testing.T) {
 func (d *demoTest) live(t *testing.T) {
 	c := d.client(t, "anna")
 	from := time.Now()
-	eventually(t, time.Minute, "new captures can be queried", func() bool {
+	must.Eventually(t, time.Minute, "new captures can be queried", func() bool {
 		rows := results(t, c, from, time.Now())
 		if len(rows) > 0 {
 			t.Logf("the first row came %v after the window began", time.Since(from).Round(100*time.Millisecond))
@@ -336,8 +334,7 @@ func (d *demoTest) admin(t *testing.T) {
 // valid.
 func (d *demoTest) again(t *testing.T) {
 	c := d.client(t, "anna")
-	runtime, err := embedded.ReadRuntime(d.up.DataDir)
-	must(t, err)
+	runtime := must.Get(embedded.ReadRuntime(d.up.DataDir))(t)
 	c.get("/v1/sites", nil)
 	began, spans := time.Now(), d.traces.all()
 	d.up.interrupt()

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"preismon/contracts/atomicfile"
+	"preismon/deploy/testserver/must"
 )
 
 // TestWrite: a file is replaced as a whole, also one that others may read; a
@@ -14,12 +15,8 @@ import (
 func TestWrite(t *testing.T) {
 	dir := t.TempDir()
 	name := filepath.Join(dir, "token")
-	if err := os.WriteFile(name, []byte("a long old content"), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	if err := atomicfile.Write(name, []byte("new")); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(name, []byte("a long old content"), 0o644))
+	must.Do(t, atomicfile.Write(name, []byte("new")))
 	content, err := os.ReadFile(name)
 	if err != nil || string(content) != "new" {
 		t.Errorf("%q, %v", content, err)
@@ -28,9 +25,7 @@ func TestWrite(t *testing.T) {
 		t.Errorf("%v, %v", info, err)
 	}
 	full := filepath.Join(dir, "full") // a folder with a file, which no file can replace
-	if err := os.MkdirAll(filepath.Join(full, "kept"), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.MkdirAll(filepath.Join(full, "kept"), 0o700))
 	if err := atomicfile.Write(full, []byte("new")); err == nil {
 		t.Error("a folder was replaced")
 	}

@@ -13,6 +13,7 @@ import (
 	"preismon/contracts"
 	"preismon/contracts/event"
 	"preismon/deploy/testserver"
+	"preismon/deploy/testserver/must"
 )
 
 // sameBytes compares Encode with encoding/json.
@@ -78,11 +79,11 @@ func TestAllocationsArePerBatchNotPerOffer(t *testing.T) {
 		batch := e.Data.(*contracts.Observations)
 		batch.Observations = slices.Repeat(batch.Observations[:1], n)
 		b, err := event.Encode(e)
-		must(t, err)
+		must.Do(t, err)
 		encode = testing.AllocsPerRun(20, func() { _, err = event.Encode(e) })
-		must(t, err)
+		must.Do(t, err)
 		decode = testing.AllocsPerRun(20, func() { _, err = event.Decode(b) })
-		must(t, err)
+		must.Do(t, err)
 		return encode, decode
 	}
 	encodeOne, decodeOne := per(1)

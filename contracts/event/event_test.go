@@ -16,6 +16,7 @@ import (
 
 	"preismon/contracts"
 	"preismon/contracts/event"
+	"preismon/deploy/testserver/must"
 )
 
 var update = flag.Bool("update", false, "write the golden files")
@@ -87,19 +88,11 @@ func samples() []*event.Event {
 
 func schema(tb testing.TB) *jsonschema.Schema {
 	tb.Helper()
-	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(event.Schema))
-	if err != nil {
-		tb.Fatal(err)
-	}
+	doc := must.Get(jsonschema.UnmarshalJSON(bytes.NewReader(event.Schema)))(tb)
 	c := jsonschema.NewCompiler()
 	c.AssertFormat()
-	if err := c.AddResource("event.schema.json", doc); err != nil {
-		tb.Fatal(err)
-	}
-	s, err := c.Compile("event.schema.json")
-	if err != nil {
-		tb.Fatal(err)
-	}
+	must.Do(tb, c.AddResource("event.schema.json", doc))
+	s := must.Get(c.Compile("event.schema.json"))(tb)
 	return s
 }
 
@@ -115,14 +108,13 @@ func TestGoldens(t *testing.T) {
 	s := schema(t)
 	for _, e := range samples() {
 		t.Run(string(e.Kind), func(t *testing.T) {
-			encoded, err := event.Encode(e)
-			must(t, err)
+			encoded := must.Get(event.Encode(e))(t)
 			name := filepath.Join("testdata", string(e.Kind)+".json")
 			if *update {
 				var b bytes.Buffer
-				must(t, json.Indent(&b, encoded, "", "  "))
+				must.Do(t, json.Indent(&b, encoded, "", "  "))
 				b.WriteByte('\n')
-				must(t, os.WriteFile(name, b.Bytes(), 0o644))
+				must.Do(t, os.WriteFile(name, b.Bytes(), 0o644))
 			}
 			golden, err := os.ReadFile(name)
 			if err != nil {
@@ -131,13 +123,12 @@ func TestGoldens(t *testing.T) {
 			if err := check(s, golden); err != nil {
 				t.Errorf("the schema refuses the golden: %v", err)
 			}
-			got, err := event.Decode(golden)
-			must(t, err)
+			got := must.Get(event.Decode(golden))(t)
 			if d := cmp.Diff(e, got); d != "" {
 				t.Error("decoded golden (-want +got):\n" + d)
 			}
 			var compact bytes.Buffer
-			must(t, json.Compact(&compact, golden))
+			must.Do(t, json.Compact(&compact, golden))
 			if d := cmp.Diff(compact.String(), string(encoded)); d != "" {
 				t.Error("encoded (-golden +got):\n" + d)
 			}
@@ -165,8 +156,7 @@ func TestSubjects(t *testing.T) {
 
 func TestDecodeSettlesWhatJSONLeavesOpen(t *testing.T) {
 	golden := func(k event.Kind) string {
-		b, err := os.ReadFile(filepath.Join("testdata", string(k)+".json"))
-		must(t, err)
+		b := must.Get(os.ReadFile(filepath.Join("testdata", string(k)+".json")))(t)
 		return string(b)
 	}
 	item, obs := golden(event.KindItem), golden(event.KindObservations)
@@ -259,12 +249,5 @@ func TestEncodeRefuses(t *testing.T) {
 	batch.Observations[0].Offers = offers
 	if _, err := event.Encode(big); err == nil || !strings.Contains(err.Error(), "at most 1000000") {
 		t.Errorf("too large: %v", err)
-	}
-}
-
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
 	}
 }

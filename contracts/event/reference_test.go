@@ -16,14 +16,12 @@ import (
 
 	"preismon/contracts"
 	"preismon/contracts/event"
+	"preismon/deploy/testserver/must"
 )
 
 func FuzzDecode(f *testing.F) {
 	for _, e := range samples() {
-		b, err := event.Encode(e)
-		if err != nil {
-			f.Fatal(err)
-		}
+		b := must.Get(event.Encode(e))(f)
 		f.Add(b)
 	}
 	for _, s := range []string{
@@ -167,10 +165,7 @@ func BenchmarkDecode(b *testing.B) {
 			o.ItemID = contracts.ItemID(1000 + i)
 			batch.Observations = append(batch.Observations, o)
 		}
-		encoded, err := event.Encode(e)
-		if err != nil {
-			b.Fatal(err)
-		}
+		encoded := must.Get(event.Encode(e))(b)
 		for name, decode := range map[string]func([]byte) (*event.Event, error){"decode": event.Decode, "encoding-json": viaJSON} {
 			b.Run(fmt.Sprintf("%s/%d", name, size), func(b *testing.B) {
 				b.SetBytes(int64(len(encoded)))

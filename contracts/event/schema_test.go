@@ -17,12 +17,13 @@ import (
 	"preismon/contracts"
 	"preismon/contracts/event"
 	"preismon/deploy/testserver"
+	"preismon/deploy/testserver/must"
 )
 
 // The schema and the types name the same fields.
 func TestSchemaNamesEveryField(t *testing.T) {
 	var doc map[string]any
-	must(t, json.Unmarshal(event.Schema, &doc))
+	must.Do(t, json.Unmarshal(event.Schema, &doc))
 	var inSchema []string
 	var walk func(v any)
 	walk = func(v any) {
@@ -101,14 +102,12 @@ func TestSchemaAndDecodeAgree(t *testing.T) {
 	}
 	refused, accepted, places := 0, 0, 0
 	for _, e := range samples() {
-		b, err := event.Encode(e)
-		must(t, err)
+		b := must.Get(event.Encode(e))(t)
 		var doc any
-		must(t, json.Unmarshal(b, &doc))
+		must.Do(t, json.Unmarshal(b, &doc))
 		each(doc, "", func(path string, set func(v any), remove func()) {
 			try := func(what string) {
-				b, err := json.Marshal(doc)
-				must(t, err)
+				b := must.Get(json.Marshal(doc))(t)
 				bySchema := check(s, b)
 				_, byDecode := event.Decode(b)
 				switch {

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"preismon/contracts/openapi"
+	"preismon/deploy/testserver/must"
 )
 
 // entry is one version of the changelog.
@@ -39,8 +40,7 @@ func entries(t *testing.T) (rules string, all []entry) {
 // hundredths returns a version in hundredths.
 func hundredths(t *testing.T, version string) int {
 	t.Helper()
-	f, err := strconv.ParseFloat(version, 64)
-	must(t, err)
+	f := must.Get(strconv.ParseFloat(version, 64))(t)
 	return int(f*100 + 0.5)
 }
 

@@ -13,17 +13,17 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"preismon/contracts/openapi"
+	"preismon/deploy/testserver/must"
 )
 
 // The JSON form is equal to the YAML (PUB-03).
 func TestJSONEqualsYAML(t *testing.T) {
 	var fromYAML any
-	must(t, yaml.Unmarshal(document(t, openapi.YAMLPath), &fromYAML))
-	want, err := json.Marshal(fromYAML)
-	must(t, err)
+	must.Do(t, yaml.Unmarshal(document(t, openapi.YAMLPath), &fromYAML))
+	want := must.Get(json.Marshal(fromYAML))(t)
 	var a, b any
-	must(t, json.Unmarshal(want, &a))
-	must(t, json.Unmarshal(document(t, openapi.JSONPath), &b))
+	must.Do(t, json.Unmarshal(want, &a))
+	must.Do(t, json.Unmarshal(document(t, openapi.JSONPath), &b))
 	if diff := cmp.Diff(a, b); diff != "" {
 		t.Error(diff)
 	}
@@ -38,8 +38,7 @@ var hosts = regexp.MustCompile(`[a-z]+://[^/\s"'` + "`" + `)>]*`)
 // another base URL, all documents use that one (GEN-01b).
 func TestDocumentsNameNoHost(t *testing.T) {
 	for _, base := range []string{"http://127.0.0.1:18080", "https://prices.example.test/api"} {
-		all, err := openapi.Documents(base)
-		must(t, err)
+		all := must.Get(openapi.Documents(base))(t)
 		for _, d := range all {
 			if bytes.Contains(d.Body, []byte("{base_url}")) {
 				t.Errorf("%s still has {base_url}", d.Path)
@@ -116,15 +115,7 @@ func TestCodesAreDescribed(t *testing.T) {
 
 func asJSON(t *testing.T, v any) (plain any) {
 	t.Helper()
-	b, err := json.Marshal(v)
-	must(t, err)
-	must(t, json.Unmarshal(b, &plain))
+	b := must.Get(json.Marshal(v))(t)
+	must.Do(t, json.Unmarshal(b, &plain))
 	return plain
-}
-
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"preismon/contracts/openapi"
+	"preismon/deploy/testserver/must"
 )
 
 // The document of /ext/v1 is complete and valid by itself, its JSON is equal,
@@ -26,11 +27,10 @@ func TestExtDocument(t *testing.T) {
 		t.Errorf("the version is %s, the changelog begins with %.20q", doc.Info.Version, newest)
 	}
 	var fromYAML, fromJSON any
-	must(t, yaml.Unmarshal(document(t, openapi.ExtYAMLPath), &fromYAML))
-	plain, err := json.Marshal(fromYAML)
-	must(t, err)
-	must(t, json.Unmarshal(plain, &fromYAML))
-	must(t, json.Unmarshal(document(t, openapi.ExtJSONPath), &fromJSON))
+	must.Do(t, yaml.Unmarshal(document(t, openapi.ExtYAMLPath), &fromYAML))
+	plain := must.Get(json.Marshal(fromYAML))(t)
+	must.Do(t, json.Unmarshal(plain, &fromYAML))
+	must.Do(t, json.Unmarshal(document(t, openapi.ExtJSONPath), &fromJSON))
 	if diff := cmp.Diff(fromYAML, fromJSON); diff != "" {
 		t.Error(diff)
 	}

@@ -7,6 +7,7 @@ import (
 
 	"preismon/contracts/openapi"
 	"preismon/deploy/testserver"
+	"preismon/deploy/testserver/must"
 )
 
 // The documents as served pass the linters of Redocly and Spectral with their
@@ -18,7 +19,7 @@ func TestLint(t *testing.T) {
 	paths := []string{openapi.YAMLPath, openapi.ExtYAMLPath, "/openapi/reads.yaml", "/openapi/files.yaml", "/openapi/agents.yaml"}
 	for _, path := range paths[:testserver.Often(2, 5)] {
 		file := filepath.Join(dir, filepath.Base(path))
-		must(t, os.WriteFile(file, document(t, path), 0o600))
+		must.Do(t, os.WriteFile(file, document(t, path), 0o600))
 		files = append(files, file)
 	}
 	for linter, args := range map[string][]string{
@@ -38,7 +39,6 @@ func TestLint(t *testing.T) {
 
 func rules(t *testing.T, linter string) string {
 	t.Helper()
-	path, err := filepath.Abs("testdata/" + linter + ".yaml")
-	must(t, err)
+	path := must.Get(filepath.Abs("testdata/" + linter + ".yaml"))(t)
 	return path
 }

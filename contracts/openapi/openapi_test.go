@@ -8,6 +8,7 @@ import (
 	"github.com/getkin/kin-openapi/openapi3"
 
 	"preismon/contracts/openapi"
+	"preismon/deploy/testserver/must"
 )
 
 // base is the base URL of the service in these tests.
@@ -16,8 +17,7 @@ const base = "https://prices.example.test/api"
 // document returns a public document as served.
 func document(t *testing.T, path string) []byte {
 	t.Helper()
-	all, err := openapi.Documents(base)
-	must(t, err)
+	all := must.Get(openapi.Documents(base))(t)
 	for _, d := range all {
 		if d.Path == path {
 			return d.Body
@@ -37,8 +37,7 @@ var surfaces = map[string]*openapi3.T{}
 func loaded(t *testing.T, path string) *openapi3.T {
 	t.Helper()
 	if surfaces[path] == nil {
-		doc, err := openapi3.NewLoader().LoadFromData(document(t, path))
-		must(t, err)
+		doc := must.Get(openapi3.NewLoader().LoadFromData(document(t, path)))(t)
 		surfaces[path] = doc
 	}
 	return surfaces[path]

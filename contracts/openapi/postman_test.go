@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"preismon/contracts/openapi"
+	"preismon/deploy/testserver/must"
 )
 
 // folder is the part of a Postman collection that these tests check.
@@ -56,7 +57,7 @@ func TestPostmanCollection(t *testing.T) {
 		Variable []struct{ Key, Value string }
 		folder
 	}
-	must(t, json.Unmarshal(text, &c))
+	must.Do(t, json.Unmarshal(text, &c))
 	if !strings.HasSuffix(c.Info.Schema, "/v2.1.0/collection.json") || c.Info.Name == "" || c.Auth.Type != "bearer" || c.Auth.Bearer[0].Value != "{{accessToken}}" {
 		t.Errorf("%+v %+v", c.Info, c.Auth)
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/getkin/kin-openapi/openapi3"
 
 	"preismon/contracts/openapi"
+	"preismon/deploy/testserver/must"
 )
 
 // The reference has a part for each of the nine topics (GEN-01a).
@@ -150,8 +151,7 @@ func TestGuidance(t *testing.T) {
 // The texts that models read stay short: fewer words than when the tools
 // returned less.
 func TestTextsForModelsAreShort(t *testing.T) {
-	source, err := os.ReadFile("llms-full.md")
-	must(t, err)
+	source := must.Get(os.ReadFile("llms-full.md"))(t)
 	for name, c := range map[string]struct {
 		text []byte
 		most int

@@ -7,18 +7,17 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"preismon/contracts/openapi"
+	"preismon/deploy/testserver/must"
 )
 
 func shapeText(t *testing.T, v any) string {
 	t.Helper()
-	text, err := json.Marshal(v)
-	must(t, err)
+	text := must.Get(json.Marshal(v))(t)
 	return string(text)
 }
 
 func TestParametersComeInOrderWithoutReferences(t *testing.T) {
-	got, err := openapi.Parameters("listObservationQuality")
-	must(t, err)
+	got := must.Get(openapi.Parameters("listObservationQuality"))(t)
 	var names []string
 	for _, p := range got {
 		names = append(names, p.Name)
@@ -35,8 +34,7 @@ func TestParametersComeInOrderWithoutReferences(t *testing.T) {
 }
 
 func TestAnAnswerShapeNamesMembersAndTypes(t *testing.T) {
-	got, err := openapi.AnswerShape("getLatestImport")
-	must(t, err)
+	got := must.Get(openapi.AnswerShape("getLatestImport"))(t)
 	const want = `{"properties":{"archivedAt":{"type":"string"},"contentType":{"enum":["text/csv; charset=utf-8",` +
 		`"application/vnd.openxmlformats-officedocument.spreadsheetml.sheet","application/zip","application/octet-stream"]},` +
 		`"filename":{"description":"What a download is called","type":"string"},` +
@@ -45,8 +43,7 @@ func TestAnAnswerShapeNamesMembersAndTypes(t *testing.T) {
 	if diff := cmp.Diff(want, shapeText(t, got)); diff != "" {
 		t.Error(diff)
 	}
-	order, err := openapi.AnswerShape("getOrder")
-	must(t, err)
+	order := must.Get(openapi.AnswerShape("getOrder"))(t)
 	monitoring := order["properties"].(openapi.Schema)["monitoring"].(openapi.Schema)["properties"].(openapi.Schema)
 	if said := order["properties"].(openapi.Schema)["coverage"].(openapi.Schema)["properties"].(openapi.Schema)["ratio"].(openapi.Schema)["description"]; said != "Observed to configured" { // the first clause
 		t.Error(said)

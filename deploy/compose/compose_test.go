@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"preismon/deploy/testserver"
+	"preismon/deploy/testserver/must"
 )
 
 // stack is docker-compose.yml, started as a separate project.
@@ -76,7 +77,7 @@ func TestCompose(t *testing.T) {
 		"deploy/clickhouse": "deploy/clickhouse", "deploy/nats": "deploy/nats", "deploy/prometheus": "deploy/prometheus",
 	} {
 		to = filepath.Join(s.folder, to)
-		must(t, os.MkdirAll(filepath.Dir(to), 0o755))
+		must.Do(t, os.MkdirAll(filepath.Dir(to), 0o755))
 		run(t, exec.CommandContext(t.Context(), "cp", "-r", filepath.Join(root, from), to))
 	}
 	run(t, exec.CommandContext(t.Context(), s.program, "secrets", filepath.Join(s.folder, "deploy/secrets")))
@@ -218,8 +219,7 @@ func (s *stack) archives(t *testing.T) {
 
 func get(t *testing.T, url string) string {
 	t.Helper()
-	resp, err := http.Get(url)
-	must(t, err)
+	resp := must.Get(http.Get(url))(t)
 	defer resp.Body.Close()
 	body, err := io.ReadAll(resp.Body)
 	if err != nil || resp.StatusCode != http.StatusOK {
@@ -267,7 +267,7 @@ func (s *stack) scraped(t *testing.T) {
 				PublishedPort int
 			}
 		}
-		must(t, json.Unmarshal([]byte(line), &c))
+		must.Do(t, json.Unmarshal([]byte(line), &c))
 		for _, p := range c.Publishers {
 			if p.PublishedPort != 0 {
 				ports = append(ports, fmt.Sprintf("%s %s:%d", c.Service, p.URL, p.PublishedPort))
@@ -304,8 +304,8 @@ func (s *stack) observed(t *testing.T) {
 				}
 			}
 		}
-		must(t, json.Unmarshal([]byte(get(t, "http://"+s.prometheus+"/api/v1/targets?state=active")), &targets))
-		must(t, json.Unmarshal([]byte(get(t, "http://"+s.prometheus+"/api/v1/rules")), &rules))
+		must.Do(t, json.Unmarshal([]byte(get(t, "http://"+s.prometheus+"/api/v1/targets?state=active")), &targets))
+		must.Do(t, json.Unmarshal([]byte(get(t, "http://"+s.prometheus+"/api/v1/rules")), &rules))
 		up, sound, all := map[string]int{}, 0, 0
 		for _, target := range targets.Data.ActiveTargets {
 			if target.Health == "up" {

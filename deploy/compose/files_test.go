@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/goccy/go-yaml"
+
+	"preismon/deploy/testserver/must"
 )
 
 // service is the part of a service in docker-compose.yml that the test checks.
@@ -42,8 +44,7 @@ type composeFile struct {
 
 func readCompose(t *testing.T, name string) (f composeFile) {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join(root, name))
-	must(t, err)
+	text := must.Get(os.ReadFile(filepath.Join(root, name)))(t)
 	if err := yaml.UnmarshalWithOptions(text, &f, yaml.AllowDuplicateMapKey()); err != nil { // of merged anchors {
 		t.Fatal(err)
 	}
@@ -102,8 +103,7 @@ func TestFile(t *testing.T) {
 
 // TestAlternative: RustFS gets the data and the secrets that MinIO gets.
 func TestAlternative(t *testing.T) {
-	text, err := os.ReadFile("rustfs.yml")
-	must(t, err)
+	text := must.Get(os.ReadFile("rustfs.yml"))(t)
 	s3 := readCompose(t, "docker-compose.yml").Services["s3"]
 	for _, must := range append([]string{"/data", ":9000"}, s3.Secrets...) {
 		if !strings.Contains(string(text), must) {

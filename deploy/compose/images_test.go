@@ -15,6 +15,7 @@ import (
 
 	"preismon/deploy/embedded"
 	"preismon/deploy/testserver"
+	"preismon/deploy/testserver/must"
 )
 
 const root = "../.." // of the repository
@@ -46,8 +47,7 @@ var imagesBuilt bool // in this process
 func buildImages(t *testing.T) (program string) {
 	t.Helper()
 	work := t.TempDir()
-	text, err := os.ReadFile(filepath.Join(root, "deploy/Dockerfile"))
-	must(t, err)
+	text := must.Get(os.ReadFile(filepath.Join(root, "deploy/Dockerfile")))(t)
 	stages := parseStages(t, string(text))
 	sources := sent(t)
 	for _, name := range []string{"build", "explorer"} {
@@ -81,8 +81,7 @@ func buildImages(t *testing.T) (program string) {
 // none.
 func static(t *testing.T, program string) {
 	t.Helper()
-	f, err := elf.Open(program)
-	must(t, err)
+	f := must.Get(elf.Open(program))(t)
 	defer f.Close() //nolint:errcheck // only read
 	for _, p := range f.Progs {
 		if p.Type == elf.PT_INTERP {
@@ -169,19 +168,17 @@ func build(t *testing.T, folder, target, image string) {
 func buildStandIns(t *testing.T) {
 	t.Helper()
 	work := t.TempDir()
-	self, err := os.Executable()
-	must(t, err)
-	library, err := (&embedded.Library{}).Ensure(t.Context())
-	must(t, err)
+	self := must.Get(os.Executable())(t)
+	library := must.Get((&embedded.Library{}).Ensure(t.Context()))(t)
 	link(t, self, filepath.Join(work, "base/usr/bin/clickhouse"))
 	link(t, library, filepath.Join(work, "library"+libraryInImage))
 	for _, name := range []string{"nats-server", "wget"} {
-		must(t, os.Symlink("clickhouse", filepath.Join(work, "base/usr/bin", name)))
+		must.Do(t, os.Symlink("clickhouse", filepath.Join(work, "base/usr/bin", name)))
 	}
 	for _, file := range needed(t, self, library) {
 		link(t, file, filepath.Join(work, "base", file))
 	}
-	must(t, os.MkdirAll(filepath.Join(work, "data"), 0o755))
+	must.Do(t, os.MkdirAll(filepath.Join(work, "data"), 0o755))
 	write(t, filepath.Join(work, "Dockerfile"), `FROM scratch AS nats
 COPY base /
 ENV PATH=/usr/bin
@@ -203,7 +200,7 @@ func buildPrometheus(t *testing.T) {
 	for _, file := range needed(t, program) {
 		link(t, file, filepath.Join(work, "base", file))
 	}
-	must(t, os.MkdirAll(filepath.Join(work, "data"), 0o755))
+	must.Do(t, os.MkdirAll(filepath.Join(work, "data"), 0o755))
 	write(t, filepath.Join(work, "Dockerfile"), "FROM "+natsImage+` AS prometheus
 COPY base /
 COPY --chown=65534:65534 data /prometheus
@@ -233,7 +230,7 @@ func needed(t *testing.T, files ...string) []string {
 // link links a file to another place, or copies it where necessary.
 func link(t *testing.T, from, to string) {
 	t.Helper()
-	must(t, os.MkdirAll(filepath.Dir(to), 0o755))
+	must.Do(t, os.MkdirAll(filepath.Dir(to), 0o755))
 	if real, err := filepath.EvalSymlinks(from); err == nil {
 		from = real
 	}
@@ -244,5 +241,5 @@ func link(t *testing.T, from, to string) {
 
 func write(t *testing.T, name, text string) {
 	t.Helper()
-	must(t, os.WriteFile(name, []byte(text), 0o644))
+	must.Do(t, os.WriteFile(name, []byte(text), 0o644))
 }

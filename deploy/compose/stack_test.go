@@ -8,14 +8,9 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-)
 
-func must(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
+	"preismon/deploy/testserver/must"
+)
 
 // again: stored data is still there after the containers were recreated.
 func (s *stack) again(t *testing.T) {
@@ -36,7 +31,7 @@ func (s *stack) stops(t *testing.T) {
 			Service  string
 			ExitCode int
 		}
-		must(t, json.Unmarshal([]byte(line), &c))
+		must.Do(t, json.Unmarshal([]byte(line), &c))
 		if c.ExitCode != 0 {
 			t.Errorf("%s ended with %d", c.Service, c.ExitCode)
 		}
@@ -45,8 +40,7 @@ func (s *stack) stops(t *testing.T) {
 
 func freePort(t *testing.T) string {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	must(t, err)
+	l := must.Get(net.Listen("tcp", "127.0.0.1:0"))(t)
 	defer l.Close()
 	return strconv.Itoa(l.Addr().(*net.TCPAddr).Port)
 }
@@ -76,7 +70,7 @@ type container struct {
 func (s *stack) hardened(t *testing.T) {
 	ids := strings.Fields(run(t, s.compose("ps", "--all", "--quiet")))
 	var all []container
-	must(t, json.Unmarshal([]byte(docker(t, append([]string{"inspect"}, ids...)...)), &all))
+	must.Do(t, json.Unmarshal([]byte(docker(t, append([]string{"inspect"}, ids...)...)), &all))
 	want := 7
 	if s.prometheus != "" {
 		want++

@@ -19,6 +19,7 @@ import (
 	_ "github.com/ClickHouse/clickhouse-go/v2"
 
 	"preismon/deploy/embedded"
+	"preismon/deploy/testserver/must"
 )
 
 // helperVariable turns the test binary into a parent process for a test to
@@ -61,8 +62,7 @@ func startClickHouse(t testing.TB, cfg embedded.ClickHouseConfig) *embedded.Clic
 	if cfg.Logger == nil {
 		cfg.Logger = quiet()
 	}
-	ch, err := embedded.StartClickHouse(t.Context(), cfg)
-	must(t, err)
+	ch := must.Get(embedded.StartClickHouse(t.Context(), cfg))(t)
 	t.Cleanup(func() {
 		if err := ch.Stop(context.Background()); err != nil {
 			t.Error(err)
@@ -73,8 +73,7 @@ func startClickHouse(t testing.TB, cfg embedded.ClickHouseConfig) *embedded.Clic
 
 func open(t testing.TB, dsn string) *sql.DB {
 	t.Helper()
-	db, err := sql.Open("clickhouse", dsn)
-	must(t, err)
+	db := must.Get(sql.Open("clickhouse", dsn))(t)
 	t.Cleanup(func() { _ = db.Close() })
 	return db
 }
@@ -97,16 +96,6 @@ func count(t testing.TB, db *sql.DB, query string) uint64 {
 	return n
 }
 
-// eventually polls until ok returns true, and fails after the limit.
-func eventually(t testing.TB, limit time.Duration, what string, ok func() bool) {
-	t.Helper()
-	for end := time.Now().Add(limit); !ok(); time.Sleep(5 * time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatalf("not within %s: %s", limit, what)
-		}
-	}
-}
-
 // gone reports whether a process has ended, even if its new parent has not
 // noticed yet.
 func gone(pid int) bool {
@@ -123,7 +112,7 @@ func TestClickHouseKeepsDataAfterKill(t *testing.T) {
 	mustExec(t, db, "CREATE TABLE numbered (n UInt64) ENGINE = MergeTree ORDER BY n")
 	projector := open(t, ch.DSN(embedded.ProjectorUser, ""))
 	mustExec(t, projector, "INSERT INTO numbered SELECT number FROM numbers(100000)")
-	must(t, syscall.Kill(ch.PID(), syscall.SIGKILL))
+	must.Do(t, syscall.Kill(ch.PID(), syscall.SIGKILL))
 	<-ch.Done()
 
 	ch = startClickHouse(t, cfg)
@@ -132,7 +121,7 @@ func TestClickHouseKeepsDataAfterKill(t *testing.T) {
 		t.Errorf("sum after kill -9 and start: %d, want 4999950000", n)
 	}
 	began := time.Now()
-	must(t, ch.Stop(t.Context()))
+	must.Do(t, ch.Stop(t.Context()))
 	if took := time.Since(began); took > 5*time.Second {
 		t.Errorf("Stop took %s", took)
 	}
@@ -152,8 +141,7 @@ func yields(t *testing.T, ch *embedded.ClickHouse, db *sql.DB) {
 	if n := count(t, db, "SELECT count() FROM numbers_mt(1000000) WHERE sipHash64(number) % 2 = 2"); n != 0 {
 		t.Errorf("%d rows", n)
 	}
-	threads, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/stat", ch.PID()))
-	must(t, err)
+	threads := must.Get(filepath.Glob(fmt.Sprintf("/proc/%d/task/*/stat", ch.PID())))(t)
 	nice := map[string]int{} // how many threads have a value
 	for _, name := range threads {
 		text, err := os.ReadFile(name)
@@ -202,15 +190,14 @@ func TestClickHouseLogs(t *testing.T) {
 		t.Error("the backup did not bring the row back")
 	}
 	for _, name := range []string{"passwords.json", "users.xml", "config.xml"} {
-		st, err := os.Stat(filepath.Join(dir, name))
-		must(t, err)
+		st := must.Get(os.Stat(filepath.Join(dir, name)))(t)
 		if st.Mode().Perm() != 0o600 {
 			t.Errorf("%s has mode %v", name, st.Mode())
 		}
 	}
 	t.Run("yields", func(t *testing.T) { yields(t, ch, db) })
 
-	must(t, ch.Stop(t.Context()))
+	must.Do(t, ch.Stop(t.Context()))
 	ch = startClickHouse(t, cfg)
 	db = open(t, ch.DSN(embedded.AdminUser, ""))
 	mustExec(t, db, "SELECT 'a query to be logged'", "SYSTEM FLUSH LOGS")
@@ -225,17 +212,15 @@ func TestClickHouseEndsWithItsParent(t *testing.T) {
 		cmd := exec.Command(os.Args[0])
 		cmd.Env = append(os.Environ(), helperVariable+"="+dir)
 		cmd.Stderr = os.Stderr
-		out, err := cmd.StdoutPipe()
-		must(t, err)
-		must(t, cmd.Start())
+		out := must.Get(cmd.StdoutPipe())(t)
+		must.Do(t, cmd.Start())
 		t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
 		line, err := bufio.NewReader(out).ReadString('\n')
 		pid, isPID := strings.CutPrefix(strings.TrimSpace(line), "pid ")
 		if err != nil || !isPID {
 			t.Fatalf("the parent said %q, %v", line, err)
 		}
-		n, err := strconv.Atoi(pid)
-		must(t, err)
+		n := must.Get(strconv.Atoi(pid))(t)
 		return cmd, n
 	}
 	cmd, child := start()
@@ -249,7 +234,7 @@ func TestClickHouseEndsWithItsParent(t *testing.T) {
 	mustExec(t, open(t, r.AdminDSN), "CREATE TABLE kept (n UInt64) ENGINE = MergeTree ORDER BY n", "INSERT INTO kept VALUES (7)")
 	_ = cmd.Process.Kill()
 	_ = cmd.Wait()
-	eventually(t, 2*time.Second, "the child ends after kill -9 of its parent", func() bool { return gone(child) })
+	must.Eventually(t, 2*time.Second, "the child ends after kill -9 of its parent", func() bool { return gone(child) })
 	if _, err := embedded.ReadRuntime(dir); err == nil {
 		t.Error("the runtime file of a killed process is believed")
 	}
@@ -259,20 +244,12 @@ func TestClickHouseEndsWithItsParent(t *testing.T) {
 	_ = cmd.Process.Kill()
 	_ = cmd.Wait()
 	_, second := start()
-	r, err = embedded.ReadRuntime(dir)
-	must(t, err)
+	r = must.Get(embedded.ReadRuntime(dir))(t)
 	if count(t, open(t, r.AdminDSN), "SELECT sum(n) FROM kept") != 7 {
 		t.Error("the row is lost")
 	}
 	if gone(second) {
 		t.Error("the second child is gone")
 	}
-	eventually(t, 2*time.Second, "the first child is gone", func() bool { return gone(child) })
-}
-
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Eventually(t, 2*time.Second, "the first child is gone", func() bool { return gone(child) })
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"preismon/deploy/embedded"
+	"preismon/deploy/testserver/must"
 )
 
 func TestDataDir(t *testing.T) {
@@ -19,7 +20,7 @@ func TestDataDir(t *testing.T) {
 		t.Errorf("runtime of no folder: %v", err)
 	}
 	d, err := embedded.OpenDataDir(path)
-	must(t, err)
+	must.Do(t, err)
 	if _, err := embedded.OpenDataDir(path); err == nil || !strings.Contains(err.Error(), "in use by process") {
 		t.Errorf("second open: %v", err)
 	}
@@ -27,10 +28,9 @@ func TestDataDir(t *testing.T) {
 		t.Errorf("runtime of a starting process: %v", err)
 	}
 	want := embedded.Runtime{NATSURL: "nats://a:b@127.0.0.1:1", QueryDSN: "clickhouse://q", APIURL: "http://127.0.0.1:2"}
-	must(t, d.WriteRuntime(want))
+	must.Do(t, d.WriteRuntime(want))
 	want.PID, want.StartedAt = os.Getpid(), d.StartedAt
-	got, err := embedded.ReadRuntime(path)
-	must(t, err)
+	got := must.Get(embedded.ReadRuntime(path))(t)
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
@@ -42,13 +42,12 @@ func TestDataDir(t *testing.T) {
 	// The file of a killed process, read before it is removed.
 	stale := want
 	stale.PID = 1 << 30
-	text, err := json.Marshal(stale)
-	must(t, err)
-	must(t, os.WriteFile(d.Join("runtime.json"), text, 0o600))
+	text := must.Get(json.Marshal(stale))(t)
+	must.Do(t, os.WriteFile(d.Join("runtime.json"), text, 0o600))
 	if r, err := embedded.ReadRuntime(path); !errors.Is(err, embedded.ErrNotRunning) || r != (embedded.Runtime{}) {
 		t.Errorf("runtime of a killed process: %v, %v", r, err)
 	}
-	must(t, d.Close())
+	must.Do(t, d.Close())
 	if _, err := os.Stat(filepath.Join(path, "runtime.json")); !os.IsNotExist(err) {
 		t.Errorf("the runtime file is there after Close: %v", err)
 	}
@@ -65,8 +64,8 @@ func TestDataDir(t *testing.T) {
 
 func TestDataDirRefusesForeignFolder(t *testing.T) {
 	path := t.TempDir()
-	must(t, os.WriteFile(filepath.Join(path, "thesis.txt"), nil, 0o644))
-	must(t, os.Chmod(path, 0o755))
+	must.Do(t, os.WriteFile(filepath.Join(path, "thesis.txt"), nil, 0o644))
+	must.Do(t, os.Chmod(path, 0o755))
 	if _, err := embedded.OpenDataDir(path); err == nil || !strings.Contains(err.Error(), "not a data folder of preismon") {
 		t.Errorf("foreign folder: %v", err)
 	}

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"preismon/deploy/embedded"
+	"preismon/deploy/testserver/must"
 )
 
 // pack builds a package that contains the given library.
@@ -25,12 +26,12 @@ func pack(t *testing.T, library string) (packed []byte, integrity string) {
 	gz := gzip.NewWriter(&b)
 	archive := tar.NewWriter(gz)
 	for name, content := range map[string]string{"package/package.json": "{}", "package/libchdb.so": library} {
-		must(t, archive.WriteHeader(&tar.Header{Name: name, Mode: 0o755, Size: int64(len(content)), Typeflag: tar.TypeReg}))
+		must.Do(t, archive.WriteHeader(&tar.Header{Name: name, Mode: 0o755, Size: int64(len(content)), Typeflag: tar.TypeReg}))
 		if _, err := archive.Write([]byte(content)); err != nil {
 			t.Fatal(err)
 		}
 	}
-	must(t, errors.Join(archive.Close(), gz.Close()))
+	must.Do(t, errors.Join(archive.Close(), gz.Close()))
 	sum := sha512.Sum512(b.Bytes())
 	return b.Bytes(), "sha512-" + base64.StdEncoding.EncodeToString(sum[:])
 }
@@ -42,7 +43,7 @@ func fakeNPM(t *testing.T, script string) (runs string) {
 	dir := t.TempDir()
 	runs = filepath.Join(dir, "runs")
 	text := "#!/bin/sh\necho run >> '" + runs + "'\n" + script + "\n"
-	must(t, os.WriteFile(filepath.Join(dir, "npm"), []byte(text), 0o755))
+	must.Do(t, os.WriteFile(filepath.Join(dir, "npm"), []byte(text), 0o755))
 	t.Setenv("PATH", dir+string(os.PathListSeparator)+os.Getenv("PATH"))
 	return runs
 }
@@ -51,7 +52,7 @@ func fakeNPM(t *testing.T, script string) (runs string) {
 func handOut(t *testing.T, packed []byte) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "source")
-	must(t, os.WriteFile(path, packed, 0o600))
+	must.Do(t, os.WriteFile(path, packed, 0o600))
 	return `[ "$1" = pack ] && [ "$2" = "@preismon/test@1.2.3" ] && [ "$3" = --pack-destination ] || exit 9
 cp '` + path + `' "$4/test-1.2.3.tgz"`
 }
@@ -85,8 +86,7 @@ func TestLibraryIsFetchedOnce(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	path, err := library().Ensure(t.Context())
-	must(t, err)
+	path := must.Get(library().Ensure(t.Context()))(t)
 	if want := filepath.Join(cache, "preismon-test-1.2.3", "libchdb.so"); path != want {
 		t.Errorf("path %s, want %s", path, want)
 	}
@@ -102,7 +102,7 @@ func TestLibraryIsFetchedOnce(t *testing.T) {
 	check()
 
 	// A truncated file is noticed at once and fetched again.
-	must(t, os.Truncate(path, 3))
+	must.Do(t, os.Truncate(path, 3))
 	var bar bytes.Buffer
 	l := library()
 	l.Terminal = &bar
@@ -119,7 +119,7 @@ func TestLibraryIsFetchedOnce(t *testing.T) {
 	if again, err := library().Refetch(t.Context()); again || err != nil {
 		t.Errorf("a right file was fetched again: %v, %v", again, err)
 	}
-	must(t, os.WriteFile(path, []byte("THE ENGINE"), 0o600))
+	must.Do(t, os.WriteFile(path, []byte("THE ENGINE"), 0o600))
 	if again, err := library().Refetch(t.Context()); !again || err != nil {
 		t.Errorf("a wrong file was kept: %v, %v", again, err)
 	}
@@ -187,7 +187,7 @@ func TestLibraryFetchIsInterrupted(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	runs := fakeNPM(t, "exec sleep 60")
 	go func() {
-		eventually(t, 10*time.Second, "npm runs", func() bool { return lines(t, runs) == 1 })
+		must.Eventually(t, 10*time.Second, "npm runs", func() bool { return lines(t, runs) == 1 })
 		cancel()
 	}()
 	_, err := (&embedded.Library{
@@ -213,7 +213,7 @@ func TestLibraryDoesNotLoad(t *testing.T) {
 		t.Error(err)
 	}
 	path := filepath.Join(cache, "preismon-test-1.2.3", "libchdb.so")
-	must(t, os.WriteFile(path, []byte("no ENGINE at all"), 0o600))
+	must.Do(t, os.WriteFile(path, []byte("no ENGINE at all"), 0o600))
 	t.Setenv("PATH", t.TempDir())
 	_, err = embedded.StartClickHouse(t.Context(), embedded.ClickHouseConfig{
 		Dir: t.TempDir(), NoProgram: true, Logger: quiet(),

@@ -11,13 +11,13 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"preismon/deploy/embedded"
+	"preismon/deploy/testserver/must"
 )
 
 func startNATS(t testing.TB, cfg embedded.NATSConfig) *embedded.NATS {
 	t.Helper()
 	cfg.Logger = quiet()
-	n, err := embedded.StartNATS(t.Context(), cfg)
-	must(t, err)
+	n := must.Get(embedded.StartNATS(t.Context(), cfg))(t)
 	t.Cleanup(func() {
 		if err := n.Stop(context.Background()); err != nil {
 			t.Error(err)
@@ -28,11 +28,9 @@ func startNATS(t testing.TB, cfg embedded.NATSConfig) *embedded.NATS {
 
 func connect(t testing.TB, url string, options ...nats.Option) jetstream.JetStream {
 	t.Helper()
-	nc, err := nats.Connect(url, options...)
-	must(t, err)
+	nc := must.Get(nats.Connect(url, options...))(t)
 	t.Cleanup(nc.Close)
-	js, err := jetstream.New(nc)
-	must(t, err)
+	js := must.Get(jetstream.New(nc))(t)
 	return js
 }
 
@@ -41,8 +39,7 @@ func TestNATSKeepsMessages(t *testing.T) {
 	for _, always := range []bool{false, true} {
 		n := startNATS(t, embedded.NATSConfig{Dir: dir, SyncAlways: always})
 		js := connect(t, n.URL())
-		stream, err := js.CreateOrUpdateStream(t.Context(), jetstream.StreamConfig{Name: "KEPT", Subjects: []string{"kept.>"}})
-		must(t, err)
+		stream := must.Get(js.CreateOrUpdateStream(t.Context(), jetstream.StreamConfig{Name: "KEPT", Subjects: []string{"kept.>"}}))(t)
 		if always {
 			m, err := stream.GetMsg(t.Context(), 1)
 			if err != nil || len(m.Data) != 5<<20 {
@@ -52,7 +49,7 @@ func TestNATSKeepsMessages(t *testing.T) {
 		if _, err := connect(t, n.URL(), nats.InProcessServer(n)).Publish(t.Context(), "kept.a", make([]byte, 5<<20)); err != nil {
 			t.Fatal(err)
 		}
-		must(t, n.Stop(t.Context()))
+		must.Do(t, n.Stop(t.Context()))
 	}
 	st, err := os.Stat(filepath.Join(dir, "passwords.json"))
 	if err != nil || st.Mode().Perm() != 0o600 {

@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"preismon/deploy/embedded"
+	"preismon/deploy/testserver/must"
 )
 
 // Files of any package enter the cache as the library does: only once, all of
@@ -22,12 +23,12 @@ func TestPackageFiles(t *testing.T) {
 	gz := gzip.NewWriter(&b)
 	archive := tar.NewWriter(gz)
 	for _, f := range [][2]string{{"package/README.md", "no"}, {"package/dist/a.css", "style"}, {"package/dist/a.js", "script"}} {
-		must(t, archive.WriteHeader(&tar.Header{Name: f[0], Mode: 0o644, Size: int64(len(f[1])), Typeflag: tar.TypeReg}))
+		must.Do(t, archive.WriteHeader(&tar.Header{Name: f[0], Mode: 0o644, Size: int64(len(f[1])), Typeflag: tar.TypeReg}))
 		if _, err := archive.Write([]byte(f[1])); err != nil {
 			t.Fatal(err)
 		}
 	}
-	must(t, errors.Join(archive.Close(), gz.Close()))
+	must.Do(t, errors.Join(archive.Close(), gz.Close()))
 	sum := sha512.Sum512(b.Bytes())
 	pkg := embedded.Package{
 		Name: "@preismon/test", Version: "1.2.3", Integrity: "sha512-" + base64.StdEncoding.EncodeToString(sum[:]), Packed: int64(b.Len()),
@@ -37,8 +38,7 @@ func TestPackageFiles(t *testing.T) {
 	t.Setenv(embedded.CacheVariable, t.TempDir())
 	check := func(fetched int) {
 		t.Helper()
-		dir, err := embedded.PackageFiles(t.Context(), pkg, quiet())
-		must(t, err)
+		dir := must.Get(embedded.PackageFiles(t.Context(), pkg, quiet()))(t)
 		for name, want := range map[string]string{"a.js": "script", "a.css": "style"} {
 			if got, err := os.ReadFile(filepath.Join(dir, name)); err != nil || string(got) != want {
 				t.Errorf("%s is %q, %v", name, got, err)
@@ -50,7 +50,7 @@ func TestPackageFiles(t *testing.T) {
 		if n := lines(t, runs); n != fetched {
 			t.Errorf("fetched %d times, want %d", n, fetched)
 		}
-		must(t, os.Truncate(filepath.Join(dir, "a.css"), 2))
+		must.Do(t, os.Truncate(filepath.Join(dir, "a.css"), 2))
 	}
 	check(1)
 	check(2) // the second file was damaged

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"preismon/deploy/embedded"
+	"preismon/deploy/testserver/must"
 )
 
 // fakeVariable turns the test binary into a stand-in for `clickhouse server`:
@@ -48,7 +49,7 @@ func putProgram(t *testing.T, version string) {
 	dir := t.TempDir()
 	script := "#!/bin/sh\n[ \"$2\" = --version ] && { echo 'ClickHouse server version " + version + " (official build).'; exit; }\n" +
 		"exec env " + fakeVariable + "=\"${2#--config-file=}\" '" + os.Args[0] + "'\n"
-	must(t, os.WriteFile(filepath.Join(dir, "clickhouse"), []byte(script), 0o755))
+	must.Do(t, os.WriteFile(filepath.Join(dir, "clickhouse"), []byte(script), 0o755))
 	t.Setenv("PATH", dir+string(os.PathListSeparator)+os.Getenv("PATH"))
 }
 
@@ -56,8 +57,7 @@ func TestClickHouseProgramOnPath(t *testing.T) {
 	putProgram(t, "26.7.1.100")
 	for _, kill := range []bool{false, true} {
 		dir := t.TempDir()
-		ch, err := embedded.StartClickHouse(t.Context(), embedded.ClickHouseConfig{Dir: dir, Logger: quiet()})
-		must(t, err)
+		ch := must.Get(embedded.StartClickHouse(t.Context(), embedded.ClickHouseConfig{Dir: dir, Logger: quiet()}))(t)
 		if ch.Engine() != "clickhouse program" {
 			t.Errorf("engine %q", ch.Engine())
 		}
@@ -65,24 +65,21 @@ func TestClickHouseProgramOnPath(t *testing.T) {
 		if err != nil || strings.Contains(string(users), "<no_password/>") {
 			t.Errorf("a server has a user without a password: %v", err)
 		}
-		text, err := os.ReadFile(filepath.Join(dir, "pid"))
-		must(t, err)
-		program, err := strconv.Atoi(string(text))
-		must(t, err)
+		text := must.Get(os.ReadFile(filepath.Join(dir, "pid")))(t)
+		program := must.Get(strconv.Atoi(string(text)))(t)
 		if kill && runtime.GOOS == "linux" {
-			must(t, syscall.Kill(ch.PID(), syscall.SIGKILL))
+			must.Do(t, syscall.Kill(ch.PID(), syscall.SIGKILL))
 		}
 		if err := ch.Stop(t.Context()); err != nil {
 			t.Error(err)
 		}
-		eventually(t, 2*time.Second, "the program ends with its guard", func() bool { return gone(program) })
+		must.Eventually(t, 2*time.Second, "the program ends with its guard", func() bool { return gone(program) })
 	}
 }
 
 func TestClickHouseProgramTooOld(t *testing.T) {
 	putProgram(t, "24.8.1.1")
-	ch, err := embedded.StartClickHouse(t.Context(), embedded.ClickHouseConfig{Dir: t.TempDir(), Logger: quiet()})
-	must(t, err)
+	ch := must.Get(embedded.StartClickHouse(t.Context(), embedded.ClickHouseConfig{Dir: t.TempDir(), Logger: quiet()}))(t)
 	defer func() { _ = ch.Stop(t.Context()) }()
 	if ch.Engine() != "clickhouse library" {
 		t.Errorf("engine %q", ch.Engine())

@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"preismon/deploy/embedded"
+	"preismon/deploy/testserver/must"
 )
 
 var update = flag.Bool("update", false, "write the files of deploy/clickhouse again")
@@ -19,17 +20,16 @@ var update = flag.Bool("update", false, "write the files of deploy/clickhouse ag
 // other servers get, so neither can be changed alone.
 func TestContainerFiles(t *testing.T) {
 	config, users, err := embedded.ContainerFiles("")
-	must(t, err)
+	must.Do(t, err)
 	for name, want := range map[string][]byte{"config.xml": config, "users.xml": users} {
 		if err := xml.Unmarshal(want, new(struct{})); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
 		file := filepath.Join("../clickhouse", name)
 		if *update {
-			must(t, os.WriteFile(file, want, 0o644))
+			must.Do(t, os.WriteFile(file, want, 0o644))
 		}
-		got, err := os.ReadFile(file)
-		must(t, err)
+		got := must.Get(os.ReadFile(file))(t)
 		if diff := cmp.Diff(string(want), string(got)); diff != "" {
 			t.Errorf("%s is not what the template gives (-template +file); run this test with -update:\n%s", file, diff)
 		}

@@ -17,6 +17,7 @@ import (
 	_ "github.com/ClickHouse/clickhouse-go/v2"
 
 	"preismon/deploy/embedded"
+	"preismon/deploy/testserver/must"
 )
 
 func TestClickHouseUsers(t *testing.T) {
@@ -27,7 +28,7 @@ func TestClickHouseUsers(t *testing.T) {
 		"CREATE TABLE preismon_test_a.t (n UInt64) ENGINE = MergeTree ORDER BY n", "INSERT INTO preismon_test_a.t VALUES (1)",
 		"CREATE TABLE foreign.t (n UInt64) ENGINE = MergeTree ORDER BY n")
 	secret := filepath.Join(t.TempDir(), "secret.csv")
-	must(t, os.WriteFile(secret, []byte("1\n"), 0o600))
+	must.Do(t, os.WriteFile(secret, []byte("1\n"), 0o600))
 	for _, c := range []struct {
 		user, statement string
 		refused         string // part of the error; empty: must work
@@ -123,8 +124,7 @@ func TestClickHouseOutlivesItsClients(t *testing.T) {
 	dir := t.TempDir()
 	log, logger := warnings()
 	ch := startClickHouse(t, embedded.ClickHouseConfig{Dir: dir, Logger: logger})
-	u, err := url.Parse(ch.DSN(embedded.QueryUser, ""))
-	must(t, err)
+	u := must.Get(url.Parse(ch.DSN(embedded.QueryUser, "")))(t)
 	for name, breakOff := range map[string]func(conn *net.TCPConn){
 		"reset while idle": func(conn *net.TCPConn) {
 			// The hello of the protocol: name, version, database, user, password.
@@ -195,23 +195,19 @@ func fragile(log *bytes.Buffer) bool {
 // TestClickHouseSaysThatItIsFragile: a library with an unknown error handler
 // still serves, and a warning says what it does not survive.
 func TestClickHouseSaysThatItIsFragile(t *testing.T) {
-	known, err := (&embedded.Library{Logger: quiet()}).Ensure(t.Context())
-	must(t, err)
+	known := must.Get((&embedded.Library{Logger: quiet()}).Ensure(t.Context()))(t)
 	cache := t.TempDir()
 	dir := filepath.Join(cache, filepath.Base(filepath.Dir(known)))
-	must(t, os.CopyFS(dir, os.DirFS(filepath.Dir(known))))
-	f, err := os.OpenFile(filepath.Join(dir, filepath.Base(known)), os.O_RDWR, 0)
-	must(t, err)
-	size, err := f.Seek(0, io.SeekEnd)
-	must(t, err)
-	text, err := syscall.Mmap(int(f.Fd()), 0, int(size), syscall.PROT_READ|syscall.PROT_WRITE, syscall.MAP_SHARED)
-	must(t, err)
+	must.Do(t, os.CopyFS(dir, os.DirFS(filepath.Dir(known))))
+	f := must.Get(os.OpenFile(filepath.Join(dir, filepath.Base(known)), os.O_RDWR, 0))(t)
+	size := must.Get(f.Seek(0, io.SeekEnd))(t)
+	text := must.Get(syscall.Mmap(int(f.Fd()), 0, int(size), syscall.PROT_READ|syscall.PROT_WRITE, syscall.MAP_SHARED))(t)
 	at := bytes.Index(text, []byte("19KillingErrorHandler\x00"))
 	if at < 0 {
 		t.Fatal("the library has no such class")
 	}
 	text[at+2] = 'M'
-	must(t, errors.Join(syscall.Munmap(text), f.Close()))
+	must.Do(t, errors.Join(syscall.Munmap(text), f.Close()))
 
 	log, logger := warnings()
 	ch := startClickHouse(t, embedded.ClickHouseConfig{Dir: t.TempDir(), Library: embedded.Library{CacheDir: cache}, Logger: logger})

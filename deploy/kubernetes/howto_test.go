@@ -11,6 +11,8 @@ import (
 
 	meta "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"preismon/deploy/testserver/must"
 )
 
 // TestHowTo runs the commands of the how-to as far as possible without a
@@ -21,9 +23,8 @@ import (
 // created.
 func TestHowTo(t *testing.T) {
 	root := t.TempDir()
-	must(t, os.CopyFS(filepath.Join(root, "deploy", "kubernetes"), os.DirFS(".")))
-	text, err := os.ReadFile("../docs/how-to/run-on-kubernetes.md")
-	must(t, err)
+	must.Do(t, os.CopyFS(filepath.Join(root, "deploy", "kubernetes"), os.DirFS(".")))
+	text := must.Get(os.ReadFile("../docs/how-to/run-on-kubernetes.md"))(t)
 	at := root // where the reader is
 	written := regexp.MustCompile(`(?:> |-out )([a-z-]+)\n`)
 	var copied, applied, secrets int
@@ -33,7 +34,7 @@ func TestHowTo(t *testing.T) {
 			words := strings.Fields(line)
 			at = follow(t, at, line)
 			if file := written.FindStringSubmatch(line); file != nil {
-				must(t, os.WriteFile(filepath.Join(at, file[1]), nil, 0o600))
+				must.Do(t, os.WriteFile(filepath.Join(at, file[1]), nil, 0o600))
 			}
 			for _, file := range regexp.MustCompile(`--from-file=([a-z-]+)`).FindAllStringSubmatch(line, -1) {
 				if _, err := os.Stat(filepath.Join(at, file[1])); err != nil {
@@ -92,7 +93,7 @@ func follow(t *testing.T, at, line string) string {
 	}
 	at = filepath.Join(at, goes[2])
 	if goes[1] != "" {
-		must(t, os.MkdirAll(at, 0o700))
+		must.Do(t, os.MkdirAll(at, 0o700))
 	}
 	return at
 }

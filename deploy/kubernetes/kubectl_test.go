@@ -20,6 +20,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"preismon/deploy/testserver"
+	"preismon/deploy/testserver/must"
 )
 
 // apiServer serves what kubectl needs for a dry run: the kinds that exist, and
@@ -131,7 +132,7 @@ func TestKubectl(t *testing.T) {
 	listening := httptest.NewServer(server)
 	t.Cleanup(listening.Close)
 	root := t.TempDir()
-	must(t, os.CopyFS(filepath.Join(root, "deploy", "kubernetes"), os.DirFS(".")))
+	must.Do(t, os.CopyFS(filepath.Join(root, "deploy", "kubernetes"), os.DirFS(".")))
 	at := root // where the reader is
 	kubectl := func(args ...string) string {
 		t.Helper()
@@ -147,8 +148,7 @@ func TestKubectl(t *testing.T) {
 	}
 	var text []byte // an upgrade is of what is running
 	for _, name := range []string{"run-on-kubernetes.md", "upgrade.md"} {
-		part, err := os.ReadFile("../docs/how-to/" + name)
-		must(t, err)
+		part := must.Get(os.ReadFile("../docs/how-to/" + name))(t)
 		text = append(text, part...)
 	}
 	done := map[string]int{}
@@ -164,8 +164,7 @@ func TestKubectl(t *testing.T) {
 			case words[0] != "kubectl":
 			case slices.Contains(words, "apply"):
 				folder := words[slices.Index(words, "-k")+1]
-				objects, err := render(filepath.Join(at, folder))
-				must(t, err)
+				objects := must.Get(render(filepath.Join(at, folder)))(t)
 				same(t, objects, kubectl("kustomize", folder))
 				out := kubectl(append(words[1:], "--dry-run=client", "--validate=false", "-o", "name")...)
 				if n := strings.Count(out, "\n"); n != len(objects) {
@@ -178,7 +177,7 @@ func TestKubectl(t *testing.T) {
 			case slices.Contains(words, "create"):
 				for _, w := range words {
 					if name, ok := strings.CutPrefix(w, "--from-file="); ok {
-						must(t, os.WriteFile(filepath.Join(at, name), []byte("x"), 0o600))
+						must.Do(t, os.WriteFile(filepath.Join(at, name), []byte("x"), 0o600))
 					}
 				}
 				out := kubectl(append(words[1:], "--dry-run=client", "--validate=false", "-o", "name")...)
@@ -216,8 +215,7 @@ func name(words []string) string {
 func same(t *testing.T, objects []any, text string) {
 	t.Helper()
 	form := func(v any) string {
-		b, err := yaml.Marshal(v)
-		must(t, err)
+		b := must.Get(yaml.Marshal(v))(t)
 		return string(b)
 	}
 	var want, got []string

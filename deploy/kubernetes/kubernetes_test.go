@@ -16,6 +16,8 @@ import (
 	policy "k8s.io/api/policy/v1"
 	meta "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
+
+	"preismon/deploy/testserver/must"
 )
 
 // workload is an object that creates pods.
@@ -50,8 +52,7 @@ var renders = func() map[string]func() ([]any, error) {
 
 func rendered(t *testing.T, folder string) cluster {
 	t.Helper()
-	objects, err := renders[folder]()
-	must(t, err)
+	objects := must.Get(renders[folder]())(t)
 	c := cluster{configs: map[string]core.ConfigMap{}, replicas: map[string]*int32{}}
 	for _, o := range objects {
 		switch o := o.(type) {
@@ -93,8 +94,7 @@ func rendered(t *testing.T, folder string) cluster {
 
 func selects(t *testing.T, s *meta.LabelSelector, of labels.Set) bool {
 	t.Helper()
-	selector, err := meta.LabelSelectorAsSelector(s)
-	must(t, err)
+	selector := must.Get(meta.LabelSelectorAsSelector(s))(t)
 	return !selector.Empty() && selector.Matches(of)
 }
 

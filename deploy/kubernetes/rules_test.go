@@ -8,6 +8,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"sigs.k8s.io/yaml"
+
+	"preismon/deploy/testserver/must"
 )
 
 var update = flag.Bool("update", false, "write the rules of the Prometheus operator")
@@ -17,34 +19,29 @@ const rulesFile = "components/monitoring/rules.yaml"
 // TestRules: the operator receives the rules in deploy/prometheus, and each
 // links to the runbook at the address of the overlay's query service.
 func TestRules(t *testing.T) {
-	text, err := os.ReadFile("../prometheus/alerts.yml")
-	must(t, err)
+	text := must.Get(os.ReadFile("../prometheus/alerts.yml"))(t)
 	var want prometheusRule
 	want.APIVersion, want.Kind, want.Name = "monitoring.coreos.com/v1", "PrometheusRule", "preismon"
-	must(t, yaml.UnmarshalStrict(text, &want.Spec))
+	must.Do(t, yaml.UnmarshalStrict(text, &want.Spec))
 	if *update {
-		text, err := yaml.Marshal(want)
-		must(t, err)
+		text := must.Get(yaml.Marshal(want))(t)
 		text = append([]byte("# Made from deploy/prometheus/alerts.yml, whose comments it lacks.\n"), text...)
-		must(t, os.WriteFile(rulesFile, text, 0o644))
+		must.Do(t, os.WriteFile(rulesFile, text, 0o644))
 	}
-	text, err = os.ReadFile(rulesFile)
-	must(t, err)
+	text = must.Get(os.ReadFile(rulesFile))(t)
 	var got prometheusRule
-	must(t, yaml.UnmarshalStrict(text, &got))
+	must.Do(t, yaml.UnmarshalStrict(text, &got))
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("%s is stale; -update writes it: %s", rulesFile, diff)
 	}
 
 	root := t.TempDir()
-	must(t, os.CopyFS(root, os.DirFS(".")))
+	must.Do(t, os.CopyFS(root, os.DirFS(".")))
 	overlay := root + "/overlays/example/kustomization.yaml"
-	text, err = os.ReadFile(overlay)
-	must(t, err)
+	text = must.Get(os.ReadFile(overlay))(t)
 	text = []byte(strings.ReplaceAll(string(text), "https://prices.example.com", "https://example.org/prices"))
-	must(t, os.WriteFile(overlay, text, 0o644))
-	objects, err := render(root + "/overlays/example")
-	must(t, err)
+	must.Do(t, os.WriteFile(overlay, text, 0o644))
+	objects := must.Get(render(root + "/overlays/example"))(t)
 	links := 0
 	for _, o := range objects {
 		r, ok := o.(*prometheusRule)
@@ -62,12 +59,5 @@ func TestRules(t *testing.T) {
 	}
 	if links < 15 {
 		t.Errorf("only %d alerts were looked at", links)
-	}
-}
-
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
 	}
 }

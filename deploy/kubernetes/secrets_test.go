@@ -7,12 +7,13 @@ import (
 	"testing"
 
 	networking "k8s.io/api/networking/v1"
+
+	"preismon/deploy/testserver/must"
 )
 
 // TestFlags: every variable of a role is one that the role knows.
 func TestFlags(t *testing.T) {
-	text, err := os.ReadFile("../docs/reference/configuration.md")
-	must(t, err)
+	text := must.Get(os.ReadFile("../docs/reference/configuration.md"))(t)
 	known := map[string]string{}
 	for _, section := range strings.Split(string(text), "\n## preismon ")[1:] {
 		role, table, _ := strings.Cut(section, "\n")

@@ -7,14 +7,15 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"preismon/deploy/testserver/must"
 )
 
 // TestRunbookAddress: the command of the how-to puts an address into the link
 // of every alert, and changes nothing else in the rules.
 func TestRunbookAddress(t *testing.T) {
 	t.Parallel()
-	text, err := os.ReadFile("../docs/how-to/watch.md")
-	must(t, err)
+	text := must.Get(os.ReadFile("../docs/how-to/watch.md"))(t)
 	command := regexp.MustCompile("```sh\n(sed .*)\n```").FindSubmatch(text)
 	rules, err := os.ReadFile("alerts.yml")
 	if command == nil || err != nil {
@@ -22,15 +23,14 @@ func TestRunbookAddress(t *testing.T) {
 	}
 	root := t.TempDir()
 	file := filepath.Join(root, "deploy", "prometheus", "alerts.yml")
-	must(t, os.MkdirAll(filepath.Dir(file), 0o755))
-	must(t, os.WriteFile(file, rules, 0o644))
+	must.Do(t, os.MkdirAll(filepath.Dir(file), 0o755))
+	must.Do(t, os.WriteFile(file, rules, 0o644))
 	run := exec.CommandContext(t.Context(), "sh", "-c", string(command[1]))
 	run.Dir = root
 	if out, err := run.CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
-	got, err := os.ReadFile(file)
-	must(t, err)
+	got := must.Get(os.ReadFile(file))(t)
 	if want := strings.ReplaceAll(string(rules), "https://prices.example.com", "https://prices.example.org"); string(got) != want || strings.Count(want, "prices.example.org/docs/runbook#") < 15 {
 		t.Errorf("the rules are now\n%s", got)
 	}

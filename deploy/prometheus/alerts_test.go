@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/goccy/go-yaml"
+
+	"preismon/deploy/testserver/must"
 )
 
 // rules is the part of Prometheus' rule file format that ours uses.
@@ -28,8 +30,7 @@ type rule struct {
 // readYAML reads a file strictly.
 func readYAML(t *testing.T, name string, to any) {
 	t.Helper()
-	text, err := os.ReadFile(name)
-	must(t, err)
+	text := must.Get(os.ReadFile(name))(t)
 	if err := yaml.NewDecoder(bytes.NewReader(text), yaml.Strict()).Decode(to); err != nil {
 		t.Fatalf("%s: %s", name, yaml.FormatError(err, false, true))
 	}

@@ -6,6 +6,8 @@ import (
 	"regexp"
 	"slices"
 	"testing"
+
+	"preismon/deploy/testserver/must"
 )
 
 type panel struct {
@@ -38,9 +40,8 @@ type dashboard struct {
 // ours is the dashboard of the repository.
 func ours(t *testing.T) (d dashboard) {
 	t.Helper()
-	text, err := os.ReadFile("../grafana/dashboards/preismon.json")
-	must(t, err)
-	must(t, json.Unmarshal(text, &d))
+	text := must.Get(os.ReadFile("../grafana/dashboards/preismon.json"))(t)
+	must.Do(t, json.Unmarshal(text, &d))
 	return d
 }
 

@@ -5,6 +5,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"preismon/deploy/testserver/must"
 )
 
 // metric is a row of the tables in deploy/metrics.md. A test of cmd/preismon
@@ -25,8 +27,7 @@ const document = "../metrics.md"
 // three.
 func documented(t *testing.T) map[string]metric {
 	t.Helper()
-	text, err := os.ReadFile(document)
-	must(t, err)
+	text := must.Get(os.ReadFile(document))(t)
 	all := map[string]metric{
 		"up": {kind: "gauge"}, "go_goroutines": {kind: "gauge"}, "go_memstats_heap_inuse_bytes": {kind: "gauge"}, "process_cpu_seconds_total": {kind: "counter"},
 	}
@@ -58,8 +59,7 @@ func documented(t *testing.T) map[string]metric {
 // anchors returns the alerts of the runbook as links name them.
 func anchors(t *testing.T) map[string]bool {
 	t.Helper()
-	text, err := os.ReadFile("../runbook/runbook.md")
-	must(t, err)
+	text := must.Get(os.ReadFile("../runbook/runbook.md"))(t)
 	all := map[string]bool{}
 	for line := range strings.Lines(string(text)) {
 		if title, ok := strings.CutPrefix(line, "## "); ok {

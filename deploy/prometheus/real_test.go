@@ -18,6 +18,7 @@ import (
 
 	"preismon/deploy/testserver"
 	"preismon/deploy/testserver/migrated"
+	"preismon/deploy/testserver/must"
 	"preismon/deploy/testserver/process"
 	"preismon/query/auth"
 )
@@ -34,7 +35,7 @@ func TestReal(t *testing.T) {
 	p := startPrometheus(t, program, roles)
 
 	scraped := []string{"ingest", "projector", "projector", "query"}
-	err := process.Until(time.Minute, "every target is up", func() bool {
+	err := must.Until(time.Minute, "every target is up", func() bool {
 		jobs, down := p.targets(t)
 		return down == "" && slices.Equal(jobs, scraped)
 	})
@@ -42,7 +43,7 @@ func TestReal(t *testing.T) {
 		jobs, down := p.targets(t)
 		t.Fatalf("%v: %v are up, %s", err, jobs, down)
 	}
-	if err := process.Until(time.Minute, "a projector leads", func() bool { return p.value(t, "sum(preismon_projector_leader)") == 1 }); err != nil {
+	if err := must.Until(time.Minute, "a projector leads", func() bool { return p.value(t, "sum(preismon_projector_leader)") == 1 }); err != nil {
 		t.Error(err)
 	}
 	var want []string
@@ -50,7 +51,7 @@ func TestReal(t *testing.T) {
 		want = append(want, r.Alert)
 	}
 	var found []string
-	err = process.Until(time.Minute, "every rule is evaluated", func() bool {
+	err = must.Until(time.Minute, "every rule is evaluated", func() bool {
 		found = nil
 		for _, r := range p.rules(t) {
 			if r.Health == "unknown" {
@@ -77,7 +78,7 @@ func TestReal(t *testing.T) {
 	}
 
 	roles["projector"][1].Kill()
-	if err := process.Until(time.Minute, "the alert of the dead projector goes off", func() bool {
+	if err := must.Until(time.Minute, "the alert of the dead projector goes off", func() bool {
 		for _, r := range p.rules(t) {
 			if r.Name == "PreismonDown" {
 				return r.State != "inactive"
@@ -95,9 +96,9 @@ func estate(t *testing.T) map[string][]*process.Role {
 	t.Helper()
 	tables, streams := migrated.ClickHouse(t), testserver.NATS(t)
 	key := filepath.Join(t.TempDir(), "token.pem")
-	must(t, auth.EnsureKey(key))
+	must.Do(t, auth.EnsureKey(key))
 	events, open, err := os.Pipe() // of a crawler that sends nothing
-	must(t, err)
+	must.Do(t, err)
 	t.Cleanup(func() { _, _ = events.Close(), open.Close() })
 	all := map[string][]*process.Role{}
 	for _, args := range [][]string{
@@ -108,7 +109,7 @@ func estate(t *testing.T) map[string][]*process.Role {
 	} {
 		r := process.New(t, append(args, "--nats-url", streams, "--admin-listen", "127.0.0.1:0")...)
 		r.In = events
-		must(t, r.Start())
+		must.Do(t, r.Start())
 		all[args[0]] = append(all[args[0]], r)
 	}
 	return all
@@ -137,22 +138,19 @@ func startPrometheus(t *testing.T, program string, roles map[string][]*process.R
 		}
 		job["static_configs"] = []any{map[string]any{"targets": targets}}
 	}
-	text, err := yaml.Marshal(config)
-	must(t, err)
-	rules, err := os.ReadFile("alerts.yml")
-	must(t, err)
+	text := must.Get(yaml.Marshal(config))(t)
+	rules := must.Get(os.ReadFile("alerts.yml"))(t)
 	for name, content := range map[string][]byte{"prometheus.yml": text, "alerts.yml": rules} {
-		must(t, os.WriteFile(filepath.Join(folder, name), content, 0o600))
+		must.Do(t, os.WriteFile(filepath.Join(folder, name), content, 0o600))
 	}
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	must(t, err)
+	l := must.Get(net.Listen("tcp", "127.0.0.1:0"))(t)
 	address := l.Addr().String()
 	_ = l.Close() // Prometheus does not report a port that it chose
 	var log strings.Builder
 	cmd := exec.Command(program, "--config.file="+filepath.Join(folder, "prometheus.yml"), "--storage.tsdb.path="+filepath.Join(folder, "data"), "--web.listen-address="+address)
 	cmd.Stderr = &log
 	process.DieWithTest(cmd)
-	must(t, cmd.Start())
+	must.Do(t, cmd.Start())
 	t.Cleanup(func() {
 		_ = cmd.Process.Kill()
 		_ = cmd.Wait()
@@ -161,24 +159,21 @@ func startPrometheus(t *testing.T, program string, roles map[string][]*process.R
 		}
 	})
 	p := &server{url: "http://" + address}
-	if err := process.Until(time.Minute, "Prometheus is ready", func() bool {
+	must.Eventually(t, time.Minute, "Prometheus is ready", func() bool {
 		resp, err := http.Get(p.url + "/-/ready")
 		if err != nil {
 			return false
 		}
 		_ = resp.Body.Close()
 		return resp.StatusCode == http.StatusOK
-	}); err != nil {
-		t.Fatal(err)
-	}
+	})
 	return p
 }
 
 // ask queries the HTTP API.
 func (p *server) ask(t *testing.T, path string, query url.Values, to any) {
 	t.Helper()
-	resp, err := http.Get(p.url + path + "?" + query.Encode())
-	must(t, err)
+	resp := must.Get(http.Get(p.url + path + "?" + query.Encode()))(t)
 	defer resp.Body.Close() //nolint:errcheck // read to its end
 	var answer struct {
 		Status, Error string
@@ -254,11 +249,4 @@ func (p *server) panels(t *testing.T) (all []string) {
 		t.Fatalf("only %d panels", len(all))
 	}
 	return all
-}
-
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
 }

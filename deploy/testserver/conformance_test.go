@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"preismon/deploy/testserver/must"
 )
 
 // TestConformance: the list and the actual results must agree, in both
@@ -38,9 +40,7 @@ func TestConformance(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			list := filepath.Join(t.TempDir(), "list.txt")
-			if err := os.WriteFile(list, []byte(c.list), 0o600); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, os.WriteFile(list, []byte(c.list), 0o600))
 			r := &recorder{TB: t}
 			Conformance{List: list}.judge(r, ended[c.pings])
 			if !slices.EqualFunc(r.errors, c.want, strings.Contains) {

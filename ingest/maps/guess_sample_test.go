@@ -13,6 +13,7 @@ import (
 	"golang.org/x/text/encoding/charmap"
 
 	"preismon/contracts"
+	"preismon/deploy/testserver/must"
 )
 
 // TestSpread: excerpts are spread evenly over a text of any length, with the
@@ -24,8 +25,7 @@ func TestSpread(t *testing.T) {
 		for i := 0; len(text) < length; i += 8 {
 			text = binary.BigEndian.AppendUint64(text, uint64(i))
 		}
-		kept, err := spread(bytes.NewReader(text[:length]), size, most)
-		must(t, err)
+		kept := must.Get(spread(bytes.NewReader(text[:length]), size, most))(t)
 		var at []uint64
 		for _, e := range kept {
 			if len(e) == size {
@@ -57,12 +57,10 @@ func TestGuessLooksEverywhere(t *testing.T) {
 	for i := range 30_000 {
 		fmt.Fprintf(&b, "third.example,C-%d,,\"Pen,\nlong\",2026-10-01T%02d:00:00Z,1.09,\n", i, i%24)
 	}
-	text, err := charmap.Windows1252.NewEncoder().String(b.String())
-	must(t, err)
+	text := must.Get(charmap.Windows1252.NewEncoder().String(b.String()))(t)
 	file := filepath.Join(t.TempDir(), "long.csv")
-	must(t, os.WriteFile(file, []byte(text), 0o644))
-	g, err := GuessMapping(file, "", time.Date(2026, 11, 25, 12, 0, 0, 0, time.UTC))
-	must(t, err)
+	must.Do(t, os.WriteFile(file, []byte(text), 0o644))
+	g := must.Get(GuessMapping(file, "", time.Date(2026, 11, 25, 12, 0, 0, 0, time.UTC)))(t)
 	for _, line := range []string{`ean: "ean"`, `layouts: ["rfc3339", "datetime"]`, "encoding: windows-1252", `yes: ["lieferbar"]`, "zone: UTC"} {
 		if !strings.Contains(string(g.Text), line) {
 			t.Errorf("the mapping has no %s:\n%s", line, g.Text)
@@ -70,13 +68,6 @@ func TestGuessLooksEverywhere(t *testing.T) {
 	}
 	if all := strings.Join(g.Doubts, "\n"); !strings.Contains(all, "several forms") || !strings.Contains(all, "have no zone") {
 		t.Errorf("doubts: %s", all)
-	}
-}
-
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
 	}
 }
 

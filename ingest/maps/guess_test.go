@@ -13,6 +13,7 @@ import (
 	"golang.org/x/text/encoding/charmap"
 	"golang.org/x/text/encoding/unicode"
 
+	"preismon/deploy/testserver/must"
 	"preismon/ingest/maps"
 )
 
@@ -167,10 +168,9 @@ func TestGuessMapping(t *testing.T) {
 				}
 			}
 			file := filepath.Join(t.TempDir(), c.name)
-			must(t, os.WriteFile(file, []byte(text), 0o600))
-			must(t, os.Chtimes(file, seenAt, seenAt))
-			g, err := maps.GuessMapping(file, "", guessNow)
-			must(t, err)
+			must.Do(t, os.WriteFile(file, []byte(text), 0o600))
+			must.Do(t, os.Chtimes(file, seenAt, seenAt))
+			g := must.Get(maps.GuessMapping(file, "", guessNow))(t)
 			first := slices.IndexFunc(g.Rows, func(r maps.Shown) bool { return r.Reject == "" })
 			if diff := cmp.Diff(c.first, g.Rows[max(first, 0)]); diff != "" {
 				t.Error(diff)
@@ -210,7 +210,7 @@ func TestGuessRefusals(t *testing.T) {
 		"text":   {"sku,price,date\nA,cheap,2026-10-01\nB,dear,2026-10-01\n", "no column looks like prices"},
 	} {
 		file := filepath.Join(t.TempDir(), "x.csv")
-		must(t, os.WriteFile(file, []byte(c.text), 0o600))
+		must.Do(t, os.WriteFile(file, []byte(c.text), 0o600))
 		_, err := maps.GuessMapping(file, "", guessNow)
 		if err == nil || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "\n") {
 			t.Errorf("%s: %v", name, err)
@@ -225,7 +225,7 @@ func FuzzGuessMapping(f *testing.F) {
 	}
 	file := filepath.Join(f.TempDir(), "x.csv")
 	f.Fuzz(func(t *testing.T, text []byte) {
-		must(t, os.WriteFile(file, text, 0o600))
+		must.Do(t, os.WriteFile(file, text, 0o600))
 		g, err := maps.GuessMapping(file, "", guessNow)
 		if err != nil {
 			if strings.Contains(err.Error(), "mapping:") {
@@ -257,9 +257,8 @@ func TestDoubtAboutDayAndMonth(t *testing.T) {
 		"month":    {"site,sku,price,date\nshop.de,A,1.20,03/04/2026 3:04 PM\nshop.de,A,1.20,04/25/2026 3:04 PM\n", `["1/2/2006 3:04 PM"]`, ""},
 	} {
 		file := filepath.Join(t.TempDir(), "x.csv")
-		must(t, os.WriteFile(file, []byte(c.text), 0o600))
-		g, err := maps.GuessMapping(file, "", guessNow)
-		must(t, err)
+		must.Do(t, os.WriteFile(file, []byte(c.text), 0o600))
+		g := must.Get(maps.GuessMapping(file, "", guessNow))(t)
 		doubts := strings.Join(g.Doubts, "\n")
 		if !strings.Contains(string(g.Text), "layouts: "+c.layouts) || !strings.Contains(doubts, c.doubt) || c.doubt == "" && strings.Contains(doubts, "day is first") {
 			t.Errorf("%s: %s\n%s", name, doubts, g.Text)

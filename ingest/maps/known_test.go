@@ -19,6 +19,7 @@ import (
 	"preismon/contracts/event"
 	"preismon/contracts/fault"
 	"preismon/deploy/testserver"
+	"preismon/deploy/testserver/must"
 )
 
 // memory is what imports published, as the stream would return it.
@@ -146,7 +147,7 @@ func TestAFileThatGrowsMeanwhile(t *testing.T) {
 	if err := try(); fault.KindOf(err) != fault.Conflict || len(m.batches) == 0 {
 		t.Fatalf("%v, %d batches", err, len(m.batches))
 	}
-	must(t, try())
+	must.Do(t, try())
 	whole.grows(t, file, all, false)
 	if diff := cmp.Diff(whole.observed(), m.observed()); diff != "" {
 		t.Fatalf("(-at once +again)\n%s", diff)

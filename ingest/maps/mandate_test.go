@@ -10,6 +10,7 @@ import (
 	"preismon/contracts"
 	"preismon/contracts/event"
 	"preismon/contracts/fault"
+	"preismon/deploy/testserver/must"
 	"preismon/ingest/maps"
 )
 
@@ -42,9 +43,8 @@ func importedFor(t *testing.T, r maps.Request) (items map[contracts.ItemID]bool,
 // version keeps its meaning.
 func TestMandatesShareNothingGuessed(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "prices.csv")
-	must(t, os.WriteFile(file, []byte("sku,name,seen_at,price\nA,Pen,2026-02-01T09:00:00Z,1.20\n"), 0o600))
-	g, err := maps.GuessMapping(file, "One", guessNow)
-	must(t, err)
+	must.Do(t, os.WriteFile(file, []byte("sku,name,seen_at,price\nA,Pen,2026-02-01T09:00:00Z,1.20\n"), 0o600))
+	g := must.Get(maps.GuessMapping(file, "One", guessNow))(t)
 	if g.Rows[0].Site != "one_prices" {
 		t.Errorf("shown as %+v", g.Rows[0])
 	}
@@ -62,8 +62,7 @@ func TestMandatesShareNothingGuessed(t *testing.T) {
 			seen[id] = mandate
 		}
 	}
-	earlier, err := maps.ParseMapping([]byte(strings.NewReplacer("{mandate}/", "", "{mandate}_", "").Replace(string(g.Text))))
-	must(t, err)
+	earlier := must.Get(maps.ParseMapping([]byte(strings.NewReplacer("{mandate}/", "", "{mandate}_", "").Replace(string(g.Text)))))(t)
 	one, site, _ := importedFor(t, maps.Request{File: file, Mapping: earlier, Mandate: "One"})
 	two, _, _ := importedFor(t, maps.Request{File: file, Mapping: earlier, Mandate: "Two & Co"})
 	for id := range one {
@@ -77,9 +76,8 @@ func TestMandatesShareNothingGuessed(t *testing.T) {
 // not get the other's guessed site; who has it already keeps it.
 func TestOwnSiteOfAnother(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "prices.csv")
-	must(t, os.WriteFile(file, []byte("ean,name,seen_at,price\n4006381333931,Pen,2026-02-01T09:00:00Z,1.20\n"), 0o600))
-	g, err := maps.GuessMapping(file, "", guessNow)
-	must(t, err)
+	must.Do(t, os.WriteFile(file, []byte("ean,name,seen_at,price\n4006381333931,Pen,2026-02-01T09:00:00Z,1.20\n"), 0o600))
+	g := must.Get(maps.GuessMapping(file, "", guessNow))(t)
 	var orders []*contracts.Order
 	imported := func(mandate string, m *maps.Mapping) error {
 		_, err := maps.Import(t.Context(), maps.Request{
@@ -99,18 +97,18 @@ func TestOwnSiteOfAnother(t *testing.T) {
 		})
 		return err
 	}
-	must(t, imported("Müller GmbH", g.Mapping))
+	must.Do(t, imported("Müller GmbH", g.Mapping))
 	if err := imported("Muller GmbH", g.Mapping); fault.KindOf(err) != fault.Invalid || !strings.Contains(err.Error(), `the site muller-gmbh_prices, made from the mandate's name "Muller GmbH"`) || !strings.Contains(err.Error(), "columns.site.value") {
 		t.Errorf("a name that is the same in short: %v", err)
 	}
-	must(t, imported("Müller GmbH", g.Mapping))
-	must(t, imported("Meier", g.Mapping))
+	must.Do(t, imported("Müller GmbH", g.Mapping))
+	must.Do(t, imported("Meier", g.Mapping))
 
 	shared := *g.Mapping
 	shared.Columns.Site.Value = "muller-gmbh_prices" // given in the mapping
-	must(t, imported("Muller GmbH", &shared))
-	must(t, imported("Muller GmbH", g.Mapping))
-	must(t, imported("Müller GmbH", g.Mapping))
+	must.Do(t, imported("Muller GmbH", &shared))
+	must.Do(t, imported("Muller GmbH", g.Mapping))
+	must.Do(t, imported("Müller GmbH", g.Mapping))
 }
 
 // TestAQuoteThatIsNotClosed: the rejection names the lines that the quote

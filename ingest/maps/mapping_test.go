@@ -18,6 +18,7 @@ import (
 	"preismon/contracts"
 	"preismon/contracts/event"
 	"preismon/contracts/fault"
+	"preismon/deploy/testserver/must"
 	"preismon/ingest/maps"
 )
 
@@ -31,12 +32,11 @@ func pack(s string) []byte {
 
 func TestForms(t *testing.T) {
 	csv := header + "a.example,1,,N,2026-02-01T10:00:00Z,1,,,,,,,\r\n\r\n" + "a.example,2,,N,2026-02-01T10:00:00Z,1,,,,,,,"
-	z, err := zstd.NewWriter(nil)
-	must(t, err)
+	z := must.Get(zstd.NewWriter(nil))(t)
 	m, _ := maps.ParseMapping([]byte(head))
 	try := func(b []byte) (*result, error) {
 		file := filepath.Join(t.TempDir(), "file.bin")
-		must(t, os.WriteFile(file, b, 0o600))
+		must.Do(t, os.WriteFile(file, b, 0o600))
 		return importFile(t, m, file)
 	}
 	for name, b := range map[string][]byte{
@@ -86,7 +86,7 @@ func TestRequest(t *testing.T) {
 	}
 	m, _ := maps.ParseMapping([]byte(head))
 	file := filepath.Join(t.TempDir(), "file.csv")
-	must(t, os.WriteFile(file, []byte(header+"a.example,1,,N,2026-02-01T10:00:00Z,1,,,,,,,\n"), 0o600))
+	must.Do(t, os.WriteFile(file, []byte(header+"a.example,1,,N,2026-02-01T10:00:00Z,1,,,,,,,\n"), 0o600))
 	req := maps.Request{File: file, Mapping: m, Mandate: "M", Login: "l", PasswordHash: phc("c2FsdHNhbHQ")}
 	away := errors.New("away")
 	if _, err := maps.Import(t.Context(), req, func(context.Context, *event.Event) error { return away }); !errors.Is(err, away) {
@@ -191,12 +191,10 @@ func TestClockChanges(t *testing.T) {
 func TestEncodings(t *testing.T) {
 	const line = "laden.example,1,4006381333931,Gr\xf6\xdfe \x80,2026-02-01T10:00:00Z,1,,,,,,,\n"
 	for name, want := range map[string]string{"latin-1": "Größe \u0080", "windows-1252": "Größe €"} {
-		m, err := maps.ParseMapping([]byte(strings.ReplaceAll(head, "source:", "csv: {encoding: "+name+"}\nsource:") + "defaultSite: {type: shop, country: DE, currency: EUR}\n"))
-		must(t, err)
+		m := must.Get(maps.ParseMapping([]byte(strings.ReplaceAll(head, "source:", "csv: {encoding: "+name+"}\nsource:") + "defaultSite: {type: shop, country: DE, currency: EUR}\n")))(t)
 		file := filepath.Join(t.TempDir(), "old.csv")
-		must(t, os.WriteFile(file, []byte(header+line), 0o600))
-		r, err := importFile(t, m, file)
-		must(t, err)
+		must.Do(t, os.WriteFile(file, []byte(header+line), 0o600))
+		r := must.Get(importFile(t, m, file))(t)
 		if items := all[contracts.Item](r); len(items) != 1 || items[0].Name != want {
 			t.Errorf("%s: %+v", name, items)
 		}
@@ -215,7 +213,7 @@ func TestTwoBytesWithoutAMark(t *testing.T) {
 		wide = binary.LittleEndian.AppendUint16(wide, u)
 	}
 	file := filepath.Join(t.TempDir(), "prices.csv")
-	must(t, os.WriteFile(file, wide, 0o600))
+	must.Do(t, os.WriteFile(file, wide, 0o600))
 	g, err := maps.GuessMapping(file, "", guessNow)
 	if err != nil || g.Mapping.CSV.Encoding != "utf-16" {
 		t.Fatalf("%+v, %v", g, err)
@@ -238,9 +236,8 @@ func TestShortOffset(t *testing.T) {
 			continue
 		}
 		file := filepath.Join(t.TempDir(), "x.csv")
-		must(t, os.WriteFile(file, []byte("k,p,at\nA,1.20,"+c.at+"\n"), 0o600))
-		rows, err := maps.Preview(file, m, guessNow)
-		must(t, err)
+		must.Do(t, os.WriteFile(file, []byte("k,p,at\nA,1.20,"+c.at+"\n"), 0o600))
+		rows := must.Get(maps.Preview(file, m, guessNow))(t)
 		if rows[0].CapturedAt != c.want {
 			t.Errorf("%s: %+v", c.layouts, rows[0])
 		}

@@ -12,6 +12,7 @@ import (
 
 	"preismon/contracts"
 	"preismon/contracts/event"
+	"preismon/deploy/testserver/must"
 	"preismon/ingest/maps"
 )
 
@@ -294,9 +295,8 @@ func TestCatalogue(t *testing.T) {
 	// Another label means another order, and no other difference.
 	m, _ := maps.ParseMapping([]byte(head))
 	file := filepath.Join(t.TempDir(), "other.csv.gz")
-	must(t, os.WriteFile(file, pack(csv), 0o600))
-	other, err := importFile(t, m, file)
-	must(t, err)
+	must.Do(t, os.WriteFile(file, pack(csv), 0o600))
+	other := must.Get(importFile(t, m, file))(t)
 	if other.sum.Label != "other" {
 		t.Errorf("label %q", other.sum.Label)
 	}

@@ -8,6 +8,7 @@ import (
 
 	"golang.org/x/text/encoding/charmap"
 
+	"preismon/deploy/testserver/must"
 	"preismon/ingest/maps"
 )
 
@@ -16,8 +17,7 @@ import (
 func TestPreviewReadsAsTheImport(t *testing.T) {
 	const rows = "shop;sku;price;at\nladen.de;grün;1.20;2026-03-01\nladen.de;B;1.20;2026-03-01;\nladen.de;C \"1\";1.20;2026-03-01\n"
 	const columns = "\ncolumns: {site: shop, productKey: sku, price: price, capturedAt: {column: at, zone: UTC}}\ndefaultSite: {type: shop, country: DE, currency: EUR}\n"
-	windows, err := charmap.Windows1252.NewEncoder().String(rows)
-	must(t, err)
+	windows := must.Get(charmap.Windows1252.NewEncoder().String(rows))(t)
 	for name, c := range map[string]struct{ text, csv, want string }{
 		"as guessed":    {rows, `{delimiter: ";", lazyQuotes: true}`, `2 grün, 3 5 fields, 4 C "1"`},
 		"quotes":        {rows, `{delimiter: ";"}`, "2 grün, 3 5 fields, 4 bare"},
@@ -29,9 +29,8 @@ func TestPreviewReadsAsTheImport(t *testing.T) {
 		"no rows":       {rows[:strings.Index(rows, "\n")+1], `{delimiter: ";"}`, "a header and no rows"},
 	} {
 		file := filepath.Join(t.TempDir(), "x.csv")
-		must(t, os.WriteFile(file, []byte(c.text), 0o600))
-		m, err := maps.ParseMapping([]byte("source: s\ncsv: " + c.csv + columns))
-		must(t, err)
+		must.Do(t, os.WriteFile(file, []byte(c.text), 0o600))
+		m := must.Get(maps.ParseMapping([]byte("source: s\ncsv: " + c.csv + columns)))(t)
 		shown, err := maps.Preview(file, m, guessNow)
 		_, also := maps.Check(t.Context(), maps.Request{File: file, Mapping: m})
 		if err != nil {
@@ -40,7 +39,7 @@ func TestPreviewReadsAsTheImport(t *testing.T) {
 			}
 			continue
 		}
-		must(t, also)
+		must.Do(t, also)
 		var got []string
 		for _, s := range shown {
 			got = append(got, strings.TrimSpace(string(rune('0'+s.Line))+" "+s.Product+s.Reject))

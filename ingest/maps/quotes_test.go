@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"preismon/deploy/testserver/must"
 	"preismon/ingest/maps"
 )
 
@@ -31,12 +32,10 @@ func TestStrayQuotesLoseNoLine(t *testing.T) {
 		"the end":  {last + "Z;1,00;2026-03-01;5\"\nA;10,00;2026-03-01;\"Faust\nB;20,00;2026-03-01;Werther\n", 1, `5"`, "lines 3 to 4 are lost"},
 	} {
 		file := filepath.Join(t.TempDir(), "x.csv")
-		must(t, os.WriteFile(file, []byte(c.text), 0o600))
-		g, err := maps.GuessMapping(file, "", guessNow)
-		must(t, err)
+		must.Do(t, os.WriteFile(file, []byte(c.text), 0o600))
+		g := must.Get(maps.GuessMapping(file, "", guessNow))(t)
 		var rejects strings.Builder
-		sum, err := maps.Check(t.Context(), maps.Request{File: file, Mapping: g.Mapping, Rejects: &rejects, Now: func() time.Time { return guessNow }})
-		must(t, err)
+		sum := must.Get(maps.Check(t.Context(), maps.Request{File: file, Mapping: g.Mapping, Rejects: &rejects, Now: func() time.Time { return guessNow }}))(t)
 		if sum.Accepted != c.accepted || (sum.Rejected > 0) != (c.rejects != "") || !strings.Contains(rejects.String(), c.rejects) || g.Rows[0].Product != c.name {
 			t.Errorf("%s: %d accepted, first %+v, rejected: %q", name, sum.Accepted, g.Rows[0], rejects.String())
 		}
@@ -51,11 +50,9 @@ func TestStrayQuotesAfterMuch(t *testing.T) {
 		fmt.Fprintf(&b, "shop.de;%d;10,00;2026-03-01;\"Faust\" Goethe %d\n", i, i)
 	}
 	file := filepath.Join(t.TempDir(), "x.csv")
-	must(t, os.WriteFile(file, []byte(b.String()), 0o600))
-	g, err := maps.GuessMapping(file, "", guessNow)
-	must(t, err)
-	sum, err := maps.Check(t.Context(), maps.Request{File: file, Mapping: g.Mapping, Now: func() time.Time { return guessNow }})
-	must(t, err)
+	must.Do(t, os.WriteFile(file, []byte(b.String()), 0o600))
+	g := must.Get(maps.GuessMapping(file, "", guessNow))(t)
+	sum := must.Get(maps.Check(t.Context(), maps.Request{File: file, Mapping: g.Mapping, Now: func() time.Time { return guessNow }}))(t)
 	if sum.Rows != 60_000 || sum.Accepted != sum.Rows {
 		t.Errorf("%d of %d", sum.Accepted, sum.Rows)
 	}

@@ -6,6 +6,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"preismon/deploy/testserver/must"
 )
 
 // settings collects all settings of a mapping, by their paths.
@@ -37,10 +39,7 @@ func TestRejectionsNameSettings(t *testing.T) {
 		t.Fatalf("the settings of a mapping were not found: %v", known)
 	}
 	path := regexp.MustCompile(`\b(csv|columns|sites|defaultSite|distinguish)\b(\.[A-Za-z]+)*`)
-	source, err := os.ReadFile("rejection.go")
-	if err != nil {
-		t.Fatal(err)
-	}
+	source := must.Get(os.ReadFile("rejection.go"))(t)
 	causes := regexp.MustCompile(`= &cause\{"(.*)", "(.*)"\}`).FindAllSubmatch(source, -1)
 	if len(causes) < 30 {
 		t.Fatalf("%d causes were found", len(causes))

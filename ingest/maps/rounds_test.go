@@ -19,6 +19,7 @@ import (
 	"preismon/contracts/event"
 	"preismon/contracts/fault"
 	"preismon/deploy/testserver"
+	"preismon/deploy/testserver/must"
 )
 
 // phc looks like a hash, but is of no password.
@@ -40,10 +41,7 @@ defaultSite: {type: shop, country: DE, currency: EUR}
 // row is in one offer or rejected, and each capture is one observation, always
 // the same one.
 func TestEveryRowIsAccountedFor(t *testing.T) {
-	m, err := ParseMapping([]byte(plainMapping))
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := must.Get(ParseMapping([]byte(plainMapping)))(t)
 	dir := t.TempDir()
 	testserver.Check(t, 25, func(t *rapid.T) {
 		pick := func(name string, n int) int { return rapid.IntRange(0, n-1).Draw(t, name) }
@@ -107,8 +105,7 @@ func TestEveryRowIsAccountedFor(t *testing.T) {
 // Rows that wait to be sorted, or for their batch to fill, hold only their own
 // texts in memory, and not the columns that nothing reads.
 func TestMemoryOfWideRows(t *testing.T) {
-	m, err := ParseMapping([]byte(plainMapping))
-	must(t, err)
+	m := must.Get(ParseMapping([]byte(plainMapping)))(t)
 	const products, columnBytes = 3_000, 10_000
 	file := filepath.Join(t.TempDir(), "wide.csv")
 	for _, sorted := range []bool{false, true} {
@@ -122,7 +119,7 @@ func TestMemoryOfWideRows(t *testing.T) {
 			}
 			fmt.Fprintf(&text, "s%d,k%d,1700000000,1.00,1,m%d,%s\n", product%30, product, seller, page)
 		}
-		must(t, os.WriteFile(file, []byte(text.String()), 0o600))
+		must.Do(t, os.WriteFile(file, []byte(text.String()), 0o600))
 		text.Reset()
 		heap := func() int {
 			var stats runtime.MemStats
@@ -131,13 +128,12 @@ func TestMemoryOfWideRows(t *testing.T) {
 			return int(stats.HeapAlloc)
 		}
 		before, grown := heap(), -1
-		sum, err := run(context.Background(), Request{File: file, Mapping: m, Mandate: "M", Login: "l", PasswordHash: phc}, func(_ context.Context, e *event.Event) error {
+		sum := must.Get(run(context.Background(), Request{File: file, Mapping: m, Mandate: "M", Login: "l", PasswordHash: phc}, func(_ context.Context, e *event.Event) error {
 			if e.Kind == event.KindObservations && grown < 0 {
 				grown = heap() - before
 			}
 			return nil
-		}, rowsInMemory)
-		must(t, err)
+		}, rowsInMemory))(t)
 		if sorted != (sum.SortedRows == 0) || sum.Accepted != 2*products || grown < 0 || grown > 15<<20 {
 			t.Errorf("sorted %v: %d rows sorted, %d accepted, %d MiB", sorted, sum.SortedRows, sum.Accepted, grown>>20)
 		}
@@ -209,8 +205,7 @@ defaultSite: {type: shop, country: DE, currency: EUR}
 func FuzzImport(f *testing.F) {
 	var mappings []*Mapping
 	for _, text := range []string{plainMapping, columnsUpset} {
-		m, err := ParseMapping([]byte(text))
-		must(f, err)
+		m := must.Get(ParseMapping([]byte(text)))(f)
 		mappings = append(mappings, m)
 	}
 	f.Add(false, []byte("site,key,at,price,stock,seller\ns,k,1700000000,1,1,m\ns,\"k\nx\",1700000000,,0,\ns,k,1700000000,1,1,m\n\"s,k"))
@@ -222,7 +217,7 @@ func FuzzImport(f *testing.F) {
 			m = mappings[1]
 		}
 		file := filepath.Join(dir, "fuzz.csv")
-		must(t, os.WriteFile(file, csv, 0o600))
+		must.Do(t, os.WriteFile(file, csv, 0o600))
 		rows, ids := 0, [2][]string{}
 		for i := range ids {
 			sum, err := run(context.Background(), Request{File: file, Mapping: m, Mandate: "M", Login: "l", PasswordHash: phc}, func(_ context.Context, e *event.Event) error {
@@ -257,8 +252,7 @@ func FuzzImport(f *testing.F) {
 
 func FuzzMapping(f *testing.F) {
 	for _, name := range []string{"example", "observations", "marketplace-offers"} {
-		b, err := BuiltinFile(name)
-		must(f, err)
+		b := must.Get(BuiltinFile(name))(f)
 		f.Add(b)
 	}
 	f.Add([]byte(columnsUpset))

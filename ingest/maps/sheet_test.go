@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/xuri/excelize/v2"
 
+	"preismon/deploy/testserver/must"
 	"preismon/ingest/maps"
 )
 
@@ -20,8 +21,7 @@ import (
 // them and shown by formats, and returns its only source.
 func sheet(t *testing.T, rows [][]string, formats map[string]string) maps.Source {
 	t.Helper()
-	sources, err := maps.Sources(sheetFile(t, rows, formats), t.TempDir())
-	must(t, err)
+	sources := must.Get(maps.Sources(sheetFile(t, rows, formats), t.TempDir()))(t)
 	if len(sources) != 1 {
 		t.Fatalf("%d sources", len(sources))
 	}
@@ -34,22 +34,20 @@ func sheetFile(t *testing.T, rows [][]string, formats map[string]string) string 
 	f := excelize.NewFile()
 	for i, row := range rows {
 		for k, text := range row {
-			cell, err := excelize.CoordinatesToCellName(k+1, i+1)
-			must(t, err)
+			cell := must.Get(excelize.CoordinatesToCellName(k+1, i+1))(t)
 			if strings.HasPrefix(text, "=") { // a number
-				must(t, f.SetCellDefault("Sheet1", cell, text[1:]))
+				must.Do(t, f.SetCellDefault("Sheet1", cell, text[1:]))
 			} else {
-				must(t, f.SetCellStr("Sheet1", cell, text))
+				must.Do(t, f.SetCellStr("Sheet1", cell, text))
 			}
 		}
 	}
 	for cell, form := range formats {
-		style, err := f.NewStyle(&excelize.Style{CustomNumFmt: &form})
-		must(t, err)
-		must(t, f.SetCellStyle("Sheet1", cell, cell, style))
+		style := must.Get(f.NewStyle(&excelize.Style{CustomNumFmt: &form}))(t)
+		must.Do(t, f.SetCellStyle("Sheet1", cell, cell, style))
 	}
 	file := filepath.Join(t.TempDir(), "prices.xlsx")
-	must(t, f.SaveAs(file))
+	must.Do(t, f.SaveAs(file))
 	return file
 }
 
@@ -65,8 +63,7 @@ func TestSheetNumbers(t *testing.T) {
 		{"00123", "=36600"},
 		{"=12.5", "=45658"},
 	}, map[string]string{"B2": `0.00 "EUR"`, "B3": `#,##0 [$CZK]`, "B4": `dd-mmm-yyyy hh:mm`, "B5": `0 "SEK"`, "B7": `d mmm yyyy`})
-	text, err := os.ReadFile(s.Path)
-	must(t, err)
+	text := must.Get(os.ReadFile(s.Path))(t)
 	want := "typed,code\n0.58,0.79\n2.53,39990\n0.0796,2023-03-15 12:00:00\n1234567.89,40000\n00123,36600\n12.5,2025-01-01\n"
 	if diff := cmp.Diff(want, string(text)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
@@ -83,8 +80,7 @@ func TestSheetLongDates(t *testing.T) {
 		cells[fmt.Sprintf("A%d", i+2)] = form
 	}
 	s := sheet(t, rows, cells)
-	text, err := os.ReadFile(s.Path)
-	must(t, err)
+	text := must.Get(os.ReadFile(s.Path))(t)
 	day := "2026-03-04\n"
 	want := "date\n" + day + day + "2026-03-04 00:00:00\n" + day + day + day + "46085\n46085\n46085\n"
 	if diff := cmp.Diff(want, string(text)); diff != "" {
@@ -100,8 +96,7 @@ func TestSheetWithAColumnPerShop(t *testing.T) {
 		{"Lampe", "4006381333931", "2026-03-02", "=12.49", ""},
 		{"Stift", "4006381333948", "2026-03-01", "", "=1.1"},
 	}, nil)
-	guess, err := maps.GuessMapping(s.Path, "", guessNow)
-	must(t, err)
+	guess := must.Get(maps.GuessMapping(s.Path, "", guessNow))(t)
 	sum, err := maps.Check(t.Context(), maps.Request{File: s.Path, Mapping: s.Mapping(guess.Mapping)})
 	if err != nil || sum.Accepted < 3 {
 		t.Errorf("%+v, %v", sum, err)
@@ -111,23 +106,20 @@ func TestSheetWithAColumnPerShop(t *testing.T) {
 // TestABrokenSheet: a sheet or its texts whose XML breaks in the middle, as by a
 // control character, do not end there: the workbook is refused.
 func TestABrokenSheet(t *testing.T) {
-	from, err := zip.OpenReader(sheetFile(t, [][]string{{"sku", "name"}, {"A", "Pen"}, {"=71234", "Cup"}, {"=71235", "Plate"}}, nil))
-	must(t, err)
+	from := must.Get(zip.OpenReader(sheetFile(t, [][]string{{"sku", "name"}, {"A", "Pen"}, {"=71234", "Cup"}, {"=71235", "Plate"}}, nil)))(t)
 	defer from.Close()
 	for part, cut := range map[string]string{"xl/worksheets/sheet1.xml": "71234", "xl/sharedStrings.xml": "Plate", "": "none"} {
 		file := filepath.Join(t.TempDir(), "broken.xlsx")
 		var parts [][2]string
 		for _, e := range from.File {
-			r, err := e.Open()
-			must(t, err)
-			text, err := io.ReadAll(r)
-			must(t, err)
+			r := must.Get(e.Open())(t)
+			text := must.Get(io.ReadAll(r))(t)
 			if e.Name == part {
 				text = bytes.Replace(text, []byte(cut[1:]), []byte("\x0b"+cut[2:]), 1)
 			}
 			parts = append(parts, [2]string{e.Name, string(text)})
 		}
-		must(t, os.WriteFile(file, zipFile(t, parts...), 0o600))
+		must.Do(t, os.WriteFile(file, zipFile(t, parts...), 0o600))
 		_, err := maps.Sources(file, t.TempDir())
 		if part == "" && err != nil || part != "" && (err == nil || !strings.Contains(err.Error(), "cannot be read as a workbook: "+part+": XML syntax error on line")) {
 			t.Errorf("%s: %v", part, err)

@@ -14,6 +14,7 @@ import (
 	"github.com/parquet-go/parquet-go"
 	"github.com/xuri/excelize/v2"
 
+	"preismon/deploy/testserver/must"
 	"preismon/ingest/maps"
 )
 
@@ -36,7 +37,7 @@ func workbook(t *testing.T) []byte {
 	f := excelize.NewFile()
 	must := func(err error) {
 		t.Helper()
-		must(t, err)
+		must.Do(t, err)
 	}
 	style := func(form string) int {
 		id, err := f.NewStyle(&excelize.Style{CustomNumFmt: &form})
@@ -68,7 +69,7 @@ func parquetFile(t *testing.T) []byte {
 	if _, err := w.Write([]priced{{"shop.de", "A-1", 1.29, 108, seenAt, &note}, {"shop.de", "A-2", 0.5, -5, seenAt.Add(1500 * time.Millisecond), nil}}); err != nil {
 		t.Fatal(err)
 	}
-	must(t, w.Close())
+	must.Do(t, w.Close())
 	return b.Bytes()
 }
 
@@ -77,13 +78,12 @@ func zipFile(t *testing.T, entries ...[2]string) []byte {
 	var b bytes.Buffer
 	z := zip.NewWriter(&b)
 	for _, e := range entries {
-		w, err := z.CreateHeader(&zip.FileHeader{Name: e[0], Method: zip.Deflate, Modified: seenAt})
-		must(t, err)
+		w := must.Get(z.CreateHeader(&zip.FileHeader{Name: e[0], Method: zip.Deflate, Modified: seenAt}))(t)
 		if _, err := io.WriteString(w, e[1]); err != nil {
 			t.Fatal(err)
 		}
 	}
-	must(t, z.Close())
+	must.Do(t, z.Close())
 	return b.Bytes()
 }
 
@@ -111,14 +111,12 @@ func TestSources(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
 			file := filepath.Join(dir, name)
-			must(t, os.WriteFile(file, c.content, 0o600))
+			must.Do(t, os.WriteFile(file, c.content, 0o600))
 			into := t.TempDir()
-			sources, err := maps.Sources(file, into)
-			must(t, err)
+			sources := must.Get(maps.Sources(file, into))(t)
 			got, notes := map[string]string{}, ""
 			for _, s := range sources {
-				text, err := os.ReadFile(s.Path)
-				must(t, err)
+				text := must.Get(os.ReadFile(s.Path))(t)
 				if s.Path == file {
 					s.Name = ""
 				} else if !strings.HasPrefix(s.Path, into+string(filepath.Separator)) {
@@ -126,8 +124,7 @@ func TestSources(t *testing.T) {
 				}
 				got[s.Name] = string(text)
 				notes += s.Note
-				g, err := maps.GuessMapping(s.Path, "", guessNow)
-				must(t, err)
+				g := must.Get(maps.GuessMapping(s.Path, "", guessNow))(t)
 				if g.Mapping.Columns.CapturedAt.Column == "" {
 					t.Errorf("no time in\n%s", g.Text)
 				}
@@ -163,12 +160,12 @@ func TestSourcesRefused(t *testing.T) {
 		"cut.parquet": {parquetFile(t)[:100], "cannot be read as Parquet"},
 		"empty.xlsx": {func() []byte {
 			var b bytes.Buffer
-			must(t, excelize.NewFile().Write(&b))
+			must.Do(t, excelize.NewFile().Write(&b))
 			return b.Bytes()
 		}(), "no sheet"},
 	} {
 		file := filepath.Join(t.TempDir(), name)
-		must(t, os.WriteFile(file, c.content, 0o600))
+		must.Do(t, os.WriteFile(file, c.content, 0o600))
 		_, err := maps.Sources(file, t.TempDir())
 		if err == nil || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "\n") {
 			t.Errorf("%s: %v", name, err)
@@ -203,8 +200,8 @@ func TestCaptureTimeOfFile(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			file := filepath.Join(t.TempDir(), c.file)
-			must(t, os.WriteFile(file, []byte(c.text), 0o600))
-			must(t, os.Chtimes(file, seenAt, seenAt))
+			must.Do(t, os.WriteFile(file, []byte(c.text), 0o600))
+			must.Do(t, os.Chtimes(file, seenAt, seenAt))
 			var shown []maps.Shown
 			var m *maps.Mapping
 			var err error
@@ -277,22 +274,18 @@ func TestParquetTypes(t *testing.T) {
 	}
 	var b bytes.Buffer
 	w := parquet.NewGenericWriter[odd](&b)
-	_, err := w.Write([]odd{{"shop.de", 4012345678, 1.29, seenAt, 1<<63 + 5, -7, [16]byte{0xff, 0xfe, 15: 1}, []byte{0xff, 0}, []byte("grün")}})
-	must(t, err)
-	must(t, w.Close())
+	must.Get(w.Write([]odd{{"shop.de", 4012345678, 1.29, seenAt, 1<<63 + 5, -7, [16]byte{0xff, 0xfe, 15: 1}, []byte{0xff, 0}, []byte("grün")}}))(t)
+	must.Do(t, w.Close())
 	file := filepath.Join(t.TempDir(), "odd.parquet")
-	must(t, os.WriteFile(file, b.Bytes(), 0o600))
-	sources, err := maps.Sources(file, t.TempDir())
-	must(t, err)
-	text, err := os.ReadFile(sources[0].Path)
-	must(t, err)
+	must.Do(t, os.WriteFile(file, b.Bytes(), 0o600))
+	sources := must.Get(maps.Sources(file, t.TempDir()))(t)
+	text := must.Get(os.ReadFile(sources[0].Path))(t)
 	want := "shop,sku,price,seen_at,hash,left,id,raw,text\n" +
 		"shop.de,4012345678,1.29,2026-10-01T09:00:00Z,9223372036854775813,-7,fffe0000-0000-0000-0000-000000000001,ff00,grün\n"
 	if diff := cmp.Diff(want, string(text)); diff != "" {
 		t.Error(diff)
 	}
-	g, err := maps.GuessMapping(sources[0].Path, "", guessNow)
-	must(t, err)
+	g := must.Get(maps.GuessMapping(sources[0].Path, "", guessNow))(t)
 	sum, err := maps.Check(t.Context(), maps.Request{File: sources[0].Path, Mapping: g.Mapping, Now: func() time.Time { return guessNow }})
 	if err != nil || sum.Accepted != 1 {
 		t.Errorf("%+v %v", sum, err)

@@ -9,25 +9,24 @@ import (
 
 	"preismon/contracts"
 	"preismon/contracts/event"
+	"preismon/deploy/testserver/must"
 )
 
 // published imports a text for the mandate M into a catalogue, which then holds
 // the records published; it returns those of them that are of one kind.
 func (s *Standing) published(t *testing.T, kind event.Kind, mapping, text string) (*Summary, []event.Payload) {
 	t.Helper()
-	m, err := ParseMapping([]byte(mapping))
-	must(t, err)
+	m := must.Get(ParseMapping([]byte(mapping)))(t)
 	file := filepath.Join(t.TempDir(), "rows.csv")
-	must(t, os.WriteFile(file, []byte(text), 0o600))
+	must.Do(t, os.WriteFile(file, []byte(text), 0o600))
 	var all []event.Payload
-	sum, err := Import(t.Context(), Request{File: file, Mapping: m, Mandate: "M", Login: "l", PasswordHash: phc, Standing: s.is}, func(_ context.Context, e *event.Event) error {
+	sum := must.Get(Import(t.Context(), Request{File: file, Mapping: m, Mandate: "M", Login: "l", PasswordHash: phc, Standing: s.is}, func(_ context.Context, e *event.Event) error {
 		if e.Kind == kind {
 			s.Add(e.Data)
 			all = append(all, e.Data)
 		}
 		return nil
-	})
-	must(t, err)
+	}))(t)
 	return sum, all
 }
 

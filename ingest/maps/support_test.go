@@ -14,6 +14,7 @@ import (
 
 	"preismon/contracts"
 	"preismon/contracts/event"
+	"preismon/deploy/testserver/must"
 	"preismon/ingest/maps"
 )
 
@@ -51,10 +52,9 @@ type result struct {
 
 func importText(t testing.TB, mapping, csv string) (*result, error) {
 	t.Helper()
-	m, err := maps.ParseMapping([]byte(mapping))
-	must(t, err)
+	m := must.Get(maps.ParseMapping([]byte(mapping)))(t)
 	file := filepath.Join(t.TempDir(), "file.csv")
-	must(t, os.WriteFile(file, []byte(csv), 0o600))
+	must.Do(t, os.WriteFile(file, []byte(csv), 0o600))
 	return importFile(t, m, file)
 }
 
@@ -89,8 +89,7 @@ func importFile(t testing.TB, m *maps.Mapping, file string) (*result, error) {
 
 func mustImport(t testing.TB, mapping, csv string) *result {
 	t.Helper()
-	r, err := importText(t, mapping, csv)
-	must(t, err)
+	r := must.Get(importText(t, mapping, csv))(t)
 	return r
 }
 
@@ -154,12 +153,5 @@ func equal(t *testing.T, got, want string) {
 	t.Helper()
 	if d := cmp.Diff(strings.Split(strings.TrimSpace(want), "\n"), strings.Split(strings.TrimSpace(got), "\n")); d != "" {
 		t.Errorf("-want +got\n%s", d)
-	}
-}
-
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
 	}
 }

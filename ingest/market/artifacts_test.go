@@ -12,6 +12,7 @@ import (
 
 	"github.com/xuri/excelize/v2"
 
+	"preismon/deploy/testserver/must"
 	"preismon/ingest/market"
 )
 
@@ -60,10 +61,8 @@ func TestArtifacts(t *testing.T) {
 				t.Fatalf("%s: %v", file.Filename, err)
 			}
 			for _, f := range z.File {
-				r, err := f.Open()
-				must(t, err)
-				inner, err := io.ReadAll(r) // checks the CRC
-				must(t, err)
+				r := must.Get(f.Open())(t)
+				inner := must.Get(io.ReadAll(r))(t) // checks the CRC
 				switch path.Ext(f.Name) {
 				case ".csv":
 					readCSV(t, inner)
@@ -106,8 +105,7 @@ func readCSV(t *testing.T, content []byte) [][]string {
 // readXLSX opens the workbook with a library that is not ours.
 func readXLSX(t *testing.T, content []byte) {
 	t.Helper()
-	f, err := excelize.OpenReader(bytes.NewReader(content))
-	must(t, err)
+	f := must.Get(excelize.OpenReader(bytes.NewReader(content)))(t)
 	rows, err := f.GetRows("Preise (simulated)")
 	if err != nil || len(rows) < 5 || rows[0][0] != "source" || rows[1][0] != "simulated" || len(rows[0]) != 12 {
 		t.Fatalf("%d rows: %v", len(rows), err)

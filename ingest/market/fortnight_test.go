@@ -6,6 +6,7 @@ import (
 
 	"preismon/contracts"
 	"preismon/contracts/event"
+	"preismon/deploy/testserver/must"
 	"preismon/ingest/market"
 )
 
@@ -132,7 +133,7 @@ func TestFortnight(t *testing.T) {
 		if n++; n%8 == 0 {
 			encode(t, e)
 		} else if n%8 == 1 {
-			must(t, e.Validate())
+			must.Do(t, e.Validate())
 		}
 	})
 	t.Logf("%d events, %d observations, %d rows, %d late; %v %v prime %v box %v ratings %v %v",

@@ -20,6 +20,7 @@ import (
 
 	"preismon/contracts"
 	"preismon/contracts/event"
+	"preismon/deploy/testserver/must"
 	"preismon/ingest/market"
 )
 
@@ -32,8 +33,7 @@ func newMarket(t testing.TB, cfg market.Config) *market.Market {
 	if cfg.Now.IsZero() {
 		cfg.Now = now
 	}
-	m, err := market.New(cfg)
-	must(t, err)
+	m := must.Get(market.New(cfg))(t)
 	return m
 }
 
@@ -327,10 +327,9 @@ func golden(t *testing.T, name, got string) {
 	t.Helper()
 	path := filepath.Join("testdata", name)
 	if *update {
-		must(t, os.WriteFile(path, []byte(got), 0o644))
+		must.Do(t, os.WriteFile(path, []byte(got), 0o644))
 	}
-	want, err := os.ReadFile(path)
-	must(t, err)
+	want := must.Get(os.ReadFile(path))(t)
 	if diff := cmp.Diff(string(want), got); diff != "" {
 		t.Errorf("%s is stale; see the difference and run with -update:\n%s", path, diff)
 	}
@@ -376,11 +375,4 @@ func TestCatalogSummary(t *testing.T) {
 		fmt.Fprintf(&b, "  %s ean %q pzn %q asin %q %q by %q, %q\n", it.ItemID, it.EAN, it.PZN, it.ASIN+"/"+it.ASINLocale, it.Name, it.Brand, it.Manufacturer)
 	}
 	golden(t, "catalog.golden", b.String())
-}
-
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
 }

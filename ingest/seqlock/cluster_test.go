@@ -10,6 +10,7 @@ import (
 	"preismon/contracts/event"
 	"preismon/deploy/testserver"
 	"preismon/deploy/testserver/cluster"
+	"preismon/deploy/testserver/must"
 	"preismon/ingest/seqlock"
 )
 
@@ -39,16 +40,16 @@ func TestServersThatAreKilled(t *testing.T) {
 		switch { // one of them comes back on an older disk
 		case split || len(which) == 0:
 		case round%3 == 0:
-			must(t, c.Save(which[0]))
+			must.Do(t, c.Save(which[0]))
 			saved = append(saved, which[0])
 		case len(saved) > 0 && slices.Contains(which, saved[len(saved)-1]):
 			old = saved[len(saved)-1]
-			must(t, c.Restore(old))
+			must.Do(t, c.Restore(old))
 			saved = nil
 		}
 		time.Sleep(time.Duration(rand.IntN(500)) * time.Millisecond)
 		c.Heal()
-		must(t, c.Whole(t.Context()))
+		must.Do(t, c.Whole(t.Context()))
 		began := time.Now()
 		for {
 			ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
@@ -86,7 +87,7 @@ func TestEndOfALeaderThatIsCutOff(t *testing.T) {
 	w := at(t, c.URL(0), seqlock.Config{Partitions: 1, Replicas: cluster.Size})
 	writer, reader := w.writer(t, 0), w.reader(t)
 	for began := time.Now(); ; { // the servers' leader may not have heard of all three yet
-		must(t, writer.Begin(t.Context()))
+		must.Do(t, writer.Begin(t.Context()))
 		if _, err := w.js.Stream(t.Context(), seqlock.Stream); err == nil {
 			break
 		}
@@ -94,16 +95,15 @@ func TestEndOfALeaderThatIsCutOff(t *testing.T) {
 			t.Fatal("no stream after 20 s")
 		}
 	}
-	s, err := w.js.Stream(t.Context(), seqlock.Stream)
-	must(t, err)
+	s := must.Get(w.js.Stream(t.Context(), seqlock.Stream))(t)
 	leader := cluster.Node(s.CachedInfo().Cluster.Leader)
 	writer = at(t, "nats://"+c.Clients(leader).Address(), w.cfg).writer(t, 0)
-	must(t, writer.Begin(t.Context()))
+	must.Do(t, writer.Begin(t.Context()))
 	c.Split(leader)
 	writer.End(event.Marks{"OBSERVATIONS": {Epoch: 1, Seq: 7}})
 	time.Sleep(5 * time.Second) // the second attempt was sent after 1.25 s, and the others have elected a leader
 	c.Heal()
-	must(t, c.Whole(t.Context()))
+	must.Do(t, c.Whole(t.Context()))
 	for began := time.Now(); ; time.Sleep(10 * time.Millisecond) {
 		if got := reader.Written(t.Context()); got != nil && got.Partitions[0]["OBSERVATIONS"].Seq == 7 {
 			t.Logf("known after %v", time.Since(began))

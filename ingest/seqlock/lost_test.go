@@ -10,6 +10,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"preismon/contracts/event"
+	"preismon/deploy/testserver/must"
 	"preismon/ingest/seqlock"
 )
 
@@ -46,7 +47,7 @@ func TestLostEndIsSentAgain(t *testing.T) {
 	write(t, w.writer(t, 1), 1)
 	h := &hole{}
 	writer := w.writer(t, 0, nats.SetCustomDialer(h))
-	must(t, writer.Begin(t.Context()))
+	must.Do(t, writer.Begin(t.Context()))
 	h.open.Store(true)
 	writer.End(event.Marks{"OBSERVATIONS": {Epoch: 1, Seq: 5}})
 	for h.lost.Load() == 0 {
@@ -69,7 +70,7 @@ func TestLateBegin(t *testing.T) {
 	r := w.reader(t)
 	write(t, w.writer(t, 1), 1)
 	writer := w.writer(t, 0)
-	must(t, writer.Begin(t.Context()))
+	must.Do(t, writer.Begin(t.Context()))
 	begin := w.last(t, "checkpoints.written.2.0")
 	if _, err := w.js.PublishMsg(t.Context(), &nats.Msg{Subject: begin.Subject, Header: begin.Header, Data: begin.Data}); err != nil {
 		t.Fatal(err)
@@ -92,9 +93,9 @@ func TestEndOfALostStream(t *testing.T) {
 	eventually(t, r)
 	const subject = "checkpoints.written.2.0"
 	end := w.last(t, subject)
-	must(t, w.js.DeleteStream(t.Context(), seqlock.Stream))
+	must.Do(t, w.js.DeleteStream(t.Context(), seqlock.Stream))
 	next := w.writer(t, 0)
-	must(t, next.Begin(t.Context()))
+	must.Do(t, next.Begin(t.Context()))
 	write(t, w.writer(t, 1), 2)
 	begin := w.last(t, subject)
 	if _, err := w.js.PublishMsg(t.Context(), &nats.Msg{Subject: subject, Data: end.Data}, jetstream.WithExpectLastSequencePerSubject(begin.Sequence)); err != nil {

@@ -17,6 +17,7 @@ import (
 	"preismon/contracts/event"
 	"preismon/deploy/testserver"
 	"preismon/deploy/testserver/cluster"
+	"preismon/deploy/testserver/must"
 	"preismon/ingest"
 	"preismon/ingest/seqlock"
 )
@@ -50,11 +51,9 @@ func at(t *testing.T, url string, cfg seqlock.Config) *world {
 
 func connect(t *testing.T, url string, more ...nats.Option) (*nats.Conn, jetstream.JetStream) {
 	t.Helper()
-	nc, err := ingest.Connect(ingest.Config{URL: url, Name: t.Name(), Logger: slog.New(slog.DiscardHandler)}, more...)
-	must(t, err)
+	nc := must.Get(ingest.Connect(ingest.Config{URL: url, Name: t.Name(), Logger: slog.New(slog.DiscardHandler)}, more...))(t)
 	t.Cleanup(nc.Close)
-	js, err := jetstream.New(nc)
-	must(t, err)
+	js := must.Get(jetstream.New(nc))(t)
 	return nc, js
 }
 
@@ -62,16 +61,14 @@ func connect(t *testing.T, url string, more ...nats.Option) (*nats.Conn, jetstre
 func (w *world) writer(t *testing.T, partition int, more ...nats.Option) *seqlock.Writer {
 	t.Helper()
 	_, js := connect(t, w.url, more...)
-	writer, err := seqlock.NewWriter(w.cfg, js, partition, slog.New(slog.DiscardHandler))
-	must(t, err)
+	writer := must.Get(seqlock.NewWriter(w.cfg, js, partition, slog.New(slog.DiscardHandler)))(t)
 	return writer
 }
 
 func (w *world) reader(t *testing.T) *seqlock.Reader {
 	t.Helper()
 	nc, js := connect(t, w.url)
-	r, err := seqlock.NewReader(w.cfg, nc, js, slog.New(slog.DiscardHandler))
-	must(t, err)
+	r := must.Get(seqlock.NewReader(w.cfg, nc, js, slog.New(slog.DiscardHandler)))(t)
 	ctx, cancel := context.WithCancel(context.Background())
 	over := make(chan struct{})
 	go func() {
@@ -85,10 +82,8 @@ func (w *world) reader(t *testing.T) *seqlock.Reader {
 // last returns the last message of a partition's subject.
 func (w *world) last(t *testing.T, subject string) *jetstream.RawStreamMsg {
 	t.Helper()
-	s, err := w.js.Stream(t.Context(), seqlock.Stream)
-	must(t, err)
-	m, err := s.GetLastMsgForSubject(t.Context(), subject)
-	must(t, err)
+	s := must.Get(w.js.Stream(t.Context(), seqlock.Stream))(t)
+	m := must.Get(s.GetLastMsgForSubject(t.Context(), subject))(t)
 	return m
 }
 
@@ -107,7 +102,7 @@ func eventually(t *testing.T, r *seqlock.Reader) *event.Written {
 
 func write(t *testing.T, w *seqlock.Writer, seq uint64) {
 	t.Helper()
-	must(t, w.Begin(t.Context()))
+	must.Do(t, w.Begin(t.Context()))
 	w.End(event.Marks{"OBSERVATIONS": {Epoch: 1, Seq: seq}})
 }
 
@@ -130,7 +125,7 @@ func TestReaderKnowsWhatIsWritten(t *testing.T) {
 		t.Error("nothing was written, and another pointer came")
 	}
 	moved := r.Moved()
-	must(t, second.Begin(t.Context()))
+	must.Do(t, second.Begin(t.Context()))
 	for range 20 { // at once, and as long as the write lasts
 		if got := r.Written(t.Context()); got != nil {
 			t.Fatalf("partition 1 is being written, and the answer is %+v", got.Partitions)
@@ -163,8 +158,8 @@ func TestDeposedLeaderEndsNothing(t *testing.T) {
 	r := w.reader(t)
 	write(t, w.writer(t, 1), 1)
 	old, next := w.writer(t, 0), w.writer(t, 0)
-	must(t, old.Begin(t.Context()))
-	must(t, next.Begin(t.Context()))
+	must.Do(t, old.Begin(t.Context()))
+	must.Do(t, next.Begin(t.Context()))
 	old.End(event.Marks{"OBSERVATIONS": {Epoch: 1, Seq: 2}})
 	time.Sleep(100 * time.Millisecond)
 	if got := r.Written(t.Context()); got != nil {
@@ -186,7 +181,7 @@ func TestLostStream(t *testing.T) {
 	write(t, second, 1)
 	before := eventually(t, r)
 	moved := r.Moved()
-	must(t, w.js.DeleteStream(t.Context(), seqlock.Stream))
+	must.Do(t, w.js.DeleteStream(t.Context(), seqlock.Stream))
 	select { // a checkpoint may have been written
 	case <-moved:
 	case <-time.After(20 * time.Second):
@@ -210,8 +205,7 @@ func TestLostStream(t *testing.T) {
 // projector writes.
 func TestNoRoom(t *testing.T) {
 	t.Parallel()
-	s, err := server.NewServer(&server.Options{Host: "127.0.0.1", Port: -1, JetStream: true, StoreDir: t.TempDir(), JetStreamMaxMemory: 5 << 20, NoSigs: true})
-	must(t, err)
+	s := must.Get(server.NewServer(&server.Options{Host: "127.0.0.1", Port: -1, JetStream: true, StoreDir: t.TempDir(), JetStreamMaxMemory: 5 << 20, NoSigs: true}))(t)
 	s.Start()
 	t.Cleanup(func() { s.Shutdown(); s.WaitForShutdown() })
 	if !s.ReadyForConnections(10 * time.Second) {
@@ -234,7 +228,7 @@ func TestNoRoom(t *testing.T) {
 	if _, err := w.js.Stream(t.Context(), seqlock.Stream); err == nil {
 		t.Error("there is a stream")
 	}
-	must(t, w.js.DeleteStream(t.Context(), other))
+	must.Do(t, w.js.DeleteStream(t.Context(), other))
 	if got := eventually(t, r); got.Partitions[0]["OBSERVATIONS"].Seq != 2 || got.Partitions[1]["OBSERVATIONS"].Seq != 2 {
 		t.Errorf("written: %+v", got.Partitions)
 	}
@@ -313,12 +307,5 @@ func TestNeverStale(t *testing.T) {
 	t.Logf("%d answers by the pointer, %d by reading", kept.Load(), asked.Load())
 	if kept.Load() < 100 {
 		t.Errorf("only %d answers were given by the pointer", kept.Load())
-	}
-}
-
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"preismon/deploy/testserver/must"
 	"preismon/projector/backup"
 )
 
@@ -22,8 +23,8 @@ func TestFolders(t *testing.T) {
 		path := filepath.Join(dir, name)
 		for _, part := range parts {
 			mark := filepath.Join(path, part)
-			must(t, os.MkdirAll(filepath.Dir(mark), 0o755))
-			must(t, errors.Join(os.WriteFile(mark, []byte("1234"), 0o644), os.Chtimes(mark, day, day.Add(-age))))
+			must.Do(t, os.MkdirAll(filepath.Dir(mark), 0o755))
+			must.Do(t, errors.Join(os.WriteFile(mark, []byte("1234"), 0o644), os.Chtimes(mark, day, day.Add(-age))))
 		}
 		return path
 	}
@@ -34,7 +35,7 @@ func TestFolders(t *testing.T) {
 	put(".backup-1", 0, both...)
 	put("else", 0, "notes.txt")
 	noted := put("noted", 0, both...)
-	must(t, (backup.Note{Taken: day.Add(-24 * time.Hour), Checkpoint: backup.Checkpoint{Epoch: 2, Seq: 7}}).Write(noted))
+	must.Do(t, (backup.Note{Taken: day.Add(-24 * time.Hour), Checkpoint: backup.Checkpoint{Epoch: 2, Seq: 7}}).Write(noted))
 	all, err := backup.Folders(dir, filepath.Join(dir, "nowhere"))
 	if err != nil || len(all) != 3 {
 		t.Fatalf("%+v %v", all, err)
@@ -62,7 +63,7 @@ func TestLastOf(t *testing.T) {
 	at := time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)
 	file := filepath.Join(t.TempDir(), "drills")
 	for _, d := range []backup.Drill{{Place: "a", At: at}, {Place: "a", At: at.Add(time.Hour), Findings: 2}, {Place: "b", At: at.Add(2 * time.Hour)}} {
-		must(t, d.Remember(file))
+		must.Do(t, d.Remember(file))
 	}
 	drills, err := backup.Drills(file)
 	if err != nil || len(drills) != 3 {
@@ -76,18 +77,11 @@ func TestLastOf(t *testing.T) {
 	}
 }
 
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
 // TestTornDrills: a line that a full disk cut is passed over, and the next drill
 // gets a line of its own.
 func TestTornDrills(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "drills.ndjson")
-	must(t, os.WriteFile(file, []byte("{\"place\":\"a\",\"at\":\"2026-03-01T00:00:00Z\"}\n{\"pla"), 0o600))
+	must.Do(t, os.WriteFile(file, []byte("{\"place\":\"a\",\"at\":\"2026-03-01T00:00:00Z\"}\n{\"pla"), 0o600))
 	places := func(want ...string) {
 		t.Helper()
 		drills, err := backup.Drills(file)
@@ -101,7 +95,7 @@ func TestTornDrills(t *testing.T) {
 	}
 	places("a")
 	for _, next := range []string{"b", "c"} {
-		must(t, backup.Drill{Place: next}.Remember(file))
+		must.Do(t, backup.Drill{Place: next}.Remember(file))
 	}
 	places("a", "b", "c")
 }

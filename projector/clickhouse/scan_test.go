@@ -9,14 +9,12 @@ import (
 	"github.com/ClickHouse/ch-go"
 
 	"preismon/deploy/testserver"
+	"preismon/deploy/testserver/must"
 	"preismon/projector/clickhouse"
 )
 
 func TestScan(t *testing.T) {
-	cfg, err := clickhouse.ParseDSN(testserver.ClickHouse(t).ProjectorDSN)
-	if err != nil {
-		t.Fatal(err)
-	}
+	cfg := must.Get(clickhouse.ParseDSN(testserver.ClickHouse(t).ProjectorDSN))(t)
 	pool := clickhouse.Open(cfg, 1)
 	defer pool.Close() //nolint:errcheck // nothing is left to say
 	query := ch.Query{Body: "SELECT number AS n, toLowCardinality(toString(number * 2)) AS s FROM numbers(3)", Settings: []ch.Setting{ch.SettingInt("max_block_size", 2)}}

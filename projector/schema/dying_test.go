@@ -10,6 +10,7 @@ import (
 
 	"github.com/ClickHouse/ch-go"
 
+	"preismon/deploy/testserver/must"
 	"preismon/projector/clickhouse"
 	"preismon/projector/schema"
 )
@@ -19,8 +20,7 @@ var gains = regexp.MustCompile(`^(CREATE TABLE IF NOT EXISTS \w+|ALTER TABLE \w+
 // TestOnlyGains: statements can be run again, and remove nothing, since
 // programs of the older version read and write during a migration.
 func TestOnlyGains(t *testing.T) {
-	text, err := schema.DDL(schema.Options{})
-	must(t, err)
+	text := must.Get(schema.DDL(schema.Options{}))(t)
 	n := 0
 	for s := range strings.SplitSeq(strings.TrimSuffix(text, ";\n\n"), ";\n\n") {
 		if n++; !gains.MatchString(s) {

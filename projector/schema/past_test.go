@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"preismon/deploy/testserver"
+	"preismon/deploy/testserver/must"
 	"preismon/projector/schema"
 )
 
@@ -41,10 +42,10 @@ func texts(t *testing.T, db *sql.DB, q string, args ...any) (all []string) {
 	defer rows.Close() //nolint:errcheck // read to its end
 	for rows.Next() {
 		var text string
-		must(t, rows.Scan(&text))
+		must.Do(t, rows.Scan(&text))
 		all = append(all, text)
 	}
-	must(t, rows.Err())
+	must.Do(t, rows.Err())
 	return all
 }
 
@@ -98,7 +99,7 @@ func asMade(t *testing.T) []state {
 	admin := pool(t, s.AdminDSN, 1)
 	made := []state{{}}
 	for v := 1; v <= schema.Version(); v++ {
-		must(t, schema.MigrateTo(t.Context(), admin, v))
+		must.Do(t, schema.MigrateTo(t.Context(), admin, v))
 		for _, insert := range rowsSince[v] {
 			exec(t, db, insert)
 		}
@@ -110,8 +111,7 @@ func asMade(t *testing.T) []state {
 // restore creates the tables of a version from the text of its golden alone.
 func restore(t *testing.T, db *sql.DB, version int) {
 	t.Helper()
-	text, err := os.ReadFile(pastFile(version))
-	must(t, err)
+	text := must.Get(os.ReadFile(pastFile(version)))(t)
 	for s := range strings.SplitSeq(strings.TrimSpace(string(text)), ";\n\n") {
 		exec(t, db, strings.TrimSuffix(s, ";"))
 	}
@@ -129,11 +129,10 @@ func few(version int) bool {
 // changes, no reader gets a wrong answer, and both continue by themselves.
 func TestPast(t *testing.T) {
 	made := asMade(t)
-	files, err := filepath.Glob(filepath.Join("testdata", "past", "*"))
-	must(t, err)
+	files := must.Get(filepath.Glob(filepath.Join("testdata", "past", "*")))(t)
 	for v := 1; v < len(made); v++ {
 		if *update && !slices.Contains(files, pastFile(v)) { // existing ones are never written again
-			must(t, os.WriteFile(pastFile(v), []byte(made[v].golden(v)), 0o644))
+			must.Do(t, os.WriteFile(pastFile(v), []byte(made[v].golden(v)), 0o644))
 		} else if !*update && !slices.Contains(files, pastFile(v)) {
 			t.Fatalf("version %d has no past golden; make it once with `go test ./projector/schema -run TestPast -update`, and commit it with the migration", v)
 		}
@@ -142,8 +141,7 @@ func TestPast(t *testing.T) {
 		t.Errorf("%d past goldens, %d versions", len(files), schema.Version())
 	}
 	for v := 1; v < len(made); v++ {
-		text, err := os.ReadFile(pastFile(v))
-		must(t, err)
+		text := must.Get(os.ReadFile(pastFile(v)))(t)
 		if d := cmp.Diff(made[v].golden(v), string(text)); d != "" {
 			t.Fatalf("a migration or %s was edited; neither ever is, add a migration (-as migrations make it +golden):\n%s", pastFile(v), d)
 		}
@@ -153,8 +151,7 @@ func TestPast(t *testing.T) {
 		t.Run(fmt.Sprintf("%04d", v), func(t *testing.T) {
 			t.Parallel()
 			s := testserver.ClickHouse(t)
-			db, err := sql.Open("clickhouse", s.AdminDSN)
-			must(t, err)
+			db := must.Get(sql.Open("clickhouse", s.AdminDSN))(t)
 			t.Cleanup(func() { _ = db.Close() })
 			restore(t, db, v)
 			before := stateOf(t, db, s.Database, v)
@@ -188,8 +185,8 @@ func sideBySide(ctx context.Context, dsn string, n int) error {
 func TestSideBySide(t *testing.T) {
 	s, db, pool := open(t)
 	exec(t, db, "DROP DATABASE "+s.Database+" SYNC")
-	must(t, sideBySide(t.Context(), s.AdminDSN, 4))
-	must(t, schema.Check(t.Context(), pool))
+	must.Do(t, sideBySide(t.Context(), s.AdminDSN, 4))
+	must.Do(t, schema.Check(t.Context(), pool))
 	golden(t, "tables.golden.sql", strings.ReplaceAll(tables(t, db, s.Database), ";\n\n", "\n\n"))
 	logged := texts(t, db, "SELECT toString(version) FROM schema_migrations FINAL ORDER BY version")
 	if len(logged) != schema.Version() {

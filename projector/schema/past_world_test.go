@@ -23,6 +23,7 @@ import (
 	"preismon/contracts/event"
 	"preismon/contracts/fault"
 	"preismon/deploy/testserver"
+	"preismon/deploy/testserver/must"
 	"preismon/projector"
 	"preismon/projector/clickhouse"
 	"preismon/projector/schema"
@@ -44,8 +45,7 @@ type past struct {
 
 func pool(t *testing.T, dsn string, size int) *clickhouse.Pool {
 	t.Helper()
-	cfg, err := clickhouse.ParseDSN(dsn)
-	must(t, err)
+	cfg := must.Get(clickhouse.ParseDSN(dsn))(t)
 	p := clickhouse.Open(cfg, size)
 	t.Cleanup(func() { _ = p.Close() })
 	return p
@@ -59,7 +59,7 @@ func (w *past) serve() {
 	cfg.DSN = contracts.Secret(w.server.QueryDSN)
 	cfg.Migrated = func(ctx context.Context) error { return schema.CheckReads(ctx, conn, 1) }
 	st, err := store.New(cfg)
-	must(w.t, err)
+	must.Do(w.t, err)
 	w.t.Cleanup(func() { _ = st.Close() })
 	qc := query.Defaults()
 	qc.CursorKey = "0123456789abcdef0123456789abcdef"
@@ -199,7 +199,7 @@ func (w *past) migrate() {
 		default:
 		}
 	}
-	must(t, sideBySide(ctx, w.server.AdminDSN, 2))
+	must.Do(t, sideBySide(ctx, w.server.AdminDSN, 2))
 	if err := <-waited; err != nil {
 		t.Errorf("the projector waits no more, but: %v", err)
 	}
@@ -221,8 +221,7 @@ func (w *past) migrate() {
 			t.Errorf("%s: refused on tables of today", r.name)
 		}
 	}
-	today, err := os.ReadFile("testdata/tables.golden.sql")
-	must(t, err)
+	today := must.Get(os.ReadFile("testdata/tables.golden.sql"))(t)
 	if d := cmp.Diff(plain(string(today)), plain(strings.ReplaceAll(tables(t, w.db, w.server.Database), ";\n\n", "\n\n"))); d != "" {
 		t.Errorf("the tables are not those of today (-want +got):\n%s", d)
 	}
@@ -254,8 +253,7 @@ func (w *past) goOn() {
 	t := w.t
 	cfg := projector.DefaultConfig()
 	cfg.Fence, cfg.Logger = 10, slog.New(slog.NewTextHandler(io.Discard, nil))
-	p, err := projector.New(cfg, w.tables)
-	must(t, err)
+	p := must.Get(projector.New(cfg, w.tables))(t)
 	const epoch = 1_800_000_000 // the streams were recreated meanwhile
 	at := time.Date(2026, 10, 1, 12, 0, 0, 0, time.UTC)
 	records := &event.Batch{Stream: event.StreamCatalog, Epoch: epoch}
@@ -285,7 +283,7 @@ func (w *past) goOn() {
 		}})
 	}
 	records.First = 1
-	must(t, p.ApplyCatalog(t.Context(), records))
+	must.Do(t, p.ApplyCatalog(t.Context(), records))
 	price := int64(2500)
 	if err := p.ApplyObservations(t.Context(), &event.Batch{Stream: event.StreamObservations, Epoch: epoch, First: 1, Last: 1, Messages: []event.Message{{
 		Seq: 1, Stored: at, Event: &event.Event{
@@ -297,14 +295,13 @@ func (w *past) goOn() {
 	}}}); err != nil {
 		t.Fatal(err)
 	}
-	text, err := pastReads["window"](t.Context(), w.service)
-	must(t, err)
+	text := must.Get(pastReads["window"](t.Context(), w.service))(t)
 	type row struct {
 		ItemID, Site, CapturedAt string
 		Price                    *float64
 	}
 	var got []row
-	must(t, json.Unmarshal([]byte("["+text+"]"), &got))
+	must.Do(t, json.Unmarshal([]byte("["+text+"]"), &got))
 	amount := func(v float64) *float64 { return &v }
 	want := []row{
 		{"3", "alpha.example", "2026-10-01T12:00:00.000Z", amount(25)},
@@ -315,12 +312,5 @@ func (w *past) goOn() {
 	}
 	if d := cmp.Diff(want, got); d != "" {
 		t.Errorf("results after the projector went on (-want +got):\n%s", d)
-	}
-}
-
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
 	}
 }

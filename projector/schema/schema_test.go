@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"preismon/deploy/testserver"
+	"preismon/deploy/testserver/must"
 	"preismon/projector/clickhouse"
 	"preismon/projector/schema"
 )
@@ -23,15 +24,14 @@ var update = flag.Bool("update", false, "write the golden files")
 func open(t *testing.T) (*testserver.ClickHouseServer, *sql.DB, *clickhouse.Pool) {
 	t.Helper()
 	s := testserver.ClickHouse(t)
-	db, err := sql.Open("clickhouse", s.AdminDSN)
-	must(t, err)
+	db := must.Get(sql.Open("clickhouse", s.AdminDSN))(t)
 	t.Cleanup(func() { _ = db.Close() })
 	return s, db, pool(t, s.ProjectorDSN, 1)
 }
 
 func migrate(t *testing.T, dsn string) {
 	t.Helper()
-	must(t, schema.Migrate(t.Context(), dsn, schema.Options{}))
+	must.Do(t, schema.Migrate(t.Context(), dsn, schema.Options{}))
 }
 
 func exec(t *testing.T, db *sql.DB, q string, args ...any) {
@@ -45,10 +45,9 @@ func golden(t *testing.T, name, got string) {
 	t.Helper()
 	path := filepath.Join("testdata", name)
 	if *update {
-		must(t, os.WriteFile(path, []byte(got), 0o644))
+		must.Do(t, os.WriteFile(path, []byte(got), 0o644))
 	}
-	want, err := os.ReadFile(path)
-	must(t, err)
+	want := must.Get(os.ReadFile(path))(t)
 	if d := cmp.Diff(string(want), got); d != "" {
 		t.Errorf("%s (-want +got; -update writes it):\n%s", name, d)
 	}
@@ -61,8 +60,7 @@ func TestClusterGolden(t *testing.T) {
 		"cluster.golden.sql": {Cluster: "{cluster}"},
 		"shards.golden.sql":  {Cluster: "it's", Unreplicated: true},
 	} {
-		text, err := schema.DDL(o)
-		must(t, err)
+		text := must.Get(schema.DDL(o))(t)
 		golden(t, name, text)
 	}
 }
@@ -73,8 +71,7 @@ func TestClusterGolden(t *testing.T) {
 func TestForms(t *testing.T) {
 	text := func(o schema.Options) string {
 		t.Helper()
-		text, err := schema.DDL(o)
-		must(t, err)
+		text := must.Get(schema.DDL(o))(t)
 		return text
 	}
 	single, shards := text(schema.Options{}), text(schema.Options{Cluster: "c", Unreplicated: true})

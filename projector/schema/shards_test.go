@@ -10,6 +10,7 @@ import (
 
 	"preismon/deploy/embedded"
 	"preismon/deploy/testserver"
+	"preismon/deploy/testserver/must"
 	"preismon/projector/schema"
 )
 
@@ -20,8 +21,7 @@ var inCluster = schema.Options{Cluster: testserver.Cluster(1), Unreplicated: tru
 func database(t *testing.T, s *testserver.Shard, name string) (*sql.DB, string) {
 	t.Helper()
 	open := func(name string) *sql.DB {
-		db, err := sql.Open("clickhouse", s.DSN(embedded.AdminUser, name))
-		must(t, err)
+		db := must.Get(sql.Open("clickhouse", s.DSN(embedded.AdminUser, name)))(t)
 		t.Cleanup(func() { _ = db.Close() })
 		return db
 	}
@@ -81,7 +81,7 @@ func testLaterCluster(t *testing.T, s *testserver.Shard) {
 				t.Errorf("missing: %s, want %s", names, lost)
 			}
 		}
-		must(t, schema.Migrate(t.Context(), admin, inCluster))
+		must.Do(t, schema.Migrate(t.Context(), admin, inCluster))
 		if names := overShards(); !slices.Equal(names, want) || missing() != "" {
 			t.Errorf("tables over shards: %v, want %v", names, want)
 		}
@@ -101,7 +101,7 @@ func testLaterCluster(t *testing.T, s *testserver.Shard) {
 func testShardOfPast(t *testing.T, s *testserver.Shard, version int) {
 	db, admin := database(t, s, fmt.Sprintf("preismon_test_past_%d", version))
 	restore(t, db, version)
-	must(t, schema.Migrate(t.Context(), admin, inCluster))
+	must.Do(t, schema.Migrate(t.Context(), admin, inCluster))
 	for _, name := range schema.OverShards() {
 		columns := func(table string) []string {
 			return texts(t, db, "SELECT name || ' ' || type FROM system.columns WHERE database = currentDatabase() AND table = ? ORDER BY position", table)

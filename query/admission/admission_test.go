@@ -11,6 +11,7 @@ import (
 
 	"preismon/contracts"
 	"preismon/contracts/fault"
+	"preismon/deploy/testserver/must"
 	"preismon/query/admission"
 )
 
@@ -22,15 +23,13 @@ func config() admission.Config {
 
 func begin(t *testing.T, n *admission.Node, a contracts.AccountID, stream bool) *admission.Read {
 	t.Helper()
-	r, err := n.Begin(admission.WithAccount(t.Context(), a), stream, 0)
-	must(t, err)
+	r := must.Get(n.Begin(admission.WithAccount(t.Context(), a), stream, 0))(t)
 	return r
 }
 
 func reserve(t *testing.T, r *admission.Read, bytes int64) *admission.Room {
 	t.Helper()
-	room, err := r.Reserve(t.Context(), bytes)
-	must(t, err)
+	room := must.Get(r.Reserve(t.Context(), bytes))(t)
 	return room
 }
 
@@ -166,8 +165,7 @@ func TestOneThatWaitsForItsAccount(t *testing.T) {
 		n := admission.New(config())
 		ctx := admission.WithAccount(t.Context(), 1)
 		stands := func(bytes int64) (*admission.Read, error) { return n.Begin(ctx, true, bytes) }
-		first, err := stands(7 * mib) // of the eight that the reads of an account may hold
-		must(t, err)
+		first := must.Get(stands(7 * mib))(t) // of the eight that the reads of an account may hold
 		second := make(chan error)
 		go func() {
 			r, err := stands(7 * mib)
@@ -178,8 +176,7 @@ func TestOneThatWaitsForItsAccount(t *testing.T) {
 		}()
 		synctest.Wait()
 		began := time.Now()
-		small, err := stands(64 << 10)
-		must(t, err)
+		small := must.Get(stands(64 << 10))(t)
 		page := begin(t, n, 1, false)
 		room := reserve(t, page, mib)
 		if took := time.Since(began); took != 0 {
@@ -192,8 +189,7 @@ func TestOneThatWaitsForItsAccount(t *testing.T) {
 			t.Error(err)
 		}
 		small.End()
-		whole, err := stands(40 * mib) // alone, a read may have more than that
-		must(t, err)
+		whole := must.Get(stands(40 * mib))(t) // alone, a read may have more than that
 		defer whole.End()
 		for account := range contracts.AccountID(2) {
 			begin(t, n, account+1, false).End()
@@ -296,8 +292,7 @@ func TestStatements(t *testing.T) {
 		busy, quiet := admission.WithAccount(t.Context(), 1), admission.WithAccount(t.Context(), 2)
 		var ends []func()
 		for range 4 {
-			end, err := n.Rows(busy, false)
-			must(t, err)
+			end := must.Get(n.Rows(busy, false))(t)
 			ends = append(ends, end)
 		}
 		if end, err := n.Records(busy); err != nil {
@@ -334,11 +329,4 @@ func TestStatements(t *testing.T) {
 			t.Errorf("who left: %v", err)
 		}
 	})
-}
-
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
 }

@@ -6,6 +6,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"preismon/deploy/testserver/must"
 	"preismon/query/admission"
 )
 
@@ -29,8 +30,7 @@ func TestLate(t *testing.T) {
 				n := admission.New(cfg)
 				var held []func()
 				for range cfg.Statements {
-					end, err := n.Rows(t.Context(), false)
-					must(t, err)
+					end := must.Get(n.Rows(t.Context(), false))(t)
 					held = append(held, end)
 				}
 				ctx := admission.WithBudget(t.Context(), 20*time.Second)

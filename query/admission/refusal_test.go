@@ -8,6 +8,7 @@ import (
 
 	"preismon/contracts"
 	"preismon/contracts/fault"
+	"preismon/deploy/testserver/must"
 	"preismon/query/admission"
 )
 
@@ -18,8 +19,7 @@ func TestARefusedStreamIsNoneOfItsAccount(t *testing.T) {
 		n := admission.New(config())
 		ctx := admission.WithAccount(t.Context(), 1)
 		for range 2 {
-			r, err := n.Begin(ctx, true, 4*mib) // half of what the reads of an account may hold
-			must(t, err)
+			r := must.Get(n.Begin(ctx, true, 4*mib))(t) // half of what the reads of an account may hold
 			r.Sent(5_000_000)
 		}
 		_, err := n.Begin(ctx, true, 4*mib)

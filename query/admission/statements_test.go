@@ -7,6 +7,7 @@ import (
 
 	"preismon/contracts"
 	"preismon/contracts/fault"
+	"preismon/deploy/testserver/must"
 	"preismon/query/admission"
 )
 
@@ -37,10 +38,8 @@ func TestSumsLeaveTheOthersRoom(t *testing.T) {
 			}
 			quiet, began := admission.WithAccount(t.Context(), 50), time.Now()
 			for range 16 {
-				_, err := n.Records(quiet)
-				must(t, err)
-				_, err = n.Rows(quiet, false)
-				must(t, err)
+				must.Get(n.Records(quiet))(t)
+				must.Get(n.Rows(quiet, false))(t)
 			}
 			if took := time.Since(began); took != 0 {
 				t.Errorf("the others waited for %v", took)

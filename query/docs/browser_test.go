@@ -6,6 +6,7 @@ import (
 
 	"preismon/contracts/openapi"
 	"preismon/deploy/testserver/chromium"
+	"preismon/deploy/testserver/must"
 	"preismon/query/docs"
 )
 
@@ -13,12 +14,10 @@ import (
 // axe finds nothing, the policy blocks nothing, no other host is requested,
 // every address shows what it names, and the keyboard is enough.
 func TestInBrowser(t *testing.T) {
-	reference, err := docs.New("http://127.0.0.1:8080", alerts)
-	must(t, err)
+	reference := must.Get(docs.New("http://127.0.0.1:8080", alerts))(t)
 	server := httptest.NewServer(reference)
 	defer server.Close()
-	o, err := openapi.Outlined()
-	must(t, err)
+	o := must.Get(openapi.Outlined())(t)
 	plan := map[string]any{"base": server.URL, "hosts": []string{server.URL}}
 	var ids []string
 	for _, tag := range o.Tags {

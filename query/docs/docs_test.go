@@ -14,6 +14,7 @@ import (
 	"golang.org/x/net/html"
 
 	"preismon/contracts/openapi/openapitest"
+	"preismon/deploy/testserver/must"
 	"preismon/query/docs"
 )
 
@@ -37,8 +38,7 @@ var pages = sync.OnceValues(func() (*docs.Docs, error) { return docs.New(base, a
 
 func serve(t *testing.T, r *http.Request) *httptest.ResponseRecorder {
 	t.Helper()
-	d, err := pages()
-	must(t, err)
+	d := must.Get(pages())(t)
 	w := httptest.NewRecorder()
 	d.ServeHTTP(w, r)
 	return w
@@ -47,8 +47,7 @@ func serve(t *testing.T, r *http.Request) *httptest.ResponseRecorder {
 // Every path answers with its media type, under a policy without inline script
 // or style.
 func TestPaths(t *testing.T) {
-	d, err := pages()
-	must(t, err)
+	d := must.Get(pages())(t)
 	media := map[string]string{"/docs": "text/html; charset=utf-8", "/docs/": "", "/docs/style.css": "text/css; charset=utf-8", "/docs/page.js": "text/javascript; charset=utf-8", "/docs/runbook": "text/html; charset=utf-8"}
 	if len(d.Paths()) != len(media) {
 		t.Errorf("paths %v", d.Paths())
@@ -96,8 +95,7 @@ func TestLanguages(t *testing.T) {
 // document returns the page as a tree, its ids, and its links.
 func document(t *testing.T) (doc *html.Node, ids map[string]*html.Node, links []string) {
 	t.Helper()
-	doc, err := html.Parse(get(t, http.MethodGet, "/docs").Body)
-	must(t, err)
+	doc = must.Get(html.Parse(get(t, http.MethodGet, "/docs").Body))(t)
 	ids = map[string]*html.Node{}
 	for n := range doc.Descendants() {
 		for _, a := range n.Attr {
@@ -206,8 +204,7 @@ func TestNothingInline(t *testing.T) {
 			}
 		}
 		var packed bytes.Buffer
-		z, err := gzip.NewWriterLevel(&packed, 4) // as query/rest compresses
-		must(t, err)
+		z := must.Get(gzip.NewWriterLevel(&packed, 4))(t) // as query/rest compresses
 		_, _ = z.Write([]byte(body))
 		_ = z.Close()
 		t.Logf("%s: %d bytes, %d packed", language, len(body), packed.Len())
@@ -222,7 +219,7 @@ func TestNothingInline(t *testing.T) {
 func TestLinkedTexts(t *testing.T) {
 	doc, _, _ := document(t)
 	var b strings.Builder
-	must(t, html.Render(&b, doc))
+	must.Do(t, html.Render(&b, doc))
 	for _, want := range []string{
 		`<a href="#createToken"><code>POST /v1/auth/token</code></a>`,
 		`<a href="#listResults"><code>GET /v1/results?limit=10</code></a>`,
@@ -239,15 +236,7 @@ func TestLinkedTexts(t *testing.T) {
 
 func BenchmarkPage(b *testing.B) {
 	for b.Loop() {
-		d, err := docs.New(base, alerts)
-		must(b, err)
+		d := must.Get(docs.New(base, alerts))(b)
 		d.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, "/docs", nil))
-	}
-}
-
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"golang.org/x/net/html"
 
 	"preismon/contracts/openapi"
+	"preismon/deploy/testserver/must"
 )
 
 // pair is a text of the contract and its German translation.
@@ -21,13 +22,11 @@ type pair struct{ En, De string }
 // germans are the pairs of all files.
 func germans(t *testing.T) (all []pair) {
 	t.Helper()
-	files, err := filepath.Glob("german/*.yaml")
-	must(t, err)
+	files := must.Get(filepath.Glob("german/*.yaml"))(t)
 	for _, name := range files {
-		source, err := os.ReadFile(name)
-		must(t, err)
+		source := must.Get(os.ReadFile(name))(t)
 		var pairs []pair
-		must(t, yaml.UnmarshalWithOptions(source, &pairs, yaml.Strict()))
+		must.Do(t, yaml.UnmarshalWithOptions(source, &pairs, yaml.Strict()))
 		all = append(all, pairs...)
 	}
 	return all
@@ -65,8 +64,7 @@ func contractTexts(o *openapi.Outline) map[string]bool {
 // TestTranslated: each text of the contract has one translation, and each
 // translation has its text.
 func TestTranslated(t *testing.T) {
-	o, err := openapi.Outlined()
-	must(t, err)
+	o := must.Get(openapi.Outlined())(t)
 	missing := contractTexts(o)
 	texts, done := len(missing), map[string]bool{}
 	for _, p := range germans(t) {
@@ -131,8 +129,7 @@ var englishWords = regexp.MustCompile(`(?i)\b(the|of|and|or|to|which|with|is|are
 // TestGerman: the German page has no English outside of code, and each
 // operation has a name.
 func TestGerman(t *testing.T) {
-	doc, err := html.Parse(spoken(t, "de").Body)
-	must(t, err)
+	doc := must.Get(html.Parse(spoken(t, "de").Body))(t)
 	names := 0
 	for n := range doc.Descendants() {
 		if n.Type != html.TextNode || slices.Contains([]string{"code", "pre", "title"}, n.Parent.Data) {

@@ -15,6 +15,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"preismon/deploy/testserver/must"
 	"preismon/query/explorer"
 )
 
@@ -22,8 +23,7 @@ const base = "https://prices.example.com"
 
 func serve(t *testing.T, assets fstest.MapFS, method, path, language string) *httptest.ResponseRecorder {
 	t.Helper()
-	e, err := explorer.New(base, nil, assets)
-	must(t, err)
+	e := must.Get(explorer.New(base, nil, assets))(t)
 	r := httptest.NewRequest(method, path, nil)
 	if language != "" {
 		r.Header.Set("Accept-Language", language)
@@ -37,8 +37,7 @@ func serve(t *testing.T, assets fstest.MapFS, method, path, language string) *ht
 // only its own files.
 func TestPaths(t *testing.T) {
 	assets := fstest.MapFS{explorer.ViewScript: {Data: []byte("export {}")}, explorer.ChartScript: {Data: []byte("var uPlot")}, explorer.ChartStyle: {Data: []byte(".u{}")}}
-	e, err := explorer.New(base, nil, assets)
-	must(t, err)
+	e := must.Get(explorer.New(base, nil, assets))(t)
 	paths := e.Paths()
 	for _, p := range []string{"/", "/explorer", "/explorer/", "/explorer/main.js", "/explorer/style.css"} {
 		if !slices.Contains(paths, p) {
@@ -81,11 +80,9 @@ func TestPaths(t *testing.T) {
 // The files of libraries are served if they are present; without them the rest
 // is served.
 func TestWithoutAssets(t *testing.T) {
-	e, err := explorer.New(base, nil, nil)
-	must(t, err)
+	e := must.Get(explorer.New(base, nil, nil))(t)
 	assets := fstest.MapFS{}
-	later, err := explorer.New(base, nil, assets)
-	must(t, err)
+	later := must.Get(explorer.New(base, nil, assets))(t)
 	status := func(e *explorer.Explorer, path string) int {
 		w := httptest.NewRecorder()
 		e.ServeHTTP(w, httptest.NewRequest(http.MethodGet, path, nil))
@@ -144,8 +141,7 @@ func TestNothingInline(t *testing.T) {
 
 // Both languages have the same texts, and all that the page uses.
 func TestTexts(t *testing.T) {
-	text, err := os.ReadFile("web/texts.js")
-	must(t, err)
+	text := must.Get(os.ReadFile("web/texts.js"))(t)
 	parts := strings.SplitN(string(text), "const de = {", 2)
 	en, _, _ := strings.Cut(parts[0], "\n};")
 	de, _, _ := strings.Cut(parts[1], "\n};")
@@ -160,8 +156,7 @@ func TestTexts(t *testing.T) {
 	if diff := cmp.Diff(keys(en), keys(de)); diff != "" {
 		t.Errorf("en and de: %s", diff)
 	}
-	page, err := os.ReadFile("web/index.html")
-	must(t, err)
+	page := must.Get(os.ReadFile("web/index.html"))(t)
 	asked := regexp.MustCompile(`data-(?:text|label|placeholder)="(\w+)"`).FindAllSubmatch(page, -1)
 	for _, m := range asked {
 		if !slices.Contains(keys(en), string(m[1])) {
@@ -175,8 +170,7 @@ func TestTexts(t *testing.T) {
 
 // The form has the filters that the service has.
 func TestFilters(t *testing.T) {
-	e, err := explorer.New(base, []explorer.Filter{{Name: "isNew", Type: "boolean", About: map[string]string{"en": `It's "new"`, "de": "Neu"}}}, nil)
-	must(t, err)
+	e := must.Get(explorer.New(base, []explorer.Filter{{Name: "isNew", Type: "boolean", About: map[string]string{"en": `It's "new"`, "de": "Neu"}}}, nil))(t)
 	w := httptest.NewRecorder()
 	e.ServeHTTP(w, httptest.NewRequest(http.MethodGet, explorer.PagePath, nil))
 	found := regexp.MustCompile(`data-filters="([^"]*)"`).FindStringSubmatch(w.Body.String())
@@ -207,8 +201,7 @@ const mostScript = 75_000
 // sizes are known (TestUpDemo measures what the browser gets).
 func TestBudget(t *testing.T) {
 	assets := fstest.MapFS{explorer.ViewScript: {Data: []byte("export {}")}, explorer.ChartScript: {Data: []byte("var uPlot")}}
-	e, err := explorer.New(base, nil, assets)
-	must(t, err)
+	e := must.Get(explorer.New(base, nil, assets))(t)
 	const libraries = 4_900 + 22_200 // preact.module.js of 10.29.8 and uPlot.iife.min.js of 1.6.32 by gzip
 	sent := libraries
 	for _, p := range e.Paths() {
@@ -227,12 +220,5 @@ func TestBudget(t *testing.T) {
 	t.Logf("scripts: %d bytes compressed", sent)
 	if sent > mostScript {
 		t.Errorf("scripts have %d bytes compressed, at most %d are wanted", sent, mostScript)
-	}
-}
-
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
 	}
 }

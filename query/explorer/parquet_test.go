@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"preismon/deploy/testserver/must"
 	"preismon/query/frame"
 	"preismon/query/table/tabletest"
 )
@@ -23,7 +24,7 @@ func TestParquet(t *testing.T) {
 		Whole, Empty []byte
 		Rows         []map[string]any
 	}
-	must(t, json.Unmarshal(out, &made))
+	must.Do(t, json.Unmarshal(out, &made))
 	var columns []frame.Column
 	kinds := []frame.Kind{frame.Text, frame.Number, frame.Integer, frame.Instant, frame.Boolean}
 	names := []string{"text", "number", "count", "time", "flag"}
@@ -36,8 +37,7 @@ func TestParquet(t *testing.T) {
 		for i := range columns {
 			v := row[names[i%5]]
 			if text, ok := v.(string); ok && names[i%5] == "time" {
-				at, err := time.Parse(time.RFC3339Nano, text)
-				must(t, err)
+				at := must.Get(time.Parse(time.RFC3339Nano, text))(t)
 				v = at.UTC().Format("2006-01-02T15:04:05.000Z")
 			}
 			r[columns[i].Name] = v

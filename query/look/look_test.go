@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"preismon/deploy/testserver/must"
 	"preismon/query/look"
 )
 
@@ -40,10 +41,7 @@ func TestCompressed(t *testing.T) {
 		if !want {
 			continue
 		}
-		z, err := gzip.NewReader(w.Body)
-		if err != nil {
-			t.Fatal(err)
-		}
+		z := must.Get(gzip.NewReader(w.Body))(t)
 		if got, err := io.ReadAll(z); err != nil || string(got) != body {
 			t.Errorf("%q: %.60q %v", header, got, err)
 		}

@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"preismon/contracts"
+	"preismon/deploy/testserver/must"
 	"preismon/query/store"
 )
 
@@ -33,8 +34,7 @@ func TestToolsAgainCostNoStatement(t *testing.T) {
 		slices.Sort(all)
 		return all
 	}
-	st, err := store.New(cfg)
-	must(t, err)
+	st := must.Get(store.New(cfg))(t)
 	t.Cleanup(func() { st.Close() })
 	d := newDemo(t, func(set *agentSettings) { set.store = st })
 	runs := map[string][]string{

@@ -18,6 +18,7 @@ import (
 
 	"preismon/contracts"
 	"preismon/contracts/fault"
+	"preismon/deploy/testserver/must"
 	"preismon/query"
 	"preismon/query/auth"
 	"preismon/query/mcp"
@@ -62,18 +63,15 @@ func newAgents(t testing.TB, m *market, change ...func(*agentSettings)) *agents 
 		f(&set)
 	}
 	a.auth = newAuthority(t, baseURL, set.throttle, &revocations{ids: map[string]bool{}})
-	service, err := query.New(set.query, set.store, set.now, a.archive)
-	must(t, err)
+	service := must.Get(query.New(set.query, set.store, set.now, a.archive))(t)
 	a.service = service
 	log := slog.New(slog.DiscardHandler)
-	h, err := mcp.New(set.mcp, mcp.Deps{Service: service, Auth: a.auth, Logger: log, Now: set.now})
-	must(t, err)
+	h := must.Get(mcp.New(set.mcp, mcp.Deps{Service: service, Auth: a.auth, Logger: log, Now: set.now}))(t)
 	web := rest.Defaults()
 	web.BaseURL, web.Build = baseURL, build
-	both, err := rest.New(web, rest.Deps{
+	both := must.Get(rest.New(web, rest.Deps{
 		Service: service, Auth: a.auth, Logger: log, Now: time.Now, Mounted: []rest.Mounted{{Paths: []string{"/mcp"}, Handler: h, OwnCORS: true}},
-	})
-	must(t, err)
+	}))(t)
 	a.Server = httptest.NewServer(both)
 	t.Cleanup(a.Close)
 	return a
@@ -162,24 +160,19 @@ func (a *agent) send(method string, params object) answer {
 
 func (a *agent) post(body any, header http.Header) answer {
 	a.t.Helper()
-	text, err := json.Marshal(body)
-	must(a.t, err)
-	issued, err := a.auth.Issue(auth.Grant{Account: a.account, Audience: baseURL + "/mcp", Lifetime: time.Hour, Scopes: []string{"mcp"}, Client: "c", Session: "s"})
-	must(a.t, err)
+	text := must.Get(json.Marshal(body))(a.t)
+	issued := must.Get(a.auth.Issue(auth.Grant{Account: a.account, Audience: baseURL + "/mcp", Lifetime: time.Hour, Scopes: []string{"mcp"}, Client: "c", Session: "s"}))(a.t)
 	header.Set("Authorization", "Bearer "+issued.Token.Reveal())
-	r, err := http.NewRequestWithContext(a.t.Context(), http.MethodPost, a.URL+"/mcp", bytes.NewReader(text))
-	must(a.t, err)
+	r := must.Get(http.NewRequestWithContext(a.t.Context(), http.MethodPost, a.URL+"/mcp", bytes.NewReader(text)))(a.t)
 	r.Header, r.Host = header, "prices.example.test"
 	return a.do(r)
 }
 
 func (a *agents) do(r *http.Request) answer {
 	a.t.Helper()
-	resp, err := a.Client().Do(r)
-	must(a.t, err)
+	resp := must.Get(a.Client().Do(r))(a.t)
 	defer resp.Body.Close()
-	body, err := io.ReadAll(resp.Body)
-	must(a.t, err)
+	body := must.Get(io.ReadAll(resp.Body))(a.t)
 	return answer{resp.StatusCode, resp.Header, string(body)}
 }
 
@@ -187,9 +180,8 @@ func (a *agents) do(r *http.Request) answer {
 func (a *agent) get(path string) answer {
 	a.t.Helper()
 	issued, _, err := a.auth.IssueREST(a.account)
-	must(a.t, err)
-	r, err := http.NewRequestWithContext(a.t.Context(), http.MethodGet, a.URL+path, nil)
-	must(a.t, err)
+	must.Do(a.t, err)
+	r := must.Get(http.NewRequestWithContext(a.t.Context(), http.MethodGet, a.URL+path, nil))(a.t)
 	r.Header.Set("Authorization", "Bearer "+issued.Token.Reveal())
 	return a.do(r)
 }
@@ -202,7 +194,7 @@ func (a *agent) call(name string, arguments any) result {
 		Result result
 		Error  json.RawMessage
 	}
-	must(a.t, json.Unmarshal([]byte(answer.body), &reply))
+	must.Do(a.t, json.Unmarshal([]byte(answer.body), &reply))
 	if answer.status != http.StatusOK || reply.Error != nil {
 		a.t.Fatalf("%s %v: %d %.500s", name, arguments, answer.status, answer.body)
 	}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"preismon/contracts"
+	"preismon/deploy/testserver/must"
 	"preismon/query/auth"
 )
 
@@ -28,7 +29,7 @@ func TestTokens(t *testing.T) {
 	scope := `Bearer error="insufficient_scope", scope="mcp offline_access", ` + metadata
 	good := s.token()
 	revoked := s.token(func(g *auth.Grant) { g.Session = "session-2" })
-	must(t, s.auth.RevokeSession(t.Context(), "session-2", time.Now().Add(time.Hour)))
+	must.Do(t, s.auth.RevokeSession(t.Context(), "session-2", time.Now().Add(time.Hour)))
 	for name, c := range map[string]struct {
 		header    []string
 		status    int
@@ -77,12 +78,10 @@ func TestTokens(t *testing.T) {
 // A token is accepted only in the header: checklist 34.
 func TestTokenInTheQuery(t *testing.T) {
 	s := serve(t)
-	req, err := http.NewRequest(http.MethodPost, s.URL+"/mcp?access_token="+s.token(), strings.NewReader(ping))
-	must(t, err)
+	req := must.Get(http.NewRequest(http.MethodPost, s.URL+"/mcp?access_token="+s.token(), strings.NewReader(ping)))(t)
 	req.Host = "prices.example.test"
 	req.Header.Set("Content-Type", "application/json")
-	resp, err := s.Client().Do(req)
-	must(t, err)
+	resp := must.Get(s.Client().Do(req))(t)
 	defer resp.Body.Close()
 	if resp.StatusCode != http.StatusUnauthorized {
 		t.Errorf("status %d", resp.StatusCode)
@@ -194,8 +193,7 @@ func TestHeavyTools(t *testing.T) {
 	})
 	r := s.legacy("tools/call", `"name":"waits"`)
 	ctx, cancel := context.WithCancel(t.Context())
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, s.URL+"/mcp", strings.NewReader(r.body))
-	must(t, err)
+	req := must.Get(http.NewRequestWithContext(ctx, http.MethodPost, s.URL+"/mcp", strings.NewReader(r.body)))(t)
 	req.Header, req.Host = r.header, r.host
 	go func() {
 		if resp, err := s.Client().Do(req); err == nil {

@@ -9,6 +9,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"preismon/deploy/testserver/must"
 	"preismon/query/mcp"
 )
 
@@ -70,8 +71,7 @@ func TestDownloads(t *testing.T) {
 	names := []string{"a.csv", strings.Repeat(`"`, 255), strings.Repeat(`\u0001`, 255), strings.Repeat("ü", 127), strings.Repeat(`<`, 255)}
 	for i, name := range names {
 		if i != 2 {
-			quoted, err := json.Marshal(name)
-			must(t, err)
+			quoted := must.Get(json.Marshal(name))(t)
 			name = string(quoted[1 : len(quoted)-1])
 		}
 		for _, id := range []string{"1", `"` + strings.Repeat("i", 9_999) + `"`} {

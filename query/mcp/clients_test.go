@@ -10,6 +10,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"preismon/deploy/testserver/must"
 )
 
 // authorized is an HTTP transport that adds the client's token, and records the
@@ -39,26 +41,21 @@ func TestClientsOfTheSDK(t *testing.T) {
 			session, err := client.Connect(ctx, &sdk.StreamableClientTransport{
 				Endpoint: s.URL + "/mcp", HTTPClient: &http.Client{Transport: wire}, DisableStandaloneSSE: true,
 			}, &sdk.ClientSessionOptions{ProtocolVersion: version})
-			must(t, err)
+			must.Do(t, err)
 			defer session.Close()
 			if got := session.InitializeResult(); got == nil || got.ServerInfo == nil || got.ServerInfo.Version != build || got.Instructions == "" || got.ProtocolVersion != version {
 				t.Errorf("initialized with %+v", got)
 			}
-			tools, err := session.ListTools(ctx, nil)
-			must(t, err)
-			prompts, err := session.ListPrompts(ctx, nil)
-			must(t, err)
-			resources, err := session.ListResources(ctx, nil)
-			must(t, err)
-			templates, err := session.ListResourceTemplates(ctx, nil)
-			must(t, err)
+			tools := must.Get(session.ListTools(ctx, nil))(t)
+			prompts := must.Get(session.ListPrompts(ctx, nil))(t)
+			resources := must.Get(session.ListResources(ctx, nil))(t)
+			templates := must.Get(session.ListResourceTemplates(ctx, nil))(t)
 			if len(tools.Tools) != 11 || len(prompts.Prompts) != 1 || len(resources.Resources) != 1 || len(templates.ResourceTemplates) != 1 {
 				t.Errorf("lists of %d, %d, %d, %d", len(tools.Tools), len(prompts.Prompts), len(resources.Resources), len(templates.ResourceTemplates))
 			}
-			result, err := session.CallTool(ctx, &sdk.CallToolParams{Name: "echo", Arguments: map[string]any{"a": "ü\"\\"}})
-			must(t, err)
+			result := must.Get(session.CallTool(ctx, &sdk.CallToolParams{Name: "echo", Arguments: map[string]any{"a": "ü\"\\"}}))(t)
 			var text any
-			must(t, json.Unmarshal([]byte(result.Content[0].(*sdk.TextContent).Text), &text))
+			must.Do(t, json.Unmarshal([]byte(result.Content[0].(*sdk.TextContent).Text), &text))
 			if diff := cmp.Diff(text, result.StructuredContent); diff != "" || result.IsError {
 				t.Error(diff)
 			}
@@ -66,13 +63,11 @@ func TestClientsOfTheSDK(t *testing.T) {
 			if err != nil || !result.IsError {
 				t.Errorf("%v, %v", result, err)
 			}
-			prompt, err := session.GetPrompt(ctx, &sdk.GetPromptParams{Name: "greet", Arguments: map[string]string{"who": "you"}})
-			must(t, err)
+			prompt := must.Get(session.GetPrompt(ctx, &sdk.GetPromptParams{Name: "greet", Arguments: map[string]string{"who": "you"}}))(t)
 			if got := prompt.Messages[0].Content.(*sdk.TextContent).Text; got != "Hello you <&>" {
 				t.Error(got)
 			}
-			resource, err := session.ReadResource(ctx, &sdk.ReadResourceParams{URI: "svc://sites/shop.example"})
-			must(t, err)
+			resource := must.Get(session.ReadResource(ctx, &sdk.ReadResourceParams{URI: "svc://sites/shop.example"}))(t)
 			if got := resource.Contents[0]; got.Text != `{"uri":"svc://sites/shop.example"}` || got.MIMEType != "application/json" {
 				t.Error(got)
 			}

@@ -12,6 +12,7 @@ import (
 
 	"preismon/contracts/fault"
 	"preismon/deploy/testserver"
+	"preismon/deploy/testserver/must"
 	"preismon/query"
 	"preismon/query/auth"
 	"preismon/query/mcp"
@@ -27,8 +28,7 @@ func TestConformance(t *testing.T) {
 		set.throttle.Reads.Requests = 1 << 20
 	})
 	token := s.token(func(g *auth.Grant) { g.Audience = issuer + "/mcp" })
-	to, err := url.Parse(s.URL)
-	must(t, err)
+	to := must.Get(url.Parse(s.URL))(t)
 	proxy := httptest.NewServer(&httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) { // the suite has no option for a token
 		r.SetURL(to)
 		r.Out.Host = r.In.Host

@@ -10,6 +10,7 @@ import (
 	"preismon/contracts"
 	"preismon/contracts/event"
 	"preismon/deploy/testserver"
+	"preismon/deploy/testserver/must"
 	simulated "preismon/ingest/market"
 	"preismon/projector"
 	"preismon/projector/clickhouse"
@@ -52,8 +53,7 @@ func newDemo(t testing.TB, change ...func(*agentSettings)) *demo {
 	d := *demoWorld.Get(t)
 	cfg := store.Defaults()
 	cfg.DSN = contracts.Secret(d.db.QueryDSN)
-	st, err := store.New(cfg)
-	must(t, err)
+	st := must.Get(store.New(cfg))(t)
 	t.Cleanup(func() { st.Close() })
 	d.agents = newAgents(t, nil, append([]func(*agentSettings){func(set *agentSettings) {
 		set.store, set.now = st, func() time.Time { return d.now }
@@ -72,29 +72,26 @@ func fillDemo(t testing.TB) *demo {
 		categories: map[contracts.ItemID]string{}, references: map[contracts.ItemID][]contracts.ReferencePrice{}, captures: map[contracts.Pair][]contracts.Observation{},
 		files: map[contracts.ArchiveID][]byte{}, watched: map[contracts.MandateID]map[contracts.ItemID]bool{},
 	}
-	m, err := simulated.New(simulated.Config{Seed: 1, Now: d.now})
-	must(t, err)
+	m := must.Get(simulated.New(simulated.Config{Seed: 1, Now: d.now}))(t)
 	db := testserver.ClickHouse(t)
 	d.db = db
-	must(t, schema.Migrate(t.Context(), db.AdminDSN, schema.Options{}))
-	dsn, err := clickhouse.ParseDSN(db.ProjectorDSN)
-	must(t, err)
+	must.Do(t, schema.Migrate(t.Context(), db.AdminDSN, schema.Options{}))
+	dsn := must.Get(clickhouse.ParseDSN(db.ProjectorDSN))(t)
 	pool := clickhouse.Open(dsn, 3)
 	t.Cleanup(func() { _ = pool.Close() })
 	cfg := projector.DefaultConfig()
 	cfg.Fence, cfg.Logger = 1, slog.New(slog.DiscardHandler)
-	p, err := projector.New(cfg, pool)
-	must(t, err)
+	p := must.Get(projector.New(cfg, pool))(t)
 	login := m.Accounts()[0].LoginIdentifier
 	for b := range batches(event.StreamCatalog, m.Catalog()) {
-		must(t, p.ApplyCatalog(t.Context(), b))
+		must.Do(t, p.ApplyCatalog(t.Context(), b))
 		for _, each := range b.Messages {
 			d.learn(each.Event, login)
 		}
 	}
 	d.keepVisible()
 	for b := range batches(event.StreamObservations, m.Observations(d.now.AddDate(0, 0, -demoDays), d.now)) {
-		must(t, p.ApplyObservations(t.Context(), b))
+		must.Do(t, p.ApplyObservations(t.Context(), b))
 		for _, each := range b.Messages {
 			d.observe(each.Event.Data.(*contracts.Observations))
 		}

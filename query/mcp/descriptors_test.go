@@ -13,6 +13,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/tiktoken-go/tokenizer"
+
+	"preismon/deploy/testserver/must"
 )
 
 var update = flag.Bool("update", false, "write the golden files again")
@@ -21,14 +23,13 @@ var update = flag.Bool("update", false, "write the golden files again")
 func golden(t *testing.T, name string, compact []byte) {
 	t.Helper()
 	var b bytes.Buffer
-	must(t, json.Indent(&b, compact, "", "  "))
+	must.Do(t, json.Indent(&b, compact, "", "  "))
 	b.WriteByte('\n')
 	path := filepath.Join("testdata", name)
 	if *update {
-		must(t, os.WriteFile(path, b.Bytes(), 0o600))
+		must.Do(t, os.WriteFile(path, b.Bytes(), 0o600))
 	}
-	want, err := os.ReadFile(path)
-	must(t, err)
+	want := must.Get(os.ReadFile(path))(t)
 	if diff := cmp.Diff(string(want), b.String()); diff != "" {
 		t.Errorf("%s: run with -update if this is meant\n%s", name, diff)
 	}
@@ -38,7 +39,7 @@ func golden(t *testing.T, name string, compact []byte) {
 func member(t *testing.T, body, name string) json.RawMessage {
 	t.Helper()
 	var reply struct{ Result map[string]json.RawMessage }
-	must(t, json.Unmarshal([]byte(body), &reply))
+	must.Do(t, json.Unmarshal([]byte(body), &reply))
 	return reply.Result[name]
 }
 
@@ -76,11 +77,9 @@ func TestToolDescriptors(t *testing.T) {
 // tokens returns a function that counts as o200k_base does.
 func tokens(t testing.TB) func(string) int {
 	t.Helper()
-	codec, err := tokenizer.Get(tokenizer.O200kBase)
-	must(t, err)
+	codec := must.Get(tokenizer.Get(tokenizer.O200kBase))(t)
 	return func(s string) int {
-		n, err := codec.Count(s)
-		must(t, err)
+		n := must.Get(codec.Count(s))(t)
 		return n
 	}
 }
@@ -98,7 +97,7 @@ func TestTheCatalogueIsSmall(t *testing.T) {
 		t.Errorf("tools/list has %d tokens, at most 12,800", n)
 	}
 	var said string
-	must(t, json.Unmarshal(member(t, a.send("server/discover", nil).body, "instructions"), &said))
+	must.Do(t, json.Unmarshal(member(t, a.send("server/discover", nil).body, "instructions"), &said))
 	if n := count(said); n >= 600 {
 		t.Errorf("the instructions have %d tokens, less than 600", n)
 	}
@@ -155,9 +154,8 @@ func TestArgumentsAreThoseOfREST(t *testing.T) {
 				}
 			}
 			var plain object
-			text, err := json.Marshal(schema)
-			must(t, err)
-			must(t, json.Unmarshal(text, &plain))
+			text := must.Get(json.Marshal(schema))(t)
+			must.Do(t, json.Unmarshal(text, &plain))
 			for _, keyword := range []string{"type", "pattern", "enum", "minimum", "maximum", "minLength", "maxLength"} {
 				if diff := cmp.Diff(plain[keyword], input.Properties[name][keyword]); diff != "" {
 					t.Errorf("%s: %s: %s: %s", d.Name, name, keyword, diff)
@@ -175,7 +173,7 @@ type input struct {
 
 func inputOf(t *testing.T, d descriptor) (in input) {
 	t.Helper()
-	must(t, json.Unmarshal(d.InputSchema, &in))
+	must.Do(t, json.Unmarshal(d.InputSchema, &in))
 	return in
 }
 

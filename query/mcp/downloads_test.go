@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"preismon/deploy/testserver/must"
 	"preismon/query"
 	"preismon/query/mcp"
 )
@@ -29,8 +30,7 @@ func content(t *testing.T, answer object) []byte {
 		if answer["text"] != nil {
 			t.Error("text and data")
 		}
-		raw, err := base64.StdEncoding.DecodeString(answer["data"].(string))
-		must(t, err)
+		raw := must.Get(base64.StdEncoding.DecodeString(answer["data"].(string)))(t)
 		return raw
 	}
 	t.Fatalf("encoding %v", answer["encoding"])
@@ -203,7 +203,7 @@ func TestABatchOfDownloads(t *testing.T) {
 		t.Fatalf("%d, %d bytes", answer.status, len(answer.body))
 	}
 	var replies []struct{ Result result }
-	must(t, json.Unmarshal([]byte(answer.body), &replies))
+	must.Do(t, json.Unmarshal([]byte(answer.body), &replies))
 	for i := range replies {
 		replies[i].Result.t = t
 	}

@@ -14,6 +14,7 @@ import (
 
 	"preismon/contracts"
 	"preismon/deploy/testserver"
+	"preismon/deploy/testserver/must"
 	"preismon/query"
 )
 
@@ -59,7 +60,7 @@ func TestALargeFileIsPreviewed(t *testing.T) {
 			t.Error(diff)
 		}
 		var next object
-		must(t, json.Unmarshal([]byte(agent.read(got["link"].(string))), &next))
+		must.Do(t, json.Unmarshal([]byte(agent.read(got["link"].(string))), &next))
 		if diff := cmp.Diff(lines[11:111], texts(list(next, "lines"))); diff != "" || next["from"] != 12.0 || next["to"] != 111.0 {
 			t.Errorf("the link: %v to %v: %s", next["from"], next["to"], diff)
 		}
@@ -125,7 +126,7 @@ func TestTheLinkContinuesTheExcerpt(t *testing.T) {
 			continue
 		}
 		var next object
-		must(t, json.Unmarshal([]byte(agent.read(link)), &next))
+		must.Do(t, json.Unmarshal([]byte(agent.read(link)), &next))
 		if next["from"] != at(got, "excerpt", "to").(float64)+1 {
 			t.Errorf("%s: the excerpt ends at %v, the link begins at %v", c.lines, at(got, "excerpt", "to"), next["from"])
 		}
@@ -167,12 +168,10 @@ func pack(t *testing.T, parts ...[2]string) []byte {
 	var b bytes.Buffer
 	z := zip.NewWriter(&b)
 	for _, p := range parts {
-		w, err := z.Create(p[0])
-		must(t, err)
-		_, err = w.Write([]byte(p[1]))
-		must(t, err)
+		w := must.Get(z.Create(p[0]))(t)
+		must.Get(w.Write([]byte(p[1])))(t)
 	}
-	must(t, z.Close())
+	must.Do(t, z.Close())
 	return b.Bytes()
 }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"preismon/contracts"
+	"preismon/deploy/testserver/must"
 	"preismon/query/wire"
 )
 
@@ -82,7 +83,7 @@ func TestExtendedReads(t *testing.T) {
 				t.Errorf("%s: REST %d (-REST +MCP): %s", question, over.status, diff)
 			}
 			var list struct{ Data []object }
-			must(t, json.Unmarshal([]byte(body), &list))
+			must.Do(t, json.Unmarshal([]byte(body), &list))
 			if len(list.Data) == 0 {
 				t.Errorf("%s: no records", question)
 			}
@@ -103,7 +104,7 @@ func TestExtendedReadsOfOthers(t *testing.T) {
 		over, answer := foreign.get("/ext/v1"+question), foreign.send("resources/read", object{"uri": "svc://ext/v1" + question})
 		var got, want any
 		if r := answer.reply(t); r.Error != nil {
-			must(t, json.Unmarshal([]byte(over.body), &want))
+			must.Do(t, json.Unmarshal([]byte(over.body), &want))
 			got = r.Error.Data
 		} else {
 			want, got = unsealed(over.body), unsealed(foreign.read("svc://ext/v1"+question))
@@ -130,7 +131,7 @@ func TestExtendedReadsRefuse(t *testing.T) {
 		} {
 			over, got := agent.get("/ext/v1"+question), agent.refusedRead("svc://ext/v1"+question)
 			var want object
-			must(t, json.Unmarshal([]byte(over.body), &want))
+			must.Do(t, json.Unmarshal([]byte(over.body), &want))
 			if diff := cmp.Diff(want, got.Error.Data); diff != "" || over.status != 400 || got.Error.Code != -32602 || got.Error.Message != want["detail"] {
 				t.Errorf("%s: REST %d, code %d, %q: %s", question, over.status, got.Error.Code, got.Error.Message, diff)
 			}
@@ -185,8 +186,7 @@ func TestExtendedReadsAreAdmitted(t *testing.T) {
 		if r := answer.reply(t); answer.status != 403 || r.Error == nil || r.Error.Code != 403 || r.Error.Data["code"] != "AUTH_FORBIDDEN" {
 			t.Errorf("%s: %d %s", question, answer.status, answer.body)
 		}
-		release, err := a.auth.Throttle().Heavy(whole)
-		must(t, err)
+		release := must.Get(a.auth.Throttle().Heavy(whole))(t)
 		answer = may.send("resources/read", object{"uri": "svc://ext/v1" + question})
 		release()
 		if r := answer.reply(t); answer.status != 429 || r.Error == nil || r.Error.Data["code"] != "RATE_LIMIT_EXCEEDED" || answer.header.Get("Retry-After") == "" {

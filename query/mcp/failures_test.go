@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"preismon/contracts/fault"
+	"preismon/deploy/testserver/must"
 	"preismon/query"
 )
 
@@ -28,7 +29,7 @@ func wantProblem(t testing.TB, result map[string]any, status int, code string) m
 		t.Errorf("type %v", problem["type"])
 	}
 	var text map[string]any
-	must(t, json.Unmarshal([]byte(result["content"].([]any)[0].(map[string]any)["text"].(string)), &text))
+	must.Do(t, json.Unmarshal([]byte(result["content"].([]any)[0].(map[string]any)["text"].(string)), &text))
 	if diff := cmp.Diff(problem, text); diff != "" {
 		t.Error(diff)
 	}
@@ -192,8 +193,7 @@ func TestClientLeaves(t *testing.T) {
 		s.request(`[{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"waits"}},{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"echo"}}]`),
 	} {
 		ctx, cancel := context.WithCancel(t.Context())
-		req, err := http.NewRequestWithContext(ctx, http.MethodPost, s.URL+"/mcp", strings.NewReader(r.body))
-		must(t, err)
+		req := must.Get(http.NewRequestWithContext(ctx, http.MethodPost, s.URL+"/mcp", strings.NewReader(r.body)))(t)
 		req.Header, req.Host = r.header, r.host
 		done := make(chan struct{})
 		go func() {

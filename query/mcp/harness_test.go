@@ -23,6 +23,7 @@ import (
 	"preismon/contracts"
 	"preismon/contracts/fault"
 	"preismon/contracts/openapi/openapitest"
+	"preismon/deploy/testserver/must"
 	"preismon/query"
 	"preismon/query/auth"
 	"preismon/query/mcp"
@@ -81,10 +82,8 @@ func handlerOf(t testing.TB, change ...func(*settings)) (*surface, http.Handler)
 	s.auth = newAuthority(t, set.mcp.BaseURL, set.throttle, s.revoked)
 	queries := query.Defaults()
 	queries.CursorKey = contracts.Secret(strings.Repeat("k", 32))
-	service, err := query.New(queries, nil, time.Now)
-	must(t, err)
-	h, err := mcp.NewWith(set.mcp, mcp.Deps{Service: service, Auth: s.auth, Logger: slog.New(slog.NewJSONHandler(s.log, nil)), Now: time.Now, Called: set.called}, set.catalogue)
-	must(t, err)
+	service := must.Get(query.New(queries, nil, time.Now))(t)
+	h := must.Get(mcp.NewWith(set.mcp, mcp.Deps{Service: service, Auth: s.auth, Logger: slog.New(slog.NewJSONHandler(s.log, nil)), Now: time.Now, Called: set.called}, set.catalogue))(t)
 	return s, h
 }
 
@@ -92,14 +91,11 @@ func handlerOf(t testing.TB, change ...func(*settings)) (*surface, http.Handler)
 func newAuthority(t testing.TB, issuer string, limits auth.ThrottleConfig, revoked *revocations) *auth.Authority {
 	t.Helper()
 	_, key, _ := ed25519.GenerateKey(nil)
-	keys, err := auth.NewKeyring(key)
-	must(t, err)
-	throttle, err := auth.NewThrottle(limits, time.Now)
-	must(t, err)
+	keys := must.Get(auth.NewKeyring(key))(t)
+	throttle := must.Get(auth.NewThrottle(limits, time.Now))(t)
 	cfg := auth.Defaults()
 	cfg.Issuer, cfg.Hash = issuer, argon2id.Params{Memory: 64, Iterations: 1, Parallelism: 1, SaltLength: 16, KeyLength: 32}
-	a, err := auth.New(cfg, auth.Deps{Keys: keys, Accounts: nobody{}, Revocations: revoked, Throttle: throttle, Now: time.Now})
-	must(t, err)
+	a := must.Get(auth.New(cfg, auth.Deps{Keys: keys, Accounts: nobody{}, Revocations: revoked, Throttle: throttle, Now: time.Now}))(t)
 	return a
 }
 
@@ -112,13 +108,6 @@ func edge(next http.Handler) http.Handler {
 		}
 		next.ServeHTTP(w, r)
 	})
-}
-
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
 }
 
 type nobody struct{}
@@ -177,8 +166,7 @@ func (s *surface) token(change ...func(*auth.Grant)) string {
 	for _, f := range change {
 		f(&g)
 	}
-	issued, err := s.auth.Issue(g)
-	must(s.t, err)
+	issued := must.Get(s.auth.Issue(g))(s.t)
 	return issued.Token.Reveal()
 }
 
@@ -221,14 +209,11 @@ func (r *request) without(name string) *request {
 
 func (r *request) send() answer {
 	r.t.Helper()
-	req, err := http.NewRequestWithContext(r.t.Context(), r.method, r.s.URL+"/mcp", strings.NewReader(r.body))
-	must(r.t, err)
+	req := must.Get(http.NewRequestWithContext(r.t.Context(), r.method, r.s.URL+"/mcp", strings.NewReader(r.body)))(r.t)
 	req.Header, req.Host = r.header, r.host
-	resp, err := r.s.Client().Do(req)
-	must(r.t, err)
+	resp := must.Get(r.s.Client().Do(req))(r.t)
 	defer resp.Body.Close()
-	body, err := io.ReadAll(resp.Body)
-	must(r.t, err)
+	body := must.Get(io.ReadAll(resp.Body))(r.t)
 	return answer{resp.StatusCode, resp.Header, string(body)}
 }
 
@@ -307,16 +292,13 @@ func (a answer) wantResult(t testing.TB) map[string]any {
 // raw sends a POST without net/http's client, which does not send every host.
 func (r *request) raw() answer {
 	r.t.Helper()
-	conn, err := net.Dial("tcp", r.s.Listener.Addr().String())
-	must(r.t, err)
+	conn := must.Get(net.Dial("tcp", r.s.Listener.Addr().String()))(r.t)
 	defer conn.Close()
 	fmt.Fprintf(conn, "%s /mcp HTTP/1.1\r\nHost: %s\r\nConnection: close\r\nContent-Length: %d\r\n", r.method, r.host, len(r.body))
-	must(r.t, r.header.Write(conn))
+	must.Do(r.t, r.header.Write(conn))
 	fmt.Fprintf(conn, "\r\n%s", r.body)
-	resp, err := http.ReadResponse(bufio.NewReader(conn), nil)
-	must(r.t, err)
+	resp := must.Get(http.ReadResponse(bufio.NewReader(conn), nil))(r.t)
 	defer resp.Body.Close()
-	body, err := io.ReadAll(resp.Body)
-	must(r.t, err)
+	body := must.Get(io.ReadAll(resp.Body))(r.t)
 	return answer{resp.StatusCode, resp.Header, string(body)}
 }

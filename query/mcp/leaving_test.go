@@ -15,6 +15,7 @@ import (
 	"github.com/ClickHouse/clickhouse-go/v2"
 	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
 
+	"preismon/deploy/testserver/must"
 	"preismon/query/auth"
 )
 
@@ -22,10 +23,8 @@ import (
 // calls, no statement in ClickHouse and no goroutine.
 func TestLeavingFreesAll(t *testing.T) {
 	d := newDemo(t, func(set *agentSettings) { set.throttle.HeavyAtOnce = 64 })
-	opt, err := clickhouse.ParseDSN(d.db.AdminDSN)
-	must(t, err)
-	conn, err := clickhouse.Open(opt)
-	must(t, err)
+	opt := must.Get(clickhouse.ParseDSN(d.db.AdminDSN))(t)
+	conn := must.Get(clickhouse.Open(opt))(t)
 	t.Cleanup(func() { _ = conn.Close() })
 	client := &http.Client{Transport: &http.Transport{}}
 	order, site := d.order(askedOrder).OrderID, d.siteNamed(askedSite)
@@ -79,7 +78,7 @@ func TestLeavingFreesAll(t *testing.T) {
 // running counts the statements on the demo's tables.
 func (d *demo) running(t *testing.T, conn driver.Conn) (n uint64) {
 	t.Helper()
-	must(t, conn.QueryRow(t.Context(), "SELECT count() FROM system.processes WHERE current_database = ? AND query NOT LIKE '%system.processes%'", d.db.Database).Scan(&n))
+	must.Do(t, conn.QueryRow(t.Context(), "SELECT count() FROM system.processes WHERE current_database = ? AND query NOT LIKE '%system.processes%'", d.db.Database).Scan(&n))
 	return n
 }
 

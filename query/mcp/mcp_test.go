@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"preismon/deploy/testserver/must"
 	"preismon/query/auth"
 	"preismon/query/mcp"
 )
@@ -16,7 +17,7 @@ func TestConfig(t *testing.T) {
 	good := mcp.Defaults()
 	good.BaseURL, good.Build = "https://prices.example.test/app", "v1"
 	good.AllowedOrigins = []string{"https://agent.example.test"}
-	must(t, good.Validate())
+	must.Do(t, good.Validate())
 	if good.MaxBodyBytes != 1<<20 || good.MaxResponseBytes != 64<<20 {
 		t.Errorf("defaults of %d and %d bytes", good.MaxBodyBytes, good.MaxResponseBytes)
 	}

@@ -3,6 +3,8 @@ package mcp_test
 import (
 	"encoding/json"
 	"testing"
+
+	"preismon/deploy/testserver/must"
 )
 
 // Every member of every output schema has a description, so that an agent need
@@ -11,7 +13,7 @@ func TestEveryMemberOfAnAnswerIsDescribed(t *testing.T) {
 	members := 0
 	for _, d := range newAgents(t, newMarket()).agent(whole).tools() {
 		var s any
-		must(t, json.Unmarshal(d.OutputSchema, &s))
+		must.Do(t, json.Unmarshal(d.OutputSchema, &s))
 		eachMember(s, d.Name, func(path string, member object) {
 			if members++; member["description"] == nil || member["description"] == "" {
 				t.Errorf("%s has no description", path)

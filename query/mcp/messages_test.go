@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"preismon/deploy/testserver/must"
 	"preismon/query/auth"
 )
 
@@ -158,8 +159,7 @@ func TestBodyLimit(t *testing.T) {
 		return strings.Replace(frame, `""`, `"`+strings.Repeat("x", size-len(frame))+`"`, 1)
 	}
 	send := func(size, length int64) (answer, error) {
-		req, err := http.NewRequest(http.MethodPost, s.URL+"/mcp", strings.NewReader(body(int(size))))
-		must(t, err)
+		req := must.Get(http.NewRequest(http.MethodPost, s.URL+"/mcp", strings.NewReader(body(int(size)))))(t)
 		req.ContentLength = length
 		req.Header, req.Host = s.request("").header, "prices.example.test"
 		resp, err := s.Client().Do(req)
@@ -175,7 +175,7 @@ func TestBodyLimit(t *testing.T) {
 		for try := 1; err != nil && try < 5; try++ { // a client that keeps sending while it is refused may miss the answer (RFC 9112, section 9.6)
 			got, err = send(c.size, c.length)
 		}
-		must(t, err)
+		must.Do(t, err)
 		refused := got.wantError(t, http.StatusRequestEntityTooLarge, http.StatusRequestEntityTooLarge)
 		want := map[string]any{"actualBytes": float64(1<<20 + 1), "maxBytes": float64(1 << 20)}
 		if diff := cmp.Diff(want, map[string]any{"actualBytes": refused.Error.Data["actualBytes"], "maxBytes": refused.Error.Data["maxBytes"]}); diff != "" {

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"preismon/contracts"
+	"preismon/deploy/testserver/must"
 )
 
 // wide is a market whose lists are all too large for an answer.
@@ -67,8 +68,7 @@ func TestLargeAnswersAreReadOnce(t *testing.T) {
 			pages := agent.pages(c.tool, c.arguments)
 			for i, page := range pages {
 				got = append(got, list(page, records)...)
-				text, err := json.Marshal(page)
-				must(t, err)
+				text := must.Get(json.Marshal(page))(t)
 				if n := count(string(text)); n > 25_000 {
 					t.Errorf("page %d has %d tokens", i+1, n)
 				}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"preismon/deploy/testserver/must"
 	"preismon/query"
 	"preismon/query/explorer"
 )
@@ -38,21 +39,19 @@ func recall(t *testing.T, addresses []string) (all []shown) {
 		}
 		parts = append(parts, hash)
 	}
-	text, err := json.Marshal(parts)
-	must(t, err)
+	text := must.Get(json.Marshal(parts))(t)
 	filters := []explorer.Filter{}
 	for _, p := range query.ResultsParameters {
 		if p.Kind == query.FilterParameter {
 			filters = append(filters, explorer.Filter{Name: p.Name, Type: p.Type(), Values: p.Values})
 		}
 	}
-	inForm, err := json.Marshal(filters)
-	must(t, err)
+	inForm := must.Get(json.Marshal(filters))(t)
 	out, err := exec.CommandContext(t.Context(), "node", "--no-warnings", "testdata/recall.mjs", "../explorer/web", string(text), string(inForm)).Output()
 	if err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	must(t, json.Unmarshal(out, &all))
+	must.Do(t, json.Unmarshal(out, &all))
 	return all
 }
 
@@ -60,8 +59,7 @@ func recall(t *testing.T, addresses []string) (all []shown) {
 // the page reads all of it.
 func TestThePageWithTheSameQuestion(t *testing.T) {
 	ms := func(text string) int64 {
-		instant, err := time.Parse(time.RFC3339, text)
-		must(t, err)
+		instant := must.Get(time.Parse(time.RFC3339, text))(t)
 		return instant.UnixMilli()
 	}
 	from, to := "2026-11-20T00:00:00Z", "2026-11-21T12:00:00Z"

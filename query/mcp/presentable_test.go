@@ -10,6 +10,7 @@ import (
 
 	"preismon/contracts"
 	"preismon/contracts/plaintext"
+	"preismon/deploy/testserver/must"
 	"preismon/query/mcp"
 )
 
@@ -65,7 +66,7 @@ func TestTextsOfStrangersBeforeTheRecords(t *testing.T) {
 		"a summary": market, "a note": a.call("list_results", object{"itemId": 111}), "guidance": a.call("get_order_detail", object{"orderId": 55}),
 	} {
 		var seen any
-		must(t, unmarshal(r.Structured, &seen))
+		must.Do(t, unmarshal(r.Structured, &seen))
 		for _, text := range textsIn(seen, "") {
 			if long := utf8.RuneCountInString(text) > 600; long || plaintext.Clean(text, 600) != text {
 				t.Errorf("%s: %.300q", of, text)
@@ -112,10 +113,9 @@ func FuzzPresentable(f *testing.F) {
 		if !utf8.ValidString(in) || json.Compact(&compact, []byte(in)) != nil {
 			t.Skip()
 		}
-		got, err := mcp.Presentable(compact.Bytes())
-		must(t, err)
+		got := must.Get(mcp.Presentable(compact.Bytes()))(t)
 		var before, after any
-		must(t, unmarshal(compact.Bytes(), &before))
+		must.Do(t, unmarshal(compact.Bytes(), &before))
 		if err := unmarshal(got, &after); err != nil {
 			t.Fatalf("%q became %q: %v", compact.String(), got, err)
 		}

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"preismon/contracts"
+	"preismon/deploy/testserver/must"
 )
 
 type listedPrompt struct {
@@ -23,7 +24,7 @@ func (a *agent) prompts() (all []listedPrompt) {
 	var reply struct {
 		Result struct{ Prompts []listedPrompt }
 	}
-	must(a.t, json.Unmarshal([]byte(a.send("prompts/list", nil).body), &reply))
+	must.Do(a.t, json.Unmarshal([]byte(a.send("prompts/list", nil).body), &reply))
 	return reply.Result.Prompts
 }
 
@@ -39,7 +40,7 @@ func (a *agent) task(name string, arguments map[string]string) string {
 		}
 	}
 	answer := a.send("prompts/get", object{"name": name, "arguments": arguments})
-	must(a.t, json.Unmarshal([]byte(answer.body), &reply))
+	must.Do(a.t, json.Unmarshal([]byte(answer.body), &reply))
 	if m := reply.Result.Messages; len(m) != 1 || m[0].Role != "user" || m[0].Content.Type != "text" {
 		a.t.Fatalf("%s: %s", name, answer.body)
 	}
@@ -181,9 +182,9 @@ func TestAnalyzeBuybox(t *testing.T) {
 func TestGuidanceForATimeOnly(t *testing.T) {
 	a := newAgents(t, newMarket())
 	var modern, legacy string
-	must(t, json.Unmarshal(member(t, a.agent(whole).send("server/discover", nil).body, "instructions"), &modern))
+	must.Do(t, json.Unmarshal(member(t, a.agent(whole).send("server/discover", nil).body, "instructions"), &modern))
 	initialize := object{"protocolVersion": "2025-11-25", "capabilities": object{}, "clientInfo": object{"name": "c", "version": "1"}}
-	must(t, json.Unmarshal(member(t, a.legacy(whole).send("initialize", initialize).body, "instructions"), &legacy))
+	must.Do(t, json.Unmarshal(member(t, a.legacy(whole).send("initialize", initialize).body, "instructions"), &legacy))
 	if modern != legacy || legacy == "" {
 		t.Error("the eras are told different things")
 	}
@@ -286,7 +287,7 @@ func TestEveryCallOfAPromptIsTaken(t *testing.T) {
 					arguments := object{}
 					for _, pair := range printedPair.FindAllStringSubmatch(call, -1) {
 						var value any
-						must(t, json.Unmarshal([]byte(pair[2]), &value))
+						must.Do(t, json.Unmarshal([]byte(pair[2]), &value))
 						arguments[pair[1]] = value
 					}
 					if strings.Contains(call, "that itemId") || strings.Contains(call, "that product") { // as the agent found it

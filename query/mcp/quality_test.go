@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"preismon/deploy/testserver/must"
 )
 
 // Each record of the quality of an order says when the next capture of its pair
@@ -26,8 +28,7 @@ func TestQualitySaysWhenThePairIsDue(t *testing.T) {
 				continue
 			}
 			known++
-			captured, err := time.Parse(time.RFC3339, last.(string))
-			must(t, err)
+			captured := must.Get(time.Parse(time.RFC3339, last.(string)))(t)
 			if want := captured.Add(every).Format("2006-01-02T15:04:05.000Z"); due != want {
 				t.Errorf("order %d: due %v, want %s after %v", order, due, want, last)
 			}
@@ -133,7 +134,7 @@ func TestQualityBySiteReasonAndItem(t *testing.T) {
 		t.Errorf("a part: %s", diff)
 	}
 	var over object // REST has no such argument
-	must(t, json.Unmarshal([]byte(a.get("/v1/orders/5/observation-quality?itemId=11").body), &over))
+	must.Do(t, json.Unmarshal([]byte(a.get("/v1/orders/5/observation-quality?itemId=11").body), &over))
 	if over["code"] != "MVP_VALIDATION_ERROR" {
 		t.Errorf("REST: %v", over)
 	}

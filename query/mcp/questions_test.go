@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"preismon/deploy/testserver/must"
 )
 
 // cost is what an agent pays for an answer.
@@ -79,8 +81,7 @@ func TestQuestions(t *testing.T) {
 // text returns an answer as JSON, for comparison.
 func text(t testing.TB, v any) string {
 	t.Helper()
-	b, err := json.MarshalIndent(v, "", " ")
-	must(t, err)
+	b := must.Get(json.MarshalIndent(v, "", " "))(t)
 	return string(b)
 }
 
@@ -100,14 +101,13 @@ const patience = 24
 func (a *analyst) call(name string, arguments object) (members object, refused bool) {
 	a.t.Helper()
 	r := a.agent.call(name, arguments)
-	asked, err := json.Marshal(arguments)
-	must(a.t, err)
+	asked := must.Get(json.Marshal(arguments))(a.t)
 	a.calls++
 	a.tokens += a.count(name) + a.count(string(asked)) + a.count(string(r.Structured))
 	a.stopped = a.stopped || a.calls >= patience
 	decoder := json.NewDecoder(bytes.NewReader(r.Structured))
 	decoder.UseNumber() // keeps amounts as they are written
-	must(a.t, decoder.Decode(&members))
+	must.Do(a.t, decoder.Decode(&members))
 	return members, r.IsError
 }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"preismon/contracts"
+	"preismon/deploy/testserver/must"
 	"preismon/query"
 )
 
@@ -47,8 +48,7 @@ func (a *agent) rows(tool string, arguments object) (rows []string) {
 	for {
 		page := a.call(tool, arguments).ok()
 		for _, row := range list(page, "data") {
-			text, err := json.Marshal(row)
-			must(a.t, err)
+			text := must.Get(json.Marshal(row))(a.t)
 			rows = append(rows, string(text))
 		}
 		cursor, more := at(page, "completeness", "nextCursor").(string)
@@ -108,7 +108,7 @@ func TestLatestPairGuidance(t *testing.T) {
 		}
 		for _, row := range a.rows("list_result_changes", attempt) {
 			var change object
-			must(t, json.Unmarshal([]byte(row), &change))
+			must.Do(t, json.Unmarshal([]byte(row), &change))
 			key := fmt.Sprint(change["itemId"], change["site"])
 			if pairs[key] {
 				t.Errorf("%s twice", key)
@@ -169,7 +169,7 @@ func TestAttemptsKeepFields(t *testing.T) {
 	} {
 		r := a.call(tool, given)
 		var p toolProblem
-		must(t, json.Unmarshal(r.Structured, &p))
+		must.Do(t, json.Unmarshal(r.Structured, &p))
 		if !r.IsError || p.Recovery == nil || len(p.Recovery.Attempts) != 3 {
 			t.Fatalf("%s: %.500s", tool, r.Structured)
 		}
@@ -238,8 +238,7 @@ func TestRateLimitRecovery(t *testing.T) {
 // The heavy tools use the places that the heavy routes of REST use.
 func TestWhichToolsAreHeavy(t *testing.T) {
 	a := newAgents(t, newMarket(), func(s *agentSettings) { s.throttle.HeavyAtOnce = 1 })
-	release, err := a.auth.Throttle().Heavy(whole)
-	must(t, err)
+	release := must.Get(a.auth.Throttle().Heavy(whole))(t)
 	agent := a.agent(whole)
 	for name, arguments := range map[string]object{
 		"list_results": nil, "list_result_changes": {"since": "2026-11-01T00:00:00Z", "itemId": 11}, "get_market_price_position": {"itemId": 11, "candidatePrice": "1"},

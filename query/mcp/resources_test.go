@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"preismon/contracts"
+	"preismon/deploy/testserver/must"
 	"preismon/query"
 )
 
@@ -21,7 +22,7 @@ func (a *agent) read(uri string) string {
 		}
 	}
 	answer := a.send("resources/read", object{"uri": uri})
-	must(a.t, json.Unmarshal([]byte(answer.body), &reply))
+	must.Do(a.t, json.Unmarshal([]byte(answer.body), &reply))
 	c := reply.Result.Contents
 	if len(c) != 1 || c[0].URI != uri || c[0].MIMEType != "application/json" {
 		a.t.Fatalf("%s: %s", uri, answer.body)
@@ -50,7 +51,7 @@ func TestReferences(t *testing.T) {
 		}
 		sites := a.agent(account).call("list_sites", nil).ok()
 		var read object
-		must(t, json.Unmarshal([]byte(a.agent(account).read("svc://reference/sites")), &read))
+		must.Do(t, json.Unmarshal([]byte(a.agent(account).read("svc://reference/sites")), &read))
 		if diff := cmp.Diff(sites["data"], read["data"]); diff != "" {
 			t.Error(diff)
 		}
@@ -70,7 +71,7 @@ func TestTheSitesOfManyPages(t *testing.T) {
 		Data   []object
 		Paging object
 	}
-	must(t, json.Unmarshal([]byte(newAgents(t, m).agent(oneOrder).read("svc://reference/sites")), &all))
+	must.Do(t, json.Unmarshal([]byte(newAgents(t, m).agent(oneOrder).read("svc://reference/sites")), &all))
 	seen := map[any]bool{}
 	for _, s := range all.Data {
 		seen[s["site"]] = true
@@ -91,7 +92,7 @@ func TestTemplates(t *testing.T) {
 		"svc://items/11":        {"itemId": "11", "name": "Marker"},
 	} {
 		var got object
-		must(t, json.Unmarshal([]byte(agent.read(uri)), &got))
+		must.Do(t, json.Unmarshal([]byte(agent.read(uri)), &got))
 		for name, value := range want {
 			if got[name] != value {
 				t.Errorf("%s: %s is %v", uri, name, got[name])

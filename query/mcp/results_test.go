@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"preismon/deploy/testserver/must"
 	"preismon/query/mcp"
 )
 
@@ -200,7 +201,7 @@ func TestToolResult(t *testing.T) {
 		got := r.send().wantResult(t)
 		content := got["content"].([]any)[0].(map[string]any)
 		var text any
-		must(t, json.Unmarshal([]byte(content["text"].(string)), &text))
+		must.Do(t, json.Unmarshal([]byte(content["text"].(string)), &text))
 		if diff := cmp.Diff(got["structuredContent"], text); diff != "" || len(got["content"].([]any)) != 1 || content["type"] != "text" {
 			t.Error(got)
 		}

@@ -9,6 +9,7 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
 	"preismon/contracts/openapi"
+	"preismon/deploy/testserver/must"
 )
 
 // descriptor is a tool as tools/list shows it.
@@ -26,7 +27,7 @@ func (a *agent) tools() []descriptor {
 			NextCursor string
 		}
 	}
-	must(a.t, json.Unmarshal([]byte(a.send("tools/list", nil).body), &reply))
+	must.Do(a.t, json.Unmarshal([]byte(a.send("tools/list", nil).body), &reply))
 	if reply.Result.NextCursor != "" {
 		a.t.Error("tools/list has pages")
 	}
@@ -55,8 +56,7 @@ func validate(t testing.TB, name string, value []byte) {
 	if schema == nil {
 		t.Fatalf("no schema of %s", name)
 	}
-	parsed, err := jsonschema.UnmarshalJSON(bytes.NewReader(value))
-	must(t, err)
+	parsed := must.Get(jsonschema.UnmarshalJSON(bytes.NewReader(value)))(t)
 	if err := schema.Validate(parsed); err != nil {
 		t.Errorf("%s: %v\n%.500s", name, err, value)
 	}
@@ -64,12 +64,10 @@ func validate(t testing.TB, name string, value []byte) {
 
 func compile(t testing.TB, schema []byte) *jsonschema.Schema {
 	t.Helper()
-	parsed, err := jsonschema.UnmarshalJSON(bytes.NewReader(schema))
-	must(t, err)
+	parsed := must.Get(jsonschema.UnmarshalJSON(bytes.NewReader(schema)))(t)
 	c := jsonschema.NewCompiler()
-	must(t, c.AddResource("schema.json", parsed))
-	compiled, err := c.Compile("schema.json")
-	must(t, err)
+	must.Do(t, c.AddResource("schema.json", parsed))
+	compiled := must.Get(c.Compile("schema.json"))(t)
 	return compiled
 }
 
@@ -82,8 +80,7 @@ var problemSchema = []byte(`{"type":"object","required":["type","title","status"
 
 func parametersOf(t testing.TB, operation string) map[string]openapi.Schema {
 	t.Helper()
-	all, err := openapi.Parameters(operation)
-	must(t, err)
+	all := must.Get(openapi.Parameters(operation))(t)
 	by := map[string]openapi.Schema{}
 	for _, p := range all {
 		by[p.Name] = p.Schema

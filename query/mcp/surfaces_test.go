@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"preismon/contracts"
+	"preismon/deploy/testserver/must"
 )
 
 // twin is a question for both surfaces.
@@ -72,7 +73,7 @@ func TestBothSurfacesAnswerTheSame(t *testing.T) {
 			over := agent.get(q.rest())
 			got := agent.call(q.tool, q.arguments)
 			var want, have object
-			must(t, json.Unmarshal([]byte(over.body), &want))
+			must.Do(t, json.Unmarshal([]byte(over.body), &want))
 			have = got.members()
 			if got.IsError != (over.status != 200) {
 				t.Errorf("%s %v as %d: isError %t, REST %d", q.tool, q.arguments, account, got.IsError, over.status)
@@ -136,7 +137,7 @@ func TestBothSurfacesRefuseTheSame(t *testing.T) {
 	} {
 		over := a.get(q.rest())
 		var want object
-		must(t, json.Unmarshal([]byte(over.body), &want))
+		must.Do(t, json.Unmarshal([]byte(over.body), &want))
 		got := a.call(q.tool, q.arguments)
 		have := got.members()
 		delete(have, "recovery")

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"preismon/contracts"
+	"preismon/deploy/testserver/must"
 	"preismon/query"
 )
 
@@ -170,7 +171,7 @@ func TestCategories(t *testing.T) {
 	m.data = nil
 	r := a.call("list_items", object{"discoverCategories": true})
 	var body struct{ Search json.RawMessage }
-	must(t, json.Unmarshal(r.Structured, &body))
+	must.Do(t, json.Unmarshal(r.Structured, &body))
 	if r.ok(); string(body.Search) != `{"availableCategories":[]}` {
 		t.Errorf("search %s", body.Search)
 	}

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"preismon/deploy/testserver/must"
 )
 
 // result is what a tool returns.
@@ -28,7 +30,7 @@ func (r result) check(name string) {
 		r.t.Errorf("%s: the text is not the structured content: %.300v", name, r.Content)
 	}
 	var compact bytes.Buffer
-	must(r.t, json.Compact(&compact, r.Structured))
+	must.Do(r.t, json.Compact(&compact, r.Structured))
 	if compact.Len() != len(r.Structured) {
 		r.t.Errorf("%s: not minified: %.300s", name, r.Structured)
 	}
@@ -56,7 +58,7 @@ func (r result) ok() object {
 
 func (r result) members() object {
 	var all object
-	must(r.t, json.Unmarshal(r.Structured, &all))
+	must.Do(r.t, json.Unmarshal(r.Structured, &all))
 	return all
 }
 
@@ -64,7 +66,7 @@ func (r result) members() object {
 func (r result) failed(code string) toolProblem {
 	r.t.Helper()
 	var p toolProblem
-	must(r.t, json.Unmarshal(r.Structured, &p))
+	must.Do(r.t, json.Unmarshal(r.Structured, &p))
 	if !r.IsError || p.Code != code {
 		r.t.Fatalf("isError %t and %.500s, want %s", r.IsError, r.Structured, code)
 	}

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"preismon/contracts/fault"
+	"preismon/deploy/testserver/must"
 )
 
 // app is a client with its verifier.
@@ -29,8 +30,7 @@ func (w *world) register(metadata string) reply {
 
 func (w *world) post(path, media, body string, change ...func(*http.Request)) reply {
 	w.t.Helper()
-	r, err := http.NewRequest("POST", w.URL+path, strings.NewReader(body))
-	must(w.t, err)
+	r := must.Get(http.NewRequest("POST", w.URL+path, strings.NewReader(body)))(w.t)
 	r.Header.Set("Content-Type", media)
 	for _, f := range change {
 		f(r)
@@ -135,7 +135,7 @@ func (r reply) tokens(t testing.TB) (got tokens) {
 	if r.StatusCode != 200 {
 		t.Fatalf("%d %s", r.StatusCode, r.body)
 	}
-	must(t, json.Unmarshal([]byte(r.body), &got))
+	must.Do(t, json.Unmarshal([]byte(r.body), &got))
 	return got
 }
 

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"preismon/contracts/fault"
+	"preismon/deploy/testserver/must"
 	"preismon/query/oauth/clientdoc"
 )
 
@@ -304,16 +305,14 @@ func TestMethods(t *testing.T) {
 		if !w.oauth.Serves(path) {
 			t.Errorf("%s is not served", path)
 		}
-		r, err := http.NewRequest("DELETE", w.URL+path, nil)
-		must(t, err)
+		r := must.Get(http.NewRequest("DELETE", w.URL+path, nil))(t)
 		r.Header.Set("Origin", "https://page.example")
 		got := w.browser().do(r)
 		open := strings.Contains(allow, "OPTIONS")
 		if got.StatusCode != 405 || got.Header.Get("Allow") != allow || (got.Header.Get("Access-Control-Allow-Origin") == "*") != open {
 			t.Errorf("%s: %d %v", path, got.StatusCode, got.Header)
 		}
-		r, err = http.NewRequest("OPTIONS", w.URL+path, nil)
-		must(t, err)
+		r = must.Get(http.NewRequest("OPTIONS", w.URL+path, nil))(t)
 		got = w.browser().do(r)
 		if open != (got.StatusCode == 204) || open != (got.Header.Get("Access-Control-Allow-Methods") == allow) {
 			t.Errorf("%s: preflight: %d %v", path, got.StatusCode, got.Header)

@@ -9,6 +9,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"preismon/deploy/testserver/must"
 )
 
 // reply is an answer with its whole body.
@@ -68,8 +70,7 @@ func (r reply) redirect(t testing.TB, uri string) url.Values {
 	if r.StatusCode != http.StatusSeeOther || at != uri {
 		t.Fatalf("%d to %q: %s; want 303 to %s", r.StatusCode, at, r.body, uri)
 	}
-	v, err := url.ParseQuery(query)
-	must(t, err)
+	v := must.Get(url.ParseQuery(query))(t)
 	return v
 }
 
@@ -90,8 +91,7 @@ type browser struct {
 }
 
 func (w *world) browser() *browser {
-	jar, err := cookiejar.New(nil)
-	must(w.t, err)
+	jar := must.Get(cookiejar.New(nil))(w.t)
 	return &browser{w: w, c: &http.Client{
 		Jar: jar, Transport: w.Client().Transport,
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
@@ -100,18 +100,15 @@ func (w *world) browser() *browser {
 
 func (b *browser) do(r *http.Request) reply {
 	b.w.t.Helper()
-	resp, err := b.c.Do(r)
-	must(b.w.t, err)
+	resp := must.Get(b.c.Do(r))(b.w.t)
 	defer resp.Body.Close()
-	body, err := io.ReadAll(resp.Body)
-	must(b.w.t, err)
+	body := must.Get(io.ReadAll(resp.Body))(b.w.t)
 	return reply{resp, string(body)}
 }
 
 func (b *browser) get(path string) reply {
 	b.w.t.Helper()
-	r, err := http.NewRequest("GET", b.w.URL+path, nil)
-	must(b.w.t, err)
+	r := must.Get(http.NewRequest("GET", b.w.URL+path, nil))(b.w.t)
 	return b.do(r)
 }
 
@@ -123,8 +120,7 @@ func (b *browser) submit(page reply, fields url.Values, change ...func(*http.Req
 		v[name] = values
 	}
 	action := first(actionForm, page.body)
-	r, err := http.NewRequest("POST", b.w.URL+action, strings.NewReader(v.Encode()))
-	must(b.w.t, err)
+	r := must.Get(http.NewRequest("POST", b.w.URL+action, strings.NewReader(v.Encode())))(b.w.t)
 	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 	r.Header.Set("Sec-Fetch-Site", "same-origin")
 	for _, f := range change {

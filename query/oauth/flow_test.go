@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"preismon/deploy/testserver/must"
 	"preismon/query/auth"
 )
 
@@ -47,10 +48,8 @@ func TestFlow(t *testing.T) { // OAUTH-01a, OAUTH-01b, OAUTH-01c, OAUTH-02, OAUT
 			t.Errorf("headers of a page: %v", h)
 		}
 	}
-	link, err := url.Parse("/oauth/authorize")
-	must(t, err)
-	link, err = link.Parse(first(regexp.MustCompile(`href="([^"]*)"`), login.body))
-	must(t, err)
+	link := must.Get(url.Parse("/oauth/authorize"))(t)
+	link = must.Get(link.Parse(first(regexp.MustCompile(`href="([^"]*)"`), login.body)))(t)
 	if style := b.get(link.RequestURI()); style.StatusCode != 200 || style.Header.Get("Content-Type") != "text/css; charset=utf-8" {
 		t.Errorf("style: %d %v", style.StatusCode, style.Header)
 	}
@@ -71,8 +70,7 @@ func TestFlow(t *testing.T) { // OAUTH-01a, OAUTH-01b, OAUTH-01c, OAUTH-02, OAUT
 	if r.Header.Get("Cache-Control") != "no-store" || r.Header.Get("Content-Type") != "application/json" { // checklist 17
 		t.Errorf("headers: %v", r.Header)
 	}
-	token, err := w.auth.Verify(got.Access, base+"/mcp")
-	must(t, err)
+	token := must.Get(w.auth.Verify(got.Access, base+"/mcp"))(t)
 	if token.Account != reader || token.Client != a.id || !slices.Equal(token.Scopes, []string{"mcp", "offline_access"}) || token.Session == "" {
 		t.Errorf("token: %+v", token)
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"preismon/contracts"
+	"preismon/deploy/testserver/must"
 	"preismon/query/auth"
 	"preismon/query/oauth"
 )
@@ -24,25 +25,20 @@ func bare(t testing.TB) *oauth.Server {
 	cfg.BaseURL, cfg.Key = "https://prices.example.test", contracts.Secret(strings.Repeat("k", 32))
 	nothing := struct{ jetstream.JetStream }{}
 	_, key, err := ed25519.GenerateKey(nil)
-	must(t, err)
-	keys, err := auth.NewKeyring(key)
-	must(t, err)
-	revoked, err := auth.NewRevokedTokens(auth.RevocationDefaults(), nothing, slog.New(slog.DiscardHandler), time.Now)
-	must(t, err)
+	must.Do(t, err)
+	keys := must.Get(auth.NewKeyring(key))(t)
+	revoked := must.Get(auth.NewRevokedTokens(auth.RevocationDefaults(), nothing, slog.New(slog.DiscardHandler), time.Now))(t)
 	tc := auth.ThrottleDefaults()
 	tc.Reads.Requests = 1 << 40
-	throttle, err := auth.NewThrottle(tc, time.Now)
-	must(t, err)
+	throttle := must.Get(auth.NewThrottle(tc, time.Now))(t)
 	ac := auth.Defaults()
 	ac.Issuer = cfg.BaseURL
 	ac.Hash = argon2id.Params{Memory: 64, Iterations: 1, Parallelism: 1, SaltLength: 16, KeyLength: 32}
-	authority, err := auth.New(ac, auth.Deps{Keys: keys, Accounts: newAccounts(), Revocations: revoked, Throttle: throttle, Now: time.Now})
-	must(t, err)
-	s, err := oauth.New(cfg, oauth.Deps{
+	authority := must.Get(auth.New(ac, auth.Deps{Keys: keys, Accounts: newAccounts(), Revocations: revoked, Throttle: throttle, Now: time.Now}))(t)
+	s := must.Get(oauth.New(cfg, oauth.Deps{
 		Auth: authority, Accounts: newAccounts(), Documents: &documents{}, JetStream: nothing,
 		Logger: slog.New(slog.DiscardHandler), Now: time.Now,
-	})
-	must(t, err)
+	}))(t)
 	return s
 }
 
@@ -79,8 +75,7 @@ func FuzzAuthorize(f *testing.F) {
 			case w.Code != http.StatusSeeOther:
 				t.Fatalf("%d to %q for %q", w.Code, to, q)
 			}
-			u, err := url.Parse(to)
-			must(t, err)
+			u := must.Get(url.Parse(to))(t)
 			host, path := u.Hostname(), u.Path
 			local := u.Scheme == "http" && host == "127.0.0.1" && path == "/callback"
 			web := u.Scheme == "https" && u.Host == "app.example" && path == "/cb"

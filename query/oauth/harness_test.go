@@ -21,6 +21,7 @@ import (
 
 	"preismon/contracts"
 	"preismon/deploy/testserver"
+	"preismon/deploy/testserver/must"
 	"preismon/query/auth"
 	"preismon/query/oauth"
 )
@@ -96,16 +97,13 @@ func open(t testing.TB, change ...func(*settings)) *world {
 	w.cfg = set.oauth
 
 	log := slog.New(slog.NewJSONHandler(w.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
-	nc, err := nats.Connect(set.nats, nats.MaxReconnects(-1), nats.ReconnectWait(20*time.Millisecond))
-	must(t, err)
+	nc := must.Get(nats.Connect(set.nats, nats.MaxReconnects(-1), nats.ReconnectWait(20*time.Millisecond)))(t)
 	t.Cleanup(nc.Close)
 	w.nats = nc
-	js, err := jetstream.New(nc)
-	must(t, err)
+	js := must.Get(jetstream.New(nc))(t)
 	rc := auth.RevocationDefaults()
 	rc.Check = 100 * time.Millisecond
-	real, err := auth.NewRevokedTokens(rc, js, log, time.Now)
-	must(t, err)
+	real := must.Get(auth.NewRevokedTokens(rc, js, log, time.Now))(t)
 	run(t, real.Run)
 	revoked := &revocations{RevokedTokens: real}
 	w.revoked = revoked
@@ -119,19 +117,14 @@ func open(t testing.TB, change ...func(*settings)) *world {
 	ac.Issuer = w.cfg.BaseURL
 	ac.Hash = argon2id.Params{Memory: 64, Iterations: 1, Parallelism: 1, SaltLength: 16, KeyLength: 32}
 	_, key, err := ed25519.GenerateKey(nil)
-	must(t, err)
-	keys, err := auth.NewKeyring(key)
-	must(t, err)
-	throttle, err := auth.NewThrottle(set.throttle, w.clock.now)
-	must(t, err)
-	w.accounts.hash, err = ac.HashPassword(password)
-	must(t, err)
-	w.auth, err = auth.New(ac, auth.Deps{Keys: keys, Accounts: w.accounts, Revocations: revoked, Throttle: throttle, Now: w.clock.now})
-	must(t, err)
-	w.oauth, err = oauth.New(w.cfg, oauth.Deps{
+	must.Do(t, err)
+	keys := must.Get(auth.NewKeyring(key))(t)
+	throttle := must.Get(auth.NewThrottle(set.throttle, w.clock.now))(t)
+	w.accounts.hash = must.Get(ac.HashPassword(password))(t)
+	w.auth = must.Get(auth.New(ac, auth.Deps{Keys: keys, Accounts: w.accounts, Revocations: revoked, Throttle: throttle, Now: w.clock.now}))(t)
+	w.oauth = must.Get(oauth.New(w.cfg, oauth.Deps{
 		Auth: w.auth, Accounts: w.accounts, Documents: w.docs, JetStream: js, Logger: log, Now: w.clock.now,
-	})
-	must(t, err)
+	}))(t)
 	if set.tls {
 		w.StartTLS()
 	} else {
@@ -151,13 +144,6 @@ func run(t testing.TB, f func(context.Context) error) {
 			t.Error(err)
 		}
 	})
-}
-
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
 }
 
 type clock struct {
@@ -203,12 +189,9 @@ func (w *world) largest() int { return slices.Max(w.values("grant.>")) }
 // values returns the sizes of the bucket's values under a subject.
 func (w *world) values(filter string) (sizes []int) {
 	w.t.Helper()
-	js, err := jetstream.New(w.nats)
-	must(w.t, err)
-	stream, err := js.Stream(w.t.Context(), "KV_"+w.cfg.Bucket)
-	must(w.t, err)
-	info, err := stream.Info(w.t.Context(), jetstream.WithSubjectFilter("$KV."+w.cfg.Bucket+"."+filter))
-	must(w.t, err)
+	js := must.Get(jetstream.New(w.nats))(w.t)
+	stream := must.Get(js.Stream(w.t.Context(), "KV_"+w.cfg.Bucket))(w.t)
+	info := must.Get(stream.Info(w.t.Context(), jetstream.WithSubjectFilter("$KV."+w.cfg.Bucket+"."+filter)))(w.t)
 	for subject := range info.State.Subjects {
 		if m, err := stream.GetLastMsgForSubject(w.t.Context(), subject); err == nil && m.Header.Get("Nats-Marker-Reason") == "" {
 			sizes = append(sizes, len(m.Data))

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"preismon/contracts/fault"
+	"preismon/deploy/testserver/must"
 	"preismon/query"
 )
 
@@ -146,8 +147,7 @@ func TestTransaction(t *testing.T) {
 		b.decide(consent, "allow").wantPage(t, 400, "expired") // the earlier one
 		consent = b.login(page, "other@example.com").wantPage(t, 200, "consent")
 		got := a.redeem(b.decide(consent, "allow").redirect(t, callback).Get("code")).tokens(t)
-		token, err := w.auth.Verify(got.Access, a.resource)
-		must(t, err)
+		token := must.Get(w.auth.Verify(got.Access, a.resource))(t)
 		if token.Account != other {
 			t.Errorf("tokens of %d", token.Account)
 		}

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"preismon/deploy/testserver/must"
 	"preismon/query/oauth"
 )
 
@@ -33,14 +34,13 @@ func TestMetadata(t *testing.T) { // OAUTH-02, OPEN-14, checklist 11, 15, 17
 					t.Errorf("%s: %d %v", place, r.StatusCode, r.Header)
 				}
 				var pretty bytes.Buffer
-				must(t, json.Indent(&pretty, []byte(strings.ReplaceAll(r.body, base, "{base_url}")), "", "  "))
+				must.Do(t, json.Indent(&pretty, []byte(strings.ReplaceAll(r.body, base, "{base_url}")), "", "  "))
 				pretty.WriteByte('\n')
 				file := "testdata/" + golden + ".json"
 				if *update {
-					must(t, os.WriteFile(file, pretty.Bytes(), 0o644))
+					must.Do(t, os.WriteFile(file, pretty.Bytes(), 0o644))
 				}
-				want, err := os.ReadFile(file)
-				must(t, err)
+				want := must.Get(os.ReadFile(file))(t)
 				if !bytes.Equal(want, pretty.Bytes()) {
 					t.Errorf("%s: %s", place, pretty.String())
 				}
@@ -67,7 +67,7 @@ func TestConfig(t *testing.T) {
 	}
 	cfg := oauth.Defaults()
 	cfg.BaseURL, cfg.Key = "http://localhost:8080", "0123456789abcdef0123456789abcdef"
-	must(t, cfg.Validate())
+	must.Do(t, cfg.Validate())
 	if _, err := oauth.New(cfg, oauth.Deps{}); err == nil {
 		t.Error("made without dependencies")
 	}

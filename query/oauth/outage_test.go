@@ -11,13 +11,13 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"preismon/deploy/embedded"
+	"preismon/deploy/testserver/must"
 )
 
 // Without the bucket nothing is granted and nothing is refused permanently.
 func TestOutage(t *testing.T) {
 	cfg := embedded.NATSConfig{Dir: t.TempDir()}
-	server, err := embedded.StartNATS(t.Context(), cfg)
-	must(t, err)
+	server := must.Get(embedded.StartNATS(t.Context(), cfg))(t)
 	w := open(t, func(s *settings) { s.nats, s.oauth.Wait = server.URL(), 500*time.Millisecond })
 	a := w.app()
 	got := a.signIn()
@@ -46,7 +46,7 @@ func TestOutage(t *testing.T) {
 	twin.w = next
 	twin.redeem(code).tokens(t)
 	twin.refresh(got.Refresh).tokens(t)
-	must(t, server.Stop(t.Context()))
+	must.Do(t, server.Stop(t.Context()))
 }
 
 // A session whose access tokens could not be revoked cannot be refreshed, and
@@ -95,9 +95,8 @@ func TestLostBucket(t *testing.T) {
 	w := open(t, func(s *settings) { s.oauth.Wait = 500 * time.Millisecond })
 	a := w.app()
 	got := a.signIn()
-	js, err := jetstream.New(w.nats)
-	must(t, err)
-	must(t, js.DeleteStream(t.Context(), "KV_"+w.cfg.Bucket))
+	js := must.Get(jetstream.New(w.nats))(t)
+	must.Do(t, js.DeleteStream(t.Context(), "KV_"+w.cfg.Bucket))
 	a.refresh(got.Refresh).wantError(t, 503, "temporarily_unavailable")
 	for start := time.Now(); ; time.Sleep(50 * time.Millisecond) {
 		r := a.refresh(got.Refresh)
@@ -117,29 +116,25 @@ func TestLostBucket(t *testing.T) {
 func TestLittleRoom(t *testing.T) {
 	cfg := embedded.NATSConfig{Dir: t.TempDir(), MaxStore: 512 << 20}
 	start := func() (*embedded.NATS, *world) {
-		server, err := embedded.StartNATS(t.Context(), cfg)
-		must(t, err)
+		server := must.Get(embedded.StartNATS(t.Context(), cfg))(t)
 		return server, open(t, func(s *settings) { s.nats, s.oauth.BaseURL = server.URL(), "http://127.0.0.1:8080" })
 	}
 	server, w := start()
 	w.wantAlive(w.app().signIn())
 	w.nats.Close()
-	must(t, server.Stop(t.Context()))
+	must.Do(t, server.Stop(t.Context()))
 
 	cfg = embedded.NATSConfig{Dir: t.TempDir(), MaxStore: 4 << 30}
 	server, w = start()
 	a := w.app()
 	got := a.signIn()
-	js, err := jetstream.New(w.nats)
-	must(t, err)
-	stream, err := js.Stream(t.Context(), "KV_"+w.cfg.Bucket)
-	must(t, err)
+	js := must.Get(jetstream.New(w.nats))(t)
+	stream := must.Get(js.Stream(t.Context(), "KV_"+w.cfg.Bucket))(t)
 	large := stream.CachedInfo().Config
 	large.MaxBytes = 1 << 30
-	_, err = js.UpdateStream(t.Context(), large)
-	must(t, err)
+	must.Get(js.UpdateStream(t.Context(), large))(t)
 	w.nats.Close()
-	must(t, server.Stop(t.Context()))
+	must.Do(t, server.Stop(t.Context()))
 
 	cfg.MaxStore = 512 << 20
 	server, w = start()
@@ -147,7 +142,7 @@ func TestLittleRoom(t *testing.T) {
 	twin.w = w
 	twin.refresh(got.Refresh).tokens(t)
 	w.nats.Close()
-	must(t, server.Stop(t.Context()))
+	must.Do(t, server.Stop(t.Context()))
 }
 
 // No secret is ever logged (checklist 6).

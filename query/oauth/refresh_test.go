@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"preismon/contracts/fault"
+	"preismon/deploy/testserver/must"
 	"preismon/query"
 )
 
@@ -203,8 +204,7 @@ func TestRefreshIsBound(t *testing.T) { // checklist 14, 16
 	w.wantAlive(got) // none of that ended it
 
 	narrow := a.refresh(got.Refresh, "scope", "mcp", "resource", a.resource).tokens(t)
-	token, err := w.auth.Verify(narrow.Access, a.resource)
-	must(t, err)
+	token := must.Get(w.auth.Verify(narrow.Access, a.resource))(t)
 	if narrow.Scope != "mcp" || strings.Join(token.Scopes, " ") != "mcp" {
 		t.Errorf("narrowed: %+v", narrow)
 	}

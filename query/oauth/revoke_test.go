@@ -4,6 +4,8 @@ import (
 	"net/url"
 	"testing"
 	"time"
+
+	"preismon/deploy/testserver/must"
 )
 
 func (a *app) revoke(token string, change ...string) reply {
@@ -44,7 +46,7 @@ func TestRevokeOfOthers(t *testing.T) {
 	got := a.signIn()
 	another := w.register(`{"client_name":"Another","redirect_uris":["http://127.0.0.1/callback"]}`).json(t)["client_id"].(string)
 	rest, _, err := w.auth.IssueREST(reader)
-	must(t, err)
+	must.Do(t, err)
 	for _, r := range []reply{
 		a.revoke("nonsense"), a.revoke(got.Refresh, "client_id", another), a.revoke(got.Access, "client_id", another), a.revoke(rest.Token.Reveal()),
 	} {

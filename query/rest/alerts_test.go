@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"preismon/deploy/testserver/must"
 )
 
 const alertsAt = "/ext/v1/alerts"
@@ -47,7 +49,7 @@ func TestAlertsPagesAndTails(t *testing.T) {
 	a := s.do(r)
 	told := strings.Split(strings.TrimSuffix(string(a.body), "\n"), "\n")
 	var last controlLine
-	if must(t, json.Unmarshal([]byte(told[len(told)-1]), &last)); len(told) != 2 || last.Control != "progress" || !last.UpToDate {
+	if must.Do(t, json.Unmarshal([]byte(told[len(told)-1]), &last)); len(told) != 2 || last.Control != "progress" || !last.UpToDate {
 		t.Errorf("%s", a.body)
 	}
 	if n := s.service.Stats(); n.Alerts != 3 || n.FeedRows != 0 { // a page, a tail and lines
@@ -88,10 +90,8 @@ func TestSilencesPagesAndTails(t *testing.T) {
 	}
 	ids := map[string]bool{}
 	for i, a := range page.Data {
-		captured, err := time.Parse(time.RFC3339, a.Before.CapturedAt)
-		must(t, err)
-		deadline, err := time.Parse(time.RFC3339, a.Deadline)
-		must(t, err)
+		captured := must.Get(time.Parse(time.RFC3339, a.Before.CapturedAt))(t)
+		deadline := must.Get(time.Parse(time.RFC3339, a.Deadline))(t)
 		if deadline.Sub(captured) != 20*time.Hour || a.After != nil || i > 0 && a.Deadline < page.Data[i-1].Deadline {
 			t.Errorf("%+v", a)
 		}

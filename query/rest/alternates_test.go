@@ -12,6 +12,7 @@ import (
 
 	"preismon/contracts"
 	"preismon/deploy/testserver"
+	"preismon/deploy/testserver/must"
 	"preismon/query"
 )
 
@@ -81,11 +82,9 @@ func TestAlternates(t *testing.T) {
 		if stream, _ := links(c.account, "/v1/results/stream", c.args, c.code); strings.Join(stream, " ") != strings.Join(got, " ") {
 			t.Errorf("%s: the stream offers %v", c.args, stream)
 		}
-		req, err := http.NewRequestWithContext(t.Context(), http.MethodHead, l.URL+"/v1/results?"+c.args, nil)
-		must(t, err)
+		req := must.Get(http.NewRequestWithContext(t.Context(), http.MethodHead, l.URL+"/v1/results?"+c.args, nil))(t)
 		req.Header.Set("Authorization", "Bearer "+l.token(c.account))
-		resp, err := http.DefaultClient.Do(req)
-		must(t, err)
+		resp := must.Get(http.DefaultClient.Do(req))(t)
 		_ = resp.Body.Close()
 		if head := resp.Header.Values("Link"); len(head) != len(got) || !strings.HasPrefix(head[0], "<"+got[0]+">") {
 			t.Errorf("%s: HEAD offers %v", c.args, head)

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"preismon/contracts/openapi/openapitest"
+	"preismon/deploy/testserver/must"
 )
 
 type capabilities struct {
@@ -114,10 +115,8 @@ func TestCapabilities(t *testing.T) {
 	}
 	for args, hours := range map[string]int{"itemId=11": w.ProductHistoryHours, "site=shop-one": w.DefaultHours} {
 		q := s.page("/v1/results", args).Query
-		from, err := time.Parse(time.RFC3339, q["capturedFrom"].(string))
-		must(t, err)
-		to, err := time.Parse(time.RFC3339, q["capturedTo"].(string))
-		must(t, err)
+		from := must.Get(time.Parse(time.RFC3339, q["capturedFrom"].(string)))(t)
+		to := must.Get(time.Parse(time.RFC3339, q["capturedTo"].(string)))(t)
 		if to.Sub(from) != time.Duration(hours)*time.Hour {
 			t.Errorf("%s: a window of %s, not of %d hours", args, to.Sub(from), hours)
 		}

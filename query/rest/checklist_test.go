@@ -18,6 +18,7 @@ import (
 
 	"preismon/contracts"
 	"preismon/deploy/testserver"
+	"preismon/deploy/testserver/must"
 	"preismon/query/auth"
 	"preismon/query/rest"
 )
@@ -35,8 +36,7 @@ func TestOnlyTheAccountDecides(t *testing.T) {
 	}
 	rich := jwt.NewWithClaims(jwt.SigningMethodEdDSA, claims)
 	rich.Header["typ"], rich.Header["kid"] = "at+jwt", auth.KeyID(l.key.Public().(ed25519.PublicKey))
-	token, err := rich.SignedString(l.key)
-	must(t, err)
+	token := must.Get(rich.SignedString(l.key))(t)
 	r := l.request("GET", "/v1/items", token, strings.NewReader(`{"mandate":"2","account":"4"}`))
 	for _, name := range []string{"X-Mandate", "X-Mandate-Id", "X-Tenant-Id", "X-Account", "X-User", "X-Forwarded-User", "X-Original-URL", "X-Rewrite-URL"} {
 		r.Header.Set(name, "2")
@@ -134,9 +134,9 @@ func (s *surface) talk(t *testing.T, text string) (reply string, took time.Durat
 	t.Helper()
 	began := time.Now()
 	conn, err := net.Dial("tcp", s.Listener.Addr().String())
-	must(t, err)
+	must.Do(t, err)
 	defer conn.Close()
-	must(t, conn.SetDeadline(time.Now().Add(time.Minute)))
+	must.Do(t, conn.SetDeadline(time.Now().Add(time.Minute)))
 	_, err = io.WriteString(conn, text)
 	if err == nil {
 		var all []byte

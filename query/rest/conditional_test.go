@@ -10,6 +10,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"preismon/deploy/testserver/must"
 )
 
 // TestUnchangedRowsAreNotSentAgain: the rows of a window that is over have a
@@ -147,13 +149,10 @@ func TestStreamsInAnyCoding(t *testing.T) {
 				for _, coding := range codings {
 					r := s.request("GET", "/v1/results/stream?"+args, s.token(reader), nil)
 					r.Header.Set("Accept-Encoding", coding)
-					resp, err := s.raw().Do(r)
-					must(t, err)
-					got, err := io.ReadAll(decoded(t, resp))
-					must(t, err)
-					_, err = io.Copy(io.Discard, resp.Body) // up to the trailers
-					must(t, err)
-					must(t, resp.Body.Close())
+					resp := must.Get(s.raw().Do(r))(t)
+					got := must.Get(io.ReadAll(decoded(t, resp)))(t)
+					must.Get(io.Copy(io.Discard, resp.Body))(t) // up to the trailers
+					must.Do(t, resp.Body.Close())
 					if want == nil {
 						want = got
 					}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"preismon/contracts"
+	"preismon/deploy/testserver/must"
 )
 
 // roll reports to all nodes which accounts are active.
@@ -34,8 +35,7 @@ func TestStreamsDoNotOutliveTheirToken(t *testing.T) {
 	open := func(token, media string) *http.Response {
 		r := s.request("GET", "/v1/results/stream", token, nil)
 		r.Header.Set("Accept", media)
-		resp, err := s.raw().Do(r)
-		must(t, err)
+		resp := must.Get(s.raw().Do(r))(t)
 		t.Cleanup(func() { resp.Body.Close() })
 		return resp
 	}

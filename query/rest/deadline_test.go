@@ -14,6 +14,7 @@ import (
 
 	"preismon/contracts"
 	"preismon/contracts/fault"
+	"preismon/deploy/testserver/must"
 	"preismon/query"
 )
 
@@ -60,8 +61,7 @@ func slowService(t *testing.T, delay func(block int) time.Duration) (*query.Serv
 	store.ended = make(chan error, 100_000)
 	cfg := query.Defaults()
 	cfg.CursorKey = "0123456789abcdef0123456789abcdef"
-	s, err := query.New(cfg, store, time.Now)
-	must(t, err)
+	s := must.Get(query.New(cfg, store, time.Now))(t)
 	return s, store
 }
 
@@ -82,8 +82,7 @@ func TestSoftDeadline(t *testing.T) {
 				for {
 					pages++
 					began := time.Now()
-					p, err := service.Results(t.Context(), query.Principal{Account: reader}, req)
-					must(t, err)
+					p := must.Get(service.Results(t.Context(), query.Principal{Account: reader}, req))(t)
 					took := time.Since(began)
 					got = append(got, prices(t, &p.Rows)...)
 					if p.Paging.NextCursor == "" {
@@ -127,7 +126,7 @@ func prices(t *testing.T, rows *query.RowsJSON) (all []string) {
 	var decoded []struct {
 		PriceMoney struct{ AmountMinor json.Number }
 	}
-	must(t, json.Unmarshal(slices.Concat([]byte("["), rows.JSON(), []byte("]")), &decoded))
+	must.Do(t, json.Unmarshal(slices.Concat([]byte("["), rows.JSON(), []byte("]")), &decoded))
 	for _, r := range decoded {
 		all = append(all, r.PriceMoney.AmountMinor.String())
 	}
@@ -169,8 +168,7 @@ func TestHardBudget(t *testing.T) {
 func TestLatestReadsHaveNoSoftDeadline(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		service, _ := slowService(t, func(block int) time.Duration { return 200 * time.Millisecond })
-		p, err := service.Results(t.Context(), query.Principal{Account: reader}, query.ResultsRequest{LatestPerPair: true})
-		must(t, err)
+		p := must.Get(service.Results(t.Context(), query.Principal{Account: reader}, query.ResultsRequest{LatestPerPair: true}))(t)
 		if p.Paging.Returned != 50 || p.Paging.NextCursor != "" {
 			t.Errorf("%+v", p.Paging)
 		}
@@ -240,7 +238,7 @@ func TestStreamHasOneNow(t *testing.T) {
 		service, store := slowService(t, func(int) time.Duration { return 15 * time.Second })
 		windows := map[contracts.Window]bool{}
 		store.seen = func(q *query.ResultsQuery) { windows[q.Window] = true }
-		must(t, service.StreamResults(t.Context(), query.Principal{Account: reader}, query.ResultsRequest{ItemID: 11}, &counted{}))
+		must.Do(t, service.StreamResults(t.Context(), query.Principal{Account: reader}, query.ResultsRequest{ItemID: 11}, &counted{}))
 		if len(windows) != 1 {
 			t.Errorf("%d windows: %v", len(windows), windows)
 		}

@@ -14,14 +14,14 @@ import (
 
 	"preismon/contracts/openapi"
 	"preismon/contracts/openapi/openapitest"
+	"preismon/deploy/testserver/must"
 	"preismon/query/rest"
 )
 
 // The routes are exactly the operations of the contract. POST /mcp is served by
 // a separate surface, which is mounted alongside.
 func TestRoutesAreTheContract(t *testing.T) {
-	docs, err := openapi.Documents(baseURL)
-	must(t, err)
+	docs := must.Get(openapi.Documents(baseURL))(t)
 	var documented []string
 	for path, item := range openapitest.Paths() {
 		for method := range item.Operations() {
@@ -78,14 +78,13 @@ func TestPublicDocuments(t *testing.T) {
 			}
 		}
 	}
-	doc, err := openapi3.NewLoader().LoadFromData(s.get("/openapi/openapi.yaml", "").body) // PUB-02
-	must(t, err)
-	must(t, doc.Validate(t.Context(), openapi3.EnableSchemaPatternValidation()))
+	doc := must.Get(openapi3.NewLoader().LoadFromData(s.get("/openapi/openapi.yaml", "").body))(t) // PUB-02
+	must.Do(t, doc.Validate(t.Context(), openapi3.EnableSchemaPatternValidation()))
 	if len(doc.Servers) != 1 || doc.Servers[0].URL != baseURL { // GEN-11
 		t.Errorf("%+v", doc.Servers)
 	}
 	var fromJSON map[string]any
-	must(t, json.Unmarshal(s.get("/openapi/openapi.json", "").body, &fromJSON))
+	must.Do(t, json.Unmarshal(s.get("/openapi/openapi.json", "").body, &fromJSON))
 	info, _ := fromJSON["info"].(map[string]any)
 	health := decode[map[string]string](t, s.get("/healthz", ""))
 	if v := openapi.Version(); info["version"] != v || doc.Info.Version != v || health["contractVersion"] != v { // VER-01a, VER-01b

@@ -22,6 +22,7 @@ import (
 	"preismon/archive"
 	"preismon/contracts"
 	"preismon/deploy/testserver"
+	"preismon/deploy/testserver/must"
 	"preismon/deploy/testserver/proxy"
 	"preismon/query"
 )
@@ -223,10 +224,8 @@ func TestDownloadEndsWithItsClient(t *testing.T) {
 			})
 			w := base.of(t, func(s *settings) { s.archives, s.http2 = []query.Archive{a}, http2 })
 			ctx, leave := context.WithCancel(t.Context())
-			resp, err := w.raw().Do(w.request("GET", only("f"), w.token(reader), nil).WithContext(ctx))
-			must(t, err)
-			_, err = io.ReadFull(resp.Body, make([]byte, 1000))
-			must(t, err)
+			resp := must.Get(w.raw().Do(w.request("GET", only("f"), w.token(reader), nil).WithContext(ctx)))(t)
+			must.Get(io.ReadFull(resp.Body, make([]byte, 1000)))(t)
 			left := time.Now()
 			leave()
 			resp.Body.Close()
@@ -268,11 +267,10 @@ func TestDownloadMemory(t *testing.T) {
 	const size = 24 * mib
 	w := newFilesWorld(t, func(s *settings) { s.unchecked = true })
 	h := sha256.New()
-	_, err := io.Copy(h, random(size))
-	must(t, err)
+	must.Get(io.Copy(h, random(size)))(t)
 	record := &contracts.ArchivedFile{SizeBytes: size, SHA256: hex.EncodeToString(h.Sum(nil))}
 	ref := w.add(document{query.Exports, orderA, 11, "2026-03-01T05:00:00Z", []file{{name: "big", filename: "b.zip", record: record}}})[0]
-	must(t, w.archives[0].Put(t.Context(), ref, random(size)))
+	must.Do(t, w.archives[0].Put(t.Context(), ref, random(size)))
 	for _, from := range []int64{0, 1} {
 		r := w.request("GET", only("big"), w.token(reader), nil)
 		if from > 0 {
@@ -281,11 +279,9 @@ func TestDownloadMemory(t *testing.T) {
 		began := time.Now()
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
-		resp, err := w.raw().Do(r)
-		must(t, err)
+		resp := must.Get(w.raw().Do(r))(t)
 		sum := sha256.New()
-		n, err := io.Copy(sum, resp.Body)
-		must(t, err)
+		n := must.Get(io.Copy(sum, resp.Body))(t)
 		resp.Body.Close()
 		runtime.ReadMemStats(&after)
 		if n != size-from || from == 0 && hex.EncodeToString(sum.Sum(nil)) != record.SHA256 {

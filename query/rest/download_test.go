@@ -14,6 +14,7 @@ import (
 	"preismon/archive"
 	"preismon/contracts"
 	"preismon/deploy/testserver"
+	"preismon/deploy/testserver/must"
 	"preismon/query"
 	"preismon/query/rest"
 )
@@ -30,15 +31,13 @@ func bucket(t testing.TB, through func(endpoint string) string) *archive.S3 {
 	cfg := archive.DefaultS3Config()
 	cfg.Endpoint, cfg.AccessKey, cfg.SecretKey, cfg.Bucket = "http://"+server.Endpoint, server.AccessKey, contracts.Secret(server.SecretKey), server.Bucket
 	cfg.CreateBucket = true
-	direct, err := archive.NewS3(cfg)
-	must(t, err)
-	must(t, direct.EnsureBucket(t.Context()))
+	direct := must.Get(archive.NewS3(cfg))(t)
+	must.Do(t, direct.EnsureBucket(t.Context()))
 	if through == nil {
 		return direct
 	}
 	cfg.Endpoint = "http://" + through(server.Endpoint)
-	s3, err := archive.NewS3(cfg)
-	must(t, err)
+	s3 := must.Get(archive.NewS3(cfg))(t)
 	return s3
 }
 
@@ -92,11 +91,9 @@ func TestDownload(t *testing.T) {
 					ref := w.publish(d, orderA, 11, "2026-03-01T05:00:00Z", name, filename, content)
 					r := w.request("GET", path(orderA, direction+"/history/download", "name", name), w.token(reader), nil)
 					r.Header.Set("Accept-Encoding", "gzip, zstd")
-					resp, err := w.raw().Do(r)
-					must(t, err)
-					got, err := io.ReadAll(resp.Body)
-					must(t, err)
-					must(t, resp.Body.Close())
+					resp := must.Get(w.raw().Do(r))(t)
+					got := must.Get(io.ReadAll(resp.Body))(t)
+					must.Do(t, resp.Body.Close())
 					if resp.StatusCode != 200 || !bytes.Equal(got, content) {
 						t.Fatalf("%s: %d, %d bytes, want %d", filename, resp.StatusCode, len(got), len(content))
 					}
@@ -148,8 +145,7 @@ func TestDownloadNames(t *testing.T) {
 			if params["filename"] != c.plain {
 				t.Errorf("%q: the plain name is %q, want %q", c.filename, params["filename"], c.plain)
 			}
-			name, perr := url.PathUnescape(strings.TrimPrefix(exact, "utf-8''"))
-			must(t, perr)
+			name := must.Get(url.PathUnescape(strings.TrimPrefix(exact, "utf-8''")))(t)
 			params["filename"] = name
 		} else if c.plain != "" {
 			t.Errorf("%q: no filename* in %q", c.filename, header)

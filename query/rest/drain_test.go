@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"preismon/contracts/fault"
+	"preismon/deploy/testserver/must"
 	"preismon/query/rest"
 )
 
@@ -52,7 +53,7 @@ func TestDrain(t *testing.T) {
 	for path, limited := range map[string]bool{"/v1/sites": true, "/v1/results/stream": true, "/llms.txt": false} {
 		resp := s.get(path, s.token(reader))
 		var p struct{ Code string }
-		must(t, json.Unmarshal(resp.body, &p))
+		must.Do(t, json.Unmarshal(resp.body, &p))
 		h := resp.Header
 		if resp.StatusCode != 503 || p.Code != "SERVICE_UNAVAILABLE" || h.Get("Retry-After") != "1" || !resp.Close || h.Get("X-Request-Id") == "" {
 			t.Errorf("%s while draining: %d, code %q, Retry-After %q, close %v", path, resp.StatusCode, p.Code, h.Get("Retry-After"), resp.Close)
@@ -77,8 +78,8 @@ func TestDrain(t *testing.T) {
 	if got := <-slow; got != "whole" {
 		t.Errorf("the request under way got %q", got)
 	}
-	must(t, <-drained)
-	must(t, s.rest.Drain(t.Context()))
+	must.Do(t, <-drained)
+	must.Do(t, s.rest.Drain(t.Context()))
 }
 
 // TestDrainEndsWhatWaits: a request that waits for changes while the store
@@ -113,7 +114,7 @@ func TestDrainEndsWhatWaits(t *testing.T) {
 		}
 	}
 	began := time.Now()
-	must(t, s.rest.Drain(t.Context()))
+	must.Do(t, s.rest.Drain(t.Context()))
 	if took := time.Since(began); took > 2*time.Second {
 		t.Errorf("it drained after %v", took)
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"preismon/deploy/testserver/must"
 	"preismon/query/rest"
 )
 
@@ -84,7 +85,7 @@ func TestAccessLog(t *testing.T) {
 	var lines []map[string]any
 	for line := range strings.SplitSeq(strings.TrimSpace(s.log.String()), "\n") {
 		var v map[string]any
-		must(t, json.Unmarshal([]byte(line), &v))
+		must.Do(t, json.Unmarshal([]byte(line), &v))
 		for _, volatile := range []string{"time", "duration_ms", "request_id", "bytes"} {
 			if _, ok := v[volatile]; !ok {
 				t.Errorf("%s is missing in %s", volatile, line)
@@ -177,9 +178,8 @@ func TestConfigNamesAllFaults(t *testing.T) {
 // successful ones leave no line.
 func TestAccessLevel(t *testing.T) {
 	s := serve(t, func(set *settings) { set.rest.AccessLevel = slog.LevelDebug })
-	resp, err := s.client.Get(s.URL + "/healthz")
-	must(t, err)
-	must(t, resp.Body.Close())
+	resp := must.Get(s.client.Get(s.URL + "/healthz"))(t)
+	must.Do(t, resp.Body.Close())
 	if log := s.log.String(); resp.StatusCode != http.StatusOK || strings.Contains(log, `"request"`) {
 		t.Errorf("%d, logged %s", resp.StatusCode, log)
 	}

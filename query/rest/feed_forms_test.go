@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"preismon/deploy/testserver"
+	"preismon/deploy/testserver/must"
 	"preismon/query"
 	"preismon/query/frame"
 	"preismon/query/table/tabletest"
@@ -70,8 +71,7 @@ func (a answer) wantProgress(t *testing.T, path string, got []tabletest.Record, 
 		return got
 	}
 	target, rel, _ := strings.Cut(strings.TrimPrefix(h.Get("Link"), "<?"), ">; ")
-	onward, err := url.ParseQuery(target)
-	must(t, err)
+	onward := must.Get(url.ParseQuery(target))(t)
 	limit, _, _ := strings.Cut(strings.TrimPrefix(path[strings.Index(path, "limit="):], "limit="), "&")
 	if diff := cmp.Diff(url.Values{"since": {token}, "limit": {limit}}, onward); rel != `rel="next"` || diff != "" {
 		t.Errorf("%s: Link %s: %s", path, h.Get("Link"), diff)
@@ -88,8 +88,7 @@ func TestFeedForms(t *testing.T) {
 	more := 0
 	for range testserver.Often(8, 25) {
 		args, zoneName := url.Values{}, []string{"UTC", "Europe/Berlin", "America/St_Johns"}[r.IntN(3)]
-		zone, err := time.LoadLocation(zoneName)
-		must(t, err)
+		zone := must.Get(time.LoadLocation(zoneName))(t)
 		args.Set("timezone", zoneName)
 		var include query.Include
 		for name, on := range map[string]*bool{
@@ -153,11 +152,10 @@ func TestFeedTablesWait(t *testing.T) {
 	s := serve(t, func(set *settings) { set.unchecked = true })
 	r := s.request("GET", feedAt+"?follow=true", s.token(reader), nil)
 	r.Header.Set("Accept", csvMedia)
-	resp, err := s.client.Do(r)
-	must(t, err)
+	resp := must.Get(s.client.Do(r))(t)
 	defer resp.Body.Close()
 	var first controlLine
-	if must(t, json.NewDecoder(resp.Body).Decode(&first)); resp.Header.Get("Content-Type") != ndjsonMedia || first.Control != "progress" {
+	if must.Do(t, json.NewDecoder(resp.Body).Decode(&first)); resp.Header.Get("Content-Type") != ndjsonMedia || first.Control != "progress" {
 		t.Errorf("a tail as CSV: %v, %+v", resp.Header, first)
 	}
 }

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"preismon/deploy/testserver/must"
 )
 
 type feedProgress struct {
@@ -74,7 +76,7 @@ func TestFeedPagesAndWaits(t *testing.T) {
 	a := s.do(r)
 	lines := strings.Split(strings.TrimSuffix(string(a.body), "\n"), "\n")
 	var last controlLine
-	if must(t, json.Unmarshal([]byte(lines[len(lines)-1]), &last)); len(lines) != 4 || last.Control != "progress" || !last.UpToDate {
+	if must.Do(t, json.Unmarshal([]byte(lines[len(lines)-1]), &last)); len(lines) != 4 || last.Control != "progress" || !last.UpToDate {
 		t.Errorf("%s", a.body)
 	}
 	waited := waiting(t, func() answer { return s.get(feedAt+"?wait=25s&since="+rest.Progress.Token, s.token(reader)) })
@@ -107,8 +109,7 @@ func (s *surface) tail(ctx context.Context, path, query string) (lines chan cont
 func (s *surface) tailOf(ctx context.Context, path, query, token string) (lines chan controlLine, broken chan error) {
 	s.t.Helper()
 	r := s.request("GET", path+"?follow=true&"+query, token, nil).WithContext(ctx)
-	resp, err := s.client.Do(r)
-	must(s.t, err)
+	resp := must.Get(s.client.Do(r))(s.t)
 	if resp.StatusCode != 200 || resp.Header.Get("X-Accel-Buffering") != "no" {
 		body, _ := io.ReadAll(resp.Body)
 		s.t.Fatalf("%s: %d %s", query, resp.StatusCode, body)
@@ -165,10 +166,10 @@ func TestFeedTails(t *testing.T) {
 			t.Errorf("%+v", l)
 		}
 	}
-	must(t, <-over)
+	must.Do(t, <-over)
 	for range lines { //nolint:revive // it was reset, too
 	}
-	must(t, <-broken)
+	must.Do(t, <-broken)
 
 	lines, broken = s.follow(t.Context(), "")
 	begun := <-lines
@@ -182,8 +183,8 @@ func TestFeedTails(t *testing.T) {
 			go func() { drained <- s.rest.Drain(context.WithoutCancel(t.Context())) }()
 		}
 	}
-	must(t, <-broken)
-	must(t, <-drained)
+	must.Do(t, <-broken)
+	must.Do(t, <-drained)
 	if rows != 1 || last.Control != "end" || last.Reason != "NODE_STOPS" || last.Token == "" || last.Token == begun.Token {
 		t.Errorf("%d rows, then %+v", rows, last)
 	}

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"preismon/contracts"
+	"preismon/deploy/testserver/must"
 	"preismon/query"
 )
 
@@ -175,21 +176,20 @@ func TestRefusalsAreCheap(t *testing.T) {
 	w.get(path(order, "exports/history/latest"), w.token(reader)).wantProblem(t, 400, "HISTORY_SCOPE_TOO_BROAD")
 	w.get(path(order, "exports", "exportName", "e399999"), w.token(reader)).wantProblem(t, 400, "ORDER_SCOPE_TOO_BROAD")
 	w.exec("SYSTEM FLUSH LOGS query_log")
-	rows, err := w.conn.Query(t.Context(), `SELECT multiIf(query LIKE '%nested%', 'count_files', query LIKE '%groupArray%', 'file_jobs_through', query LIKE '%runs%', 'file_jobs', 'another'), max(read_rows), max(read_bytes), max(query_duration_ms) FROM system.query_log
-		WHERE type = 'QueryFinish' AND current_database = currentDatabase() AND (query LIKE '%file_archives FINAL%' OR query LIKE '%file_jobs FINAL%') AND query NOT LIKE '%query_log%' GROUP BY 1`)
-	must(t, err)
+	rows := must.Get(w.conn.Query(t.Context(), `SELECT multiIf(query LIKE '%nested%', 'count_files', query LIKE '%groupArray%', 'file_jobs_through', query LIKE '%runs%', 'file_jobs', 'another'), max(read_rows), max(read_bytes), max(query_duration_ms) FROM system.query_log
+		WHERE type = 'QueryFinish' AND current_database = currentDatabase() AND (query LIKE '%file_archives FINAL%' OR query LIKE '%file_jobs FINAL%') AND query NOT LIKE '%query_log%' GROUP BY 1`))(t)
 	defer rows.Close()
 	n := 0
 	for rows.Next() {
 		var question string
 		var read, bytes, took uint64
-		must(t, rows.Scan(&question, &read, &bytes, &took))
+		must.Do(t, rows.Scan(&question, &read, &bytes, &took))
 		t.Logf("%s: %d rows, %d bytes, %d ms", question, read, bytes, took)
 		if n++; read > all/4 {
 			t.Errorf("%s read %d rows", question, read)
 		}
 	}
-	must(t, rows.Err())
+	must.Do(t, rows.Err())
 	if n < 2 {
 		t.Errorf("%d statements in the log", n)
 	}

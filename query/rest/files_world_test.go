@@ -13,6 +13,7 @@ import (
 
 	"preismon/archive"
 	"preismon/contracts"
+	"preismon/deploy/testserver/must"
 	"preismon/query"
 )
 
@@ -48,9 +49,8 @@ func newFilesWorld(t testing.TB, change ...func(*settings)) *filesWorld {
 
 func folder(t testing.TB) archive.Store {
 	t.Helper()
-	dir, err := archive.NewDir(t.TempDir())
-	must(t, err)
-	t.Cleanup(func() { must(t, dir.Close()) })
+	dir := must.Get(archive.NewDir(t.TempDir()))(t)
+	t.Cleanup(func() { must.Do(t, dir.Close()) })
 	return dir
 }
 
@@ -119,8 +119,7 @@ func (w *filesWorld) add(d document) []archive.Ref {
 	w.t.Helper()
 	w.next++
 	d.direction = cmp.Or(d.direction, query.Exports)
-	at, err := time.Parse(time.RFC3339Nano, d.at)
-	must(w.t, err)
+	at := must.Get(time.Parse(time.RFC3339Nano, d.at))(w.t)
 	key := archive.Key{Folder: folders[d.direction], Mandate: mandateOf(d.order), Order: d.order, Archive: w.next}
 	var refs []archive.Ref
 	tuples := [][]any{}
@@ -133,17 +132,16 @@ func (w *filesWorld) add(d document) []archive.Ref {
 		refs = append(refs, ref)
 		tuples = append(tuples, []any{f.name, f.filename, ref.Size, ref.SHA256})
 	}
-	b, err := w.conn.PrepareBatch(context.Background(), "INSERT INTO file_archives (mandate, direction, order_id, archive, file_job, archived_at, files, version)")
-	must(w.t, err)
-	must(w.t, b.Append(uint64(mandateOf(d.order)), string(d.direction), uint64(d.order), uint64(w.next), uint64(d.job), at, tuples, uint64(1)))
-	must(w.t, b.Send())
+	b := must.Get(w.conn.PrepareBatch(context.Background(), "INSERT INTO file_archives (mandate, direction, order_id, archive, file_job, archived_at, files, version)"))(w.t)
+	must.Do(w.t, b.Append(uint64(mandateOf(d.order)), string(d.direction), uint64(d.order), uint64(w.next), uint64(d.job), at, tuples, uint64(1)))
+	must.Do(w.t, b.Send())
 	return refs
 }
 
 // put stores content in an archive.
 func (w *filesWorld) put(archive archive.Store, ref archive.Ref, content []byte) {
 	w.t.Helper()
-	must(w.t, archive.Put(context.Background(), ref, bytes.NewReader(content)))
+	must.Do(w.t, archive.Put(context.Background(), ref, bytes.NewReader(content)))
 }
 
 // publish adds a document of one file and puts the file in the first archive.

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"preismon/contracts"
+	"preismon/deploy/testserver/must"
 	"preismon/query"
 )
 
@@ -30,18 +31,15 @@ func TestTablesDoNotHoldRowsBack(t *testing.T) {
 			r := s.request("GET", "/v1/results/stream", s.token(reader), nil)
 			r.Header.Set("Accept", media)
 			r.Header.Set("Accept-Encoding", coding)
-			resp, err := s.raw().Do(r)
-			must(t, err)
+			resp := must.Get(s.raw().Do(r))(t)
 			body, seen := decoded(t, resp), []byte{}
 			for !bytes.Contains(seen, []byte("shop-two")) { // from the second row
 				piece := make([]byte, 4096)
-				n, err := body.Read(piece)
-				must(t, err)
+				n := must.Get(body.Read(piece))(t)
 				seen = append(seen, piece[:n]...)
 			}
 			close(next)
-			_, err = io.Copy(io.Discard, body)
-			must(t, err)
+			must.Get(io.Copy(io.Discard, body))(t)
 			resp.Body.Close()
 		}
 	}
@@ -56,10 +54,8 @@ func TestTablesAreCompressed(t *testing.T) {
 			r := s.request("GET", path+"?includeExportFields=true&includeIdentity=true", s.token(reader), nil)
 			r.Header.Set("Accept", media)
 			r.Header.Set("Accept-Encoding", "gzip")
-			resp, err := s.raw().Do(r)
-			must(t, err)
-			_, err = io.Copy(io.Discard, resp.Body)
-			must(t, err)
+			resp := must.Get(s.raw().Do(r))(t)
+			must.Get(io.Copy(io.Discard, resp.Body))(t)
 			resp.Body.Close()
 			if got, dense := resp.Header.Get("Content-Encoding"), media == parquetMedia || strings.Contains(media, "compression"); (got == "gzip") == dense {
 				t.Errorf("%s as %s: Content-Encoding %q", path, media, got)

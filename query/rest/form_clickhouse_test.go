@@ -17,6 +17,7 @@ import (
 
 	"preismon/deploy/embedded"
 	"preismon/deploy/testserver"
+	"preismon/deploy/testserver/must"
 	"preismon/query"
 	"preismon/query/frame"
 	"preismon/query/table/tabletest"
@@ -36,8 +37,7 @@ func TestClickHouseReadsTables(t *testing.T) {
 	path := "/v1/results/stream?globalScope=true&includeExportFields=true&includeIdentity=true&includeCoverage=true&includeOrderIds=true&includeCustomerData=true&" +
 		url.Values{"capturedFrom": {now.Add(-100 * time.Hour).Format(time.RFC3339)}, "capturedTo": {now.Add(time.Hour).Format(time.RFC3339)}}.Encode()
 	include := query.Include{ExportFields: true, Identity: true, Coverage: true, OrderIDs: true, CustomerData: true}
-	lines, err := tabletest.Lines(s.get(path, s.token(reader)).body)
-	must(t, err)
+	lines := must.Get(tabletest.Lines(s.get(path, s.token(reader)).body))(t)
 	if len(lines) < 20 {
 		t.Fatalf("%d rows", len(lines))
 	}
@@ -72,8 +72,7 @@ func TestClickHouseReadsTheStream(t *testing.T) {
 	now := time.Now().UTC()
 	path := "/v1/results/stream?globalScope=true&" +
 		url.Values{"capturedFrom": {now.Add(-100 * time.Hour).Format(time.RFC3339)}, "capturedTo": {now.Add(time.Hour).Format(time.RFC3339)}}.Encode()
-	lines, err := tabletest.Lines(s.get(path, s.token(reader)).body)
-	must(t, err)
+	lines := must.Get(tabletest.Lines(s.get(path, s.token(reader)).body))(t)
 	ask := func(s *surface, media, format string) string {
 		return "SELECT itemId, site, price FROM url('" + s.URL + path + "', '" + format + "', headers('Authorization' = 'Bearer " + s.token(reader) +
 			"', 'Accept' = '" + media + "', 'Prefer' = 'no-trailers')) SETTINGS max_threads = 1, http_max_tries = 1 FORMAT JSONEachRow"
@@ -95,8 +94,7 @@ func TestClickHouseReadsTheStream(t *testing.T) {
 	broken := serve(t)
 	broken.store.each = failures["store"]
 	for media, format := range forms {
-		resp, err := http.Post(db.HTTPAs(t, embedded.AdminUser), "text/plain", strings.NewReader(ask(broken, media, format)))
-		must(t, err)
+		resp := must.Get(http.Post(db.HTTPAs(t, embedded.AdminUser), "text/plain", strings.NewReader(ask(broken, media, format))))(t)
 		text, _ := io.ReadAll(resp.Body)
 		resp.Body.Close()
 		if resp.StatusCode == http.StatusOK && !bytes.Contains(text, []byte("DB::")) {
@@ -136,8 +134,7 @@ func withoutNullObjects(columns []frame.Column, row tabletest.Record) tabletest.
 
 func selected(t *testing.T, db *testserver.ClickHouseServer, statement string) []tabletest.Record {
 	t.Helper()
-	resp, err := http.Post(db.HTTPAs(t, embedded.AdminUser), "text/plain", strings.NewReader(statement))
-	must(t, err)
+	resp := must.Get(http.Post(db.HTTPAs(t, embedded.AdminUser), "text/plain", strings.NewReader(statement)))(t)
 	defer resp.Body.Close()
 	if resp.StatusCode != http.StatusOK {
 		text, _ := io.ReadAll(resp.Body)
@@ -148,7 +145,7 @@ func selected(t *testing.T, db *testserver.ClickHouseServer, statement string) [
 	lines.Buffer(nil, 1<<20)
 	for lines.Scan() {
 		var row tabletest.Record
-		must(t, json.Unmarshal(lines.Bytes(), &row))
+		must.Do(t, json.Unmarshal(lines.Bytes(), &row))
 		all = append(all, row)
 	}
 	return all

@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"preismon/deploy/testserver"
+	"preismon/deploy/testserver/must"
 	"preismon/query"
 	"preismon/query/frame"
 	"preismon/query/table/tabletest"
@@ -28,8 +29,7 @@ func TestAnalystsReadersReadTables(t *testing.T) {
 	now := time.Now().UTC()
 	path := "/v1/results/stream?globalScope=true&includeExportFields=true&includeIdentity=true&includeCoverage=true&includeOrderIds=true&includeCustomerData=true&" +
 		url.Values{"capturedFrom": {now.Add(-100 * time.Hour).Format(time.RFC3339)}, "capturedTo": {now.Add(time.Hour).Format(time.RFC3339)}}.Encode()
-	lines, err := tabletest.Lines(s.get(path, s.token(reader)).body)
-	must(t, err)
+	lines := must.Get(tabletest.Lines(s.get(path, s.token(reader)).body))(t)
 	columns := query.Columns((query.Include{ExportFields: true, Identity: true, Coverage: true, OrderIDs: true, CustomerData: true}).Fields())
 	want := plainRows(columns, lines)
 	if len(want) < 20 {
@@ -43,7 +43,7 @@ func TestAnalystsReadersReadTables(t *testing.T) {
 	}
 	keep := func(name, media string) string {
 		name = filepath.Join(dir, name)
-		must(t, os.WriteFile(name, s.getAs(path, media).body, 0o600))
+		must.Do(t, os.WriteFile(name, s.getAs(path, media).body, 0o600))
 		return name
 	}
 	plain, lz4, replaced := keep("plain", arrowMedia), keep("lz4", arrowMedia+";compression=lz4"), keep("replaced", arrowMedia+";dictionaries=replaced")
@@ -58,8 +58,7 @@ func TestAnalystsReadersReadTables(t *testing.T) {
 		{"duckdb, parquet", "duckdb", "read_parquet('" + parquet + "')"},
 		{"duckdb, csv", "duckdb", "(SELECT coalesce(columns(*), '') FROM read_csv('" + table + "', all_varchar = true))"},
 	}
-	plan, err := json.Marshal(files)
-	must(t, err)
+	plan := must.Get(json.Marshal(files))(t)
 	run := testserver.Node(t, filepath.Join(dir, "read.mjs"), string(plan))
 	run.Dir = dir
 	run.Stderr = os.Stderr
@@ -73,7 +72,7 @@ func TestAnalystsReadersReadTables(t *testing.T) {
 			Name string
 			Rows []tabletest.Record
 		}
-		must(t, json.Unmarshal(line, &got))
+		must.Do(t, json.Unmarshal(line, &got))
 		diff := ""
 		if strings.HasSuffix(got.Name, "csv") {
 			diff = cmp.Diff(cellsOf(t, table), got.Rows)
@@ -103,11 +102,9 @@ func plainRows(columns []frame.Column, rows []tabletest.Record) []tabletest.Reco
 // cellsOf returns the records of a CSV file as texts.
 func cellsOf(t *testing.T, name string) []tabletest.Record {
 	t.Helper()
-	f, err := os.Open(name)
-	must(t, err)
+	f := must.Get(os.Open(name))(t)
 	defer f.Close() //nolint:errcheck // read to its end
-	lines, err := csv.NewReader(f).ReadAll()
-	must(t, err)
+	lines := must.Get(csv.NewReader(f).ReadAll())(t)
 	all := []tabletest.Record{}
 	for _, line := range lines[1:] {
 		row := tabletest.Record{}

@@ -14,6 +14,7 @@ import (
 
 	"preismon/contracts"
 	"preismon/deploy/testserver"
+	"preismon/deploy/testserver/must"
 	"preismon/query"
 	"preismon/query/table/tabletest"
 )
@@ -217,8 +218,7 @@ func TestFormsAreEqual(t *testing.T) {
 	absent := 0
 	for range testserver.Often(15, 40) {
 		args, zoneName := url.Values{"limit": {strconv.Itoa(1 + r.IntN(60))}}, []string{"UTC", "Europe/Berlin", "America/St_Johns"}[r.IntN(3)]
-		zone, err := time.LoadLocation(zoneName)
-		must(t, err)
+		zone := must.Get(time.LoadLocation(zoneName))(t)
 		args.Set("timezone", zoneName)
 		args.Set("sort", []string{"asc", "desc"}[r.IntN(2)])
 		var include query.Include
@@ -261,8 +261,7 @@ func TestFormsAreEqual(t *testing.T) {
 		}
 		args.Del("cursor")
 		path := "/v1/results/stream?" + args.Encode()
-		want, err := tabletest.Lines(s.get(path, s.token(reader)).body)
-		must(t, err)
+		want := must.Get(tabletest.Lines(s.get(path, s.token(reader)).body))(t)
 		for _, media := range tables {
 			a := s.getAs(path, media)
 			if diff := cmp.Diff(want, a.reread(t, include.Fields(), zone)); diff != "" {
@@ -300,10 +299,8 @@ func (s *surface) wantAround(t *testing.T, a answer, path string, want page) {
 		return
 	}
 	target, rel, _ := strings.Cut(strings.TrimPrefix(link, "<"), ">; ")
-	onward, err := url.Parse(target)
-	must(t, err)
-	base, err := url.Parse(path)
-	must(t, err)
+	onward := must.Get(url.Parse(target))(t)
+	base := must.Get(url.Parse(path))(t)
 	here, there := base.Query(), base.ResolveReference(onward).Query()
 	if rel != `rel="next"` || there.Get("cursor") != next || base.ResolveReference(onward).Path != base.Path {
 		t.Errorf("%s: Link %s", path, link)

@@ -22,6 +22,7 @@ import (
 	"preismon/contracts/fault"
 	"preismon/contracts/openapi/openapitest"
 	"preismon/deploy/testserver"
+	"preismon/deploy/testserver/must"
 	"preismon/query"
 	"preismon/query/auth"
 	"preismon/query/rest"
@@ -90,12 +91,9 @@ func serve(t testing.TB, change ...func(*settings)) *surface {
 	if s.key = set.key; s.key == nil {
 		_, s.key, _ = ed25519.GenerateKey(nil)
 	}
-	keys, err := auth.NewKeyring(s.key)
-	must(t, err)
-	throttle, err := auth.NewThrottle(set.throttle, s.clock.now)
-	must(t, err)
-	hash, err := set.auth.HashPassword(password)
-	must(t, err)
+	keys := must.Get(auth.NewKeyring(s.key))(t)
+	throttle := must.Get(auth.NewThrottle(set.throttle, s.clock.now))(t)
+	hash := must.Get(set.auth.HashPassword(password))(t)
 	var people auth.Accounts = accounts{
 		"reader@example.com":   {Account: reader, PasswordHash: hash},
 		"narrow@example.com":   {Account: narrow, PasswordHash: hash},
@@ -105,17 +103,14 @@ func serve(t testing.TB, change ...func(*settings)) *surface {
 	if set.people != nil {
 		people = set.people
 	}
-	s.auth, err = auth.New(set.auth, auth.Deps{Keys: keys, Throttle: throttle, Revocations: set.revocations, Now: s.clock.now, Accounts: people})
-	must(t, err)
+	s.auth = must.Get(auth.New(set.auth, auth.Deps{Keys: keys, Throttle: throttle, Revocations: set.revocations, Now: s.clock.now, Accounts: people}))(t)
 	if set.store == nil {
 		set.store = s.store
 	}
-	service, err := query.New(set.query, set.store, s.clock.now, set.archives...)
-	must(t, err)
+	service := must.Get(query.New(set.query, set.store, s.clock.now, set.archives...))(t)
 	s.service = service
 	log := slog.New(slog.NewJSONHandler(s.log, nil))
-	s.rest, err = rest.New(set.rest, rest.Deps{Service: service, Auth: s.auth, Logger: log, Now: s.clock.now, Mounted: set.mounted, Tracer: set.tracer, Serving: set.serving, Followed: set.followed})
-	must(t, err)
+	s.rest = must.Get(rest.New(set.rest, rest.Deps{Service: service, Auth: s.auth, Logger: log, Now: s.clock.now, Mounted: set.mounted, Tracer: set.tracer, Serving: set.serving, Followed: set.followed}))(t)
 	var h http.Handler = s.rest
 	// Each exchange of each test is checked against the contract, whatever its
 	// client.
@@ -136,13 +131,6 @@ func serve(t testing.TB, change ...func(*settings)) *surface {
 	t.Cleanup(s.Close)
 	s.client = s.Server.Client()
 	return s
-}
-
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
 }
 
 type clock struct {
@@ -228,7 +216,7 @@ func (r *revocations) breakDown(write, check error) {
 func (s *surface) token(account contracts.AccountID) string {
 	s.t.Helper()
 	issued, _, err := s.auth.IssueREST(account)
-	must(s.t, err)
+	must.Do(s.t, err)
 	return issued.Token.Reveal()
 }
 
@@ -246,11 +234,9 @@ type problem struct {
 
 func (s *surface) do(r *http.Request) answer {
 	s.t.Helper()
-	resp, err := s.client.Do(r)
-	must(s.t, err)
+	resp := must.Get(s.client.Do(r))(s.t)
 	defer resp.Body.Close()
-	body, err := io.ReadAll(resp.Body)
-	must(s.t, err)
+	body := must.Get(io.ReadAll(resp.Body))(s.t)
 	return answer{resp, body}
 }
 
@@ -258,8 +244,7 @@ func (s *surface) request(method, path, token string, body io.Reader) *http.Requ
 	s.t.Helper()
 	ctx, cancel := context.WithTimeout(s.t.Context(), 30*time.Second)
 	s.t.Cleanup(cancel)
-	r, err := http.NewRequestWithContext(ctx, method, s.URL+path, body)
-	must(s.t, err)
+	r := must.Get(http.NewRequestWithContext(ctx, method, s.URL+path, body))(s.t)
 	if token != "" {
 		r.Header.Set("Authorization", "Bearer "+token)
 	}

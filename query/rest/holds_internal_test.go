@@ -10,6 +10,7 @@ import (
 
 	"github.com/gin-gonic/gin"
 
+	"preismon/deploy/testserver/must"
 	"preismon/query"
 	"preismon/query/frame"
 	"preismon/query/table/objects"
@@ -97,9 +98,7 @@ func TestEncodersHoldWhatIsCharged(t *testing.T) {
 				lines[i] = exportLines(190, 190*i, of.long)
 			}
 			before, most := liveBytes(), int64(0)
-			if err := s.Start("all"); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, s.Start("all"))
 			send := func(lines []byte) error { return s.Lines(lines, 190) }
 			if s.table != nil {
 				rows, bytes := 8192, 2<<20 // as the service builds them
@@ -113,9 +112,7 @@ func TestEncodersHoldWhatIsCharged(t *testing.T) {
 				send = batches.Write
 			}
 			for i := range chunks {
-				if err := send(lines[i%len(lines)]); err != nil {
-					t.Fatal(err)
-				}
+				must.Do(t, send(lines[i%len(lines)]))
 				if i%20 == 19 {
 					most = max(most, liveBytes()-before)
 				}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"preismon/contracts/fault"
+	"preismon/deploy/testserver/must"
 )
 
 // A summary with its rows is the JSON answer on one line, followed by the
@@ -30,13 +31,10 @@ func TestItemSummaryWithRows(t *testing.T) {
 			r := s.request("GET", "/ext/v1/items/11/summary?includeRows=true&"+window+args, s.token(reader), nil)
 			r.Header.Set("Accept-Encoding", coding)
 			r.Header.Set("Accept", "text/csv") // there is one form
-			resp, err := s.raw().Do(r)
-			must(t, err)
+			resp := must.Get(s.raw().Do(r))(t)
 			var got bytes.Buffer
-			_, err = got.ReadFrom(decoded(t, resp))
-			must(t, err)
-			_, err = got.ReadFrom(resp.Body) // for the trailers
-			must(t, err)
+			must.Get(got.ReadFrom(decoded(t, resp)))(t)
+			must.Get(got.ReadFrom(resp.Body))(t) // for the trailers
 			resp.Body.Close()
 			first, rest, _ := bytes.Cut(got.Bytes(), []byte("\n"))
 			if string(withoutAsOf(first)) != string(withoutAsOf(summary.body)) || !bytes.Equal(rest, rows.body) {
@@ -101,8 +99,7 @@ func TestItemSummaryWithRowsBreaks(t *testing.T) {
 		}
 		return nil
 	}
-	resp, err := s.raw().Do(s.request("GET", "/ext/v1/items/11/summary?includeRows=true&"+lastMonth(), s.token(reader), nil))
-	must(t, err)
+	resp := must.Get(s.raw().Do(s.request("GET", "/ext/v1/items/11/summary?includeRows=true&"+lastMonth(), s.token(reader), nil)))(t)
 	defer resp.Body.Close()
 	var got bytes.Buffer
 	if _, err := got.ReadFrom(resp.Body); err == nil && resp.StatusCode == http.StatusOK {

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"preismon/deploy/testserver/must"
 	"preismon/query/admission"
 )
 
@@ -35,8 +36,7 @@ func TestLateForWantOfCapacity(t *testing.T) {
 		})
 	}
 	const path = "/v1/orders/5/exports/history"
-	other, err := node.Begin(admission.WithAccount(t.Context(), narrow), false, 0)
-	must(t, err)
+	other := must.Get(node.Begin(admission.WithAccount(t.Context(), narrow), false, 0))(t)
 	defer other.End()
 	all := other.Hold(cfg.Memory)
 	go func() {

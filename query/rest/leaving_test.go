@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"preismon/deploy/testserver"
+	"preismon/deploy/testserver/must"
 )
 
 // serveLong serves a stream that is much longer than what any buffer holds.
@@ -36,8 +37,7 @@ func (l *live) long(t *testing.T, coding string) (resp *http.Response, leave fun
 	t.Cleanup(leave)
 	r := l.request("GET", "/v1/results/stream?includeExportFields=true", l.token(1), nil).WithContext(ctx)
 	r.Header.Set("Accept-Encoding", coding)
-	resp, err := l.raw().Do(r)
-	must(t, err)
+	resp = must.Get(l.raw().Do(r))(t)
 	t.Cleanup(func() { resp.Body.Close() })
 	return resp, leave
 }
@@ -45,7 +45,7 @@ func (l *live) long(t *testing.T, coding string) (resp *http.Response, leave fun
 // reading returns the number of read statements running now.
 func (l *live) reading() (n uint64) {
 	l.t.Helper()
-	must(l.t, l.conn.QueryRow(context.Background(), "SELECT count() FROM system.processes WHERE current_database = ? AND query NOT LIKE '%system.processes%'", l.db.Database).Scan(&n))
+	must.Do(l.t, l.conn.QueryRow(context.Background(), "SELECT count() FROM system.processes WHERE current_database = ? AND query NOT LIKE '%system.processes%'", l.db.Database).Scan(&n))
 	return n
 }
 
@@ -63,8 +63,7 @@ func TestFirstRowBeforeTheLastIsRead(t *testing.T) {
 		if vary := strings.Join(resp.Header.Values("Vary"), ", "); !strings.Contains(vary, "Accept-Encoding") || !strings.Contains(vary, "Origin") {
 			t.Errorf("Vary %q", vary)
 		}
-		line, err := bufio.NewReaderSize(decoded(t, resp), 16).ReadString('\n')
-		must(t, err)
+		line := must.Get(bufio.NewReaderSize(decoded(t, resp), 16).ReadString('\n'))(t)
 		if !strings.HasPrefix(line, `{"itemId":"1"`) {
 			t.Fatalf("%q", line)
 		}
@@ -78,7 +77,7 @@ func TestFirstRowBeforeTheLastIsRead(t *testing.T) {
 	l.exec("SYSTEM FLUSH LOGS")
 	for coding, id := range ids {
 		var read uint64
-		must(t, l.conn.QueryRow(t.Context(), `SELECT sum(read_rows) FROM system.query_log
+		must.Do(t, l.conn.QueryRow(t.Context(), `SELECT sum(read_rows) FROM system.query_log
 			WHERE current_database = ? AND type != 'QueryStart' AND query LIKE '%price_minor%' AND startsWith(query_id, ?)`,
 			l.db.Database, "q-"+id+"-").Scan(&read))
 		t.Logf("%s: %d of %d rows were read for a client that took one", coding, read, longRows)

@@ -14,6 +14,7 @@ import (
 	"preismon/contracts"
 	"preismon/deploy/testserver"
 	"preismon/deploy/testserver/migrated"
+	"preismon/deploy/testserver/must"
 	"preismon/query/store"
 )
 
@@ -33,10 +34,8 @@ type live struct {
 func liveDB(t testing.TB) *live {
 	t.Helper()
 	l := &live{db: migrated.ClickHouse(t), now: time.Now().UTC().Truncate(time.Second)}
-	opt, err := clickhouse.ParseDSN(l.db.AdminDSN)
-	must(t, err)
-	l.conn, err = clickhouse.Open(opt)
-	must(t, err)
+	opt := must.Get(clickhouse.ParseDSN(l.db.AdminDSN))(t)
+	l.conn = must.Get(clickhouse.Open(opt))(t)
 	t.Cleanup(func() { l.conn.Close() })
 	return l
 }
@@ -65,8 +64,7 @@ func (l *live) node(t testing.TB, dsn string, change ...func(*settings)) *surfac
 	t.Helper()
 	cfg := store.Defaults()
 	cfg.DSN = contracts.Secret(dsn)
-	st, err := store.New(cfg)
-	must(t, err)
+	st := must.Get(store.New(cfg))(t)
 	t.Cleanup(func() { st.Close() })
 	return serve(t, append([]func(*settings){func(set *settings) {
 		if l.surface != nil {
@@ -207,11 +205,9 @@ func (s *surface) plain(path, token string) answer {
 	r := s.request("GET", path, token, nil)
 	ctx, cancel := context.WithTimeout(s.t.Context(), 4*time.Minute)
 	s.t.Cleanup(cancel)
-	resp, err := s.raw().Do(r.WithContext(ctx))
-	must(s.t, err)
+	resp := must.Get(s.raw().Do(r.WithContext(ctx)))(s.t)
 	defer resp.Body.Close()
-	body, err := io.ReadAll(resp.Body)
-	must(s.t, err)
+	body := must.Get(io.ReadAll(resp.Body))(s.t)
 	return answer{resp, body}
 }
 
@@ -227,7 +223,7 @@ func (l *live) statements(since time.Time) (onRows, readRows uint64) {
 // logged is statements for what is already in the log.
 func (l *live) logged(since, until time.Time) (onRows, readRows uint64) {
 	l.t.Helper()
-	must(l.t, l.conn.QueryRow(context.Background(), `
+	must.Do(l.t, l.conn.QueryRow(context.Background(), `
 		SELECT countIf(arrayExists(t -> t LIKE '%observations%', tables)), sum(read_rows) FROM system.query_log
 		WHERE current_database = ? AND type != 'QueryStart' AND user LIKE '%query%'
 			AND query_start_time_microseconds >= fromUnixTimestamp64Micro(?) AND query_start_time_microseconds <= fromUnixTimestamp64Micro(?)`,

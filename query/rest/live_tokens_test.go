@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"preismon/deploy/testserver/must"
 	"preismon/query/auth"
 )
 
@@ -18,8 +19,7 @@ func TestEveryRouteNeedsALiveToken(t *testing.T) {
 	t.Parallel()
 	l := readMatrix(t)
 	issue := func(g auth.Grant) string {
-		issued, err := l.auth.Issue(g)
-		must(t, err)
+		issued := must.Get(l.auth.Issue(g))(t)
 		return issued.Token.Reveal()
 	}
 	expired := issue(auth.Grant{Account: whole, Audience: auth.RESTAudience, Lifetime: time.Second})

@@ -10,6 +10,7 @@ import (
 	"github.com/golang-jwt/jwt/v5"
 
 	"preismon/contracts/fault"
+	"preismon/deploy/testserver/must"
 	"preismon/query/auth"
 )
 
@@ -32,8 +33,7 @@ func TestLogout(t *testing.T) {
 	r.Header.Set("Authorization", "Basic cmVhZGVyOng=")
 	s.do(r).wantProblem(t, 401, "AUTH_SCHEME_NOT_ALLOWED")
 
-	mcp, err := s.auth.Issue(auth.Grant{Account: reader, Audience: baseURL + "/mcp", Lifetime: time.Hour})
-	must(t, err)
+	mcp := must.Get(s.auth.Issue(auth.Grant{Account: reader, Audience: baseURL + "/mcp", Lifetime: time.Hour}))(t)
 	s.logout(mcp.Token.Reveal()).wantProblem(t, 400, "MVP_VALIDATION_ERROR") // AUTH-L0b, AUTH-06
 	if _, err := s.auth.Verify(mcp.Token.Reveal(), baseURL+"/mcp"); err != nil {
 		t.Errorf("the MCP token is gone: %v", err)
@@ -51,8 +51,7 @@ func TestLogoutOfATokenWithoutID(t *testing.T) { // AUTH-L3
 	})
 	plain.Header["typ"] = "at+jwt"
 	plain.Header["kid"] = auth.KeyID(s.key.Public().(ed25519.PublicKey))
-	token, err := plain.SignedString(s.key)
-	must(t, err)
+	token := must.Get(plain.SignedString(s.key))(t)
 	for range 2 {
 		if a := s.logout(token); a.StatusCode != 200 || string(a.body) != `{"revoked":false}` {
 			t.Fatalf("%d %s", a.StatusCode, a.body)

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"preismon/deploy/testserver"
+	"preismon/deploy/testserver/must"
 )
 
 // TestHiddenCostsWhatNothingCosts: neither the work of the store nor the time
@@ -81,8 +82,7 @@ func (l *live) slower(a, b, token string, n int) float64 {
 	measure := func(path string) time.Duration {
 		r := l.request("GET", path, token, nil)
 		began := time.Now()
-		resp, err := client.Do(r)
-		must(l.t, err)
+		resp := must.Get(client.Do(r))(l.t)
 		_, _ = io.Copy(io.Discard, resp.Body)
 		resp.Body.Close()
 		return time.Since(began)

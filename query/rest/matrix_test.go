@@ -15,6 +15,7 @@ import (
 
 	"preismon/contracts"
 	"preismon/deploy/testserver"
+	"preismon/deploy/testserver/must"
 	"preismon/query/rest"
 )
 
@@ -141,7 +142,7 @@ func found(t *testing.T, a answer) int {
 	case strings.Contains(a.Request.URL.RawQuery, "includeRows=true"):
 		first, rows, _ := bytes.Cut(a.body, []byte("\n"))
 		var summary struct{ Data []json.RawMessage }
-		must(t, json.Unmarshal(first, &summary))
+		must.Do(t, json.Unmarshal(first, &summary))
 		return len(summary.Data) + bytes.Count(rows, []byte("\n"))
 	}
 	if strings.HasSuffix(a.Request.URL.Path, "/explain") { // the pairs that it would read
@@ -156,7 +157,7 @@ func found(t *testing.T, a answer) int {
 		var of struct {
 			Query struct{ Movers, Sites struct{ Pairs int } }
 		}
-		must(t, json.Unmarshal(a.body, &of))
+		must.Do(t, json.Unmarshal(a.body, &of))
 		return of.Query.Movers.Pairs + of.Query.Sites.Pairs
 	}
 	if strings.HasSuffix(a.Request.URL.Path, "/lookup") {
@@ -318,7 +319,7 @@ func ofSeenOrder(t *testing.T, what string, v visible, w who, a answer) {
 		return
 	}
 	var list struct{ Data []json.RawMessage }
-	if must(t, json.Unmarshal(a.body, &list)); list.Data == nil {
+	if must.Do(t, json.Unmarshal(a.body, &list)); list.Data == nil {
 		list.Data = []json.RawMessage{a.body}
 	}
 	for _, data := range list.Data {
@@ -329,7 +330,7 @@ func ofSeenOrder(t *testing.T, what string, v visible, w who, a answer) {
 			Health         string
 			QualitySummary map[string]any
 		}
-		if must(t, json.Unmarshal(data, &order)); order.OrderID != w["order"] {
+		if must.Do(t, json.Unmarshal(data, &order)); order.OrderID != w["order"] {
 			continue
 		}
 		if strings.Contains(what, "{orderId}") && (order.Monitoring == nil || order.Coverage == nil || order.QualitySummary == nil) {

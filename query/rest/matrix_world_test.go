@@ -11,6 +11,7 @@ import (
 	"preismon/archive"
 	"preismon/contracts"
 	"preismon/deploy/testserver"
+	"preismon/deploy/testserver/must"
 	"preismon/query"
 )
 
@@ -116,13 +117,12 @@ func (l *live) ordered(files archive.Store, mandate contracts.MandateID, w who, 
 	l.t.Helper()
 	l.exec(fmt.Sprintf("INSERT INTO orders (mandate, order_id, alias, name, active, created_at, items, sites, version) VALUES (%d, %s, '%s', 'x', true, '2026-01-15 08:00:00', [%s], ['%s'], 1)",
 		mandate, w["order"], w["alias"], w["item"], w["site"]))
-	order, err := contracts.ParseID[contracts.OrderID](w["order"])
-	must(l.t, err)
+	order := must.Get(contracts.ParseID[contracts.OrderID](w["order"]))(l.t)
 	content := []byte(contentOf(w))
 	for _, d := range []query.Direction{query.Exports, query.Imports} {
 		// The first document is the newest, and the one that is downloaded.
 		ref := archive.RefOf(archive.Key{Folder: folders[d], Mandate: mandate, Order: order, Archive: 1}, content)
-		must(l.t, files.Put(l.t.Context(), ref, bytes.NewReader(content)))
+		must.Do(l.t, files.Put(l.t.Context(), ref, bytes.NewReader(content)))
 		l.exec(fmt.Sprintf("INSERT INTO file_jobs VALUES (%d, '%s', %d, 1, '%s', '2026-01-15 08:00:00', 1)", mandate, d, order, w["job"]))
 		l.exec(fmt.Sprintf(`INSERT INTO file_archives SELECT %d, '%s', %d, number + 1, 1, fromUnixTimestamp64Milli(%d - number * 100, 'UTC'),
 			[('%s', '%s.csv', %d, '%s')], 1 FROM numbers(%d)`,

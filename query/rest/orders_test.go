@@ -11,6 +11,7 @@ import (
 
 	"preismon/contracts"
 	"preismon/deploy/testserver"
+	"preismon/deploy/testserver/must"
 )
 
 const (
@@ -315,7 +316,7 @@ func TestRefusedOrdersAreCheap(t *testing.T) {
 			t.Fatalf("%d %s", a.StatusCode, a.body)
 		}
 		e.exec("SYSTEM FLUSH LOGS query_log")
-		must(t, e.conn.QueryRow(t.Context(), "SELECT sum(read_rows) FROM system.query_log WHERE type = 'QueryFinish' AND current_database = currentDatabase() AND query_start_time_microseconds >= fromUnixTimestamp64Micro(?) AND query LIKE '%scope_pairs%' AND query NOT LIKE '%query_log%'", before.UnixMicro()).Scan(&rows))
+		must.Do(t, e.conn.QueryRow(t.Context(), "SELECT sum(read_rows) FROM system.query_log WHERE type = 'QueryFinish' AND current_database = currentDatabase() AND query_start_time_microseconds >= fromUnixTimestamp64Micro(?) AND query LIKE '%scope_pairs%' AND query NOT LIKE '%query_log%'", before.UnixMicro()).Scan(&rows))
 		return rows
 	}
 	refused := cost("/v1/orders/1", 400)

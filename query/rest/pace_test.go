@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"preismon/deploy/testserver/must"
 	"preismon/query/rest"
 )
 
@@ -24,12 +25,10 @@ func TestSlowReaderIsBrokenOff(t *testing.T) {
 		s.store.rows = append(s.store.rows, s.store.rows[:50]...)
 	}
 	s.store.blockMax = 10_000
-	conn, err := net.Dial("tcp", s.Listener.Addr().String())
-	must(t, err)
+	conn := must.Get(net.Dial("tcp", s.Listener.Addr().String()))(t)
 	defer conn.Close()
-	must(t, conn.SetReadDeadline(time.Now().Add(time.Minute)))
-	_, err = fmt.Fprintf(conn, "GET /v1/results/stream?includeExportFields=true HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\n\r\n", s.token(reader))
-	must(t, err)
+	must.Do(t, conn.SetReadDeadline(time.Now().Add(time.Minute)))
+	must.Get(fmt.Fprintf(conn, "GET /v1/results/stream?includeExportFields=true HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\n\r\n", s.token(reader)))(t)
 	var end []byte
 	for piece := make([]byte, 20_000); ; time.Sleep(100 * time.Millisecond) { // it is never silent
 		n, err := conn.Read(piece)

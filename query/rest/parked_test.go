@@ -18,6 +18,7 @@ import (
 
 	"preismon/contracts"
 	"preismon/deploy/testserver"
+	"preismon/deploy/testserver/must"
 )
 
 const (
@@ -226,12 +227,10 @@ func TestShortStreamsBesideParkedOnes(t *testing.T) {
 			}
 		})
 	}
-	goesOn, err := net.Dial("tcp", l.Listener.Addr().String())
-	must(t, err)
+	goesOn := must.Get(net.Dial("tcp", l.Listener.Addr().String()))(t)
 	defer goesOn.Close()
-	must(t, goesOn.(*net.TCPConn).SetReadBuffer(128<<10)) // with less than a segment of the loopback it would stall forever
-	_, err = fmt.Fprintf(goesOn, "GET /v1/results/stream?%s HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\n\r\n", short, l.token(4))
-	must(t, err)
+	must.Do(t, goesOn.(*net.TCPConn).SetReadBuffer(128<<10)) // with less than a segment of the loopback it would stall forever
+	must.Get(fmt.Fprintf(goesOn, "GET /v1/results/stream?%s HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\n\r\n", short, l.token(4)))(t)
 	running.Wait()
 	l.settled(t)
 	// The kernel buffers a chunk or two for each, not megabytes: for everything
@@ -243,8 +242,7 @@ func TestShortStreamsBesideParkedOnes(t *testing.T) {
 	if a.StatusCode != http.StatusOK || bytes.Count(a.body, []byte("\n")) < 15_000 {
 		t.Errorf("%d %.300s", a.StatusCode, a.body)
 	}
-	resp, err := http.ReadResponse(bufio.NewReader(goesOn), nil)
-	must(t, err)
+	resp := must.Get(http.ReadResponse(bufio.NewReader(goesOn), nil))(t)
 	rest, err := io.ReadAll(resp.Body)
 	if err != nil || !bytes.Equal(rest, a.body) || resp.Trailer.Get("X-Results-Complete") != "true" {
 		t.Errorf("a stream that goes on has %d bytes, want %d: %v %v", len(rest), len(a.body), resp.Trailer, err)

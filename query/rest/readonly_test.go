@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"preismon/deploy/testserver/must"
 )
 
 // domain returns what the database holds: for each table its number of rows and
@@ -14,19 +16,18 @@ import (
 func (l *live) domain(t *testing.T) map[string]string {
 	t.Helper()
 	var tables []string
-	rows, err := l.conn.Query(context.Background(), "SELECT name FROM system.tables WHERE database = currentDatabase()")
-	must(t, err)
+	rows := must.Get(l.conn.Query(context.Background(), "SELECT name FROM system.tables WHERE database = currentDatabase()"))(t)
 	for rows.Next() {
 		var name string
-		must(t, rows.Scan(&name))
+		must.Do(t, rows.Scan(&name))
 		tables = append(tables, name)
 	}
-	must(t, rows.Close())
-	must(t, rows.Err())
+	must.Do(t, rows.Close())
+	must.Do(t, rows.Err())
 	all := map[string]string{}
 	for _, table := range tables {
 		var count, sum uint64
-		must(t, l.conn.QueryRow(context.Background(), "SELECT count(), sum(cityHash64(toString(tuple(*)))) FROM "+table).Scan(&count, &sum))
+		must.Do(t, l.conn.QueryRow(context.Background(), "SELECT count(), sum(cityHash64(toString(tuple(*)))) FROM "+table).Scan(&count, &sum))
 		all[table] = fmt.Sprintf("%d rows, %x", count, sum)
 	}
 	return all

@@ -14,6 +14,7 @@ import (
 
 	"preismon/contracts"
 	"preismon/deploy/testserver"
+	"preismon/deploy/testserver/must"
 	"preismon/query"
 	"preismon/query/frame"
 	"preismon/query/table/tabletest"
@@ -52,8 +53,7 @@ var dearRead = regexp.MustCompile("/(statistics|position|movers|overview|items)"
 func TestRecordForms(t *testing.T) {
 	t.Parallel()
 	l := serveMatrix(t, 3)
-	zone, err := time.LoadLocation("Europe/Berlin")
-	must(t, err)
+	zone := must.Get(time.LoadLocation("Europe/Berlin"))(t)
 	captured := l.now.Add(-time.Minute).Truncate(contracts.Resolution)
 	reads := recordReads(captured)
 	for path, columns := range l.feedReads() {

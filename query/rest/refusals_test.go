@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"preismon/contracts/fault"
+	"preismon/deploy/testserver/must"
 	"preismon/query"
 )
 
@@ -80,8 +81,7 @@ func FuzzQuery(f *testing.F) {
 	s := serve(f)
 	token := s.token(reader)
 	f.Fuzz(func(t *testing.T, raw string) {
-		r, err := http.NewRequest("GET", "http://x/v1/results", nil)
-		must(t, err)
+		r := must.Get(http.NewRequest("GET", "http://x/v1/results", nil))(t)
 		r.URL.RawQuery = raw
 		r.Header.Set("Authorization", "Bearer "+token)
 		w := newRecorder()

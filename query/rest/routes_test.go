@@ -17,6 +17,7 @@ import (
 	"preismon/contracts/fault"
 	"preismon/contracts/openapi"
 	"preismon/contracts/openapi/openapitest"
+	"preismon/deploy/testserver/must"
 	"preismon/query"
 	"preismon/query/rest"
 	"preismon/query/wire"
@@ -296,8 +297,7 @@ func TestAllRoutesAndAllProblems(t *testing.T) {
 // so that nothing but reading is possible (GEN-07a).
 func TestAllMethods(t *testing.T) {
 	s := serve(t, func(set *settings) { set.throttle.Reads.Requests = 10_000 })
-	docs, err := openapi.Documents(baseURL)
-	must(t, err)
+	docs := must.Get(openapi.Documents(baseURL))(t)
 	methods := map[string][]string{}
 	for _, route := range rest.Routes(docs...) {
 		method, path, _ := strings.Cut(route, " ")

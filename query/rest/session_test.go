@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"preismon/deploy/testserver/must"
 )
 
 var readRoutes = []string{
@@ -34,10 +36,9 @@ func TestToken(t *testing.T) {
 	if got.TokenType != "Bearer" || got.ExpiresIn != 14400 { // AUTH-T3, AUTH-T5, LIM-12
 		t.Errorf("got %+v", got)
 	}
-	payload, err := base64.RawURLEncoding.DecodeString(strings.Split(got.AccessToken, ".")[1])
-	must(t, err)
+	payload := must.Get(base64.RawURLEncoding.DecodeString(strings.Split(got.AccessToken, ".")[1]))(t)
 	var claims struct{ Iat, Exp int64 }
-	must(t, json.Unmarshal(payload, &claims))
+	must.Do(t, json.Unmarshal(payload, &claims))
 	if claims.Exp-claims.Iat != 14400 { // AUTH-01b
 		t.Errorf("lives %d s", claims.Exp-claims.Iat)
 	}

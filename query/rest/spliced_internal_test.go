@@ -12,6 +12,7 @@ import (
 	"github.com/klauspost/compress/flate"
 
 	"preismon/deploy/testserver"
+	"preismon/deploy/testserver/must"
 	"preismon/query"
 )
 
@@ -20,13 +21,8 @@ import (
 func TestSplicedIsOneMember(t *testing.T) {
 	r := rand.New(rand.NewPCG(7, 1))
 	ready, err := flate.NewWriter(nil, flate.BestSpeed)
-	if err != nil {
-		t.Fatal(err)
-	}
-	s, err := newSplicer()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
+	s := must.Get(newSplicer())(t)
 	for round := range testserver.Often(60, 300) {
 		var out, want bytes.Buffer
 		s.Reset(&out)
@@ -44,23 +40,14 @@ func TestSplicedIsOneMember(t *testing.T) {
 				if _, err := ready.Write(text); err != nil {
 					t.Fatal(err)
 				}
-				if err := ready.Flush(); err != nil {
-					t.Fatal(err)
-				}
+				must.Do(t, ready.Flush())
 				err = s.splice(&query.Deflated{Blocks: blocks.Bytes(), Size: len(text), CRC: crc32.ChecksumIEEE(text)})
 				want.Write(text)
 			}
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, err)
 		}
-		if err := s.Close(); err != nil {
-			t.Fatal(err)
-		}
-		one, err := gzip.NewReader(&out)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, s.Close())
+		one := must.Get(gzip.NewReader(&out))(t)
 		one.Multistream(false)
 		if got, err := io.ReadAll(one); err != nil || !bytes.Equal(got, want.Bytes()) || out.Len() > 0 {
 			t.Fatalf("round %d: %d bytes of %d, %d left: %v", round, len(got), want.Len(), out.Len(), err)

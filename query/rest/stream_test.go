@@ -23,6 +23,7 @@ import (
 
 	"preismon/contracts/fault"
 	"preismon/deploy/testserver"
+	"preismon/deploy/testserver/must"
 	"preismon/query/table/tabletest"
 )
 
@@ -40,12 +41,10 @@ func decoded(t *testing.T, resp *http.Response) io.Reader {
 	t.Helper()
 	switch resp.Header.Get("Content-Encoding") {
 	case "gzip":
-		z, err := gzip.NewReader(resp.Body)
-		must(t, err)
+		z := must.Get(gzip.NewReader(resp.Body))(t)
 		return z
 	case "zstd":
-		z, err := zstd.NewReader(resp.Body)
-		must(t, err)
+		z := must.Get(zstd.NewReader(resp.Body))(t)
 		t.Cleanup(z.Close)
 		return z
 	}
@@ -101,8 +100,7 @@ func TestStreamDoesNotHoldRowsBack(t *testing.T) {
 			}
 			r := s.request("GET", "/v1/results/stream", s.token(reader), nil)
 			r.Header.Set("Accept-Encoding", coding)
-			resp, err := s.raw().Do(r)
-			must(t, err)
+			resp := must.Get(s.raw().Do(r))(t)
 			defer resp.Body.Close()
 			lines := bufio.NewReader(decoded(t, resp))
 			for range 3 {
@@ -111,8 +109,7 @@ func TestStreamDoesNotHoldRowsBack(t *testing.T) {
 				}
 				next <- struct{}{}
 			}
-			rest, err := io.ReadAll(lines)
-			must(t, err)
+			rest := must.Get(io.ReadAll(lines))(t)
 			if n := bytes.Count(rest, []byte("\n")); n != 47 {
 				t.Errorf("%d further lines", n)
 			}
@@ -267,12 +264,10 @@ func TestStreamEndsWhenTheClientIsStuck(t *testing.T) {
 		s.store.rows = append(s.store.rows, s.store.rows[:50]...)
 	}
 	s.store.blockMax = 10_000
-	conn, err := net.Dial("tcp", s.Listener.Addr().String())
-	must(t, err)
+	conn := must.Get(net.Dial("tcp", s.Listener.Addr().String()))(t)
 	defer conn.Close()
-	must(t, conn.(*net.TCPConn).SetReadBuffer(4096))
-	_, err = io.WriteString(conn, "GET /v1/results/stream?includeExportFields=true HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer "+s.token(reader)+"\r\n\r\n")
-	must(t, err)
+	must.Do(t, conn.(*net.TCPConn).SetReadBuffer(4096))
+	must.Get(io.WriteString(conn, "GET /v1/results/stream?includeExportFields=true HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer "+s.token(reader)+"\r\n\r\n"))(t)
 	select {
 	case err := <-s.store.ended:
 		if err == nil {
@@ -317,14 +312,10 @@ func TestStreamEndsAfterASilence(t *testing.T) {
 // broken stream from a complete one.
 func TestStreamNeedsHTTP11(t *testing.T) {
 	s := serve(t)
-	conn, err := net.Dial("tcp", s.Listener.Addr().String())
-	must(t, err)
+	conn := must.Get(net.Dial("tcp", s.Listener.Addr().String()))(t)
 	defer conn.Close()
-	_, err = io.WriteString(conn, "GET /v1/results/stream HTTP/1.0\r\nAuthorization: Bearer "+s.token(reader)+"\r\n\r\n")
-	must(t, err)
-	resp, err := http.ReadResponse(bufio.NewReader(conn), nil)
-	must(t, err)
-	body, err := io.ReadAll(resp.Body)
-	must(t, err)
+	must.Get(io.WriteString(conn, "GET /v1/results/stream HTTP/1.0\r\nAuthorization: Bearer "+s.token(reader)+"\r\n\r\n"))(t)
+	resp := must.Get(http.ReadResponse(bufio.NewReader(conn), nil))(t)
+	body := must.Get(io.ReadAll(resp.Body))(t)
 	answer{resp, body}.wantProblem(t, 400, "MVP_VALIDATION_ERROR")
 }

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"preismon/contracts"
+	"preismon/deploy/testserver/must"
 )
 
 // A tail is cut off within two seconds of the end of its token or its account,
@@ -53,21 +54,17 @@ func TestTailsDoNotOutliveTheirToken(t *testing.T) {
 func TestTailNeedsHTTP11(t *testing.T) {
 	s := serve(t)
 	for version, status := range map[string]int{"1.0": 400, "1.1": 200} {
-		conn, err := net.Dial("tcp", s.Listener.Addr().String())
-		must(t, err)
+		conn := must.Get(net.Dial("tcp", s.Listener.Addr().String()))(t)
 		defer conn.Close()
-		_, err = fmt.Fprintf(conn, "GET %s?follow=true HTTP/%s\r\nHost: x\r\nAuthorization: Bearer %s\r\n\r\n", feedAt, version, s.token(reader))
-		must(t, err)
-		resp, err := http.ReadResponse(bufio.NewReader(conn), nil)
-		must(t, err)
+		must.Get(fmt.Fprintf(conn, "GET %s?follow=true HTTP/%s\r\nHost: x\r\nAuthorization: Bearer %s\r\n\r\n", feedAt, version, s.token(reader)))(t)
+		resp := must.Get(http.ReadResponse(bufio.NewReader(conn), nil))(t)
 		if resp.StatusCode != status {
 			t.Errorf("HTTP/%s: %d", version, resp.StatusCode)
 		}
 		if resp.StatusCode == http.StatusOK { // it goes on
 			continue
 		}
-		body, err := io.ReadAll(resp.Body)
-		must(t, err)
+		body := must.Get(io.ReadAll(resp.Body))(t)
 		answer{resp, body}.wantProblem(t, status, "MVP_VALIDATION_ERROR")
 	}
 }
@@ -76,8 +73,7 @@ func TestTailNeedsHTTP11(t *testing.T) {
 // also for a client that would take it compressed, and to its end.
 func TestTailThroughAProxy(t *testing.T) {
 	s := serve(t, func(set *settings) { set.throttle.Reads.Requests = 1_000 })
-	node, err := url.Parse(s.URL)
-	must(t, err)
+	node := must.Get(url.Parse(s.URL))(t)
 	via := *s
 	via.Server = httptest.NewServer(&httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(node) }})
 	t.Cleanup(via.Close)

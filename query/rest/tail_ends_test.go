@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"preismon/contracts/fault"
+	"preismon/deploy/testserver/must"
 	"preismon/query/auth"
 	"preismon/query/rest"
 )
@@ -23,7 +24,7 @@ func last(t *testing.T, lines chan controlLine, broken chan error) (end controlL
 			rows++
 		}
 	}
-	must(t, <-broken)
+	must.Do(t, <-broken)
 	return end, rows
 }
 
@@ -31,8 +32,7 @@ func last(t *testing.T, lines chan controlLine, broken chan error) (end controlL
 // line continues behind all that was sent.
 func TestTailEndsBeforeItsAccessToken(t *testing.T) {
 	s := serve(t, func(set *settings) { set.throttle.Reads.Requests = 1_000 })
-	issued, err := s.auth.Issue(auth.Grant{Account: reader, Audience: auth.RESTAudience, Lifetime: 3 * time.Second})
-	must(t, err)
+	issued := must.Get(s.auth.Issue(auth.Grant{Account: reader, Audience: auth.RESTAudience, Lifetime: 3 * time.Second}))(t)
 	began := time.Now()
 	lines, broken := s.tailOf(t.Context(), feedAt, "site=shop-one", issued.Token.Reveal())
 	<-lines
@@ -110,12 +110,10 @@ func TestTailOfASlowReaderIsBroken(t *testing.T) {
 			}
 		}
 	})
-	resp, err := s.client.Do(s.request(http.MethodGet, feedAt+"?follow=true&site=shop-one", s.token(reader), nil))
-	must(t, err)
+	resp := must.Get(s.client.Do(s.request(http.MethodGet, feedAt+"?follow=true&site=shop-one", s.token(reader), nil)))(t)
 	defer resp.Body.Close()
 	in := bufio.NewReader(resp.Body)
-	_, err = in.ReadString('\n')
-	must(t, err)
+	must.Get(in.ReadString('\n'))(t)
 	s.store.arrive(20_000)
 	for began := time.Now(); broken.Load() == 0 && time.Since(began) < 10*time.Second; {
 		time.Sleep(50 * time.Millisecond)

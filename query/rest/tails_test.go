@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"preismon/contracts"
+	"preismon/deploy/testserver/must"
 	"preismon/query/admission"
 )
 
@@ -45,8 +46,7 @@ func TestTailsStayWithinTheBudget(t *testing.T) {
 	client := l.raw()
 	for id := contracts.AccountID(1); id <= accounts; id++ {
 		for range each {
-			resp, err := client.Do(l.request(http.MethodGet, feedAt+"?follow=true&includeExportFields=true", l.token(id), nil).WithContext(ctx))
-			must(t, err)
+			resp := must.Get(client.Do(l.request(http.MethodGet, feedAt+"?follow=true&includeExportFields=true", l.token(id), nil).WithContext(ctx)))(t)
 			if resp.StatusCode != http.StatusOK {
 				t.Fatalf("account %d: %s", id, resp.Status)
 			}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"preismon/contracts"
+	"preismon/deploy/testserver/must"
 )
 
 // windowPage reads results of one item in a window.
@@ -68,12 +69,9 @@ func TestTimesCanBeSentBack(t *testing.T) {
 		{"Pacific/Pago_Pago", "2026-01-01", "9999-12-31"},
 		{"UTC", "2026-01-01", "9999-12-31T23:59:59.999-23:59"},
 	} {
-		loc, err := contracts.LoadZone(c.zone)
-		must(t, err)
-		from, err := contracts.ParseLower(c.from, loc)
-		must(t, err)
-		to, err := contracts.ParseUpper(c.to, loc)
-		must(t, err)
+		loc := must.Get(contracts.LoadZone(c.zone))(t)
+		from := must.Get(contracts.ParseLower(c.from, loc))(t)
+		to := must.Get(contracts.ParseUpper(c.to, loc))(t)
 		got := s.windowPage(c.from, c.to, c.zone)
 		for name, want := range map[string]time.Time{"capturedFrom": from, "capturedTo": to.Truncate(time.Millisecond)} {
 			text := got.Query[name].(string)

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"preismon/contracts"
+	"preismon/deploy/testserver/must"
 	"preismon/query"
 
 	gocmp "github.com/google/go-cmp/cmp"
@@ -111,10 +112,10 @@ func TestTheSameAgainCostsNoStatement(t *testing.T) {
 			runs: []string{"item_records", "order_pairs", "results", "results", "results", "results"},
 		},
 	} {
-		must(t, c.read(t.Context()))
+		must.Do(t, c.read(t.Context()))
 		first += len(asked.take())
 		w.now = w.now.Add(time.Second)
-		must(t, c.read(t.Context()))
+		must.Do(t, c.read(t.Context()))
 		var runs []string
 		for _, a := range asked.take() {
 			if a.Statement != "moment" {
@@ -142,12 +143,9 @@ func TestFilesAreOfTheirSnapshot(t *testing.T) {
 		w.exec(fmt.Sprintf("INSERT INTO file_jobs VALUES (1, 'export', %d, %d, 'Job', '2026-01-01 00:00:00', 1)", orderB, n+1))
 		w.exec(fmt.Sprintf("INSERT INTO file_archives VALUES (1, 'export', %d, %d, %d, '2026-01-02 00:00:0%d', [('a', 'a.csv', 1, '')], 1)", orderB, n+1, n+1, n))
 		for range 2 {
-			jobs, err := w.service.FileJobs(t.Context(), p, query.FileJobsRequest{Direction: query.Exports, OrderID: orderB})
-			must(t, err)
-			files, err := w.service.History(t.Context(), p, query.HistoryRequest{Direction: query.Exports, OrderID: orderB})
-			must(t, err)
-			newest, err := w.service.LatestFile(t.Context(), p, query.HistoryRequest{Direction: query.Exports, OrderID: orderB, Latest: ptr(true)})
-			must(t, err)
+			jobs := must.Get(w.service.FileJobs(t.Context(), p, query.FileJobsRequest{Direction: query.Exports, OrderID: orderB}))(t)
+			files := must.Get(w.service.History(t.Context(), p, query.HistoryRequest{Direction: query.Exports, OrderID: orderB}))(t)
+			newest := must.Get(w.service.LatestFile(t.Context(), p, query.HistoryRequest{Direction: query.Exports, OrderID: orderB, Latest: ptr(true)}))(t)
 			if len(jobs.Data) != n+1 || len(files.Data) != n+1 || newest.Archive != contracts.ArchiveID(n+1) {
 				t.Fatalf("%d jobs, %d files, newest %+v, want %d", len(jobs.Data), len(files.Data), newest, n+1)
 			}

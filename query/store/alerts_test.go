@@ -13,6 +13,7 @@ import (
 	"preismon/contracts"
 	"preismon/contracts/fault"
 	"preismon/deploy/testserver"
+	"preismon/deploy/testserver/must"
 	"preismon/query"
 	"preismon/query/alert"
 
@@ -185,7 +186,7 @@ func TestAlertsFollowFromTheRows(t *testing.T) {
 				continue
 			}
 			got, _, err := w.alerts(f.account, f.token, limit)
-			must(t, err)
+			must.Do(t, err)
 			if first == nil {
 				first = got
 			}
@@ -236,8 +237,7 @@ func TestAlertsFollowFromTheRows(t *testing.T) {
 func TestAlertsOfAReferencePrice(t *testing.T) {
 	w := newWorld(t, 392, 0)
 	w.exec("INSERT INTO reference_prices VALUES (2, 4, [(900, 'EUR', '', '', '')], 1), (1, 3, [(900, 'EUR', '', '', '')], 1), (1, 2, [(900, 'JPY', '', '', '')], 1)")
-	page, err := w.service.Feed(t.Context(), query.Principal{Account: accountWhole}, query.FeedRequest{Alerts: true, Rule: &alert.Rule{Kind: alert.Undercut, Confirm: 1}})
-	must(t, err)
+	page := must.Get(w.service.Feed(t.Context(), query.Principal{Account: accountWhole}, query.FeedRequest{Alerts: true, Rule: &alert.Rule{Kind: alert.Undercut, Confirm: 1}}))(t)
 	token := page.Progress.Token
 	page.Rows.Release()
 	var rows []obsRow
@@ -254,8 +254,7 @@ func TestAlertsOfAReferencePrice(t *testing.T) {
 	}
 	t.Run("tokens", func(t *testing.T) { w.alertTokens(t) })
 	t.Run("beside a buy box without a price", func(t *testing.T) {
-		page, err := w.service.Feed(t.Context(), query.Principal{Account: accountWhole}, query.FeedRequest{Alerts: true, Rule: &alert.Rule{Kind: alert.Undercut, OwnMerchant: "own", Confirm: 1}})
-		must(t, err)
+		page := must.Get(w.service.Feed(t.Context(), query.Principal{Account: accountWhole}, query.FeedRequest{Alerts: true, Rule: &alert.Rule{Kind: alert.Undercut, OwnMerchant: "own", Confirm: 1}}))(t)
 		token := page.Progress.Token
 		page.Rows.Release()
 		w.mark++
@@ -289,10 +288,8 @@ func (w *world) alertTokens(t *testing.T) {
 		defer p.Rows.Release()
 		return p.Progress.Token, nil
 	}
-	token, err := ask(accountWhole, query.FeedRequest{Alerts: true, Rule: rule})
-	must(t, err)
-	changes, err := ask(accountWhole, query.FeedRequest{})
-	must(t, err)
+	token := must.Get(ask(accountWhole, query.FeedRequest{Alerts: true, Rule: rule}))(t)
+	changes := must.Get(ask(accountWhole, query.FeedRequest{}))(t)
 	for what, c := range map[string]struct {
 		account contracts.AccountID
 		r       query.FeedRequest

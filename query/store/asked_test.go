@@ -12,6 +12,7 @@ import (
 	"preismon/contracts"
 	"preismon/contracts/fault"
 	"preismon/deploy/testserver"
+	"preismon/deploy/testserver/must"
 	"preismon/query"
 
 	"github.com/ClickHouse/ch-go"
@@ -39,7 +40,7 @@ func TestAskedIsFoundInClickHouse(t *testing.T) {
 		told = append(told, a)
 	}
 	s, err := New(cfg)
-	must(t, err)
+	must.Do(t, err)
 	defer s.Close()
 	spans := tracetest.NewSpanRecorder()
 	ctx, root := sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(spans)).Tracer("test").Start(query.WithRequestID(t.Context(), "req-1"), "request")
@@ -50,7 +51,7 @@ func TestAskedIsFoundInClickHouse(t *testing.T) {
 		t.Fatal(got, err)
 	}
 	var n proto.ColUInt64
-	must(t, s.do(ctx, st, false, func(q *ch.Query) { q.Result = proto.Results{{Data: &n}} }))
+	must.Do(t, s.do(ctx, st, false, func(q *ch.Query) { q.Result = proto.Results{{Data: &n}} }))
 	broken := statement{name: "broken", text: "SELECT throwIf(1, 'no')", params: params{}}
 	_, err = rows(ctx, s, broken, count)
 	if err == nil || !strings.Contains(err.Error(), "broken (query id q-req-1-") || fault.KindOf(err) != fault.Internal {
@@ -75,12 +76,10 @@ func TestAskedIsFoundInClickHouse(t *testing.T) {
 		}
 	}
 
-	admin, err := clickhouse.ParseDSN(server.AdminDSN)
-	must(t, err)
-	conn, err := clickhouse.Open(admin)
-	must(t, err)
+	admin := must.Get(clickhouse.ParseDSN(server.AdminDSN))(t)
+	conn := must.Get(clickhouse.Open(admin))(t)
 	defer conn.Close()
-	must(t, conn.Exec(t.Context(), "SYSTEM FLUSH LOGS"))
+	must.Do(t, conn.Exec(t.Context(), "SYSTEM FLUSH LOGS"))
 	ids := map[string]bool{}
 	for _, span := range spans.Ended() {
 		if span.Name() == "request" {
@@ -103,7 +102,7 @@ func TestAskedIsFoundInClickHouse(t *testing.T) {
 			(SELECT count() FROM system.query_log WHERE query_id = @id),
 			(SELECT count() FROM system.opentelemetry_span_log WHERE hex(trace_id) = upper(@trace))`,
 			clickhouse.Named("id", id.AsString()), clickhouse.Named("trace", strings.ReplaceAll(span.SpanContext().TraceID().String(), "-", "")))
-		must(t, row.Scan(&logged, &traced))
+		must.Do(t, row.Scan(&logged, &traced))
 		if logged == 0 || traced == 0 {
 			t.Errorf("%s: %d lines in the query log, %d spans of ClickHouse in its trace", id.AsString(), logged, traced)
 		}
@@ -131,12 +130,5 @@ func TestNamesOfStatements(t *testing.T) {
 		if slices.Contains(all, part) {
 			t.Errorf("%s is no statement", part)
 		}
-	}
-}
-
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
 	}
 }

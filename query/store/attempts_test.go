@@ -13,6 +13,7 @@ import (
 	"preismon/contracts"
 	"preismon/contracts/fault"
 	"preismon/deploy/testserver"
+	"preismon/deploy/testserver/must"
 	"preismon/query"
 
 	"github.com/google/go-cmp/cmp"
@@ -173,8 +174,7 @@ func (w *world) drawLongWindow(r *rand.Rand, q *question) {
 		q.CapturedTo, q.from, q.to = to.Format(time.RFC3339Nano), math.MinInt64, to.UnixMilli()
 		return
 	case 3:
-		zone, err := contracts.LoadZone([]string{"UTC", q.Timezone}[min(1, len(q.Timezone))])
-		must(w.t, err)
+		zone := must.Get(contracts.LoadZone([]string{"UTC", q.Timezone}[min(1, len(q.Timezone))]))(w.t)
 		q.CapturedFrom, q.CapturedTo = from.Format(time.DateOnly), to.Format(time.DateOnly)
 		lower, _ := contracts.ParseLower(q.CapturedFrom, zone)
 		upper, _ := contracts.ParseUpper(q.CapturedTo, zone)
@@ -206,8 +206,7 @@ func TestAttemptsCoverWhatWasRefused(t *testing.T) {
 	for n, seed := 0, uint64(0); n < refusals; seed++ {
 		q := w.drawQuestion(rand.New(rand.NewPCG(seed, 93)))
 		serve := func(st query.Store, slow bool) *query.Service {
-			s, err := query.New(q.guard, &ledger{Store: st, w: w, access: access, factor: q.factor, slow: slow}, func() time.Time { return w.now })
-			must(t, err)
+			s := must.Get(query.New(q.guard, &ledger{Store: st, w: w, access: access, factor: q.factor, slow: slow}, func() time.Time { return w.now }))(t)
 			return s
 		}
 		p := query.Principal{Account: q.account}
@@ -343,7 +342,6 @@ func bound(t *testing.T, text *string, open int64) int64 {
 	if text == nil {
 		return open
 	}
-	at, err := time.Parse(time.RFC3339Nano, *text)
-	must(t, err)
+	at := must.Get(time.Parse(time.RFC3339Nano, *text))(t)
 	return at.UnixMilli()
 }

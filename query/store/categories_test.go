@@ -9,6 +9,7 @@ import (
 
 	"preismon/contracts"
 	"preismon/contracts/fault"
+	"preismon/deploy/testserver/must"
 	"preismon/query"
 
 	"github.com/google/go-cmp/cmp"
@@ -59,8 +60,7 @@ func (w *world) discoverCategories(t *testing.T) {
 		}
 	}
 	w.exec("INSERT INTO customer_data VALUES (2, 4, '', {}, 3), (2, 6, '', {}, 3)") // none is usable any more
-	page, err := w.items(accountOther, query.ItemsRequest{DiscoverCategories: true, Limit: ptr(1)})
-	must(t, err)
+	page := must.Get(w.items(accountOther, query.ItemsRequest{DiscoverCategories: true, Limit: ptr(1)}))(t)
 	body, err := json.Marshal(page.Search)
 	if err != nil || string(body) != `{"availableCategories":[]}` || len(page.Data) != 1 {
 		t.Errorf("%s, %d items, %v", body, len(page.Data), err)
@@ -139,7 +139,7 @@ func TestManyCategories(t *testing.T) {
 	w.exec("INSERT INTO scope_pairs SELECT 1, 7, 1000 + number, 'alpha.example', [101] FROM numbers(1001)")
 	w.exec("INSERT INTO customer_data SELECT 1, 1000 + number, concat('c', leftPad(toString(number), 4, '0')), map(), 1 FROM numbers(1000)")
 	page, err := w.items(accountWhole, query.ItemsRequest{DiscoverCategories: true, Limit: ptr(1)})
-	must(t, err)
+	must.Do(t, err)
 	if all := page.Search.AvailableCategories; len(all) != 1_000 || !slices.IsSorted(all) || all[0] != "c0000" || all[999] != "c0999" {
 		t.Errorf("%d categories: %v", len(all), all)
 	}

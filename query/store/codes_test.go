@@ -6,13 +6,13 @@ import (
 	"github.com/ClickHouse/clickhouse-go/v2"
 
 	"preismon/deploy/testserver"
+	"preismon/deploy/testserver/must"
 )
 
 // TestCodesAreThoseOfClickHouse: the server's name of each code is the meaning
 // that we use.
 func TestCodesAreThoseOfClickHouse(t *testing.T) {
-	options, err := clickhouse.ParseDSN(testserver.ClickHouse(t).AdminDSN)
-	must(t, err)
+	options := must.Get(clickhouse.ParseDSN(testserver.ClickHouse(t).AdminDSN))(t)
 	db := clickhouse.OpenDB(options)
 	defer db.Close()
 	for code, want := range map[int]string{

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"testing/iotest"
 
+	"preismon/deploy/testserver/must"
 	"preismon/query"
 
 	"github.com/ClickHouse/ch-go/proto"
@@ -124,7 +125,7 @@ func TestTextsAllocateNothing(t *testing.T) {
 		return testing.AllocsPerRun(5, func() {
 			source.Seek(0, io.SeekStart)
 			to.Reset()
-			must(t, readTexts(r, to, rows))
+			must.Do(t, readTexts(r, to, rows))
 		})
 	}
 	if few, many := allocs(1_000), allocs(64_000); few > 1 || many > 1 {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"preismon/contracts"
+	"preismon/deploy/testserver/must"
 	"preismon/query"
 	"preismon/query/store"
 )
@@ -28,15 +29,15 @@ func TestAccountsAreCompared(t *testing.T) {
 		_, err := s.Sites(t.Context(), query.Principal{Account: accountOrder}, query.SitesRequest{})
 		return err
 	}
-	must(t, read())
+	must.Do(t, read())
 	if n := s.Stats().Checked; n != 0 {
 		t.Errorf("%d compared at the first read", n)
 	}
-	must(t, read())
+	must.Do(t, read())
 	if is := s.Stats(); is.Checked != 2 || is.Differences != 0 {
 		t.Errorf("the account and the sites were not compared: %+v", is)
 	}
-	must(t, w.conn.Exec(t.Context(), "INSERT INTO accounts SELECT * REPLACE([201] AS orders, version + 1 AS version) FROM accounts FINAL WHERE account = 12")) // not announced
+	must.Do(t, w.conn.Exec(t.Context(), "INSERT INTO accounts SELECT * REPLACE([201] AS orders, version + 1 AS version) FROM accounts FINAL WHERE account = 12")) // not announced
 	if err := read(); err == nil || !strings.Contains(err.Error(), "access: remembered") || s.Stats().Differences != 1 {
 		t.Errorf("an account that changed: %v, %+v", err, s.Stats())
 	}
@@ -53,7 +54,7 @@ func TestUnchangedIsCompared(t *testing.T) {
 	right, wrong := over(w.store), over(deaf{w.store})
 	r := query.ResultsRequest{GlobalScope: true, CapturedFrom: w.now.Add(-48 * time.Hour).Format(time.RFC3339), CapturedTo: w.now.Add(-time.Hour).Format(time.RFC3339), Condition: &query.Condition{}}
 	caller := query.Principal{Account: accountWhole}
-	must(t, right.StreamResults(t.Context(), caller, r, &lines{}))
+	must.Do(t, right.StreamResults(t.Context(), caller, r, &lines{}))
 	tag := r.Condition.Tag
 	arrive := func(ago time.Duration) {
 		t.Helper()
@@ -69,8 +70,7 @@ func TestUnchangedIsCompared(t *testing.T) {
 	arrive(72 * time.Hour)
 	for _, s := range []*query.Service{right, wrong} {
 		before := s.Stats().Checked
-		same, err := unchanged(s)
-		must(t, err)
+		same := must.Get(unchanged(s))(t)
 		if !same || s.Stats().Checked == before {
 			t.Errorf("unchanged %v, compared %d", same, s.Stats().Checked-before)
 		}

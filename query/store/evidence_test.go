@@ -12,6 +12,7 @@ import (
 
 	"preismon/contracts"
 	"preismon/deploy/testserver"
+	"preismon/deploy/testserver/must"
 	"preismon/query"
 
 	gocmp "github.com/google/go-cmp/cmp"
@@ -79,8 +80,7 @@ func TestEvidenceIsOfTheRow(t *testing.T) {
 			t.Fatalf("%q: %v", again, err)
 		}
 		q := u.Query()
-		item, err := contracts.ParseID[contracts.ItemID](q.Get("itemId"))
-		must(t, err)
+		item := must.Get(contracts.ParseID[contracts.ItemID](q.Get("itemId")))(t)
 		page, err := w.service.Results(t.Context(), query.Principal{Account: a}, query.ResultsRequest{
 			ItemID: item, Site: contracts.SiteKey(q.Get("site")), CapturedFrom: q.Get("capturedFrom"), CapturedTo: q.Get("capturedTo"),
 			Cursor: q.Get("cursor"), Limit: ptr(1),
@@ -229,8 +229,7 @@ func TestEvidenceOfOneCapture(t *testing.T) {
 	if err != nil || len(page.Data) != 1 {
 		t.Fatalf("%+v, %v", page, err)
 	}
-	again, err := url.Parse(page.Data[0].Again)
-	must(t, err)
+	again := must.Get(url.Parse(page.Data[0].Again))(t)
 	of := again.Query()
 	rows, err := w.service.Results(t.Context(), p, query.ResultsRequest{ItemID: 1, Site: "alpha.example", CapturedFrom: of.Get("capturedFrom"), CapturedTo: of.Get("capturedTo"), Limit: ptr(1), Cursor: of.Get("cursor")})
 	if err != nil || rows.Paging.Returned != 1 {

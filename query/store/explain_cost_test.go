@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"preismon/contracts"
+	"preismon/deploy/testserver/must"
 	"preismon/query"
 	"preismon/query/store"
 )
@@ -140,7 +141,7 @@ func TestExplainedCost(t *testing.T) {
 					t.Fatalf("%s: %v, %+v", read.name, err, e)
 				}
 			}))
-			made = append(made, costOf(asked, func() { must(t, read.ask(t.Context())) }))
+			made = append(made, costOf(asked, func() { must.Do(t, read.ask(t.Context())) }))
 		}
 		whole, first, again := made[len(made)-1], explained[0], explained[len(explained)-1]
 		t.Logf("%s took %s and read %d rows in %d bytes; its first explanation %s, %d and %d by %d statements, the last one %d and %d by %d, with a median of %s",

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"preismon/contracts"
+	"preismon/deploy/testserver/must"
 	"preismon/query"
 	"preismon/query/alert"
 )
@@ -60,8 +61,7 @@ func TestExplainedFeeds(t *testing.T) {
 				}
 			}
 			counted += len(asked.take("count_pairs"))
-			page, err := w.service.Windows(t.Context(), p, windows)
-			must(t, err)
+			page := must.Get(w.service.Windows(t.Context(), p, windows))(t)
 			n := uint64(0)
 			for _, window := range page.Data {
 				n += window.Rows

@@ -8,6 +8,7 @@ import (
 
 	"preismon/contracts"
 	"preismon/deploy/testserver"
+	"preismon/deploy/testserver/must"
 	"preismon/query"
 )
 
@@ -29,13 +30,12 @@ func TestExplainedToTheEndOfTime(t *testing.T) {
 	if near, far := explained("2026-12-31", ""), explained("9999-12-31", "America/New_York"); near != far || near == 0 {
 		t.Errorf("%d rows until the last capture, %d until the end of time", near, far)
 	}
-	a, err := w.store.Access(t.Context(), accountWhole)
-	must(t, err)
+	a := must.Get(w.store.Access(t.Context(), accountWhole))(t)
 	rows := 0
 	for _, to := range []time.Time{w.now, time.Date(10_000, 1, 1, 5, 0, 0, 0, time.UTC)} {
 		n := 0
 		q := query.ResultsQuery{Window: contracts.Window{To: to}, Watermark: query.Watermark{Epoch: epoch, Seq: w.mark}, Read: w.read(t)}
-		must(t, w.store.Results(t.Context(), a.Visibility, &q, func(b *query.Block) error { n += b.Len; return nil }))
+		must.Do(t, w.store.Results(t.Context(), a.Visibility, &q, func(b *query.Block) error { n += b.Len; return nil }))
 		if rows == 0 {
 			rows = n
 		} else if rows != n {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"preismon/contracts"
+	"preismon/deploy/testserver/must"
 	"preismon/query"
 
 	"github.com/ClickHouse/ch-go"
@@ -18,11 +19,9 @@ import (
 // statement. A setting that the server does not know makes each statement fail.
 func WithSettings(t testing.TB, cfg Config, more map[string]string) *Store {
 	t.Helper()
-	s, err := New(cfg)
-	must(t, err)
+	s := must.Get(New(cfg))(t)
 	defer s.Close()
-	opt, err := clickhouse.ParseDSN(cfg.DSN.Reveal())
-	must(t, err)
+	opt := must.Get(clickhouse.ParseDSN(cfg.DSN.Reveal()))(t)
 	ofObservations, others := s.node.Statements()
 	opt.MaxOpenConns, opt.MaxIdleConns = ofObservations+others+1, others
 	opt.Settings = clickhouse.Settings{}
@@ -37,13 +36,11 @@ func WithSettings(t testing.TB, cfg Config, more map[string]string) *Store {
 	for k, v := range more {
 		add(k, v)
 	}
-	conn, err := clickhouse.Open(opt)
-	must(t, err)
-	reads, err := newPool(ch.Options{
+	conn := must.Get(clickhouse.Open(opt))(t)
+	reads := must.Get(newPool(ch.Options{
 		Address: opt.Addr[0], Database: opt.Auth.Database, User: opt.Auth.Username, Password: opt.Auth.Password,
 		TLS: tlsOf(opt.TLS), Settings: native, ReadTimeout: ch.NoTimeout, DialTimeout: 5 * time.Second, ClientName: "preismon test",
-	}, ofObservations)
-	must(t, err)
+	}, ofObservations))(t)
 	with := &Store{shards: s.shards, node: s.node, conn: conn, reads: reads, circuit: &circuit{probe: reads.probe}, sliceRows: s.sliceRows, pairRows: s.pairRows}
 	with.remember()
 	t.Cleanup(func() { with.Close() })

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"preismon/contracts/fault"
+	"preismon/deploy/testserver/must"
 	"preismon/query"
 )
 
@@ -41,8 +42,7 @@ func TestTailsReadUpToTheSamePosition(t *testing.T) {
 	}
 	seen := query.Edge{}
 	for wave := range waves {
-		edge, err := w.service.Await(t.Context(), seen, query.Wait{Most: time.Minute})
-		must(t, err)
+		edge := must.Get(w.service.Await(t.Context(), seen, query.Wait{Most: time.Minute}))(t)
 		seen = edge.Edge
 		asked.take()
 		for _, f := range all {
@@ -89,10 +89,8 @@ func TestTailsShareTextOfTheSameLength(t *testing.T) {
 	}
 	narrow := &feeder{w: w, account: accountWhole, request: open, rows: map[string]int{}, ids: map[string]bool{}, answer: 1_000, token: first.token}
 	w.setMark(last)
-	all, err := first.follow(t, 1_000)
-	must(t, err)
-	again, err := narrow.follow(t, 1_000)
-	must(t, err)
+	all := must.Get(first.follow(t, 1_000))(t)
+	again := must.Get(narrow.follow(t, 1_000))(t)
 	if len(all) == 0 || len(again) != len(all) {
 		t.Fatalf("%d and %d rows", len(all), len(again))
 	}
@@ -113,12 +111,11 @@ func TestWokenTailsDoNotReadTheirAccess(t *testing.T) {
 	w.tells()
 	caller := query.Principal{Account: accountWhole}
 	page, err := w.service.Feed(t.Context(), caller, query.FeedRequest{Rows: query.ResultsRequest{CapturedFrom: "2026-01-01T00:00:00Z"}, Lines: true, AnswerBytes: 1 << 20})
-	must(t, err)
+	must.Do(t, err)
 	r := rand.New(rand.NewPCG(32, 11))
 	var old query.EdgeAt
 	next := func(change func(*query.EdgeAt)) (names []string, err error) {
-		edge, err := w.service.Await(t.Context(), page.Seen, query.Wait{Most: time.Minute})
-		must(t, err)
+		edge := must.Get(w.service.Await(t.Context(), page.Seen, query.Wait{Most: time.Minute}))(t)
 		defer w.written.Store(w.written.Swap(nil)) // a checkpoint is being written
 		asked.take()
 		before := page.Progress.Token

@@ -7,6 +7,7 @@ import (
 
 	"preismon/contracts"
 	"preismon/contracts/fault"
+	"preismon/deploy/testserver/must"
 	"preismon/query"
 )
 
@@ -15,8 +16,7 @@ import (
 func TestFeedTokens(t *testing.T) {
 	w := newWorld(t, 325, 60)
 	f := &feeder{w: w, account: accountWhole}
-	token, err := f.now(query.ResultsRequest{Site: "alpha.example"})
-	must(t, err)
+	token := must.Get(f.now(query.ResultsRequest{Site: "alpha.example"}))(t)
 	ask := func(a contracts.AccountID, r query.FeedRequest) *fault.Error {
 		p, err := w.service.Feed(t.Context(), query.Principal{Account: a}, r)
 		if err == nil {
@@ -59,8 +59,7 @@ func TestFeedTokens(t *testing.T) {
 	if got := ask(accountWhole, query.FeedRequest{Since: token}); got.Kind != 0 || got.Msg != "" {
 		t.Errorf("another EAN, which it is not of: %+v", got)
 	}
-	byEAN, err := f.now(query.ResultsRequest{EAN: "5901234123457"})
-	must(t, err)
+	byEAN := must.Get(f.now(query.ResultsRequest{EAN: "5901234123457"}))(t)
 	w.exec("INSERT INTO items VALUES (1, '', '', '', '', 'one', 'B', 'Maker', 3)")
 	w.told("CATALOG")
 	if got := ask(accountWhole, query.FeedRequest{Since: byEAN}); got.Code != query.CodeFeedScopeChanged {

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"preismon/contracts"
+	"preismon/deploy/testserver/must"
 	"preismon/query"
 
 	gocmp "github.com/google/go-cmp/cmp"
@@ -72,8 +73,7 @@ func TestFeedsOfManyMandatesShareAStatement(t *testing.T) {
 	for wave := range waves {
 		w.insert(r, []int{400, 100, 200}[wave], 0)
 		w.setMark(w.mark)
-		edge, err := w.service.Await(t.Context(), query.Edge{}, query.Wait{Most: time.Minute})
-		must(t, err)
+		edge := must.Get(w.service.Await(t.Context(), query.Edge{}, query.Wait{Most: time.Minute}))(t)
 		limit := []int{1_000, 5, 1_000}[wave]
 		asked.take()
 		leaving, leave := context.WithCancel(t.Context())

@@ -10,6 +10,7 @@ import (
 	"preismon/contracts"
 	"preismon/contracts/fault"
 	"preismon/deploy/testserver"
+	"preismon/deploy/testserver/must"
 	"preismon/query"
 
 	"github.com/google/go-cmp/cmp"
@@ -173,7 +174,7 @@ func TestFloorEndsWhatBeganBefore(t *testing.T) {
 		again := rows
 		again.Cursor = walk
 		given(page(again)) // as long as no floor rose
-		must(t, feed(token))
+		must.Do(t, feed(token))
 		given(windows(query.WindowsRequest{Since: days}))
 		w.raise(n, at) // partition 0, then another one with a higher floor
 		w.raise(1-n, floor.Add(-time.Hour))
@@ -247,10 +248,8 @@ func TestFloorOfNewestCaptures(t *testing.T) {
 			newest[r.pair()] = max(newest[r.pair()], r.ms)
 		}
 	}
-	a, err := w.store.Access(t.Context(), accountWhole)
-	must(t, err)
-	last, err := w.store.LastProcessed(t.Context(), a.Visibility, []contracts.ItemID{1, 2, 3, 4, 5, 6})
-	must(t, err)
+	a := must.Get(w.store.Access(t.Context(), accountWhole))(t)
+	last := must.Get(w.store.LastProcessed(t.Context(), a.Visibility, []contracts.ItemID{1, 2, 3, 4, 5, 6}))(t)
 	got := map[contracts.Pair]int64{}
 	for pair, at := range last {
 		got[pair] = at.UnixMilli()
@@ -258,8 +257,7 @@ func TestFloorOfNewestCaptures(t *testing.T) {
 	if diff := cmp.Diff(newest, got); diff != "" {
 		t.Errorf("LastProcessed (-want +got):\n%s", diff)
 	}
-	pairs, err := w.store.OrderPairs(t.Context(), a.Visibility, query.OrderPairsQuery{Orders: []contracts.OrderID{orderA, orderB}, Limit: 1000})
-	must(t, err)
+	pairs := must.Get(w.store.OrderPairs(t.Context(), a.Visibility, query.OrderPairsQuery{Orders: []contracts.OrderID{orderA, orderB}, Limit: 1000}))(t)
 	got = map[contracts.Pair]int64{}
 	for _, p := range pairs {
 		if !p.CapturedAt.IsZero() {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"preismon/contracts"
+	"preismon/deploy/testserver/must"
 	"preismon/query"
 
 	gocmp "github.com/google/go-cmp/cmp"
@@ -30,8 +31,7 @@ func TestItemSummaryCaptures(t *testing.T) {
 // siteOf returns a site of a product's summary.
 func (w *world) siteOf(t *testing.T, a contracts.AccountID, r query.ItemSummaryRequest) query.ItemSite {
 	t.Helper()
-	got, err := w.service.ItemSummary(t.Context(), query.Principal{Account: a}, r)
-	must(t, err)
+	got := must.Get(w.service.ItemSummary(t.Context(), query.Principal{Account: a}, r))(t)
 	if len(got.Data) == 0 || len(got.Data[0].Sites) != 1 {
 		t.Fatalf("%+v: %+v", r, got.Data)
 	}
@@ -111,10 +111,8 @@ func (w *world) summaryTooManyOrders(t *testing.T) {
 func (w *world) runsTold(runs []query.CaptureRun) string {
 	var all []string
 	for _, r := range runs {
-		from, err := time.Parse(time.RFC3339Nano, r.From)
-		must(w.t, err)
-		to, err := time.Parse(time.RFC3339Nano, r.To)
-		must(w.t, err)
+		from := must.Get(time.Parse(time.RFC3339Nano, r.From))(w.t)
+		to := must.Get(time.Parse(time.RFC3339Nano, r.To))(w.t)
 		all = append(all, fmt.Sprintf("%v-%v: %d", w.now.Sub(from).Minutes(), w.now.Sub(to).Minutes(), r.Captures))
 	}
 	return strings.Join(all, ", ")
@@ -153,8 +151,7 @@ func (w *world) summaryRuns(t *testing.T) {
 	r := query.ItemSummaryRequest{ItemID: 2, CapturedFrom: at(600), CapturedTo: at(480)}
 	for _, one := range []contracts.SiteKey{site, ""} {
 		r.Site = one
-		got, err := w.service.ItemSummary(t.Context(), query.Principal{Account: accountWhole}, r)
-		must(t, err)
+		got := must.Get(w.service.ItemSummary(t.Context(), query.Principal{Account: accountWhole}, r))(t)
 		for _, s := range got.Data[0].Sites {
 			want := map[contracts.SiteKey][2]string{
 				site:           {"600-590: 2, 570-570: 1, 530-520: 2, 500-500: 1, 480-480: 1", "550-540: 2"},
@@ -226,8 +223,7 @@ func (w *world) checkRuns(t *testing.T, a contracts.AccountID, r query.ItemSumma
 	inUTC := func(runs []query.CaptureRun) (all []query.CaptureRun) {
 		for _, run := range runs {
 			for _, text := range []*string{&run.From, &run.To} {
-				at, err := time.Parse(time.RFC3339Nano, *text)
-				must(t, err)
+				at := must.Get(time.Parse(time.RFC3339Nano, *text))(t)
 				*text = at.UTC().Format("2006-01-02T15:04:05.000Z")
 			}
 			if all = append(all, run); run.Captures > 1 {

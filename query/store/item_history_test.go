@@ -9,6 +9,7 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 
 	"preismon/contracts"
+	"preismon/deploy/testserver/must"
 	"preismon/query"
 )
 
@@ -35,17 +36,15 @@ func TestItemHistory(t *testing.T) {
 		if i%2 == 0 {
 			req.CapturedFrom, req.CapturedTo = window[0], window[1]
 		}
-		sum, err := w.service.ItemSummary(t.Context(), p, req.ItemSummaryRequest)
-		must(t, err)
+		sum := must.Get(w.service.ItemSummary(t.Context(), p, req.ItemSummaryRequest))(t)
 		var want lines
-		must(t, w.service.StreamResults(t.Context(), p, stream, &want))
+		must.Do(t, w.service.StreamResults(t.Context(), p, stream, &want))
 
-		history, err := w.service.ItemHistory(t.Context(), p, req)
-		must(t, err)
+		history := must.Get(w.service.ItemHistory(t.Context(), p, req))(t)
 		w.insert(r, 60, 0) // they are in the same window
 		w.setMark(w.mark)
 		var got lines
-		must(t, history.Stream(t.Context(), &got))
+		must.Do(t, history.Stream(t.Context(), &got))
 		if diff := gocmp.Diff(sum.Query, history.Query); diff != "" {
 			t.Errorf("%+v (-summary +history): %s", req, diff)
 		}
@@ -58,16 +57,15 @@ func TestItemHistory(t *testing.T) {
 			t.Errorf("%+v: %d rows, the stream has %d", req, got.rows, want.rows)
 		}
 		var after lines
-		if must(t, w.service.StreamResults(t.Context(), p, stream, &after)); after.rows > want.rows {
+		if must.Do(t, w.service.StreamResults(t.Context(), p, stream, &after)); after.rows > want.rows {
 			rows++
 		}
 	}
 	var token string // of an open window goes on
 	req := query.ItemHistoryRequest{ItemSummaryRequest: query.ItemSummaryRequest{ItemID: 1}, ChangesToken: &token}
 	p := query.Principal{Account: accountWhole}
-	history, err := w.service.ItemHistory(t.Context(), p, req)
-	must(t, err)
-	must(t, history.Stream(t.Context(), &lines{}))
+	history := must.Get(w.service.ItemHistory(t.Context(), p, req))(t)
+	must.Do(t, history.Stream(t.Context(), &lines{}))
 	w.now = w.now.Add(time.Hour)
 	w.capture(1, "alpha.example", time.Minute, contracts.PriceObserved, "100 EUR")
 	if feed, err := w.service.Feed(t.Context(), p, query.FeedRequest{Since: token}); err != nil || feed.Rows.Len() == 0 {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"preismon/contracts"
+	"preismon/deploy/testserver/must"
 	"preismon/query"
 
 	gocmp "github.com/google/go-cmp/cmp"
@@ -21,8 +22,7 @@ func (w *world) checkDays(t *testing.T, a contracts.AccountID, r query.ItemSumma
 	restricted := func(rec query.StatisticRecord) bool {
 		ends := [2]int64{}
 		for i, text := range []string{rec.From, rec.To} {
-			at, err := time.Parse(time.RFC3339Nano, text)
-			must(t, err)
+			at := must.Get(time.Parse(time.RFC3339Nano, text))(t)
 			ends[i] = at.UnixMilli()
 		}
 		until := min(ends[1], to.UnixMilli()+1, w.now.UnixMilli())
@@ -30,8 +30,7 @@ func (w *world) checkDays(t *testing.T, a contracts.AccountID, r query.ItemSumma
 		return sum != nil && sum.restricted > 0
 	}
 	for _, rec := range records {
-		begins, err := time.Parse(time.RFC3339Nano, rec.From)
-		must(t, err)
+		begins := must.Get(time.Parse(time.RFC3339Nano, rec.From))(t)
 		if begins.Equal(to) && !to.Equal(from) { // the midnight that ends the window
 			continue
 		}
@@ -72,8 +71,7 @@ func (w *world) checkDays(t *testing.T, a contracts.AccountID, r query.ItemSumma
 // of the window that have begun.
 func (w *world) checkDayCounts(t *testing.T, r query.ItemSummaryRequest, site query.ItemSite, from, to time.Time) {
 	t.Helper()
-	zone, err := time.LoadLocation(r.Timezone)
-	must(t, err)
+	zone := must.Get(time.LoadLocation(r.Timezone))(t)
 	count := map[string]int{}
 	for _, day := range site.Days {
 		count[day.State]++

@@ -13,6 +13,7 @@ import (
 
 	"preismon/contracts"
 	"preismon/deploy/testserver"
+	"preismon/deploy/testserver/must"
 	"preismon/query"
 
 	gocmp "github.com/google/go-cmp/cmp"
@@ -53,8 +54,7 @@ func TestItemSummary(t *testing.T) {
 			from = to.Add(-time.Duration(1+r.IntN(100)) * time.Hour)
 			req.CapturedFrom, req.CapturedTo = from.Format(time.RFC3339), to.Format(time.RFC3339)
 		}
-		got, err := w.service.ItemSummary(t.Context(), query.Principal{Account: a}, req)
-		must(t, err)
+		got := must.Get(w.service.ItemSummary(t.Context(), query.Principal{Account: a}, req))(t)
 		want := w.bruteMarkets(a, req, from.UnixMilli(), to.UnixMilli(), references[a][req.ItemID])
 		if diff := gocmp.Diff(want, marketLines(t, got.Data, met)); diff != "" {
 			t.Fatalf("account %s, %+v (-want +got):\n%s", a, req, diff)
@@ -87,10 +87,9 @@ func (w *world) summaryEndsAtMidnight(t *testing.T) {
 	midnight := w.now.Truncate(24 * time.Hour)
 	w.capture(1, "alpha.example", w.now.Sub(midnight.Add(-time.Hour)), contracts.PriceObserved, "100 EUR")
 	w.capture(1, "alpha.example", w.now.Sub(midnight), contracts.PriceObserved, "90 EUR")
-	got, err := w.service.ItemSummary(t.Context(), query.Principal{Account: accountWhole}, query.ItemSummaryRequest{
+	got := must.Get(w.service.ItemSummary(t.Context(), query.Principal{Account: accountWhole}, query.ItemSummaryRequest{
 		ItemID: 1, Site: "alpha.example", CapturedFrom: midnight.Add(-7 * 24 * time.Hour).Format(time.RFC3339), CapturedTo: midnight.Format(time.RFC3339),
-	})
-	must(t, err)
+	}))(t)
 	site := got.Data[0].Sites[0]
 	if n := site.DayCounts; n.InStock != 1 || n.NotObserved != 6 || len(site.Days) != 1 || site.Observations.Priced != 2 || got.Data[0].Low.Price != "0.90" {
 		t.Errorf("%+v, %d days, %+v, low %v", n, len(site.Days), site.Observations, got.Data[0].Low)
@@ -100,8 +99,7 @@ func (w *world) summaryEndsAtMidnight(t *testing.T) {
 func (w *world) summaryWithoutOrders(t *testing.T) {
 	w.capture(2, "alpha.example", time.Hour, contracts.AccessRestricted)
 	read := func() query.ItemSite {
-		got, err := w.service.ItemSummary(t.Context(), query.Principal{Account: accountWhole}, query.ItemSummaryRequest{ItemID: 2, Site: "alpha.example"})
-		must(t, err)
+		got := must.Get(w.service.ItemSummary(t.Context(), query.Principal{Account: accountWhole}, query.ItemSummaryRequest{ItemID: 2, Site: "alpha.example"}))(t)
 		site := got.Data[0].Sites[0]
 		if len(site.Days) == 0 || site.CoverageState != "UNKNOWN" {
 			t.Fatalf("%+v", site)
@@ -124,8 +122,7 @@ func (w *world) checkPositions(t *testing.T, a contracts.AccountID, req query.It
 	if req.CandidatePrice == "" || req.Site != "" {
 		return
 	}
-	want, err := w.service.MarketPosition(t.Context(), query.Principal{Account: a}, query.PositionRequest{ItemID: req.ItemID, CandidatePrice: req.CandidatePrice, CurrencyCode: req.CurrencyCode})
-	must(t, err)
+	want := must.Get(w.service.MarketPosition(t.Context(), query.Principal{Account: a}, query.PositionRequest{ItemID: req.ItemID, CandidatePrice: req.CandidatePrice, CurrencyCode: req.CurrencyCode}))(t)
 	got := []query.Standing{}
 	for _, m := range markets {
 		if m.Position == nil {
@@ -143,8 +140,7 @@ func (w *world) checkPositions(t *testing.T, a contracts.AccountID, req query.It
 		}
 	}
 	inUTC := func(s string) string { // the summary writes times in its zone
-		at, err := time.Parse(time.RFC3339Nano, s)
-		must(t, err)
+		at := must.Get(time.Parse(time.RFC3339Nano, s))(t)
 		return at.UTC().Format("2006-01-02T15:04:05.000Z")
 	}
 	for i := range got {
@@ -305,8 +301,7 @@ func marketLines(t *testing.T, markets []query.ItemMarket, met map[string]int) (
 			low, high = m.Low.Price.String(), m.High.Price.String()
 		}
 		if m.LastCapturedAt != nil {
-			at, err := time.Parse(time.RFC3339Nano, *m.LastCapturedAt)
-			must(t, err)
+			at := must.Get(time.Parse(time.RFC3339Nano, *m.LastCapturedAt))(t)
 			last = at.UnixMilli()
 		}
 		boxes, none, whole := 0, 0, new(big.Rat)

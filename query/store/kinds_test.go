@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"preismon/contracts"
+	"preismon/deploy/testserver/must"
 	"preismon/query"
 	"preismon/query/admission"
 )
@@ -38,13 +39,11 @@ func TestBlockedSumsHoldNoOtherStatement(t *testing.T) {
 		},
 	} {
 		for _, accounts := range []int{1, 4} {
-			silent, err := net.Listen("tcp", "127.0.0.1:0") // connections are made, and never answered
-			must(t, err)
+			silent := must.Get(net.Listen("tcp", "127.0.0.1:0"))(t) // connections are made, and never answered
 			node := admission.New(admission.Config{Memory: admission.MinMemory, Statements: 32, Wait: time.Minute})
 			cfg := Defaults()
 			cfg.DSN, cfg.Admission = contracts.Secret("clickhouse://u@"+silent.Addr().String()+"/db"), node
-			s, err := New(cfg)
-			must(t, err)
+			s := must.Get(New(cfg))(t)
 			ctx, cancel := context.WithCancel(t.Context())
 			var running sync.WaitGroup
 			for i := range 40 {
@@ -74,9 +73,9 @@ func TestBlockedSumsHoldNoOtherStatement(t *testing.T) {
 			}
 			stop()
 			cancel()
-			must(t, silent.Close()) // ends the connections, too
+			must.Do(t, silent.Close()) // ends the connections, too
 			running.Wait()
-			must(t, s.Close())
+			must.Do(t, s.Close())
 		}
 	}
 }

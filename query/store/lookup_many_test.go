@@ -9,6 +9,7 @@ import (
 
 	"preismon/contracts"
 	"preismon/contracts/fault"
+	"preismon/deploy/testserver/must"
 	"preismon/query"
 )
 
@@ -51,7 +52,7 @@ func TestLookupOfMany(t *testing.T) {
 	}
 	began := time.Now()
 	got, echo, err := w.lookup(accountOther, keys)
-	must(t, err)
+	must.Do(t, err)
 	t.Logf("%d identifiers in %s", len(keys), time.Since(began))
 	if len(got) != len(keys) || echo.Asked != len(keys) {
 		t.Fatalf("%d answers, %+v", len(got), echo)

@@ -12,6 +12,7 @@ import (
 
 	"preismon/contracts"
 	"preismon/contracts/fault"
+	"preismon/deploy/testserver/must"
 	"preismon/query"
 
 	gocmp "github.com/google/go-cmp/cmp"
@@ -106,7 +107,7 @@ func TestLookup(t *testing.T) {
 				}
 			}
 			got, gotEcho, err := w.lookup(a, keys)
-			must(t, err)
+			must.Do(t, err)
 			if diff := gocmp.Diff(want, got, cmpopts.EquateEmpty()) + gocmp.Diff(echo, gotEcho); diff != "" {
 				t.Fatalf("account %s (-want +got):\n%s", a, diff)
 			}

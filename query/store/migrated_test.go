@@ -9,6 +9,7 @@ import (
 	"preismon/contracts"
 	"preismon/contracts/fault"
 	"preismon/deploy/testserver"
+	"preismon/deploy/testserver/must"
 	"preismon/projector/schema"
 	"preismon/query/store"
 )
@@ -18,14 +19,13 @@ import (
 // refusal.
 func TestMigrated(t *testing.T) {
 	db := testserver.ClickHouse(t)
-	must(t, schema.Migrate(t.Context(), db.AdminDSN, schema.Options{}))
+	must.Do(t, schema.Migrate(t.Context(), db.AdminDSN, schema.Options{}))
 	asked, old := 0, errors.New("version 8")
 	state := old
 	cfg := store.Defaults()
 	cfg.DSN = contracts.Secret(db.QueryDSN)
 	cfg.Migrated = func(context.Context) error { asked++; return state }
-	st, err := store.New(cfg)
-	must(t, err)
+	st := must.Get(store.New(cfg))(t)
 	t.Cleanup(func() { _ = st.Close() })
 	const advice = "`preismon migrate`"
 	refusal := func(err error) bool {

@@ -3,6 +3,7 @@ package store
 import (
 	"testing"
 
+	"preismon/deploy/testserver/must"
 	"preismon/query"
 )
 
@@ -15,10 +16,7 @@ func TestSnapshotOfAGeneration(t *testing.T) {
 			all = append(all, checkpoint{stream: stream, of: 1, mark: query.Watermark{Epoch: 1, Seq: 7}})
 		}
 		all = append(all, checkpoint{stream: "GENERATION", of: 1, mark: query.Watermark{Seq: generation}})
-		m, err := shards(1).moment(all)
-		if err != nil {
-			t.Fatal(err)
-		}
+		m := must.Get(shards(1).moment(all))(t)
 		return m.snapshot
 	}
 	if before, after := snapshot(1), snapshot(2); before == after || before == 0 || snapshot(1) != before {

@@ -11,6 +11,7 @@ import (
 
 	"preismon/contracts"
 	"preismon/deploy/testserver"
+	"preismon/deploy/testserver/must"
 	"preismon/query"
 
 	gocmp "github.com/google/go-cmp/cmp"
@@ -115,8 +116,7 @@ func TestMoversEdges(t *testing.T) {
 	w.setMark(w.mark)
 	r := query.MoversRequest{Since: since.Format(time.RFC3339Nano), ResultsRequest: query.ResultsRequest{Site: "alpha.example"}}
 	kinds := func() (kinds []string) {
-		page, err := w.service.Movers(t.Context(), query.Principal{Account: accountWhole}, r)
-		must(t, err)
+		page := must.Get(w.service.Movers(t.Context(), query.Principal{Account: accountWhole}, r))(t)
 		for _, m := range page.Data {
 			kinds = append(kinds, fmt.Sprint(m.ItemID, " ", m.Kinds))
 		}
@@ -228,8 +228,7 @@ func TestMoversOfAnotherScope(t *testing.T) {
 	}
 	from := func(cursor string) (movers string, first string) {
 		for r.Cursor = cursor; ; {
-			p, err := w.service.Movers(t.Context(), query.Principal{Account: accountWhole}, r)
-			must(t, err)
+			p := must.Get(w.service.Movers(t.Context(), query.Principal{Account: accountWhole}, r))(t)
 			for _, m := range p.Data {
 				movers += fmt.Sprintf("%s %.1s, ", m.ItemID, m.Site)
 			}

@@ -10,7 +10,6 @@ import (
 	"math/rand/v2"
 	"slices"
 	"strconv"
-	"testing"
 	"time"
 
 	"preismon/contracts"
@@ -276,12 +275,5 @@ func (w *world) movers(t require, a contracts.AccountID, r query.MoversRequest, 
 		if between != nil {
 			between()
 		}
-	}
-}
-
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"preismon/contracts"
+	"preismon/deploy/testserver/must"
 	"preismon/query"
 	"preismon/query/admission"
 )
@@ -15,7 +16,7 @@ import (
 func TestSlicesOfAnOpenWindow(t *testing.T) {
 	w := newWorld(t, 12, 800)
 	a, err := w.store.Access(t.Context(), accountWhole)
-	must(t, err)
+	must.Do(t, err)
 	read := w.read(t)
 	for _, ascending := range []bool{false, true} {
 		rows, q := 0, query.ResultsQuery{Window: contracts.Window{To: w.now}, Ascending: ascending, Watermark: query.Watermark{Epoch: epoch, Seq: w.mark}, Read: read}
@@ -40,8 +41,7 @@ func TestGranulesOfOtherQuarters(t *testing.T) {
 	w := newWorld(t, 13, 1000)
 	unseen := func(from, to time.Time) uint64 {
 		t.Helper()
-		n, err := w.store.Unseen(t.Context(), 1, from, to)
-		must(t, err)
+		n := must.Get(w.store.Unseen(t.Context(), 1, from, to))(t)
 		return n
 	}
 	now := w.now.Add(-time.Hour)
@@ -62,8 +62,7 @@ func TestGranulesOfOtherQuarters(t *testing.T) {
 // read admits a stream.
 func (w *world) read(t testing.TB) *admission.Read {
 	t.Helper()
-	read, err := admission.New(admission.Defaults()).Begin(t.Context(), true, 0)
-	must(t, err)
+	read := must.Get(admission.New(admission.Defaults()).Begin(t.Context(), true, 0))(t)
 	t.Cleanup(read.End)
 	return read
 }

@@ -15,6 +15,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"preismon/deploy/testserver"
+	"preismon/deploy/testserver/must"
 )
 
 // switched are groups of ClickHouse's optimizers that affect statements like
@@ -124,12 +125,10 @@ func TestOptimizersChangeNothing(t *testing.T) {
 	// The settings reached the server with each statement.
 	w.exec("SYSTEM FLUSH LOGS query_log")
 	var n uint64
-	if err := w.conn.QueryRow(t.Context(), `
+	must.Do(t, w.conn.QueryRow(t.Context(), `
 SELECT count()
 FROM system.query_log
-WHERE type = 'QueryFinish' AND current_database = currentDatabase() AND Settings['query_plan_enable_optimizations'] = '0' AND Settings['optimize_read_in_order'] = '0' AND Settings['use_skip_indexes'] = '0'`).Scan(&n); err != nil {
-		t.Fatal(err)
-	}
+WHERE type = 'QueryFinish' AND current_database = currentDatabase() AND Settings['query_plan_enable_optimizations'] = '0' AND Settings['optimize_read_in_order'] = '0' AND Settings['use_skip_indexes'] = '0'`).Scan(&n))
 	if n < uint64(len(reads)) {
 		t.Errorf("%d statements had all optimizers off, of %d questions", n, len(reads))
 	}
@@ -163,13 +162,13 @@ func unmerged(w *world) {
 	}
 	for _, table := range []string{"observations", "observations_by_mandate", "latest_observations", "items", "reference_prices"} {
 		var parts uint64
-		must(w.t, w.conn.QueryRow(context.Background(), "SELECT count() FROM system.parts WHERE active AND database = currentDatabase() AND table = ?", table).Scan(&parts))
+		must.Do(w.t, w.conn.QueryRow(context.Background(), "SELECT count() FROM system.parts WHERE active AND database = currentDatabase() AND table = ?", table).Scan(&parts))
 		if parts < 6 {
 			w.t.Errorf("%s has %d parts: nothing is merged in a read", table, parts)
 		}
 	}
 	var doubled int64
-	must(w.t, w.conn.QueryRow(context.Background(), "SELECT count() - uniqExact(item, site) FROM latest_observations").Scan(&doubled))
+	must.Do(w.t, w.conn.QueryRow(context.Background(), "SELECT count() - uniqExact(item, site) FROM latest_observations").Scan(&doubled))
 	if doubled == 0 {
 		w.t.Error("no pair has two rows of latest_observations")
 	}
@@ -179,16 +178,15 @@ func unmerged(w *world) {
 // on.
 func switches(w *world) map[string]bool {
 	w.t.Helper()
-	rows, err := w.conn.Query(context.Background(), "SELECT name, value = '1' FROM system.settings WHERE type = 'Bool' AND NOT is_obsolete AND readonly = 0")
-	must(w.t, err)
+	rows := must.Get(w.conn.Query(context.Background(), "SELECT name, value = '1' FROM system.settings WHERE type = 'Bool' AND NOT is_obsolete AND readonly = 0"))(w.t)
 	defer rows.Close()
 	all := map[string]bool{}
 	for rows.Next() {
 		var name string
 		var on bool
-		must(w.t, rows.Scan(&name, &on))
+		must.Do(w.t, rows.Scan(&name, &on))
 		all[name] = on
 	}
-	must(w.t, rows.Err())
+	must.Do(w.t, rows.Err())
 	return all
 }

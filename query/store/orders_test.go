@@ -11,6 +11,7 @@ import (
 	"preismon/contracts"
 	"preismon/contracts/fault"
 	"preismon/deploy/testserver"
+	"preismon/deploy/testserver/must"
 	"preismon/query"
 
 	"github.com/google/go-cmp/cmp"
@@ -178,8 +179,7 @@ func TestRetriesMoveNoCounter(t *testing.T) {
 // (VIS-05).
 func TestStoreNeverLeavesTheAccount(t *testing.T) {
 	w := newWorld(t, 5, 0)
-	a, err := w.store.Access(t.Context(), accountOrder) // orderB
-	must(t, err)
+	a := must.Get(w.store.Access(t.Context(), accountOrder))(t) // orderB
 	both := []contracts.OrderID{orderA, orderB, orderC}
 	pairs, err := w.store.OrderPairs(t.Context(), a.Visibility, query.OrderPairsQuery{Orders: both, Limit: 100})
 	if err != nil || len(pairs) != 6 {

@@ -11,6 +11,7 @@ import (
 	"preismon/contracts"
 	"preismon/contracts/fault"
 	"preismon/deploy/testserver"
+	"preismon/deploy/testserver/must"
 	"preismon/query"
 
 	gocmp "github.com/google/go-cmp/cmp"
@@ -129,8 +130,7 @@ func TestOverviewSaysWhatTheReadsSay(t *testing.T) {
 func TestOverviewSaysWhatIsRefused(t *testing.T) {
 	w := newWorld(t, 77, 0)
 	w.exec("INSERT INTO accounts SELECT * REPLACE (version + 1 AS version, ['results'] AS permissions) FROM accounts FINAL WHERE account = " + fmt.Sprint(uint64(accountWhole)))
-	o, err := w.service.Overview(t.Context(), query.Principal{Account: accountWhole}, query.OverviewRequest{})
-	must(t, err)
+	o := must.Get(w.service.Overview(t.Context(), query.Principal{Account: accountWhole}, query.OverviewRequest{}))(t)
 	for _, list := range o.Data {
 		if refused := list.List == query.SitesList; refused != (list.Count == nil) || refused != (list.Problem != nil && list.Problem.Code == query.CodeForbidden) {
 			t.Errorf("%+v", list)

@@ -5,6 +5,7 @@ import (
 
 	"preismon/contracts"
 	"preismon/deploy/testserver"
+	"preismon/deploy/testserver/must"
 
 	"github.com/ClickHouse/ch-go"
 	"github.com/ClickHouse/ch-go/proto"
@@ -17,8 +18,7 @@ import (
 func TestParamsComeBack(t *testing.T) {
 	cfg := Defaults()
 	cfg.DSN = contracts.Secret(testserver.ClickHouse(t).QueryDSN)
-	s, err := New(cfg)
-	must(t, err)
+	s := must.Get(New(cfg))(t)
 	defer s.Close()
 	const question = "SELECT {x:String} AS x, {list:Array(String)} AS list"
 	check := func(t *rapid.T, x string, list []string) {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"preismon/contracts"
+	"preismon/deploy/testserver/must"
 	"preismon/query"
 
 	"github.com/google/go-cmp/cmp"
@@ -61,10 +62,8 @@ func TestCustomerReference(t *testing.T) {
 		}
 		// In a market of one site it is the referencePrice of the site's rows.
 		r.IncludeCustomerReference, r.Country = true, "AT"
-		answer, err := w.position(accountWhole, r)
-		must(t, err)
-		p, err := w.service.Results(t.Context(), query.Principal{Account: accountWhole}, query.ResultsRequest{ItemID: 3, Site: "beta.example", Include: query.Include{ExportFields: true}})
-		must(t, err)
+		answer := must.Get(w.position(accountWhole, r))(t)
+		p := must.Get(w.service.Results(t.Context(), query.Principal{Account: accountWhole}, query.ResultsRequest{ItemID: 3, Site: "beta.example", Include: query.Include{ExportFields: true}}))(t)
 		var rows []struct{ ReferencePrice *json.Number }
 		if err := json.Unmarshal(array(&p.Rows), &rows); err != nil || len(rows) != 1 {
 			t.Fatal(err, rows)

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"preismon/contracts"
+	"preismon/deploy/testserver/must"
 	"preismon/query"
 
 	"github.com/google/go-cmp/cmp"
@@ -131,10 +132,8 @@ func (w *world) positionGroups(t *testing.T) {
 		t.Errorf("%+v, %v", tied, err)
 	}
 	// An account that sees nothing learns nothing about what exists (VIS-03).
-	hidden, err := w.position(accountWhole, query.PositionRequest{ItemID: 6, CandidatePrice: "14"})
-	must(t, err)
-	absent, err := w.position(accountWhole, query.PositionRequest{ItemID: 99, CandidatePrice: "14"})
-	must(t, err)
+	hidden := must.Get(w.position(accountWhole, query.PositionRequest{ItemID: 6, CandidatePrice: "14"}))(t)
+	absent := must.Get(w.position(accountWhole, query.PositionRequest{ItemID: 99, CandidatePrice: "14"}))(t)
 	absent.Query.ItemID = 6
 	if diff := cmp.Diff(hidden, absent); diff != "" || hidden.Positions == nil || !strings.Contains(hidden.Note, "does not tell that the product does not exist") {
 		t.Errorf("%s\n%+v", diff, hidden)
@@ -147,10 +146,8 @@ func TestMarketPositionJSON(t *testing.T) {
 	w.exec("INSERT INTO sites VALUES ('gamma.example', 'x', 'shop', '', 'EUR', '', false, false, 2)")
 	w.capture(3, "alpha.example", 2*time.Hour, contracts.PriceObserved, "1000 EUR", "1001 EUR")
 	w.capture(3, "gamma.example", time.Hour, contracts.PriceObserved, "0 EUR")
-	answer, err := w.position(accountWhole, query.PositionRequest{ItemID: 3, CandidatePrice: "9.5"})
-	must(t, err)
-	got, err := json.Marshal(answer)
-	must(t, err)
+	answer := must.Get(w.position(accountWhole, query.PositionRequest{ItemID: 3, CandidatePrice: "9.5"}))(t)
+	got := must.Get(json.Marshal(answer))(t)
 	want := `{"positions":[` +
 		`{"country":null,"currencyCode":"EUR","offers":1,"sites":1,"min":0.00,"median":0.00,"max":0.00,"oldestCapturedAt":"2026-03-08T11:00:00.000Z","newestCapturedAt":"2026-03-08T11:00:00.000Z",` +
 		`"candidate":{"price":9.50,"rank":2,"cheaper":1,"equal":0,"dearer":0,"percentile":100.00,"differenceToReference":9.50,"differencePercent":null},"reference":{"source":"MARKET_MEDIAN","price":0.00},"best":{"site":"gamma.example","merchant":"M0","price":0.00}},` +

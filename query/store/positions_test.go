@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"preismon/contracts"
+	"preismon/deploy/testserver/must"
 	"preismon/query"
 
 	gocmp "github.com/google/go-cmp/cmp"
@@ -55,16 +56,14 @@ func TestPositionsAreThoseOfTheTool(t *testing.T) {
 		}
 		tool, without := 0, 0
 		for item := contracts.ItemID(1); item <= 6 && a != accountNone; item++ {
-			any, err := w.position(a, query.PositionRequest{ItemID: item, CandidatePrice: "1", IncludeCustomerReference: true})
-			must(t, err)
+			any := must.Get(w.position(a, query.PositionRequest{ItemID: item, CandidatePrice: "1", IncludeCustomerReference: true}))(t)
 			for _, st := range any.Positions {
 				if st.Reference.Source != query.CustomerReference {
 					without++
 					continue
 				}
 				tool++
-				one, err := w.position(a, query.PositionRequest{ItemID: item, CandidatePrice: string(st.Reference.Price), CurrencyCode: st.CurrencyCode, Country: *st.Country, IncludeCustomerReference: true})
-				must(t, err)
+				one := must.Get(w.position(a, query.PositionRequest{ItemID: item, CandidatePrice: string(st.Reference.Price), CurrencyCode: st.CurrencyCode, Country: *st.Country, IncludeCustomerReference: true}))(t)
 				st = one.Positions[0]
 				want := query.OwnPosition{
 					ItemID: item, Country: st.Country, CurrencyCode: st.CurrencyCode, OwnPrice: st.Reference.Price, Rank: st.Candidate.Rank, Offers: st.Offers, Cheapest: st.Best,
@@ -123,8 +122,7 @@ func TestPositionsOfOtherReferencePrices(t *testing.T) {
 		w.exec(fmt.Sprintf("INSERT INTO reference_prices VALUES (1, 1, %s, %[2]d), (1, 2, [(300, 'EUR', '', '', '')], %[2]d), (1, 3, [(200, 'EUR', '', '', '')], %[2]d), (1, 4, [(200, 'EUR', '', '', '')], %[2]d)", prices, version))
 		var items []string
 		for r.Cursor = cursor; ; {
-			p, err := w.service.Positions(t.Context(), query.Principal{Account: accountWhole}, r)
-			must(t, err)
+			p := must.Get(w.service.Positions(t.Context(), query.Principal{Account: accountWhole}, r))(t)
 			for _, at := range p.Data {
 				items = append(items, at.ItemID.String())
 			}
@@ -138,14 +136,12 @@ func TestPositionsOfOtherReferencePrices(t *testing.T) {
 		t.Fatal(got)
 	}
 	r.Cursor = ""
-	first, err := w.service.Positions(t.Context(), query.Principal{Account: accountWhole}, r)
-	must(t, err)
+	first := must.Get(w.service.Positions(t.Context(), query.Principal{Account: accountWhole}, r))(t)
 	if got := after(first.Paging.NextCursor, "[]"); got != "2 3 4" {
 		t.Errorf("without the first: %s", got)
 	}
 	r.Cursor = ""
-	first, err = w.service.Positions(t.Context(), query.Principal{Account: accountWhole}, r)
-	must(t, err)
+	first = must.Get(w.service.Positions(t.Context(), query.Principal{Account: accountWhole}, r))(t)
 	if got := after(first.Paging.NextCursor, greatest); got != "3 4" {
 		t.Errorf("with another one in front: %s", got)
 	}

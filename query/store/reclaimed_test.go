@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"preismon/deploy/testserver/must"
 	"preismon/query"
 	"preismon/query/admission"
 	"preismon/query/frame"
@@ -94,11 +95,11 @@ func TestTablesOverReclaimedBlocks(t *testing.T) {
 				if i == 1 {
 					s.node = w.service.Admission()
 				}
-				must(t, w.service.StreamResults(t.Context(), query.Principal{Account: accountWhole}, request, s))
-				must(t, s.table.Close())
+				must.Do(t, w.service.StreamResults(t.Context(), query.Principal{Account: accountWhole}, request, s))
+				must.Do(t, s.table.Close())
 				var err error
 				tables[i], err = form.read(s.out.Bytes())
-				if must(t, err); len(tables[i]) != s.rows || s.rows < 500 {
+				if must.Do(t, err); len(tables[i]) != s.rows || s.rows < 500 {
 					t.Fatalf("%d rows of %d", len(tables[i]), s.rows)
 				}
 			}

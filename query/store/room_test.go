@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"preismon/contracts"
+	"preismon/deploy/testserver/must"
 	"preismon/query"
 	"preismon/query/admission"
 	"preismon/query/store"
@@ -24,12 +25,10 @@ func TestSlowReadersLeaveRoomForPages(t *testing.T) {
 	node := admission.New(limits)
 	cfg.Admission, cfg.DSN = node, cfg.DSN+"?max_block_size=16" // so that answers are long
 	st, err := store.New(cfg)
-	must(t, err)
+	must.Do(t, err)
 	defer st.Close()
-	a, err := st.Access(t.Context(), accountWhole)
-	must(t, err)
-	mark, err := st.Watermark(t.Context())
-	must(t, err)
+	a := must.Get(st.Access(t.Context(), accountWhole))(t)
+	mark := must.Get(st.Watermark(t.Context()))(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	var began atomic.Int32

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"preismon/contracts"
+	"preismon/deploy/testserver/must"
 	"preismon/query"
 
 	"github.com/google/go-cmp/cmp"
@@ -38,8 +39,7 @@ func TestRowFields(t *testing.T) {
 
 	read := func(r query.ResultsRequest) map[string]any {
 		t.Helper()
-		p, err := w.service.Results(t.Context(), query.Principal{Account: accountWhole}, r)
-		must(t, err)
+		p := must.Get(w.service.Results(t.Context(), query.Principal{Account: accountWhole}, r))(t)
 		var rows []map[string]any
 		if err := json.Unmarshal(array(&p.Rows), &rows); err != nil || len(rows) != 1 {
 			t.Fatalf("%d rows, %v", len(rows), err)
@@ -49,7 +49,7 @@ func TestRowFields(t *testing.T) {
 	check := func(what string, r query.ResultsRequest, want string) {
 		t.Helper()
 		var wanted map[string]any
-		must(t, json.Unmarshal([]byte(want), &wanted))
+		must.Do(t, json.Unmarshal([]byte(want), &wanted))
 		if diff := cmp.Diff(wanted, read(r)); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", what, diff)
 		}

@@ -7,6 +7,7 @@ import (
 
 	"preismon/contracts"
 	"preismon/contracts/fault"
+	"preismon/deploy/testserver/must"
 	"preismon/query"
 
 	"github.com/google/go-cmp/cmp"
@@ -18,8 +19,7 @@ import (
 func TestScopesAreCounted(t *testing.T) {
 	w := newWorld(t, 5, 10)
 	for _, account := range []contracts.AccountID{accountWhole, accountOrder, accountSites, accountNone, accountOther} {
-		access, err := w.store.Access(t.Context(), account)
-		must(t, err)
+		access := must.Get(w.store.Access(t.Context(), account))(t)
 		for n, sel := range []query.Selectors{
 			{},
 			{Site: "gamma.example"},
@@ -32,8 +32,7 @@ func TestScopesAreCounted(t *testing.T) {
 			{Order: orderB, EAN: "00000096385074"},
 		} {
 			v, want := access.Visibility, w.pairsUnder(account, sel)
-			bySite, err := w.store.PairsBySite(t.Context(), v, sel)
-			must(t, err)
+			bySite := must.Get(w.store.PairsBySite(t.Context(), v, sel))(t)
 			sites, items := map[contracts.SiteKey]uint64{}, map[contracts.ItemID]bool{}
 			for _, p := range want {
 				sites[p.Site]++
@@ -43,13 +42,11 @@ func TestScopesAreCounted(t *testing.T) {
 				t.Errorf("account %d, %+v: pairs by site (-want +got):\n%s", account, sel, diff)
 			}
 			limit, all := []int{2, 100}[n%2], slices.Sorted(maps.Keys(items))
-			got, err := w.store.ScopeItems(t.Context(), v, sel, limit)
-			must(t, err)
+			got := must.Get(w.store.ScopeItems(t.Context(), v, sel, limit))(t)
 			if !slices.Equal(got, all[:min(limit, len(all))]) {
 				t.Errorf("account %d, %+v: items %d, want the first %d of %d", account, sel, got, limit, all)
 			}
-			size, err := w.store.CountPairs(t.Context(), v, sel)
-			must(t, err)
+			size := must.Get(w.store.CountPairs(t.Context(), v, sel))(t)
 			if diff := cmp.Diff(query.ScopeSize{Pairs: uint64(len(want)), Items: uint64(len(items)), Sites: uint64(len(sites))}, size); diff != "" {
 				t.Errorf("account %d, %+v: size (-want +got):\n%s", account, sel, diff)
 			}
@@ -80,10 +77,8 @@ func TestStateOfOneServer(t *testing.T) {
 		{"INSERT INTO checkpoints (stream, partition, epoch, seq) VALUES ('OBSERVATIONS', 0, 1700000000, 9)", 9, true, query.Watermark{Epoch: epoch + 1, Seq: 7}},
 	} {
 		w.exec(step.exec)
-		a, err := w.store.Access(t.Context(), accountWhole)
-		must(t, err)
-		mark, err := w.store.Watermark(t.Context())
-		must(t, err)
+		a := must.Get(w.store.Access(t.Context(), accountWhole))(t)
+		mark := must.Get(w.store.Watermark(t.Context()))(t)
 		if v := a.Visibility; !slices.Equal(v.Versions, []uint64{step.version}) || v.Applied != step.applied || mark != step.mark {
 			t.Errorf("after %s: versions %v, applied %t, mark %v; want %d, %t, %v", step.exec, v.Versions, v.Applied, mark, step.version, step.applied, step.mark)
 		}

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"preismon/contracts/fault"
+	"preismon/deploy/testserver/must"
 	"preismon/query"
 )
 
@@ -31,7 +32,7 @@ func TestStreamOverAScopeChange(t *testing.T) {
 	w.listen()
 	r := query.ResultsRequest{OrderID: orderA, CapturedFrom: "2026-01-01"}
 	var whole lines
-	must(t, w.service.StreamResults(t.Context(), query.Principal{Account: accountWhole}, r, &whole))
+	must.Do(t, w.service.StreamResults(t.Context(), query.Principal{Account: accountWhole}, r, &whole))
 	torn := shifted{with: func() {
 		w.exec("INSERT INTO scope_pairs SELECT mandate, 8, item, site, orders FROM scope_pairs WHERE mandate = 1 AND version = 7")
 		w.exec("INSERT INTO scopes VALUES (1, 8, 1, 6)")

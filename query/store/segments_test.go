@@ -12,6 +12,7 @@ import (
 	"preismon/contracts"
 	"preismon/contracts/event"
 	"preismon/deploy/testserver"
+	"preismon/deploy/testserver/must"
 	"preismon/query"
 
 	gocmp "github.com/google/go-cmp/cmp"
@@ -92,7 +93,7 @@ func TestRememberedStreamsAreTheRows(t *testing.T) {
 		case before.tag != "" && before.text != want:
 			changed++
 		}
-		must(t, s.StreamResults(t.Context(), caller, q, &got))
+		must.Do(t, s.StreamResults(t.Context(), caller, q, &got))
 		if got := fmt.Sprintf("%s %d\n%s", got.scope, got.rows, got.text.String()); got != want {
 			t.Fatal(gocmp.Diff(want, got))
 		}
@@ -219,7 +220,7 @@ func TestRememberedStreamsSideBySide(t *testing.T) {
 	note := func() {
 		t.Helper()
 		var now lines
-		must(t, never.StreamResults(t.Context(), caller, q, &now))
+		must.Do(t, never.StreamResults(t.Context(), caller, q, &now))
 		mu.Lock()
 		defer mu.Unlock()
 		moments = append(moments, now.text.String())
@@ -304,15 +305,14 @@ func TestContentIsNotOlderThanItsVersions(t *testing.T) {
 			caller := query.Principal{Account: accountWhole}
 			q := query.ResultsRequest{ItemID: 4, CapturedFrom: w.now.Add(-200 * time.Hour).Format(time.RFC3339), CapturedTo: w.now.Add(-time.Hour).Format(time.RFC3339), Include: c.include}
 			node, never := w.service, w.over(w.store, func(c *query.Config) { c.RememberStreamBytes = 0 })
-			page, err := node.Results(t.Context(), caller, q)
-			must(t, err)
+			page := must.Get(node.Results(t.Context(), caller, q))(t)
 			page.Rows.Release()
-			must(t, w.conn.Exec(t.Context(), c.change)) // not announced
+			must.Do(t, w.conn.Exec(t.Context(), c.change)) // not announced
 			read := func(s *query.Service) (string, string) {
 				t.Helper()
 				var got lines
 				q.Condition = &query.Condition{}
-				must(t, s.StreamResults(t.Context(), caller, q, &got))
+				must.Do(t, s.StreamResults(t.Context(), caller, q, &got))
 				return got.text.String(), q.Condition.Tag
 			}
 			before, tag := read(node)
@@ -326,8 +326,7 @@ func TestContentIsNotOlderThanItsVersions(t *testing.T) {
 			w.written.Store(&event.Written{})
 			want, _ := read(never)
 			q.Condition = &query.Condition{Tags: []string{tag}}
-			same, err := node.Unchanged(t.Context(), caller, q)
-			must(t, err)
+			same := must.Get(node.Unchanged(t.Context(), caller, q))(t)
 			if same && before != want {
 				t.Error("a tag is of rows that have changed")
 			}

@@ -14,6 +14,7 @@ import (
 	"preismon/contracts/fault"
 	"preismon/deploy/embedded"
 	"preismon/deploy/testserver"
+	"preismon/deploy/testserver/must"
 	"preismon/projector/schema"
 	"preismon/query"
 	"preismon/query/store"
@@ -71,10 +72,8 @@ func (w *shardedWorld) fill(p int) {
 	if err := schema.Migrate(w.t.Context(), admin, schema.Options{Cluster: testserver.Cluster(threeShards), Unreplicated: true}); err != nil {
 		w.t.Fatal(err)
 	}
-	opt, err := clickhouse.ParseDSN(admin)
-	must(w.t, err)
-	conn, err := clickhouse.Open(opt)
-	must(w.t, err)
+	opt := must.Get(clickhouse.ParseDSN(admin))(w.t)
+	conn := must.Get(clickhouse.Open(opt))(w.t)
 	w.t.Cleanup(func() { conn.Close() })
 	w.conns = append(w.conns, conn)
 	for _, name := range []string{"sites", "items", "mandates", "accounts", "orders", "reference_prices", "customer_data", "file_jobs", "file_archives"} {
@@ -95,8 +94,7 @@ func (w *shardedWorld) fill(p int) {
 
 // table returns a table of the world, as an expression for a shard.
 func (w *shardedWorld) table(name string) string {
-	from, err := url.Parse(w.admin)
-	must(w.t, err)
+	from := must.Get(url.Parse(w.admin))(w.t)
 	password, _ := from.User.Password()
 	return fmt.Sprintf("remote('%s', '%s', '%s', '%s', '%s')", from.Host, strings.TrimPrefix(from.Path, "/"), name, from.User.Username(), password)
 }
@@ -108,8 +106,7 @@ func (w *shardedWorld) node(p, n int) *store.Store {
 	w.t.Helper()
 	cfg := w.cfg
 	cfg.DSN, cfg.SliceRows, cfg.Shards = contracts.Secret(w.servers[p].DSN(embedded.QueryUser, w.database)), 300, n
-	s, err := store.New(cfg)
-	must(w.t, err)
+	s := must.Get(store.New(cfg))(w.t)
 	w.t.Cleanup(func() { s.Close() })
 	return s
 }
@@ -219,10 +216,8 @@ func (w *shardedWorld) states(t *testing.T, node *store.Store) {
 		{0, "TRUNCATE TABLE checkpoints", []uint64{21, 28}, false, query.Watermark{}},
 	} {
 		w.on(step.on, step.exec)
-		a, err := node.Access(t.Context(), accountWhole)
-		must(t, err)
-		mark, err := node.Watermark(t.Context())
-		must(t, err)
+		a := must.Get(node.Access(t.Context(), accountWhole))(t)
+		mark := must.Get(node.Watermark(t.Context()))(t)
 		if v := a.Visibility; !slices.Equal(v.Versions, step.versions) || v.Applied != step.applied || mark != step.mark {
 			t.Errorf("after %s: versions %v, applied %t, mark %v; want %v, %t, %v", step.exec, v.Versions, v.Applied, mark, step.versions, step.applied, step.mark)
 		}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"preismon/contracts"
+	"preismon/deploy/testserver/must"
 	"preismon/query"
 )
 
@@ -26,7 +27,7 @@ func TestSilenceEdges(t *testing.T) {
 	hear := func(want ...contracts.ItemID) {
 		t.Helper()
 		got, token, err := w.alerts(l.account, l.token, 1) // several fall silent at the same time
-		must(t, err)
+		must.Do(t, err)
 		var items []contracts.ItemID
 		for _, a := range got {
 			items = append(items, a.ItemID)

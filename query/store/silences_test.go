@@ -10,6 +10,7 @@ import (
 
 	"preismon/contracts"
 	"preismon/deploy/testserver"
+	"preismon/deploy/testserver/must"
 	"preismon/query"
 	"preismon/query/alert"
 
@@ -32,8 +33,7 @@ func silentRule(d time.Duration) *alert.Rule {
 // listens begins to follow a rule about silence.
 func (w *world) listens(a contracts.AccountID, sel query.ResultsRequest, silent time.Duration) *listener {
 	w.t.Helper()
-	page, err := w.service.Feed(w.t.Context(), query.Principal{Account: a}, query.FeedRequest{Alerts: true, Rule: silentRule(silent), Rows: sel})
-	must(w.t, err)
+	page := must.Get(w.service.Feed(w.t.Context(), query.Principal{Account: a}, query.FeedRequest{Alerts: true, Rule: silentRule(silent), Rows: sel}))(w.t)
 	defer page.Rows.Release()
 	l := &listener{a, sel, silent, page.Progress.Token, w.step()}
 	if want := silentInstant(l.judged); page.Rows.Len() != 0 || !page.Progress.UpToDate || page.Progress.AsOf != want {
@@ -112,8 +112,7 @@ func (w *world) heard(alerts []query.Alert, named map[string]string, l *listener
 		}
 		price := "-1"
 		if a.Before.Price != nil {
-			minor, err := contracts.ParseMoney(a.Before.Price.String(), *a.Before.CurrencyCode)
-			must(w.t, err)
+			minor := must.Get(contracts.ParseMoney(a.Before.Price.String(), *a.Before.CurrencyCode))(w.t)
 			price = fmt.Sprint(minor.AmountMinor)
 		}
 		q := quiet{a.ItemID, a.Site, *a.Deadline, a.Before.CapturedAt, price}
@@ -230,7 +229,7 @@ func TestSilencesFollowFromTheRows(t *testing.T) {
 			var next string
 			for _, limit := range limits {
 				got, token, err := w.alerts(l.account, l.token, limit)
-				must(t, err)
+				must.Do(t, err)
 				if diff := gocmp.Diff(want, w.heard(got, named, l)); diff != "" {
 					t.Fatalf("step %d, limit %d, %+v: %s", step, limit, l, diff)
 				}
@@ -284,7 +283,7 @@ func TestSilencesReadWhatFallsDue(t *testing.T) {
 	for step := range 9 {
 		w.now = w.now.Add(5 * time.Second)
 		got, token, err := w.alerts(l.account, l.token, 100)
-		must(t, err)
+		must.Do(t, err)
 		silent += len(got)
 		l.token = token
 		ran := asked.take("silences")

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"preismon/contracts"
+	"preismon/deploy/testserver/must"
 	"preismon/query"
 
 	"github.com/google/go-cmp/cmp"
@@ -71,8 +72,7 @@ func (w *world) siteStatusOracle(a contracts.AccountID, rows map[contracts.Order
 			all[p.Site] = s
 			continue
 		}
-		last, err := time.Parse(time.RFC3339Nano, j.Last)
-		must(w.t, err)
+		last := must.Get(time.Parse(time.RFC3339Nano, j.Last))(w.t)
 		if text := last.Format("2006-01-02T15:04:05.000Z"); s.LastCapturedAt == nil || text > *s.LastCapturedAt {
 			s.LastCapturedAt = &text
 		}

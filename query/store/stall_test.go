@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"preismon/contracts"
+	"preismon/deploy/testserver/must"
 	"preismon/deploy/testserver/proxy"
 	"preismon/query"
 	"preismon/query/store"
@@ -17,11 +18,9 @@ func TestStalledServer(t *testing.T) {
 	w := newWorld(t, 12, 600)
 	line, dsn := proxy.Before(t, w.cfg.DSN.Reveal())
 	w.cfg.DSN = contracts.Secret(dsn)
-	st, err := store.New(w.cfg)
-	must(t, err)
+	st := must.Get(store.New(w.cfg))(t)
 	defer st.Close()
-	a, err := st.Access(t.Context(), accountWhole)
-	must(t, err)
+	a := must.Get(st.Access(t.Context(), accountWhole))(t)
 	q := query.ResultsQuery{Selectors: query.Selectors{Item: 3}, Watermark: query.Watermark{Epoch: epoch, Seq: w.mark}, Export: true, Limit: 1000}
 	read := func(ctx context.Context) (rows int, err error) {
 		err = st.Results(ctx, a.Visibility, &q, func(b *query.Block) error {

@@ -9,6 +9,7 @@ import (
 
 	"preismon/contracts"
 	"preismon/deploy/testserver"
+	"preismon/deploy/testserver/must"
 	"preismon/query"
 
 	gocmp "github.com/google/go-cmp/cmp"
@@ -115,7 +116,7 @@ func TestWalkFromBeforeGoesOn(t *testing.T) {
 	for _, ascending := range []bool{false, true} {
 		q := query.ResultsQuery{Latest: query.NewestRow, Watermark: query.Watermark{Epoch: epoch, Seq: w.mark}, Ascending: ascending}
 		positions := func() (all []query.Position) {
-			must(t, w.store.Results(t.Context(), v, &q, func(b *query.Block) error {
+			must.Do(t, w.store.Results(t.Context(), v, &q, func(b *query.Block) error {
 				for i := range b.Len {
 					all = append(all, b.Position(b.At(i)))
 				}
@@ -159,8 +160,7 @@ func TestBestOfEquallyCheapOffers(t *testing.T) {
 			rows = append(rows, row)
 		}
 		w.add(rows)
-		answer, err := w.position(accountOther, query.PositionRequest{ItemID: contracts.ItemID(item), CandidatePrice: "9.99"})
-		must(t, err)
+		answer := must.Get(w.position(accountOther, query.PositionRequest{ItemID: contracts.ItemID(item), CandidatePrice: "9.99"}))(t)
 		if got := answer.Positions[0].Best; *got.Merchant != c.best {
 			t.Errorf("%s: the best is %s, want %s", c.site, *got.Merchant, c.best)
 		}

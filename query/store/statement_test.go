@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"preismon/contracts"
+	"preismon/deploy/testserver/must"
 	"preismon/query"
 
 	"github.com/google/go-cmp/cmp"
@@ -139,10 +140,9 @@ func goldenStatement(t *testing.T, name string, st statement) {
 	}
 	golden := filepath.Join("testdata", name+".golden.sql")
 	if *update {
-		must(t, os.WriteFile(golden, []byte(b.String()), 0o644))
+		must.Do(t, os.WriteFile(golden, []byte(b.String()), 0o644))
 	}
-	want, err := os.ReadFile(golden)
-	must(t, err)
+	want := must.Get(os.ReadFile(golden))(t)
 	if diff := cmp.Diff(string(want), b.String()); diff != "" {
 		t.Errorf("run with -update if this is meant (-want +got):\n%s", diff)
 	}

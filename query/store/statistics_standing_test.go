@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"preismon/contracts"
+	"preismon/deploy/testserver/must"
 	"preismon/query"
 
 	gocmp "github.com/google/go-cmp/cmp"
@@ -34,8 +35,7 @@ func TestStandings(t *testing.T) {
 		req.GlobalScope, req.CapturedFrom, req.CapturedTo, req.Limit = true, w.now.Add(-100*time.Hour).Format(time.RFC3339), w.now.Format(time.RFC3339), ptr(4)
 		all, _ := w.statistics(t, a, req)
 		for _, rec := range all {
-			position, err := w.position(a, query.PositionRequest{ItemID: *rec.ItemID, CandidatePrice: "1", IncludeCustomerReference: true})
-			must(t, err)
+			position := must.Get(w.position(a, query.PositionRequest{ItemID: *rec.ItemID, CandidatePrice: "1", IncludeCustomerReference: true}))(t)
 			for _, price := range rec.Prices {
 				var want query.StatisticStanding
 				var cheapest []query.BestOffer
@@ -103,8 +103,7 @@ func TestStandingsEndWithTheWindow(t *testing.T) {
 func checkDifference(t *testing.T, st query.StatisticStanding) {
 	t.Helper()
 	number := func(n json.Number) float64 {
-		v, err := n.Float64()
-		must(t, err)
+		v := must.Get(n.Float64())(t)
 		return v
 	}
 	own, best := number(*st.OwnPrice), number(st.Cheapest.Price)

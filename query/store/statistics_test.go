@@ -13,6 +13,7 @@ import (
 
 	"preismon/contracts"
 	"preismon/deploy/testserver"
+	"preismon/deploy/testserver/must"
 	"preismon/query"
 
 	gocmp "github.com/google/go-cmp/cmp"
@@ -373,15 +374,13 @@ func TestStatisticsWalkAtTheGuard(t *testing.T) {
 	req := query.StatisticsRequest{ResultsRequest: query.ResultsRequest{
 		OrderID: orderA, CapturedFrom: w.now.Add(-72*time.Hour + 2*time.Minute).Format(time.RFC3339), Limit: ptr(1),
 	}}
-	first, err := guarded.Statistics(t.Context(), who, req)
-	must(t, err)
+	first := must.Get(guarded.Statistics(t.Context(), who, req))(t)
 	if first.Paging.NextCursor == "" {
 		t.Fatal("one page")
 	}
 	w.now = w.now.Add(3 * time.Minute)
 	req.Cursor = first.Paging.NextCursor
-	next, err := guarded.Statistics(t.Context(), who, req)
-	must(t, err)
+	next := must.Get(guarded.Statistics(t.Context(), who, req))(t)
 	if len(next.Data) != 1 || gocmp.Equal(next.Data, first.Data) || next.Query != first.Query {
 		t.Errorf("%+v, then %+v", first, next)
 	}

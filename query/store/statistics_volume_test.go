@@ -8,6 +8,7 @@ import (
 
 	"preismon/contracts"
 	"preismon/deploy/testserver"
+	"preismon/deploy/testserver/must"
 	"preismon/query"
 )
 
@@ -110,8 +111,7 @@ func TestSummaryAtVolume(t *testing.T) {
 	for merchant, want := range map[string]string{"": of(priced, rows/10), "M3": of(byMerchant, rows/70)} {
 		r := query.ResultsRequest{Filters: query.Filters{Merchant: merchant}, Limit: ptr(1), Summarize: true}
 		began := time.Now()
-		page, err := w.service.Results(t.Context(), query.Principal{Account: accountOther}, r)
-		must(t, err)
+		page := must.Get(w.service.Results(t.Context(), query.Principal{Account: accountOther}, r))(t)
 		sum := page.Summary
 		if len(sum.Sites) != 1 || sum.Covers != query.CoversQuery {
 			t.Fatalf("%+v", sum)

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"preismon/deploy/testserver/must"
 	"preismon/query"
 )
 
@@ -65,7 +66,7 @@ func (w *world) streamEndsWithItsClient(t *testing.T) {
 	deadline := time.Now().Add(5 * time.Second)
 	for {
 		var n uint64
-		must(t, w.conn.QueryRow(t.Context(), "SELECT count() FROM system.processes WHERE query LIKE '%observations_by_mandate%' AND query NOT LIKE '%system.processes%'").Scan(&n))
+		must.Do(t, w.conn.QueryRow(t.Context(), "SELECT count() FROM system.processes WHERE query LIKE '%observations_by_mandate%' AND query NOT LIKE '%system.processes%'").Scan(&n))
 		if n == 0 {
 			break
 		}

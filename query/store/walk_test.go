@@ -8,6 +8,7 @@ import (
 
 	"preismon/contracts"
 	"preismon/deploy/testserver"
+	"preismon/deploy/testserver/must"
 	"preismon/query"
 
 	"github.com/google/go-cmp/cmp"
@@ -145,8 +146,7 @@ func TestSlicesMeet(t *testing.T) {
 		got, pages := []answer{}, 0
 		for {
 			pages++
-			p, err := service.Results(t.Context(), query.Principal{Account: accountWhole}, req)
-			must(t, err)
+			p := must.Get(service.Results(t.Context(), query.Principal{Account: accountWhole}, req))(t)
 			got = append(got, decode(t, &p.Rows)...)
 			if p.Paging.NextCursor == "" || pages > 600 {
 				break

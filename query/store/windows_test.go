@@ -11,6 +11,7 @@ import (
 	"preismon/contracts"
 	"preismon/contracts/fault"
 	"preismon/deploy/testserver"
+	"preismon/deploy/testserver/must"
 	"preismon/query"
 
 	gocmp "github.com/google/go-cmp/cmp"
@@ -167,8 +168,7 @@ func TestSyncedWindowsAreTheRows(t *testing.T) {
 			c.sync(t)
 			reads += c.reads - before
 			possible += len(c.parts)
-			page, err := c.ask(query.WindowsRequest{Rows: c.request, Bucket: c.bucket})
-			must(t, err)
+			page := must.Get(c.ask(query.WindowsRequest{Rows: c.request, Bucket: c.bucket}))(t)
 			if len(page.Data) != page.Query.Windows {
 				t.Fatalf("%d windows of %d", len(page.Data), page.Query.Windows)
 			}
@@ -212,8 +212,7 @@ func later(now time.Time, instant string) string {
 func TestWindowsRefusals(t *testing.T) {
 	w := newWorld(t, 328, 20)
 	p := query.Principal{Account: accountWhole}
-	page, err := w.service.Windows(t.Context(), p, query.WindowsRequest{Rows: query.ResultsRequest{CapturedFrom: "2026-02-20"}})
-	must(t, err)
+	page := must.Get(w.service.Windows(t.Context(), p, query.WindowsRequest{Rows: query.ResultsRequest{CapturedFrom: "2026-02-20"}}))(t)
 	token := page.Query.Token
 	for want, r := range map[string]query.WindowsRequest{
 		"capturedFrom":  {},

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"preismon/deploy/testserver"
+	"preismon/deploy/testserver/must"
 	"preismon/query"
 
 	gocmp "github.com/google/go-cmp/cmp"
@@ -61,7 +62,7 @@ func TestAWarehouseSyncsAYear(t *testing.T) {
 	}
 	w.add(rows)
 	page, err := warehouse.ask(query.WindowsRequest{Since: warehouse.token})
-	must(t, err)
+	must.Do(t, err)
 	var changed []string
 	for _, window := range page.Data {
 		if changed = append(changed, window.CapturedFrom[:len(time.DateOnly)]); window.State != query.WindowClosed {

@@ -15,6 +15,7 @@ import (
 	"preismon/contracts"
 	"preismon/contracts/event"
 	"preismon/deploy/testserver/migrated"
+	"preismon/deploy/testserver/must"
 	"preismon/query"
 	"preismon/query/store"
 
@@ -89,10 +90,8 @@ var worldSites = []string{"alpha.example", "beta.example", "gamma.example", "mar
 func newWorld(t testing.TB, seed uint64, n int) *world {
 	t.Helper()
 	db := migrated.ClickHouse(t)
-	opt, err := clickhouse.ParseDSN(db.AdminDSN)
-	must(t, err)
-	conn, err := clickhouse.Open(opt)
-	must(t, err)
+	opt := must.Get(clickhouse.ParseDSN(db.AdminDSN))(t)
+	conn := must.Get(clickhouse.Open(opt))(t)
 	t.Cleanup(func() { conn.Close() })
 	cfg := store.Defaults()
 	cfg.DSN = contracts.Secret(db.QueryDSN)
@@ -101,8 +100,7 @@ func newWorld(t testing.TB, seed uint64, n int) *world {
 	w := &world{t: t, conn: conn, epoch: epoch, now: time.Date(2026, 3, 8, 12, 0, 0, 0, time.UTC)}
 	cfg.Written = func(context.Context) *event.Written { return w.written.Load() }
 	w.cfg = cfg
-	st, err := store.New(cfg)
-	must(t, err)
+	st := must.Get(store.New(cfg))(t)
 	t.Cleanup(func() { st.Close() })
 	w.serve(st)
 	w.admin, w.single = db.AdminDSN, w.service
@@ -136,9 +134,8 @@ func (w *world) over(st query.Store, limit func(*query.Config)) *query.Service {
 	qc := query.Defaults()
 	qc.CursorKey = "0123456789abcdef0123456789abcdef"
 	limit(&qc)
-	s, err := query.New(qc, st, func() time.Time { return w.now })
-	must(w.t, err)
-	w.t.Cleanup(func() { must(w.t, s.Close()) })
+	s := must.Get(query.New(qc, st, func() time.Time { return w.now }))(w.t)
+	w.t.Cleanup(func() { must.Do(w.t, s.Close()) })
 	return s
 }
 
@@ -168,8 +165,7 @@ func (w *world) listen() *statements {
 		defer s.mu.Unlock()
 		s.all = append(s.all, a)
 	}
-	st, err := store.New(w.cfg)
-	must(w.t, err)
+	st := must.Get(store.New(w.cfg))(w.t)
 	w.t.Cleanup(func() { st.Close() })
 	w.serve(st)
 	return &s
@@ -311,21 +307,20 @@ func (w *world) write(fresh []obsRow) {
 		}
 	}
 	batch := func(table, keys string) driver.Batch {
-		b, err := w.conn.PrepareBatch(ctx, "INSERT INTO "+table+" ("+keys+", "+columns+")")
-		must(w.t, err)
+		b := must.Get(w.conn.PrepareBatch(ctx, "INSERT INTO "+table+" ("+keys+", "+columns+")"))(w.t)
 		return b
 	}
 	all, own := batch("observations", "item, site, captured_at"), batch("observations_by_mandate", "mandate, captured_desc, item, site")
 	for _, r := range fresh {
-		must(w.t, all.Append(append([]any{r.item, r.site, time.UnixMilli(r.ms).UTC()}, values(r)...)...))
+		must.Do(w.t, all.Append(append([]any{r.item, r.site, time.UnixMilli(r.ms).UTC()}, values(r)...)...))
 		for m, pairs := range w.scopes {
 			if _, ok := pairs[r.pair()]; ok {
-				must(w.t, own.Append(append([]any{uint64(m), -r.ms, r.item, r.site}, values(r)...)...))
+				must.Do(w.t, own.Append(append([]any{uint64(m), -r.ms, r.item, r.site}, values(r)...)...))
 			}
 		}
 	}
-	must(w.t, all.Send())
-	must(w.t, own.Send())
+	must.Do(w.t, all.Send())
+	must.Do(w.t, own.Send())
 	// latest_observations from the truth, as its comment defines it.
 	w.exec(`INSERT INTO latest_observations (item, site, captured_at, epoch, seq, capture, outcome, offer, currency, price_minor, shipping_minor,
 			merchant, is_prime, is_buy_box, rating_tenths, manufacturer, title, url, delivery_text)

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"preismon/contracts/event"
+	"preismon/deploy/testserver/must"
 	"preismon/query"
 	"preismon/query/store"
 )
@@ -25,8 +26,7 @@ func TestCheckpointsThatNobodyWrote(t *testing.T) {
 		}
 	}
 	w.cfg.Written = func(context.Context) *event.Written { return written.Load() }
-	st, err := store.New(w.cfg)
-	must(t, err)
+	st := must.Get(store.New(w.cfg))(t)
 	t.Cleanup(func() { st.Close() })
 	at := func(seq uint64) *event.Written {
 		return &event.Written{Partitions: []event.Marks{{"OBSERVATIONS": {Epoch: epoch, Seq: seq}}}}
@@ -72,14 +72,12 @@ func TestRevocationThatWasNotReported(t *testing.T) {
 	w.tells()
 	old := &event.Written{}
 	w.cfg.Written = func(context.Context) *event.Written { return old }
-	st, err := store.New(w.cfg)
-	must(t, err)
+	st := must.Get(store.New(w.cfg))(t)
 	t.Cleanup(func() { st.Close() })
 	w.serve(st)
 	sees := func() bool {
 		t.Helper()
-		page, err := w.service.Sites(t.Context(), query.Principal{Account: accountOrder}, query.SitesRequest{})
-		must(t, err)
+		page := must.Get(w.service.Sites(t.Context(), query.Principal{Account: accountOrder}, query.SitesRequest{}))(t)
 		return len(page.Data) > 0
 	}
 	if !sees() {

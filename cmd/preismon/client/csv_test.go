@@ -16,6 +16,7 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 
 	"preismon/cmd/preismon/client"
+	"preismon/deploy/testserver/must"
 )
 
 const csvHeader = "itemId,site,capturedAt,availability,price,merchant\r\n"
@@ -81,8 +82,7 @@ func TestCutCSV(t *testing.T) {
 		q := url.Values{"site": {"a"}}
 		var out bytes.Buffer
 		passed := 0
-		err := unchecked(t, p.URL).Results(t.Context(), client.Results{Params: q, Stream: true, Table: client.CSV(&out), Passed: func(rows int) { passed += rows }})
-		must(t, err)
+		must.Do(t, unchecked(t, p.URL).Results(t.Context(), client.Results{Params: q, Stream: true, Table: client.CSV(&out), Passed: func(rows int) { passed += rows }}))
 		want := s.matching(q)
 		if diff := gocmp.Diff(csvOf(want), out.String()); diff != "" || passed != len(want) || p.cuts < 3 {
 			t.Errorf("after %d cuts %d rows of %d: %.2000s", p.cuts, passed, len(want), diff)

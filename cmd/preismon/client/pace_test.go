@@ -14,13 +14,13 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"preismon/cmd/preismon/client"
+	"preismon/deploy/testserver/must"
 )
 
 // unchecked returns a client for a server that breaks the contract.
 func unchecked(t *testing.T, at string) *client.Client {
 	t.Helper()
-	c, err := client.New(client.Config{URL: at, Token: "t", Wait: func(ctx context.Context, _ time.Duration) error { return ctx.Err() }})
-	must(t, err)
+	c := must.Get(client.New(client.Config{URL: at, Token: "t", Wait: func(ctx context.Context, _ time.Duration) error { return ctx.Err() }}))(t)
 	return c
 }
 
@@ -176,7 +176,7 @@ func TestNobodyThere(t *testing.T) {
 	for name, answered := range map[string]bool{"never": false, "before": true} {
 		var waited time.Duration
 		c, err := client.New(client.Config{URL: server.URL, Token: "t", Wait: func(_ context.Context, d time.Duration) error { waited += d; return nil }})
-		must(t, err)
+		must.Do(t, err)
 		if there = true; answered {
 			if _, err := c.Capabilities(t.Context()); err != nil {
 				t.Fatal(err)
@@ -187,12 +187,5 @@ func TestNobodyThere(t *testing.T) {
 		if most := 4 * time.Second; err == nil || (waited > most) != answered {
 			t.Errorf("%s: waited %v, %v", name, waited, err)
 		}
-	}
-}
-
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
 	}
 }

@@ -16,6 +16,7 @@ import (
 
 	"preismon/cmd/preismon/client"
 	"preismon/contracts/openapi/openapitest"
+	"preismon/deploy/testserver/must"
 )
 
 // shop is a server of the contract over rows in memory. Its answers are checked
@@ -66,11 +67,10 @@ func (s *shop) client(at string) (c *client.Client, waits *[]time.Duration) {
 	waits = &[]time.Duration{}
 	transport := &http.Transport{}
 	s.t.Cleanup(transport.CloseIdleConnections)
-	c, err := client.New(client.Config{
+	c = must.Get(client.New(client.Config{
 		URL: at, Token: "t", Transport: openapitest.Transport(transport, func(err error) { s.t.Error(err) }),
 		Wait: func(ctx context.Context, d time.Duration) error { *waits = append(*waits, d); return ctx.Err() },
-	})
-	must(s.t, err)
+	}))(s.t)
 	return c, waits
 }
 

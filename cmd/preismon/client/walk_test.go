@@ -16,6 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"preismon/cmd/preismon/client"
+	"preismon/deploy/testserver/must"
 )
 
 // cutter is a proxy that closes connections after a random number of bytes of
@@ -30,8 +31,7 @@ type cutter struct {
 
 func cut(t *testing.T, server string, seed uint64, most int64) *cutter {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	must(t, err)
+	l := must.Get(net.Listen("tcp", "127.0.0.1:0"))(t)
 	t.Cleanup(func() { _ = l.Close() })
 	p := &cutter{URL: "http://" + l.Addr().String(), rnd: rand.New(rand.NewPCG(seed, 1)), most: most}
 	go func() {
@@ -76,8 +76,7 @@ func TestCutStreams(t *testing.T) {
 				p := cut(t, s.serve().URL, seed, 90_000)
 				c, _ := s.client(p.URL)
 				q := url.Values{"site": {"a"}, "sort": {sort}}
-				got, err := read(t, c, client.Results{Params: q, Stream: true})
-				must(t, err)
+				got := must.Get(read(t, c, client.Results{Params: q, Stream: true}))(t)
 				if diff := cmp.Diff(s.want(q), got); diff != "" {
 					t.Errorf("after %d cuts: %s", p.cuts, diff)
 				}

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"preismon/deploy/testserver/must"
 	"preismon/projector/backup"
 )
 
@@ -28,9 +29,9 @@ func TestBackupsAge(t *testing.T) {
 	part := func(folder int, name, part, file string, age time.Duration) {
 		t.Helper()
 		path := filepath.Join(s.Backups[folder], name, part, file)
-		must(t, os.MkdirAll(filepath.Dir(path), 0o755))
-		must(t, os.WriteFile(path, nil, 0o644))
-		must(t, os.Chtimes(path, now, now.Add(-age)))
+		must.Do(t, os.MkdirAll(filepath.Dir(path), 0o755))
+		must.Do(t, os.WriteFile(path, nil, 0o644))
+		must.Do(t, os.Chtimes(path, now, now.Add(-age)))
 	}
 	part(0, "broken", "tables", "data", time.Hour)
 	look(0, Warning, mend)
@@ -57,7 +58,7 @@ func TestBackupsAge(t *testing.T) {
 		{backup.Drill{At: now, Findings: 1}, Bad, try},
 		{backup.Drill{At: now, Fault: "no room"}, Bad, try},
 	} {
-		must(t, d.drill.Remember(s.Drills))
+		must.Do(t, d.drill.Remember(s.Drills))
 		look(1, d.state, d.mend)
 	}
 }

@@ -8,13 +8,14 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"preismon/deploy/testserver/must"
 )
 
 // TestMendsAreCommands: every problem found comes with a command, which can be
 // given to the shell after its words in capitals are replaced.
 func TestMendsAreCommands(t *testing.T) {
-	files, err := os.ReadDir(".")
-	must(t, err)
+	files := must.Get(os.ReadDir("."))(t)
 	programs := []string{"preismon ", "curl ", "nats ", "clickhouse ", "openssl ", "du ", "df ", "free ", "ps ", "ulimit ", "timedatectl "}
 	looked := 0
 	for _, f := range files {
@@ -22,8 +23,7 @@ func TestMendsAreCommands(t *testing.T) {
 			continue
 		}
 		set := token.NewFileSet()
-		file, err := parser.ParseFile(set, f.Name(), nil, 0)
-		must(t, err)
+		file := must.Get(parser.ParseFile(set, f.Name(), nil, 0))(t)
 		ast.Inspect(file, func(n ast.Node) bool {
 			call, ok := n.(*ast.CallExpr)
 			if !ok {
@@ -48,8 +48,7 @@ func TestMendsAreCommands(t *testing.T) {
 			if !ok { // from a function or a variable, which is checked where it is built
 				return true
 			}
-			said, err := strconv.Unquote(text.Value)
-			must(t, err)
+			said := must.Get(strconv.Unquote(text.Value))(t)
 			for _, p := range programs {
 				if strings.HasPrefix(said, p) {
 					return true

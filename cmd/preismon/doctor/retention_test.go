@@ -8,6 +8,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"preismon/contracts/event"
+	"preismon/deploy/testserver/must"
 	"preismon/ingest"
 )
 
@@ -31,8 +32,7 @@ func TestRetention(t *testing.T) {
 	}
 	set := func(change func(c *jetstream.StreamConfig)) {
 		t.Helper()
-		stream, err := js.Stream(ctx, event.StreamObservations)
-		must(t, err)
+		stream := must.Get(js.Stream(ctx, event.StreamObservations))(t)
 		c := stream.CachedInfo().Config
 		change(&c)
 		if _, err := js.UpdateStream(ctx, c); err != nil {
@@ -45,10 +45,8 @@ func TestRetention(t *testing.T) {
 	if _, err := js.Publish(ctx, "observations.shop-1=example", make([]byte, 1000)); err != nil {
 		t.Fatal(err)
 	}
-	stream, err := js.Stream(ctx, event.StreamObservations)
-	must(t, err)
-	m, err := stream.GetMsg(ctx, 1)
-	must(t, err)
+	stream := must.Get(js.Stream(ctx, event.StreamObservations))(t)
+	m := must.Get(stream.GetMsg(ctx, 1))(t)
 	published = m.Time
 	for _, c := range []struct {
 		age   time.Duration
@@ -57,20 +55,11 @@ func TestRetention(t *testing.T) {
 		age = c.age
 		look(age.String(), c.state, "the oldest that is in no table is "+age.Round(time.Second).String()+" old")
 	}
-	c, err := js.CreateConsumer(ctx, event.StreamObservations, jetstream.ConsumerConfig{Durable: ingest.ProjectorConsumer(0, 1), AckPolicy: jetstream.AckExplicitPolicy})
-	must(t, err)
-	next, err := c.Next()
-	must(t, err)
+	c := must.Get(js.CreateConsumer(ctx, event.StreamObservations, jetstream.ConsumerConfig{Durable: ingest.ProjectorConsumer(0, 1), AckPolicy: jetstream.AckExplicitPolicy}))(t)
+	next := must.Get(c.Next())(t)
 	look("it is delivered", Bad, "the oldest that is in no table is 48m0s old")
-	must(t, next.DoubleAck(ctx))
+	must.Do(t, next.DoubleAck(ctx))
 	look("it is applied", OK, "all of it is in the tables")
 	set(func(c *jetstream.StreamConfig) { c.MaxBytes = int64(stream.CachedInfo().State.Bytes) })
 	look("it is full", Bad, "of at most")
-}
-
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
 }

@@ -12,6 +12,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"preismon/deploy/testserver/must"
 )
 
 // TestSilentServer: a server that takes connections and says nothing does not
@@ -51,8 +53,7 @@ func TestSilentServer(t *testing.T) {
 // silentServer takes connections, and closes them when done is closed.
 func silentServer(t *testing.T, done <-chan struct{}) (address string) {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	must(t, err)
+	l := must.Get(net.Listen("tcp", "127.0.0.1:0"))(t)
 	t.Cleanup(func() { _ = l.Close() })
 	go func() {
 		for {

@@ -12,18 +12,17 @@ import (
 	"preismon/contracts"
 	"preismon/contracts/event"
 	"preismon/deploy/testserver"
+	"preismon/deploy/testserver/must"
 	"preismon/ingest"
 )
 
 // onStreams is a site with the streams of a new installation.
 func onStreams(t *testing.T) *Site {
 	t.Helper()
-	nc, err := ingest.Connect(ingest.Config{URL: testserver.NATS(t), Name: t.Name()})
-	must(t, err)
+	nc := must.Get(ingest.Connect(ingest.Config{URL: testserver.NATS(t), Name: t.Name()}))(t)
 	t.Cleanup(nc.Close)
-	js, err := jetstream.New(nc)
-	must(t, err)
-	must(t, ingest.EnsureStreams(t.Context(), js, ingest.StreamConfig{}))
+	js := must.Get(jetstream.New(nc))(t)
+	must.Do(t, ingest.EnsureStreams(t.Context(), js, ingest.StreamConfig{}))
 	return &Site{NATS: nc, JS: js, Partitions: 1, Flags: ofFolder, Now: time.Now}
 }
 
@@ -42,8 +41,7 @@ func TestLogins(t *testing.T) {
 		t.Helper()
 		account := &contracts.Account{AccountID: id, MandateID: mandate, LoginIdentifier: "me@example.com", PasswordHash: `$argon2id$v=19$m=19456,t=2,p=1$Bel/juX7cL2j4LWoLd543g$odnlUHBqwI+h6s8w6ONCbl1vM4nR/pbN/KGrOS3advc`, Disabled: disabled, Permissions: contracts.Permissions(), Scope: contracts.AccountScope{AllOrders: true, AllSites: true}}
 		e := &event.Event{ID: uuid.NewString(), Kind: event.KindAccount, Producer: "test", ProducedAt: time.Now().UTC(), Data: account}
-		text, err := event.Encode(e)
-		must(t, err)
+		text := must.Get(event.Encode(e))(t)
 		if _, err := s.JS.Publish(t.Context(), e.Subject(), text); err != nil { // a publisher of ours would refuse the second
 			t.Fatal(err)
 		}
@@ -67,8 +65,7 @@ func TestLetters(t *testing.T) {
 	if _, err := s.JS.PublishMsg(t.Context(), m); err != nil {
 		t.Fatal(err)
 	}
-	stream, err := s.JS.Stream(t.Context(), event.StreamDeadLetters)
-	must(t, err)
+	stream := must.Get(s.JS.Stream(t.Context(), event.StreamDeadLetters))(t)
 	kept, published := stream.CachedInfo().Config.MaxAge, time.Now()
 	const mend = "preismon deadletters list --pending --data-dir x"
 	wants(t, s.letters(t.Context()), Warning, "1 wait, the newest because of: no JSON", mend)

@@ -11,6 +11,8 @@ import (
 
 	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go"
+
+	"preismon/deploy/testserver/must"
 )
 
 // TestVersions: builds of nodes and roles are compared; those that do not
@@ -71,15 +73,13 @@ func TestCertificates(t *testing.T) {
 // natsByTLS is a connection to a NATS that has the certificates.
 func natsByTLS(t *testing.T, of []tls.Certificate) *nats.Conn {
 	t.Helper()
-	s, err := server.NewServer(&server.Options{Host: "127.0.0.1", Port: server.RANDOM_PORT, NoSigs: true, TLSConfig: &tls.Config{Certificates: of}})
-	must(t, err)
+	s := must.Get(server.NewServer(&server.Options{Host: "127.0.0.1", Port: server.RANDOM_PORT, NoSigs: true, TLSConfig: &tls.Config{Certificates: of}}))(t)
 	s.Start()
 	t.Cleanup(s.Shutdown)
 	if !s.ReadyForConnections(10 * time.Second) {
 		t.Fatal("NATS does not start")
 	}
-	conn, err := nats.Connect(s.ClientURL(), nats.Secure(&tls.Config{InsecureSkipVerify: true}))
-	must(t, err)
+	conn := must.Get(nats.Connect(s.ClientURL(), nats.Secure(&tls.Config{InsecureSkipVerify: true})))(t)
 	t.Cleanup(conn.Close)
 	return conn
 }

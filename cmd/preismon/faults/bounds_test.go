@@ -14,6 +14,7 @@ import (
 	"sync"
 	"time"
 
+	"preismon/deploy/testserver/must"
 	"preismon/deploy/testserver/process"
 )
 
@@ -159,7 +160,7 @@ var limitFaults = []fault{
 		defer back()
 		w.projectorTables.Reset() // it needs new connections, and cannot open any
 		w.projectorStreams.Reset()
-		return process.Until(patience, "the standby leads", standby.Leads)
+		return must.Until(patience, "the standby leads", standby.Leads)
 	}},
 	{name: "projector-out-of-memory", do: func(w *world, rnd *rand.Rand) error {
 		leader, _, err := w.leader()

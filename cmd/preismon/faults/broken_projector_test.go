@@ -15,6 +15,7 @@ import (
 	"preismon/contracts/event"
 	"preismon/deploy/embedded"
 	"preismon/deploy/testserver"
+	"preismon/deploy/testserver/must"
 	"preismon/deploy/testserver/proxy"
 	"preismon/ingest"
 	"preismon/projector"
@@ -62,19 +63,14 @@ func sound(c projector.Conn) projector.Conn { return c }
 // project runs a projector within the test, until it ends.
 func (w *world) project(t *testing.T, fence uint64, build func(projector.Conn) projector.Conn) *ingest.Consumer {
 	t.Helper()
-	cfg, err := clickhouse.ParseDSN(w.projectorTables.URL(w.clickhouse.DSN(embedded.ProjectorUser, "")))
-	must(t, err)
+	cfg := must.Get(clickhouse.ParseDSN(w.projectorTables.URL(w.clickhouse.DSN(embedded.ProjectorUser, ""))))(t)
 	pool := clickhouse.Open(cfg, 8)
-	conn, err := ingest.Connect(ingest.Config{URL: w.nats.URL()})
-	must(t, err)
-	js, err := jetstream.New(conn)
-	must(t, err)
+	conn := must.Get(ingest.Connect(ingest.Config{URL: w.nats.URL()}))(t)
+	js := must.Get(jetstream.New(conn))(t)
 	pc := projector.DefaultConfig()
 	pc.Fence, pc.Logger = fence, quiet
-	p, err := projector.New(pc, build(pool))
-	must(t, err)
-	consumer, err := ingest.NewConsumer(ingest.DefaultConsumerConfig(), js, p, nil)
-	must(t, err)
+	p := must.Get(projector.New(pc, build(pool)))(t)
+	consumer := must.Get(ingest.NewConsumer(ingest.DefaultConsumerConfig(), js, p, nil))(t)
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan struct{})
 	go func() {
@@ -116,10 +112,10 @@ func TestFaultSuiteCanFailProjector(t *testing.T) {
 			rnd := rand.New(rand.NewPCG(1, 1))
 			for n := 1; n <= 10; n++ {
 				since := w.ledger.mark()
-				must(t, c.do(w, rnd))
+				must.Do(t, c.do(w, rnd))
 				w.heal()
 				time.Sleep(200 * time.Millisecond)
-				must(t, w.producer.pause(healed))
+				must.Do(t, w.producer.pause(healed))
 				// The consumer reports that it is done: what is missing now
 				// will never come.
 				end, err := ingest.End(t.Context(), w.streams(), event.StreamObservations)
@@ -128,7 +124,7 @@ func TestFaultSuiteCanFailProjector(t *testing.T) {
 					err = consumer.CaughtUp(wait, event.StreamObservations, end)
 					done()
 				}
-				must(t, err)
+				must.Do(t, err)
 				if c.found != nil {
 					w.patience = 2 * time.Second
 				}

@@ -11,6 +11,7 @@ import (
 
 	"preismon/contracts"
 	"preismon/contracts/event"
+	"preismon/deploy/testserver/must"
 	"preismon/deploy/testserver/process"
 	"preismon/ingest"
 )
@@ -167,7 +168,7 @@ func (w *world) ready() error {
 		if r == nil {
 			continue
 		}
-		if err := process.Until(patience, r.Args[0]+" is ready", r.Ready); err != nil {
+		if err := must.Until(patience, r.Args[0]+" is ready", r.Ready); err != nil {
 			return wrong("I7", "%v", err)
 		}
 	}

@@ -18,6 +18,7 @@ import (
 	"preismon/contracts/event"
 	"preismon/deploy/testserver"
 	"preismon/deploy/testserver/cluster"
+	"preismon/deploy/testserver/must"
 	"preismon/deploy/testserver/process"
 	"preismon/ingest"
 )
@@ -47,7 +48,7 @@ func TestCluster(t *testing.T) {
 	cluster.Quick()
 	w := newWorldOn(t, seed, cluster.Start(t))
 	w.startRoles()
-	must(t, process.Until(healed, "the catalogue is in the tables", w.catalogued))
+	must.Eventually(t, healed, "the catalogue is in the tables", w.catalogued)
 	stop := w.live()
 	defer stop()
 	if v := w.iteration(t, func() error { return nil }); v.err != nil {

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"preismon/archive"
+	"preismon/deploy/testserver/must"
 	"preismon/deploy/testserver/process"
 )
 
@@ -66,7 +67,7 @@ func (w *world) proves(wanted func(findings float64) bool) error {
 	if err := w.killLeader(); err != nil {
 		return err
 	}
-	return process.Until(patience, "a leader compares the tables with their proof", func() bool {
+	return must.Until(patience, "a leader compares the tables with their proof", func() bool {
 		return slices.ContainsFunc(w.projectors[:], func(r *process.Role) bool {
 			m := r.Metrics()
 			at := time.Unix(int64(m["preismon_projector_proof_timestamp_seconds"]), 0)
@@ -151,7 +152,7 @@ func clockWasAhead(w *world, _ *rand.Rand) error {
 	if ahead < before+hour {
 		return fmt.Errorf("the fence is %d, and was %d", ahead, before)
 	}
-	if err := process.Until(patience, "a leader has a newer fence", func() bool { return w.fence() > ahead }); err != nil {
+	if err := must.Until(patience, "a leader has a newer fence", func() bool { return w.fence() > ahead }); err != nil {
 		return wrong("I7", "nobody leads after a clock that was ahead, as %s did before: %v", old.Args[0], err)
 	}
 	return nil

@@ -6,6 +6,8 @@ import (
 	"os"
 	"testing"
 	"time"
+
+	"preismon/deploy/testserver/must"
 )
 
 // disk is a server's folder on a file system of its own, so that it can be full
@@ -22,7 +24,7 @@ const diskBytes = 4 << 30
 // folder, and the faults set a limit on its server instead.
 func newDisk(t testing.TB, dir string) *disk {
 	t.Helper()
-	must(t, os.MkdirAll(dir, 0o700))
+	must.Do(t, os.MkdirAll(dir, 0o700))
 	d := &disk{dir: dir}
 	err := errors.New("not wanted")
 	if !*runPlain {

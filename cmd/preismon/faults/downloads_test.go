@@ -16,6 +16,7 @@ import (
 	"preismon/contracts"
 	"preismon/contracts/event"
 	"preismon/deploy/testserver"
+	"preismon/deploy/testserver/must"
 	"preismon/deploy/testserver/proxy"
 )
 
@@ -53,7 +54,7 @@ func putFile(t testing.TB, p *proxy.Proxy, seed uint64) (*file, []*event.Event) 
 	if err == nil {
 		err = bucket.Put(t.Context(), f.ref, bytes.NewReader(f.content))
 	}
-	must(t, err)
+	must.Do(t, err)
 	t.Cleanup(func() { _ = bucket.Close() })
 	return f, []*event.Event{
 		record(rnd, event.KindExport, &contracts.FileJob{FileJobID: 1, MandateID: 1, OrderID: 1, Name: fileName, CreatedAt: f.at.Add(-time.Hour)}),

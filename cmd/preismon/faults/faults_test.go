@@ -28,7 +28,7 @@ import (
 	"time"
 
 	"preismon/deploy/testserver"
-	"preismon/deploy/testserver/process"
+	"preismon/deploy/testserver/must"
 	"preismon/deploy/testserver/proxy"
 )
 
@@ -81,7 +81,7 @@ func TestFaults(t *testing.T) {
 	w := newWorld(t, seed)
 	w.withFiles()
 	w.startRoles()
-	must(t, process.Until(healed, "the catalogue is in the tables", w.catalogued))
+	must.Eventually(t, healed, "the catalogue is in the tables", w.catalogued)
 	stop := w.live()
 	defer stop()
 	counts := map[string]*tally{}

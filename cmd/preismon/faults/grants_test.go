@@ -15,7 +15,7 @@ import (
 
 	"preismon/contracts"
 	"preismon/contracts/event"
-	"preismon/deploy/testserver/process"
+	"preismon/deploy/testserver/must"
 )
 
 // Pairs that are granted to a mandate and revoked again, and what it may see of
@@ -160,7 +160,7 @@ func (w *world) setOrder(mandate uint64, wide bool, meanwhile func() error) erro
 	if meanwhile != nil {
 		err = meanwhile()
 	}
-	return errors.Join(err, process.Until(healed, "the scope is in force", func() bool {
+	return errors.Join(err, must.Until(healed, "the scope is in force", func() bool {
 		seq, err := w.orderAt(context.Background(), e)
 		return err == nil && w.checkpoint(event.StreamCatalog) >= seq && w.pairs(mandate) == uint64(len(o.Items)*len(o.Sites))
 	}))

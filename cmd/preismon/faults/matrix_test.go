@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"preismon/contracts/event"
+	"preismon/deploy/testserver/must"
 	"preismon/deploy/testserver/process"
 	"preismon/deploy/testserver/proxy"
 	"preismon/ingest"
@@ -99,7 +100,7 @@ var processFaults = []fault{
 		leader.Kill()
 		time.Sleep(2 * leaseTTL)
 		w.projectorTables.Heal()
-		return errors.Join(process.Until(patience, "the standby leads", standby.Leads), again(leader))
+		return errors.Join(must.Until(patience, "the standby leads", standby.Leads), again(leader))
 	}},
 	{name: "query-cut", core: true, do: func(w *world, rnd *rand.Rand) error {
 		for range 5 {
@@ -121,7 +122,7 @@ var processFaults = []fault{
 		}
 		time.Sleep(upTo(rnd, 200*time.Millisecond))
 		old.Signal(syscall.SIGSTOP)
-		err = process.Until(patience, "the standby leads", standby.Leads)
+		err = must.Until(patience, "the standby leads", standby.Leads)
 		time.Sleep(upTo(rnd, 300*time.Millisecond))
 		old.Signal(syscall.SIGCONT)
 		return err
@@ -136,7 +137,7 @@ var processFaults = []fault{
 			return err
 		}
 		w.projectorTables.Heal()
-		return process.Until(patience, "the standby leads", standby.Leads)
+		return must.Until(patience, "the standby leads", standby.Leads)
 	}},
 	{name: "two-leaders", core: true, do: func(w *world, rnd *rand.Rand) error {
 		if _, _, err := w.leader(); err != nil {
@@ -150,7 +151,7 @@ var processFaults = []fault{
 		if err != nil {
 			return err
 		}
-		return process.Until(patience, "someone takes the lease beside the one who leads", func() bool {
+		return must.Until(patience, "someone takes the lease beside the one who leads", func() bool {
 			e, err := kv.Get(context.Background(), ingest.ProjectorLease(0, 1))
 			return err == nil && e.Revision() > taken && len(e.Value()) > 0
 		})
@@ -232,7 +233,7 @@ func (w *world) meets(p *proxy.Proxy, d proxy.Direction, r proxy.Rule) error {
 // active.
 func retried[T any](do func() (T, error)) (v T, err error) {
 	var last error
-	err = process.Until(patience, "it is done", func() bool {
+	err = must.Until(patience, "it is done", func() bool {
 		v, last = do()
 		return last == nil
 	})
@@ -246,7 +247,7 @@ func retried[T any](do func() (T, error)) (v T, err error) {
 // necessary, because another fault may cut it off from its servers.
 func again(r *process.Role) error {
 	var last error
-	err := process.Until(patience, r.Args[0]+" runs again", func() bool { last = r.Start(); return last == nil })
+	err := must.Until(patience, r.Args[0]+" runs again", func() bool { last = r.Start(); return last == nil })
 	if err != nil {
 		return errors.Join(err, last)
 	}
@@ -300,7 +301,7 @@ func replyLost(w *world) error {
 	case <-time.After(patience):
 		return errors.New("no insert was answered")
 	}
-	return process.Until(patience, "the insert is done", func() bool {
+	return must.Until(patience, "the insert is done", func() bool {
 		var n int
 		err := w.db().QueryRow(`SELECT count() FROM system.processes WHERE query_id LIKE 'p0-%-observations-%'`).Scan(&n)
 		return err == nil && n == 0

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"preismon/deploy/embedded"
+	"preismon/deploy/testserver/must"
 	"preismon/deploy/testserver/process"
 	"preismon/projector/schema"
 )
@@ -30,7 +31,7 @@ var migrationFaults = []fault{
 			}
 		}
 		time.Sleep(upTo(rnd, 500*time.Millisecond))
-		if err := process.Until(patience, "who leads goes on, and who started waits", func() bool {
+		if err := must.Until(patience, "who leads goes on, and who started waits", func() bool {
 			return leader.Leads() && !standby.Ready() && !w.query.Ready()
 		}); err != nil {
 			return err
@@ -47,7 +48,7 @@ var migrationFaults = []fault{
 			return err
 		}
 		_, _, err = w.leader()
-		return errors.Join(err, process.Until(patience, "the query node is ready", w.query.Ready))
+		return errors.Join(err, must.Until(patience, "the query node is ready", w.query.Ready))
 	}},
 }
 

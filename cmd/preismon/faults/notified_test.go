@@ -21,7 +21,7 @@ import (
 	"preismon/cmd/preismon/client"
 	"preismon/cmd/preismon/notify"
 	"preismon/contracts"
-	"preismon/deploy/testserver/process"
+	"preismon/deploy/testserver/must"
 )
 
 // notifyFaults take away the service that `preismon notify` reads, while alerts
@@ -102,7 +102,7 @@ func (n *notified) run(rnd *rand.Rand) error {
 	cfg.Once = false
 	ended := make(chan error, 1)
 	go func() { ended <- notify.Run(ctx, cfg) }()
-	if err := process.Until(patience, "an alert is delivered", func() bool { return len(n.got()) > 0 }); err != nil {
+	if err := must.Until(patience, "an alert is delivered", func() bool { return len(n.got()) > 0 }); err != nil {
 		return err
 	}
 	before := len(n.got())
@@ -111,14 +111,14 @@ func (n *notified) run(rnd *rand.Rand) error {
 	if err := again(n.w.query); err != nil {
 		return err
 	}
-	if err := process.Until(patience, "alerts are delivered again", func() bool { return len(n.got()) > before }); err != nil {
+	if err := must.Until(patience, "alerts are delivered again", func() bool { return len(n.got()) > before }); err != nil {
 		return wrong("I1", "after the service came back: %v", err)
 	}
 	want, err := n.fired(ctx, string(found[1]))
 	if err != nil {
 		return err
 	}
-	late := process.Until(patience, "all alerts are delivered", func() bool { return len(n.got()) >= len(want) })
+	late := must.Until(patience, "all alerts are delivered", func() bool { return len(n.got()) >= len(want) })
 	cancel()
 	if err := <-ended; err != nil {
 		return err

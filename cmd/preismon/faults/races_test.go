@@ -17,7 +17,7 @@ import (
 	"syscall"
 	"time"
 
-	"preismon/deploy/testserver/process"
+	"preismon/deploy/testserver/must"
 	"preismon/deploy/testserver/proxy"
 )
 
@@ -209,7 +209,7 @@ func (a *app) ended(of tokenPair, why string) error {
 		alive, err := a.accepted(of.Access)
 		return err == nil && !alive
 	}
-	if err := process.Until(patience, "the access token is refused, "+why, over); err != nil {
+	if err := must.Until(patience, "the access token is refused, "+why, over); err != nil {
 		return err
 	}
 	if _, err := retried(func() (bool, error) {

@@ -10,7 +10,7 @@ import (
 
 	"preismon/contracts"
 	"preismon/contracts/event"
-	"preismon/deploy/testserver/process"
+	"preismon/deploy/testserver/must"
 )
 
 // maxPairs bounds the pairs of an order and of a mandate; the largest order of
@@ -82,7 +82,7 @@ func (w *world) rejected(k event.Kind, d event.Payload, reason string) error {
 	w.ledger.poison++
 	w.ledger.mu.Unlock()
 	said := "nothing"
-	err = process.Until(healed, "the record is a dead letter", func() bool {
+	err = must.Until(healed, "the record is a dead letter", func() bool {
 		s, err := w.streams().Stream(ctx, event.StreamDeadLetters)
 		if err != nil {
 			return false

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"preismon/deploy/testserver/must"
 )
 
 // row is one row of the matrix of faults: what is broken, and what proves that
@@ -107,7 +109,7 @@ var testName = regexp.MustCompile(`(?m)^func ((?:Test|Fuzz)\w+)\(`)
 
 func testsOfTheModule(t *testing.T) map[string]bool {
 	all := map[string]bool{}
-	err := filepath.WalkDir("../../..", func(path string, d fs.DirEntry, err error) error {
+	must.Do(t, filepath.WalkDir("../../..", func(path string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() || !strings.HasSuffix(path, "_test.go") {
 			return err
 		}
@@ -116,7 +118,6 @@ func testsOfTheModule(t *testing.T) map[string]bool {
 			all[string(m[1])] = true
 		}
 		return err
-	})
-	must(t, err)
+	}))
 	return all
 }

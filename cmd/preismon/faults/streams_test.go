@@ -13,7 +13,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"preismon/contracts/event"
-	"preismon/deploy/testserver/process"
+	"preismon/deploy/testserver/must"
 	"preismon/deploy/testserver/proxy"
 	"preismon/ingest"
 )
@@ -59,7 +59,7 @@ var streamFaults = []fault{
 // unacknowledged waits until an event is refused.
 func (w *world) unacknowledged() error {
 	before := w.producer.pub.Stats().Retries
-	return process.Until(patience, "the stream refuses events", func() bool { return w.producer.pub.Stats().Retries > before })
+	return must.Until(patience, "the stream refuses events", func() bool { return w.producer.pub.Stats().Retries > before })
 }
 
 // natsLimit starts NATS with hardly any more room than what it holds.
@@ -96,7 +96,7 @@ func (w *world) changed(change func(*jetstream.StreamConfig, jetstream.StreamSta
 	}
 	err = do()
 	var last error
-	back := process.Until(patience, "the stream is as it was", func() bool {
+	back := must.Until(patience, "the stream is as it was", func() bool {
 		if s, last = w.streams().Stream(ctx, event.StreamObservations); last != nil {
 			return false
 		}
@@ -130,7 +130,7 @@ func windowExpired(w *world, rnd *rand.Rand) error {
 		}()
 		w.producerStreams.Set(proxy.Down, proxy.Rule{Then: proxy.Hold})
 		var stored uint64
-		err = process.Until(patience, "the stream has events without its producer knowing", func() bool {
+		err = must.Until(patience, "the stream has events without its producer knowing", func() bool {
 			stored, err = ingest.End(ctx, w.streams(), event.StreamObservations)
 			return err == nil && stored > end
 		})
@@ -141,7 +141,7 @@ func windowExpired(w *world, rnd *rand.Rand) error {
 		time.Sleep(2*window + upTo(rnd, window))
 		w.producerStreams.Reset()
 		w.producerStreams.Heal()
-		return process.Until(patience, "events stand in the stream twice", func() bool {
+		return must.Until(patience, "events stand in the stream twice", func() bool {
 			twice, err := w.twice(ctx, end+1)
 			return err == nil && twice
 		})
@@ -177,7 +177,7 @@ func (w *world) applied() error {
 		return err
 	}
 	var last error
-	err := process.Until(healed, "everything acknowledged is in the tables", func() bool {
+	err := must.Until(healed, "everything acknowledged is in the tables", func() bool {
 		lost, err := w.lacking(context.Background(), w.since)
 		last = err
 		return err == nil && lost == 0
@@ -200,7 +200,7 @@ func recreated(w *world, rnd *rand.Rand) error {
 		return err
 	}
 	// An incarnation is identified by the second in which it was created.
-	if err := process.Until(patience, "a second has passed", func() bool { return time.Now().Unix() > s.CachedInfo().Created.Unix() }); err != nil {
+	if err := must.Until(patience, "a second has passed", func() bool { return time.Now().Unix() > s.CachedInfo().Created.Unix() }); err != nil {
 		return err
 	}
 	if err := w.streams().DeleteStream(ctx, event.StreamObservations); err != nil {
@@ -236,7 +236,7 @@ func restored(w *world, rnd *rand.Rand) error {
 		return err
 	}
 	w.producer.resume()
-	err = process.Until(patience, "more is published", func() bool {
+	err = must.Until(patience, "more is published", func() bool {
 		now, err := ingest.End(context.Background(), w.streams(), event.StreamObservations)
 		return err == nil && now > end
 	})
@@ -245,7 +245,7 @@ func restored(w *world, rnd *rand.Rand) error {
 		leader, standby, noLeader := w.leader()
 		if err = noLeader; err == nil {
 			leader.Kill()
-			err = errors.Join(process.Until(patience, "the standby leads", standby.Leads), again(leader))
+			err = errors.Join(must.Until(patience, "the standby leads", standby.Leads), again(leader))
 		}
 	}
 	if err := errors.Join(err, w.applied()); err != nil {

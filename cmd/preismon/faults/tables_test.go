@@ -8,7 +8,7 @@ import (
 	"syscall"
 	"time"
 
-	"preismon/deploy/testserver/process"
+	"preismon/deploy/testserver/must"
 	"preismon/deploy/testserver/proxy"
 )
 
@@ -81,7 +81,7 @@ func (w *world) withoutMerges(do func() error) error {
 	if err := system("STOP"); err != nil {
 		return err
 	}
-	err := process.Until(patience, "no merge is under way", func() bool {
+	err := must.Until(patience, "no merge is under way", func() bool {
 		var n int
 		err := w.db().QueryRow("SELECT count() FROM system.merges").Scan(&n)
 		return err == nil && n == 0
@@ -107,7 +107,7 @@ func (w *world) refuses(what, condition string) error {
 		return n
 	}
 	before := count()
-	return process.Until(patience, "ClickHouse says that "+what, func() bool { return count() > before })
+	return must.Until(patience, "ClickHouse says that "+what, func() bool { return count() > before })
 }
 
 func thrown(name string, code int) string {
@@ -137,7 +137,7 @@ func lowered(name string, code int, l limits, provoke func(*world) error) func(*
 func refusedWhile(w *world, name string, code int, set, unset string) error {
 	alter := func(what string) error {
 		var last error
-		err := process.Until(patience, "the setting is changed", func() bool {
+		err := must.Until(patience, "the setting is changed", func() bool {
 			_, last = w.db().Exec("ALTER TABLE observations " + what)
 			return last == nil
 		})

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"preismon/contracts"
+	"preismon/deploy/testserver/must"
 	"preismon/deploy/testserver/process"
 	"preismon/deploy/testserver/proxy"
 	"preismon/query/auth"
@@ -112,7 +113,7 @@ func (w *world) ended(lifetime time.Duration, end func(*ending) error) error {
 	}
 	w.producer.burst.Store(200)
 	var last error
-	err = process.Until(healed, "the account has much to read on both nodes", func() bool {
+	err = must.Until(healed, "the account has much to read on both nodes", func() bool {
 		for _, node := range e.nodes {
 			var size int
 			if size, last = e.whole(node); last != nil || size < longAnswer {
@@ -189,7 +190,7 @@ func (e *ending) run(end func(*ending) error) error {
 	if err := end(e); err != nil {
 		return err
 	}
-	if err := process.Until(patience, "both nodes refuse the tokens", func() bool { return e.refused() }); err != nil {
+	if err := must.Until(patience, "both nodes refuse the tokens", func() bool { return e.refused() }); err != nil {
 		return wrong("I8", "an ended token is accepted: %v", err)
 	}
 	over := time.Now()

@@ -14,7 +14,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"preismon/deploy/testserver/process"
+	"preismon/deploy/testserver/must"
 	"preismon/deploy/testserver/proxy"
 	"preismon/query/auth"
 )
@@ -183,7 +183,7 @@ func unheard(w *world, _ *rand.Rand) error {
 		return errors.New("the node that was cut off refused nothing")
 	}
 	w.tokens.add(token, cut)
-	return process.Until(patience, "the node says that the token is revoked", func() bool {
+	return must.Until(patience, "the node says that the token is revoked", func() bool {
 		status, err := w.readers[0].probe(ctx, token)
 		return err == nil && status == http.StatusUnauthorized
 	})

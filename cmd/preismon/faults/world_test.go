@@ -19,6 +19,7 @@ import (
 	"preismon/contracts/event"
 	"preismon/deploy/embedded"
 	"preismon/deploy/testserver/cluster"
+	"preismon/deploy/testserver/must"
 	"preismon/deploy/testserver/process"
 	"preismon/deploy/testserver/proxy"
 	"preismon/ingest"
@@ -85,7 +86,7 @@ func newWorldOn(t testing.TB, seed uint64, c *cluster.Cluster) *world {
 	w := &world{t: t, dir: t.TempDir(), seed: seed, patience: healed, cluster: c, compared: map[int]process.Compared{}}
 	must := func(err error) {
 		t.Helper()
-		must(t, err)
+		must.Do(t, err)
 	}
 	for _, p := range []**proxy.Proxy{&w.projectorTables, &w.queryTables, &w.projectorStreams, &w.queryStreams, &w.producerStreams, &w.archive} {
 		*p = proxy.New(t, "")
@@ -250,7 +251,7 @@ func (w *world) conn() *nats.Conn {
 
 // leader waits until one of the projectors leads.
 func (w *world) leader() (leading, standing *process.Role, err error) {
-	err = process.Until(patience, "a projector leads", func() bool {
+	err = must.Until(patience, "a projector leads", func() bool {
 		for i, r := range w.projectors {
 			if r.Leads() {
 				leading, standing = r, w.projectors[1-i]
@@ -284,11 +285,4 @@ func (w *world) buried(ctx context.Context) error {
 		return errors.Join(wrong("I1", "%d dead letters of %d messages that are no events", n, w.ledger.poison), err)
 	}
 	return err
-}
-
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
 }

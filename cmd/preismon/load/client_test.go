@@ -17,6 +17,7 @@ import (
 	"testing"
 	"time"
 
+	"preismon/deploy/testserver/must"
 	"preismon/ingest/market"
 	"preismon/query/auth"
 )
@@ -104,8 +105,7 @@ func (e *estate) client(account string, base func() string) *client {
 func (e *estate) token(a market.DemoAccount, g auth.Grant) string {
 	e.t.Helper()
 	g.Account = e.ids[a.LoginIdentifier]
-	issued, err := e.issuer.Issue(g)
-	must(e.t, err)
+	issued := must.Get(e.issuer.Issue(g))(e.t)
 	return issued.Token.Reveal()
 }
 
@@ -132,7 +132,7 @@ func (c *client) may(kind string) bool { return c.file != "" || kind != download
 func (c *client) findFile(t testing.TB) {
 	t.Helper()
 	var orders struct{ Data []struct{ OrderID string } }
-	must(t, c.json(t.Context(), "/v1/orders", &orders))
+	must.Do(t, c.json(t.Context(), "/v1/orders", &orders))
 	largest := int64(0)
 	for _, o := range orders.Data {
 		var files struct {
@@ -164,7 +164,7 @@ func (c *client) findRows(t testing.TB) {
 	var newest struct {
 		Data []struct{ ItemID, Site, CapturedAt string }
 	}
-	must(t, c.json(t.Context(), "/v1/results?limit=100&"+c.window(), &newest))
+	must.Do(t, c.json(t.Context(), "/v1/results?limit=100&"+c.window(), &newest))
 	var ids []string
 	for _, r := range newest.Data {
 		ids = append(ids, r.ItemID)
@@ -173,13 +173,13 @@ func (c *client) findRows(t testing.TB) {
 	slices.Sort(ids)
 	var err error
 	c.items, err = json.Marshal(map[string]any{"itemIds": slices.Compact(ids)})
-	must(t, err)
+	must.Do(t, err)
 }
 
 func (c *client) there(t testing.TB, path string) bool {
 	t.Helper()
 	resp, err := c.do(t.Context(), http.MethodGet, path, "", nil)
-	must(t, err)
+	must.Do(t, err)
 	_, err = io.Copy(io.Discard, resp.Body)
 	return err == nil && resp.Body.Close() == nil && resp.StatusCode == http.StatusOK
 }

@@ -20,6 +20,7 @@ import (
 	"preismon/contracts"
 	"preismon/deploy/embedded"
 	"preismon/deploy/testserver"
+	"preismon/deploy/testserver/must"
 	"preismon/deploy/testserver/process"
 	"preismon/deploy/testserver/proxy"
 	"preismon/ingest"
@@ -57,14 +58,13 @@ func newEstate(t testing.TB, cfg market.Config, span time.Duration) *estate {
 	e.toTables = proxy.New(t, "")
 	e.startTables()
 	t.Cleanup(func() { _ = e.tables.Close(); _ = e.clickhouse.Stop(context.Background()) })
-	must(t, schema.Migrate(t.Context(), e.clickhouse.DSN(embedded.AdminUser, ""), schema.Options{}))
+	must.Do(t, schema.Migrate(t.Context(), e.clickhouse.DSN(embedded.AdminUser, ""), schema.Options{}))
 	natsURL := testserver.NATS(t)
 	toStreams, streams := proxy.Before(t, natsURL)
 	e.toStreams = toStreams
 
 	cfg.Now = time.Now().UTC().Truncate(time.Hour)
-	m, err := market.New(cfg)
-	must(t, err)
+	m := must.Get(market.New(cfg))(t)
 	e.natsURL, e.market = natsURL, m
 	e.accounts, e.ids = m.Accounts(), map[string]contracts.AccountID{}
 	for event := range m.Catalog() {
@@ -76,9 +76,8 @@ func newEstate(t testing.TB, cfg market.Config, span time.Duration) *estate {
 	place := e.putFiles(m)
 
 	key := filepath.Join(e.dir, "token.pem")
-	must(t, auth.EnsureKey(key))
-	e.issuer, err = auth.NewIssuer(baseURL, key)
-	must(t, err)
+	must.Do(t, auth.EnsureKey(key))
+	e.issuer = must.Get(auth.NewIssuer(baseURL, key))(t)
 	e.query = []string{
 		"query", "--nats-url", streams, "--clickhouse-dsn", e.toTables.URL(e.clickhouse.DSN(embedded.QueryUser, "")), "--archive", place,
 		"--token-key", key, "--cursor-key", strings.Repeat("cursor key ", 4), "--base-url", baseURL,
@@ -105,14 +104,14 @@ func (e *estate) startTables() {
 	e.clickhouse, err = embedded.StartClickHouse(ctx, embedded.ClickHouseConfig{
 		Dir: filepath.Join(e.dir, "clickhouse"), NoProgram: true, Grace: 5 * time.Second, Logger: slog.New(slog.DiscardHandler),
 	})
-	must(e.t, err)
+	must.Do(e.t, err)
 	dsn := e.clickhouse.DSN(embedded.AdminUser, "")
 	e.toTables.ToURL(dsn)
 	if e.tables != nil {
 		_ = e.tables.Close()
 	}
 	e.tables, err = sql.Open("clickhouse", dsn)
-	must(e.t, err)
+	must.Do(e.t, err)
 }
 
 // killTables kills it with SIGKILL.
@@ -124,13 +123,13 @@ func (e *estate) killTables() {
 
 func (e *estate) signalTables(s syscall.Signal) {
 	e.t.Helper()
-	must(e.t, syscall.Kill(e.clickhouse.PID(), s))
+	must.Do(e.t, syscall.Kill(e.clickhouse.PID(), s))
 }
 
 // number queries ClickHouse for a number.
 func (e *estate) number(question string) (n uint64) {
 	e.t.Helper()
-	must(e.t, e.tables.QueryRowContext(context.Background(), question).Scan(&n))
+	must.Do(e.t, e.tables.QueryRowContext(context.Background(), question).Scan(&n))
 	return n
 }
 
@@ -139,24 +138,20 @@ func (e *estate) number(question string) (n uint64) {
 func (e *estate) publish(natsURL string, m *market.Market) {
 	t := e.t
 	t.Helper()
-	bus, err := nats.Connect(natsURL)
-	must(t, err)
+	bus := must.Get(nats.Connect(natsURL))(t)
 	defer bus.Close()
-	js, err := jetstream.New(bus)
-	must(t, err)
-	must(t, ingest.EnsureStreams(t.Context(), js, ingest.StreamConfig{}))
-	p, err := ingest.NewPublisher(bus, ingest.PublisherConfig{}, slog.New(slog.DiscardHandler))
-	must(t, err)
+	js := must.Get(jetstream.New(bus))(t)
+	must.Do(t, ingest.EnsureStreams(t.Context(), js, ingest.StreamConfig{}))
+	p := must.Get(ingest.NewPublisher(bus, ingest.PublisherConfig{}, slog.New(slog.DiscardHandler)))(t)
 	defer p.Close()
 	for event := range m.Catalog() {
-		must(t, p.Publish(t.Context(), event))
+		must.Do(t, p.Publish(t.Context(), event))
 	}
 	observe := func(from, to time.Time) {
 		for event := range m.Observations(from, to) {
-			must(t, p.Publish(t.Context(), event))
+			must.Do(t, p.Publish(t.Context(), event))
 		}
-		_, err := p.Flush(t.Context())
-		must(t, err)
+		must.Get(p.Flush(t.Context()))(t)
 	}
 	applied := func() {
 		until(t, 5*time.Minute, "everything is in the tables", func() bool { return ingest.WaitApplied(t.Context(), js, 1) == nil })
@@ -182,16 +177,15 @@ func (e *estate) putFiles(m *market.Market) string {
 	cfg := archive.DefaultS3Config()
 	cfg.Endpoint, cfg.Bucket, cfg.CreateBucket = "http://"+server.Endpoint, server.Bucket, true
 	cfg.AccessKey, cfg.SecretKey = server.AccessKey, contracts.Secret(server.SecretKey)
-	s3, err := archive.NewS3(cfg)
-	must(t, err)
+	s3 := must.Get(archive.NewS3(cfg))(t)
 	defer s3.Close() //nolint:errcheck // in a test
-	must(t, s3.EnsureBucket(t.Context()))
+	must.Do(t, s3.EnsureBucket(t.Context()))
 	for ref, content := range m.Artifacts() {
 		key := archive.Key{Folder: archive.Exports, Mandate: ref.MandateID, Order: ref.OrderID, Archive: ref.ArchiveID, File: ref.Index}
 		if ref.Import {
 			key.Folder = archive.Imports
 		}
-		must(t, s3.Put(t.Context(), archive.RefOf(key, content), bytes.NewReader(content)))
+		must.Do(t, s3.Put(t.Context(), archive.RefOf(key, content), bytes.NewReader(content)))
 	}
 	e.toFiles = proxy.New(t, server.Endpoint)
 	u := url.URL{Scheme: "s3", User: url.UserPassword(server.AccessKey, server.SecretKey), Host: e.toFiles.Address(), Path: "/" + server.Bucket, RawQuery: "tls=false"}

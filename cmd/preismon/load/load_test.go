@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"preismon/deploy/testserver/must"
 	"preismon/deploy/testserver/process"
 )
 
@@ -24,15 +25,8 @@ func TestMain(m *testing.M) { process.Main(m) }
 func until(t testing.TB, limit time.Duration, what string, ok func() bool) time.Duration {
 	t.Helper()
 	began := time.Now()
-	if err := process.Until(limit, what, ok); err != nil {
+	if err := must.Until(limit, what, ok); err != nil {
 		t.Error(err)
 	}
 	return time.Since(began)
-}
-
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
 }

@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"preismon/deploy/testserver/must"
 	"preismon/query/auth"
 )
 
@@ -52,7 +53,7 @@ func (c *client) fed(t testing.TB) (ids []string) {
 				UpToDate bool
 			}
 		}
-		must(t, c.json(t.Context(), "/ext/v1/changes?limit=10000&since="+token, &page))
+		must.Do(t, c.json(t.Context(), "/ext/v1/changes?limit=10000&since="+token, &page))
 		for _, r := range page.Data {
 			ids = append(ids, r.RowID)
 		}

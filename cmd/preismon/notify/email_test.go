@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"preismon/cmd/preismon/notify"
+	"preismon/deploy/testserver/must"
 
 	"github.com/emersion/go-sasl"
 	"github.com/emersion/go-smtp"
@@ -40,8 +41,7 @@ func newMailbox(t *testing.T, w *world, secured *tls.Config, login string) *mail
 	m := &mailbox{}
 	s := smtp.NewServer(smtp.BackendFunc(func(*smtp.Conn) (smtp.Session, error) { return &session{box: m, login: login, in: login == ""}, nil }))
 	s.Domain, s.TLSConfig, s.ErrorLog = "mail.example", secured, quiet{}
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	must(t, err)
+	l := must.Get(net.Listen("tcp", "127.0.0.1:0"))(t)
 	m.addr = l.Addr().String()
 	go func() { _ = s.Serve(l) }()
 	t.Cleanup(func() { _ = s.Close() })
@@ -120,11 +120,9 @@ func (m *mailbox) ids() (ids []string) {
 // certificate issues one for 127.0.0.1 that the world's ca.pem verifies.
 func certificate(t *testing.T, w *world) *tls.Config {
 	t.Helper()
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	must(t, err)
+	key := must.Get(ecdsa.GenerateKey(elliptic.P256(), rand.Reader))(t)
 	template := &x509.Certificate{SerialNumber: big.NewInt(1), NotAfter: time.Now().Add(time.Hour), IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, IsCA: true, BasicConstraintsValid: true}
-	der, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
-	must(t, err)
+	der := must.Get(x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key))(t)
 	w.write("ca.pem", string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})))
 	return &tls.Config{Certificates: []tls.Certificate{{Certificate: [][]byte{der}, PrivateKey: key}}}
 }
@@ -179,7 +177,7 @@ func TestMailsAreRefused(t *testing.T) {
 		w.write("state", "{}")
 		w.feed.set(func() { w.feed.alerts = 0 })
 		f := w.rules("", c.target, "post")
-		must(t, w.once(f))
+		must.Do(t, w.once(f))
 		w.feed.set(func() { w.feed.alerts = 1 })
 		if err := w.once(f); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v, want %q", name, err, c.want)
@@ -189,7 +187,7 @@ func TestMailsAreRefused(t *testing.T) {
 		t.Errorf("%d mails were sent", n)
 	}
 	f := w.rules("", open.target(", tls: none"), "post")
-	must(t, w.once(f))
+	must.Do(t, w.once(f))
 	w.feed.set(func() { w.feed.alerts++ })
 	if err := w.once(f); err != nil || len(open.ids()) == 0 {
 		t.Errorf("to a host of allowHosts without TLS: %v, %v", err, open.ids())

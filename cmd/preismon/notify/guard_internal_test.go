@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"code.dny.dev/ssrf"
+
+	"preismon/deploy/testserver/must"
 )
 
 // privateAddresses are those that neither a webhook nor a mail may go to, unless
@@ -28,11 +30,8 @@ var privateAddresses = map[string][]string{
 // TestPrivateAddresses: addresses that are not public are refused where a rules
 // file names them, and again when a connection is opened, before anything is sent.
 func TestPrivateAddresses(t *testing.T) {
-	listening, err := net.Listen("tcp", ":0") // on all addresses of this host
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer listening.Close() //nolint:errcheck // it is over
+	listening := must.Get(net.Listen("tcp", ":0"))(t) // on all addresses of this host
+	defer listening.Close()                           //nolint:errcheck // it is over
 	go func() {
 		for {
 			conn, err := listening.Accept()
@@ -44,9 +43,7 @@ func TestPrivateAddresses(t *testing.T) {
 		}
 	}()
 	_, port, err := net.SplitHostPort(listening.Addr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	prohibited := func(err error) bool {
 		return errors.Is(err, ssrf.ErrProhibitedIP)
 	}

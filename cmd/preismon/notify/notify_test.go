@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"preismon/cmd/preismon/notify"
+	"preismon/deploy/testserver/must"
 
 	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
 )
@@ -44,8 +45,7 @@ type receiver struct {
 
 func newReceiver(t *testing.T) *receiver {
 	r := &receiver{bodies: map[string]string{}}
-	verifier, err := standardwebhooks.NewWebhook(secret)
-	must(t, err)
+	verifier := must.Get(standardwebhooks.NewWebhook(secret))(t)
 	r.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		r.mu.Lock()
 		defer r.mu.Unlock()
@@ -85,7 +85,7 @@ func TestDelivers(t *testing.T) {
 	w.feed.alerts = 3
 	f := w.rules("", r.target(), "hook")
 	for _, want := range []string{"", "a3_drops a4_drops a5_drops", "a3_drops a4_drops a5_drops"} {
-		must(t, w.once(f))
+		must.Do(t, w.once(f))
 		if got := r.got(); got != want {
 			t.Fatalf("delivered %q, want %q", got, want)
 		}
@@ -132,7 +132,7 @@ func TestTargetIsAway(t *testing.T) {
 func TestCommandEnds(t *testing.T) {
 	w := newWorld(t)
 	f := w.rules("", "  desk: {command: [sh, -c, 'cat >> DIR/out; echo >> DIR/out; sleep 20 &']}\n  loud: {command: [sh, -c, 'echo no place; head -c 9000000 /dev/zero; exit 3']}", "desk", "loud")
-	must(t, w.once(f))
+	must.Do(t, w.once(f))
 	w.feed.set(func() { w.feed.alerts = 1 })
 	err := w.once(f)
 	if got := w.idsOf("out"); !slices.Equal(got, []string{"a0"}) {
@@ -165,7 +165,7 @@ func TestStateIsInUse(t *testing.T) {
 		t.Errorf("the second: %v", err)
 	}
 	stop()
-	must(t, w.once(other))
+	must.Do(t, w.once(other))
 	if text := read(t, w.file("state")); !strings.Contains(text, "drops/desk") || !strings.Contains(text, "drops/shelf") {
 		t.Errorf("kept %s", text)
 	}
@@ -193,7 +193,7 @@ func TestTargetNeverTakes(t *testing.T) {
 func TestKilled(t *testing.T) {
 	w := newWorld(t)
 	f := w.rules("", "  desk: {command: [sh, -c, 'cat >> DIR/out; echo >> DIR/out; echo $PREISMON_ALERT_ID >> DIR/ids; if rm DIR/armed; then kill -9 $PPID; sleep 5; fi']}", "desk")
-	must(t, w.once(f))
+	must.Do(t, w.once(f))
 	w.feed.set(func() { w.feed.alerts = 4 })
 	for range 2 {
 		w.write("armed", "")
@@ -203,7 +203,7 @@ func TestKilled(t *testing.T) {
 			t.Fatalf("it was not killed: %v", err)
 		}
 	}
-	must(t, w.once(f))
+	must.Do(t, w.once(f))
 	if got := strings.Join(w.idsOf("out"), " "); got != "a0 a0 a0 a1 a2 a3" {
 		t.Errorf("delivered %s", got)
 	}
@@ -224,7 +224,7 @@ func TestStopsInTheMidst(t *testing.T) {
 		}
 	}
 	w.write("well", "")
-	must(t, w.once(f))
+	must.Do(t, w.once(f))
 	if got := strings.Join(w.idsOf("out"), " "); got != "a0 a1 a2" {
 		t.Errorf("delivered %s", got)
 	}
@@ -250,7 +250,7 @@ func TestCannotBeContinued(t *testing.T) {
 	for whenLost, begins := range map[string]int{"": 2, "begin": 2, "stop": 1} {
 		w, r := newWorld(t), newReceiver(t)
 		f := w.rules("    whenLost: "+whenLost, r.target(), "hook")
-		must(t, w.once(f))
+		must.Do(t, w.once(f))
 		w.feed.set(func() { w.feed.alerts, w.feed.gone = 2, true })
 		if err := w.once(f); (err != nil) != (whenLost == "stop") {
 			t.Errorf("%s: %v", whenLost, err)
@@ -265,7 +265,7 @@ func TestCannotBeContinued(t *testing.T) {
 func TestRuleChanges(t *testing.T) {
 	w, r := newWorld(t), newReceiver(t)
 	for _, more := range []string{"", "", "    site: shop.example\n"} {
-		must(t, w.once(w.rules(more, r.target(), "hook")))
+		must.Do(t, w.once(w.rules(more, r.target(), "hook")))
 	}
 	if n := w.feed.begins(); n != 2 {
 		t.Errorf("began %d times, want 2", n)
@@ -288,7 +288,7 @@ func TestGuard(t *testing.T) {
 		w.write("state", "{}")
 		w.feed.set(func() { w.feed.alerts = 0 })
 		f := w.rules("", target, "hook")
-		must(t, w.once(f))
+		must.Do(t, w.once(f))
 		w.feed.set(func() { w.feed.alerts = 1 })
 		if err := w.once(f); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %s", target, err, want)

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"preismon/cmd/preismon/notify"
+	"preismon/deploy/testserver/must"
 )
 
 // All faults of a file are reported at once, with their lines.
@@ -30,7 +31,7 @@ rules:
     whenLost: ask
     targets: [a, a]
 `
-	must(t, os.WriteFile(file, []byte(text), 0o600))
+	must.Do(t, os.WriteFile(file, []byte(text), 0o600))
 	_, err := notify.Load(file)
 	if err == nil {
 		t.Fatal("it was taken")
@@ -52,7 +53,7 @@ rules:
 func TestNoFile(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "rules.yaml")
 	for _, text := range []string{"", "# nothing", "a: [", "{}\n---\n{}", "7", "rules: 7", "rules: {a: b}", "rules: [{price: {a: b}}]", "targets: [a]", "{}"} {
-		must(t, os.WriteFile(file, []byte(text), 0o600))
+		must.Do(t, os.WriteFile(file, []byte(text), 0o600))
 		if _, err := notify.Load(file); err == nil {
 			t.Errorf("%q was taken", text)
 		}

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"preismon/cmd/preismon/notify"
+	"preismon/deploy/testserver/must"
 )
 
 // A silence is reported once, whatever notify does in between, and again only
@@ -18,8 +19,7 @@ func TestSilence(t *testing.T) {
 rules: [{name: quiet, silentFor: 6h, orderId: 5, targets: [desk]}]
 `)
 	w.write("rules.yaml", strings.ReplaceAll(read(t, w.file("rules.yaml")), "DIR", w.dir))
-	f, err := notify.Load(w.file("rules.yaml"))
-	must(t, err)
+	f := must.Get(notify.Load(w.file("rules.yaml")))(t)
 	for _, step := range []struct {
 		asOf, a, b string // times of captures; empty: none
 		away       bool
@@ -69,14 +69,13 @@ targets:
 `+hook.target()+`
 rules: [{name: gone, rule: NO_OBSERVATION, silentFor: 6h, site: shop-one, targets: [hook]}]
 `, "DIR", w.dir))
-	f, err := notify.Load(w.file("rules.yaml"))
-	must(t, err)
+	f := must.Get(notify.Load(w.file("rules.yaml")))(t)
 	if plan := f.Plan()[0]; !strings.HasPrefix(plan, "gone: rule=NO_OBSERVATION&silentFor=6h&site=shop-one, to hook") {
 		t.Errorf("%s", plan)
 	}
 	for _, alerts := range []int{0, 3, 3, 4} {
 		w.feed.set(func() { w.feed.alerts = alerts })
-		must(t, w.once(f))
+		must.Do(t, w.once(f))
 	}
 	if q := w.feed.asked[0]; !strings.Contains(q, "rule=NO_OBSERVATION&silentFor=6h&site=shop-one") {
 		t.Errorf("asked %s", q)

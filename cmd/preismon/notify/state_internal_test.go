@@ -3,6 +3,8 @@ package notify
 import (
 	"path/filepath"
 	"testing"
+
+	"preismon/deploy/testserver/must"
 )
 
 // What is kept does not change with what its caller goes on with: another route
@@ -10,9 +12,7 @@ import (
 func TestKeptIsACopy(t *testing.T) {
 	s := &state{path: filepath.Join(t.TempDir(), "state"), positions: map[string]position{}}
 	p := position{Sites: map[string]seen{"a": {}}}
-	if err := s.keep("rule/target", p); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, s.keep("rule/target", p))
 	p.Sites["a"] = seen{Reported: true}
 	if s.at("rule/target").Sites["a"].Reported {
 		t.Error("it changed")

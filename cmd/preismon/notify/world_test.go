@@ -18,6 +18,7 @@ import (
 
 	"preismon/cmd/preismon/client"
 	"preismon/cmd/preismon/notify"
+	"preismon/deploy/testserver/must"
 )
 
 // feed is a server of /ext/v1/alerts whose tokens are the number of alerts
@@ -120,7 +121,7 @@ func newWorld(t *testing.T) *world {
 func (w *world) file(name string) string { return filepath.Join(w.dir, name) }
 
 func (w *world) write(name, text string) {
-	must(w.t, os.WriteFile(w.file(name), []byte(text), 0o600))
+	must.Do(w.t, os.WriteFile(w.file(name), []byte(text), 0o600))
 }
 
 // rules writes a rules file of one rule for some targets.
@@ -128,8 +129,7 @@ func (w *world) rules(more, targets string, names ...string) *notify.File {
 	w.t.Helper()
 	w.write("rules.yaml", fmt.Sprintf("allowHosts: [127.0.0.1]\ntargets:\n%s\nrules:\n  - name: drops\n    rule: PRICE_DROP\n    percent: 10\n    targets: [%s]\n%s",
 		strings.ReplaceAll(targets, "DIR", w.dir), strings.Join(names, ", "), more))
-	f, err := notify.Load(w.file("rules.yaml"))
-	must(w.t, err)
+	f := must.Get(notify.Load(w.file("rules.yaml")))(w.t)
 	return f
 }
 
@@ -237,19 +237,11 @@ func (w *world) silences() string {
 
 func read(t *testing.T, path string) string {
 	t.Helper()
-	text, err := os.ReadFile(path)
-	must(t, err)
+	text := must.Get(os.ReadFile(path))(t)
 	return string(text)
 }
 
 func remove(t *testing.T, path string) {
 	t.Helper()
-	must(t, os.RemoveAll(path))
-}
-
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.RemoveAll(path))
 }

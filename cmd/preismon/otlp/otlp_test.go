@@ -24,6 +24,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"preismon/cmd/preismon/otlp"
+	"preismon/deploy/testserver/must"
 )
 
 var update = flag.Bool("update", false, "write the golden files")
@@ -73,8 +74,7 @@ func TestExport(t *testing.T) {
 		_ = json.Indent(&got, body, "", "  ")
 	}))
 	defer server.Close()
-	e, err := otlp.New(server.URL+"/", slog.New(slog.DiscardHandler))
-	must(t, err)
+	e := must.Get(otlp.New(server.URL+"/", slog.New(slog.DiscardHandler)))(t)
 	if err := e.ExportSpans(t.Context(), spans()); err != nil || e.Sent() != 3 || e.Failed() != 0 {
 		t.Errorf("sent %d, failed %d, %v", e.Sent(), e.Failed(), err)
 	}
@@ -83,10 +83,9 @@ func TestExport(t *testing.T) {
 	}
 	golden := filepath.Join("testdata", "export.json")
 	if *update {
-		must(t, errors.Join(os.MkdirAll("testdata", 0o755), os.WriteFile(golden, append(got.Bytes(), '\n'), 0o644)))
+		must.Do(t, errors.Join(os.MkdirAll("testdata", 0o755), os.WriteFile(golden, append(got.Bytes(), '\n'), 0o644)))
 	}
-	want, err := os.ReadFile(golden)
-	must(t, err)
+	want := must.Get(os.ReadFile(golden))(t)
 	if strings.TrimSpace(string(want)) != got.String() {
 		t.Errorf("the collector got\n%s", got.String())
 	}
@@ -99,8 +98,7 @@ func TestCollectorAway(t *testing.T) {
 	var log bytes.Buffer
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "full", http.StatusServiceUnavailable) }))
 	defer server.Close()
-	e, err := otlp.New(server.URL, slog.New(slog.NewTextHandler(&log, nil)))
-	must(t, err)
+	e := must.Get(otlp.New(server.URL, slog.New(slog.NewTextHandler(&log, nil))))(t)
 	for range 3 {
 		if err := e.ExportSpans(t.Context(), spans()); err != nil {
 			t.Error(err)
@@ -120,12 +118,5 @@ func TestEndpoints(t *testing.T) {
 		if _, err := otlp.New(endpoint, nil); (err == nil) != ok {
 			t.Errorf("%q: %v", endpoint, err)
 		}
-	}
-}
-
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
 	}
 }

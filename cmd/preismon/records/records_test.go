@@ -16,6 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"preismon/cmd/preismon/records"
+	"preismon/deploy/testserver/must"
 	"preismon/query"
 )
 
@@ -47,10 +48,10 @@ func written(t *testing.T, rows []string, to func(*bytes.Buffer) records.Writer)
 	w := to(&out)
 	for _, row := range rows {
 		line := []byte(row)
-		must(t, w.Write(line))
+		must.Do(t, w.Write(line))
 		clear(line) // the caller reuses it
 	}
-	must(t, w.Close())
+	must.Do(t, w.Close())
 	return out.String()
 }
 
@@ -74,10 +75,9 @@ func TestGoldens(t *testing.T) {
 		got := written(t, sample, to)
 		file := filepath.Join("testdata", name)
 		if *update {
-			must(t, os.WriteFile(file, []byte(got), 0o644))
+			must.Do(t, os.WriteFile(file, []byte(got), 0o644))
 		}
-		want, err := os.ReadFile(file)
-		must(t, err)
+		want := must.Get(os.ReadFile(file))(t)
 		if diff := cmp.Diff(string(want), got); diff != "" {
 			t.Errorf("%s: %s", name, diff)
 		}
@@ -113,7 +113,7 @@ func TestLiveLines(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var out bytes.Buffer
 		w := records.NDJSON(&out)
-		must(t, w.Write([]byte(sample[0])))
+		must.Do(t, w.Write([]byte(sample[0])))
 		time.Sleep(time.Second)
 		synctest.Wait()
 		if got := out.String(); got != sample[0]+"\n" {

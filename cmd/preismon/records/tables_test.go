@@ -18,6 +18,7 @@ import (
 
 	"preismon/cmd/preismon/records"
 	"preismon/contracts/openapi/openapitest"
+	"preismon/deploy/testserver/must"
 	"preismon/query"
 	"preismon/query/frame"
 	"preismon/query/table"
@@ -122,10 +123,8 @@ func TestRowsComeBack(t *testing.T) {
 		many = append(many, []string{full, bare}[r.IntN(2)])
 	}
 	for name, rows := range map[string][]string{"none": nil, "full": {full}, "bare": {bare}, "mixed": {bare, full, full, bare, bare}, "many": many} {
-		want, err := tabletest.JSON([]byte(strings.Join(rows, ",")))
-		must(t, err)
-		wantUTC, err := tabletest.JSON([]byte(utc(strings.Join(rows, ","))))
-		must(t, err)
+		want := must.Get(tabletest.JSON([]byte(strings.Join(rows, ","))))(t)
+		wantUTC := must.Get(tabletest.JSON([]byte(utc(strings.Join(rows, ",")))))(t)
 		for _, f := range forms {
 			var out bytes.Buffer
 			w := f.write(&out)
@@ -137,10 +136,10 @@ func TestRowsComeBack(t *testing.T) {
 				}
 				clear(given) // the caller reuses it
 				if r.IntN(2) == 0 {
-					must(t, w.Flush())
+					must.Do(t, w.Flush())
 				}
 			}
-			must(t, w.Close())
+			must.Do(t, w.Close())
 			got, err := f.read(out.Bytes())
 			if err != nil {
 				t.Fatal(f.name, name, err)
@@ -163,9 +162,9 @@ func TestUnended(t *testing.T) {
 		var out bytes.Buffer
 		w := f.write(&out)
 		for range 3 {
-			must(t, w.Write([]byte(full)))
+			must.Do(t, w.Write([]byte(full)))
 		}
-		must(t, w.Flush())
+		must.Do(t, w.Flush())
 		if got, err := f.read(out.Bytes()); err == nil {
 			t.Errorf("%s: %d rows", f.name, len(got))
 		}
@@ -205,9 +204,9 @@ func TestNewFields(t *testing.T) {
 	var out bytes.Buffer
 	w := records.Arrow(&out, query.Columns([]string{"itemId", "unheardOf"}))
 	for _, row := range []string{`{"itemId":"1","unheardOf":{"a": [1]}}`, `{"itemId":"2"}`} {
-		must(t, w.Write([]byte(row)))
+		must.Do(t, w.Write([]byte(row)))
 	}
-	must(t, w.Close())
+	must.Do(t, w.Close())
 	got, err := tabletest.Arrow(out.Bytes(), time.UTC)
 	want := []tabletest.Record{{"itemId": "1", "unheardOf": `{"a":[1]}`}, {"itemId": "2", "unheardOf": nil}}
 	if diff := cmp.Diff(want, got); diff != "" || err != nil {
@@ -221,14 +220,12 @@ func TestFormulas(t *testing.T) {
 	for _, text := range []string{
 		"=1", "+1", "-1", "@A1", "\t=1", "\r=1", "\n=1", " =1", "  '", "'", "''=", "＝1", "＋1", "－1", "＠1", "=HYPERLINK(\"http://x\",1)", "a=1", "日本", "", " ",
 	} {
-		row, err := json.Marshal(map[string]any{"merchant": text, "price": -1.5})
-		must(t, err)
+		row := must.Get(json.Marshal(map[string]any{"merchant": text, "price": -1.5}))(t)
 		var out bytes.Buffer
 		w := records.CSV(&out, []string{"merchant", "price"})
-		must(t, w.Write(row))
-		must(t, w.Close())
-		got, err := tabletest.CSV(out.Bytes(), []string{"merchant", "price"})
-		must(t, err)
+		must.Do(t, w.Write(row))
+		must.Do(t, w.Close())
+		got := must.Get(tabletest.CSV(out.Bytes(), []string{"merchant", "price"}))(t)
 		if back, _ := got[0]["merchant"].(string); back != text || got[0]["price"] != -1.5 {
 			t.Errorf("%q came back as %v", text, got[0])
 		}
@@ -270,7 +267,7 @@ func FuzzRows(f *testing.F) {
 			}
 			return
 		}
-		must(t, w.Close())
+		must.Do(t, w.Close())
 		if !exact {
 			return
 		}
@@ -308,12 +305,12 @@ func TestMemoryIsBounded(t *testing.T) {
 		before, most := live(), int64(0)
 		w := f.write(io.Discard)
 		for i := range 80 { // 90 MB of JSON
-			must(t, w.Write(rows))
+			must.Do(t, w.Write(rows))
 			if i%10 == 9 {
 				most = max(most, live()-before)
 			}
 		}
-		must(t, w.Close())
+		must.Do(t, w.Close())
 		t.Logf("%s: %.1f MiB", f.name, float64(most)/(1<<20))
 		if most > 32<<20 {
 			t.Errorf("%s holds %d bytes", f.name, most)
@@ -330,11 +327,4 @@ func pieceOfStream() []byte {
 		b.WriteByte('\n')
 	}
 	return b.Bytes()
-}
-
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
 }

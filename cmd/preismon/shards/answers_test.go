@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"preismon/deploy/testserver/must"
 	"preismon/deploy/testserver/process"
 )
 
@@ -29,7 +30,7 @@ func (e *estate) questions(c *client) map[string]func(nodes []*process.Role) []s
 	rows := c.walk(one, "/v1/results?limit=10000&includeCoverage=true&"+e.whole())
 	for _, text := range rows {
 		var r row
-		must(c.t, json.Unmarshal([]byte(text), &r))
+		must.Do(c.t, json.Unmarshal([]byte(text), &r))
 		if of.Merchant == nil && r.Merchant != nil {
 			of = r
 		}
@@ -43,7 +44,7 @@ func (e *estate) questions(c *client) map[string]func(nodes []*process.Role) []s
 	var orders []string
 	for _, text := range c.walk(one, "/v1/orders?limit=100") {
 		var o struct{ OrderID string }
-		must(c.t, json.Unmarshal([]byte(text), &o))
+		must.Do(c.t, json.Unmarshal([]byte(text), &o))
 		orders = append(orders, o.OrderID)
 	}
 	everything := "&includeExportFields=true&includeIdentity=true&includeOrderIds=true&includeCustomerData=true&includeCoverage=true"

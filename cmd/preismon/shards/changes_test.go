@@ -8,7 +8,7 @@ import (
 
 	"preismon/contracts"
 	"preismon/contracts/event"
-	"preismon/deploy/testserver/process"
+	"preismon/deploy/testserver/must"
 	"preismon/query"
 )
 
@@ -61,7 +61,7 @@ func (e *estate) changes(t *testing.T) {
 	// granted again waits for it.
 	for n, f := range e.forms {
 		var rows int
-		err := process.Until(time.Minute, "all that was given back is there", func() bool {
+		err := must.Until(time.Minute, "all that was given back is there", func() bool {
 			rows = len(anna.walk(f.nodes, path+e.whole()))
 			return rows == len(before)
 		})

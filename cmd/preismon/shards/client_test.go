@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"preismon/contracts"
+	"preismon/deploy/testserver/must"
 	"preismon/deploy/testserver/process"
 	"preismon/query/auth"
 )
@@ -39,8 +40,7 @@ func (e *estate) client(t testing.TB, name string) *client {
 func (e *estate) login(t testing.TB, name string, record *contracts.Account, password string) *client {
 	t.Helper()
 	c := &client{t: t, name: name}
-	issued, err := e.issuer.Issue(auth.Grant{Account: record.AccountID, Audience: baseURL + "/mcp", Lifetime: time.Hour, Scopes: []string{"mcp"}})
-	must(t, err)
+	issued := must.Get(e.issuer.Issue(auth.Grant{Account: record.AccountID, Audience: baseURL + "/mcp", Lifetime: time.Hour, Scopes: []string{"mcp"}}))(t)
 	c.agent = issued.Token.Reveal()
 	body, _ := json.Marshal(map[string]string{"loginIdentifier": record.LoginIdentifier, "password": password})
 	resp, text := c.ask(e.forms[1].nodes[0], http.MethodPost, "/v1/auth/token", "", body)
@@ -55,8 +55,7 @@ func (e *estate) login(t testing.TB, name string, record *contracts.Account, pas
 // send sends a request, with preferences; the caller must read and close its
 // answer.
 func (c *client) send(node *process.Role, method, path, token string, body []byte, prefer ...string) (*http.Response, error) {
-	req, err := http.NewRequestWithContext(context.Background(), method, node.URL()+path, bytes.NewReader(body))
-	must(c.t, err)
+	req := must.Get(http.NewRequestWithContext(context.Background(), method, node.URL()+path, bytes.NewReader(body)))(c.t)
 	if token != "" {
 		req.Header.Set("Authorization", "Bearer "+token)
 	}
@@ -70,11 +69,9 @@ func (c *client) send(node *process.Role, method, path, token string, body []byt
 
 func (c *client) ask(node *process.Role, method, path, token string, body []byte, prefer ...string) (*http.Response, []byte) {
 	c.t.Helper()
-	resp, err := c.send(node, method, path, token, body, prefer...)
-	must(c.t, err)
+	resp := must.Get(c.send(node, method, path, token, body, prefer...))(c.t)
 	defer resp.Body.Close() //nolint:errcheck // read to its end
-	text, err := io.ReadAll(resp.Body)
-	must(c.t, err)
+	text := must.Get(io.ReadAll(resp.Body))(c.t)
 	return resp, text
 }
 

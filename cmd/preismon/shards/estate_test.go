@@ -22,6 +22,7 @@ import (
 	"preismon/contracts/event"
 	"preismon/deploy/embedded"
 	"preismon/deploy/testserver"
+	"preismon/deploy/testserver/must"
 	"preismon/deploy/testserver/process"
 	"preismon/ingest"
 	"preismon/ingest/market"
@@ -64,13 +65,11 @@ type estate struct {
 func newEstate(t testing.TB) *estate {
 	t.Helper()
 	cfg := market.Config{Seed: 11, Scale: 0.1, Now: time.Now().UTC().Truncate(time.Hour)}
-	m, err := market.New(cfg)
-	must(t, err)
+	m := must.Get(market.New(cfg))(t)
 	e := &estate{t: t, dir: t.TempDir(), servers: testserver.Shards(t, 3), forms: map[int]*form{}, market: m, to: cfg.Now, from: cfg.Now.Add(-30 * time.Hour)}
 	e.key = filepath.Join(e.dir, "token.pem")
-	must(t, auth.EnsureKey(e.key))
-	e.issuer, err = auth.NewIssuer(baseURL, e.key)
-	must(t, err)
+	must.Do(t, auth.EnsureKey(e.key))
+	e.issuer = must.Get(auth.NewIssuer(baseURL, e.key))(t)
 	for _, n := range shardCounts {
 		e.forms[n] = e.newForm(n)
 	}
@@ -92,18 +91,14 @@ func (e *estate) newForm(n int) *form {
 	t := e.t
 	t.Helper()
 	f := &form{n: n, database: fmt.Sprintf("preismon_test_of_%d", n)}
-	server, err := embedded.StartNATS(t.Context(), embedded.NATSConfig{Dir: filepath.Join(e.dir, "nats-"+strconv.Itoa(n)), Logger: slog.New(slog.DiscardHandler)})
-	must(t, err)
+	server := must.Get(embedded.StartNATS(t.Context(), embedded.NATSConfig{Dir: filepath.Join(e.dir, "nats-"+strconv.Itoa(n)), Logger: slog.New(slog.DiscardHandler)}))(t)
 	t.Cleanup(func() { _ = server.Stop(context.Background()) })
 	f.nats = server.URL()
-	conn, err := nats.Connect(f.nats)
-	must(t, err)
+	conn := must.Get(nats.Connect(f.nats))(t)
 	t.Cleanup(conn.Close)
-	f.js, err = jetstream.New(conn)
-	must(t, err)
-	must(t, ingest.EnsureStreams(t.Context(), f.js, ingest.StreamConfig{}))
-	f.publisher, err = ingest.NewPublisher(conn, ingest.PublisherConfig{}, slog.New(slog.DiscardHandler))
-	must(t, err)
+	f.js = must.Get(jetstream.New(conn))(t)
+	must.Do(t, ingest.EnsureStreams(t.Context(), f.js, ingest.StreamConfig{}))
+	f.publisher = must.Get(ingest.NewPublisher(conn, ingest.PublisherConfig{}, slog.New(slog.DiscardHandler)))(t)
 	t.Cleanup(f.publisher.Close)
 	for p := range n {
 		admin := e.servers[p].DSN(embedded.AdminUser, f.database)
@@ -112,8 +107,7 @@ func (e *estate) newForm(n int) *form {
 			args = append(args, "--clickhouse-cluster", testserver.Cluster(n), "--unreplicated")
 		}
 		run(t, args...)
-		db, err := sql.Open("clickhouse", admin)
-		must(t, err)
+		db := must.Get(sql.Open("clickhouse", admin))(t)
 		t.Cleanup(func() { _ = db.Close() })
 		f.tables = append(f.tables, db)
 		f.projectors = append(f.projectors, e.projector(f, p))
@@ -132,7 +126,7 @@ func (e *estate) node(f *form, p int) *process.Role {
 	r := process.Start(e.t, "query", "--shards", strconv.Itoa(f.n), "--nats-url", f.nats, "--clickhouse-dsn", e.servers[p].DSN(embedded.QueryUser, f.database),
 		"--token-key", e.key, "--cursor-key", strings.Repeat("cursor key ", 4), "--base-url", baseURL, "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0",
 		"--logins-per-minute", "1000000", "--reads-per-minute", "1000000")
-	must(e.t, process.Until(time.Minute, "the query node is ready", r.Ready))
+	must.Eventually(e.t, time.Minute, "the query node is ready", r.Ready)
 	return r
 }
 
@@ -141,10 +135,9 @@ func (e *estate) publish(events ...*event.Event) {
 	e.t.Helper()
 	for _, f := range e.forms {
 		for _, ev := range events {
-			must(e.t, f.publisher.Publish(e.t.Context(), ev))
+			must.Do(e.t, f.publisher.Publish(e.t.Context(), ev))
 		}
-		_, err := f.publisher.Flush(e.t.Context())
-		must(e.t, err)
+		must.Get(f.publisher.Flush(e.t.Context()))(e.t)
 	}
 }
 
@@ -156,7 +149,7 @@ func (e *estate) applied() {
 	for _, n := range slices.Sorted(maps.Keys(e.forms)) {
 		began := time.Now()
 		f := e.forms[n]
-		must(e.t, process.Until(time.Minute, "all partitions have projectors", func() bool { return ingest.WaitApplied(ctx, f.js, f.n) == nil }))
+		must.Eventually(e.t, time.Minute, "all partitions have projectors", func() bool { return ingest.WaitApplied(ctx, f.js, f.n) == nil })
 		e.t.Logf("%d shards have everything %v later", n, time.Since(began).Round(time.Millisecond))
 	}
 }
@@ -191,16 +184,8 @@ func (e *estate) account(name string) (demo market.DemoAccount, record *contract
 // run runs a command of preismon until it ends.
 func run(t testing.TB, args ...string) {
 	t.Helper()
-	name, err := process.Program()
-	must(t, err)
+	name := must.Get(process.Program())(t)
 	if out, err := exec.CommandContext(t.Context(), name, args...).CombinedOutput(); err != nil {
 		t.Fatalf("preismon %s: %v\n%s", args[0], err, out)
-	}
-}
-
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
 	}
 }

@@ -14,6 +14,7 @@ import (
 
 	"preismon/contracts"
 	"preismon/contracts/event"
+	"preismon/deploy/testserver/must"
 	"preismon/deploy/testserver/process"
 )
 
@@ -62,7 +63,7 @@ func (f *feed) node() *process.Role {
 func (f *feed) snapshot(into map[string]int) (token string) {
 	f.client.t.Helper()
 	var lines []string
-	err := process.Until(time.Minute, "a snapshot has a token", func() bool {
+	err := must.Until(time.Minute, "a snapshot has a token", func() bool {
 		lines, token = f.client.snapshot(f.node(), f.path)
 		return token != ""
 	})
@@ -141,7 +142,7 @@ func (all feeds) same(t *testing.T) {
 	for _, of := range all {
 		one := of[0]
 		for _, f := range of {
-			err := process.Until(time.Minute, "all forms are equally far", func() bool {
+			err := must.Until(time.Minute, "all forms are equally far", func() bool {
 				feeds{of}.follow()
 				return len(f.came) == len(one.came)
 			})
@@ -215,10 +216,10 @@ func (e *estate) withoutLeader(t *testing.T) {
 	versions := func() []uint64 {
 		return f.count(fmt.Sprintf("SELECT count() FROM scopes WHERE mandate = %d", fresh.MandateID))
 	}
-	must(t, process.Until(time.Minute, "all is applied where there are leaders", func() bool {
+	must.Eventually(t, time.Minute, "all is applied where there are leaders", func() bool {
 		n, at := versions(), reached()
 		return n[0] > 0 && n[2] > 0 && at[0] > before && at[2] > before
-	}))
+	})
 	followed.follow()
 	e.publish(record(event.KindOrder, &ended))
 	f.projectors[1] = e.projector(f, 1)

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"preismon/contracts/openapi/openapitest"
+	"preismon/deploy/testserver/must"
 )
 
 const (
@@ -154,10 +155,7 @@ func TestTransport(t *testing.T) {
 	var found []error
 	client := &http.Client{Transport: openapitest.Transport(server.Client().Transport, func(err error) { found = append(found, err) })}
 	for _, want := range []int{1, 1} { // the second answer adds no error
-		resp, err := client.Get(server.URL + "/healthz")
-		if err != nil {
-			t.Fatal(err)
-		}
+		resp := must.Get(client.Get(server.URL + "/healthz"))(t)
 		if body, err := io.ReadAll(resp.Body); err != nil || string(body) != answer {
 			t.Errorf("%s %v", body, err)
 		}

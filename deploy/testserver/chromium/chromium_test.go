@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"preismon/deploy/testserver/chromium"
+	"preismon/deploy/testserver/must"
 )
 
 // recorder records the errors of a test.
@@ -41,9 +42,7 @@ func TestRun(t *testing.T) {
 	}))
 	defer server.Close()
 	folder := t.TempDir()
-	if err := flag.Set("screenshots", folder); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, flag.Set("screenshots", folder))
 	defer flag.Set("screenshots", "") //nolint:errcheck // restores the default
 	look := func(paths ...string) (errors []string) {
 		r := &recorder{TB: t}

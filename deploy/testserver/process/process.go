@@ -5,14 +5,12 @@
 package process
 
 import (
-	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"sync"
 	"testing"
-	"time"
 )
 
 // Main is called by TestMain of packages that use this one.
@@ -48,13 +46,3 @@ var Program = sync.OnceValues(func() (string, error) {
 	}
 	return name, nil
 })
-
-// Until waits for a condition; what describes it and ends the sentence of the error.
-func Until(limit time.Duration, what string, ok func() bool) error {
-	for end := time.Now().Add(limit); !ok(); time.Sleep(20 * time.Millisecond) {
-		if time.Now().After(end) {
-			return errors.New("after " + limit.String() + " it is still not so that " + what)
-		}
-	}
-	return nil
-}

@@ -10,6 +10,7 @@ import (
 
 	"preismon/deploy/testserver"
 	"preismon/deploy/testserver/migrated"
+	"preismon/deploy/testserver/must"
 	"preismon/deploy/testserver/process"
 )
 
@@ -28,7 +29,7 @@ func projector(t *testing.T, natsURL, tables string) *process.Role {
 func started(t *testing.T) *process.NATS {
 	t.Helper()
 	s := &process.NATS{Dir: t.TempDir()}
-	must(t, s.Start())
+	must.Do(t, s.Start())
 	t.Cleanup(s.Kill)
 	return s
 }
@@ -39,41 +40,32 @@ func started(t *testing.T) *process.NATS {
 func TestEndsWithTheTest(t *testing.T) {
 	if url := os.Getenv(parent); url != "" {
 		r := projector(t, url, os.Getenv(parent+"_TABLES"))
-		must(t, r.Start())
-		must(t, os.WriteFile(os.Getenv(parent+"_PID"), []byte(strconv.Itoa(r.PID())), 0o600))
+		must.Do(t, r.Start())
+		must.Do(t, os.WriteFile(os.Getenv(parent+"_PID"), []byte(strconv.Itoa(r.PID())), 0o600))
 		select {}
 	}
 	testserver.Full(t, "a program that is built, and a test process that is killed")
-	self, err := os.Executable()
-	must(t, err)
-	program, err := process.Program()
-	must(t, err)
+	self := must.Get(os.Executable())(t)
+	program := must.Get(process.Program())(t)
 	streams, tables := started(t), migrated.ClickHouse(t).ProjectorDSN
 	leader := projector(t, streams.URL(), tables)
-	must(t, leader.Start())
-	must(t, process.Until(time.Minute, "it leads", leader.Leads))
+	must.Do(t, leader.Start())
+	must.Eventually(t, time.Minute, "it leads", leader.Leads)
 	file := t.TempDir() + "/pid"
 	cmd := exec.Command(self, "-test.run", "^TestEndsWithTheTest$")
 	cmd.Env = append(os.Environ(), parent+"="+streams.URL(), parent+"_TABLES="+tables, parent+"_PID="+file, process.ProgramVariable+"="+program)
-	must(t, cmd.Start())
+	must.Do(t, cmd.Start())
 	pid := 0
-	err = process.Until(2*time.Minute, "the role runs", func() bool {
+	err := must.Until(2*time.Minute, "the role runs", func() bool {
 		text, _ := os.ReadFile(file)
 		pid, _ = strconv.Atoi(string(text))
 		return pid > 0
 	})
 	_ = cmd.Process.Kill()
 	_ = cmd.Wait()
-	must(t, err)
-	if err := process.Until(10*time.Second, "the role has ended with it", func() bool { return syscall.Kill(pid, 0) != nil }); err != nil {
+	must.Do(t, err)
+	if err := must.Until(10*time.Second, "the role has ended with it", func() bool { return syscall.Kill(pid, 0) != nil }); err != nil {
 		_ = syscall.Kill(pid, syscall.SIGKILL)
 		t.Error(err)
-	}
-}
-
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
 	}
 }

@@ -8,16 +8,14 @@ import (
 	"testing"
 	"time"
 
+	"preismon/deploy/testserver/must"
 	"preismon/deploy/testserver/proxy"
 )
 
 // echo sends back what it receives.
 func echo(t *testing.T) (address string) {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := must.Get(net.Listen("tcp", "127.0.0.1:0"))(t)
 	t.Cleanup(func() { _ = l.Close() })
 	go func() {
 		for {
@@ -60,10 +58,7 @@ func TestProxy(t *testing.T) {
 			var acted atomic.Int32
 			c.r.Act = func() { acted.Add(1) }
 			p.Set(c.d, c.r)
-			conn, err := net.Dial("tcp", p.Address())
-			if err != nil {
-				t.Fatal(err)
-			}
+			conn := must.Get(net.Dial("tcp", p.Address()))(t)
 			defer conn.Close() //nolint:errcheck // in a test
 			go func() { _, _ = conn.Write(sent) }()
 			read := func(n int) (got []byte, err error) {
@@ -105,10 +100,7 @@ func TestProxy(t *testing.T) {
 // that are no longer delayed do not overtake them.
 func TestLate(t *testing.T) {
 	p := proxy.New(t, echo(t))
-	c, err := net.Dial("tcp", p.Address())
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must.Get(net.Dial("tcp", p.Address()))(t)
 	defer c.Close() //nolint:errcheck // in a test
 	const late = 300 * time.Millisecond
 	p.Set(proxy.Up, proxy.Rule{Left: -1, Late: late})

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"preismon/contracts/fault"
+	"preismon/deploy/testserver/must"
 	"preismon/query/oauth/clientdoc"
 )
 
@@ -109,7 +110,7 @@ func TestLongName(t *testing.T) {
 		fmt.Fprint(rw, w.document(w.id("/c"), object{"client_name": strings.Repeat("ä", 61)}))
 	})
 	got, err := w.fetcher().Fetch(t.Context(), w.id("/c"))
-	if must(t, err); got.Name != strings.Repeat("ä", 59)+"…" {
+	if must.Do(t, err); got.Name != strings.Repeat("ä", 59)+"…" {
 		t.Errorf("%q", got.Name)
 	}
 }

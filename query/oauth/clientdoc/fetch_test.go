@@ -16,6 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"preismon/contracts/fault"
+	"preismon/deploy/testserver/must"
 	"preismon/query/oauth/clientdoc"
 )
 
@@ -29,8 +30,7 @@ func TestFetch(t *testing.T) {
 		rw.Header().Set("Content-Type", "application/client-metadata+json; charset=utf-8")
 		fmt.Fprint(rw, w.document(w.id("/oauth/client.json?v=1"), object{"client_name": " Ex\u202eample\n\u200bClient ", "logo_uri": w.id("/logo"), "jwks_uri": w.id("/jwks"), "policy_uri": w.id("/policy"), "client_uri": w.id("/"), "CLIENT_NAME": "other"}))
 	})
-	got, err := w.fetcher().Fetch(t.Context(), w.id("/oauth/client.json?v=1"))
-	must(t, err)
+	got := must.Get(w.fetcher().Fetch(t.Context(), w.id("/oauth/client.json?v=1")))(t)
 	want := clientdoc.Document{
 		ClientID: w.id("/oauth/client.json?v=1"), Host: strings.TrimPrefix(w.id(""), "https://"),
 		Name: "Example Client", RedirectURIs: []string{"http://127.0.0.1/cb", "https://client.example.com/cb"},
@@ -135,7 +135,7 @@ func TestMemory(t *testing.T) {
 		}{{0, 1}, {c.keeps - time.Second, 1}, {2 * time.Second, 2}} {
 			w.pass(step.pass)
 			_, err := f.Fetch(t.Context(), w.id("/client.json"))
-			if must(t, err); w.hits.Load() != step.hits {
+			if must.Do(t, err); w.hits.Load() != step.hits {
 				t.Errorf("%q, age %q: %d requests, not %d", c.control, c.age, w.hits.Load(), step.hits)
 			}
 		}
@@ -159,8 +159,7 @@ func TestFailuresAreRemembered(t *testing.T) {
 	_, err := f.Fetch(t.Context(), w.id("/client.json"))
 	wantFault(t, "still", err, fault.Invalid)
 	w.pass(2 * time.Second)
-	_, err = f.Fetch(t.Context(), w.id("/client.json"))
-	must(t, err)
+	must.Get(f.Fetch(t.Context(), w.id("/client.json")))(t)
 	w.wantHits(2)
 }
 
@@ -170,7 +169,7 @@ func TestMemoryIsBounded(t *testing.T) {
 	f := w.fetcher(func(c *clientdoc.Config, _ *clientdoc.Deps) { c.Entries = 2 })
 	for _, path := range []string{"/a", "/b", "/a", "/c", "/a", "/b"} { // c evicts b, the least recently used
 		doc, err := f.Fetch(t.Context(), w.id(path))
-		if must(t, err); doc.RedirectURIs[0] != "http://127.0.0.1/cb" {
+		if must.Do(t, err); doc.RedirectURIs[0] != "http://127.0.0.1/cb" {
 			t.Errorf("%v", doc.RedirectURIs)
 		}
 		doc.RedirectURIs[0] = "https://evil.example/"
@@ -183,8 +182,7 @@ func TestDomainsAreLimited(t *testing.T) {
 	w := newWorld(t)
 	f := w.fetcher(func(c *clientdoc.Config, _ *clientdoc.Deps) { c.PerMinute = 3 })
 	for i, name := range []string{host, "other.example.com", host} {
-		_, err := f.Fetch(t.Context(), w.at(name, fmt.Sprintf("/%d", i)))
-		must(t, err)
+		must.Get(f.Fetch(t.Context(), w.at(name, fmt.Sprintf("/%d", i))))(t)
 	}
 	_, err := f.Fetch(t.Context(), w.at("other.example.com", "/x"))
 	wantFault(t, "fourth", err, fault.RateLimited)
@@ -193,12 +191,10 @@ func TestDomainsAreLimited(t *testing.T) {
 		t.Errorf("%+v", limit)
 	}
 	for _, id := range []string{w.at("client.example.org", "/x"), w.id("/0")} { // another domain; one that is remembered
-		_, err = f.Fetch(t.Context(), id)
-		must(t, err)
+		must.Get(f.Fetch(t.Context(), id))(t)
 	}
 	w.pass(time.Minute)
-	_, err = f.Fetch(t.Context(), w.at("other.example.com", "/x")) // the refusal was not remembered
-	must(t, err)
+	must.Get(f.Fetch(t.Context(), w.at("other.example.com", "/x")))(t) // the refusal was not remembered
 	w.wantHits(5)
 }
 
@@ -266,13 +262,12 @@ func TestAtOnce(t *testing.T) {
 	}
 	w.wantHits(1)
 	close(open)
-	must(t, <-slow)
-	_, err = f.Fetch(t.Context(), w.id("/third"))
-	must(t, err)
+	must.Do(t, <-slow)
+	must.Get(f.Fetch(t.Context(), w.id("/third")))(t)
 }
 
 func TestConfig(t *testing.T) {
-	must(t, clientdoc.Defaults().Validate())
+	must.Do(t, clientdoc.Defaults().Validate())
 	if _, err := clientdoc.New(clientdoc.Config{MaxAge: 48 * time.Hour}, clientdoc.Deps{}); err == nil || len(strings.Split(err.Error(), "\n")) < 8 && strings.Count(err.Error(), ":") < 8 {
 		t.Errorf("%v", err)
 	}

@@ -21,6 +21,7 @@ import (
 
 	"golang.org/x/net/dns/dnsmessage"
 
+	"preismon/deploy/testserver/must"
 	"preismon/query/oauth/clientdoc"
 )
 
@@ -35,8 +36,7 @@ type names struct {
 
 func serveNames(t *testing.T, answers ...[]string) *names {
 	t.Helper()
-	conn, err := net.ListenPacket("udp", "127.0.0.1:0")
-	must(t, err)
+	conn := must.Get(net.ListenPacket("udp", "127.0.0.1:0"))(t)
 	t.Cleanup(func() { conn.Close() })
 	n := &names{answers: answers}
 	n.resolver = &net.Resolver{PreferGo: true, Dial: func(ctx context.Context, _, _ string) (net.Conn, error) {
@@ -111,16 +111,13 @@ const host = "client.example.com"
 func newWorld(t *testing.T) *world {
 	w := &world{t: t, names: serveNames(t, []string{"127.0.0.1"})}
 	w.now.Store(time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC).UnixNano())
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	must(t, err)
+	key := must.Get(ecdsa.GenerateKey(elliptic.P256(), rand.Reader))(t)
 	template := &x509.Certificate{
 		SerialNumber: big.NewInt(1), DNSNames: []string{host, "other.example.com", "client.example.org", "wrong.example.net"}, NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
 		IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign | x509.KeyUsageDigitalSignature,
 	}
-	der, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
-	must(t, err)
-	cert, err := x509.ParseCertificate(der)
-	must(t, err)
+	der := must.Get(x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key))(t)
+	cert := must.Get(x509.ParseCertificate(der))(t)
 	w.roots = x509.NewCertPool()
 	w.roots.AddCert(cert)
 	server := httptest.NewUnstartedServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
@@ -147,8 +144,7 @@ func (w *world) fetcher(set ...func(*clientdoc.Config, *clientdoc.Deps)) *client
 	for _, f := range set {
 		f(&cfg, &deps)
 	}
-	f, err := clientdoc.New(cfg, deps)
-	must(w.t, err)
+	f := must.Get(clientdoc.New(cfg, deps))(w.t)
 	return f
 }
 
@@ -171,8 +167,7 @@ func (w *world) document(id string, change object) string {
 			delete(o, k)
 		}
 	}
-	b, err := json.Marshal(o)
-	must(w.t, err)
+	b := must.Get(json.Marshal(o))(w.t)
 	return string(b)
 }
 
@@ -193,12 +188,5 @@ func (w *world) wantHits(n int32) {
 	w.t.Helper()
 	if got := w.hits.Load(); got != n {
 		w.t.Errorf("%d requests, not %d", got, n)
-	}
-}
-
-func must(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
 	}
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"preismon/deploy/testserver/must"
 	"preismon/query/oauth/page"
 )
 
@@ -48,7 +49,7 @@ func TestHeaders(t *testing.T) {
 	} {
 		w := httptest.NewRecorder()
 		w.Header().Set("Vary", "Origin")
-		must(t, page.Render(w, r, http.StatusTooManyRequests, c.page))
+		must.Do(t, page.Render(w, r, http.StatusTooManyRequests, c.page))
 		want := http.Header{
 			"Content-Security-Policy": {c.policy}, "X-Frame-Options": {"DENY"}, "X-Content-Type-Options": {"nosniff"}, "Referrer-Policy": {"same-origin"}, "Cache-Control": {"no-store"},
 			"Content-Type": {"text/html; charset=utf-8"}, "Content-Language": {"en"}, "Vary": {"Origin", "Accept-Language"},
@@ -67,10 +68,9 @@ func TestStyleBelowAPath(t *testing.T) {
 	for _, at := range []string{"https://prices.example.com", "https://example.com/prices", "https://example.com/a/b"} {
 		for _, path := range []string{"/oauth/authorize", "/oauth/authorize/login", "/oauth/authorize/consent"} {
 			w := httptest.NewRecorder()
-			must(t, page.Render(w, httptest.NewRequest("GET", path, nil), 200, page.Login{}))
+			must.Do(t, page.Render(w, httptest.NewRequest("GET", path, nil), 200, page.Login{}))
 			link, _ := attr(all(parse(t, w), "link")[0], "href")
-			shown, err := url.Parse(at + path)
-			must(t, err)
+			shown := must.Get(url.Parse(at + path))(t)
 			style, err := shown.Parse(link)
 			if err != nil || !strings.HasPrefix(style.String(), at+page.StylePath+"?v=") {
 				t.Errorf("%s: %s is %s: %v", shown, link, style, err)

@@ -8,6 +8,7 @@ import (
 
 	"golang.org/x/net/html"
 
+	"preismon/deploy/testserver/must"
 	"preismon/query/oauth/page"
 )
 
@@ -37,15 +38,14 @@ func render(t *testing.T, p page.Page, accept ...string) *httptest.ResponseRecor
 	r := httptest.NewRequest("GET", "/oauth/authorize", nil)
 	r.Header["Accept-Language"] = accept
 	w := httptest.NewRecorder()
-	must(t, page.Render(w, r, 200, p))
+	must.Do(t, page.Render(w, r, 200, p))
 	return w
 }
 
 // parse reads an answer's HTML.
 func parse(t *testing.T, w *httptest.ResponseRecorder) *html.Node {
 	t.Helper()
-	doc, err := html.Parse(strings.NewReader(w.Body.String()))
-	must(t, err)
+	doc := must.Get(html.Parse(strings.NewReader(w.Body.String())))(t)
 	return doc
 }
 
@@ -80,11 +80,4 @@ func text(n *html.Node) string {
 		}
 	}
 	return strings.Join(strings.Fields(b.String()), " ")
-}
-
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
 }

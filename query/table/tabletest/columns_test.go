@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
+	"preismon/deploy/testserver/must"
 	"preismon/query"
 	"preismon/query/frame"
 	"preismon/query/table"
@@ -80,13 +81,9 @@ func TestSortedOnlyIfItIs(t *testing.T) {
 				for _, hour := range batch {
 					v.Ints = append(v.Ints, int64(hour-'0')*3_600_000)
 				}
-				if err := w.Write(&frame.Batch{Len: len(batch), Columns: []frame.Vector{v}}); err != nil {
-					t.Fatal(err)
-				}
+				must.Do(t, w.Write(&frame.Batch{Len: len(batch), Columns: []frame.Vector{v}}))
 			}
-			if err := w.Close(); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, w.Close())
 			if got, err := tabletest.Sorted(out.Bytes()); err != nil || strings.Join(got, " ") != want {
 				t.Errorf("%q as %d: %q, want %q: %v", c.hours, sorted, got, want, err)
 			}
@@ -245,9 +242,7 @@ func TestReadOtherArrow(t *testing.T) {
 	write := func(columns []frame.Column, row string) []byte {
 		var out bytes.Buffer
 		w := objects.Batches(table.Arrow(&out, columns, table.ArrowOptions{}), columns, 4)
-		if err := errors.Join(w.Write([]byte(row)), w.Close()); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, errors.Join(w.Write([]byte(row)), w.Close()))
 		return out.Bytes()
 	}
 	read := func(stream []byte, columns []frame.Column) (text string, err error) {
@@ -319,20 +314,13 @@ func TestAmountsOfArrow(t *testing.T) {
 	rows := &frame.Batch{Len: len(minor), Columns: []frame.Vector{amount(), money}}
 	var direct, wire, after bytes.Buffer
 	write := func(w table.Writer, rows *frame.Batch) {
-		if err := errors.Join(w.Write(rows), w.Close()); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, errors.Join(w.Write(rows), w.Close()))
 	}
 	write(table.Parquet(&direct, columns, table.Unsorted), rows)
 	write(table.Arrow(&wire, columns, table.ArrowOptions{Dictionaries: true, Compression: "lz4"}), rows)
-	in, err := table.ReadArrow(&wire)
-	if err != nil {
-		t.Fatal(err)
-	}
+	in := must.Get(table.ReadArrow(&wire))(t)
 	for rows, err := range in.Batches(columns) {
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		write(table.Parquet(&after, columns, table.Unsorted), rows)
 	}
 	if !bytes.Equal(direct.Bytes(), after.Bytes()) {
