@@ -14,8 +14,9 @@ import (
 
 	"preismon/cmd/preismon/client"
 	"preismon/contracts"
-	contract "preismon/contracts/openapi/check"
-	"preismon/query/table/reread"
+	contract "preismon/contracts/openapi/openapitest"
+	"preismon/deploy/testserver/must"
+	"preismon/query/table/tabletest"
 )
 
 // exportedFromElsewhere: an export from another machine arrives in LZ4, and has
@@ -25,20 +26,20 @@ func (d *demoTest) exportedFromElsewhere(t *testing.T, c *api) {
 	params.Set("site", "demo-markt-de.example")
 	params.Set("includeExportFields", "true")
 	node, err := url.Parse(d.up.URL)
-	must(t, err)
+	must.Do(t, err)
 	dialed := &http.Transport{DialContext: func(ctx context.Context, network, _ string) (net.Conn, error) {
 		return new(net.Dialer).DialContext(ctx, network, node.Host)
 	}}
 	defer dialed.CloseIdleConnections()
-	for form, read := range map[string]func([]byte, *time.Location) ([]reread.Record, error){"arrow": reread.Arrow, "parquet": reread.Parquet} {
-		export := func(url string) ([]reread.Record, *sentTransport) {
+	for form, read := range map[string]func([]byte, *time.Location) ([]tabletest.Record, error){"arrow": tabletest.Arrow, "parquet": tabletest.Parquet} {
+		export := func(url string) ([]tabletest.Record, *sentTransport) {
 			sent := &sentTransport{next: contract.Transport(dialed, func(err error) { t.Error(err) })}
 			reader, err := client.New(client.Config{URL: url, Token: contracts.Secret(c.token), Transport: sent})
-			must(t, err)
+			must.Do(t, err)
 			var out bytes.Buffer
 			export := exportCmd{fileFlags: fileFlags{Format: form}}
 			n, err := export.writeTo(t.Context(), streams{err: io.Discard}, nil, &remote{Client: reader, url: url}, params, &out)
-			must(t, err)
+			must.Do(t, err)
 			rows, err := read(out.Bytes(), time.UTC)
 			if err != nil || n != int64(len(rows)) || n < 1_000 {
 				t.Errorf("%s from %s: %d rows, said to be %d, %v", form, url, len(rows), n, err)

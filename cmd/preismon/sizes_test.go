@@ -11,6 +11,7 @@ import (
 
 	"preismon/deploy/testserver"
 	"preismon/deploy/testserver/migrated"
+	"preismon/deploy/testserver/must"
 	"preismon/query/auth"
 )
 
@@ -35,15 +36,15 @@ func TestNodeOfManyMandates(t *testing.T) {
 	ch, nats := migrated.ClickHouse(t), testserver.NATS(t)
 	fillSizes(t, database(t, ch.AdminDSN))
 	key := filepath.Join(t.TempDir(), "token.pem")
-	must(t, auth.EnsureKey(key))
+	must.Do(t, auth.EnsureKey(key))
 	const base = "https://prices.example.com"
 	tokens, err := auth.NewIssuer(base, key)
-	must(t, err)
+	must.Do(t, err)
 	start := func(remember, streams int) *role {
 		r := startRole(t, "query", "--nats-url", nats, "--clickhouse-dsn", ch.QueryDSN, "--token-key", key, "--cursor-key", strings.Repeat("cursor key ", 4),
 			"--base-url", base, "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0", "--reads-per-minute", "100000000", "--heavy-at-once", "1000",
 			"--read-memory", strconv.Itoa(sizesInReads), "--memory-goal", strconv.Itoa(sizesGoal), "--remember", strconv.Itoa(remember), "--remember-streams", strconv.Itoa(streams))
-		eventually(t, time.Minute, "the query node is ready", r.ready)
+		must.Eventually(t, time.Minute, "the query node is ready", r.ready)
 		return r
 	}
 	readers := &sizesReaders{t: t, tokens: tokens, want: map[string]string{}}

@@ -19,6 +19,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"preismon/contracts"
+	"preismon/deploy/testserver/must"
 	"preismon/query/auth"
 )
 
@@ -81,7 +82,7 @@ func (s *sizesReaders) round(r *role) {
 	for _, of := range reads {
 		g.Go(func() error { return s.read(ctx, r, of.account, of.path) })
 	}
-	must(s.t, g.Wait())
+	must.Do(s.t, g.Wait())
 }
 
 const sizesWindow = "&capturedFrom=2026-02-27T00:00:00Z&capturedTo=2026-03-01T00:00:00Z"
