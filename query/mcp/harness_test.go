@@ -2,7 +2,6 @@ package mcp_test
 
 import (
 	"bufio"
-	"bytes"
 	"context"
 	"crypto/ed25519"
 	"encoding/json"
@@ -23,6 +22,7 @@ import (
 	"preismon/contracts"
 	"preismon/contracts/fault"
 	"preismon/contracts/openapi/openapitest"
+	"preismon/deploy/testserver"
 	"preismon/deploy/testserver/must"
 	"preismon/query"
 	"preismon/query/auth"
@@ -41,7 +41,7 @@ type surface struct {
 	t       testing.TB
 	auth    *auth.Authority
 	revoked *revocations
-	log     *logBuffer
+	log     *testserver.LogBuffer
 	calls   *calls
 
 	unchecked bool
@@ -72,7 +72,7 @@ func serve(t testing.TB, change ...func(*settings)) *surface {
 // handlerOf returns only the handler.
 func handlerOf(t testing.TB, change ...func(*settings)) (*surface, http.Handler) {
 	t.Helper()
-	s := &surface{t: t, revoked: &revocations{ids: map[string]bool{}}, log: &logBuffer{}, calls: &calls{left: make(chan error, 1), began: make(chan struct{}, 1)}}
+	s := &surface{t: t, revoked: &revocations{ids: map[string]bool{}}, log: &testserver.LogBuffer{}, calls: &calls{left: make(chan error, 1), began: make(chan struct{}, 1)}}
 	set := settings{mcp: mcp.Defaults(), throttle: auth.ThrottleDefaults(), catalogue: s.calls.catalogue()}
 	set.mcp.BaseURL, set.mcp.Build = baseURL, build
 	for _, f := range change {
@@ -140,23 +140,6 @@ func (r *revocations) Revoked(jti string) (bool, error) {
 		return false, &fault.Error{Kind: fault.Unavailable, Err: errors.New("secret: no revocations"), RetryAfter: 3 * time.Second}
 	}
 	return r.ids[jti], nil
-}
-
-type logBuffer struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (l *logBuffer) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.Write(p)
-}
-
-func (l *logBuffer) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.String()
 }
 
 // token issues an access token for MCP.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"preismon/deploy/testserver"
 	"preismon/deploy/testserver/must"
 	"preismon/query/mcp"
 )
@@ -154,7 +155,7 @@ func TestInitializeParamsNotValid(t *testing.T) {
 // For an SDK error that the client did not cause, only the beginning is logged:
 // the error may contain everything that was sent.
 func TestErrorsOfTheSDKAreClipped(t *testing.T) {
-	log := &logBuffer{}
+	log := &testserver.LogBuffer{}
 	mcp.RefuseSDK(slog.New(slog.NewJSONHandler(log, nil)), errors.New("strange: "+strings.Repeat("n", 900_000)))
 	if got := log.String(); !strings.Contains(got, `"level":"ERROR"`) || !strings.Contains(got, "sdk: strange: nnn") || len(got) > 600 {
 		t.Errorf("%d bytes: %.700s", len(got), got)

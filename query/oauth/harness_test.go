@@ -1,7 +1,6 @@
 package oauth_test
 
 import (
-	"bytes"
 	"context"
 	"crypto/ed25519"
 	"errors"
@@ -44,7 +43,7 @@ type world struct {
 	accounts *accounts
 	docs     *documents
 	clock    *clock
-	log      *logBuffer
+	log      *testserver.LogBuffer
 	nats     *nats.Conn
 	oauth    *oauth.Server
 	revoked  *revocations
@@ -82,7 +81,7 @@ func open(t testing.TB, change ...func(*settings)) *world {
 	if set.nats == "" {
 		set.nats = testserver.NATS(t)
 	}
-	w := &world{t: t, accounts: newAccounts(), docs: &documents{}, clock: &clock{}, log: &logBuffer{}}
+	w := &world{t: t, accounts: newAccounts(), docs: &documents{}, clock: &clock{}, log: &testserver.LogBuffer{}}
 	w.Server = httptest.NewUnstartedServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 		rw.Header().Set("X-Request-Id", "test")
 		w.oauth.ServeHTTP(rw, r)
@@ -161,23 +160,6 @@ func (c *clock) advance(d time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.offset += d
-}
-
-type logBuffer struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (l *logBuffer) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.Write(p)
-}
-
-func (l *logBuffer) text() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.String()
 }
 
 // keys counts the keys of the bucket under a subject.

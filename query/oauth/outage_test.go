@@ -36,7 +36,7 @@ func TestOutage(t *testing.T) {
 	if r.Header.Get("Retry-After") == "" {
 		t.Error("consent: no Retry-After")
 	}
-	if !strings.Contains(w.log.text(), "oauth request failed") {
+	if !strings.Contains(w.log.String(), "oauth request failed") {
 		t.Error("nothing is logged")
 	}
 
@@ -172,7 +172,7 @@ func TestLog(t *testing.T) {
 	a.redeem(second).tokens(t)
 	a.redeem(second).wantError(t, 400, "invalid_grant")
 
-	log := w.log.text()
+	log := w.log.String()
 	for _, want := range []string{"oauth consent", "revoked by its client", "code used twice", errInternal.Error(), `"request_id":"test"`} {
 		if !strings.Contains(log, want) {
 			t.Errorf("%q is not logged: %s", want, log)

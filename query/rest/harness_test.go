@@ -1,7 +1,6 @@
 package rest_test
 
 import (
-	"bytes"
 	"context"
 	"crypto/ed25519"
 	"encoding/json"
@@ -54,7 +53,7 @@ type surface struct {
 	key     ed25519.PrivateKey
 	revoked *revocations
 	clock   *clock
-	log     *logBuffer
+	log     *testserver.LogBuffer
 	client  *http.Client
 }
 
@@ -79,7 +78,7 @@ type settings struct {
 
 func serve(t testing.TB, change ...func(*settings)) *surface {
 	t.Helper()
-	s := &surface{t: t, store: newMemory(), revoked: &revocations{ids: map[string]bool{}}, clock: &clock{}, log: &logBuffer{}}
+	s := &surface{t: t, store: newMemory(), revoked: &revocations{ids: map[string]bool{}}, clock: &clock{}, log: &testserver.LogBuffer{}}
 	set := settings{rest: rest.Defaults(), query: query.Defaults(), throttle: auth.ThrottleDefaults(), auth: auth.Defaults(), revocations: s.revoked}
 	set.rest.BaseURL, set.rest.Build = baseURL, "v0.0.0-test"
 	set.query.CursorKey = contracts.Secret(strings.Repeat("k", 32))
@@ -152,23 +151,6 @@ func (c *clock) advance(d time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.offset += d
-}
-
-type logBuffer struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (l *logBuffer) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.Write(p)
-}
-
-func (l *logBuffer) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.String()
 }
 
 type accounts map[string]auth.Credentials
