@@ -300,14 +300,30 @@ func (l *Lease) term(ctx context.Context, t term, lead func(context.Context, uin
 		// Give it back; a standby that does not learn of it waits for the TTL.
 		last, done := context.WithTimeout(context.WithoutCancel(ctx), l.c.TTL/2)
 		defer done()
-		none := entry{base: t.held.base}
-		if _, err := l.kv.Update(last, l.c.Key, none.text(l.before), revision); err != nil {
+		if err := l.giveBack(last, t.held, revision); err != nil {
 			l.log.Warn("giving the lease back failed", "error", err)
 		} else {
 			back = true
 		}
 	}
 	return lost, back, err
+}
+
+// giveBack writes that nobody holds the lease. The last renewal may have been
+// written although its reply did not come before the term ended: then the lease
+// is still ours, by a newer revision.
+func (l *Lease) giveBack(ctx context.Context, held entry, revision uint64) error {
+	none := entry{base: held.base}.text(l.before)
+	_, err := l.kv.Update(ctx, l.c.Key, none, revision)
+	if !WrongLastSequence(err) {
+		return err
+	}
+	e, failed := l.kv.Get(ctx, l.c.Key)
+	if failed != nil || !bytes.Equal(e.Value(), held.text(l.before)) {
+		return errors.Join(err, failed)
+	}
+	_, err = l.kv.Update(ctx, l.c.Key, none, e.Revision())
+	return err
 }
 
 // learn reads the fence for which the tables refused ours although no other

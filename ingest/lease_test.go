@@ -102,6 +102,33 @@ func TestLeaseHasOneLeaderAndPassesOn(t *testing.T) {
 	h.check(t, "a leads", "a ends", "b leads", "b ends")
 }
 
+// TestLeaseIsGivenBackDuringARenewal: the renewal was written, and its reply has
+// not come when the term ends.
+func TestLeaseIsGivenBackDuringARenewal(t *testing.T) {
+	t.Parallel()
+	n := startServer(t)
+	_, js := streams(t, dial(t, n.url()))
+	line, through := lines.Before(t, n.url())
+	behind := must.Get(jetstream.New(dial(t, through, nats.PingInterval(time.Minute))))(t)
+	var h history
+	stopA := h.candidate(t, "a", behind)
+	must.Eventually(t, time.Minute, "a leads", h.has("a leads"))
+	h.candidate(t, "b", js)
+	line.Set(lines.Down, lines.Rule{Then: lines.Hold})
+	time.Sleep(270 * time.Millisecond) // the first renewal is sent after 200
+	stopped := make(chan struct{})
+	go func() { defer close(stopped); stopA() }()
+	must.Eventually(t, time.Minute, "a ends", h.has("a ends"))
+	time.Sleep(20 * time.Millisecond)
+	line.Heal()
+	begin := time.Now()
+	must.Eventually(t, time.Minute, "b leads", h.has("b leads"))
+	if d := time.Since(begin); d > 250*time.Millisecond {
+		t.Errorf("a lease given back was taken after %s", d)
+	}
+	<-stopped
+}
+
 func TestLeaseZombieLoses(t *testing.T) {
 	t.Parallel()
 	n := startServer(t)
