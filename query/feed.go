@@ -189,8 +189,7 @@ func (s *Service) feed(ctx context.Context, p Principal, r FeedRequest, state fe
 		}
 		state.At, state.Generation, state.Scope = positionAfter(a.Watermark), a.Generation, scope
 		if state.Rule != nil && state.Rule.Kind == alert.NoObservation {
-			phase := s.silencePhase()
-			state.Silence = judgedUntil(lastStep(asked, phase), phase)
+			state.Silence = judgedUntil(lastStep(asked))
 		}
 	}
 	if err := state.goesOn(a, scope, state.again); err != nil {

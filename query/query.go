@@ -61,9 +61,6 @@ type Config struct {
 	// checkpoint, so that readers waiting for rows wake at once; a nil channel:
 	// not reported at present. A nil func: never reported.
 	Written func() <-chan struct{}
-	// SilencePhase returns when in every 5 seconds a new feed of alerts about
-	// silence is judged; nil: at random, so that feeds do not read all at once.
-	SilencePhase func() time.Duration
 	// Admission is what reads may spend; nil: admission.Defaults.
 	Admission *admission.Node
 }

@@ -3,7 +3,6 @@ package query
 import (
 	"context"
 	"math"
-	"math/rand/v2"
 	"time"
 
 	"preismon/contracts"
@@ -12,25 +11,14 @@ import (
 
 const (
 	// silenceStep is the length of the steps of time up to which silence is
-	// judged: however often a feed is read, it costs one statement per step. Each
-	// feed has a phase of its own, so that not all tails read at the same time.
+	// judged: however often a feed is read, it costs one statement per step.
 	silenceStep = 5 * time.Second
 	// silenceSpan is how much time a page judges at most.
 	silenceSpan = 24 * time.Hour
 )
 
-// silencePhase returns the phase of a new feed about silence.
-func (s *Service) silencePhase() (ms int64) {
-	if s.cfg.SilencePhase != nil {
-		return s.cfg.SilencePhase().Milliseconds()
-	}
-	return rand.Int64N(silenceStep.Milliseconds())
-}
-
-// lastStep returns the end of the last full step, at a phase.
-func lastStep(now time.Time, phase int64) int64 {
-	return toMs(now.Add(-time.Duration(phase)*time.Millisecond).Truncate(silenceStep)) + phase
-}
+// lastStep returns the end of the last full step.
+func lastStep(now time.Time) int64 { return toMs(now.Truncate(silenceStep)) }
 
 // silencePosition is up to where silence was judged: by when pairs fell silent,
 // then by item and site.
@@ -38,15 +26,10 @@ type silencePosition struct {
 	Ms   int64             `json:"t"`
 	Item contracts.ItemID  `json:"i"`
 	Site contracts.SiteKey `json:"n,omitempty"`
-	// Phase is when in every 5 seconds the steps of the feed end, in
-	// milliseconds; in older tokens, 0.
-	Phase int64 `json:"p,omitempty"`
 }
 
-// judgedUntil is the position after all pairs that fell silent until an instant.
-func judgedUntil(ms, phase int64) *silencePosition {
-	return &silencePosition{Ms: ms, Item: math.MaxUint64, Phase: phase}
-}
+// judgedUntil returns the position after all pairs that fell silent until an instant.
+func judgedUntil(ms int64) *silencePosition { return &silencePosition{Ms: ms, Item: math.MaxUint64} }
 
 // SilencesQuery is a query to the store: the offers that stand for the captures
 // of Rows, of which no other capture of the pair follows within For, up to the
@@ -61,10 +44,10 @@ type SilencesQuery struct {
 // position, and returns up to when the page is complete. now is from before the
 // page's watermark was read. Nothing is read for a caller that sees nothing.
 func (s *Service) fillSilences(ctx context.Context, in *read, page *FeedPage, state *feedState, r FeedRequest, now time.Time, sees bool) (asOf time.Time, err error) {
-	from, until := *state.Silence, lastStep(now, state.Silence.Phase)
+	from, until := *state.Silence, lastStep(now)
 	page.Again = fromMs(until).Add(silenceStep).Sub(now)
 	until = max(until, from.Ms) // another node's clock may be ahead
-	end := judgedUntil(min(until, from.Ms+silenceSpan.Milliseconds()), from.Phase)
+	end := judgedUntil(min(until, from.Ms+silenceSpan.Milliseconds()))
 	page.Progress.UpToDate = end.Ms == until
 	if sees && *end != from {
 		all, err := s.silences(ctx, in, state.Rule, from, end.Ms, page.Limit+1)
@@ -74,7 +57,7 @@ func (s *Service) fillSilences(ctx context.Context, in *read, page *FeedPage, st
 		if len(all) > page.Limit {
 			all = all[:page.Limit]
 			last := &all[page.Limit-1]
-			end, page.Progress.UpToDate = &silencePosition{last.Ms, last.Item, last.Site, from.Phase}, false
+			end, page.Progress.UpToDate = &silencePosition{last.Ms, last.Item, last.Site}, false
 		}
 		if err := s.writeSilences(in, page, state.Rule, all, r.between()); err != nil {
 			return now, err
@@ -105,7 +88,7 @@ func (s *Service) silences(ctx context.Context, in *read, rule *alert.Rule, from
 	err = s.store.Silences(ctx, in.vis, &q, func(b *Block) error {
 		for k := range b.Len {
 			pair, last := b.featured(b.At(k), facts)
-			all = append(all, silence{silencePosition{Ms: last.capturedMs + silent, Item: pair.Item, Site: pair.Site}, last})
+			all = append(all, silence{silencePosition{last.capturedMs + silent, pair.Item, pair.Site}, last})
 		}
 		return nil
 	})

@@ -63,7 +63,6 @@ type world struct {
 	service *query.Service
 	single  *query.Service // the original service, where a test replaces the other
 	now     time.Time
-	phase   time.Duration // of feeds about silence
 	rows    []obsRow
 	epoch   uint32 // of inserted rows
 	mark    uint64
@@ -134,7 +133,6 @@ func (w *world) over(st query.Store, limit func(*query.Config)) *query.Service {
 	w.t.Helper()
 	qc := query.Defaults()
 	qc.CursorKey = "0123456789abcdef0123456789abcdef"
-	qc.SilencePhase = func() time.Duration { return w.phase }
 	limit(&qc)
 	s := must.Get(query.New(qc, st, func() time.Time { return w.now }))(w.t)
 	w.t.Cleanup(func() { must.Do(w.t, s.Close()) })
