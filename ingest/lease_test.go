@@ -102,14 +102,21 @@ func TestLeaseHasOneLeaderAndPassesOn(t *testing.T) {
 	h.check(t, "a leads", "a ends", "b leads", "b ends")
 }
 
+// twoWays returns two connections to a server, the second of which leads through
+// a line that can be disturbed.
+func twoWays(t *testing.T) (js jetstream.JetStream, line *lines.Proxy, through jetstream.JetStream) {
+	t.Helper()
+	n := startServer(t)
+	_, js = streams(t, dial(t, n.url()))
+	line, url := lines.Before(t, n.url())
+	return js, line, must.Get(jetstream.New(dial(t, url, nats.PingInterval(time.Minute))))(t)
+}
+
 // TestLeaseIsGivenBackDuringARenewal: the renewal was written, and its reply has
 // not come when the term ends.
 func TestLeaseIsGivenBackDuringARenewal(t *testing.T) {
 	t.Parallel()
-	n := startServer(t)
-	_, js := streams(t, dial(t, n.url()))
-	line, through := lines.Before(t, n.url())
-	behind := must.Get(jetstream.New(dial(t, through, nats.PingInterval(time.Minute))))(t)
+	js, line, behind := twoWays(t)
 	var h history
 	stopA := h.candidate(t, "a", behind)
 	must.Eventually(t, time.Minute, "a leads", h.has("a leads"))
@@ -131,10 +138,7 @@ func TestLeaseIsGivenBackDuringARenewal(t *testing.T) {
 
 func TestLeaseZombieLoses(t *testing.T) {
 	t.Parallel()
-	n := startServer(t)
-	_, js := streams(t, dial(t, n.url()))
-	line, through := lines.Before(t, n.url())
-	zombie := must.Get(jetstream.New(dial(t, through, nats.PingInterval(time.Minute))))(t)
+	js, line, zombie := twoWays(t)
 	var h history
 	h.candidate(t, "zombie", zombie)
 	must.Eventually(t, time.Minute, "zombie leads", h.has("zombie leads"))

@@ -35,7 +35,7 @@ func (r *run) measureCosts(ctx context.Context) error {
 	}
 	first := func(q hotRead) func(context.Context, int) (int64, error) {
 		return func(ctx context.Context, n int) (int64, error) {
-			return 1, r.hotAnswer(ctx, q.path, r.unread(q.ask(n), n))
+			return 1, r.hotAnswer(ctx, q.path, r.unread(q.ask(n)))
 		}
 	}
 	from, err := r.windowOf(ctx, 1, r.size.tableRows)
@@ -46,13 +46,13 @@ func (r *run) measureCosts(ctx context.Context) error {
 		{"list", "a list that is remembered", again(hot["sites_vs_healthz"])},
 		{"latest", "the latest rows of a product, remembered", again(hot["latest_item_vs_clickhouse"])},
 		{"small_page", "10 rows of a product of 168 h, read for the first time", first(hot["page_item_vs_clickhouse"])},
-		{"page", "a page of 10,000 rows, read for the first time", func(ctx context.Context, n int) (int64, error) {
-			q := r.unread(window(r.data.from, r.data.to, "globalScope", "true", "limit", strconv.Itoa(10_000)), n)
+		{"page", "a page of 10,000 rows, read for the first time", func(ctx context.Context, _ int) (int64, error) {
+			q := r.unread(window(r.data.from, r.data.to, "globalScope", "true", "limit", strconv.Itoa(10_000)))
 			_, _, err := r.page(ctx, r.world.database, 1, q)
 			return 1, err
 		}},
-		{"streamed_row", "a row of a stream with export fields", func(ctx context.Context, n int) (int64, error) {
-			d, err := r.stream(ctx, 1, r.unread(window(from, r.data.to, "globalScope", "true", "includeExportFields", "true"), n))
+		{"streamed_row", "a row of a stream with export fields", func(ctx context.Context, _ int) (int64, error) {
+			d, err := r.stream(ctx, 1, r.unread(window(from, r.data.to, "globalScope", "true", "includeExportFields", "true")))
 			return d.rows, err
 		}},
 	}
@@ -64,9 +64,9 @@ func (r *run) measureCosts(ctx context.Context) error {
 	return nil
 }
 
-// unread moves the start of the n-th request by n milliseconds: a question that
-// nobody has sent before.
-func (r *run) unread(query url.Values, n int) url.Values {
+// unread moves the start of a request by some milliseconds, other ones each time:
+// a question that nobody has sent before.
+func (r *run) unread(query url.Values) url.Values {
 	from, err := time.Parse(time.RFC3339Nano, query.Get("capturedFrom"))
 	if err != nil {
 		panic("bench: a window without a start") // a mistake in a request of this program

@@ -33,10 +33,9 @@ func (r *run) measureLogins(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	var n atomic.Int64 // each window is another one, so that no page is remembered
+	day := window(r.data.to.Add(-24*time.Hour), r.data.to, "globalScope", "true", "limit", "1000")
 	page := func(ctx context.Context) error {
-		to := r.data.to.Add(-time.Duration(n.Add(1)%600) * time.Minute)
-		_, _, err := r.page(ctx, node, mandate, window(to.Add(-24*time.Hour), to, "globalScope", "true", "limit", "1000"))
+		_, _, err := r.page(ctx, node, mandate, r.unread(day))
 		return err
 	}
 	if _, err := r.pages(ctx, page, new([]float64)); err != nil { // to warm up

@@ -32,7 +32,7 @@ type projectorCmd struct {
 	Traces      traceFlags     `embed:""`
 	AuditEvery  time.Duration  `help:"How often the leader compares streams and tables, as \"preismon audit\" does; 0: never." default:"1h"`
 	Pairs       pairFlags      `embed:""`
-	Linger      time.Duration  `help:"How long events wait for others before a batch of them is applied. Longer saves ClickHouse work, shorter makes rows visible sooner." default:"100ms"`
+	Batches     batchFlags     `embed:""`
 	Retention   retentionFlags `embed:""`
 	LeaseTTL    time.Duration  `name:"lease-ttl" help:"How long a leader may be silent before another takes over. Use the same value for all projectors." default:"10s"`
 	StopGrace   time.Duration  `help:"How long a stop waits for work in progress." default:"30s"`
@@ -42,7 +42,7 @@ func (c *projectorCmd) Run(ctx context.Context, k *kong.Context, std streams, lo
 	nats := c.NATS.config("projector", log)
 	lease := ingest.LeaseConfig{Key: ingest.ProjectorLease(c.Share.Partition, c.Share.Partitions), TTL: c.LeaseTTL, Replicas: c.Streams.Replicas}
 	ch, dsnErr := parseDSN(c.ClickHouse.Secret)
-	if done, err := c.only(k, std.out, faulty(address("admin-listen", c.AdminListen), nats.Validate(), dsnErr, checkOneServer(ch), auditEvery(c.AuditEvery), lease.Validate(), c.Share.faults(), c.Pairs.faults(), lingers(c.Linger), c.Retention.faults(), c.Traces.faults())); done {
+	if done, err := c.only(k, std.out, faulty(address("admin-listen", c.AdminListen), nats.Validate(), dsnErr, checkOneServer(ch), auditEvery(c.AuditEvery), lease.Validate(), c.Share.faults(), c.Pairs.faults(), c.Batches.faults(), c.Retention.faults(), c.Traces.faults())); done {
 		return err
 	}
 	if os.Getenv("GOMEMLIMIT") == "" {
@@ -71,7 +71,7 @@ func (c *projectorCmd) Run(ctx context.Context, k *kong.Context, std streams, lo
 	if err != nil {
 		return errors.Join(err, l.stop(c.StopGrace))
 	}
-	p.traces, p.share, p.pairs, p.linger, p.retention, p.keepRows = traces, c.Share, c.Pairs, c.Linger, c.Retention.retention(), c.Retention.rows()
+	p.traces, p.share, p.pairs, p.batches, p.retention, p.keepRows = traces, c.Share, c.Pairs, c.Batches, c.Retention.retention(), c.Retention.rows()
 	p.observe(a)
 	l.defers("clickhouse connections", func(context.Context) error { return p.close() })
 	l.run("projector", p.run)
@@ -100,14 +100,14 @@ const projectorConnections = 8
 // projection is the projector role: a lease and, while it is held, the consumer
 // loop with a projector as its sink.
 type projection struct {
-	conn   *clickhouse.Pool
-	probe  *clickhouse.Pool // for /readyz, which does not wait for other statements
-	bus    *bus
-	lease  *ingest.Lease
-	log    *slog.Logger
-	share  partitionFlags
-	pairs  pairFlags
-	linger time.Duration // how long events wait for others; 0: the default
+	conn    *clickhouse.Pool
+	probe   *clickhouse.Pool // for /readyz, which does not wait for other statements
+	bus     *bus
+	lease   *ingest.Lease
+	log     *slog.Logger
+	share   partitionFlags
+	pairs   pairFlags
+	batches batchFlags
 
 	replicas  int // of the stream that notifies readers of checkpoints; 0: one
 	retention ingest.Retention
@@ -181,7 +181,7 @@ func (p *projection) lead(ctx context.Context, fence uint64) error {
 	reading := ingest.DefaultConsumerConfig()
 	reading.Partition, reading.Partitions = p.share.Partition, p.share.Partitions
 	reading.Tracer = p.traces.tracer("ingest")
-	reading.Linger, reading.PassLinger = p.linger, max(p.linger, reading.PassLinger)
+	p.batches.set(&reading)
 	consumer, err := ingest.NewConsumer(reading, p.bus.js, proj, p.log)
 	if err != nil {
 		return err
@@ -282,16 +282,24 @@ func (l *led) caughtUp(ctx context.Context, stream string, seq uint64) error {
 	return l.consumer.CaughtUp(ctx, stream, seq)
 }
 
+// batchFlags say what a batch waits for.
+type batchFlags struct {
+	Linger time.Duration `help:"How long events wait for others before a batch of them is applied. Longer saves ClickHouse work, shorter makes rows visible sooner." default:"100ms"`
+}
+
 // maxLinger keeps rows from being late for no gain: by then a batch costs little
 // for what it holds.
 const maxLinger = 10 * time.Second
 
-// lingers checks how long events wait for others.
-func lingers(d time.Duration) error {
-	if d <= 0 || d > maxLinger {
-		return fmt.Errorf("linger: %s, must be more than 0 and at most %s", d, maxLinger)
+func (f batchFlags) faults() error {
+	if f.Linger <= 0 || f.Linger > maxLinger {
+		return fmt.Errorf("linger: %s, must be more than 0 and at most %s", f.Linger, maxLinger)
 	}
 	return nil
+}
+
+func (f batchFlags) set(c *ingest.ConsumerConfig) {
+	c.Linger, c.PassLinger = f.Linger, max(f.Linger, c.PassLinger)
 }
 
 // pairFlags bound what one record of the catalogue may cost the projectors.

@@ -19,20 +19,20 @@ import (
 	"preismon/projector/clickhouse"
 )
 
-// TestCaughtUpOutlastsTerm: who waits until the tables have everything waits on
-// when another process takes the lease, and until the term after that has caught
-// up.
-func TestCaughtUpOutlastsTerm(t *testing.T) {
-	t.Parallel()
-	nats, s := testserver.NATS(t), migrated.ClickHouse(t)
-	b := must.Get(connect(ingest.Config{URL: nats, Name: t.Name()}))(t)
+// busOf returns a connection to a NATS server of the test, with its streams.
+func busOf(t *testing.T) *bus {
+	t.Helper()
+	b := must.Get(connect(ingest.Config{URL: testserver.NATS(t), Name: t.Name()}))(t)
 	t.Cleanup(b.conn.Close)
 	must.Do(t, ingest.EnsureStreams(t.Context(), b.js, ingest.StreamConfig{}))
-	between, through := proxy.Before(t, s.ProjectorDSN)
-	tables := must.Get(clickhouse.ParseDSN(through))(t)
-	lease, log := ingest.LeaseConfig{Key: ingest.ProjectorLease(0, 1), TTL: time.Second}, slog.New(slog.DiscardHandler)
-	p := must.Get(newProjection(tables, b, lease, 0, log))(t)
-	p.pairs = pairFlags{Order: 1000, Mandate: 1000}
+	return b
+}
+
+// projecting runs a projector that leads, until the test ends.
+func projecting(t *testing.T, b *bus, tables clickhouse.Config, lease ingest.LeaseConfig, linger time.Duration) (*projection, context.Context) {
+	t.Helper()
+	p := must.Get(newProjection(tables, b, lease, 0, slog.New(slog.DiscardHandler)))(t)
+	p.pairs, p.batches = pairFlags{Order: 1000, Mandate: 1000}, batchFlags{Linger: linger}
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go func() { ended <- p.run(ctx) }()
@@ -42,15 +42,31 @@ func TestCaughtUpOutlastsTerm(t *testing.T) {
 		must.Do(t, p.close())
 	})
 	must.Eventually(t, 20*time.Second, "it leads", func() bool { return p.led.Load() != nil })
+	return p, ctx
+}
+
+func siteEvent(site contracts.SiteKey) *event.Event {
+	return &event.Event{ID: uuid.NewString(), Kind: event.KindSite, Producer: "test", ProducedAt: time.Now().UTC(), Data: &contracts.Site{
+		Site: site, Name: "A", SiteType: contracts.Shop, CountryCode: "DE", CurrencyCode: "EUR",
+	}}
+}
+
+// TestCaughtUpOutlastsTerm: who waits until the tables have everything waits on
+// when another process takes the lease, and until the term after that has caught
+// up.
+func TestCaughtUpOutlastsTerm(t *testing.T) {
+	t.Parallel()
+	b := busOf(t)
+	between, through := proxy.Before(t, migrated.ClickHouse(t).ProjectorDSN)
+	lease := ingest.LeaseConfig{Key: ingest.ProjectorLease(0, 1), TTL: time.Second}
+	p, ctx := projecting(t, b, must.Get(clickhouse.ParseDSN(through))(t), lease, 0)
 
 	between.Refuse() // what is published now cannot be applied
-	b.send(t, &event.Event{ID: uuid.NewString(), Kind: event.KindSite, Producer: "test", ProducedAt: time.Now().UTC(), Data: &contracts.Site{
-		Site: "a.example", Name: "A", SiteType: contracts.Shop, CountryCode: "DE", CurrencyCode: "EUR",
-	}})
+	b.send(t, siteEvent("a.example"))
 	caught := make(chan error, 1)
 	go func() { caught <- p.caughtUp(ctx) }()
 	lease.Force = true
-	other := must.Get(ingest.NewLease(lease, b.js, log))(t)
+	other := must.Get(ingest.NewLease(lease, b.js, slog.New(slog.DiscardHandler)))(t)
 	term, giveBack := context.WithCancel(ctx)
 	defer giveBack()
 	go func() {
@@ -79,27 +95,12 @@ func TestCaughtUpOutlastsTerm(t *testing.T) {
 // are one batch.
 func TestLinger(t *testing.T) {
 	t.Parallel()
-	nats, s := testserver.NATS(t), migrated.ClickHouse(t)
-	b := must.Get(connect(ingest.Config{URL: nats, Name: t.Name()}))(t)
-	t.Cleanup(b.conn.Close)
-	must.Do(t, ingest.EnsureStreams(t.Context(), b.js, ingest.StreamConfig{}))
-	tables := must.Get(clickhouse.ParseDSN(s.ProjectorDSN))(t)
-	p := must.Get(newProjection(tables, b, ingest.LeaseConfig{Key: ingest.ProjectorLease(0, 1), Alone: true}, 0, slog.New(slog.DiscardHandler)))(t)
-	p.pairs, p.linger = pairFlags{Order: 1000, Mandate: 1000}, 5*time.Second
-	ctx, stop := context.WithCancel(t.Context())
-	ended := make(chan error, 1)
-	go func() { ended <- p.run(ctx) }()
-	t.Cleanup(func() {
-		stop()
-		must.Do(t, <-ended)
-		must.Do(t, p.close())
-	})
-	must.Eventually(t, 20*time.Second, "it leads", func() bool { return p.led.Load() != nil })
+	b := busOf(t)
+	tables := must.Get(clickhouse.ParseDSN(migrated.ClickHouse(t).ProjectorDSN))(t)
+	p, ctx := projecting(t, b, tables, ingest.LeaseConfig{Key: ingest.ProjectorLease(0, 1), Alone: true}, 5*time.Second)
 	const sites = 10 // far apart: as many batches by default
 	for n := range sites {
-		b.send(t, &event.Event{ID: uuid.NewString(), Kind: event.KindSite, Producer: "test", ProducedAt: time.Now().UTC(), Data: &contracts.Site{
-			Site: contracts.SiteKey(fmt.Sprintf("%c.example", 'a'+n)), Name: "A", SiteType: contracts.Shop, CountryCode: "DE", CurrencyCode: "EUR",
-		}})
+		b.send(t, siteEvent(contracts.SiteKey(fmt.Sprintf("%c.example", 'a'+n))))
 		time.Sleep(200 * time.Millisecond)
 	}
 	must.Do(t, p.caughtUp(ctx))

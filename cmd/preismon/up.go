@@ -39,7 +39,7 @@ type upCmd struct {
 	Budgets     budgetFlags    `embed:""`
 	Traces      traceFlags     `embed:""`
 	Pairs       pairFlags      `embed:""`
-	Linger      time.Duration  `help:"How long events wait for others before a batch of them is applied. Longer saves ClickHouse work, shorter makes rows visible sooner." default:"100ms"`
+	Batches     batchFlags     `embed:""`
 	Retention   retentionFlags `embed:""`
 	AuditEvery  time.Duration  `help:"How often streams and tables are compared, as \"preismon audit\" does; 0: never." default:"1h"`
 	SyncAlways  bool           `help:"Write every event to disk before it is acknowledged: events survive power loss, but publishing is slower."`
@@ -52,7 +52,7 @@ func (c *upCmd) Run(ctx context.Context, k *kong.Context, std streams, log *slog
 	restCfg.MinRate = c.Budgets.MinReadRate
 	placeholder := contracts.Secret("the key is made in the data folder, where needed")
 	faults := faulty(address("listen", c.Listen), address("admin-listen", c.AdminListen), restCfg.Validate(), c.Archives.faults(), c.Budgets.query(placeholder, c.Archives).Validate(), c.Budgets.throttle().Validate(), c.Budgets.admission().Validate(),
-		c.Budgets.auth(restCfg.BaseURL).Validate(), c.Demo.faults(), auditEvery(c.AuditEvery), c.Pairs.faults(), lingers(c.Linger), c.Retention.faults(), c.Traces.faults())
+		c.Budgets.auth(restCfg.BaseURL).Validate(), c.Demo.faults(), auditEvery(c.AuditEvery), c.Pairs.faults(), c.Batches.faults(), c.Retention.faults(), c.Traces.faults())
 	if done, err := c.only(k, std.out, faults); done {
 		return err
 	}
@@ -144,7 +144,7 @@ func (c *upCmd) up(ctx context.Context, l *lifecycle, dir *embedded.DataDir, p u
 	if err != nil {
 		return err
 	}
-	proj.traces, proj.pairs, proj.linger, proj.retention, proj.keepRows = traces, c.Pairs, c.Linger, c.Retention.retention(), c.Retention.rows()
+	proj.traces, proj.pairs, proj.batches, proj.retention, proj.keepRows = traces, c.Pairs, c.Batches, c.Retention.retention(), c.Retention.rows()
 	proj.observe(a)
 	l.defers("projector connections", func(context.Context) error { return proj.close() })
 	l.run("projector", proj.run)

@@ -66,6 +66,9 @@ func TestGuessLooksEverywhere(t *testing.T) {
 			t.Errorf("the mapping has no %s:\n%s", line, g.Text)
 		}
 	}
+	if strings.Contains(string(g.Text), "lazyQuotes") { // all of them enclose fields
+		t.Errorf("the mapping takes quotation marks as they come:\n%s", g.Text)
+	}
 	if all := strings.Join(g.Doubts, "\n"); !strings.Contains(all, "several forms") || !strings.Contains(all, "have no zone") {
 		t.Errorf("doubts: %s", all)
 	}
