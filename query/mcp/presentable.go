@@ -16,13 +16,13 @@ const maxTextRunes = 500
 
 const cursorMember = "nextCursor"
 
-// ours are members that may be longer than a text: opaque values, and addresses
-// of further reads.
+// ours are members that stay as they are where they are printable ASCII: opaque
+// values, and addresses of further reads.
 var ours = []string{cursorMember, "token", "read", "again"}
 
 // presentable makes the texts in a JSON value suitable for an agent: texts
 // written by shops and customers lose invisible characters and get a bounded
-// length. Names of members, cursors and everything that is not text stay
+// length. Names of members, [ours] and everything that is not text stay
 // unchanged. If there is nothing to change, it returns the value itself.
 //
 // The value must be valid JSON without blanks, as wire writes it.
@@ -36,9 +36,9 @@ func presentable(value []byte) ([]byte, error) {
 		switch isName := end < len(value) && value[end] == ':'; {
 		case isName:
 			name = text[1 : len(text)-1]
-		case ascii && !blankEnd(text) && (len(text)-2 <= maxTextRunes || slices.Contains(ours, string(name))):
+		case ascii && !blankEnd(text) && len(text)-2 <= maxTextRunes:
 		default:
-			cleaned, changed, err := cleanText(text)
+			cleaned, changed, err := cleanText(text, slices.Contains(ours, string(name)))
 			if err != nil {
 				return nil, err
 			}
@@ -80,12 +80,15 @@ func textEnd(value []byte, at int) (end int, ascii bool) {
 // blankEnd reports whether the text begins or ends with a blank.
 func blankEnd(text []byte) bool { return len(text) > 2 && (text[1] == ' ' || text[len(text)-2] == ' ') }
 
-func cleanText(text []byte) (cleaned []byte, changed bool, err error) {
+func cleanText(text []byte, ours bool) (cleaned []byte, changed bool, err error) {
 	s := string(text[1 : len(text)-1])
 	if strings.Contains(s, `\`) {
 		if err := json.Unmarshal(text, &s); err != nil {
 			return nil, false, err
 		}
+	}
+	if ours && !strings.ContainsFunc(s, func(r rune) bool { return r < ' ' || r > '~' }) {
+		return nil, false, nil
 	}
 	shown := plaintext.Clean(s, maxTextRunes)
 	if shown == s {
