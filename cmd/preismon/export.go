@@ -91,7 +91,7 @@ func (c *exportCmd) read(ctx context.Context, r *remote, read client.Results, to
 		}
 		return nil
 	case "arrow", "parquet":
-		out := newArrowTo(to, r.Local(), func(w io.Writer, columns []frame.Column) table.Writer {
+		out := newArrowTo(to, r.Local(), c.Format == "arrow", func(w io.Writer, columns []frame.Column) table.Writer {
 			if c.Format == "arrow" {
 				return table.Arrow(w, columns, table.ArrowOptions{})
 			}

@@ -18,6 +18,7 @@ import (
 // by batch.
 type arrowTo struct {
 	plain   bool // not compressed on the wire
+	doubles bool // of the table
 	create  func(w io.Writer, columns []frame.Column) table.Writer
 	out     *bufio.Writer
 	table   table.Writer // nil: before the first answer
@@ -25,8 +26,8 @@ type arrowTo struct {
 	columns []frame.Column
 }
 
-func newArrowTo(w io.Writer, plain bool, create func(io.Writer, []frame.Column) table.Writer) *arrowTo {
-	return &arrowTo{plain: plain, create: create, out: bufio.NewWriterSize(w, 64<<10)}
+func newArrowTo(w io.Writer, plain, doubles bool, create func(io.Writer, []frame.Column) table.Writer) *arrowTo {
+	return &arrowTo{plain: plain, doubles: doubles, create: create, out: bufio.NewWriterSize(w, 64<<10)}
 }
 
 // Accept implements client.Table.
@@ -44,6 +45,7 @@ func (a *arrowTo) Read(answer io.Reader, skip bool, passed func(rows int, last [
 	if err != nil {
 		return err
 	}
+	in.Doubles = a.doubles
 	switch names := in.Names(); {
 	case a.table == nil:
 		a.names, a.columns = names, query.Columns(names)

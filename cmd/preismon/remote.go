@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"runtime/debug"
 	"strings"
 	"sync"
 	"time"
@@ -98,6 +99,7 @@ func (remoteFlags) kept(url string) (*client.Kept, error) {
 
 func newClient(std streams, cfg client.Config) (*client.Client, error) {
 	cfg.Notice = func(text string) { fmt.Fprintln(std.err, text) }
+	debug.SetGCPercent(400) // a client holds little, of which nearly all is soon garbage
 	return client.New(cfg)
 }
 

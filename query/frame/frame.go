@@ -61,7 +61,8 @@ type Vector struct {
 	// of ten to the power of minus Digits.
 	Ints   []int64
 	Digits []uint8
-	Bits   Bits // the values of Boolean
+	Floats []float64 // instead of both, numbers that were read as doubles
+	Bits   Bits      // the values of Boolean
 
 	// Values are the texts of Text and JSON. With an Index, the text of row i
 	// is Values.At(Index[i]), and Values only grows as long as Version stays
@@ -105,7 +106,12 @@ func (v *Vector) Elements(i int) (from, to int) {
 }
 
 // Float returns the number of row i.
-func (v *Vector) Float(i int) float64 { return Float(v.Ints[i], v.Digits[i]) }
+func (v *Vector) Float(i int) float64 {
+	if v.Floats != nil {
+		return v.Floats[i]
+	}
+	return Float(v.Ints[i], v.Digits[i])
+}
 
 var tens = [...]float64{1, 10, 100, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9}
 

@@ -144,6 +144,10 @@ func (a *arrowColumn) data(v *frame.Vector, n int, s *shared) arrow.ArrayData {
 	var children []arrow.ArrayData
 	switch a.Kind {
 	case frame.Number:
+		if v.Floats != nil {
+			buffers = append(buffers, memory.NewBufferBytes(arrow.Float64Traits.CastToBytes(v.Floats[:n])))
+			break
+		}
 		buffers = append(buffers, s.once(first(v.Ints), func() []*memory.Buffer { return a.numbersOf(v, n) })...)
 	case frame.Integer, frame.Instant:
 		buffers = append(buffers, memory.NewBufferBytes(arrow.Int64Traits.CastToBytes(v.Ints[:n])))

@@ -1,14 +1,12 @@
 package table
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"io"
 	"iter"
-	"math"
 	"slices"
-	"strconv"
-	"strings"
 	"sync/atomic"
 
 	"github.com/apache/arrow-go/v18/arrow"
@@ -20,7 +18,13 @@ import (
 
 // ArrowReader reads the rows of an Arrow stream, in any of the forms that Arrow
 // writes, as batches for other tables.
-type ArrowReader struct{ in *ipc.Reader }
+type ArrowReader struct {
+	// Doubles leaves numbers as they came, instead of making them decimals again.
+	// Only Arrow can write such batches.
+	Doubles bool
+
+	in *ipc.Reader
+}
 
 // ReadArrow reads the schema of an Arrow stream.
 func ReadArrow(r io.Reader) (*ArrowReader, error) {
@@ -28,7 +32,7 @@ func ReadArrow(r io.Reader) (*ArrowReader, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &ArrowReader{in}, nil
+	return &ArrowReader{in: in}, nil
 }
 
 // Names returns the names of the stream's columns.
@@ -47,8 +51,9 @@ func (r *ArrowReader) Batches(columns []frame.Column) iter.Seq2[*frame.Batch, er
 	return func(yield func(*frame.Batch, error) bool) {
 		defer r.in.Release()
 		var all []*arrowValues
+		made := &decimals{none: r.Doubles}
 		for i := range columns {
-			all = append(all, valuesOf(&columns[i], false))
+			all = append(all, valuesOf(&columns[i], false, made))
 		}
 		batch := frame.Batch{Columns: make([]frame.Vector, len(columns))}
 		for r.in.Next() {
@@ -76,12 +81,15 @@ func fillBatch(b *frame.Batch, all []*arrowValues, rows arrow.RecordBatch) (err 
 	}()
 	b.Len = int(rows.NumRows())
 	for i, c := range all {
+		if i == 0 || !c.isMoneyOf(all[i-1]) {
+			c.made.floats = nil
+		}
 		if err := c.fill(&b.Columns[i], rows.Column(i), b.Len); err != nil {
 			return err
 		}
 	}
 	for i, c := range all { // amounts that are written twice
-		if i+1 < len(all) && c.Kind == frame.Number && all[i+1].Kind == frame.Object && all[i+1].Name == c.Name+"Money" {
+		if b.Columns[i].Floats == nil && i+1 < len(all) && all[i+1].isMoneyOf(c) {
 			all[i+1].align(&b.Columns[i], b.Columns[i+1].Members)
 		}
 	}
@@ -98,6 +106,7 @@ type arrowValues struct {
 	*frame.Column
 	empty   bool // values may be missing: its own, or with the object around them
 	members []*arrowValues
+	made    *decimals
 
 	ints       []int64
 	digits     []uint8
@@ -106,18 +115,18 @@ type arrowValues struct {
 	version    uint64          // of texts
 }
 
-func valuesOf(c *frame.Column, ofEmpty bool) *arrowValues {
-	a := &arrowValues{Column: c, empty: ofEmpty || c.Empty()}
+func valuesOf(c *frame.Column, ofEmpty bool, made *decimals) *arrowValues {
+	a := &arrowValues{Column: c, empty: ofEmpty || c.Empty(), made: made}
 	switch c.Kind {
 	case frame.List:
-		a.members = []*arrowValues{valuesOf(&c.Members[0], false)}
+		a.members = []*arrowValues{valuesOf(&c.Members[0], false, made)}
 	case frame.Object:
 		for i := range c.Members {
-			a.members = append(a.members, valuesOf(&c.Members[i], a.empty))
+			a.members = append(a.members, valuesOf(&c.Members[i], a.empty, made))
 		}
 	case frame.Words:
 		word := &frame.Column{Name: c.Name, Kind: frame.Text}
-		a.members = []*arrowValues{valuesOf(word, false), valuesOf(word, false)}
+		a.members = []*arrowValues{valuesOf(word, false, made), valuesOf(word, false, made)}
 	}
 	return a
 }
@@ -181,7 +190,7 @@ func (a *arrowValues) fill(v *frame.Vector, from arrow.Array, n int) error {
 				return err
 			}
 			for i, m := range a.members {
-				if m.Kind == frame.Number {
+				if m.Kind == frame.Number && v.Members[i].Floats == nil {
 					a.align(&v.Members[i], v.Members)
 				}
 			}
@@ -220,27 +229,6 @@ func (a *arrowValues) named(from *arrow.StructType) bool {
 	return true
 }
 
-// align gives decimals as many places as the currency has, by the same amount
-// in minor units among the members of the object: Parquet's writer keeps both in
-// one dictionary, from which it takes the least and the greatest of either.
-func (a *arrowValues) align(v *frame.Vector, members []frame.Vector) {
-	at := slices.IndexFunc(a.members, func(m *arrowValues) bool { return m.Kind == frame.Integer && m.Name == "amountMinor" })
-	if at < 0 {
-		return
-	}
-	for i, minor := range members[at].Ints {
-		for units, digits := v.Ints[i], v.Digits[i]; units != 0 && digits < maxMinorDigits; {
-			units, digits = units*10, digits+1
-			if units == minor {
-				v.Ints[i], v.Digits[i] = units, digits
-			}
-		}
-	}
-}
-
-// maxMinorDigits is how many decimal places a currency has at most.
-const maxMinorDigits = 4
-
 func (a *arrowValues) fillMembers(v *frame.Vector, n int, of func(i int) arrow.Array) error {
 	if v.Members == nil {
 		v.Members = make([]frame.Vector, len(a.members))
@@ -267,19 +255,6 @@ func (a *arrowValues) elements(v *frame.Vector, n int, offsets []int32, members 
 	return a.fillMembers(v, int(held), func(i int) arrow.Array { return members[i] })
 }
 
-func (a *arrowValues) numbers(v *frame.Vector, all []float64) error {
-	a.ints, a.digits = a.ints[:0], a.digits[:0]
-	for i, f := range all {
-		units, digits, ok := decimalOf(f)
-		if !ok && v.Has(i) {
-			return fmt.Errorf("table: %s cannot be %v", a.Name, f)
-		}
-		a.ints, a.digits = append(a.ints, units), append(a.digits, digits)
-	}
-	v.Ints, v.Digits = a.ints, a.digits
-	return nil
-}
-
 // textsOf makes the column's texts those of an array.
 func (a *arrowValues) textsOf(from *array.String) error {
 	a.texts.Reset()
@@ -297,6 +272,20 @@ func (a *arrowValues) textsOf(from *array.String) error {
 	return nil
 }
 
+// beginsWithTexts reports whether an array begins with the column's texts.
+func (a *arrowValues) beginsWithTexts(all *array.String) bool {
+	if all.Len() < a.texts.Len() {
+		return false
+	}
+	offsets := all.ValueOffsets()
+	for i, s := range a.texts.Spans {
+		if uint32(offsets[i+1]-offsets[0]) != s.To {
+			return false
+		}
+	}
+	return bytes.HasPrefix(all.ValueBytes(), a.texts.Buf)
+}
+
 // indexed fills the vector with indexes into a dictionary.
 func (a *arrowValues) indexed(v *frame.Vector, from *array.Dictionary) error {
 	index, ok := from.Indices().(*array.Uint32)
@@ -305,13 +294,16 @@ func (a *arrowValues) indexed(v *frame.Vector, from *array.Dictionary) error {
 		return fmt.Errorf("table: %s holds %s", a.Name, from.DataType())
 	}
 	if all := from.Data().Dictionary(); all != a.dictionary {
+		grown := a.dictionary != nil && a.beginsWithTexts(values)
 		if err := a.textsOf(values); err != nil {
 			return err
 		}
 		if a.texts.Len() == 0 {
 			a.texts.Append("") // that rows without a text refer to
 		}
-		a.dictionary, a.version = all, dictionaries.Add(1)
+		if a.dictionary = all; !grown {
+			a.version = dictionaries.Add(1)
+		}
 	}
 	v.Values, v.Index, v.Version = &a.texts, index.Values(), a.version
 	for _, n := range v.Index {
@@ -334,21 +326,4 @@ func (a *arrowValues) jsonOf(v *frame.Vector, from arrow.Array) error {
 	}
 	v.Values = &a.texts
 	return nil
-}
-
-// decimalOf returns the decimal with the fewest places of which a number is the
-// nearest double; false: there is none with 18 digits.
-func decimalOf(f float64) (units int64, digits uint8, ok bool) {
-	const exact = 1 << 53
-	scale := 1.0
-	for digits = range 4 { // of most currencies and of ratings
-		if scaled := math.Round(f * scale); math.Abs(scaled) <= exact && frame.Float(int64(scaled), digits) == f {
-			return int64(scaled), digits, true
-		}
-		scale *= 10
-	}
-	text := strconv.FormatFloat(f, 'f', -1, 64)
-	whole, decimals, _ := strings.Cut(text, ".")
-	units, err := strconv.ParseInt(whole+decimals, 10, 64)
-	return units, uint8(len(decimals)), err == nil
 }

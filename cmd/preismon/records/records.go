@@ -5,6 +5,7 @@ package records
 
 import (
 	"bufio"
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -26,7 +27,31 @@ type Writer interface {
 
 // NDJSON writes each record on a line of its own, with every field unchanged:
 // null and absent stay distinct. A record may be held back for 200 ms.
-func NDJSON(w io.Writer) Writer { return buffered(w, objects.NDJSON) }
+func NDJSON(w io.Writer) Writer {
+	return buffered(w, func(w io.Writer) objects.Writer { return lines{w} })
+}
+
+// lines writes each record as it is, unless it contains line ends.
+type lines struct{ to io.Writer }
+
+func (l lines) Write(record []byte) error {
+	if bytes.IndexByte(record, '\n') >= 0 { // never within a string
+		var one bytes.Buffer
+		if err := json.Compact(&one, record); err != nil {
+			return err
+		}
+		record = one.Bytes()
+	}
+	if _, err := l.to.Write(record); err != nil {
+		return err
+	}
+	_, err := io.WriteString(l.to, "\n")
+	return err
+}
+
+func (lines) Flush() error { return nil }
+
+func (lines) Close() error { return nil }
 
 // CSV writes records in the format of package query/table, one column for each
 // of the fields.
