@@ -236,6 +236,47 @@ func TestReadArrow(t *testing.T) {
 	})
 }
 
+// A dictionary that replaces another has numbers of its own, also if its texts
+// make up the same bytes; one that only grew keeps them.
+func TestReadReplacedDictionaries(t *testing.T) {
+	columns := []frame.Column{{Name: "x", Kind: frame.Text, Few: true}}
+	long := strings.Repeat("l", 600_000)
+	batches := [][]string{{"x"}, {"y", "x"}, {"x", "y", "ab", "c", long, long + "1"}, {"x", "y", "a", "bc", long, long + "1"}}
+	var sent, parquet bytes.Buffer
+	var want []tabletest.Record
+	out := table.Arrow(&sent, columns, table.ArrowOptions{Dictionaries: true})
+	for _, texts := range batches {
+		must.Do(t, out.Write(&frame.Batch{Len: len(texts), Columns: []frame.Vector{{Values: frame.TextsOf(texts...)}}}))
+		for _, text := range texts {
+			want = append(want, tabletest.Record{"x": text})
+		}
+	}
+	must.Do(t, out.Close())
+	in, to := must.Get(table.ReadArrow(&sent))(t), table.Parquet(&parquet, columns, table.Unsorted)
+	versions := map[uint64][]string{}
+	for rows, err := range in.Batches(columns) {
+		must.Do(t, err)
+		must.Do(t, to.Write(rows))
+		x := &rows.Columns[0]
+		for i, text := range versions[x.Version] {
+			if got := string(x.Values.At(i)); got != text {
+				t.Errorf("text %d of a version is %.9q and then %.9q", i, text, got)
+			}
+		}
+		versions[x.Version] = nil
+		for i := range x.Values.Len() {
+			versions[x.Version] = append(versions[x.Version], string(x.Values.At(i)))
+		}
+	}
+	must.Do(t, to.Close())
+	if got := must.Get(tabletest.Columns(parquet.Bytes(), columns, time.UTC))(t); !cmp.Equal(got, want) {
+		t.Errorf("other texts: %.300v", got)
+	}
+	if len(versions) != 2 {
+		t.Errorf("%d dictionaries, of which the first should grow and be replaced once", len(versions))
+	}
+}
+
 // A column of another kind, a missing value of one that must have it, and a
 // stream that breaks within a batch are errors; a field that no build knows is
 // JSON.
