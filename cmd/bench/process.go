@@ -200,9 +200,9 @@ func (l *lastLine) Write(p []byte) (int, error) {
 
 // profileNode records 20 s of CPU profile of the query service; stop waits for
 // its end.
-func (r *run) profileNode(ctx context.Context, name string) (stop func(), err error) {
+func (r *run) profileNode(ctx context.Context, name string) (stop func()) {
 	if r.Profiles == "" {
-		return func() {}, nil
+		return func() {}
 	}
 	// The admin surface profiles for a fixed time, given in the request.
 	resp := make(chan error, 1)
@@ -225,7 +225,7 @@ func (r *run) profileNode(ctx context.Context, name string) (stop func(), err er
 			return errors.Join(err, f.Close())
 		}()
 	}()
-	return func() { <-resp }, nil
+	return func() { <-resp }
 }
 
 // profileSelf records a CPU profile of this process until it is stopped.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"strings"
 )
 
 // tableForm is one of our forms, and the closest one of ClickHouse's own.
@@ -32,11 +33,6 @@ func (r *run) measureTables(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	stop, err := r.profileNode(ctx, "tables")
-	if err != nil {
-		return err
-	}
-	defer stop()
 	worst, same, first, largest := map[string]spread{}, map[string]spread{}, map[string]spread{}, map[string]float64{}
 	for _, export := range []bool{false, true} {
 		s := selection{mandate: mandate, from: from, to: r.data.to, export: export, seq: r.data.watermarkSeq}
@@ -65,7 +61,12 @@ func (r *run) measureTables(ctx context.Context) error {
 					return r.clickhouseAs(ctx, r.world.database, r.sameFields(s), f.format)
 				}}, contestant{"preismon NDJSON", func(ctx context.Context) (done, error) { return r.stream(ctx, mandate, query) }})
 			}
+			stop := func() {}
+			if export {
+				stop = r.profileNode(ctx, "tables-"+strings.ToLower(strings.ReplaceAll(f.name, ", ", "-")))
+			}
 			series, err := r.interleave(ctx, 1, r.size.streamRounds, rivals...)
+			stop()
 			if err != nil {
 				return fmt.Errorf("%s: %w", f.name, err)
 			}

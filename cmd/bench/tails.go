@@ -94,10 +94,7 @@ func (r *run) tails(ctx context.Context, f *flow, p *producer, account uint64, n
 			}
 		})
 	}
-	stop, err := r.profileNode(ctx, fmt.Sprintf("tails-%d", n))
-	if err != nil {
-		return s, p99, err
-	}
+	stop := r.profileNode(ctx, fmt.Sprintf("tails-%d", n))
 	defer stop()
 	const warm = 2 * time.Second
 	pid := r.world.nodes[r.world.database].cmd.Process.Pid
