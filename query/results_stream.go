@@ -125,13 +125,20 @@ func (c *streamer) make(b *Block, from, end int) (to int, err error) {
 	return to, c.start() // only now: a first line that is too large is refused like a page
 }
 
+// firstTabled is how many rows the first batch of a table has at most.
+const firstTabled = 1024
+
 // tabulate builds a part of the table.
 func (c *streamer) tabulate(b *Block, from int) (to int, err error) {
+	end := b.Len
+	if !c.started { // the first rows are sent soon
+		end = min(end, from+firstTabled)
+	}
 	if err := c.start(); err != nil {
 		return from, err
 	}
 	c.made, err = c.to.Make(func() (batch *frame.Batch) {
-		batch, to = c.batches.make(from, b.Len)
+		batch, to = c.batches.make(from, end)
 		return batch
 	})
 	return to, err

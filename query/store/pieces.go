@@ -12,7 +12,7 @@ const (
 	shortWindow = 25 * time.Hour // is cut only when it turns out to be large: a day for a dashboard is one or two pieces
 
 	firstRows = 8_192 // of a stream; then growth times as many in each piece, as long as the client keeps up
-	growth    = 4
+	growth    = 8
 	leastRows = 2_048
 )
 
@@ -53,9 +53,11 @@ type pieces struct {
 	query   query.ResultsQuery // starts where the next piece begins
 	read    *admission.Read
 	byPair  bool
-	cuts    *cutter // nil: rows are limited
-	planned *cutter // the cuts of the whole window, for when its first rows have been read; nil: made then
-	rows    int     // of the next piece, about
+	cuts    *cutter    // nil: rows are limited
+	planned *cutter    // the cuts of the whole window, for when its first rows have been read; nil: made then
+	plans   chan error // of the goroutine that makes them; nil: there is none
+	passed  *int64     // time up to which the cuts are to be skipped
+	rows    int        // of the next piece, about
 	perRow  int64
 	ended   bool
 }
@@ -68,13 +70,22 @@ func (s *Store) pieces(v query.Visibility, q *query.ResultsQuery, byPair bool, r
 	return p
 }
 
-// plan cuts a long window while its first rows are read.
-func (p *pieces) plan(ctx context.Context) error {
+// plan begins to cut a long window while its first rows are read.
+func (p *pieces) plan(ctx context.Context) {
 	if p.planned != nil || p.cuts != nil || p.byPair || !sliceable(&p.query) || short(&p.query) {
-		return nil
+		return
 	}
-	p.planned = p.store.cutter(p.vis, &p.query)
-	return p.planned.begin(ctx)
+	p.planned, p.plans = p.store.cutter(p.vis, &p.query), make(chan error, 1)
+	go func() { p.plans <- p.planned.begin(ctx) }()
+}
+
+// wait waits until the cuts are made.
+func (p *pieces) wait() (err error) {
+	if p.plans != nil {
+		err = <-p.plans
+		p.plans = nil
+	}
+	return err
 }
 
 func short(q *query.ResultsQuery) bool {
@@ -107,6 +118,13 @@ func (p *pieces) next(ctx context.Context) (_ piece, ok bool, err error) {
 		q.Limit = rows
 		return piece{query: q, options: readOptions{byPair: p.byPair}, rows: rows, perRow: p.perRow}, true, nil
 	}
+	if err := p.wait(); err != nil {
+		return piece{}, false, err
+	}
+	if p.passed != nil {
+		p.cuts.skip(*p.passed)
+		p.passed = nil
+	}
 	p.cuts.rows = uint64(max(1, min(p.room()/2, int(p.store.sliceRows)))) // a cut has at most twice as many
 	c, ok, err := p.cuts.next(ctx)
 	if err != nil || !ok {
@@ -134,11 +152,14 @@ func (p *pieces) observe(sl *slice) {
 	if p.cuts, p.planned = p.planned, nil; p.cuts == nil {
 		p.cuts = p.store.cutter(p.vis, &p.query)
 	}
-	p.cuts.skip(last.CapturedMs)
+	p.passed = &last.CapturedMs
+	p.grow() // smaller ones would have to be counted first
 }
 
 // taken records that the client took all of a piece, and may get more at once.
-func (p *pieces) taken() { p.rows = min(growth*p.rows, 2*int(p.store.sliceRows)) }
+func (p *pieces) taken() { p.grow() }
+
+func (p *pieces) grow() { p.rows = min(growth*p.rows, 2*int(p.store.sliceRows)) }
 
 // reclaimed records that what was read was dropped and must be read again in
 // smaller pieces.
@@ -151,7 +172,7 @@ func (p *pieces) again(of piece, sent *query.Position) {
 		sent = of.query.After
 	}
 	if !of.options.unsorted { // discards all that was known about the rows after it
-		p.query.After, p.ended, p.cuts = sent, false, nil
+		p.query.After, p.ended, p.cuts, p.passed = sent, false, nil, nil
 		return
 	}
 	p.cuts.ahead = append(p.cuts.ahead, of.cut)

@@ -3,18 +3,22 @@ package store
 import (
 	"context"
 	"errors"
+	"sync"
 
 	"preismon/query"
 )
 
 // stream passes on the rows of a stream slice by slice: while one is sent, the
-// next is read if there is room for it. A read that holds a slice never waits
+// next is cut and read if there is room for it. A read that holds a slice never waits
 // for another.
 func (s *Store) stream(ctx context.Context, from *pieces, each func(*query.Block) error) (err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	var now, next *slice
+	var starting sync.WaitGroup // of next
 	defer func() {
 		cancel()
+		starting.Wait()
+		_ = from.wait()
 		for _, sl := range []*slice{now, next} {
 			if sl != nil {
 				<-sl.done
@@ -33,9 +37,7 @@ func (s *Store) stream(ctx context.Context, from *pieces, each func(*query.Block
 				return err
 			}
 			now = s.slice(ctx, from.vis, p, room)
-			if err := from.plan(ctx); err != nil {
-				return err
-			}
+			from.plan(ctx)
 		}
 		select {
 		case <-now.done:
@@ -48,13 +50,16 @@ func (s *Store) stream(ctx context.Context, from *pieces, each func(*query.Block
 				return now.err
 			}
 			from.observe(now)
-			if next, err = s.ahead(ctx, from); err != nil {
-				return err
-			}
+			var nextErr error
+			starting.Go(func() { next, nextErr = s.ahead(ctx, from) })
 			err = each(&now.block)
+			starting.Wait()
 			lost, ok := errors.AsType[*query.Reclaimed](err)
 			if err != nil && !ok {
 				return err
+			}
+			if nextErr != nil {
+				return nextErr
 			}
 			if whole = err == nil; !whole {
 				sent = lost.After
