@@ -252,17 +252,24 @@ func (s *Service) openSince(bound binding, since string, beside ResultsRequest, 
 }
 
 // goesOn refuses a state from which no changes can be reported: what it covered
-// is no longer there, or not there yet.
+// is no longer there, or not there yet. The request that a refusal advises
+// begins where rows are still kept.
 func (state *feedState) goesOn(a *Access, scope string, again func() string) error {
+	var code, why string
 	switch at := state.At.mark(); {
 	case state.Scope != scope:
-		return gone(CodeFeedScopeChanged, "What this account sees, or what the selectors stand for, changed since the token was made.", again())
+		code, why = CodeFeedScopeChanged, "What this account sees, or what the selectors stand for, changed since the token was made, or old rows are no longer kept."
 	case state.Generation != a.Generation:
-		return gone(CodeFeedHistoryRebuilt, "The tables were rebuilt or restored since the token was made.", again())
+		code, why = CodeFeedHistoryRebuilt, "The tables were rebuilt or restored since the token was made."
 	case at.Compare(a.Watermark) > 0:
 		return &fault.Error{Kind: fault.Unavailable, RetryAfter: time.Second, Msg: "This node's tables are behind the token. Send the request again."}
+	default:
+		return nil
 	}
-	return nil
+	if kept := a.Visibility.Floor; state.From != openBound && (state.To == openBound || state.To >= kept) {
+		state.From = max(state.From, kept)
+	}
+	return gone(code, why, again())
 }
 
 // beginFeed is the state of a new feed, without its position. A bound of its

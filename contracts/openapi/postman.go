@@ -6,6 +6,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/goccy/go-yaml"
 )
 
 // The parts of the Postman collection format v2.1.0 that are used here.
@@ -70,6 +72,9 @@ type (
 // pmSchema names the format; Postman knows it by this address.
 const pmSchema = "https://schema.getpostman.com/json/collection/v2.1.0/collection.json"
 
+// credentials are the variables that the person running the collection sets.
+var credentials = []string{"loginIdentifier", "password"}
+
 // learnt are the variables that answers fill in for later requests, unless the
 // person running the collection has set them.
 var learnt = []string{"site", "itemId", "orderId", "exportName"}
@@ -100,8 +105,7 @@ var enabled = map[string]map[string]string{
 
 var pathParameter = regexp.MustCompile(`\{(\w+)\}`)
 
-// postman writes the collection of all reads that have no body, and of the login
-// before them.
+// postman writes the collection of all reads, and of the login before them.
 func postman(c, ext *contract) (string, error) {
 	collection := pmCollection{
 		Info: pmInfo{
@@ -112,7 +116,7 @@ func postman(c, ext *contract) (string, error) {
 		Auth: &pmAuth{Type: "bearer", Bearer: []pmValue{{Key: "token", Value: "{{accessToken}}", Type: "string"}}},
 	}
 	// A variable named like the placeholder would be replaced itself.
-	for _, v := range append([]string{"baseUrl", "loginIdentifier", "password", "accessToken"}, learnt...) {
+	for _, v := range slices.Concat([]string{"baseUrl"}, credentials, []string{"accessToken"}, learnt) {
 		value := pmValue{Key: v, Type: "string"}
 		if v == "baseUrl" {
 			value.Value = "{base_url}"
@@ -136,8 +140,8 @@ func postman(c, ext *contract) (string, error) {
 func (c *contract) pmFolders(collection *pmCollection) error {
 	folders := map[string]*pmItem{}
 	for op := range c.operations() {
-		login := op.path == "/v1/auth/token"
-		if op.method != "GET" && !login || pathParameter.MatchString(op.path) && op.public() {
+		read := op.method == "GET" || op.body().exists() && op.path != "/mcp" // or the login
+		if !read || pathParameter.MatchString(op.path) && op.public() {
 			continue
 		}
 		tag := op.get("tags").texts()[0]
@@ -152,6 +156,11 @@ func (c *contract) pmFolders(collection *pmCollection) error {
 		folders[tag].Item = append(folders[tag].Item, item)
 	}
 	return nil
+}
+
+// body returns the documented example of the body of an operation.
+func (o operation) body() node {
+	return o.get("requestBody", "content", "application/json", "example")
 }
 
 func (c *contract) pmRequest(op operation) (*pmItem, error) {
@@ -181,13 +190,23 @@ func (c *contract) pmRequest(op operation) (*pmItem, error) {
 	if sent != nil {
 		r.URL.Raw += "?" + strings.Join(sent, "&")
 	}
-	if op.get("requestBody").exists() {
-		body, err := json.MarshalIndent(map[string]string{"loginIdentifier": "{{loginIdentifier}}", "password": "{{password}}"}, "", "  ")
+	if example := op.body(); example.exists() {
+		var body yaml.MapSlice
+		for name, value := range example.members() {
+			switch one := strings.TrimSuffix(name, "s"); {
+			case slices.Contains(credentials, name):
+				value.value = "{{" + name + "}}"
+			case slices.Contains(learnt, one):
+				value.value = []any{"{{" + one + "}}"}
+			}
+			body = append(body, yaml.MapItem{Key: name, Value: value.value})
+		}
+		text, err := encode(node{body})
 		if err != nil {
 			return nil, err
 		}
 		r.Header = append(r.Header, pmValue{Key: "Content-Type", Value: "application/json"})
-		r.Body = &pmBody{Mode: "raw", Raw: string(body)}
+		r.Body = &pmBody{Mode: "raw", Raw: strings.TrimSpace(text)}
 	}
 	test := pmEvent{Listen: "test", Script: pmScript{Type: "text/javascript", Exec: c.pmTest(op)}}
 	return &pmItem{Name: op.get("summary").text(), Event: []pmEvent{test}, Request: r}, nil

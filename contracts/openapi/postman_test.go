@@ -1,6 +1,7 @@
 package openapi_test
 
 import (
+	"bytes"
 	"encoding/json"
 	"net/http"
 	"slices"
@@ -20,6 +21,7 @@ type folder struct {
 	Request *struct {
 		Method string
 		Auth   *struct{ Type string }
+		Body   *struct{ Raw string }
 		URL    struct {
 			Raw   string
 			Query []struct {
@@ -45,7 +47,8 @@ func (f folder) requests() (all []folder) {
 }
 
 // The collection has a request for each read, after the login that saves its
-// token, and none for MCP (PUB-05a, PUB-05b).
+// token, and none for MCP (PUB-05a, PUB-05b). A body is the documented example,
+// with the variables of the collection.
 func TestPostmanCollection(t *testing.T) {
 	text := document(t, openapi.PostmanPath)
 	var c struct {
@@ -65,6 +68,7 @@ func TestPostmanCollection(t *testing.T) {
 		t.Errorf("%+v", c.Variable)
 	}
 	var got []string
+	bodies := map[string]string{}
 	for _, r := range c.requests() {
 		path, _, _ := strings.Cut(strings.TrimPrefix(r.Request.URL.Raw, "{{baseUrl}}"), "?")
 		path = strings.ReplaceAll(strings.ReplaceAll(path, "{{", "{"), "}}", "}")
@@ -72,6 +76,11 @@ func TestPostmanCollection(t *testing.T) {
 			t.Errorf("%s", path)
 		}
 		got = append(got, r.Request.Method+" "+path)
+		if body := r.Request.Body; body != nil {
+			var b bytes.Buffer
+			must.Do(t, json.Compact(&b, []byte(body.Raw)))
+			bodies[path] = b.String()
+		}
 		item := load(t).Paths.Value(path)
 		if item == nil {
 			item = loadExt(t).Paths.Value(path)
@@ -111,10 +120,16 @@ func TestPostmanCollection(t *testing.T) {
 			want = append(want, "GET "+path)
 		}
 	}
-	want = append(want, "POST /v1/auth/token")
+	want = append(want, "POST /v1/auth/token", "POST /ext/v1/lookup")
 	slices.Sort(want)
 	slices.Sort(got)
 	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff(map[string]string{
+		"/v1/auth/token": `{"loginIdentifier":"{{loginIdentifier}}","password":"{{password}}"}`,
+		"/ext/v1/lookup": `{"eans":["4006381333931"],"asins":[{"asin":"B000000001","asinLocale":"de"}],"itemIds":["{{itemId}}"]}`,
+	}, bodies); diff != "" {
 		t.Error(diff)
 	}
 	if n := slices.Index(got, http.MethodPost+" /v1/auth/logout"); n >= 0 {

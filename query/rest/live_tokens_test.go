@@ -34,6 +34,7 @@ func TestEveryRouteNeedsALiveToken(t *testing.T) {
 		"garbage": "x.y.z", "expired": expired, "revoked": revoked, "of MCP": issue(auth.Grant{Account: whole, Audience: baseURL + "/mcp", Lifetime: time.Hour}),
 		"of another audience": issue(auth.Grant{Account: whole, Audience: "preismon", Lifetime: time.Hour}), "of another service": other.token(whole),
 		"of no account": issue(auth.Grant{Account: 999, Audience: auth.RESTAudience, Lifetime: time.Hour}), "administrative": l.token(8), "disabled": l.token(9),
+		"like an authorization code": strings.Repeat("c", 22+43), "like a refresh token": strings.Repeat("r", 22+22+43), // of the OAuth server: see query/oauth
 	}
 	authorizations := map[string][]string{
 		"none": nil, "empty": {"Bearer"}, "too large": {"Bearer " + strings.Repeat("a", 9000)}, "twice": {"Bearer " + old, "Bearer " + old}, "another scheme": {"Token " + old},

@@ -77,6 +77,7 @@ var matrix = map[string]visible{
 	"GET /ext/v1/movers": {names: []string{
 		"itemId={item}&since=2026-01-01", "site={site}&since=2026-01-01", "orderId={order}&since=2026-01-01", "ean={ean}&since=2026-01-01",
 		"pzn={pzn}&since=2026-01-01", "asin={asin}&asinLocale={locale}&since=2026-01-01",
+		"itemId={item}&brand={brand}&since=2026-01-01", "itemId={item}&ownMerchant={merchant}&since=2026-01-01",
 	}, dear: true},
 	"GET /ext/v1/evidence": {names: []string{
 		"itemId={item}&site={site}&capturedAt={captured}", "itemId={item}&site={site}&capturedAt={captured}&merchant={merchant}",
@@ -85,8 +86,10 @@ var matrix = map[string]visible{
 	"GET /ext/v1/orders/status": {names: []string{
 		"", "orderId={order}", "files=2", "orderId={order}&files=2",
 	}, lists: "order", single: true, order: true},
-	"GET /ext/v1/overview":               {names: []string{"", "site={site}"}, lists: "site", single: true, dear: true},
-	"GET /ext/v1/items/{itemId}/summary": {names: []string{"", "site={site}", "includeRows=true"}, single: true, dear: true},
+	"GET /ext/v1/overview": {names: []string{"", "site={site}", "site={site}&ownMerchant={merchant}"}, lists: "site", single: true, dear: true},
+	"GET /ext/v1/items/{itemId}/summary": {names: []string{
+		"", "site={site}", "includeRows=true", "ownMerchant={merchant}", "includeRows=true&orderId={order}", "includeRows=true&merchant={merchant}",
+	}, single: true, dear: true},
 	"GET /ext/v1/explain": {names: []string{
 		"path=/v1/results&itemId={item}", "path=/v1/results/stream&site={site}", "path=/ext/v1/statistics&orderId={order}", "path=/ext/v1/position&ean={ean}",
 		"path=/v1/results&pzn={pzn}", "path=/ext/v1/statistics&asin={asin}&asinLocale={locale}", "path=/ext/v1/movers&site={site}&since=2026-01-01",
@@ -96,11 +99,13 @@ var matrix = map[string]visible{
 	"GET /ext/v1/windows": {names: []string{
 		"itemId={item}&capturedFrom=2026-01-01", "site={site}&capturedFrom=2026-01-01", "orderId={order}&capturedFrom=2026-01-01", "ean={ean}&capturedFrom=2026-01-01",
 		"pzn={pzn}&capturedFrom=2026-01-01", "asin={asin}&asinLocale={locale}&capturedFrom=2026-01-01", "merchant={merchant}&capturedFrom=2026-01-01",
+		"manufacturer={maker}&capturedFrom=2026-01-01",
 	}, single: true},
 	"GET /ext/v1/changes": {names: []string{"itemId={item}", "site={site}", "orderId={order}", "ean={ean}", "pzn={pzn}", "asin={asin}&asinLocale={locale}"}, begins: true},
 	"GET /ext/v1/alerts": {names: []string{
 		"itemId={item}&rule=PRICE_BELOW&price=99999999&currencyCode=EUR", "site={site}&rule=PRICE_BELOW&price=99999999&currencyCode=EUR", "orderId={order}&rule=PRICE_BELOW&price=99999999&currencyCode=EUR", "ean={ean}&rule=PRICE_BELOW&price=99999999&currencyCode=EUR",
 		"itemId={item}&rule=NO_OBSERVATION&silentFor=1h", "site={site}&rule=NO_OBSERVATION&silentFor=1h",
+		"itemId={item}&rule=UNDERCUT&ownMerchant={merchant}",
 	}, begins: true},
 	"POST /ext/v1/lookup": {names: []string{
 		`{"itemIds":["{item}"]}`, `{"eans":["{ean}"]}`, `{"pzns":["{pzn}"]}`, `{"asins":[{"asin":"{asin}","asinLocale":"{locale}"}]}`,

@@ -2,6 +2,7 @@ package store_test
 
 import (
 	"cmp"
+	"encoding/json"
 	"fmt"
 	"math/rand/v2"
 	"net/url"
@@ -187,6 +188,66 @@ func TestEvidenceIsOfTheRow(t *testing.T) {
 	for link, before := range links {
 		if now := read(accountWhole, link); now != before {
 			t.Errorf("%s was\n%s\nand is\n%s", link, before, now)
+		}
+	}
+}
+
+// TestEvidenceNamesTheRowsOfTheFeed: a row has the same rowId in a feed and in
+// evidence, at every node with the same key; with another key, and for another
+// mandate, it has another one.
+func TestEvidenceNamesTheRowsOfTheFeed(t *testing.T) {
+	w := newWorld(t, 73, 0)
+	node := w.over(w.store, func(*query.Config) {})
+	other := w.over(w.store, func(c *query.Config) { c.CursorKey = "another key of 32 bytes, at least" })
+	feeds := []*feeder{{w: w, account: accountWhole}, {w: w, account: accountOther}}
+	for _, f := range feeds {
+		f.token = must.Get(f.now(query.ResultsRequest{}))(t)
+		f.rows, f.ids = map[string]int{}, map[string]bool{}
+	}
+	w.insert(rand.New(rand.NewPCG(73, 1)), 40, 0)
+	w.setMark(w.mark)
+	type row struct{ item, site, captured, merchant, price string }
+	ids := map[string]bool{}
+	for _, f := range feeds {
+		want, captures := map[string]row{}, map[query.EvidenceRequest]bool{}
+		for _, r := range must.Get(f.follow(t, 7))(t) {
+			var shown struct {
+				Merchant string
+				Price    json.Number
+			}
+			must.Do(t, json.Unmarshal([]byte(r.text), &shown))
+			want[r.RowID] = row{r.ItemID, r.Site, r.CapturedAt, shown.Merchant, shown.Price.String()}
+			captures[query.EvidenceRequest{ItemID: must.Get(contracts.ParseID[contracts.ItemID](r.ItemID))(t), Site: contracts.SiteKey(r.Site), CapturedAt: r.CapturedAt}] = true
+			if ids[r.RowID] {
+				t.Errorf("two mandates have %s", r.RowID)
+			}
+			ids[r.RowID] = true
+		}
+		for name, of := range map[string]*query.Service{"the node of the feed": w.service, "another node": node, "another key": other} {
+			got := map[string]row{}
+			for capture := range captures {
+				for _, e := range must.Get(of.Evidence(t.Context(), query.Principal{Account: f.account}, capture))(t).Data {
+					one := row{e.ItemID.String(), string(e.Site), e.CapturedAt, "", ""}
+					if e.Merchant != nil {
+						one.merchant = *e.Merchant
+					}
+					if e.Price != nil {
+						one.price = e.Price.String()
+					}
+					got[e.RowID] = one
+				}
+			}
+			if of == other {
+				for id := range got {
+					if ids[id] {
+						t.Errorf("%s: %s is there, too", name, id)
+					}
+				}
+				continue
+			}
+			if diff := gocmp.Diff(want, got, gocmp.AllowUnexported(row{})); diff != "" || len(got) < 10 {
+				t.Errorf("account %d, %s (-feed +evidence):\n%s", f.account, name, diff)
+			}
 		}
 	}
 }

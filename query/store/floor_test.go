@@ -3,6 +3,7 @@ package store_test
 import (
 	"errors"
 	"math"
+	"net/url"
 	"strings"
 	"testing"
 	"time"
@@ -114,9 +115,20 @@ func floorOfReads(t *testing.T, n int) {
 	}
 }
 
+// named returns the request that a refusal names to begin again with, as far as
+// these tests make one.
+func named(t *testing.T, err error) (path string, r query.ResultsRequest, bucket string) {
+	t.Helper()
+	_, rest, _ := strings.Cut(refusal(err).Msg, "GET ")
+	rest, _, _ = strings.Cut(strings.ReplaceAll(rest, ", ", " "), " ")
+	u := must.Get(url.Parse(rest))(t)
+	q := u.Query()
+	return u.Path, query.ResultsRequest{Site: contracts.SiteKey(q.Get("site")), CapturedFrom: q.Get("capturedFrom"), CapturedTo: q.Get("capturedTo")}, q.Get("bucket")
+}
+
 // TestFloorEndsWhatBeganBefore: a walk, a feed and windows that began before
 // the floor rose must begin again, whichever partition it rose in; the highest
-// floor counts.
+// floor counts. What a refused feed names is accepted.
 func TestFloorEndsWhatBeganBefore(t *testing.T) {
 	w := newWorld(t, 48, 600)
 	floor := w.now.Add(-100 * time.Hour)
@@ -169,6 +181,11 @@ func TestFloorEndsWhatBeganBefore(t *testing.T) {
 	}
 	for n, at := range []time.Time{floor, floor.Add(time.Hour)} {
 		walk, token := given(page(rows)), given(f.now(query.ResultsRequest{Site: "alpha.example"}))
+		old := query.ResultsRequest{Site: "alpha.example", CapturedFrom: day(6)} // from below the next floor
+		if n > 0 {
+			old.CapturedFrom = floor.Format(time.RFC3339Nano)
+		}
+		long, weeks := given(f.now(old)), given(windows(query.WindowsRequest{Rows: old, Bucket: "week"}))
 		days := given(windows(query.WindowsRequest{Rows: query.ResultsRequest{Site: "alpha.example", CapturedFrom: day(3)}}))
 		moved, summed := given(movers(day(2), "")), given(statistics(""))
 		again := rows
@@ -191,6 +208,17 @@ func TestFloorEndsWhatBeganBefore(t *testing.T) {
 			if got := refusal(err); got.Kind != fault.Gone {
 				t.Errorf("%s: %v", what, err)
 			}
+		}
+		if path, r, _ := named(t, feed(long)); path != "/v1/results/stream" || r.Site != "alpha.example" {
+			t.Errorf("%s, %+v", path, r)
+		} else if err := w.service.StreamResults(t.Context(), me, r, &lines{}); err != nil || !must.Get(time.Parse(time.RFC3339, r.CapturedFrom))(t).Equal(at) {
+			t.Errorf("the snapshot that the feed names, %+v: %v", r, err)
+		}
+		_, err := windows(query.WindowsRequest{Since: weeks})
+		if path, r, bucket := named(t, err); path != "/ext/v1/windows" || bucket != "week" {
+			t.Errorf("%s, %+v", path, r)
+		} else if _, err := windows(query.WindowsRequest{Rows: r, Bucket: bucket}); err != nil || !must.Get(time.Parse(time.RFC3339, r.CapturedFrom))(t).Equal(at) {
+			t.Errorf("the windows that are named, %+v: %v", r, err)
 		}
 		for what, ask := range map[string]func(from string) error{
 			"rows": func(from string) error {

@@ -25,7 +25,7 @@ type syncer struct {
 	digests map[string]string
 	parts   map[string]map[string]int // rows by the beginning of the part
 	reads   int
-	again   bool // it began again after a refusal
+	again   int // how often it began again after a refusal
 }
 
 func (c *syncer) ask(r query.WindowsRequest) (*query.WindowsPage, error) {
@@ -40,7 +40,7 @@ func (c *syncer) sync(t require) {
 	}
 	page, err := c.ask(r)
 	if gone, ok := errors.AsType[*fault.Error](err); ok && gone.Kind == fault.Gone && strings.Contains(gone.Msg, "by GET /ext/v1/windows?") {
-		c.again = true
+		c.again++
 		page, err = c.ask(query.WindowsRequest{Rows: c.request, Bucket: c.bucket})
 	}
 	if err != nil {
@@ -128,6 +128,7 @@ func TestSyncedWindowsAreTheRows(t *testing.T) {
 	}
 	version := uint64(7)
 	equal, reads, possible, again := 0, 0, 0, 0
+	const restored = 7
 	for step := range testserver.Often(9, 12) {
 		w.now = w.now.Add(time.Duration(r.IntN(20)) * time.Hour)
 		if step == 5 { // the stream lost its tail
@@ -159,13 +160,18 @@ func TestSyncedWindowsAreTheRows(t *testing.T) {
 			w.rows = append(w.rows, late)
 			w.write([]obsRow{late})
 			w.told("GENERATION")
+		case restored: // from a little before: the newest rows are not there again before the next step
+			(&oneServer{world: w, at: query.Watermark{Epoch: w.epoch, Seq: w.mark}}).restored()
 		}
 		for _, c := range all {
-			if r.IntN(3) < testserver.Often(2, 1) {
+			if r.IntN(3) < testserver.Often(2, 1) && step != restored {
 				continue // it comes back later
 			}
-			before := c.reads
+			before, began := c.reads, c.again
 			c.sync(t)
+			if step == restored && c.again == began {
+				t.Errorf("account %d, %+v went on after the tables were restored", c.account, c.request)
+			}
 			reads += c.reads - before
 			possible += len(c.parts)
 			page := must.Get(c.ask(query.WindowsRequest{Rows: c.request, Bucket: c.bucket}))(t)
@@ -188,9 +194,7 @@ func TestSyncedWindowsAreTheRows(t *testing.T) {
 		}
 	}
 	for _, c := range all {
-		if c.again {
-			again++
-		}
+		again += c.again
 	}
 	t.Logf("clients=%d equal=%d windows_read=%d of=%d began_again=%d", len(all), equal, reads, possible, again)
 	if equal < testserver.Often(12, 50) || reads == 0 || reads*4 > possible || again == 0 {

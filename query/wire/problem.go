@@ -112,7 +112,7 @@ var meanings = map[string]Meaning{
 		"Nothing in the history of the order matches the filters. List it with GET .../history and take the names from there.",
 	},
 	query.CodeFeedScopeChanged: {
-		http.StatusGone, "What you see changed", "What this account sees, or what the selectors stand for, changed since the token was made.",
+		http.StatusGone, "What you see changed", "What this account sees, or what the selectors stand for, changed since the token was made, or old rows are no longer kept.",
 		"Past rows were added or removed with it, and a feed cannot say which. Read a new snapshot from GET /v1/results/stream with Prefer: changes-token, replace your data, and continue from its token. For windows, send the request without since.",
 	},
 	query.CodeFeedHistoryRebuilt: {

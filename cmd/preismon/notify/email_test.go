@@ -171,7 +171,7 @@ func TestMailsAreRefused(t *testing.T) {
 		"no STARTTLS":    {open.target(""), "STARTTLS"},
 		"another's":      {wrong.target(", caFile: DIR/ca.pem"), "certificate"},
 		"wrong password": {secured.target(", caFile: DIR/ca.pem, username: prices, passwordFile: DIR/password"), "the login is refused"},
-		"no TLS":         {secured.target(", tls: tls, caFile: DIR/ca.pem"), ""},
+		"no TLS":         {secured.target(", tls: tls, caFile: DIR/ca.pem"), "does not look like a TLS handshake"},
 		"private":        {strings.ReplaceAll(open.target(""), "127.0.0.1", "localhost"), "prohibited"},
 	} {
 		w.write("state", "{}")
