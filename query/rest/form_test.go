@@ -275,8 +275,11 @@ func groupsOf(n int, args url.Values) (include query.Include) {
 		name string
 		on   *bool
 	}{
-		{"includeExportFields", &include.ExportFields}, {"includeIdentity", &include.Identity}, {"includeCoverage", &include.Coverage},
-		{"includeOrderIds", &include.OrderIDs}, {"includeCustomerData", &include.CustomerData},
+		{"includeExportFields", &include.ExportFields},
+		{"includeIdentity", &include.Identity},
+		{"includeCoverage", &include.Coverage},
+		{"includeOrderIds", &include.OrderIDs},
+		{"includeCustomerData", &include.CustomerData},
 	} {
 		if *group.on = n>>i&1 == 1; *group.on {
 			args.Set(group.name, "true")
