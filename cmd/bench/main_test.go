@@ -26,7 +26,10 @@ func TestBenchSmall(t *testing.T) {
 	}
 	for _, key := range []string{
 		"stream_vs_clickhouse_json", "stream_desc_vs_rows_scan", "publish_vs_bare_publish", "observations_bytes_per_row", "by_mandate_bytes_per_row", "stream_peak_rss_mib", "stream_parquet_peak_rss_mib",
-		"arrow_first_byte_vs_ndjson", "export_vs_curl_csv", "export_vs_curl_parquet", "statistics_month_whole", "cost_page_clickhouse_cpu_us", "cost_small_page_statements", "statistics_month_day",
+		"stream_csv_peak_rss_mib", "stream_arrow_peak_rss_mib",
+		"csv_vs_clickhouse", "arrow_vs_clickhouse", "parquet_vs_clickhouse", "arrow_bytes_vs_clickhouse", "csv_first_byte_vs_ndjson", "arrow_first_byte_vs_ndjson",
+		"export_vs_curl_ndjson", "export_vs_curl_csv", "export_vs_curl_arrow", "export_vs_curl_parquet",
+		"statistics_month_whole", "cost_page_clickhouse_cpu_us", "cost_small_page_statements", "statistics_month_day",
 		"mandate_read_rows_per_row", "site_read_rows_per_row", "mcp_small_tools_vs_rest", "page_beside_logins_p99",
 	} {
 		if v, ok := got[key].(float64); !ok || v <= 0 {

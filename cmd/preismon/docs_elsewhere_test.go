@@ -19,6 +19,7 @@ var elsewhere = map[string]string{
 	"how-to/run-on-kubernetes.md: kubectl -n preismon create job --from=cronjob/preismon-backup preismon-backup-now":                      "it needs a cluster; TestKubectl of deploy/kubernetes runs it up to the dry run, and TestHowTo looks for what is named.",
 	"how-to/watch.md: sed -i 's|https://prices.example.com|https://prices.example.org|' deploy/prometheus/alerts.yml":                     "it needs the clone; TestRunbookAddress of deploy/prometheus runs it.",
 	"how-to/take-csv-arrow-or-parquet.md: import pyarrow as pa, polars as pl":                                                             "Debian has neither; TestAnalystsReadersReadTables reads the same bytes by Polars and arrow-js.",
+	"how-to/take-csv-arrow-or-parquet.md: SET force_download = true;":                                                                     "httpfs is fetched from DuckDB's own server; TestWholeGets sends the same request.",
 	"how-to/generate-a-client.md: # Go":                                                                                                   "it needs the generators; TestUpDemo/generated runs the same, with the settings in cmd/preismon/testdata/generated.",
 	"how-to/import-your-csv.md: preismon import --watch inbox --map shop.yaml --mandate \"Our shop\" --login me --data-dir preismon-data": "it goes on until it is stopped; TestImportFiles watches a folder.",
 }

@@ -233,7 +233,7 @@ func compareTables(t *testing.T, tables [][]savedFile, names ...string) {
 		for _, r := range forms[1].Text {
 			file = append(file, byte(r))
 		}
-		read, err := tabletest.Columns(file, columns, time.UTC)
+		read, err := tabletest.Unstated(file, columns, time.UTC)
 		if err != nil {
 			t.Errorf("%s: %v", forms[1].Name, err)
 			continue

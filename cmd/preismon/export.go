@@ -52,7 +52,11 @@ func (c *exportCmd) Run(ctx context.Context, std streams, log *slog.Logger) erro
 // toFile writes the rows of a read to a file, which gets its name only when it
 // is complete, and returns their number.
 func (c *exportCmd) toFile(ctx context.Context, std streams, log *slog.Logger, r *remote, params url.Values, name string) (int64, error) {
-	out, err := createOutput(name)
+	create := createOutput
+	if c.Split != "" {
+		create = createHidden
+	}
+	out, err := create(name)
 	if err != nil {
 		return 0, err
 	}

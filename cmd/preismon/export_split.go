@@ -114,7 +114,7 @@ func removeParts(name string) error {
 		return nil
 	}
 	for _, e := range there {
-		if strings.HasPrefix(e.Name(), filepath.Base(name)+".") && strings.HasSuffix(e.Name(), partEnding) {
+		if strings.HasPrefix(strings.TrimPrefix(e.Name(), "."), filepath.Base(name)+".") && strings.HasSuffix(e.Name(), partEnding) {
 			err = errors.Join(err, os.Remove(filepath.Join(filepath.Dir(name), e.Name())))
 		}
 	}

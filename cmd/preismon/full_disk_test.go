@@ -129,9 +129,9 @@ func TestOutputKeepsItsMode(t *testing.T) {
 func TestFilesOfTwoRunsDoNotMix(t *testing.T) {
 	t.Parallel()
 	name := filepath.Join(t.TempDir(), "prices.csv")
-	one := must.Get(createPart(name))(t)
+	one := must.Get(createPart(name, ""))(t)
 	defer one.Close()
-	two := must.Get(createPart(name))(t)
+	two := must.Get(createPart(name, ""))(t)
 	defer two.Close()
 	if one.Name() == two.Name() || !strings.HasPrefix(one.Name(), name) || !strings.HasSuffix(one.Name(), ".part") {
 		t.Errorf("%s and %s", one.Name(), two.Name())

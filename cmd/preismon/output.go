@@ -22,7 +22,13 @@ const partEnding = ".part" // of the name of a file that is not complete
 
 // createOutput opens the file of a name. A link to a file stays one: the file is
 // written. A folder is a usage fault.
-func createOutput(name string) (*outputFile, error) {
+func createOutput(name string) (*outputFile, error) { return outputOf(name, "") }
+
+// createHidden is createOutput in a folder that others read as a table: what is
+// not complete has a name that they pass over, which begins with a dot.
+func createHidden(name string) (*outputFile, error) { return outputOf(name, ".") }
+
+func outputOf(name, before string) (*outputFile, error) {
 	info, err := os.Stat(name)
 	switch {
 	case err == nil && info.IsDir():
@@ -34,16 +40,16 @@ func createOutput(name string) (*outputFile, error) {
 		if name, err = filepath.EvalSymlinks(name); err != nil {
 			return nil, err
 		}
-		return replaceOutput(name, info.Mode().Perm())
+		return replaceOutput(name, before, info.Mode().Perm())
 	}
-	part, err := createPart(name)
+	part, err := createPart(name, before)
 	return &outputFile{part, name}, err
 }
 
 // replaceOutput opens a file that takes the place of another and has its mode,
 // because its rows are as private.
-func replaceOutput(name string, mode fs.FileMode) (*outputFile, error) {
-	part, err := createPart(name)
+func replaceOutput(name, before string, mode fs.FileMode) (*outputFile, error) {
+	part, err := createPart(name, before)
 	if err != nil {
 		return nil, err
 	}
@@ -55,9 +61,11 @@ func replaceOutput(name string, mode fs.FileMode) (*outputFile, error) {
 }
 
 // createPart creates the file that gets a name once it is complete. Each run has
-// its own, so that two that write the same file do not mix.
-func createPart(name string) (*os.File, error) {
-	return os.OpenFile(name+"."+rand.Text()[:8]+partEnding, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o666) //nolint:gosec // as os.Create
+// its own, so that two that write the same file do not mix. Its name has before
+// in front.
+func createPart(name, before string) (*os.File, error) {
+	folder, file := filepath.Split(name)
+	return os.OpenFile(folder+before+file+"."+rand.Text()[:8]+partEnding, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o666) //nolint:gosec // as os.Create
 }
 
 // complete closes the file, which gets its name.

@@ -44,11 +44,11 @@ func TestParquet(t *testing.T) {
 		}
 		want = append(want, r)
 	}
-	got, err := tabletest.Columns(made.Whole, columns, time.UTC)
+	got, err := tabletest.Unstated(made.Whole, columns, time.UTC)
 	if diff := cmp.Diff(want, got); err != nil || diff != "" {
 		t.Errorf("%v (-rows +file): %.2000s", err, diff)
 	}
-	if none, err := tabletest.Columns(made.Empty, columns, time.UTC); err != nil || len(none) != 0 {
+	if none, err := tabletest.Unstated(made.Empty, columns, time.UTC); err != nil || len(none) != 0 {
 		t.Errorf("without rows: %v, %d", err, len(none))
 	}
 }

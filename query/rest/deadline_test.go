@@ -16,6 +16,7 @@ import (
 	"preismon/contracts/fault"
 	"preismon/deploy/testserver/must"
 	"preismon/query"
+	"preismon/query/frame"
 )
 
 // slow is a store that delays each block of results, and stops when its context
@@ -177,13 +178,20 @@ func TestLatestReadsHaveNoSoftDeadline(t *testing.T) {
 
 // A stream may last as long as it likes, but none of its waits for the store
 // may be longer than the hard budget; the time that its client takes does not
-// count.
+// count. So it is in each form.
 func TestStreamWaitsWithinTheBudget(t *testing.T) {
+	t.Run("lines", func(t *testing.T) { waitsWithinTheBudget(t, func(s *counted) query.ResultsStream { return s }) })
+	t.Run("table", func(t *testing.T) {
+		waitsWithinTheBudget(t, func(s *counted) query.ResultsStream { return &countedTable{counted: s} })
+	})
+}
+
+func waitsWithinTheBudget(t *testing.T, as func(*counted) query.ResultsStream) {
 	run := func(t *testing.T, delay func(int) time.Duration, client time.Duration) (*counted, time.Duration, error) {
 		service, _ := slowService(t, delay)
 		s := &counted{pause: client}
 		began := time.Now()
-		err := service.StreamResults(t.Context(), query.Principal{Account: reader}, query.ResultsRequest{}, s)
+		err := service.StreamResults(t.Context(), query.Principal{Account: reader}, query.ResultsRequest{}, as(s))
 		return s, time.Since(began), err
 	}
 	synctest.Test(t, func(t *testing.T) {
@@ -230,6 +238,15 @@ func (c *counted) Lines(_ []byte, rows int) error {
 	time.Sleep(c.pause)
 	return nil
 }
+
+// countedTable does so with batches.
+type countedTable struct{ *counted }
+
+func (c *countedTable) Flat() bool { return false }
+
+func (c *countedTable) Make(rows func() *frame.Batch) (int, error) { return 100 * rows().Len, nil }
+
+func (c *countedTable) Send(rows int) error { return c.Lines(nil, rows) }
 
 // The default window of a stream is computed at one instant, however long the
 // stream lasts: RES-05c.

@@ -86,25 +86,19 @@ func TestFeedForms(t *testing.T) {
 	s.clock.frozen = time.Now() // so that asOf is the same
 	r := rand.New(rand.NewPCG(5, 6))
 	more := 0
-	for range testserver.Often(8, 25) {
+	met := kinds{}
+	for round := range testserver.Often(8, 32) {
 		args, zoneName := url.Values{}, []string{"UTC", "Europe/Berlin", "America/St_Johns"}[r.IntN(3)]
 		zone := must.Get(time.LoadLocation(zoneName))(t)
 		args.Set("timezone", zoneName)
-		var include query.Include
-		for name, on := range map[string]*bool{
-			"includeExportFields": &include.ExportFields, "includeIdentity": &include.Identity, "includeCoverage": &include.Coverage,
-			"includeOrderIds": &include.OrderIDs, "includeCustomerData": &include.CustomerData,
-		} {
-			if *on = r.IntN(2) == 0; *on {
-				args.Set(name, "true")
-			}
-		}
+		include := groupsOf(31+11*round, args)
 		token := decode[page](t, s.get(feedAt+"?"+args.Encode(), s.token(reader))).Progress.Token
 		s.store.arrive(r.IntN(12))
 		columns := query.FeedColumns(include)
 		for upToDate := false; !upToDate; {
 			path := feedAt + "?" + url.Values{"limit": {strconv.Itoa(1 + r.IntN(8))}, "since": {token}}.Encode()
 			want := decode[page](t, s.get(path, s.token(reader)))
+			met.see(want.Data, include.ExportFields)
 			next := ""
 			for _, media := range tables {
 				a := s.getAs(path, media)
@@ -122,6 +116,7 @@ func TestFeedForms(t *testing.T) {
 			token = next
 		}
 	}
+	met.want(t, testserver.Often(1, 4))
 	if more < testserver.Often(2, 8) {
 		t.Errorf("only %d pages that are not up to date", more)
 	}

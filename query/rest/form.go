@@ -72,6 +72,9 @@ func arrowVariants() (all []*form) {
 					f.typed += "; " + p.name + "=" + p.value
 				}
 			}
+			if compression == "zstd" {
+				f.holds = 28 << 20 // arrow-go gives its encoder a window of 8 MiB, and no choice
+			}
 			options := table.ArrowOptions{Dictionaries: dictionaries == "replaced", Compression: compression}
 			f.write = func(w io.Writer, columns []frame.Column, _ table.Sorting) table.Writer {
 				return table.Arrow(w, columns, options)

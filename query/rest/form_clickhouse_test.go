@@ -70,12 +70,15 @@ func TestClickHouseReadsTheStream(t *testing.T) {
 	s := serveOdd(t)
 	db := testserver.ClickHouse(t)
 	now := time.Now().UTC()
-	path := "/v1/results/stream?globalScope=true&" +
+	path := "/v1/results/stream?globalScope=true&includeExportFields=true&" +
 		url.Values{"capturedFrom": {now.Add(-100 * time.Hour).Format(time.RFC3339)}, "capturedTo": {now.Add(time.Hour).Format(time.RFC3339)}}.Encode()
 	lines := must.Get(tabletest.Lines(s.get(path, s.token(reader)).body))(t)
+	read := func(s *surface, what, media, format string) string {
+		return "SELECT " + what + " FROM url('" + s.URL + path + "', '" + format + "', headers('Authorization' = 'Bearer " + s.token(reader) +
+			"', 'Accept' = '" + media + "', 'Prefer' = 'no-trailers')) SETTINGS max_threads = 1, http_max_tries = 1, "
+	}
 	ask := func(s *surface, media, format string) string {
-		return "SELECT itemId, site, price FROM url('" + s.URL + path + "', '" + format + "', headers('Authorization' = 'Bearer " + s.token(reader) +
-			"', 'Accept' = '" + media + "', 'Prefer' = 'no-trailers')) SETTINGS max_threads = 1, http_max_tries = 1 FORMAT JSONEachRow"
+		return read(s, "itemId, site, price", media, format) + "output_format_json_quote_64bit_integers = 0 FORMAT JSONEachRow"
 	}
 	forms := map[string]string{ndjsonMedia: "JSONEachRow", csvMedia: "CSVWithNames", arrowMedia: "ArrowStream", parquetMedia: "Parquet"}
 	for media, format := range forms {
@@ -85,11 +88,16 @@ func TestClickHouseReadsTheStream(t *testing.T) {
 			continue
 		}
 		for i, row := range got {
-			if row["site"] != lines[i]["site"] || fmt.Sprint(row["itemId"]) != fmt.Sprint(lines[i]["itemId"]) {
+			if row["site"] != lines[i]["site"] || fmt.Sprint(row["itemId"]) != fmt.Sprint(lines[i]["itemId"]) || row["price"] != lines[i]["price"] {
 				t.Errorf("%s: row %d is %v, want %v", media, i, row, lines[i])
 				break
 			}
 		}
+	}
+	want := cellsOf(t, s.getAs(path, csvMedia).body)
+	got := selected(t, db, read(s, "*", csvMedia, "CSVWithNames")+"input_format_csv_use_best_effort_in_schema_inference = 0, schema_inference_make_columns_nullable = 0 FORMAT JSONEachRow")
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("cells of CSV (-want +got): %.3000s", diff)
 	}
 	broken := serve(t)
 	broken.store.each = failures["store"]

@@ -84,6 +84,10 @@ func TestEncodersHoldWhatIsCharged(t *testing.T) {
 		{arrowForms[0], "", true},
 		{arrowForms[3], "", false},
 		{arrowForms[3], "", true},
+		{arrowForms[4], "", false}, // zstd
+		{arrowForms[4], "", true},
+		{arrowForms[5], "", false},
+		{arrowForms[5], "", true},
 		{&parquetForm, "", false},
 		{&parquetForm, "", true},
 	} {

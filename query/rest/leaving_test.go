@@ -30,12 +30,13 @@ const longRows = 600_000
 
 var longWorld = testserver.Shared[*live]{Make: serveLong}
 
-// long opens the stream in a coding; leave ends its request.
-func (l *live) long(t *testing.T, coding string) (resp *http.Response, leave func()) {
+// long opens the stream in a form and a coding; leave ends its request.
+func (l *live) long(t *testing.T, media, coding string) (resp *http.Response, leave func()) {
 	t.Helper()
 	ctx, leave := context.WithCancel(t.Context())
 	t.Cleanup(leave)
 	r := l.request("GET", "/v1/results/stream?includeExportFields=true", l.token(1), nil).WithContext(ctx)
+	r.Header.Set("Accept", media)
 	r.Header.Set("Accept-Encoding", coding)
 	resp = must.Get(l.raw().Do(r))(t)
 	t.Cleanup(func() { resp.Body.Close() })
@@ -58,7 +59,7 @@ func TestFirstRowBeforeTheLastIsRead(t *testing.T) {
 	ids := map[string]string{}
 	var leaves []func()
 	for _, coding := range codings {
-		resp, leave := l.long(t, coding)
+		resp, leave := l.long(t, ndjsonMedia, coding)
 		ids[coding], leaves = resp.Header.Get("X-Request-Id"), append(leaves, leave)
 		if vary := strings.Join(resp.Header.Values("Vary"), ", "); !strings.Contains(vary, "Accept-Encoding") || !strings.Contains(vary, "Origin") {
 			t.Errorf("Vary %q", vary)
@@ -87,34 +88,48 @@ func TestFirstRowBeforeTheLastIsRead(t *testing.T) {
 	}
 }
 
-// A client that leaves ends the statement in ClickHouse. The contract allows a
-// second; the test gives a busy machine ten.
+// A client that leaves ends the statement in ClickHouse, whatever it is sent. The
+// contract allows a second; the test gives a busy machine ten.
 func TestLeavingEndsTheStatement(t *testing.T) {
 	l := longWorld.Get(t).of(t)
 	for _, coding := range codings {
-		resp, leave := l.long(t, coding)
-		go func() { _, _ = io.Copy(io.Discard, resp.Body) }()
-		for start := time.Now(); l.reading() == 0; time.Sleep(time.Millisecond) {
-			if time.Since(start) > 30*time.Second {
-				t.Fatal("no statement runs")
-			}
-		}
-		began := time.Now()
-		leave()
-		for l.reading() > 0 {
-			if time.Since(began) > 10*time.Second {
-				t.Fatal("the statement still runs")
-			}
-			time.Sleep(time.Millisecond)
-		}
-		t.Logf("%s: the statement ended %s after its client left", coding, time.Since(began))
+		l.leaves(t, ndjsonMedia, coding)
 	}
-	// And nothing of the streams begins again.
-	time.Sleep(300 * time.Millisecond)
-	if n := l.reading(); n > 0 {
-		t.Errorf("%d statements run again", n)
+	for _, media := range []string{csvMedia, arrowMedia, parquetMedia} {
+		l.leaves(t, media, "identity")
 	}
 	if log := l.log.String(); strings.Contains(log, "request failed") {
 		t.Errorf("a client that leaves is no failure of ours: %s", log)
 	}
+}
+
+// leaves leaves a stream, whose statement must then end.
+func (l *live) leaves(t *testing.T, media, coding string) {
+	t.Helper()
+	resp, leave := l.long(t, media, coding)
+	if got := resp.Header.Get("Content-Type"); !strings.HasPrefix(got, media) {
+		t.Fatalf("%s, not %s", got, media)
+	}
+	go func() { _, _ = io.Copy(io.Discard, resp.Body) }()
+	for start := time.Now(); l.reading() == 0; time.Sleep(time.Millisecond) {
+		if time.Since(start) > 30*time.Second {
+			t.Fatal("no statement runs")
+		}
+	}
+	began := time.Now()
+	leave()
+	for l.reading() > 0 {
+		if time.Since(began) > 10*time.Second {
+			t.Fatalf("%s: the statement still runs", media)
+		}
+		time.Sleep(time.Millisecond)
+	}
+	took := time.Since(began)
+	for time.Since(began) < took+300*time.Millisecond { // and nothing of the stream begins again
+		if n := l.reading(); n > 0 {
+			t.Fatalf("%s: %d statements run again", media, n)
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
+	t.Logf("%s, %s: the statement ended %s after its client left", media, coding, took)
 }

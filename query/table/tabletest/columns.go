@@ -13,12 +13,28 @@ import (
 )
 
 // Columns reads a Parquet file of records with these columns; times are written
-// in the zone.
+// in the zone. What the file says about its values must be so.
 func Columns(file []byte, columns []frame.Column, zone *time.Location) ([]Record, error) {
 	f, err := parquet.OpenFile(bytes.NewReader(file), int64(len(file)))
 	if err != nil {
 		return nil, err
 	}
+	if err := checkChunks(f, columns); err != nil {
+		return nil, err
+	}
+	return valuesIn(f, columns, zone)
+}
+
+// Unstated reads like Columns a file whose writer says nothing about values.
+func Unstated(file []byte, columns []frame.Column, zone *time.Location) ([]Record, error) {
+	f, err := parquet.OpenFile(bytes.NewReader(file), int64(len(file)))
+	if err != nil {
+		return nil, err
+	}
+	return valuesIn(f, columns, zone)
+}
+
+func valuesIn(f *parquet.File, columns []frame.Column, zone *time.Location) ([]Record, error) {
 	if n := len(f.Schema().Fields()); n != len(columns) {
 		return nil, fmt.Errorf("%d columns, not %d", n, len(columns))
 	}
