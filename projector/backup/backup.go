@@ -83,7 +83,7 @@ func Take(ctx context.Context, conn clickhouse.Conn, database string, to Locatio
 	if err := to.Validate(); err != nil {
 		return Result{}, err
 	}
-	mark, err := applied(ctx, conn, database)
+	mark, err := readCheckpoint(ctx, conn, database)
 	if err != nil {
 		return Result{}, fmt.Errorf("read the checkpoints: %w", err)
 	}
@@ -196,8 +196,8 @@ func run(ctx context.Context, conn clickhouse.Conn, sql string) (id string, err 
 	return id, err
 }
 
-// applied reads how far the tables have come.
-func applied(ctx context.Context, conn clickhouse.Conn, database string) (c Checkpoint, err error) {
+// readCheckpoint reads how far the tables have come.
+func readCheckpoint(ctx context.Context, conn clickhouse.Conn, database string) (c Checkpoint, err error) {
 	err = conn.Do(ctx, clickhouse.Scan(ch.Query{
 		Body: "SELECT epoch, seq FROM " + clickhouse.Name(database) + ".checkpoints FINAL WHERE stream = 'OBSERVATIONS' ORDER BY epoch, seq LIMIT 1",
 	}, clickhouse.Row{"epoch": &c.Epoch, "seq": &c.Seq}, nil))
