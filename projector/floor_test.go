@@ -218,7 +218,7 @@ func TestFloorWaitsForTheTail(t *testing.T) {
 				for range 2 {
 					must.Do(t, w.p.Expire(t.Context(), quarters[1+n]))
 					if got := w.floor(); got != w.oracle.floor {
-						t.Fatalf("%s: floor %d over a tail in doubt", table, got)
+						t.Fatalf("%s: floor %d over an uncertain tail", table, got)
 					}
 					w.restart()
 				}

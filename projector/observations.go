@@ -56,7 +56,7 @@ func (p *Projector) BeginObservations(ctx context.Context, b *event.Batch) (fini
 // existing rows must be checked first.
 func (p *Projector) begin(ctx context.Context, f *pending, b *event.Batch) error {
 	p.collect()
-	uncertain := p.uncertainUpTo.after(p.marks[b.Stream])
+	uncertain := p.uncertain.after(p.marks[b.Stream])
 	if p.phase != steady || len(p.outdated) > 0 || uncertain {
 		p.settle()
 	}
@@ -70,7 +70,7 @@ func (p *Projector) begin(ctx context.Context, f *pending, b *event.Batch) error
 		if err := p.applyScopes(ctx); err != nil {
 			return p.failed(err)
 		}
-		uncertain = p.uncertainUpTo.after(p.marks[b.Stream])
+		uncertain = p.uncertain.after(p.marks[b.Stream])
 	}
 	if err := p.follows(b); err != nil {
 		return err

@@ -93,24 +93,24 @@ type Projector struct {
 	log  *slog.Logger
 	life string // distinguishes the statements of this Projector from those of another with the same fence
 
-	mu            sync.Mutex
-	phase         phase
-	begun         int64 // when it began, or began again after a write with an unknown outcome; Unix ms, see fenceOff
-	tries         atomic.Uint64
-	marks         map[string]position // checkpoints by stream
-	noted         time.Time           // when the time of a checkpoint was last recorded; used by one batch at a time, see dispatch
-	resumed       map[string]position // what Resume returned for each stream
-	notices       notices             // to readers, of checkpoints
-	unannounced   bool                // what is in force changed since readers were notified; see announce
-	proof         proof               // of the checkpoint of the observations
-	proven        bool                // it counts from the first event; otherwise from the start
-	carried       proof               // what stays beyond the checkpoint from epochs that ended
-	floor         floor               // the capture time from which rows are kept
-	raised        time.Time           // when it was raised, or read: all reads that began later see it
-	removed       time.Time           // when everything below it was dropped
-	refused       error               // why the floor did not rise
-	refusedAt     time.Time
-	uncertainUpTo position // up to here, some tables may hold rows beyond the checkpoint
+	mu          sync.Mutex
+	phase       phase
+	begun       int64 // when it began, or began again after a write with an unknown outcome; Unix ms, see fenceOff
+	tries       atomic.Uint64
+	marks       map[string]position // checkpoints by stream
+	noted       time.Time           // when the time of a checkpoint was last recorded; used by one batch at a time, see dispatch
+	resumed     map[string]position // what Resume returned for each stream
+	notices     notices             // to readers, of checkpoints
+	unannounced bool                // what is in force changed since readers were notified; see announce
+	proof       proof               // of the checkpoint of the observations
+	proven      bool                // it counts from the first event; otherwise from the start
+	carried     proof               // what stays beyond the checkpoint from epochs that ended
+	floor       floor               // the capture time from which rows are kept
+	raised      time.Time           // when it was raised, or read: all reads that began later see it
+	removed     time.Time           // when everything below it was dropped
+	refused     error               // why the floor did not rise
+	refusedAt   time.Time
+	uncertain   position // up to here, some tables may hold rows beyond the checkpoint
 
 	inFlight []*pending // batches under way, in order
 	failing  *pending   // the last one to fail, until the caller knows
@@ -254,7 +254,7 @@ func (p *Projector) loadMarks(ctx context.Context) (err error) {
 		proto.Results{{Name: "epoch", Data: &epoch}, {Name: "seq", Data: &seq}},
 		func() error {
 			for i := range epoch {
-				p.uncertainUpTo = position{epoch[i], seq[i]}
+				p.uncertain = position{epoch[i], seq[i]}
 			}
 			return nil
 		})

@@ -52,7 +52,7 @@ func (r HistoryRequest) Faults(form error) error {
 	return faultsOfList(form, wrong, r.Limit)
 }
 
-func faultsOfList(form, wrong error, asked *int) error {
-	_, err := pageLimit(asked, MaxLimit)
+func faultsOfList(form, wrong error, limit *int) error {
+	_, err := pageLimit(limit, MaxLimit)
 	return together(form, together(wrong, err))
 }

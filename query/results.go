@@ -238,15 +238,15 @@ type Position struct {
 // resultsPlan is a parsed request: everything in it is checked and every time
 // is resolved.
 type resultsPlan struct {
-	query   ResultsQuery
-	asked   contracts.Window // as exactly as it was written; the window of query has whole milliseconds
-	given   givenBounds
-	limit   int
-	cursor  string // empty: from the start
-	zone    *time.Location
-	echo    Echo
-	include Include
-	binding binding
+	query     ResultsQuery
+	requested contracts.Window // as exactly as it was written; the window of query has whole milliseconds
+	given     givenBounds
+	limit     int
+	cursor    string // empty: from the start
+	zone      *time.Location
+	echo      Echo
+	include   Include
+	binding   binding
 	// mostPairs is how many pairs a read may have; 0: as many as latestPerPair
 	// and latestObservationPerPair.
 	mostPairs uint64

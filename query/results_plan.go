@@ -58,13 +58,13 @@ func (s *Service) understand(p Principal, r ResultsRequest) (*resultsPlan, error
 	if plan.zone, err = contracts.LoadZone(cmp.Or(r.Timezone, "UTC")); err != nil {
 		wrong, plan.zone = together(wrong, invalid("timezone: %s.", err)), time.UTC
 	}
-	if plan.asked, err = s.window(r, q, plan.zone); err != nil {
+	if plan.requested, err = s.window(r, q, plan.zone); err != nil {
 		wrong = together(wrong, err)
 	}
 	if wrong != nil {
 		return nil, wrong
 	}
-	q.Window = plan.asked.Whole()
+	q.Window = plan.requested.Whole()
 	q.ToNow = !plan.given.To && !q.Window.To.IsZero()
 	q.FromNow = !plan.given.From && !q.Window.From.IsZero()
 	plan.echo = Echo{
@@ -137,9 +137,9 @@ func (p *resultsPlan) checkWindow(r ResultsRequest) error {
 		return err
 	}
 	switch {
-	case p.asked.Empty() && r.CapturedTo == "":
+	case p.requested.Empty() && r.CapturedTo == "":
 		return invalid("capturedFrom lies in the future.")
-	case p.asked.Empty():
+	case p.requested.Empty():
 		return p.noTime(r)
 	case r.GlobalScope && q.Window.Length() > maxGlobalWindow:
 		return fault.New(fault.Invalid, CodeScopeTooBroad,
@@ -178,7 +178,7 @@ func (s *Service) resume(plan *resultsPlan, v Visibility, now Watermark) error {
 	}
 	shown := q.Window
 	if plan.cursor == "" {
-		shown = shownWindow(plan.asked)
+		shown = shownWindow(plan.requested)
 		if err := v.kept(q.Window); err != nil {
 			return err
 		}
@@ -239,11 +239,11 @@ func fromMs(ms int64) time.Time {
 
 // shownWindow is a window as an answer shows it: in whole milliseconds, or as
 // it was requested if it contains none.
-func shownWindow(asked contracts.Window) contracts.Window {
-	if w := asked.Whole(); !w.Empty() {
+func shownWindow(requested contracts.Window) contracts.Window {
+	if w := requested.Whole(); !w.Empty() {
 		return w
 	}
-	return asked
+	return requested
 }
 
 func formatBound(t time.Time, loc *time.Location) *string {

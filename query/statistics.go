@@ -202,7 +202,7 @@ func (s *Service) Statistics(ctx context.Context, p Principal, r StatisticsReque
 		err = s.identify(ctx, in.vis, page.Data)
 	}
 	if err == nil && r.Standing {
-		err = s.tellStandings(ctx, in, &offerRoom{room, charged}, page, position)
+		err = s.addStandingsToPage(ctx, in, &offerRoom{room, charged}, page, position)
 	}
 	return page, s.budget(ctx, err)
 }

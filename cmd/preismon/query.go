@@ -231,7 +231,7 @@ type serving struct {
 // serveQueries starts the query role as parts of the lifecycle.
 func serveQueries(ctx context.Context, l *lifecycle, a *admin, s serving) error {
 	metrics := newQueryMetrics()
-	s.store.Asked = metrics.asked
+	s.store.OnStatement = metrics.statementEnded
 	node := admission.New(s.admission)
 	s.store.Admission, s.query.Admission = node, node
 	if err := requireTables(l, a, &s.store); err != nil {

@@ -113,7 +113,7 @@ func okOr(code string) string {
 // Results of statements.
 var statementResults = []string{resultOK, "not_found", "timeout", "cancelled", "unavailable", "failed"}
 
-func (m *queryMetrics) asked(a store.Asked) {
+func (m *queryMetrics) statementEnded(a store.StatementEnded) {
 	m.statements.WithLabelValues(a.Statement, statementResult(a.Err)).Inc()
 	m.statementSeconds.WithLabelValues(a.Statement).Observe(a.Took.Seconds())
 	m.readRows.WithLabelValues(a.Statement).Add(float64(a.Rows))

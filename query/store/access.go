@@ -55,9 +55,9 @@ func (s *Store) Access(ctx context.Context, account contracts.AccountID) (*query
 	return &known.access, nil
 }
 
-// AccessAnew reads what an account may do, whatever is remembered of it, but not
+// AccessUncached reads what an account may do, whatever is remembered of it, but not
 // how far the tables are. last is the mandate that it belonged to.
-func (s *Store) AccessAnew(ctx context.Context, account contracts.AccountID, last contracts.MandateID) (query.Access, error) {
+func (s *Store) AccessUncached(ctx context.Context, account contracts.AccountID, last contracts.MandateID) (query.Access, error) {
 	return s.access(ctx, account, last)
 }
 

@@ -138,7 +138,7 @@ func (w *world) bruteAlerts(a contracts.AccountID, sel query.ResultsRequest, rul
 // for all accounts of a mandate.
 func TestAlertsFollowFromTheRows(t *testing.T) {
 	w := newWorld(t, 391, 0)
-	w.tells()
+	w.reports()
 	r := rand.New(rand.NewPCG(39, 1))
 	at := w.lively(r, 300, w.now.Add(-9*24*time.Hour))
 	rules := []alert.Rule{

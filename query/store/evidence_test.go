@@ -48,7 +48,7 @@ func notedAt(seq uint64) time.Time {
 // again after others came at its instant: VIS-04.
 func TestEvidenceIsOfTheRow(t *testing.T) {
 	w := newWorld(t, 71, 0)
-	w.tells()
+	w.reports()
 	w.restless(rand.New(rand.NewPCG(71, 1)), 400)
 	var events []string
 	for seq := range w.mark {
@@ -195,7 +195,7 @@ func TestEvidenceIsOfTheRow(t *testing.T) {
 // of a crowd; the link to a row works where rows are kept for a time only.
 func TestEvidenceOfOneCapture(t *testing.T) {
 	w := newWorld(t, 72, 0)
-	w.tells()
+	w.reports()
 	for _, c := range []struct {
 		r    query.EvidenceRequest
 		want string

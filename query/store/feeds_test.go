@@ -54,7 +54,7 @@ func TestFeedsOfManyMandatesShareAStatement(t *testing.T) {
 	w.setMark(w.mark)
 	w.cfg.SliceRows = 10_000
 	asked := w.listen()
-	w.tells()
+	w.reports()
 	const from = "2026-01-01T00:00:00Z"
 	requests := []query.ResultsRequest{
 		{},

@@ -20,7 +20,7 @@ import (
 // find the product.
 func TestItemSummaryCaptures(t *testing.T) {
 	w := newWorld(t, 207, 0)
-	w.tells()
+	w.reports()
 	t.Run("interval", w.summaryInterval)
 	t.Run("too many orders", w.summaryTooManyOrders)
 	t.Run("runs", w.summaryRuns)

@@ -26,7 +26,7 @@ func TestRememberedStreamsAreTheRows(t *testing.T) {
 	w := newWorld(t, 661, 400)
 	w.cfg.SliceRows = testserver.Often(10_000, 150)
 	w.listen()
-	w.tells()
+	w.reports()
 	limits := func(remember int64, check bool, folder ...string) *query.Service {
 		return w.over(w.store, func(c *query.Config) {
 			if c.SoftDeadline, c.HardBudget = time.Minute, time.Minute; len(folder) > 0 {
@@ -207,7 +207,7 @@ func (l *slowly) Lines(ndjson []byte, rows int) error {
 func TestRememberedStreamsSideBySide(t *testing.T) {
 	w := newWorld(t, 662, 300)
 	w.listen()
-	w.tells()
+	w.reports()
 	service := func(remember int64) *query.Service {
 		return w.over(w.store, func(c *query.Config) { c.RememberStreamBytes = remember })
 	}
@@ -301,7 +301,7 @@ func TestContentIsNotOlderThanItsVersions(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t, 663, 200)
 			w.listen()
-			w.tells()
+			w.reports()
 			caller := query.Principal{Account: accountWhole}
 			q := query.ResultsRequest{ItemID: 4, CapturedFrom: w.now.Add(-200 * time.Hour).Format(time.RFC3339), CapturedTo: w.now.Add(-time.Hour).Format(time.RFC3339), Include: c.include}
 			node, never := w.service, w.over(w.store, func(c *query.Config) { c.RememberStreamBytes = 0 })

@@ -19,7 +19,7 @@ import (
 // feedsOverShards checks the promise of a feed over three shards, with two nodes.
 func feedsOverShards(t *testing.T, servers []*testserver.Shard) {
 	w := &shardedWorld{world: newWorld(t, 323, 150), servers: servers, database: "preismon_test_feeds"}
-	w.tells()
+	w.reports()
 	s := &shardTables{shardedWorld: w, versions: slices.Clone(shardVersions)}
 	for p := range servers {
 		w.fill(p)

@@ -52,12 +52,12 @@ func (s *Store) stream(ctx context.Context, from *pieces, each func(*query.Block
 				return err
 			}
 			err = each(&now.block)
-			lost, ok := errors.AsType[*query.Reclaimed](err)
+			reclaimed, ok := errors.AsType[*query.Reclaimed](err)
 			if err != nil && !ok {
 				return err
 			}
 			if whole = err == nil; !whole {
-				sent = lost.After
+				sent = reclaimed.After
 			}
 		}
 		if whole {
@@ -66,10 +66,10 @@ func (s *Store) stream(ctx context.Context, from *pieces, each func(*query.Block
 			from.reclaimed()
 			if next != nil {
 				next.stop()
-				from.again(next.piece, nil)
+				from.putBack(next.piece, nil)
 				next = nil
 			}
-			from.again(now.piece, sent)
+			from.putBack(now.piece, sent)
 		}
 		now.release()
 		now, next = next, nil
@@ -85,7 +85,7 @@ func (s *Store) ahead(ctx context.Context, from *pieces) (*slice, error) {
 	}
 	room := from.read.TryReserve(p.bytes())
 	if room == nil {
-		from.again(p, nil)
+		from.putBack(p, nil)
 		return nil, nil
 	}
 	return s.slice(ctx, from.vis, p, room), nil

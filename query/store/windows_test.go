@@ -107,7 +107,7 @@ func TestSyncedWindowsAreTheRows(t *testing.T) {
 	w := newWorld(t, 327, 150)
 	w.cfg.SliceRows = 10_000
 	w.listen()
-	w.tells()
+	w.reports()
 	r := rand.New(rand.NewPCG(37, 3))
 	from := w.now.Add(-6 * 24 * time.Hour).Format(time.RFC3339)
 	var all []*syncer
