@@ -15,7 +15,7 @@ import (
 // A cluster refuses an id that it has proposed but not decided, and an account
 // that is full may have room later: the message is
 // published again. Any other error of a message is final.
-func TestPublisherTriesAgainWhileTheIDIsInProcess(t *testing.T) {
+func TestPublisherRetriesWhileTheIDIsInProcess(t *testing.T) {
 	for code, want := range map[jetstream.ErrorCode]verdict{codeIDInProcess: retry, codeAccountFull: retry, 10054: never} {
 		err := &jetstream.APIError{Code: 409, ErrorCode: code}
 		if got, _ := new(Publisher).judge(&publication{}, err); got != want {
@@ -26,7 +26,7 @@ func TestPublisherTriesAgainWhileTheIDIsInProcess(t *testing.T) {
 
 // A stream that is missing again after the connection was lost has not been
 // missing all the time: the publisher waits for it as long as the first time.
-func TestPublisherWaitsAgainForAStreamThatIsMissingAgain(t *testing.T) {
+func TestPublisherWaitsEachTimeAStreamIsMissing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := &Publisher{c: PublisherConfig{NoStreamWait: 10 * time.Second}, noStream: map[string]time.Time{}}
 		f := &publication{stream: event.StreamObservations, msg: nats.NewMsg("observations.shop")}

@@ -360,7 +360,7 @@ func rememberedBytes(service *query.Service, st *store.Store) int64 {
 // hold would let garbage grow to that when they hold nothing.
 func followHeld(ctx context.Context, goal int64, held func() int64, limit func(int64)) error {
 	is := int64(0)
-	every(ctx, memoryLook, func() (again bool) {
+	every(ctx, memoryLook, func() (more bool) {
 		if want := goal + held(); is == 0 || want >= is+memoryStep || want <= is-memoryStep {
 			limit(want)
 			is = want

@@ -215,8 +215,8 @@ func (m *queryMetrics) observe(a *admin, q queried) {
 		"written": func(s seqlock.Stats) uint64 { return s.Answered }, "writing": func(s seqlock.Stats) uint64 { return s.Writing },
 		"away": func(s seqlock.Stats) uint64 { return s.Away },
 	} {
-		const asked = "Times NATS was asked whether checkpoints had been written, by its answer. Only the answer written can spare a query to ClickHouse."
-		a.counter("preismon_checkpoints_asked_total", asked, func() uint64 { return of(q.checkpoints.Stats()) }, "answer", label)
+		const help = "Times NATS was asked whether checkpoints had been written, by its answer. Only the answer written can spare a query to ClickHouse."
+		a.counter("preismon_checkpoints_asked_total", help, func() uint64 { return of(q.checkpoints.Stats()) }, "answer", label)
 	}
 	const checks = "Cached answers that were compared with a fresh one."
 	a.counter("preismon_remembered_checks_total", checks, func() uint64 { s := q.service.Stats(); return s.Checked - s.Differences }, "result", "same")

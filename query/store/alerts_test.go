@@ -309,7 +309,7 @@ func (w *world) alertTokens(t *testing.T) {
 	if _, err := ask(accountWhole, query.FeedRequest{Alerts: true, Since: token}); err != nil {
 		t.Error(err)
 	}
-	w.told("GENERATION")
+	w.notify("GENERATION")
 	if _, err := ask(accountWhole, query.FeedRequest{Alerts: true, Since: token}); fault.KindOf(err) != fault.Gone {
 		t.Errorf("rebuilt: %v", err)
 	}

@@ -208,8 +208,8 @@ func TestSummariesAreRemembered(t *testing.T) {
 	w := newWorld(t, 93, 600)
 	asked := w.listen()
 	w.service = w.counting(0)
-	w.told("CATALOG")
-	w.told("IN_FORCE")
+	w.notify("CATALOG")
+	w.notify("IN_FORCE")
 	r := query.ResultsRequest{
 		GlobalScope: true, CapturedFrom: w.now.Add(-168 * time.Hour).Format(time.RFC3339), CapturedTo: w.now.Format(time.RFC3339),
 		Filters: query.Filters{IsBuyBox: ptr(true)}, Limit: ptr(2), Summarize: true,

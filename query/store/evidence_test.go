@@ -67,7 +67,7 @@ func TestEvidenceIsOfTheRow(t *testing.T) {
 	w.exec("INSERT INTO checkpoint_times VALUES " + strings.Join(noted, ", "))
 	w.exec("INSERT INTO checkpoints (stream, partition, epoch, seq, written_at) VALUES ('OBSERVATIONS', 0, ?, ?, '2026-03-09 00:00:00')", w.epoch, w.mark)
 	due := map[contracts.OrderID]time.Duration{orderA: time.Hour, orderB: 4 * time.Hour}
-	type told struct{ captured, state, price, currency, merchant, event, next, visible, url string }
+	type shown struct{ captured, state, price, currency, merchant, event, next, visible, url string }
 	text := func(s *string) string {
 		if s == nil {
 			return "null"
@@ -110,9 +110,9 @@ func TestEvidenceIsOfTheRow(t *testing.T) {
 			}
 			rows := w.oracle(a, query.ResultsRequest{ItemID: r.ItemID, Site: r.Site, Filters: query.Filters{Merchant: r.Merchant}}, row.ms, row.ms, w.rows)
 			slices.SortFunc(rows, compareDesc)
-			want, got := []told{}, []told{}
+			want, got := []shown{}, []shown{}
 			for _, o := range rows {
-				one := told{
+				one := shown{
 					captured: time.UnixMilli(o.ms).UTC().Format("2006-01-02T15:04:05.000Z"), state: coverage(o), price: "null", currency: "null",
 					merchant: cmp.Or(o.merchant, "null"), event: text(eventID(o.seq)), next: "null", visible: text(visibleAt(o.seq, lastNoted)), url: "https://" + o.site + "/" + fmt.Sprint(o.item),
 				}
@@ -144,7 +144,7 @@ func TestEvidenceIsOfTheRow(t *testing.T) {
 				t.Fatalf("account %d, %+v: %v", a, r, err)
 			}
 			for _, e := range page.Data {
-				one := told{e.CapturedAt, e.CoverageState, "null", "null", text(e.Merchant), text(e.EventID), text(e.NextDueAt), text(e.VisibleAt), text(e.ProductURL)}
+				one := shown{e.CapturedAt, e.CoverageState, "null", "null", text(e.Merchant), text(e.EventID), text(e.NextDueAt), text(e.VisibleAt), text(e.ProductURL)}
 				if e.Price != nil {
 					one.price, one.currency = string(*e.Price), string(*e.CurrencyCode)
 				}
@@ -160,7 +160,7 @@ func TestEvidenceIsOfTheRow(t *testing.T) {
 					}
 				}
 			}
-			if diff := gocmp.Diff(want, got, gocmp.AllowUnexported(told{})); diff != "" {
+			if diff := gocmp.Diff(want, got, gocmp.AllowUnexported(shown{})); diff != "" {
 				t.Fatalf("account %d, %+v (-want +got):\n%s", a, r, diff)
 			}
 			if page.Query.Rows != len(want) {

@@ -23,8 +23,8 @@ func (w *world) setProvenMark(seq, rows uint64) {
 // only where projectors count rows.
 func TestExplainedRemembered(t *testing.T) {
 	w := newWorld(t, 74, 1_000)
-	w.told("CATALOG")
-	w.told("IN_FORCE")
+	w.notify("CATALOG")
+	w.notify("IN_FORCE")
 	asked := w.listen()
 	explain := func(a contracts.AccountID, from string) (scanned uint64, statements int) {
 		var e query.Explanation
@@ -61,7 +61,7 @@ func TestExplainedRemembered(t *testing.T) {
 	} {
 		switch {
 		case step.seq == 0 && step.rows > 0:
-			w.told("GENERATION")
+			w.notify("GENERATION")
 		case step.seq > 0 && step.rows > 0:
 			w.setProvenMark(step.seq, step.rows)
 		case step.seq > 0:
@@ -96,8 +96,8 @@ func TestExplainedCost(t *testing.T) {
 		FROM numbers(200000)`, w.now.UnixMilli(), products, products, products, uint32(epoch), products, products)
 	w.cfg.PairRows = store.Defaults().PairRows
 	asked := w.listen()
-	w.told("CATALOG")
-	w.told("IN_FORCE")
+	w.notify("CATALOG")
+	w.notify("IN_FORCE")
 	account := query.Principal{Account: accountOther}
 	rows := query.ResultsRequest{CapturedFrom: w.now.Add(-15 * 24 * time.Hour).Format(time.RFC3339), CapturedTo: w.now.Format(time.RFC3339), OrderID: orderC}
 	page := rows

@@ -76,8 +76,8 @@ func TestTailsReadUpToTheSamePosition(t *testing.T) {
 func TestTailsShareTextOfTheSameLength(t *testing.T) {
 	w := newWorld(t, 328, 50)
 	from := w.mark
-	w.told("CATALOG")
-	w.told("IN_FORCE")
+	w.notify("CATALOG")
+	w.notify("IN_FORCE")
 	w.insert(rand.New(rand.NewPCG(32, 8)), 150, 0)
 	last := w.mark
 	w.setMark(from)

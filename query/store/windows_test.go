@@ -158,7 +158,7 @@ func TestSyncedWindowsAreTheRows(t *testing.T) {
 			late.capture += 500
 			w.rows = append(w.rows, late)
 			w.write([]obsRow{late})
-			w.told("GENERATION")
+			w.notify("GENERATION")
 		}
 		for _, c := range all {
 			if r.IntN(3) < testserver.Often(2, 1) {

@@ -180,8 +180,8 @@ func (w *world) exec(sql string, args ...any) {
 		return
 	}
 	if !strings.Contains(sql, "checkpoints") && !strings.Contains(sql, "observations") {
-		w.told("CATALOG")
-		w.told("IN_FORCE")
+		w.notify("CATALOG")
+		w.notify("IN_FORCE")
 	}
 	w.written.Store(&event.Written{})
 }
@@ -191,8 +191,8 @@ func (w *world) exec(sql string, args ...any) {
 // account may see.
 func (w *world) reports() {
 	w.t.Helper()
-	w.told("CATALOG")
-	w.told("IN_FORCE")
+	w.notify("CATALOG")
+	w.notify("IN_FORCE")
 	w.written.Store(&event.Written{})
 }
 
