@@ -214,7 +214,7 @@ func (f *foreignRows) add(seq, n uint64) {
 
 func (f *foreignRows) look(c *heldRows, todo []freshEvent) {
 	for i := range c.seq {
-		if !gives(todo, c.key(i), c.item[i], c.site.Row(i), c.captured[i]) {
+		if !hasRow(todo, c.key(i), c.item[i], c.site.Row(i), c.captured[i]) {
 			f.add(c.seq[i], 1)
 		}
 	}
@@ -232,9 +232,9 @@ func find(todo []freshEvent, seq uint64) (int, bool) {
 	return slices.BinarySearchFunc(todo, seq, func(a freshEvent, seq uint64) int { return cmp.Compare(a.at.seq, seq) })
 }
 
-// gives reports whether one of the events gives a row of that pair and capture
+// hasRow reports whether one of the events gives a row of that pair and capture
 // time.
-func gives(todo []freshEvent, k rowKey, item uint64, site string, captured int64) bool {
+func hasRow(todo []freshEvent, k rowKey, item uint64, site string, captured int64) bool {
 	n, ok := find(todo, k.seq)
 	if !ok || int(k.capture) >= len(todo[n].data.Observations) {
 		return false

@@ -192,7 +192,7 @@ func (s *Service) feed(ctx context.Context, p Principal, r FeedRequest, state fe
 			state.Silence = judgedUntil(lastStep(requestedAt))
 		}
 	}
-	if err := state.goesOn(a, scope, state.restartAdvice); err != nil {
+	if err := state.checkContinuable(a, scope, state.restartAdvice); err != nil {
 		return nil, err
 	}
 	in := &read{resultsPlan: plan, vis: a.Visibility}
@@ -251,9 +251,9 @@ func (s *Service) openSince(bound binding, since string, other ResultsRequest, s
 	return nil
 }
 
-// goesOn refuses a state from which no changes can be reported: what it covered
+// checkContinuable refuses a state from which no changes can be reported: what it covered
 // is no longer there, or not there yet.
-func (state *feedState) goesOn(a *Access, scope string, advice func() string) error {
+func (state *feedState) checkContinuable(a *Access, scope string, advice func() string) error {
 	switch at := state.At.mark(); {
 	case state.Scope != scope:
 		return gone(CodeFeedScopeChanged, "What this account sees, or what the selectors stand for, changed since the token was made.", advice())

@@ -262,7 +262,7 @@ func (m *ItemMarket) shareBoxes() {
 		m.BuyBox = append(m.BuyBox, holder)
 	}
 	slices.SortFunc(m.BuyBox, func(a, b ItemBoxHolder) int {
-		return cmp.Or(cmp.Compare(b.Captures, a.Captures), cmp.Compare(orNothing(a.Merchant), orNothing(b.Merchant)))
+		return cmp.Or(cmp.Compare(b.Captures, a.Captures), cmp.Compare(orEmpty(a.Merchant), orEmpty(b.Merchant)))
 	})
 	if none := m.boxCaptures - m.boxes; none > 0 {
 		m.BuyBox = append(m.BuyBox, ItemBoxHolder{Nobody: true, Captures: none})

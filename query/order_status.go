@@ -97,7 +97,7 @@ func (s *Service) OrderStatus(ctx context.Context, p Principal, r OrderStatusReq
 	if err != nil {
 		err = invalid("timezone: %s.", err)
 	}
-	if err = together(r.wrong(), err); err != nil {
+	if err = joinFaults(r.wrong(), err); err != nil {
 		return nil, err
 	}
 	ctx, cancel := s.within(ctx)
@@ -129,7 +129,7 @@ func (s *Service) orderStatus(ctx context.Context, p Principal, r OrderStatusReq
 		ids[i] = orders[i].OrderID
 	}
 	var files newestFiles
-	if err := atOnce(ctx,
+	if err := inParallel(ctx,
 		func(ctx context.Context) (err error) { files, err = s.newestFiles(ctx, a, ids, r.Files); return err },
 		func(ctx context.Context) error { return s.orderQuality(ctx, a.Visibility, orders, r.OrderID) },
 	); err != nil {

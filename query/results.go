@@ -76,12 +76,12 @@ type RowTable interface {
 // a cursor holds the bounds of its window as instants.
 func (r ResultsRequest) meaning() ResultsRequest {
 	r.CapturedFrom, r.CapturedTo = "", ""
-	r.Sort, r.Timezone = unless(r.Sort, "desc"), unless(r.Timezone, "UTC")
+	r.Sort, r.Timezone = unlessDefault(r.Sort, "desc"), unlessDefault(r.Timezone, "UTC")
 	return r
 }
 
-// unless returns a value if it is not the default, otherwise the empty string.
-func unless(value, byDefault string) string {
+// unlessDefault returns a value if it is not the default, otherwise the empty string.
+func unlessDefault(value, byDefault string) string {
 	if value == byDefault {
 		return ""
 	}

@@ -35,20 +35,20 @@ func (s *Service) understand(p Principal, r ResultsRequest) (*resultsPlan, error
 	q := &plan.query
 	switch {
 	case r.ASIN != "" && r.ASINLocale == "":
-		wrong = together(wrong, invalid("asin: needs asinLocale as well."))
+		wrong = joinFaults(wrong, invalid("asin: needs asinLocale as well."))
 	case r.ASIN == "" && r.ASINLocale != "":
-		wrong = together(wrong, invalid("asinLocale: needs asin as well."))
+		wrong = joinFaults(wrong, invalid("asinLocale: needs asin as well."))
 	}
 	switch {
 	case r.LatestPerPair && r.LatestObservationPerPair:
-		wrong = together(wrong, invalid("latestPerPair and latestObservationPerPair exclude each other."))
+		wrong = joinFaults(wrong, invalid("latestPerPair and latestObservationPerPair exclude each other."))
 	case r.LatestPerPair:
 		q.Latest = NewestRow
 	case r.LatestObservationPerPair:
 		q.Latest = NewestWhole
 	}
 	if err := r.checkValues(); err != nil {
-		wrong = together(wrong, err)
+		wrong = joinFaults(wrong, err)
 	}
 	q.Ascending = r.Sort == "asc"
 	if r.CoverageState != "" {
@@ -56,10 +56,10 @@ func (s *Service) understand(p Principal, r ResultsRequest) (*resultsPlan, error
 	}
 	var err error
 	if plan.zone, err = contracts.LoadZone(cmp.Or(r.Timezone, "UTC")); err != nil {
-		wrong, plan.zone = together(wrong, invalid("timezone: %s.", err)), time.UTC
+		wrong, plan.zone = joinFaults(wrong, invalid("timezone: %s.", err)), time.UTC
 	}
 	if plan.requested, err = s.window(r, q, plan.zone); err != nil {
-		wrong = together(wrong, err)
+		wrong = joinFaults(wrong, err)
 	}
 	if wrong != nil {
 		return nil, wrong
@@ -88,7 +88,7 @@ func (s *Service) window(r ResultsRequest, q *ResultsQuery, zone *time.Location)
 	}
 	if r.CapturedTo != "" {
 		if w.To, err = contracts.ParseUpper(r.CapturedTo, zone); err != nil {
-			wrong = together(wrong, invalid("capturedTo: %s.", err))
+			wrong = joinFaults(wrong, invalid("capturedTo: %s.", err))
 		}
 	}
 	if wrong != nil {
@@ -122,7 +122,7 @@ func (r *ResultsRequest) checkScope() (wrong error) {
 		wrong = invalid("globalScope=true needs both capturedFrom and capturedTo.")
 	}
 	if r.GlobalScope && !r.selectors().None() {
-		wrong = together(wrong, invalid("globalScope=true cannot be combined with a product, order or site. Remove globalScope or the selector."))
+		wrong = joinFaults(wrong, invalid("globalScope=true cannot be combined with a product, order or site. Remove globalScope or the selector."))
 	}
 	if r.timeOnly() {
 		wrong = invalid("A window needs a selector (itemId, pzn, ean, asin with asinLocale, orderId or site), or globalScope=true with both bounds.")
@@ -166,7 +166,7 @@ func (s *Service) resume(plan *resultsPlan, v Visibility, now Watermark) error {
 	if plan.cursor != "" {
 		c, err := s.walkOf(plan)
 		if err == nil {
-			err = v.goesOn(now, c.Floor, c.Watermark)
+			err = v.checkCursor(now, c.Floor, c.Watermark)
 		}
 		if err != nil {
 			return err

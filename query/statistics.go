@@ -171,7 +171,7 @@ func (s *Service) Statistics(ctx context.Context, p Principal, r StatisticsReque
 	}
 	if r.Cursor == "" {
 		position.Watermark, position.Floor = in.query.Watermark, in.vis.Floor
-	} else if err := in.vis.goesOn(in.query.Watermark, position.Floor, position.Watermark); err != nil {
+	} else if err := in.vis.checkCursor(in.query.Watermark, position.Floor, position.Watermark); err != nil {
 		return nil, err
 	}
 	page := &StatisticsPage{Data: []StatisticRecord{}, Paging: Paging{Limit: limit}, Query: statisticsEcho(in, r, position)}

@@ -97,7 +97,7 @@ func (s *Service) Unchanged(ctx context.Context, p Principal, r ResultsRequest) 
 		return false, err
 	}
 	v := a.Visibility
-	if !s.repeats(ctx, plan, v, r) || plan.query.Window.To.UnixMilli() > s.over() {
+	if !s.repeats(ctx, plan, v, r) || plan.query.Window.To.UnixMilli() > s.overBefore() {
 		return false, nil
 	}
 	if err := s.catalogued(ctx, &v, plan.include); err != nil {

@@ -127,7 +127,7 @@ func (s *Service) windows(ctx context.Context, p Principal, r WindowsRequest) (*
 		}
 		since.At = FeedPosition{}
 		state.Generation, state.Scope = a.Generation, scope
-	} else if err := state.goesOn(a, scope, state.restartAdvice); err != nil {
+	} else if err := state.checkContinuable(a, scope, state.restartAdvice); err != nil {
 		return nil, err
 	}
 	plan.query.Watermark = a.Watermark

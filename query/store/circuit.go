@@ -55,7 +55,7 @@ func (c *circuit) guard(ctx context.Context, statement func() error) error {
 	if err == nil {
 		err = statement()
 	}
-	if err != nil && over(ctx) { // the error shows nothing about ClickHouse
+	if err != nil && ended(ctx) { // the error shows nothing about ClickHouse
 		return kind(errors.Join(cmp.Or(context.Cause(ctx), context.DeadlineExceeded), err))
 	}
 	if c.note(err); connectionLost(err) { // also a dial that timed out by itself

@@ -231,8 +231,8 @@ const (
 	codeShardBrokeOff       = 32  // ATTEMPT_TO_READ_AFTER_EOF
 )
 
-// over reports whether a context has ended or its deadline has passed.
-func over(ctx context.Context) bool {
+// ended reports whether a context has ended or its deadline has passed.
+func ended(ctx context.Context) bool {
 	end, ok := ctx.Deadline()
 	return ctx.Err() != nil || ok && !time.Now().Before(end)
 }

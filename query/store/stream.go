@@ -48,7 +48,7 @@ func (s *Store) stream(ctx context.Context, from *pieces, each func(*query.Block
 				return now.err
 			}
 			from.observe(now)
-			if next, err = s.ahead(ctx, from); err != nil {
+			if next, err = s.prefetch(ctx, from); err != nil {
 				return err
 			}
 			err = each(&now.block)
@@ -76,9 +76,9 @@ func (s *Store) stream(ctx context.Context, from *pieces, each func(*query.Block
 	}
 }
 
-// ahead starts the next slice if there is room for it now; nil: there is no
+// prefetch starts the next slice if there is room for it now; nil: there is no
 // room, or no next slice.
-func (s *Store) ahead(ctx context.Context, from *pieces) (*slice, error) {
+func (s *Store) prefetch(ctx context.Context, from *pieces) (*slice, error) {
 	p, ok, err := from.next(ctx)
 	if err != nil || !ok {
 		return nil, err
