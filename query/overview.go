@@ -138,7 +138,10 @@ func (s *Service) Overview(ctx context.Context, p Principal, r OverviewRequest) 
 	var parts [3]overviewPart
 	err = inParallel(ctx, // of which the movers are explained
 		func(ctx context.Context) (err error) { parts[0], err = o.movers(ctx); return err },
-		func(ctx context.Context) (err error) { parts[1], err = o.positions(withoutExplanation(ctx)); return err },
+		func(ctx context.Context) (err error) {
+			parts[1], err = o.positions(withoutExplanation(ctx))
+			return err
+		},
 		func(ctx context.Context) (err error) { parts[2], err = o.sites(withoutExplanation(ctx)); return err },
 	)
 	refused := 0
