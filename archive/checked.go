@@ -20,7 +20,7 @@ type checked struct {
 	sum    hash.Hash // nil: only the size is checked
 	sha256 string
 	bad    func(why string) error // called when src holds something else
-	lost   func(err error) error  // called when src failed
+	broken func(err error) error  // called when src failed
 	err    error                  // sticky
 	one    [1]byte
 }
@@ -30,7 +30,7 @@ func contentToPut(ctx context.Context, ref Ref, content io.Reader) *checked {
 	return &checked{
 		ctx: ctx, src: content, left: ref.Size, sum: sha256.New(), sha256: ref.SHA256,
 		bad: func(why string) error { return badContent(ref.Key, why) },
-		lost: func(err error) error {
+		broken: func(err error) error {
 			return fmt.Errorf("archive: put %s: read the content: %w", ref.Key, err)
 		},
 	}
@@ -47,8 +47,8 @@ func storedContent(ctx context.Context, ref Ref, src io.Reader) *checked {
 func storedPart(ctx context.Context, ref Ref, size int64, src io.Reader) *checked {
 	return &checked{
 		ctx: ctx, src: src, left: size,
-		bad:  func(why string) error { return corrupt(ref.Key, why) },
-		lost: func(err error) error { return unavailable(ctx, "read "+ref.Key.String(), err) },
+		bad:    func(why string) error { return corrupt(ref.Key, why) },
+		broken: func(err error) error { return unavailable(ctx, "read "+ref.Key.String(), err) },
 	}
 }
 
@@ -57,7 +57,7 @@ func (c *checked) Read(p []byte) (n int, err error) {
 		return 0, c.err
 	}
 	if err := c.ctx.Err(); err != nil {
-		c.err = c.lost(err)
+		c.err = c.broken(err)
 		return 0, c.err
 	}
 	switch {
@@ -124,7 +124,7 @@ func (c *checked) failure(err error) error {
 	case err == io.EOF:
 		return c.bad(fmt.Sprintf("it ends %d bytes before its recorded size", c.left))
 	}
-	return c.lost(err)
+	return c.broken(err)
 }
 
 // fill reads exactly len(p) bytes and, if they are the last ones, a clean end.

@@ -32,7 +32,7 @@ func TestStores(t *testing.T) {
 	suite := map[string]func(*testing.T, rig){
 		"round trip":           testRoundTrip,
 		"big stream":           testBigStream,
-		"same again":           testSameAgain,
+		"same again":           testPutTwice,
 		"other content":        testOtherContent,
 		"replaced":             testReplaced,
 		"concurrent":           testConcurrent,
@@ -100,7 +100,7 @@ func testBigStream(t *testing.T, r rig) {
 	}
 }
 
-func testSameAgain(t *testing.T, r rig) {
+func testPutTwice(t *testing.T, r rig) {
 	for _, size := range []int{0, 100, 6 * mib} {
 		content := noise(size)
 		ref := archive.RefOf(newKey(), content)

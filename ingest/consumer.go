@@ -132,7 +132,7 @@ func (l *Consumer) consume(ctx context.Context) {
 				under = under[1:]
 				continue
 			}
-			if !l.again(ctx, under, err) {
+			if !l.applyOneByOne(ctx, under, err) {
 				return
 			}
 			under = nil
@@ -177,9 +177,9 @@ func (l *Consumer) begin(ctx context.Context, b *cut) begun {
 	return u
 }
 
-// again applies the batches under way, whose first one failed, one after the
+// applyOneByOne applies the batches under way, whose first one failed, one after the
 // other; false: ctx ended first.
-func (l *Consumer) again(ctx context.Context, under []begun, err error) bool {
+func (l *Consumer) applyOneByOne(ctx context.Context, under []begun, err error) bool {
 	for _, u := range under[1:] {
 		<-u.ended
 	}
@@ -225,7 +225,7 @@ func (l *Consumer) apply(ctx context.Context, b *cut, err error) bool {
 		}
 		err = l.give(ctx, b)
 	}
-	b.feed.applied(b)
+	b.feed.recordApplied(b)
 	b.acknowledge(ctx)
 	return true
 }

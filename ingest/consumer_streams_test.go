@@ -105,7 +105,7 @@ func TestConsumerBeginsANewEpochAfterALostTail(t *testing.T) {
 // A stream that was restored from an old copy assigns sequences again, maybe
 // before anyone notices: the events that were taken show where they begin to
 // differ.
-func TestConsumerFindsSequencesGivenAgain(t *testing.T) {
+func TestConsumerFindsReusedSequences(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		messages, applied, same int
@@ -169,7 +169,7 @@ func TestConsumerFindsSequencesGivenAgain(t *testing.T) {
 
 // In CATALOG the records that were taken show where its sequences were assigned
 // again.
-func TestConsumerFindsSequencesOfTheCatalogueGivenAgain(t *testing.T) {
+func TestConsumerFindsReusedSequencesOfTheCatalogue(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		records []int // that the stream has, from sequence 1 on: items

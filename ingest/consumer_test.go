@@ -187,7 +187,7 @@ func TestConsumerRetriesTheSinkWithTheSameBatch(t *testing.T) {
 
 // While the sink is stuck, the server stops waiting for acknowledgements and
 // delivers again; no message may reach the sink twice.
-func TestConsumerDropsWhatIsDeliveredAgain(t *testing.T) {
+func TestConsumerDropsRedeliveries(t *testing.T) {
 	t.Parallel()
 	nc, js := connect(t)
 	for i := range 300 {

@@ -58,8 +58,8 @@ func (f *feed) complete() bool {
 	}
 }
 
-// applied records that the sink has the batch.
-func (f *feed) applied(b *cut) {
+// recordApplied records that the sink has the batch.
+func (f *feed) recordApplied(b *cut) {
 	f.loop.count(func(p *Progress) {
 		f.taken, f.at.Applied, f.at.Stored = b.Last, b.Last, b.stored
 		f.witness = position{b.Last, b.stored}
@@ -122,7 +122,7 @@ func (f *feed) run(ctx context.Context) {
 func (f *feed) look(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, time.Second)
 	defer cancel()
-	asked := time.Now()
+	queriedAt := time.Now()
 	s, err := f.loop.js.Stream(ctx, f.stream)
 	if err != nil {
 		return // the code that reads the stream notices it
@@ -140,7 +140,7 @@ func (f *feed) look(ctx context.Context) {
 			}
 			return
 		}
-		f.begin(info, asked)
+		f.begin(info, queriedAt)
 		open = f.reopen != nil
 	})
 	if open {

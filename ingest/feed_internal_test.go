@@ -49,12 +49,12 @@ func TestFeedEndsWhereTheStreamDoes(t *testing.T) {
 	l := &Consumer{changed: make(chan struct{})}
 	f := newFeed(l, event.StreamCatalog, event.SubjectsCatalog, &l.progress.Catalog)
 	start := time.Now()
-	report := func(last uint64, asked time.Time) {
-		f.begin(&jetstream.StreamInfo{State: jetstream.StreamState{LastSeq: last, Msgs: last}}, asked)
+	report := func(last uint64, queriedAt time.Time) {
+		f.begin(&jetstream.StreamInfo{State: jetstream.StreamState{LastSeq: last, Msgs: last}}, queriedAt)
 	}
 	applied := func(last, pending uint64) {
 		f.came.Store(last)
-		f.applied(&cut{Batch: event.Batch{Last: last, Pending: pending}})
+		f.recordApplied(&cut{Batch: event.Batch{Last: last, Pending: pending}})
 	}
 	report(100, start)
 	applied(50, 50)

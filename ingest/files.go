@@ -109,7 +109,7 @@ func (j *filesJob) file(ctx context.Context, name string) error {
 		}
 		text := append([]byte(nil), l.Text...)
 		number := l.Number
-		f := newFlight(l.Event, text)
+		f := newPublication(l.Event, text)
 		f.done = func(duplicate bool, err error) {
 			switch {
 			case err != nil && j.req.Publisher.broken() != nil:

@@ -118,23 +118,23 @@ func same(stream string, m *jetstream.RawStreamMsg, taken string) bool {
 	return err == nil && strings.EqualFold(e.ID, taken)
 }
 
-// afresh is how long a stream's new leader gets to catch up.
-const afresh = 2 * time.Second
+// leaderCatchUp is how long a stream's new leader gets to catch up.
+const leaderCatchUp = 2 * time.Second
 
 // atLeast returns the stream's state. A stream that ends before what was
 // applied from it has lost its tail, unless the server that reports this is
 // late.
 func atLeast(ctx context.Context, s jetstream.Stream, reached uint64) (jetstream.StreamState, error) {
 	info := s.CachedInfo()
-	for began := time.Now(); info.State.LastSeq < reached && info.Cluster != nil && len(info.Cluster.Replicas) > 0 && time.Since(began) < afresh; {
+	for began := time.Now(); info.State.LastSeq < reached && info.Cluster != nil && len(info.Cluster.Replicas) > 0 && time.Since(began) < leaderCatchUp; {
 		if !sleep(ctx, 100*time.Millisecond) {
 			return info.State, context.Cause(ctx)
 		}
-		again, err := settledInfo(ctx, s)
+		newer, err := settledInfo(ctx, s)
 		if err != nil {
 			return info.State, err
 		}
-		info = again
+		info = newer
 	}
 	return info.State, nil
 }

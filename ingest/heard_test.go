@@ -10,11 +10,11 @@ import (
 	"preismon/ingest"
 )
 
-// TestHeardIsWhenItWasAsked: Progress says as of when it knows the end of the
+// TestHeardIsWhenItWasQueried: Progress says as of when it knows the end of the
 // stream. It covers every message stored before then, however late answers are
 // and whatever is requested between the end of the stream and the first
 // delivery.
-func TestHeardIsWhenItWasAsked(t *testing.T) {
+func TestHeardIsWhenItWasQueried(t *testing.T) {
 	t.Parallel() // it waits most of its time
 	nc, _ := connect(t)
 	line, through := lines.Before(t, nc.ConnectedUrl())

@@ -140,9 +140,9 @@ func (d DeadLetters) Renew(ctx context.Context, now time.Time) (renewed int, err
 		} else if !stands {
 			continue
 		}
-		again := &nats.Msg{Subject: m.Subject, Header: maps.Clone(nats.Header(m.Header)), Data: m.Data}
-		again.Header.Set(jetstream.MsgIDHeader, header(m, jetstream.MsgIDHeader)+"-again")
-		if _, err := d.js.PublishMsg(ctx, again); err != nil {
+		replay := &nats.Msg{Subject: m.Subject, Header: maps.Clone(nats.Header(m.Header)), Data: m.Data}
+		replay.Header.Set(jetstream.MsgIDHeader, header(m, jetstream.MsgIDHeader)+"-again")
+		if _, err := d.js.PublishMsg(ctx, replay); err != nil {
 			return renewed, err
 		}
 		if err := letters.DeleteMsg(ctx, m.Seq); err != nil && !errors.Is(err, jetstream.ErrMsgNotFound) {

@@ -34,10 +34,10 @@ func TestNames(t *testing.T) {
 	}
 }
 
-// TestNumbersOfPartitionsBesideEachOther: the projector of a single partition
+// TestSeveralNumbersOfPartitions: the projector of a single partition
 // and the two projectors of two partitions lead at the same time, each from the
 // beginning of the streams to their end, and none disturbs another.
-func TestNumbersOfPartitionsBesideEachOther(t *testing.T) {
+func TestSeveralNumbersOfPartitions(t *testing.T) {
 	t.Parallel()
 	const total = 200
 	nc, js := connect(t)

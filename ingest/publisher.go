@@ -91,8 +91,8 @@ type Publisher struct {
 	log *slog.Logger
 
 	mu       sync.Mutex
-	flights  map[*nats.Msg]*flight
-	settling int // landed, but the caller has not been notified yet
+	pending  map[*nats.Msg]*publication
+	settling int // settled, but the caller has not been notified yet
 	bytes    int64
 	records  map[string]bool // subjects of the catalogue with an event under way
 	changed  chan struct{}   // closed at the next change; nil: no one is waiting
@@ -105,8 +105,8 @@ type Publisher struct {
 	logins logins
 }
 
-// flight is one event under way.
-type flight struct {
+// publication is one event under way.
+type publication struct {
 	msg    *nats.Msg
 	stream string
 	tries  int
@@ -125,7 +125,7 @@ func NewPublisher(nc *nats.Conn, c PublisherConfig, log *slog.Logger) (*Publishe
 	c = c.withDefaults()
 	p := &Publisher{
 		c: c, nc: nc, log: log,
-		flights: make(map[*nats.Msg]*flight), records: make(map[string]bool), noStream: make(map[string]time.Time),
+		pending: make(map[*nats.Msg]*publication), records: make(map[string]bool), noStream: make(map[string]time.Time),
 	}
 	js, err := jetstream.New(nc,
 		jetstream.WithPublishAsyncMaxPending(c.MaxInFlight+1),
@@ -147,7 +147,7 @@ func (p *Publisher) Publish(ctx context.Context, e *event.Event) error {
 	if err != nil {
 		return err
 	}
-	return p.publish(ctx, e, newFlight(e, b))
+	return p.publish(ctx, e, newPublication(e, b))
 }
 
 // ErrOvertaken means that a record of the catalogue is not published, because
@@ -169,7 +169,7 @@ func (p *Publisher) PublishAfter(ctx context.Context, read uint64, e *event.Even
 	if last.Seq > read {
 		return fmt.Errorf("%w, as sequence %d of %s", ErrOvertaken, last.Seq, last.Stream)
 	}
-	f := newFlight(e, b)
+	f := newPublication(e, b)
 	f.msg.Header.Set(jetstream.ExpectedLastSubjSeqHeader, strconv.FormatUint(last.Seq, 10))
 	settled := make(chan error, 1)
 	f.done = func(_ bool, err error) { settled <- err }
@@ -193,16 +193,16 @@ func (p *Publisher) PublishAfter(ctx context.Context, read uint64, e *event.Even
 	return err
 }
 
-// newFlight returns the flight of e, whose encoding is b.
-func newFlight(e *event.Event, b []byte) *flight {
+// newPublication returns the publication of e, whose encoding is b.
+func newPublication(e *event.Event, b []byte) *publication {
 	stream := e.Kind.Stream()
-	return &flight{stream: stream, msg: &nats.Msg{Subject: e.Subject(), Data: b, Header: nats.Header{
+	return &publication{stream: stream, msg: &nats.Msg{Subject: e.Subject(), Data: b, Header: nats.Header{
 		jetstream.MsgIDHeader: {e.ID}, jetstream.ExpectedStreamHeader: {stream},
 	}}}
 }
 
-// publish sends the flight of the valid event e.
-func (p *Publisher) publish(ctx context.Context, e *event.Event, f *flight) error {
+// publish sends the publication of the valid event e.
+func (p *Publisher) publish(ctx context.Context, e *event.Event, f *publication) error {
 	if a, ok := e.Data.(*contracts.Account); ok {
 		if err := p.logins.claim(ctx, p.js, p.c.NoStreamWait, a); err != nil {
 			return err
@@ -218,7 +218,7 @@ func (p *Publisher) publish(ctx context.Context, e *event.Event, f *flight) erro
 
 // send waits for room and sends the event. If it returns no error, the event is
 // in flight.
-func (p *Publisher) send(ctx context.Context, f *flight) error {
+func (p *Publisher) send(ctx context.Context, f *publication) error {
 	size := int64(len(f.msg.Data))
 	for {
 		if ctx.Err() != nil { // also where there is always room
@@ -229,9 +229,9 @@ func (p *Publisher) send(ctx context.Context, f *flight) error {
 			p.mu.Unlock()
 			return p.err
 		}
-		room := len(p.flights) < p.c.MaxInFlight && p.bytes+size <= p.c.MaxInFlightBytes
+		room := len(p.pending) < p.c.MaxInFlight && p.bytes+size <= p.c.MaxInFlightBytes
 		if room && !p.records[f.msg.Subject] {
-			p.flights[f.msg] = f
+			p.pending[f.msg] = f
 			p.bytes += size
 			f.began = time.Now()
 			if f.stream == event.StreamCatalog {
@@ -258,8 +258,8 @@ func (p *Publisher) change() <-chan struct{} {
 	return p.changed
 }
 
-// tell wakes those waiting for a change. The lock is held.
-func (p *Publisher) tell() {
+// wakeWaiting wakes those waiting for a change. The lock is held.
+func (p *Publisher) wakeWaiting() {
 	if p.changed != nil {
 		close(p.changed)
 		p.changed = nil
@@ -273,8 +273,8 @@ func (p *Publisher) Flush(ctx context.Context) (Stats, error) {
 	for {
 		p.mu.Lock()
 		stats := p.stats
-		stats.InFlight = len(p.flights)
-		if len(p.flights) == 0 && p.settling == 0 {
+		stats.InFlight = len(p.pending)
+		if len(p.pending) == 0 && p.settling == 0 {
 			err := p.err
 			if err == nil {
 				err = errors.Join(p.refused...)
@@ -297,7 +297,7 @@ func (p *Publisher) Stats() Stats {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	stats := p.stats
-	stats.InFlight = len(p.flights)
+	stats.InFlight = len(p.pending)
 	return stats
 }
 

@@ -12,30 +12,30 @@ import (
 	"preismon/contracts/event"
 )
 
-func (p *Publisher) try(f *flight) {
+func (p *Publisher) try(f *publication) {
 	if _, err := p.js.PublishMsgAsync(f.msg, jetstream.WithStallWait(p.c.AckTimeout)); err != nil {
 		p.unacked(f.msg, err)
 	}
 }
 
-// land removes a flight from the books; nil if it is not there any more.
-func (p *Publisher) land(m *nats.Msg) *flight {
-	f := p.flights[m]
+// take removes a publication from those under way; nil if it is not there any more.
+func (p *Publisher) take(m *nats.Msg) *publication {
+	f := p.pending[m]
 	if f == nil {
 		return nil
 	}
-	delete(p.flights, m)
+	delete(p.pending, m)
 	p.bytes -= int64(len(m.Data))
 	if f.stream == event.StreamCatalog {
 		delete(p.records, m.Subject)
 	}
 	p.settling++
-	p.tell()
+	p.wakeWaiting()
 	return f
 }
 
 // settle notifies the callers of the event's outcome.
-func (p *Publisher) settle(f *flight, duplicate bool, err error) {
+func (p *Publisher) settle(f *publication, duplicate bool, err error) {
 	f.published(duplicate, err)
 	if p.c.Settled != nil {
 		p.c.Settled(Settled{Stream: f.stream, Took: time.Since(f.began), Duplicate: duplicate, Err: err})
@@ -45,14 +45,14 @@ func (p *Publisher) settle(f *flight, duplicate bool, err error) {
 	}
 	p.mu.Lock()
 	if p.settling--; p.settling == 0 {
-		p.tell()
+		p.wakeWaiting()
 	}
 	p.mu.Unlock()
 }
 
 func (p *Publisher) acked(m *nats.Msg, ack *jetstream.PubAck) {
 	p.mu.Lock()
-	f := p.land(m)
+	f := p.take(m)
 	if f == nil {
 		p.mu.Unlock()
 		return
@@ -76,14 +76,14 @@ const maxRefused = 10
 // event, or send nothing any more.
 func (p *Publisher) unacked(m *nats.Msg, err error) {
 	p.mu.Lock()
-	f := p.flights[m]
+	f := p.pending[m]
 	if f == nil || p.err != nil {
 		p.mu.Unlock()
 		return
 	}
 	verdict, reason := p.judge(f, err)
 	switch verdict {
-	case again:
+	case retry:
 		f.tries++
 		p.stats.Retries++
 		if now := time.Now(); now.Sub(p.warned) >= p.c.MaxBackoff {
@@ -93,14 +93,14 @@ func (p *Publisher) unacked(m *nats.Msg, err error) {
 		p.mu.Unlock()
 		time.AfterFunc(backoff(f.tries, p.c.MaxBackoff), func() {
 			p.mu.Lock()
-			live := p.flights[m] != nil
+			live := p.pending[m] != nil
 			p.mu.Unlock()
 			if live {
 				p.try(f)
 			}
 		})
 	case never:
-		p.land(m)
+		p.take(m)
 		p.stats.Failed++
 		if len(p.refused) < maxRefused && !errors.Is(reason, ErrOvertaken) { // PublishAfter returns it
 			p.refused = append(p.refused, fmt.Errorf("event %s: %w", m.Header.Get(jetstream.MsgIDHeader), reason))
@@ -121,11 +121,11 @@ func (p *Publisher) fail(err error) {
 		return
 	}
 	p.err = err
-	var over []*flight
-	for m := range p.flights {
-		over = append(over, p.land(m))
+	var over []*publication
+	for m := range p.pending {
+		over = append(over, p.take(m))
 	}
-	p.tell()
+	p.wakeWaiting()
 	p.mu.Unlock()
 	for _, f := range over {
 		p.settle(f, false, err)
@@ -135,7 +135,7 @@ func (p *Publisher) fail(err error) {
 type verdict uint8
 
 const (
-	again verdict = iota
+	retry verdict = iota
 	never
 	stop
 )
@@ -151,7 +151,7 @@ const (
 )
 
 // judge decides whether a failed try is worth repeating. The lock is held.
-func (p *Publisher) judge(f *flight, err error) (verdict, error) {
+func (p *Publisher) judge(f *publication, err error) (verdict, error) {
 	if !errors.Is(err, jetstream.ErrNoStreamResponse) {
 		delete(p.noStream, f.stream) // it may have been there meanwhile
 	}
@@ -168,7 +168,7 @@ func (p *Publisher) judge(f *flight, err error) (verdict, error) {
 			p.noStream[f.stream] = since
 		}
 		if time.Since(since) < p.c.NoStreamWait {
-			return again, err
+			return retry, err
 		}
 		return stop, fmt.Errorf("no stream takes subject %s: is %s created? %w", f.msg.Subject, f.stream, err)
 	case errors.Is(err, jetstream.ErrAsyncPublishTimeout):
@@ -184,12 +184,12 @@ func (p *Publisher) judge(f *flight, err error) (verdict, error) {
 		case WrongLastSequence(err):
 			return never, fmt.Errorf("%w: %w", ErrOvertaken, err)
 		case api.ErrorCode == codeIDInProcess, api.ErrorCode == codeAccountFull:
-			return again, err
+			return retry, err
 		case api.Code >= 400 && api.Code < 500 && api.Code != 408 && api.Code != 429:
 			return never, err
 		}
 	}
-	return again, err
+	return retry, err
 }
 
 // backoff returns the wait before try n, from 1: 50 ms, doubled each time up to

@@ -15,10 +15,10 @@ import (
 // A cluster refuses an id that it has proposed but not decided, and an account
 // that is full may have room later: the message is
 // published again. Any other error of a message is final.
-func TestPublisherTriesAgainWhileTheIDIsInProcess(t *testing.T) {
-	for code, want := range map[jetstream.ErrorCode]verdict{codeIDInProcess: again, codeAccountFull: again, 10054: never} {
+func TestPublisherRetriesWhileTheIDIsInProcess(t *testing.T) {
+	for code, want := range map[jetstream.ErrorCode]verdict{codeIDInProcess: retry, codeAccountFull: retry, 10054: never} {
 		err := &jetstream.APIError{Code: 409, ErrorCode: code}
-		if got, _ := new(Publisher).judge(&flight{}, err); got != want {
+		if got, _ := new(Publisher).judge(&publication{}, err); got != want {
 			t.Errorf("code %d: %d, want %d", code, got, want)
 		}
 	}
@@ -26,19 +26,19 @@ func TestPublisherTriesAgainWhileTheIDIsInProcess(t *testing.T) {
 
 // A stream that is missing again after the connection was lost has not been
 // missing all the time: the publisher waits for it as long as the first time.
-func TestPublisherWaitsAgainForAStreamThatIsMissingAgain(t *testing.T) {
+func TestPublisherWaitsEachTimeAStreamIsMissing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := &Publisher{c: PublisherConfig{NoStreamWait: 10 * time.Second}, noStream: map[string]time.Time{}}
-		f := &flight{stream: event.StreamObservations, msg: nats.NewMsg("observations.shop")}
+		f := &publication{stream: event.StreamObservations, msg: nats.NewMsg("observations.shop")}
 		for _, c := range []struct {
 			after time.Duration
 			err   error
 			want  verdict
 		}{
-			{0, jetstream.ErrNoStreamResponse, again},
-			{time.Second, nats.ErrDisconnected, again},
-			{30 * time.Second, jetstream.ErrNoStreamResponse, again},
-			{9 * time.Second, jetstream.ErrNoStreamResponse, again},
+			{0, jetstream.ErrNoStreamResponse, retry},
+			{time.Second, nats.ErrDisconnected, retry},
+			{30 * time.Second, jetstream.ErrNoStreamResponse, retry},
+			{9 * time.Second, jetstream.ErrNoStreamResponse, retry},
 			{time.Second, jetstream.ErrNoStreamResponse, stop},
 		} {
 			time.Sleep(c.after)
@@ -53,7 +53,7 @@ func TestPublisherWaitsAgainForAStreamThatIsMissingAgain(t *testing.T) {
 // published, and the reason is ErrOvertaken.
 func TestPublisherIsOvertaken(t *testing.T) {
 	for _, code := range []jetstream.ErrorCode{jetstream.JSErrCodeStreamWrongLastSequence, jetstream.JSErrCodeStreamWrongLastSequenceConstant} {
-		got, reason := new(Publisher).judge(&flight{}, &jetstream.APIError{Code: 400, ErrorCode: code})
+		got, reason := new(Publisher).judge(&publication{}, &jetstream.APIError{Code: 400, ErrorCode: code})
 		if got != never || !errors.Is(reason, ErrOvertaken) {
 			t.Errorf("code %d: %d %v", code, got, reason)
 		}

@@ -122,7 +122,7 @@ func TestPublishAfterLostAcknowledgement(t *testing.T) {
 	}
 }
 
-func TestPublisherTellsWhatCannotHeal(t *testing.T) {
+func TestPublisherReportsPermanentFailure(t *testing.T) {
 	t.Parallel()
 	t.Run("no stream", func(t *testing.T) {
 		n := startServer(t)

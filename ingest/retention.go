@@ -77,7 +77,7 @@ func (r Retention) applyObservations(ctx context.Context, js jetstream.JetStream
 	}
 	age, err := r.age(ctx, s, now)
 	if err == nil && age > 0 && age != s.CachedInfo().Config.MaxAge {
-		err = applied(ctx, s, partitions, now.Add(-age))
+		err = checkApplied(ctx, s, partitions, now.Add(-age))
 	}
 	if err == nil {
 		err = keep(ctx, js, s, age)
@@ -124,9 +124,9 @@ func keep(ctx context.Context, js jetstream.JetStream, s jetstream.Stream, age t
 	return nil
 }
 
-// applied checks that every partition has applied what was published before
+// checkApplied checks that every partition has applied what was published before
 // that time: ErrUnapplied.
-func applied(ctx context.Context, s jetstream.Stream, partitions int, before time.Time) error {
+func checkApplied(ctx context.Context, s jetstream.Stream, partitions int, before time.Time) error {
 	state := s.CachedInfo().State
 	if state.Msgs == 0 {
 		return nil

@@ -35,7 +35,7 @@ func (f *feed) open(ctx context.Context) error {
 	defer cancel(nil)
 	defer l.count(func(*Progress) { f.reopen = nil })
 
-	asked := time.Now()
+	queriedAt := time.Now()
 	s, err := l.js.Stream(ctx, f.stream)
 	if err != nil {
 		return err
@@ -52,7 +52,7 @@ func (f *feed) open(ctx context.Context) error {
 	l.count(func(*Progress) {
 		f.reopen = cancel
 		f.came.Store(applied)
-		f.begin(info, asked) // creating the consumer may have taken some time since
+		f.begin(info, queriedAt) // creating the consumer may have taken some time since
 	})
 	if waiting == 0 { // the server that reports this may be late
 		f.close(ctx, s)
@@ -117,10 +117,10 @@ func expect(waiting uint64, cancel context.CancelCauseFunc) (delivered func()) {
 
 // begin records what the stream's leader reported when queried at that time:
 // the reply does not cover what came later.
-func (f *feed) begin(info *jetstream.StreamInfo, asked time.Time) {
+func (f *feed) begin(info *jetstream.StreamInfo, queriedAt time.Time) {
 	state := info.State
-	if settled(info) && asked.After(f.at.Heard) {
-		f.at.Heard = asked
+	if settled(info) && queriedAt.After(f.at.Heard) {
+		f.at.Heard = queriedAt
 		// A stream that lost its tail ends before what was known: what it no
 		// longer has is not waited for.
 		f.at.Last = min(f.at.Last, max(state.LastSeq, f.came.Load()))
@@ -170,7 +170,7 @@ func (f *feed) position(ctx context.Context, s jetstream.Stream) (*jetstream.Str
 			return nil, 0, fmt.Errorf("asking the sink where to resume: %w", err)
 		}
 		// Until then another leader may have applied what came meanwhile.
-		asked := time.Now()
+		queriedAt := time.Now()
 		if info, err = s.Info(ctx); err != nil {
 			return nil, 0, err
 		}
@@ -181,7 +181,7 @@ func (f *feed) position(ctx context.Context, s jetstream.Stream) (*jetstream.Str
 		l.count(func(*Progress) {
 			f.taken, f.witness, f.goal = applied, witness, nil
 			*f.at = StreamProgress{Epoch: in.Epoch, Applied: applied, Stored: f.at.Stored}
-			f.begin(info, asked)
+			f.begin(info, queriedAt)
 		})
 	}
 	last, forked, err := f.fork(ctx, s, in, applied, witness)

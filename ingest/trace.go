@@ -35,7 +35,7 @@ func (h headers) Keys() []string {
 
 // publishing begins the span of an event, if there is a tracer, and writes it
 // into the message's headers if it is sampled.
-func (f *flight) publishing(ctx context.Context, t trace.Tracer, e *event.Event) {
+func (f *publication) publishing(ctx context.Context, t trace.Tracer, e *event.Event) {
 	if t == nil {
 		return
 	}
@@ -48,7 +48,7 @@ func (f *flight) publishing(ctx context.Context, t trace.Tracer, e *event.Event)
 }
 
 // published ends the span.
-func (f *flight) published(duplicate bool, err error) {
+func (f *publication) published(duplicate bool, err error) {
 	if f.span == nil {
 		return
 	}

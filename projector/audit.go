@@ -249,7 +249,7 @@ func (a *Auditor) read(ctx context.Context, name string, values args, out proto.
 }
 
 // scopeState holds a mandate's scope in force and its applied scope.
-type scopeState struct{ force, applied uint64 }
+type scopeState struct{ force, appliedVersion uint64 }
 
 func (a *Auditor) scopes(ctx context.Context) (map[uint64]scopeState, error) {
 	var mandate, force, applied proto.ColUInt64
@@ -268,7 +268,7 @@ func (a *Auditor) scopes(ctx context.Context) (map[uint64]scopeState, error) {
 // unsettled returns the mandates whose scope in force is not applied.
 func unsettled(all map[uint64]scopeState) (list []uint64) {
 	for m, s := range all {
-		if s.force != s.applied {
+		if s.force != s.appliedVersion {
 			list = append(list, m)
 		}
 	}

@@ -99,7 +99,7 @@ func (a *Auditor) gapsIn(ctx context.Context, s event.StreamState, dead map[uint
 		if m.Seq%10_000 == 0 {
 			a.cfg.Progress(AuditProgress{"gaps of " + s.Stream, m.Seq, a.mark[s.Stream].seq})
 		}
-		if _, buried := dead[m.Seq]; buried || !within(spans, m.Seq) {
+		if _, inDeadLetters := dead[m.Seq]; inDeadLetters || !within(spans, m.Seq) {
 			continue
 		}
 		if !a.owns(m.Subject) {
@@ -220,11 +220,11 @@ func (a *Auditor) explain(ctx context.Context, s event.StreamState, list []event
 			a.out.Copies++
 			continue
 		}
-		_, isLost, err := a.judge(ctx, m.Stream, m.Seq)
+		_, unaccounted, err := a.judge(ctx, m.Stream, m.Seq)
 		if err != nil {
 			return lost, err
 		}
-		if isLost {
+		if unaccounted {
 			lost++
 			epoch := s.Epoch
 			if m.Seq <= s.After() {
@@ -327,7 +327,7 @@ func (a *Auditor) catalog(ctx context.Context) error {
 		if m.Seq%10_000 == 0 {
 			a.cfg.Progress(AuditProgress{s.Stream, m.Seq, end})
 		}
-		if _, buried := dead[m.Seq]; !buried {
+		if _, inDeadLetters := dead[m.Seq]; !inDeadLetters {
 			list = append(list, record{m.Seq, xxhash.Sum64String(m.Subject), false})
 		}
 	}

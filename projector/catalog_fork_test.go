@@ -17,10 +17,10 @@ import (
 	"preismon/ingest"
 )
 
-// TestCatalogSequencesGivenAgain: a CATALOG that lost its tail and assigned its
+// TestCatalogSequencesReused: a CATALOG that lost its tail and assigned its
 // sequences to other records before anyone looked is noticed by the audit and by
 // the next leader, which applies those records: I1.
-func TestCatalogSequencesGivenAgain(t *testing.T) {
+func TestCatalogSequencesReused(t *testing.T) {
 	w := newWorld(t)
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()

@@ -20,7 +20,7 @@ func (p *Projector) beginDeletion(ctx context.Context, m uint64, v *view) error 
 		return err
 	}
 	if n == 0 {
-		return p.applied(ctx, m, v)
+		return p.markExact(ctx, m, v)
 	}
 	return p.mutate(ctx, "delete", question("delete_rows"), args{"mandate": m, "version": v.version, "pairs": v.scope.pairs()})
 }
@@ -97,7 +97,7 @@ func (p *Projector) endDeletion(ctx context.Context, m uint64, v *view) error {
 	if n > 0 { // it never began, or pairs were revoked since
 		return p.beginDeletion(ctx, m, v)
 	}
-	if err := p.applied(ctx, m, v); err != nil {
+	if err := p.markExact(ctx, m, v); err != nil {
 		return err
 	}
 	if v.waits {

@@ -19,19 +19,19 @@ var errInjected = errors.New("injected failure")
 type faulty struct {
 	pool *clickhouse.Pool
 
-	mu     sync.Mutex
-	before func(id string) error // by query id; nil: no failure
-	after  func(id string) error
-	seen   []string         // query ids of writes
-	asked  func(sql string) // is called with every statement; nil: not called
-	silent string           // the write whose sender gives up without the server noticing
+	mu          sync.Mutex
+	before      func(id string) error // by query id; nil: no failure
+	after       func(id string) error
+	seen        []string         // query ids of writes
+	onStatement func(sql string) // is called with every statement; nil: not called
+	silent      string           // the write whose sender gives up without the server noticing
 }
 
 func (f *faulty) Do(ctx context.Context, q ch.Query) error {
 	f.mu.Lock()
 	before, after, silent := f.before, f.after, f.silent != "" && f.silent == what(q.QueryID)
-	if f.asked != nil {
-		f.asked(q.Body)
+	if f.onStatement != nil {
+		f.onStatement(q.Body)
 	}
 	if q.QueryID != "" {
 		f.seen = append(f.seen, q.QueryID)

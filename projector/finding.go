@@ -73,10 +73,10 @@ type kind struct{ what, where string }
 
 // ofKind is what findings knows of one kind.
 type ofKind struct {
-	listed int
-	rest   int     // the place in list of the sum of the others; 0: there are none
-	places int     // that are summed up there
-	last   Finding // the last of them
+	listed  int
+	rest    int     // the place in list of the sum of the others; 0: there are none
+	omitted int     // that are summed up there
+	last    Finding // the last of them
 }
 
 // follows reports whether a finding goes on where the one before it ends.
@@ -100,22 +100,22 @@ func (a *findings) find(f Finding, detail string) {
 		a.list = append(a.list, f)
 		return
 	}
-	places := 1
+	omitted := 1
 	if k.rest > 0 && f.follows(k.last) {
-		places = 0
+		omitted = 0
 	}
 	k.last = f
-	a.more(f, places)
+	a.more(f, omitted)
 }
 
 // more adds to the sum of those beyond maxFindings.
-func (a *findings) more(f Finding, places int) {
+func (a *findings) more(f Finding, omitted int) {
 	k := a.of(f)
 	if k.rest == 0 {
 		k.rest = len(a.list)
 		a.list = append(a.list, Finding{What: f.What, Where: f.Where})
 	}
-	k.places += places
+	k.omitted += omitted
 	a.list[k.rest].Count += f.Count
 }
 
@@ -134,7 +134,7 @@ func (a *findings) of(f Finding) *ofKind {
 func (a *findings) add(others *findings) {
 	for i, f := range others.list {
 		if k := others.of(f); k.rest > 0 && k.rest == i {
-			a.more(f, k.places)
+			a.more(f, k.omitted)
 		} else {
 			a.find(f, f.Text)
 		}
@@ -146,7 +146,7 @@ func (a *findings) close() []Finding {
 	kept := make([]Finding, len(a.list))
 	for i, f := range a.list {
 		if k := a.of(f); k.rest > 0 && k.rest == i {
-			f.Text = fmt.Sprintf("and %d more places like that in %s, with %d in all", k.places, f.Where, f.Count)
+			f.Text = fmt.Sprintf("and %d more places like that in %s, with %d in all", k.omitted, f.Where, f.Count)
 		} else {
 			f.Text = f.words()
 		}

@@ -159,7 +159,7 @@ func (p *Projector) risable(ctx context.Context, to floor) (*attested, error) {
 		return nil, err
 	}
 	is := p.attested()
-	if to <= p.floor || !p.proven || p.carried != (proof{}) || p.doubt.after(is.at) {
+	if to <= p.floor || !p.proven || p.carried != (proof{}) || p.uncertain.after(is.at) {
 		return nil, nil
 	}
 	return &is, nil

@@ -218,7 +218,7 @@ func TestFloorWaitsForTheTail(t *testing.T) {
 				for range 2 {
 					must.Do(t, w.p.Expire(t.Context(), quarters[1+n]))
 					if got := w.floor(); got != w.oracle.floor {
-						t.Fatalf("%s: floor %d over a tail in doubt", table, got)
+						t.Fatalf("%s: floor %d over an uncertain tail", table, got)
 					}
 					w.restart()
 				}
@@ -327,7 +327,7 @@ func TestFloorOfRebuilds(t *testing.T) {
 	for _, exchanged := range []int{2, 4, len(rebuild.Tables)} {
 		t.Run(fmt.Sprint(exchanged), func(t *testing.T) {
 			w, k := newWorld(t), newKept(t)
-			admin, besideDSN := w.beside()
+			admin, newDSN := w.newTables()
 			batches := []*event.Batch{
 				k.keep(w.catalog(mandate(1, 100), order(1, 10, true, 0, []int{1, 2, 3, 4, 5, 6}, []int{0, 1}))), k.keep(w.aroundQuarters(30)), k.keep(w.aroundQuarters(10)),
 			}
@@ -340,7 +340,7 @@ func TestFloorOfRebuilds(t *testing.T) {
 			must.Do(t, rebuild.KeepFloor(t.Context(), admin, w.server.Database))
 			old, oldConn, cfg := w.p, w.conn, w.cfg
 			cfg.Fence = 1
-			w.p, w.conn = w.projector(besideDSN, cfg)
+			w.p, w.conn = w.projector(newDSN, cfg)
 			for _, b := range batches {
 				w.apply(b)
 			}

@@ -56,8 +56,8 @@ func (p *Projector) BeginObservations(ctx context.Context, b *event.Batch) (fini
 // existing rows must be checked first.
 func (p *Projector) begin(ctx context.Context, f *pending, b *event.Batch) error {
 	p.collect()
-	doubtful := p.doubt.after(p.marks[b.Stream])
-	if p.phase != steady || len(p.outdated) > 0 || doubtful {
+	uncertain := p.uncertain.after(p.marks[b.Stream])
+	if p.phase != steady || len(p.outdated) > 0 || uncertain {
 		p.settle()
 	}
 	if p.failing != nil {
@@ -70,7 +70,7 @@ func (p *Projector) begin(ctx context.Context, f *pending, b *event.Batch) error
 		if err := p.applyScopes(ctx); err != nil {
 			return p.failed(err)
 		}
-		doubtful = p.doubt.after(p.marks[b.Stream])
+		uncertain = p.uncertain.after(p.marks[b.Stream])
 	}
 	if err := p.follows(b); err != nil {
 		return err
@@ -81,7 +81,7 @@ func (p *Projector) begin(ctx context.Context, f *pending, b *event.Batch) error
 		if n := len(p.inFlight); n > 0 {
 			f.before = p.inFlight[n-1]
 		}
-		if doubtful {
+		if uncertain {
 			err = p.repair(ctx, b, todo, f.load.block)
 		} else {
 			err = p.fill(ctx, f, todo)
@@ -118,7 +118,7 @@ func (p *Projector) reached(stream string) position {
 
 // fill builds the rows of all events without checking which exist already.
 // Whenever the block is full, it is written and begun again.
-func (p *Projector) fill(ctx context.Context, f *pending, todo []applied) error {
+func (p *Projector) fill(ctx context.Context, f *pending, todo []freshEvent) error {
 	b := f.load.block
 	b.reserve(todo)
 	for i := range todo {
@@ -163,8 +163,8 @@ func (p *Projector) insertBlocks(ctx context.Context, observations, byMandate, l
 	return errors.Join(errs[:]...)
 }
 
-// applied is one event to apply.
-type applied struct {
+// freshEvent is one event that must be applied.
+type freshEvent struct {
 	id       uuid.UUID
 	at       position
 	site     uint32
@@ -175,7 +175,7 @@ type applied struct {
 
 // captures returns the captures that are kept, each with its index in the
 // event.
-func (a *applied) captures() iter.Seq2[int, *contracts.Observation] {
+func (a *freshEvent) captures() iter.Seq2[int, *contracts.Observation] {
 	return func(yield func(int, *contracts.Observation) bool) {
 		for i := range a.data.Observations {
 			if o := &a.data.Observations[i]; a.floor.keeps(o) && !yield(i, o) {
@@ -188,9 +188,9 @@ func (a *applied) captures() iter.Seq2[int, *contracts.Observation] {
 // fresh returns the events of the batch that must be applied: those beyond the
 // checkpoint whose id is not known from another position, either written or in a
 // batch under way. first holds the ids of the batch.
-func (p *Projector) fresh(ctx context.Context, b *event.Batch) (todo []applied, first map[uuid.UUID]struct{}, err error) {
+func (p *Projector) fresh(ctx context.Context, b *event.Batch) (todo []freshEvent, first map[uuid.UUID]struct{}, err error) {
 	mark := p.reached(b.Stream)
-	todo = make([]applied, 0, len(b.Messages))
+	todo = make([]freshEvent, 0, len(b.Messages))
 	first = make(map[uuid.UUID]struct{}, len(b.Messages))
 	var ids proto.ColUUID
 	var replayed, doubled uint64
@@ -211,7 +211,7 @@ func (p *Projector) fresh(ctx context.Context, b *event.Batch) (todo []applied, 
 		}
 		first[id] = struct{}{}
 		ids.Append(id)
-		todo = append(todo, applied{id: id, at: at, site: p.sites.of(string(data.Site)), data: data, floor: p.floor})
+		todo = append(todo, freshEvent{id: id, at: at, site: p.sites.of(string(data.Site)), data: data, floor: p.floor})
 	}
 	if len(todo) > 0 {
 		known := map[uuid.UUID]position{}

@@ -36,9 +36,9 @@ func cutOff(t *testing.T, name string) *tail {
 	return s
 }
 
-// again returns the next batch in that epoch: new events, and some of the lost
+// nextBatch returns the next batch in that epoch: new events, and some of the lost
 // ones that their producer published again. The oracle does not know it yet.
-func (s *tail) again(in uint32) *event.Batch {
+func (s *tail) nextBatch(in uint32) *event.Batch {
 	known := s.oracle
 	s.oracle = newOracle()
 	b := s.observations(10)
@@ -66,7 +66,7 @@ func (s *tail) resume(in event.Incarnation) {
 func (s *tail) goesOn() {
 	s.t.Helper()
 	s.resume(s.forked())
-	next := s.again(s.forked().Epoch)
+	next := s.nextBatch(s.forked().Epoch)
 	s.oracle.observe(next)
 	s.apply(next)
 	s.verify()
@@ -93,7 +93,7 @@ func TestLostTail(t *testing.T) {
 					if seen == "skipped" {
 						s.seq = s.lost.Last
 					}
-					b := s.again(epoch)
+					b := s.nextBatch(epoch)
 					b.First = s.applied.Last + 1 // the stream reports nothing in between
 					if err := s.try(t.Context(), b); !errors.Is(err, event.ErrForked) {
 						t.Fatalf("%v, want ErrForked", err)

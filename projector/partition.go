@@ -39,11 +39,11 @@ type refused struct{ error }
 func (r refused) Unwrap() []error { return []error{r.error, event.ErrRefused} }
 
 func checkPartition(ctx context.Context, conn Conn, partition, partitions int) error {
-	var who uint16
+	var owner uint16
 	var of uint32
 	var other error
-	err := ask(ctx, conn, "other_partitions", args{"partition": partition, "partitions": partitions}, clickhouse.Row{"partition": &who, "partitions": &of}, func() error {
-		wrote := fmt.Sprintf("partition %d", who)
+	err := ask(ctx, conn, "other_partitions", args{"partition": partition, "partitions": partitions}, clickhouse.Row{"partition": &owner, "partitions": &of}, func() error {
+		wrote := fmt.Sprintf("partition %d", owner)
 		if of > 0 {
 			wrote += fmt.Sprintf(" of %d", of)
 		}

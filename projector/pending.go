@@ -195,8 +195,8 @@ func (p *Projector) collect() {
 // noteFailure records that rows of the batch may be in the tables, and that
 // batches begun before the caller knows must fail too.
 func (p *Projector) noteFailure(f *pending) {
-	if f.end.after(p.doubt) {
-		p.doubt = f.end
+	if f.end.after(p.uncertain) {
+		p.uncertain = f.end
 	}
 	_ = p.failed(f.err)
 	if !f.reported {

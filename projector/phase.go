@@ -22,7 +22,7 @@ import "context"
 //
 //	field        is set by                                  until
 //	-----------  -----------------------------------------  ------------------------------
-//	doubt        loadMarks, where tables go beyond the      the checkpoint of the
+//	uncertain    loadMarks, where tables go beyond the      the checkpoint of the
 //	             checkpoint; noteFailure, to the end of     observations has passed it
 //	             its batch
 //	failing      a batch that fails before its caller       finish of that batch has told

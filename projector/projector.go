@@ -110,7 +110,7 @@ type Projector struct {
 	removed     time.Time           // when everything below it was dropped
 	refused     error               // why the floor did not rise
 	refusedAt   time.Time
-	doubt       position // up to here, some tables may hold rows beyond the checkpoint
+	uncertain   position // up to here, some tables may hold rows beyond the checkpoint
 
 	inFlight []*pending // batches under way, in order
 	failing  *pending   // the last one to fail, until the caller knows
@@ -254,7 +254,7 @@ func (p *Projector) loadMarks(ctx context.Context) (err error) {
 		proto.Results{{Name: "epoch", Data: &epoch}, {Name: "seq", Data: &seq}},
 		func() error {
 			for i := range epoch {
-				p.doubt = position{epoch[i], seq[i]}
+				p.uncertain = position{epoch[i], seq[i]}
 			}
 			return nil
 		})

@@ -37,7 +37,7 @@ func (a proof) minus(b proof) proof {
 }
 
 // add counts an event and those of its rows that the floor keeps.
-func (a *proof) add(e *applied) {
+func (a *proof) add(e *freshEvent) {
 	a.events.n++
 	a.events.sum += hashID(e.id)
 	for i, o := range e.captures() {

@@ -43,7 +43,7 @@ func TestRebuildExchange(t *testing.T) {
 	for _, exchanged := range []int{2, len(rebuild.Tables) + 1} {
 		t.Run(fmt.Sprint(exchanged), func(t *testing.T) {
 			w := newWorld(t)
-			admin, besideDSN := w.beside()
+			admin, newDSN := w.newTables()
 			batches := []*event.Batch{
 				w.catalog(mandate(1, 100), order(1, 10, true, 0, []int{1, 2, 3}, []int{0, 1})),
 				w.observations(20),
@@ -70,7 +70,7 @@ func TestRebuildExchange(t *testing.T) {
 			old := w.p
 			cfg := w.cfg
 			cfg.Fence = 1
-			w.p, _ = w.projector(besideDSN, cfg)
+			w.p, _ = w.projector(newDSN, cfg)
 			for i, b := range batches {
 				w.apply(b)
 				ready(i == len(batches)-1) // until the last batch it is behind, or has other scopes
@@ -141,13 +141,13 @@ func TestRebuildOvertaken(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			w := newWorld(t)
-			admin, besideDSN := w.beside()
+			admin, besideDSN := w.newTables()
 			batches := []*event.Batch{w.catalog(mandate(1, 100), order(1, 10, true, 0, []int{1, 2, 3}, []int{0, 1})), w.observations(20)}
 			later := w.observations(5)
 			cfg := w.cfg
 			cfg.Fence = 1
-			beside, _ := w.projector(besideDSN, cfg)
-			for _, p := range []*projector.Projector{w.p, beside} {
+			added, _ := w.projector(besideDSN, cfg)
+			for _, p := range []*projector.Projector{w.p, added} {
 				for _, b := range batches {
 					must.Do(t, w.on(p, func() error { return w.try(t.Context(), b) }))
 				}
@@ -235,7 +235,7 @@ func TestRebuildCheck(t *testing.T) {
 // stream dropped while the new ones were filled.
 func TestRebuildOfDropped(t *testing.T) {
 	w := newWorld(t)
-	admin, dsn := w.beside()
+	admin, dsn := w.newTables()
 	records, events := w.catalog(mandate(1, 100), order(1, 10, true, 0, []int{1, 2, 3}, []int{0, 1})), w.observations(10)
 	w.apply(records)
 	w.apply(events)
@@ -276,9 +276,9 @@ func TestRebuildOfDropped(t *testing.T) {
 // keepsAll is a stream of observations that has dropped nothing.
 var keepsAll = event.StreamState{Stream: event.StreamObservations, Incarnation: made(epoch), First: 1}
 
-// beside makes the new tables of a rebuild, and returns an administrator's
+// newTables makes the new tables of a rebuild, and returns an administrator's
 // connection to the old ones and the projector's DSN of the new ones.
-func (w *world) beside() (admin *clickhouse.Pool, dsn string) {
+func (w *world) newTables() (admin *clickhouse.Pool, dsn string) {
 	w.t.Helper()
 	added := rebuild.NewDatabase(w.server.Database)
 	admin, _ = w.admin("", "")

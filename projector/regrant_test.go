@@ -150,10 +150,10 @@ func (w *world) offersOf(item, site, rows int) *event.Event {
 	}}
 }
 
-// TestGrantBesideATail: a batch that failed left rows in observations_by_mandate
+// TestGrantWithATail: a batch that failed left rows in observations_by_mandate
 // only, more than a pair of the same product has that is granted before the
 // batch is tried again.
-func TestGrantBesideATail(t *testing.T) {
+func TestGrantWithATail(t *testing.T) {
 	w := newWorld(t)
 	batch := func(events ...*event.Event) *event.Batch {
 		b := w.batchOf(events...)

@@ -23,15 +23,15 @@ import (
 // which remember nothing, over the tables of a world.
 type nodes struct {
 	*world
-	old    [2]*query.Service
-	now    time.Time
-	asked  []asked            // reads of this step
-	past   map[asked][]string // answers of new nodes since the step began
-	during int                // comparisons during the projector's steps
+	old      [2]*query.Service
+	now      time.Time
+	requests []request            // reads of this step
+	past     map[request][]string // answers of new nodes since the step began
+	during   int                  // comparisons during the projector's steps
 }
 
-// asked is a read by a caller.
-type asked struct {
+// request is a read by a caller.
+type request struct {
 	what   string
 	caller contracts.AccountID
 }
@@ -81,7 +81,7 @@ func rowsRead(r query.ResultsRequest) func(*nodes, *query.Service, query.Princip
 	}
 }
 
-func (n *nodes) ask(s *query.Service, a asked) string {
+func (n *nodes) ask(s *query.Service, a request) string {
 	n.t.Helper()
 	v, err := nodeReads[a.what](n, s, query.Principal{Account: a.caller})
 	if err != nil {
@@ -92,7 +92,7 @@ func (n *nodes) ask(s *query.Service, a asked) string {
 }
 
 // fresh returns the answer of a node that was just started.
-func (n *nodes) fresh(a asked) string {
+func (n *nodes) fresh(a request) string {
 	n.t.Helper()
 	s, st := n.serve()
 	defer st.Close()
@@ -106,7 +106,7 @@ const nodeCallers = 4
 // but must be one that some new node gave.
 func (n *nodes) compare(during bool) {
 	n.t.Helper()
-	a := n.asked[n.rnd.IntN(len(n.asked))]
+	a := n.requests[n.rnd.IntN(len(n.requests))]
 	before := n.fresh(a)
 	got := n.ask(n.old[n.rnd.IntN(len(n.old))], a)
 	allowed := []string{before}
@@ -127,10 +127,10 @@ func (n *nodes) compare(during bool) {
 // before it.
 func (n *nodes) begin() {
 	names := slices.Sorted(maps.Keys(nodeReads))
-	n.asked, n.past = nil, map[asked][]string{}
+	n.requests, n.past = nil, map[request][]string{}
 	for range 4 {
-		a := asked{names[n.rnd.IntN(len(names))], contracts.AccountID(1 + n.rnd.IntN(nodeCallers))}
-		n.asked, n.past[a] = append(n.asked, a), []string{n.fresh(a)}
+		a := request{names[n.rnd.IntN(len(names))], contracts.AccountID(1 + n.rnd.IntN(nodeCallers))}
+		n.requests, n.past[a] = append(n.requests, a), []string{n.fresh(a)}
 		for _, s := range n.old {
 			n.ask(s, a)
 		}

@@ -12,7 +12,7 @@ import (
 // range was cut into batches before, nor which mandates saw a pair then. Rows
 // that do not follow from any of the events come from messages that the stream
 // had here and lost: event.ErrForked. whole is scratch space, empty at the end.
-func (p *Projector) repair(ctx context.Context, b *event.Batch, todo []applied, whole *block) error {
+func (p *Projector) repair(ctx context.Context, b *event.Batch, todo []freshEvent, whole *block) error {
 	there, err := p.eventsThere(ctx, b, todo)
 	if err != nil {
 		return err
@@ -48,7 +48,7 @@ type repairing struct {
 }
 
 // event adds the event's missing rows, as far as the slice covers them.
-func (r *repairing) event(ctx context.Context, a *applied, there *eventThere, s keySlice, keys map[rowKey]struct{}) error {
+func (r *repairing) event(ctx context.Context, a *freshEvent, there *eventThere, s keySlice, keys map[rowKey]struct{}) error {
 	p := r.p
 	lacks := func(k rowKey) bool {
 		if _, ok := slices.BinarySearch(there.complete, k.mandate); ok {

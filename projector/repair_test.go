@@ -108,7 +108,7 @@ func TestStartReadsNoPairs(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			w.restart()
 			reads := 0
-			w.conn.asked = func(sql string) {
+			w.conn.onStatement = func(sql string) {
 				if strings.Contains(sql, "FROM scope_pairs\nWHERE mandate = {mandate:UInt64} AND version = {version:UInt64}\nORDER BY") {
 					reads++
 				}

@@ -76,7 +76,7 @@ func (b *block) reset() {
 }
 
 // reserve allocates room for the rows of the events.
-func (b *block) reserve(todo []applied) {
+func (b *block) reserve(todo []freshEvent) {
 	var rows, captures, titles, urls int
 	for i := range todo {
 		list := todo[i].data.Observations
@@ -298,7 +298,7 @@ func (e *expired) reset() {
 
 // add counts the rows of an event that are not kept, by quarter, and returns
 // their total.
-func (e *expired) add(a *applied) (total uint64) {
+func (e *expired) add(a *freshEvent) (total uint64) {
 	if a.floor == 0 {
 		return 0
 	}

@@ -11,7 +11,7 @@ import (
 )
 
 // captures returns one event with n captures.
-func captures(n int) []applied {
+func captures(n int) []freshEvent {
 	o := &contracts.Observations{Site: "shop.example"}
 	for i := range n {
 		price := int64(i)
@@ -23,12 +23,12 @@ func captures(n int) []applied {
 			}},
 		})
 	}
-	return []applied{{at: position{1, 1}, data: o}}
+	return []freshEvent{{at: position{1, 1}, data: o}}
 }
 
 // build builds a block of the events, for two mandates that see every pair, and
 // encodes its columns for sending.
-func build(b *block, todo []applied, buf *proto.Buffer) {
+func build(b *block, todo []freshEvent, buf *proto.Buffer) {
 	mandates := [...]uint64{1, 2}
 	b.reset()
 	b.reserve(todo)

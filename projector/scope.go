@@ -269,24 +269,24 @@ func sides(from, to scope, item func(item uint64, from, to *siteSet)) {
 
 // change counts the pairs that only to has, and those that only from has, and
 // reports whether anything, orders included, differs.
-func change(from, to scope) (granted, lost int, differs bool) {
+func change(from, to scope) (granted, revoked int, differs bool) {
 	type result struct {
-		granted, lost int
-		differs       bool
+		granted, revoked int
+		differs          bool
 	}
 	known := map[[2]*siteSet]result{}
 	sides(from, to, func(_ uint64, a, b *siteSet) {
 		r, ok := known[[2]*siteSet{a, b}]
 		if !ok {
-			r.granted, r.lost, r.differs = changeOfSites(from, to, a, b)
+			r.granted, r.revoked, r.differs = changeOfSites(from, to, a, b)
 			known[[2]*siteSet{a, b}] = r
 		}
-		granted, lost, differs = granted+r.granted, lost+r.lost, differs || r.differs
+		granted, revoked, differs = granted+r.granted, revoked+r.revoked, differs || r.differs
 	})
-	return granted, lost, differs || granted > 0 || lost > 0
+	return granted, revoked, differs || granted > 0 || revoked > 0
 }
 
-func changeOfSites(from, to scope, a, b *siteSet) (granted, lost int, differs bool) {
+func changeOfSites(from, to scope, a, b *siteSet) (granted, revoked int, differs bool) {
 	if a == nil {
 		return len(b.sites), 0, true
 	}
@@ -296,12 +296,12 @@ func changeOfSites(from, to scope, a, b *siteSet) (granted, lost int, differs bo
 	for i, site := range a.sites {
 		j, ok := slices.BinarySearch(b.sites, site)
 		if !ok {
-			lost++
+			revoked++
 			continue
 		}
 		differs = differs || !slices.Equal(from.orders[a.orders[i]], to.orders[b.orders[j]])
 	}
-	return len(b.sites) - (len(a.sites) - lost), lost, differs
+	return len(b.sites) - (len(a.sites) - revoked), revoked, differs
 }
 
 // within returns the pairs of s that are also in old.

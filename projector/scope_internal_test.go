@@ -104,11 +104,11 @@ func TestScope(t *testing.T) { // VIS-01b
 		}
 		a, plainA := draw()
 		b, plainB := draw()
-		granted, lost, differs := change(a, b)
+		granted, revoked, differs := change(a, b)
 		for what, c := range map[string]struct {
 			got      int
 			has, not map[namedPair][]uint64
-		}{"granted": {granted, plainB, plainA}, "lost": {lost, plainA, plainB}} {
+		}{"granted": {granted, plainB, plainA}, "lost": {revoked, plainA, plainB}} {
 			n := 0
 			for k := range c.has {
 				if _, ok := c.not[k]; !ok {

@@ -18,7 +18,7 @@ type Stats struct {
 	CatalogRecords   uint64 // catalogue records written
 	ScopeVersions    uint64 // scopes published
 	GrantedPairs     uint64
-	LostPairs        uint64
+	RevokedPairs     uint64
 	Backfills        uint64 // statements
 	PendingDeletions uint64 // mandates whose rows of lost pairs are being deleted; a gauge
 	WaitingGrants    uint64 // mandates with a grant that waits for such a deletion; a gauge

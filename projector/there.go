@@ -39,7 +39,7 @@ func (e *eventThere) differs(mandate uint64) bool {
 // up to the end of the batch, with what the events give. It returns
 // event.ErrForked for rows at the place of no event, and for captures of
 // latest_observations that no event gives.
-func (p *Projector) eventsThere(ctx context.Context, b *event.Batch, todo []applied) ([]eventThere, error) {
+func (p *Projector) eventsThere(ctx context.Context, b *event.Batch, todo []freshEvent) ([]eventThere, error) {
 	var first uint64
 	if mark := p.marks[b.Stream]; mark.epoch == b.Epoch {
 		first = mark.seq + 1
@@ -87,7 +87,7 @@ func (p *Projector) eventsThere(ctx context.Context, b *event.Batch, todo []appl
 
 // due returns the digests of the rows that the event gives to each mandate and,
 // as mandate 0, to observations: computed as in row_digests.sql.
-func (p *Projector) due(a *applied) map[uint64]digest {
+func (p *Projector) due(a *freshEvent) map[uint64]digest {
 	out := map[uint64]digest{}
 	var text []byte
 	for j, o := range a.captures() {
@@ -120,7 +120,7 @@ type keySlice struct {
 
 // slicesOf cuts the events so that no slice has more than limit rows to
 // compare. An event that has more is in several slices, and alone in each.
-func slicesOf(todo []applied, there []eventThere, limit uint64) (all []keySlice) {
+func slicesOf(todo []freshEvent, there []eventThere, limit uint64) (all []keySlice) {
 	var rows uint64
 	begin := func(i int, first bool) {
 		all = append(all, keySlice{from: i, to: i + 1, first: first})
@@ -154,7 +154,7 @@ func slicesOf(todo []applied, there []eventThere, limit uint64) (all []keySlice)
 
 // rowsThere reads which rows of the slice the tables hold. For rows that no
 // event gives it returns event.ErrForked.
-func (p *Projector) rowsThere(ctx context.Context, epoch uint32, todo []applied, s keySlice) (map[rowKey]struct{}, error) {
+func (p *Projector) rowsThere(ctx context.Context, epoch uint32, todo []freshEvent, s keySlice) (map[rowKey]struct{}, error) {
 	if len(s.mandates) == 0 {
 		return nil, nil
 	}
@@ -212,9 +212,9 @@ func (f *foreignRows) add(seq, n uint64) {
 	f.n += n
 }
 
-func (f *foreignRows) look(c *heldRows, todo []applied) {
+func (f *foreignRows) look(c *heldRows, todo []freshEvent) {
 	for i := range c.seq {
-		if !gives(todo, c.key(i), c.item[i], c.site.Row(i), c.captured[i]) {
+		if !hasRow(todo, c.key(i), c.item[i], c.site.Row(i), c.captured[i]) {
 			f.add(c.seq[i], 1)
 		}
 	}
@@ -228,13 +228,13 @@ func (f *foreignRows) err(epoch uint32) error {
 }
 
 // find returns the index of the event with a sequence; the events are in order.
-func find(todo []applied, seq uint64) (int, bool) {
-	return slices.BinarySearchFunc(todo, seq, func(a applied, seq uint64) int { return cmp.Compare(a.at.seq, seq) })
+func find(todo []freshEvent, seq uint64) (int, bool) {
+	return slices.BinarySearchFunc(todo, seq, func(a freshEvent, seq uint64) int { return cmp.Compare(a.at.seq, seq) })
 }
 
-// gives reports whether one of the events gives a row of that pair and capture
+// hasRow reports whether one of the events gives a row of that pair and capture
 // time.
-func gives(todo []applied, k rowKey, item uint64, site string, captured int64) bool {
+func hasRow(todo []freshEvent, k rowKey, item uint64, site string, captured int64) bool {
 	n, ok := find(todo, k.seq)
 	if !ok || int(k.capture) >= len(todo[n].data.Observations) {
 		return false

@@ -38,15 +38,15 @@ func TestScopeThatWasNotAnnounced(t *testing.T) {
 	}
 }
 
-// toldReaders records what readers are told.
-type toldReaders struct{ last string }
+// recordedNotices records what readers are told.
+type recordedNotices struct{ last string }
 
-func (r *toldReaders) Begin(context.Context) error {
+func (r *recordedNotices) Begin(context.Context) error {
 	r.last = "begin"
 	return nil
 }
 
-func (r *toldReaders) End(event.Marks) { r.last = "end" }
+func (r *recordedNotices) End(event.Marks) { r.last = "end" }
 
 // TestAnnouncementThatFailsTwice: a grant that waited for the rest of the
 // catalogue is applied before a batch, and the write that announces it fails,
@@ -54,7 +54,7 @@ func (r *toldReaders) End(event.Marks) { r.last = "end" }
 // readers know that nothing is being written.
 func TestAnnouncementThatFailsTwice(t *testing.T) {
 	w := newWorld(t)
-	readers := &toldReaders{}
+	readers := &recordedNotices{}
 	w.cfg.Readers = readers
 	w.restart()
 	w.apply(w.catalog(mandate(1, worldItems), order(1, 11, true, 0, []int{1, 2}, []int{0})))

@@ -11,13 +11,13 @@ import (
 
 // view is a mandate's scope as published.
 type view struct {
-	scope   scope  // in force
-	version uint64 // of it; 0: none was ever published
-	applied uint64 // the version in scopes_applied
-	newest  uint64 // the greatest number ever used for a version; 0: none
-	indexed scope  // what the index holds of the mandate
-	rows    rowsState
-	waits   bool // what the orders grant beyond scope waits for the deletion
+	scope          scope  // in force
+	version        uint64 // of it; 0: none was ever published
+	appliedVersion uint64 // the version in scopes_applied
+	newest         uint64 // the greatest number ever used for a version; 0: none
+	indexed        scope  // what the index holds of the mandate
+	rows           rowsState
+	waits          bool // what the orders grant beyond scope waits for the deletion
 }
 
 // rowsState is what observations_by_mandate holds of a mandate, relative to its
@@ -58,7 +58,7 @@ func (v *view) busy() bool { return v.rows == deleting || v.rows == inherited }
 // uncertain reports whether a version was numbered after the one in force:
 // either its outcome is unknown and it may be in force, or its mark was left
 // behind. Only a newer version makes it certain.
-func (v *view) uncertain() bool { return max(v.newest, v.applied) > v.version }
+func (v *view) uncertain() bool { return max(v.newest, v.appliedVersion) > v.version }
 
 // staleScope is a set of pairs that is no longer in force.
 type staleScope struct {
@@ -79,8 +79,8 @@ func (p *Projector) loadViews(ctx context.Context) error {
 		{Name: "newest", Data: &newest},
 	}, func() error {
 		for i, m := range mandate {
-			v := &view{version: force[i], applied: appliedTo[i], newest: newest[i]}
-			if v.applied != v.version {
+			v := &view{version: force[i], appliedVersion: appliedTo[i], newest: newest[i]}
+			if v.appliedVersion != v.version {
 				v.rows = incomplete
 			}
 			p.views[m] = v
@@ -120,14 +120,14 @@ func (p *Projector) applyScopes(ctx context.Context) error {
 // applyScope brings one mandate's scope into force, in steps that each leave
 // readers with a correct answer:
 //
-//  1. Lost pairs are hidden: a version without them is published.
+//  1. Revoked pairs are hidden: a version without them is published.
 //  2. scopes_applied gets a version that is never in force, so that no reader
 //     leaves the pair filter out while rows of other pairs are in the table.
 //  3. The new pairs are added to the index, so that every observation from now
 //     on is written for them, and the pairs of the new version are written.
 //  4. The rows of the past are filled in.
 //  5. The new version is published.
-//  6. The rows of lost pairs are deleted, and scopes_applied is written.
+//  6. The rows of revoked pairs are deleted, and scopes_applied is written.
 //
 // After a failure anywhere it is simply called again; after a restart the
 // tables show which steps must be repeated. While a deletion runs only the
@@ -141,7 +141,7 @@ func (p *Projector) applyScope(ctx context.Context, m uint64) error {
 	if v.busy() {
 		return p.narrow(ctx, m, v, want)
 	}
-	granted, lost, differs := change(v.scope, want)
+	granted, revoked, differs := change(v.scope, want)
 	differs = differs || v.uncertain()
 	if !differs && v.rows == exact {
 		p.setIndex(m, v, want)
@@ -149,14 +149,14 @@ func (p *Projector) applyScope(ctx context.Context, m uint64) error {
 	}
 	p.views[m] = v
 	known := v.rows == exact // the rows in the table match the pairs in force
-	if lost > 0 && granted > 0 {
+	if revoked > 0 && granted > 0 {
 		if err := p.publish(ctx, m, v, want.within(v.scope)); err != nil {
 			return err
 		}
 	}
 	if granted > 0 || !known {
 		v.become(incomplete)
-		if v.applied == v.version {
+		if v.appliedVersion == v.version {
 			p.nextVersion(v)
 			if err := p.markApplied(ctx, m, v, v.newest); err != nil {
 				return err
@@ -188,10 +188,10 @@ func (p *Projector) applyScope(ctx context.Context, m uint64) error {
 			return err
 		}
 	}
-	p.count(func(s *Stats) { s.GrantedPairs += uint64(granted); s.LostPairs += uint64(lost) })
-	p.log.Info("scope in force", "mandate", m, "version", version, "pairs", want.pairs(), "granted", granted, "lost", lost)
-	if lost == 0 && known {
-		return p.applied(ctx, m, v)
+	p.count(func(s *Stats) { s.GrantedPairs += uint64(granted); s.RevokedPairs += uint64(revoked) })
+	p.log.Info("scope in force", "mandate", m, "version", version, "pairs", want.pairs(), "granted", granted, "lost", revoked)
+	if revoked == 0 && known {
+		return p.markExact(ctx, m, v)
 	}
 	return p.beginDeletion(ctx, m, v)
 }
@@ -201,12 +201,12 @@ func (p *Projector) applyScope(ctx context.Context, m uint64) error {
 func (p *Projector) narrow(ctx context.Context, m uint64, v *view, want scope) error {
 	granted, _, _ := change(v.scope, want)
 	rest := want.within(v.scope)
-	if _, lost, differs := change(v.scope, rest); differs || v.uncertain() {
+	if _, revoked, differs := change(v.scope, rest); differs || v.uncertain() {
 		if err := p.publish(ctx, m, v, rest); err != nil {
 			return err
 		}
-		p.count(func(s *Stats) { s.LostPairs += uint64(lost) })
-		p.log.Info("scope in force", "mandate", m, "version", v.version, "pairs", rest.pairs(), "lost", lost)
+		p.count(func(s *Stats) { s.RevokedPairs += uint64(revoked) })
+		p.log.Info("scope in force", "mandate", m, "version", v.version, "pairs", rest.pairs(), "lost", revoked)
 	}
 	p.setIndex(m, v, v.scope)
 	v.waits = granted > 0
@@ -256,8 +256,8 @@ func (p *Projector) enforce(ctx context.Context, m uint64, v *view, version uint
 	return p.announce(ctx)
 }
 
-// applied records that the table holds exactly the scope in force.
-func (p *Projector) applied(ctx context.Context, m uint64, v *view) error {
+// markExact records that the table holds exactly the scope in force.
+func (p *Projector) markExact(ctx context.Context, m uint64, v *view) error {
 	if err := p.markApplied(ctx, m, v, v.version); err != nil {
 		return err
 	}
@@ -270,7 +270,7 @@ func (p *Projector) markApplied(ctx context.Context, m uint64, v *view, version 
 	if err := p.insert(ctx, "scopes_applied", args{"mandate": m, "version": version}, nil, nil); err != nil {
 		return err
 	}
-	v.applied = version
+	v.appliedVersion = version
 	return nil
 }
 

@@ -78,8 +78,8 @@ func FindEvent(ctx context.Context, conn Conn, id uuid.UUID) (*Written, error) {
 		})
 }
 
-// AppliedTo returns how far a stream is applied in the tables of a partition.
-func AppliedTo(ctx context.Context, conn Conn, stream string, partition int) (epoch uint32, seq uint64, err error) {
+// CheckpointOf returns how far a stream is applied in the tables of a partition.
+func CheckpointOf(ctx context.Context, conn Conn, stream string, partition int) (epoch uint32, seq uint64, err error) {
 	var (
 		of string
 		at position

@@ -77,9 +77,9 @@ func (v Visibility) kept(w contracts.Window) error {
 	return invalid("Captures before %s are no longer kept. Request a window that begins then or later.", formatInstant(fromMs(v.Floor), time.UTC))
 }
 
-// goesOn refuses the cursor of a walk that began before old rows were removed,
+// checkCursor refuses the cursor of a walk that began before old rows were removed,
 // or whose watermark the tables, after a restore, have not reached again.
-func (v Visibility) goesOn(now Watermark, floor int64, mark Watermark) error {
+func (v Visibility) checkCursor(now Watermark, floor int64, mark Watermark) error {
 	switch {
 	case v.Floor != floor:
 		return errExpired

@@ -296,8 +296,8 @@ func (f *folder) end() {
 	if len(f.now.Offers) == 0 || !wanted {
 		return
 	}
-	besideOwn := f.rule.Kind == alert.Undercut && f.rule.OwnMerchant != "" // whichever offer stands
-	if f.now.State == contracts.PriceObserved && !besideOwn && alert.Standing(f.now.Offers).Price < 0 {
+	comparesOwn := f.rule.Kind == alert.Undercut && f.rule.OwnMerchant != "" // whichever offer stands
+	if f.now.State == contracts.PriceObserved && !comparesOwn && alert.Standing(f.now.Offers).Price < 0 {
 		f.now.State = contracts.OutcomeUnknown
 	}
 	if f.room--; f.room < 0 {

@@ -69,7 +69,7 @@ func (s *Service) attempts(ctx context.Context, p Principal, r ResultsRequest, m
 		return nil, s.budget(ctx, err)
 	}
 	w := &attemptFinder{
-		service: s, principal: p, access: a, asked: r, mostPairs: mostPairs, latest: plan.query.Latest, filtered: plan.query.hides(),
+		service: s, principal: p, access: a, original: r, mostPairs: mostPairs, latest: plan.query.Latest, filtered: plan.query.hides(),
 		slow: f.Code == CodeQueryTimeout, measured: map[Selectors]ScopeSize{},
 	}
 	attempts, err := w.find(ctx, part{window: plan.query.Window})
@@ -90,11 +90,11 @@ type attemptFinder struct {
 	service   *Service
 	principal Principal
 	access    *Access
-	asked     ResultsRequest
+	original  ResultsRequest
 	mostPairs uint64 // as of resultsPlan
 	latest    Latest
 	filtered  bool // the newest set may lack a newest row
-	slow      bool // asked was accepted, and took too long: an attempt must be narrower
+	slow      bool // original was accepted, and took too long: an attempt must be narrower
 	measured  map[Selectors]ScopeSize
 }
 
@@ -110,7 +110,7 @@ type part struct {
 // with a time alone it tries sites first (GEN-G1).
 func (w *attemptFinder) find(ctx context.Context, whole part) ([]ResultsRequest, error) {
 	ways := []func(context.Context, part) ([]ResultsRequest, error){w.byWindow, w.bySite, w.byItem, w.byNewestSet}
-	if w.asked.timeOnly() {
+	if w.original.timeOnly() {
 		ways[0], ways[1] = w.bySite, w.byWindow
 	}
 	for _, way := range ways {
@@ -129,11 +129,11 @@ func (w *attemptFinder) byWindow(ctx context.Context, whole part) ([]ResultsRequ
 }
 
 func (w *attemptFinder) bySite(ctx context.Context, whole part) ([]ResultsRequest, error) {
-	pairs, err := w.service.store.PairsBySite(ctx, w.access.Visibility, w.asked.selectors())
+	pairs, err := w.service.store.PairsBySite(ctx, w.access.Visibility, w.original.selectors())
 	if err != nil || len(pairs) > maxAttempts || w.slow && len(pairs) == 1 {
 		return nil, err
 	}
-	at := w.asked.selectors()
+	at := w.original.selectors()
 	for site, n := range pairs { // a pair of a site is an item
 		at.Site = site
 		w.measured[at] = ScopeSize{Pairs: n, Items: n, Sites: 1}
@@ -174,7 +174,7 @@ func (w *attemptFinder) byNewestSet(ctx context.Context, whole part) ([]ResultsR
 		return nil, nil
 	}
 	sets := *w
-	sets.latest, sets.asked.LatestPerPair, sets.asked.LatestObservationPerPair = NewestWhole, false, true
+	sets.latest, sets.original.LatestPerPair, sets.original.LatestObservationPerPair = NewestWhole, false, true
 	attempts, err := sets.bySite(ctx, whole)
 	if err != nil || attempts != nil {
 		return attempts, err
@@ -208,7 +208,7 @@ func (w *attemptFinder) cover(ctx context.Context, p part, most int) ([]ResultsR
 // request returns the request for a part. A window without a selector needs
 // globalScope; one with a selector must not have it (RES-10c, RES-10d).
 func (w *attemptFinder) request(p part) ResultsRequest {
-	r := w.asked
+	r := w.original
 	if p.site != "" {
 		r.Site = p.site
 	}

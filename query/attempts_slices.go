@@ -55,7 +55,7 @@ func (w *attemptFinder) slicesOf(ctx context.Context, p part, lo, hi, length int
 		}
 		attempts = append(attempts, r)
 	}
-	if w.asked.Sort != "asc" {
+	if w.original.Sort != "asc" {
 		slices.Reverse(attempts)
 	}
 	return attempts, nil

@@ -20,7 +20,7 @@ type Edge struct {
 // EdgeAt is an edge, and when it was queried.
 type EdgeAt struct {
 	Edge
-	Asked time.Time
+	QueriedAt time.Time
 }
 
 // edges lets any number of readers wait for the edge to move, at the cost of
@@ -35,13 +35,13 @@ type edges struct {
 	reading atomic.Int64
 	idle    chan struct{} // of one element
 
-	mu      sync.Mutex
-	waiting int
-	known   bool
-	now     EdgeAt
-	moved   chan struct{} // closed when now changes
-	asked   chan struct{} // closed when now has been queried again
-	stop    context.CancelFunc
+	mu        sync.Mutex
+	waiting   int
+	known     bool
+	now       EdgeAt
+	moved     chan struct{} // closed when now changes
+	requeried chan struct{} // closed when now has been queried again
+	stop      context.CancelFunc
 }
 
 const (
@@ -79,7 +79,7 @@ func (e *edges) beyond(ctx context.Context, seen Edge, wait Wait) (*EdgeAt, erro
 		e.mu.Lock()
 		wake, now, known := e.moved, e.now, e.known
 		if first && now.Edge != seen { // the known edge may be older than the one seen
-			wake = e.asked
+			wake = e.requeried
 		}
 		e.mu.Unlock()
 		if known && now.Edge != seen && (!first || now.Watermark.Compare(seen.Watermark) > 0) {
@@ -135,7 +135,7 @@ func (e *edges) enter() {
 		return
 	}
 	ctx, cancel := context.WithCancel(context.Background())
-	e.stop, e.known, e.moved, e.asked = cancel, false, make(chan struct{}), make(chan struct{})
+	e.stop, e.known, e.moved, e.requeried = cancel, false, make(chan struct{}), make(chan struct{})
 	go e.watch(ctx)
 }
 
@@ -148,23 +148,23 @@ func (e *edges) leave() {
 }
 
 func (e *edges) watch(ctx context.Context) {
-	var moved, asked time.Time
+	var moved, queriedAt time.Time
 	late := 0 // queries left until a report is considered void
 	for {
 		e.rest(ctx, moved)
 		wait, written := edgeEvery, e.written() // taken before the query
-		asked = time.Now()
+		queriedAt = time.Now()
 		now, err := e.ask(ctx)
 		late = max(late-1, 0)
-		if err == nil && e.take(ctx, EdgeAt{now, asked}) {
-			moved, late = asked, 0
+		if err == nil && e.take(ctx, EdgeAt{now, queriedAt}) {
+			moved, late = queriedAt, 0
 		}
 		if err == nil && written != nil && late == 0 {
 			wait = edgeSeldom
 		}
 		select {
 		case <-written:
-			late, wait = edgeLate, edgeLeast-time.Since(asked)
+			late, wait = edgeLate, edgeLeast-time.Since(queriedAt)
 		case <-time.After(wait):
 			continue
 		case <-ctx.Done():
@@ -190,8 +190,8 @@ func (e *edges) take(ctx context.Context, now EdgeAt) (moved bool) {
 		e.moved = make(chan struct{})
 	}
 	e.known, e.now = true, now
-	close(e.asked)
-	e.asked = make(chan struct{})
+	close(e.requeried)
+	e.requeried = make(chan struct{})
 	return moved
 }
 

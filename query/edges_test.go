@@ -50,7 +50,7 @@ func (p *projected) move() {
 
 // A waiting reader is woken by the signal that the tables moved, not by the
 // next query, and few queries are made meanwhile.
-func TestEdgesAreAskedWhenTheyMove(t *testing.T) {
+func TestEdgesAreQueriedWhenTheyMove(t *testing.T) {
 	p := &projected{asked: make(chan struct{}), told: make(chan struct{})}
 	e := p.edges()
 	e.enter() // as a reader that waits for long
@@ -111,7 +111,7 @@ func TestEdgesOfALateReplica(t *testing.T) {
 }
 
 // Where there is no signal, the tables are queried often.
-func TestEdgesAreAskedOftenWhereNobodyTells(t *testing.T) {
+func TestEdgesArePolledOftenWithoutReports(t *testing.T) {
 	p := &projected{asked: make(chan struct{})}
 	e := p.edges()
 	e.enter()

@@ -158,7 +158,7 @@ func (e *enrichment) read(ctx context.Context, items []contracts.ItemID) error {
 			return err
 		})
 	}
-	if err := atOnce(ctx, parts...); err != nil {
+	if err := inParallel(ctx, parts...); err != nil {
 		return err
 	}
 	e.loaded += itemBytes * int64(len(items))

@@ -183,7 +183,7 @@ func (s *Service) evidenceRows(ctx context.Context, p Principal, in *read) ([]Ev
 				row.Price, row.CurrencyCode = &price, &currency
 			}
 			var err error
-			if row.Again, err = s.again(p, b.Position(i), in.floor); err != nil {
+			if row.Again, err = s.rereadPath(p, b.Position(i), in.floor); err != nil {
 				return err
 			}
 			all = append(all, row)
@@ -204,9 +204,9 @@ func textOrNull[T string | []byte](text T) *string {
 	return &s
 }
 
-// again is the path of the read that begins with a row and sees nothing that
+// rereadPath is the path of the read that begins with a row and sees nothing that
 // came after it. Rows are kept from floor on.
-func (s *Service) again(p Principal, at Position, floor int64) (string, error) {
+func (s *Service) rereadPath(p Principal, at Position, floor int64) (string, error) {
 	captured := formatInstant(fromMs(at.CapturedMs), time.UTC)
 	plan, err := s.plan(p, ResultsRequest{ItemID: at.Item, Site: at.Site, CapturedFrom: captured, CapturedTo: captured})
 	if err != nil {

@@ -48,9 +48,9 @@ func Explain(ctx context.Context, e *Explanation) context.Context {
 	return context.WithValue(ctx, explanationKey{}, e)
 }
 
-// aside returns the context of a read whose explanation is not recorded, because
+// withoutExplanation returns the context of a read whose explanation is not recorded, because
 // that of another read for the same answer is.
-func aside(ctx context.Context) context.Context {
+func withoutExplanation(ctx context.Context) context.Context {
 	if explaining(ctx) == nil {
 		return ctx
 	}

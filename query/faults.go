@@ -10,23 +10,23 @@ var timeless = &Service{now: func() time.Time { return time.Date(9000, 1, 1, 0, 
 // wrong with it, so that one refusal names all.
 func (r ResultsRequest) Faults(form error) error {
 	_, err := timeless.plan(Principal{}, r)
-	return together(form, err)
+	return joinFaults(form, err)
 }
 
 // Faults is the same for movers.
 func (r MoversRequest) Faults(form error) error {
 	_, _, _, _, err := timeless.understandMovers(Principal{}, r)
-	return together(form, err)
+	return joinFaults(form, err)
 }
 
 // Faults is the same for positions.
 func (r PositionsRequest) Faults(form error) error {
 	_, err := timeless.understandPositions(Principal{}, &r)
-	return together(form, err)
+	return joinFaults(form, err)
 }
 
 // Faults is the same for a market position.
-func (r PositionRequest) Faults(form error) error { return together(form, r.Check()) }
+func (r PositionRequest) Faults(form error) error { return joinFaults(form, r.Check()) }
 
 // Faults is the same for a list of sites.
 func (r SitesRequest) Faults(form error) error { return faultsOfList(form, nil, r.Limit) }
@@ -38,7 +38,7 @@ func (r ItemsRequest) Faults(form error) error { return faultsOfList(form, r.wro
 func (r OrdersRequest) Faults(form error) error { return faultsOfList(form, nil, r.Limit) }
 
 // Faults is the same for the status of orders.
-func (r OrderStatusRequest) Faults(form error) error { return together(form, r.wrong()) }
+func (r OrderStatusRequest) Faults(form error) error { return joinFaults(form, r.wrong()) }
 
 // Faults is the same for the quality of an order.
 func (r QualityRequest) Faults(form error) error { return faultsOfList(form, r.wrong(), r.Limit) }
@@ -52,7 +52,7 @@ func (r HistoryRequest) Faults(form error) error {
 	return faultsOfList(form, wrong, r.Limit)
 }
 
-func faultsOfList(form, wrong error, asked *int) error {
-	_, err := pageLimit(asked, MaxLimit)
-	return together(form, together(wrong, err))
+func faultsOfList(form, wrong error, limit *int) error {
+	_, err := pageLimit(limit, MaxLimit)
+	return joinFaults(form, joinFaults(wrong, err))
 }

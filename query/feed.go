@@ -78,9 +78,9 @@ type FeedPage struct {
 	Limit    int
 	// Seen is how far the tables were: Await waits for more.
 	Seen Edge
-	// Again, if positive, is after how long there may be more, whether or not
+	// PollAfter, if positive, is after how long there may be more, whether or not
 	// the tables move; Await is then of no use.
-	Again time.Duration
+	PollAfter time.Duration
 
 	state *feedState      // what the token holds
 	next  json.RawMessage // the same as JSON; nil: not known yet
@@ -160,12 +160,12 @@ func (s *Service) openFeed(p Principal, r FeedRequest) (state feedState, err err
 	case r.Rule != nil:
 		return state, invalid("since: the token contains its rule. Send no rule with it.")
 	}
-	err = s.openSince(s.feedBinding(p, r.Alerts), r.Since, r.Rows, &state, state.again)
+	err = s.openSince(s.feedBinding(p, r.Alerts), r.Since, r.Rows, &state, state.restartAdvice)
 	return state, err
 }
 
 func (s *Service) feed(ctx context.Context, p Principal, r FeedRequest, state feedState, limit int) (*FeedPage, error) {
-	asked := s.now().UTC()
+	requestedAt := s.now().UTC()
 	a, err := s.feedAccess(ctx, p, &state, r.UpTo)
 	if err != nil {
 		return nil, err
@@ -180,7 +180,7 @@ func (s *Service) feed(ctx context.Context, p Principal, r FeedRequest, state fe
 	}
 	mark := a.Watermark
 	if r.UpTo.within(state.At, a) {
-		mark, asked = r.UpTo.Watermark, r.UpTo.Asked.UTC()
+		mark, requestedAt = r.UpTo.Watermark, r.UpTo.QueriedAt.UTC()
 	}
 	page := &FeedPage{Limit: limit, Seen: Edge{mark, a.Generation, a.Visibility.Snapshot, a.Visibility.Floor}}
 	if r.Since == "" {
@@ -189,10 +189,10 @@ func (s *Service) feed(ctx context.Context, p Principal, r FeedRequest, state fe
 		}
 		state.At, state.Generation, state.Scope = positionAfter(a.Watermark), a.Generation, scope
 		if state.Rule != nil && state.Rule.Kind == alert.NoObservation {
-			state.Silence = judgedUntil(lastStep(asked))
+			state.Silence = judgedUntil(lastStep(requestedAt))
 		}
 	}
-	if err := state.goesOn(a, scope, state.again); err != nil {
+	if err := state.checkContinuable(a, scope, state.restartAdvice); err != nil {
 		return nil, err
 	}
 	in := &read{resultsPlan: plan, vis: a.Visibility}
@@ -208,7 +208,7 @@ func (s *Service) feed(ctx context.Context, p Principal, r FeedRequest, state fe
 	sees := !a.Visibility.Nothing() && !plan.query.nothing(a.Visibility)
 	switch {
 	case state.Silence != nil:
-		asked, err = s.fillSilences(ctx, in, page, &state, r, asked, sees)
+		requestedAt, err = s.fillSilences(ctx, in, page, &state, r, requestedAt, sees)
 	case sees && state.At != at:
 		at, err = s.fillFeed(ctx, in, page, &state, r)
 	}
@@ -218,7 +218,7 @@ func (s *Service) feed(ctx context.Context, p Principal, r FeedRequest, state fe
 	}
 	state.At = at
 	page.state = &state
-	page.Progress.AsOf = s.asOf.format(asked.Truncate(contracts.Resolution), plan.zone)
+	page.Progress.AsOf = s.asOf.format(requestedAt.Truncate(contracts.Resolution), plan.zone)
 	if page.next == nil {
 		if page.next, err = json.Marshal(state); err != nil {
 			return nil, err
@@ -235,26 +235,26 @@ func (e *EdgeAt) within(at FeedPosition, a *Access) bool {
 }
 
 // openSince opens the state of a token, which must not be sent with a query.
-// The argument again returns advice on how to begin again what the state
+// The argument advice returns words on how to begin again what the state
 // belongs to.
-func (s *Service) openSince(bound binding, since string, beside ResultsRequest, state any, again func() string) error {
-	if beside != (ResultsRequest{}) {
+func (s *Service) openSince(bound binding, since string, other ResultsRequest, state any, advice func() string) error {
+	if other != (ResultsRequest{}) {
 		return invalid("since: the token contains its query. Send no selectors, filters, window or field groups with it.")
 	}
 	o, err := s.seal.open(bound, since)
 	switch {
 	case errors.Is(err, errExpired) && json.Unmarshal(o.state, state) == nil:
-		return gone(CodeFeedTokenExpired, "The token is older than 30 days.", again())
+		return gone(CodeFeedTokenExpired, "The token is older than 30 days.", advice())
 	case err != nil || json.Unmarshal(o.state, state) != nil:
 		return invalid("since: it is wrong, or belongs to another account.")
 	}
 	return nil
 }
 
-// goesOn refuses a state from which no changes can be reported: what it covered
-// is no longer there, or not there yet. The request that a refusal advises
-// begins where rows are still kept.
-func (state *feedState) goesOn(a *Access, scope string, again func() string) error {
+// checkContinuable refuses a state from which no changes can be reported: what
+// it covered is no longer there, or not there yet. The request that a refusal
+// advises begins where rows are still kept.
+func (state *feedState) checkContinuable(a *Access, scope string, advice func() string) error {
 	var code, why string
 	switch at := state.At.mark(); {
 	case state.Scope != scope:
@@ -269,18 +269,18 @@ func (state *feedState) goesOn(a *Access, scope string, again func() string) err
 	if kept := a.Visibility.Floor; state.From != openBound && (state.To == openBound || state.To >= kept) {
 		state.From = max(state.From, kept)
 	}
-	return gone(code, why, again())
+	return gone(code, why, advice())
 }
 
 // beginFeed is the state of a new feed, without its position. A bound of its
 // window that was not sent is open.
-func (s *Service) beginFeed(p Principal, asked FeedRequest) (state feedState, err error) {
-	if asked.Alerts {
-		if err := checkRule(asked.Rule); err != nil {
+func (s *Service) beginFeed(p Principal, request FeedRequest) (state feedState, err error) {
+	if request.Alerts {
+		if err := checkRule(request.Rule); err != nil {
 			return state, err
 		}
 	}
-	r := asked.Rows
+	r := request.Rows
 	if err := feedable(r); err != nil {
 		return state, err
 	}
@@ -288,7 +288,7 @@ func (s *Service) beginFeed(p Principal, asked FeedRequest) (state feedState, er
 	if err != nil {
 		return state, err
 	}
-	if plan.given.From && plan.given.To && plan.asked.Empty() {
+	if plan.given.From && plan.given.To && plan.requested.Empty() {
 		return state, plan.noTime(r)
 	}
 	w := plan.query.Window
@@ -299,7 +299,7 @@ func (s *Service) beginFeed(p Principal, asked FeedRequest) (state feedState, er
 		w.To = time.Time{}
 	}
 	state = stateOf(r, w)
-	state.Rule = asked.Rule
+	state.Rule = request.Rule
 	return state, nil
 }
 
@@ -368,4 +368,4 @@ func settled(v Visibility) error {
 	}
 }
 
-func gone(code, why, again string) error { return fault.New(fault.Gone, code, "%s %s", why, again) }
+func gone(code, why, advice string) error { return fault.New(fault.Gone, code, "%s %s", why, advice) }

@@ -31,7 +31,7 @@ func (s *Service) see(ctx context.Context, state *feedState, a *Access, plan *re
 // seenAt reports whether the page before saw what an edge shows, which is not
 // before that page, nor long ago.
 func (state *feedState) seenAt(e *EdgeAt) bool {
-	return e != nil && time.Since(e.Asked) < edgeRest && state.At.mark().Compare(e.Watermark) <= 0 &&
+	return e != nil && time.Since(e.QueriedAt) < edgeRest && state.At.mark().Compare(e.Watermark) <= 0 &&
 		state.seen != nil && state.seen.of(e.Snapshot) && state.seen.access.Generation == e.Generation
 }
 

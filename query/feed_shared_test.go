@@ -5,9 +5,9 @@ import (
 	"unsafe"
 )
 
-// TestSharedTextIsNotUsedAgain: releasing a page whose text others also send
+// TestSharedTextIsNotReused: releasing a page whose text others also send
 // does not put its buffer back into the pool.
-func TestSharedTextIsNotUsedAgain(t *testing.T) {
+func TestSharedTextIsNotReused(t *testing.T) {
 	buf := make([]byte, keptLeast)
 	page := RowsJSON{buf: buf, shared: true}
 	page.Release()

@@ -184,7 +184,7 @@ func historyQuery(r HistoryRequest) (q FileEntriesQuery, wrong error) {
 	}
 	if r.DateTo != "" {
 		if q.Window.To, err = contracts.ParseUpper(r.DateTo, time.UTC); err != nil {
-			wrong = together(wrong, invalid("dateTo: %s.", err))
+			wrong = joinFaults(wrong, invalid("dateTo: %s.", err))
 		}
 	}
 	if wrong == nil && q.Window.Empty() {

@@ -43,7 +43,7 @@ func (s *Service) ItemHistory(ctx context.Context, p Principal, r ItemHistoryReq
 		return nil, err
 	}
 	var err error // the rows are what is explained
-	if h.ItemSummary, err = s.itemSummary(aside(ctx), h.seen, r.ItemSummaryRequest, now); errors.Is(err, ErrExplained) {
+	if h.ItemSummary, err = s.itemSummary(withoutExplanation(ctx), h.seen, r.ItemSummaryRequest, now); errors.Is(err, ErrExplained) {
 		err = nil
 	}
 	explaining(ctx).noteFirst(s.cfg.MaxResponseBytes) // the summary

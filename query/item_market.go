@@ -262,21 +262,21 @@ func (m *ItemMarket) shareBoxes() {
 		m.BuyBox = append(m.BuyBox, holder)
 	}
 	slices.SortFunc(m.BuyBox, func(a, b ItemBoxHolder) int {
-		return cmp.Or(cmp.Compare(b.Captures, a.Captures), cmp.Compare(orNothing(a.Merchant), orNothing(b.Merchant)))
+		return cmp.Or(cmp.Compare(b.Captures, a.Captures), cmp.Compare(orEmpty(a.Merchant), orEmpty(b.Merchant)))
 	})
 	if none := m.boxCaptures - m.boxes; none > 0 {
 		m.BuyBox = append(m.BuyBox, ItemBoxHolder{Nobody: true, Captures: none})
 	}
 	const whole = 100_00 // hundredths of a percent
-	shares, lost, left := make([]uint64, len(m.BuyBox)), make([]int, len(m.BuyBox)), uint64(whole)
+	shares, byRemainder, left := make([]uint64, len(m.BuyBox)), make([]int, len(m.BuyBox)), uint64(whole)
 	for i, h := range m.BuyBox {
-		shares[i], lost[i] = h.Captures*whole/m.boxCaptures, i
+		shares[i], byRemainder[i] = h.Captures*whole/m.boxCaptures, i
 		left -= shares[i]
 	}
-	slices.SortStableFunc(lost, func(a, b int) int {
+	slices.SortStableFunc(byRemainder, func(a, b int) int {
 		return cmp.Compare(m.BuyBox[b].Captures*whole%m.boxCaptures, m.BuyBox[a].Captures*whole%m.boxCaptures)
 	})
-	for _, i := range lost[:left] {
+	for _, i := range byRemainder[:left] {
 		shares[i]++
 	}
 	for i := range m.BuyBox {

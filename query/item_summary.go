@@ -40,16 +40,16 @@ func (r *ItemSummaryRequest) check() (wrong error) {
 		wrong = invalid("capturedFrom and capturedTo must be given together.")
 	}
 	if r.CandidatePrice != "" && r.OwnMerchant != "" {
-		wrong = together(wrong, invalid("candidatePrice and ownMerchant exclude each other."))
+		wrong = joinFaults(wrong, invalid("candidatePrice and ownMerchant exclude each other."))
 	}
 	switch known := r.CurrencyCode == "" || r.CurrencyCode.Valid(); {
 	case r.CandidatePrice == "" && r.CurrencyCode != "":
-		return together(wrong, invalid("currencyCode: only with candidatePrice, which is missing."))
+		return joinFaults(wrong, invalid("currencyCode: only with candidatePrice, which is missing."))
 	case !known:
-		wrong = together(wrong, invalid("currencyCode: %q is not an ISO 4217 code like EUR.", r.CurrencyCode))
-		return together(wrong, checkCandidate(r.CandidatePrice, ""))
+		wrong = joinFaults(wrong, invalid("currencyCode: %q is not an ISO 4217 code like EUR.", r.CurrencyCode))
+		return joinFaults(wrong, checkCandidate(r.CandidatePrice, ""))
 	case r.CandidatePrice != "":
-		return together(wrong, checkCandidate(r.CandidatePrice, r.CurrencyCode))
+		return joinFaults(wrong, checkCandidate(r.CandidatePrice, r.CurrencyCode))
 	}
 	return wrong
 }
@@ -143,7 +143,7 @@ func (s *Service) itemSummary(ctx context.Context, seen *sight, r ItemSummaryReq
 	}
 	defer release()
 	o.room = room
-	if err := atOnce(ctx, o.readWindow, o.readNewest, o.readFacts, o.readIntervals); err != nil {
+	if err := inParallel(ctx, o.readWindow, o.readNewest, o.readFacts, o.readIntervals); err != nil {
 		return nil, s.budget(ctx, err)
 	}
 	o.sum()
@@ -290,7 +290,7 @@ func (o *itemSumming) sum() {
 		o.Data = append(o.Data, *m)
 	}
 	slices.SortFunc(o.Data, func(a, b ItemMarket) int {
-		return cmp.Or(cmp.Compare(orNothing(a.Country), orNothing(b.Country)), cmp.Compare(a.CurrencyCode, b.CurrencyCode))
+		return cmp.Or(cmp.Compare(orEmpty(a.Country), orEmpty(b.Country)), cmp.Compare(a.CurrencyCode, b.CurrencyCode))
 	})
 }
 

@@ -79,7 +79,7 @@ func (r ItemsRequest) wrong() (wrong error) {
 		wrong = invalid("asin: needs asinLocale as well.")
 	}
 	if r.Name != "" && search.New(r.Name).Empty() {
-		wrong = together(wrong, invalid("name: has no letter and no digit."))
+		wrong = joinFaults(wrong, invalid("name: has no letter and no digit."))
 	}
 	return wrong
 }

@@ -54,7 +54,7 @@ type listing[T, K any] struct {
 // list reads one page.
 func list[T, K any](ctx context.Context, s *Service, p Principal, l listing[T, K]) (*Page[T], error) {
 	limit, err := pageLimit(l.limit, MaxLimit)
-	if err = together(l.wrong, err); err != nil {
+	if err = joinFaults(l.wrong, err); err != nil {
 		return nil, err
 	}
 	ctx, cancel := s.within(ctx) // waiting for room counts

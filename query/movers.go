@@ -122,7 +122,7 @@ func (s *Service) Movers(ctx context.Context, p Principal, r MoversRequest) (*Mo
 	}
 	if r.Cursor == "" {
 		position.Watermark, position.Floor = in.query.Watermark, in.vis.Floor
-	} else if err := in.vis.goesOn(in.query.Watermark, position.Floor, position.Watermark); err != nil {
+	} else if err := in.vis.checkCursor(in.query.Watermark, position.Floor, position.Watermark); err != nil {
 		return nil, err
 	}
 	in.query.Watermark = position.Watermark
@@ -154,9 +154,9 @@ func (s *Service) Movers(ctx context.Context, p Principal, r MoversRequest) (*Mo
 func (s *Service) understandMovers(p Principal, r MoversRequest) (rows ResultsRequest, window contracts.Window, until time.Time, limit int, err error) {
 	limit, wrong := pageLimit(r.Limit, MaxResultsLimit)
 	rows, window, until, err = s.moversWindow(r)
-	wrong = together(wrong, err)
+	wrong = joinFaults(wrong, err)
 	_, err = s.understand(p, rows)
-	return rows, window, until, limit, together(wrong, err)
+	return rows, window, until, limit, joinFaults(wrong, err)
 }
 
 // firstOfKinds returns the first movers of each kind, at most each.
@@ -198,24 +198,24 @@ func (s *Service) moversWindow(r MoversRequest) (rows ResultsRequest, w contract
 		w.To = now
 	}
 	if r.Since == "" {
-		wrong = together(wrong, invalid("since: missing. It is an instant like 2026-03-01T08:00:00Z, or a date."))
+		wrong = joinFaults(wrong, invalid("since: missing. It is an instant like 2026-03-01T08:00:00Z, or a date."))
 	} else if w.From, err = contracts.ParseLower(r.Since, zone); err != nil {
-		wrong = together(wrong, invalid("since: %s.", err))
+		wrong = joinFaults(wrong, invalid("since: %s.", err))
 	}
 	switch {
 	case w.From.After(now):
-		wrong = together(wrong, invalid("since: lies in the future."))
+		wrong = joinFaults(wrong, invalid("since: lies in the future."))
 	case w.From.After(w.To):
-		wrong = together(wrong, invalid("until: lies before since."))
+		wrong = joinFaults(wrong, invalid("until: lies before since."))
 	}
 	if r.Kind != "" && !slices.Contains(MoverKinds(), r.Kind) {
-		wrong = together(wrong, invalid("kind: %q is none of %s.", r.Kind, moverKindNames()))
+		wrong = joinFaults(wrong, invalid("kind: %q is none of %s.", r.Kind, moverKindNames()))
 	}
 	switch {
 	case r.GlobalScope && !r.Everything():
-		wrong = together(wrong, invalid("globalScope=true cannot be combined with a product, order or site. Remove globalScope or the selector."))
+		wrong = joinFaults(wrong, invalid("globalScope=true cannot be combined with a product, order or site. Remove globalScope or the selector."))
 	case !r.GlobalScope && r.Everything():
-		wrong = together(wrong, invalid("since needs a product (itemId, pzn, ean, asin with asinLocale), an orderId or a site, or globalScope=true."))
+		wrong = joinFaults(wrong, invalid("since needs a product (itemId, pzn, ean, asin with asinLocale), an orderId or a site, or globalScope=true."))
 	}
 	if wrong != nil {
 		return rows, w, until, wrong

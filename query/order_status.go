@@ -97,7 +97,7 @@ func (s *Service) OrderStatus(ctx context.Context, p Principal, r OrderStatusReq
 	if err != nil {
 		err = invalid("timezone: %s.", err)
 	}
-	if err = together(r.wrong(), err); err != nil {
+	if err = joinFaults(r.wrong(), err); err != nil {
 		return nil, err
 	}
 	ctx, cancel := s.within(ctx)
@@ -129,7 +129,7 @@ func (s *Service) orderStatus(ctx context.Context, p Principal, r OrderStatusReq
 		ids[i] = orders[i].OrderID
 	}
 	var files newestFiles
-	if err := atOnce(ctx,
+	if err := inParallel(ctx,
 		func(ctx context.Context) (err error) { files, err = s.newestFiles(ctx, a, ids, r.Files); return err },
 		func(ctx context.Context) error { return s.orderQuality(ctx, a.Visibility, orders, r.OrderID) },
 	); err != nil {
@@ -200,17 +200,17 @@ func formatMaybe(t *time.Time, zone *time.Location) *string {
 
 // newestFiles holds the newest files of some orders.
 type newestFiles struct {
-	asked    bool
-	of       map[contracts.OrderID][]FileEntry
-	count    map[contracts.OrderID]int          // of all, in both directions
-	problems map[contracts.OrderID]*PartProblem // of orders that are given no files for that reason
-	refused  *PartProblem                       // reason for all orders
+	requested bool
+	of        map[contracts.OrderID][]FileEntry
+	count     map[contracts.OrderID]int          // of all, in both directions
+	problems  map[contracts.OrderID]*PartProblem // of orders that are given no files for that reason
+	refused   *PartProblem                       // reason for all orders
 }
 
 // newestFiles reads at most each files per order and direction; for an order
 // whose history would be refused, the reason.
 func (s *Service) newestFiles(ctx context.Context, a *Access, orders []contracts.OrderID, each int) (found newestFiles, err error) {
-	if found.asked = each > 0; !found.asked {
+	if found.requested = each > 0; !found.requested {
 		return found, nil
 	}
 	if refusal, ok := errors.AsType[*fault.Error](a.refused(contracts.ReadFiles)); ok {
@@ -263,7 +263,7 @@ func tooManyFiles() error {
 
 // add adds to an order its files, or the reason why they are missing.
 func (n *newestFiles) add(to *OrderStatus, zone *time.Location) {
-	if !n.asked {
+	if !n.requested {
 		return
 	}
 	if to.FilesProblem = cmp.Or(n.refused, n.problems[to.OrderID]); to.FilesProblem != nil {

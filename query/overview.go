@@ -136,10 +136,13 @@ func (s *Service) Overview(ctx context.Context, p Principal, r OverviewRequest) 
 	}
 	explaining(ctx).noteOpen(true)
 	var parts [3]overviewPart
-	err = atOnce(ctx, // of which the movers are explained
+	err = inParallel(ctx, // of which the movers are explained
 		func(ctx context.Context) (err error) { parts[0], err = o.movers(ctx); return err },
-		func(ctx context.Context) (err error) { parts[1], err = o.positions(aside(ctx)); return err },
-		func(ctx context.Context) (err error) { parts[2], err = o.sites(aside(ctx)); return err },
+		func(ctx context.Context) (err error) {
+			parts[1], err = o.positions(withoutExplanation(ctx))
+			return err
+		},
+		func(ctx context.Context) (err error) { parts[2], err = o.sites(withoutExplanation(ctx)); return err },
 	)
 	refused := 0
 	for _, part := range parts {

@@ -58,12 +58,12 @@ func cutTo[T any](n int, data []T, paging *Paging) (_ []T, err error) {
 
 // pageLimit checks the limit that a caller requested; nil: the default. Nothing
 // is clamped.
-func pageLimit(asked *int, max int) (int, error) {
-	if asked == nil {
+func pageLimit(limit *int, max int) (int, error) {
+	if limit == nil {
 		return DefaultLimit, nil
 	}
-	if *asked < 1 || *asked > max {
-		return 0, invalid("limit: %d is outside 1 to %d.", *asked, max)
+	if *limit < 1 || *limit > max {
+		return 0, invalid("limit: %d is outside 1 to %d.", *limit, max)
 	}
-	return *asked, nil
+	return *limit, nil
 }

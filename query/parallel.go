@@ -7,11 +7,11 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// atOnce runs the parts of an answer in parallel, and returns the first error.
+// inParallel runs the parts of an answer in parallel, and returns the first error.
 // A panic of a part is raised again in the caller, where it can be recovered. A
 // read that is explained ends with its first part, so its parts run one after
 // another.
-func atOnce(ctx context.Context, parts ...func(context.Context) error) error {
+func inParallel(ctx context.Context, parts ...func(context.Context) error) error {
 	if explaining(ctx) != nil {
 		for _, part := range parts {
 			if err := part(ctx); err != nil {

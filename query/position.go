@@ -116,22 +116,22 @@ func (r PositionRequest) Check() error {
 		wrong = invalid("Name the product by exactly one of itemId, ean, pzn, or asin with asinLocale.")
 	}
 	if (r.ASIN == "") != (r.ASINLocale == "") {
-		wrong = together(wrong, invalid("asin and asinLocale must be given together."))
+		wrong = joinFaults(wrong, invalid("asin and asinLocale must be given together."))
 	}
 	known := r.CurrencyCode == "" || r.CurrencyCode.Valid()
 	if !known {
-		wrong = together(wrong, invalid("currencyCode: %q is not an ISO 4217 code like EUR.", r.CurrencyCode))
+		wrong = joinFaults(wrong, invalid("currencyCode: %q is not an ISO 4217 code like EUR.", r.CurrencyCode))
 	}
 	if r.Country != "" && !contracts.ValidCountry(r.Country) {
-		wrong = together(wrong, invalid("country: %q is not two capital letters like DE.", r.Country))
+		wrong = joinFaults(wrong, invalid("country: %q is not two capital letters like DE.", r.Country))
 	}
 	switch {
 	case r.CandidatePrice == "":
-		return together(wrong, invalid("candidatePrice: missing. It is a decimal text like 12.99."))
+		return joinFaults(wrong, invalid("candidatePrice: missing. It is a decimal text like 12.99."))
 	case !known:
-		return together(wrong, checkCandidate(r.CandidatePrice, ""))
+		return joinFaults(wrong, checkCandidate(r.CandidatePrice, ""))
 	}
-	return together(wrong, checkCandidate(r.CandidatePrice, r.CurrencyCode))
+	return joinFaults(wrong, checkCandidate(r.CandidatePrice, r.CurrencyCode))
 }
 
 // checkCandidate refuses a candidate price that is not an amount in its

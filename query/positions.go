@@ -107,7 +107,7 @@ func (s *Service) Positions(ctx context.Context, p Principal, r PositionsRequest
 	}
 	if r.Cursor == "" {
 		position.Watermark, position.Floor = in.query.Watermark, in.vis.Floor
-	} else if err := in.vis.goesOn(in.query.Watermark, position.Floor, position.Watermark); err != nil {
+	} else if err := in.vis.checkCursor(in.query.Watermark, position.Floor, position.Watermark); err != nil {
 		return nil, err
 	}
 	in.query.Watermark = position.Watermark
@@ -138,17 +138,17 @@ func (s *Service) understandPositions(p Principal, r *PositionsRequest) (limit i
 	limit, wrong := pageLimit(r.Limit, MaxResultsLimit)
 	r.Amount = cmp.Or(r.Amount, "price")
 	if r.Amount != "price" && r.Amount != "totalPrice" {
-		wrong = together(wrong, invalid("amount: %q is neither price nor totalPrice.", r.Amount))
+		wrong = joinFaults(wrong, invalid("amount: %q is neither price nor totalPrice.", r.Amount))
 	}
 	r.Offers = cmp.Or(r.Offers, "featured")
 	if r.Offers != "featured" && r.Offers != "all" {
-		wrong = together(wrong, invalid("offers: %q is neither featured nor all.", r.Offers))
+		wrong = joinFaults(wrong, invalid("offers: %q is neither featured nor all.", r.Offers))
 	}
 	if r.OwnMerchant != "" && r.OwnSite != "" {
-		wrong = together(wrong, invalid("ownMerchant and ownSite exclude each other."))
+		wrong = joinFaults(wrong, invalid("ownMerchant and ownSite exclude each other."))
 	}
 	_, err = s.understand(p, r.selected())
-	return limit, together(wrong, err)
+	return limit, joinFaults(wrong, err)
 }
 
 // selected is a read of what the positions cover, at any time.
@@ -244,10 +244,10 @@ func (s *Service) positions(ctx context.Context, in *read, r PositionsRequest, h
 // one, relative to it.
 func (p OwnPosition) rankKey() rankKey {
 	// A blank sorts before the letters of a country.
-	return rankKey{p.ratio, p.ItemID, orNothing(p.Country) + " " + string(p.CurrencyCode)}
+	return rankKey{p.ratio, p.ItemID, orEmpty(p.Country) + " " + string(p.CurrencyCode)}
 }
 
-func orNothing(s *string) string {
+func orEmpty(s *string) string {
 	if s == nil {
 		return ""
 	}

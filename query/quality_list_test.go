@@ -38,10 +38,10 @@ func (w *wideStore) CountPairs(context.Context, Visibility, Selectors) (ScopeSiz
 	return ScopeSize{Pairs: uint64(w.pairs)}, nil
 }
 
-// TestQualityCountsBesideItsPage: the first page has the counts of all pairs if
+// TestQualityCountsGoWithThePage: the first page has the counts of all pairs if
 // they are few enough and time permits, and is otherwise the same page with and
 // without them.
-func TestQualityCountsBesideItsPage(t *testing.T) {
+func TestQualityCountsGoWithThePage(t *testing.T) {
 	limit := 10
 	for name, c := range map[string]struct {
 		pairs   int

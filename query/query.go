@@ -324,8 +324,8 @@ func invalid(format string, args ...any) error {
 	return fault.New(fault.Invalid, CodeValidation, format, args...)
 }
 
-// together combines two errors of invalid into one refusal; either may be nil.
-func together(a, b error) error {
+// joinFaults combines two errors of invalid into one refusal; either may be nil.
+func joinFaults(a, b error) error {
 	switch {
 	case a == nil:
 		return b

@@ -41,7 +41,7 @@ type fileEntriesQuestion struct {
 }
 
 func (r *remembering) FileEntries(ctx context.Context, v Visibility, q FileEntriesQuery) ([]FileEntry, error) {
-	asked := fileEntriesQuestion{q, toMs(q.Window.From), toMs(q.Window.To)}
-	asked.Window = contracts.Window{}
-	return recall(ctx, r, "file entries", v, asked, func(ctx context.Context) ([]FileEntry, error) { return r.Store.FileEntries(ctx, v, q) })
+	question := fileEntriesQuestion{q, toMs(q.Window.From), toMs(q.Window.To)}
+	question.Window = contracts.Window{}
+	return recall(ctx, r, "file entries", v, question, func(ctx context.Context) ([]FileEntry, error) { return r.Store.FileEntries(ctx, v, q) })
 }

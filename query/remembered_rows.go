@@ -27,14 +27,14 @@ func (r *remembering) Results(ctx context.Context, v Visibility, q *ResultsQuery
 	if e := explaining(ctx); e != nil {
 		return e.rows(ctx, r.Store, v, q)
 	}
-	if v.Snapshot == 0 || !v.Applied || q.Read != nil || q.Limit <= 0 || q.Limit > maxRememberedRows || neverAgain(q) {
+	if v.Snapshot == 0 || !v.Applied || q.Read != nil || q.Limit <= 0 || q.Limit > maxRememberedRows || unrepeatable(q) {
 		return r.Store.Results(ctx, v, q, each)
 	}
-	asked := *q
-	asked.Window = q.Cover()
-	question := rowsQuestion{asked, toMs(asked.Window.From), toMs(asked.Window.To)}
+	covering := *q
+	covering.Window = q.Cover()
+	question := rowsQuestion{covering, toMs(covering.Window.From), toMs(covering.Window.To)}
 	question.Window = contracts.Window{}
-	rows, err := recall(ctx, r, "rows", v, question, func(ctx context.Context) (*Block, error) { return r.readRows(ctx, v, &asked) })
+	rows, err := recall(ctx, r, "rows", v, question, func(ctx context.Context) (*Block, error) { return r.readRows(ctx, v, &covering) })
 	if err != nil {
 		return err
 	}
@@ -55,7 +55,7 @@ const maxCountedRows = 50_000
 // more of them than a page has. False: they are more than can be remembered,
 // and none was passed to each.
 func (r *remembering) counted(ctx context.Context, v Visibility, q *ResultsQuery, each func(*Block) error) (bool, error) {
-	if explaining(ctx) != nil || v.Snapshot == 0 || !v.Applied || neverAgain(q) {
+	if explaining(ctx) != nil || v.Snapshot == 0 || !v.Applied || unrepeatable(q) {
 		return true, r.Results(ctx, v, q, each)
 	}
 	asked := *q
@@ -104,9 +104,9 @@ type feedQuestion struct {
 	From, To int64
 }
 
-// neverAgain reports whether no other request can be the same: the window
+// unrepeatable reports whether no other request can be the same: the window
 // begins or ends now, and no wider window holds the answer.
-func neverAgain(q *ResultsQuery) bool {
+func unrepeatable(q *ResultsQuery) bool {
 	return (q.FromNow || q.ToNow) && q.Latest != AllRows || q.FromNow && q.Ascending
 }
 

@@ -24,12 +24,12 @@ import (
 // contracts/decisions/028-what-a-node-remembers.md.
 type remembering struct {
 	Store
-	answers *cache.Cache[answerKey, answer]
-	texts   *segmentTexts                   // of streams
-	asked   *cache.Cache[answerKey, uint32] // how often the same was requested, lately, and not found
+	answers   *cache.Cache[answerKey, answer]
+	texts     *segmentTexts                   // of streams
+	requested *cache.Cache[answerKey, uint32] // how often the same was requested, lately, and not found
 
-	mu     sync.Mutex
-	flight map[answerKey]*flight // being read
+	mu    sync.Mutex
+	calls map[answerKey]*call // being read
 
 	recorders chan struct{} // one for each segment that is being recorded
 
@@ -39,31 +39,31 @@ type remembering struct {
 
 type answerKey [sha256.Size]byte
 
-// askedBytes is the memory for noting what was requested.
-const askedBytes = 2 << 20
+// requestedBytes is the memory for noting what was requested.
+const requestedBytes = 2 << 20
 
 type answer struct {
 	value any // shared: never modified
 	bytes int
 }
 
-// flight is an answer that is being read and that others wait for.
-type flight struct {
+// call is the read of an answer that others wait for.
+type call struct {
 	done chan struct{}
 	answer
 	err error
 }
 
-// errPanicked is the error of a flight whose read did not return.
+// errPanicked is the error of a call whose read did not return.
 var errPanicked = errors.New("the read panicked")
 
 func newRemembering(s Store, cfg Config) (*remembering, error) {
 	texts, err := newSegmentTexts(cfg)
 	return &remembering{
-		Store: s, check: cfg.CheckRemembered, flight: map[answerKey]*flight{}, recorders: make(chan struct{}, maxRecorders),
-		answers: cache.New(cfg.RememberBytes, func(_ answerKey, a answer) int { return len(answerKey{}) + a.bytes }),
-		texts:   texts,
-		asked:   cache.New(askedBytes, func(answerKey, uint32) int { return len(answerKey{}) }),
+		Store: s, check: cfg.CheckRemembered, calls: map[answerKey]*call{}, recorders: make(chan struct{}, maxRecorders),
+		answers:   cache.New(cfg.RememberBytes, func(_ answerKey, a answer) int { return len(answerKey{}) + a.bytes }),
+		texts:     texts,
+		requested: cache.New(requestedBytes, func(answerKey, uint32) int { return len(answerKey{}) }),
 	}, err
 }
 
@@ -94,9 +94,9 @@ func recallKey[T any](ctx context.Context, r *remembering, name string, v Visibi
 			}
 			return value, nil
 		}
-		f, mine := r.board(key)
+		f, mine := r.join(key)
 		if mine {
-			defer r.land(key, f)
+			defer r.finish(key, f)
 			f.err = errPanicked
 			value, err := read(ctx)
 			f.answer, f.err = answer{value, sizeOf(reflect.ValueOf(&value))}, err
@@ -113,26 +113,26 @@ func recallKey[T any](ctx context.Context, r *remembering, name string, v Visibi
 	}
 }
 
-// board returns the flight of a key, and whether the caller must read the
+// join returns the call of a key, and whether the caller must read the
 // answer.
-func (r *remembering) board(key answerKey) (f *flight, mine bool) {
+func (r *remembering) join(key answerKey) (f *call, mine bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if f = r.flight[key]; f != nil {
+	if f = r.calls[key]; f != nil {
 		return f, false
 	}
-	f = &flight{done: make(chan struct{})}
-	r.flight[key] = f
+	f = &call{done: make(chan struct{})}
+	r.calls[key] = f
 	return f, true
 }
 
-func (r *remembering) land(key answerKey, f *flight) {
+func (r *remembering) finish(key answerKey, f *call) {
 	if f.err == nil {
 		r.answers.Put(key, f.answer)
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	delete(r.flight, key)
+	delete(r.calls, key)
 	close(f.done)
 }
 
@@ -143,17 +143,17 @@ func (r *remembering) land(key answerKey, f *flight) {
 func compared[T any](ctx context.Context, r *remembering, name string, v Visibility, remembered T, read func(context.Context) (T, error)) (T, error) {
 	r.checked.Add(1)
 	for try := 0; ; try++ {
-		again, err := read(ctx)
-		if err != nil || reflect.DeepEqual(again, remembered) || !r.holds(ctx, v.Snapshot) {
-			return again, err
+		fresh, err := read(ctx)
+		if err != nil || reflect.DeepEqual(fresh, remembered) || !r.holds(ctx, v.Snapshot) {
+			return fresh, err
 		}
 		if try == checkTries {
 			r.differences.Add(1)
-			return again, fmt.Errorf("%s: remembered is %+v, read again %+v", name, remembered, again)
+			return fresh, fmt.Errorf("%s: remembered is %+v, read again %+v", name, remembered, fresh)
 		}
 		select {
 		case <-ctx.Done():
-			return again, context.Cause(ctx)
+			return fresh, context.Cause(ctx)
 		case <-time.After(checkPause):
 		}
 	}
@@ -181,7 +181,7 @@ func (r *remembering) holds(ctx context.Context, s Snapshot) bool {
 
 // accessReader is a Store that can read an account, whatever it remembers of it.
 type accessReader interface {
-	AccessAnew(ctx context.Context, account contracts.AccountID, last contracts.MandateID) (Access, error)
+	AccessUncached(ctx context.Context, account contracts.AccountID, last contracts.MandateID) (Access, error)
 }
 
 // Access implements Store. What the store remembers of accounts is compared like
@@ -195,7 +195,7 @@ func (r *remembering) Access(ctx context.Context, account contracts.AccountID) (
 	remembered := *a
 	remembered.Watermark, remembered.Generation, remembered.Visibility.Floor, remembered.Remembered = Watermark{}, 0, 0, false
 	_, err = compared(ctx, r, "access", a.Visibility, remembered, func(ctx context.Context) (Access, error) {
-		again, err := from.AccessAnew(ctx, account, a.Visibility.Mandate)
+		again, err := from.AccessUncached(ctx, account, a.Visibility.Mandate)
 		if err != nil && fault.KindOf(err) == fault.NotFound {
 			err = nil // an account that is gone differs, too
 		}

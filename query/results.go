@@ -76,12 +76,12 @@ type RowTable interface {
 // a cursor holds the bounds of its window as instants.
 func (r ResultsRequest) meaning() ResultsRequest {
 	r.CapturedFrom, r.CapturedTo = "", ""
-	r.Sort, r.Timezone = unless(r.Sort, "desc"), unless(r.Timezone, "UTC")
+	r.Sort, r.Timezone = unlessDefault(r.Sort, "desc"), unlessDefault(r.Timezone, "UTC")
 	return r
 }
 
-// unless returns a value if it is not the default, otherwise the empty string.
-func unless(value, byDefault string) string {
+// unlessDefault returns a value if it is not the default, otherwise the empty string.
+func unlessDefault(value, byDefault string) string {
 	if value == byDefault {
 		return ""
 	}
@@ -238,15 +238,15 @@ type Position struct {
 // resultsPlan is a parsed request: everything in it is checked and every time
 // is resolved.
 type resultsPlan struct {
-	query   ResultsQuery
-	asked   contracts.Window // as exactly as it was written; the window of query has whole milliseconds
-	given   givenBounds
-	limit   int
-	cursor  string // empty: from the start
-	zone    *time.Location
-	echo    Echo
-	include Include
-	binding binding
+	query     ResultsQuery
+	requested contracts.Window // as exactly as it was written; the window of query has whole milliseconds
+	given     givenBounds
+	limit     int
+	cursor    string // empty: from the start
+	zone      *time.Location
+	echo      Echo
+	include   Include
+	binding   binding
 	// mostPairs is how many pairs a read may have; 0: as many as latestPerPair
 	// and latestObservationPerPair.
 	mostPairs uint64

@@ -11,9 +11,9 @@ type read struct {
 	empty   bool      // no row can match
 }
 
-// apart returns a copy of the read that can be changed without changing this
+// clone returns a copy of the read that can be changed without changing this
 // one.
-func (in *read) apart() *read {
+func (in *read) clone() *read {
 	of, plan := *in, *in.resultsPlan
 	of.resultsPlan = &plan
 	return &of

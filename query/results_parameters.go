@@ -213,7 +213,7 @@ func (p Parameter) Type() string {
 func (r *ResultsRequest) checkValues() (wrong error) {
 	for _, p := range ResultsParameters {
 		if text, ok := p.Given(r).(string); ok && p.Values != nil && !slices.Contains(p.Values, text) {
-			wrong = together(wrong, invalid("%s: %q is none of %s.", p.Name, text, strings.Join(p.Values, ", ")))
+			wrong = joinFaults(wrong, invalid("%s: %q is none of %s.", p.Name, text, strings.Join(p.Values, ", ")))
 		}
 	}
 	return wrong

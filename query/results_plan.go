@@ -35,20 +35,20 @@ func (s *Service) understand(p Principal, r ResultsRequest) (*resultsPlan, error
 	q := &plan.query
 	switch {
 	case r.ASIN != "" && r.ASINLocale == "":
-		wrong = together(wrong, invalid("asin: needs asinLocale as well."))
+		wrong = joinFaults(wrong, invalid("asin: needs asinLocale as well."))
 	case r.ASIN == "" && r.ASINLocale != "":
-		wrong = together(wrong, invalid("asinLocale: needs asin as well."))
+		wrong = joinFaults(wrong, invalid("asinLocale: needs asin as well."))
 	}
 	switch {
 	case r.LatestPerPair && r.LatestObservationPerPair:
-		wrong = together(wrong, invalid("latestPerPair and latestObservationPerPair exclude each other."))
+		wrong = joinFaults(wrong, invalid("latestPerPair and latestObservationPerPair exclude each other."))
 	case r.LatestPerPair:
 		q.Latest = NewestRow
 	case r.LatestObservationPerPair:
 		q.Latest = NewestWhole
 	}
 	if err := r.checkValues(); err != nil {
-		wrong = together(wrong, err)
+		wrong = joinFaults(wrong, err)
 	}
 	q.Ascending = r.Sort == "asc"
 	if r.CoverageState != "" {
@@ -56,15 +56,15 @@ func (s *Service) understand(p Principal, r ResultsRequest) (*resultsPlan, error
 	}
 	var err error
 	if plan.zone, err = contracts.LoadZone(cmp.Or(r.Timezone, "UTC")); err != nil {
-		wrong, plan.zone = together(wrong, invalid("timezone: %s.", err)), time.UTC
+		wrong, plan.zone = joinFaults(wrong, invalid("timezone: %s.", err)), time.UTC
 	}
-	if plan.asked, err = s.window(r, q, plan.zone); err != nil {
-		wrong = together(wrong, err)
+	if plan.requested, err = s.window(r, q, plan.zone); err != nil {
+		wrong = joinFaults(wrong, err)
 	}
 	if wrong != nil {
 		return nil, wrong
 	}
-	q.Window = plan.asked.Whole()
+	q.Window = plan.requested.Whole()
 	q.ToNow = !plan.given.To && !q.Window.To.IsZero()
 	q.FromNow = !plan.given.From && !q.Window.From.IsZero()
 	plan.echo = Echo{
@@ -88,7 +88,7 @@ func (s *Service) window(r ResultsRequest, q *ResultsQuery, zone *time.Location)
 	}
 	if r.CapturedTo != "" {
 		if w.To, err = contracts.ParseUpper(r.CapturedTo, zone); err != nil {
-			wrong = together(wrong, invalid("capturedTo: %s.", err))
+			wrong = joinFaults(wrong, invalid("capturedTo: %s.", err))
 		}
 	}
 	if wrong != nil {
@@ -122,7 +122,7 @@ func (r *ResultsRequest) checkScope() (wrong error) {
 		wrong = invalid("globalScope=true needs both capturedFrom and capturedTo.")
 	}
 	if r.GlobalScope && !r.selectors().None() {
-		wrong = together(wrong, invalid("globalScope=true cannot be combined with a product, order or site. Remove globalScope or the selector."))
+		wrong = joinFaults(wrong, invalid("globalScope=true cannot be combined with a product, order or site. Remove globalScope or the selector."))
 	}
 	if r.timeOnly() {
 		wrong = invalid("A window needs a selector (itemId, pzn, ean, asin with asinLocale, orderId or site), or globalScope=true with both bounds.")
@@ -137,9 +137,9 @@ func (p *resultsPlan) checkWindow(r ResultsRequest) error {
 		return err
 	}
 	switch {
-	case p.asked.Empty() && r.CapturedTo == "":
+	case p.requested.Empty() && r.CapturedTo == "":
 		return invalid("capturedFrom lies in the future.")
-	case p.asked.Empty():
+	case p.requested.Empty():
 		return p.noTime(r)
 	case r.GlobalScope && q.Window.Length() > maxGlobalWindow:
 		return fault.New(fault.Invalid, CodeScopeTooBroad,
@@ -166,7 +166,7 @@ func (s *Service) resume(plan *resultsPlan, v Visibility, now Watermark) error {
 	if plan.cursor != "" {
 		c, err := s.walkOf(plan)
 		if err == nil {
-			err = v.goesOn(now, c.Floor, c.Watermark)
+			err = v.checkCursor(now, c.Floor, c.Watermark)
 		}
 		if err != nil {
 			return err
@@ -178,7 +178,7 @@ func (s *Service) resume(plan *resultsPlan, v Visibility, now Watermark) error {
 	}
 	shown := q.Window
 	if plan.cursor == "" {
-		shown = shownWindow(plan.asked)
+		shown = shownWindow(plan.requested)
 		if err := v.kept(q.Window); err != nil {
 			return err
 		}
@@ -239,11 +239,11 @@ func fromMs(ms int64) time.Time {
 
 // shownWindow is a window as an answer shows it: in whole milliseconds, or as
 // it was requested if it contains none.
-func shownWindow(asked contracts.Window) contracts.Window {
-	if w := asked.Whole(); !w.Empty() {
+func shownWindow(requested contracts.Window) contracts.Window {
+	if w := requested.Whole(); !w.Empty() {
 		return w
 	}
-	return asked
+	return requested
 }
 
 func formatBound(t time.Time, loc *time.Location) *string {

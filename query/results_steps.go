@@ -112,7 +112,7 @@ func (s *Service) repeat(ctx context.Context, in *read, r ResultsRequest, w Resu
 			return nil, err
 		}
 	}
-	if r.Condition != nil && in.query.Window.To.UnixMilli() <= s.over() {
+	if r.Condition != nil && in.query.Window.To.UnixMilli() <= s.overBefore() {
 		r.Condition.Tag = s.tags.make(about.of(in.query.Window), r.Condition.Form, found.newest(in.query.Watermark))
 	}
 	return found, nil
@@ -152,7 +152,7 @@ func (s *Service) acceptStream(ctx context.Context, seen *sight, r ResultsReques
 func (s *Service) plan(p Principal, r ResultsRequest) (*resultsPlan, error) {
 	plan, err := s.understand(p, r)
 	if err != nil {
-		return nil, together(err, r.checkScope())
+		return nil, joinFaults(err, r.checkScope())
 	}
 	return plan, plan.checkWindow(r)
 }

@@ -86,10 +86,10 @@ func TestStreamOfAnotherScope(t *testing.T) {
 	}
 }
 
-// TestLongStreamLooksAgain: a stream notices a changed scope within seconds,
+// TestLongStreamRechecksItsScope: a stream notices a changed scope within seconds,
 // long before the pairs of its first scope are deleted, and reads the scope no
 // more often than that.
-func TestLongStreamLooksAgain(t *testing.T) {
+func TestLongStreamRechecksItsScope(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &shifting{shelf: shelf{rows: shelfOf(500)}, first: sees(1, true), other: sees(2, true), until: time.Hour, pace: time.Second / 10}
 		service := must.Get(query.New(config(), s, time.Now))(t)

@@ -124,8 +124,8 @@ func (t *segmentText) size() int {
 // it should be remembered: not what is requested once, and ever more rarely what
 // found no room each time.
 func (r *remembering) worthwhile(key answerKey) bool {
-	before, _ := r.asked.Get(key)
+	before, _ := r.requested.Get(key)
 	now := before + 1
-	r.asked.Put(key, now)
+	r.requested.Put(key, now)
 	return before > 0 && now&before == 0 // 2, 4, 8 and so on
 }

@@ -118,8 +118,8 @@ func (s *Service) questionOf(ctx context.Context, in *read, generation uint64) (
 	return sha256.Sum256(append([]byte("rows\x00"), text...)), err
 }
 
-// over is the time before which everything is over.
-func (s *Service) over() int64 { return s.now().Add(-overAfter).UnixMilli() }
+// overBefore is the time before which everything is over.
+func (s *Service) overBefore() int64 { return s.now().Add(-overAfter).UnixMilli() }
 
 // segmentsOf divides the window of a stream, and finds which of its text is
 // remembered; nil: none may be.
@@ -128,7 +128,7 @@ func (s *Service) segmentsOf(ctx context.Context, in *read, of question, by pack
 	if s.cfg.RememberStreamBytes == 0 || q.Window.Length() > dividedWindow {
 		return nil, nil
 	}
-	over := s.over()
+	over := s.overBefore()
 	p := &segments{service: s, in: in, store: s.store, packing: by, all: divide(q.Window, over)}
 	if !q.Ascending {
 		slices.Reverse(p.all)

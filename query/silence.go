@@ -45,7 +45,7 @@ type SilencesQuery struct {
 // page's watermark was read. Nothing is read for a caller that sees nothing.
 func (s *Service) fillSilences(ctx context.Context, in *read, page *FeedPage, state *feedState, r FeedRequest, now time.Time, sees bool) (asOf time.Time, err error) {
 	from, until := *state.Silence, lastStep(now)
-	page.Again = fromMs(until).Add(silenceStep).Sub(now)
+	page.PollAfter = fromMs(until).Add(silenceStep).Sub(now)
 	until = max(until, from.Ms) // another node's clock may be ahead
 	end := judgedUntil(min(until, from.Ms+silenceSpan.Milliseconds()))
 	page.Progress.UpToDate = end.Ms == until

@@ -179,10 +179,10 @@ func statusOf(sites map[contracts.SiteKey]*freshness, zone *time.Location) []Sit
 }
 
 // statusPairs refuses more pairs than a status may cover.
-func (s *Service) statusPairs(ctx context.Context, v Visibility, of Selectors, narrowBy string) error {
+func (s *Service) statusPairs(ctx context.Context, v Visibility, of Selectors, restrict string) error {
 	size, err := s.store.CountPairs(ctx, v, of)
 	if err == nil && size.Pairs > maxStatusPairs {
-		err = fault.New(fault.Invalid, CodeOrderCoverageTooBroad, "The orders span %d item-site pairs, more than %d. Narrow with %s.", size.Pairs, maxStatusPairs, narrowBy)
+		err = fault.New(fault.Invalid, CodeOrderCoverageTooBroad, "The orders span %d item-site pairs, more than %d. Narrow with %s.", size.Pairs, maxStatusPairs, restrict)
 	}
 	return err
 }

@@ -171,7 +171,7 @@ func (s *Service) Statistics(ctx context.Context, p Principal, r StatisticsReque
 	}
 	if r.Cursor == "" {
 		position.Watermark, position.Floor = in.query.Watermark, in.vis.Floor
-	} else if err := in.vis.goesOn(in.query.Watermark, position.Floor, position.Watermark); err != nil {
+	} else if err := in.vis.checkCursor(in.query.Watermark, position.Floor, position.Watermark); err != nil {
 		return nil, err
 	}
 	page := &StatisticsPage{Data: []StatisticRecord{}, Paging: Paging{Limit: limit}, Query: statisticsEcho(in, r, position)}
@@ -202,7 +202,7 @@ func (s *Service) Statistics(ctx context.Context, p Principal, r StatisticsReque
 		err = s.identify(ctx, in.vis, page.Data)
 	}
 	if err == nil && r.Standing {
-		err = s.tellStandings(ctx, in, &offerRoom{room, charged}, page, position)
+		err = s.addStandingsToPage(ctx, in, &offerRoom{room, charged}, page, position)
 	}
 	return page, s.budget(ctx, err)
 }

@@ -70,9 +70,9 @@ func (r *StatisticsRequest) checkStandings(in *read, limit int) error {
 	return nil
 }
 
-// tellStandings adds to the records of a page where the customer stands with
+// addStandingsToPage adds to the records of a page where the customer stands with
 // each, as of the page's watermark.
-func (s *Service) tellStandings(ctx context.Context, in *read, held *offerRoom, page *StatisticsPage, position statisticsCursor) error {
+func (s *Service) addStandingsToPage(ctx context.Context, in *read, held *offerRoom, page *StatisticsPage, position statisticsCursor) error {
 	var ids []contracts.ItemID
 	prices := map[productCurrency]*StatisticPricing{}
 	for i := range page.Data {
@@ -85,7 +85,7 @@ func (s *Service) tellStandings(ctx context.Context, in *read, held *offerRoom, 
 	if len(prices) == 0 {
 		return nil
 	}
-	of := in.apart()
+	of := in.clone()
 	of.query.Watermark = position.Watermark
 	of.query.Selectors = Selectors{Order: of.query.Selectors.Order, Site: of.query.Selectors.Site, Items: ItemsOf(ids)}
 	return s.addStandings(ctx, of, held, position, prices)

@@ -109,7 +109,7 @@ func (t *tally) sites() (all []SiteTally) {
 		}
 		for currency, p := range site.prices {
 			n := len(p.minor)
-			one.Prices = append(one.Prices, PriceTally{currency, uint64(n), p.min, nthLeast(p.minor, (n-1)/2), p.max})
+			one.Prices = append(one.Prices, PriceTally{currency, uint64(n), p.min, nthSmallest(p.minor, (n-1)/2), p.max})
 		}
 		for merchant, n := range site.wins {
 			one.Wins = append(one.Wins, Wins{merchant, *n})
@@ -119,11 +119,11 @@ func (t *tally) sites() (all []SiteTally) {
 	return all
 }
 
-// nthLeast is the number that would be at index n if all were sorted. It
+// nthSmallest is the number that would be at index n if all were sorted. It
 // reorders them (quickselect, Hoare 1961).
-func nthLeast(all []int64, n int) int64 {
+func nthSmallest(all []int64, n int) int64 {
 	for len(all) > 12 {
-		pivot := middleOf(all[0], all[len(all)/2], all[len(all)-1])
+		pivot := medianOf3(all[0], all[len(all)/2], all[len(all)-1])
 		less, more := 0, len(all)-1
 		for less <= more {
 			for all[less] < pivot {
@@ -150,4 +150,4 @@ func nthLeast(all []int64, n int) int64 {
 	return all[n]
 }
 
-func middleOf(a, b, c int64) int64 { return max(min(a, b), min(max(a, b), c)) }
+func medianOf3(a, b, c int64) int64 { return max(min(a, b), min(max(a, b), c)) }

@@ -14,7 +14,7 @@ func TestNthLeast(t *testing.T) {
 		all := rapid.SliceOfN(rapid.Int64Range(0, rapid.SampledFrom([]int64{1, 20, 1 << 40}).Draw(t, "most")), 1, 200).Draw(t, "all")
 		n := rapid.IntRange(0, len(all)-1).Draw(t, "n")
 		sorted := slices.Sorted(slices.Values(all))
-		if got := nthLeast(all, n); got != sorted[n] {
+		if got := nthSmallest(all, n); got != sorted[n] {
 			t.Fatalf("place %d has %d, want %d", n, got, sorted[n])
 		}
 		slices.Sort(all)

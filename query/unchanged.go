@@ -97,7 +97,7 @@ func (s *Service) Unchanged(ctx context.Context, p Principal, r ResultsRequest) 
 		return false, err
 	}
 	v := a.Visibility
-	if !s.repeats(ctx, plan, v, r) || plan.query.Window.To.UnixMilli() > s.over() {
+	if !s.repeats(ctx, plan, v, r) || plan.query.Window.To.UnixMilli() > s.overBefore() {
 		return false, nil
 	}
 	if err := s.catalogued(ctx, &v, plan.include); err != nil {
@@ -147,8 +147,8 @@ func (s *Service) lateSince(ctx context.Context, in *read, at Watermark) (bool, 
 	if at == in.query.Watermark {
 		return false, nil
 	}
-	rows, asked := 0, s.lateRows(in, in.query.Window, at, 1)
-	err := s.store.Feed(ctx, in.vis, &asked, func(b *Block) error { rows += b.Len; return nil })
+	rows, late := 0, s.lateRows(in, in.query.Window, at, 1)
+	err := s.store.Feed(ctx, in.vis, &late, func(b *Block) error { rows += b.Len; return nil })
 	return rows > 0, err
 }
 

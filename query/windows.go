@@ -127,7 +127,7 @@ func (s *Service) windows(ctx context.Context, p Principal, r WindowsRequest) (*
 		}
 		since.At = FeedPosition{}
 		state.Generation, state.Scope = a.Generation, scope
-	} else if err := state.goesOn(a, scope, state.again); err != nil {
+	} else if err := state.checkContinuable(a, scope, state.restartAdvice); err != nil {
 		return nil, err
 	}
 	plan.query.Watermark = a.Watermark
@@ -179,7 +179,7 @@ func (s *Service) openWindows(p Principal, r WindowsRequest) (state windowsState
 		if r.Bucket != "" {
 			return state, invalid("bucket: the token contains it. Leave it out.")
 		}
-		return state, s.openSince(windowsBinding(p), r.Since, r.Rows, &state, state.again)
+		return state, s.openSince(windowsBinding(p), r.Since, r.Rows, &state, state.restartAdvice)
 	}
 	state.Bucket = cmp.Or(r.Bucket, "day")
 	switch {

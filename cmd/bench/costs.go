@@ -30,7 +30,7 @@ func (r *run) measureCosts(ctx context.Context) error {
 	for _, q := range reads {
 		hot[q.key] = q
 	}
-	again := func(q hotRead) func(context.Context, int) (int64, error) {
+	repeated := func(q hotRead) func(context.Context, int) (int64, error) {
 		return func(ctx context.Context, n int) (int64, error) { return 1, r.hotAnswer(ctx, q.path, q.ask(n)) }
 	}
 	first := func(q hotRead) func(context.Context, int) (int64, error) {
@@ -43,8 +43,8 @@ func (r *run) measureCosts(ctx context.Context) error {
 		return err
 	}
 	units := []costOf{
-		{"list", "a list that is remembered", again(hot["sites_vs_healthz"])},
-		{"latest", "the latest rows of a product, remembered", again(hot["latest_item_vs_clickhouse"])},
+		{"list", "a list that is remembered", repeated(hot["sites_vs_healthz"])},
+		{"latest", "the latest rows of a product, remembered", repeated(hot["latest_item_vs_clickhouse"])},
 		{"small_page", "10 rows of a product of 168 h, read for the first time", first(hot["page_item_vs_clickhouse"])},
 		{"page", "a page of 10,000 rows, read for the first time", func(ctx context.Context, _ int) (int64, error) {
 			q := r.unread(window(r.data.from, r.data.to, "globalScope", "true", "limit", strconv.Itoa(10_000)))

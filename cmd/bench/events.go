@@ -51,9 +51,9 @@ func (p *producer) event(captures int) *event.Event {
 				DeliveryText: deliveryTexts[p.rnd.IntN(len(deliveryTexts))],
 			}
 			if market {
-				who := p.rnd.IntN(1920)
-				of.Merchant, of.IsPrime, of.IsBuyBox = fmt.Sprintf("Händler %d GmbH", who), contracts.FlagOf(k%3 == 0), contracts.FlagOf(k == 0)
-				of.URL = fmt.Sprintf("https://www.%s/p/%s-%d?m=%d", site, it.slug, it.id, who)
+				merchant := p.rnd.IntN(1920)
+				of.Merchant, of.IsPrime, of.IsBuyBox = fmt.Sprintf("Händler %d GmbH", merchant), contracts.FlagOf(k%3 == 0), contracts.FlagOf(k == 0)
+				of.URL = fmt.Sprintf("https://www.%s/p/%s-%d?m=%d", site, it.slug, it.id, merchant)
 			} else {
 				of.Merchant = fmt.Sprintf("Shop %d", number+1)
 				of.URL = fmt.Sprintf("https://www.%s/p/%s-%d?ref=pm", site, it.slug, it.id)

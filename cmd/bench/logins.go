@@ -41,7 +41,7 @@ func (r *run) measureLogins(ctx context.Context) error {
 	if _, err := r.pages(ctx, page, new([]float64)); err != nil { // to warm up
 		return err
 	}
-	var alone, beside []float64
+	var alone, withLogins []float64
 	var logins atomic.Int64
 	series, err := r.interleave(ctx, 0, r.size.readRounds,
 		contestant{"pages of 1,000", func(ctx context.Context) (done, error) { return r.pages(ctx, page, &alone) }},
@@ -50,7 +50,7 @@ func (r *run) measureLogins(ctx context.Context) error {
 			var storm sync.WaitGroup
 			var failed error
 			storm.Go(func() { failed = r.storm(storming, node, password, &logins) })
-			d, err := r.pages(ctx, page, &beside)
+			d, err := r.pages(ctx, page, &withLogins)
 			stop()
 			storm.Wait()
 			if err == nil {
@@ -65,9 +65,9 @@ func (r *run) measureLogins(ctx context.Context) error {
 	r.result.Tables = append(r.result.Tables, Table{
 		Title: "Pages beside logins", Series: series,
 		Note: fmt.Sprintf("Rows are pages of 24 h of the largest mandate, one after the other. p99 alone %s, beside logins %s; %d logins succeeded.",
-			milliseconds(quantile(alone, 0.99)), milliseconds(quantile(beside, 0.99)), logins.Load()),
+			milliseconds(quantile(alone, 0.99)), milliseconds(quantile(withLogins, 0.99)), logins.Load()),
 	})
-	r.result.put("page_beside_logins_p99", "p99 of pages beside 20 logins a second: time against alone", "×", exactly(quantile(beside, 0.99)/quantile(alone, 0.99)), 2, true, "")
+	r.result.put("page_beside_logins_p99", "p99 of pages beside 20 logins a second: time against alone", "×", exactly(quantile(withLogins, 0.99)/quantile(alone, 0.99)), 2, true, "")
 	return nil
 }
 

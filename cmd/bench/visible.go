@@ -167,14 +167,14 @@ func (r *run) watch(ctx context.Context, reached func() (uint64, <-chan struct{}
 		if n == len(seen) {
 			return nil
 		}
-		again := time.NewTimer(unheard)
+		poll := time.NewTimer(unheard)
 		select {
 		case <-moved:
-		case <-again.C:
+		case <-poll.C:
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		}
-		again.Stop()
+		poll.Stop()
 	}
 }
 

@@ -61,10 +61,10 @@ func (a *admin) optional(name string, ok func(ctx context.Context) error) {
 }
 
 // about adds what /readyz reports about a part, ready or not.
-func (a *admin) about(name string, tell func() any) {
+func (a *admin) about(name string, report func() any) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.abouts[name] = tell
+	a.abouts[name] = report
 }
 
 // reports collects the reports of all parts.
@@ -72,8 +72,8 @@ func (a *admin) reports() map[string]any {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	all := make(map[string]any, len(a.abouts))
-	for name, tell := range a.abouts {
-		all[name] = tell()
+	for name, report := range a.abouts {
+		all[name] = report()
 	}
 	return all
 }

@@ -99,7 +99,7 @@ func (p *projection) compare(ctx context.Context) (*projector.Audit, error) {
 // prove compares the tables with the proof of the checkpoint when this process
 // begins to lead.
 func (p *projection) prove(ctx context.Context, proj *projector.Projector) {
-	every(ctx, maintainEvery, func() (again bool) {
+	every(ctx, maintainEvery, func() (more bool) {
 		is, err := proj.Prove(ctx)
 		if ctx.Err() != nil {
 			return false

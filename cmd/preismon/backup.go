@@ -67,7 +67,7 @@ func (c *backupTakeCmd) Run(ctx context.Context, k *kong.Context, std streams, l
 	if c.DataDir == "" {
 		_, err = save(remote)
 	} else {
-		place = place.beside(c.DataDir)
+		place = place.nextTo(c.DataDir)
 		err = place.take(ctx, c.DataDir, save)
 	}
 	if err != nil {

@@ -91,8 +91,8 @@ func serverBackups(dataDir string) string { return filepath.Join(dataDir, "click
 // drillsOf returns the file of a data folder that records the drills of backups.
 func drillsOf(dataDir string) string { return filepath.Join(dataDir, "drills.ndjson") }
 
-// beside turns a name into the folder of a new backup, next to the data folder.
-func (p backupLocation) beside(dataDir string) backupLocation {
+// nextTo turns a name into the folder of a new backup, next to the data folder.
+func (p backupLocation) nextTo(dataDir string) backupLocation {
 	if p.name != "" {
 		return backupLocation{folder: filepath.Join(backupsFor(dataDir), p.name)}
 	}

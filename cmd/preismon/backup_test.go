@@ -29,7 +29,7 @@ func TestBackupDrill(t *testing.T) {
 	for _, e := range slices.Concat(catalogue, observations) {
 		b.send(t, e)
 	}
-	applied(t, u)
+	waitUntilApplied(t, u)
 	db := u.tables()
 	settle(t, db)
 	rows := number(t, db, "SELECT count() FROM observations")

@@ -246,7 +246,7 @@ func (r *reader) breakSomething(t *testing.T) {
 	if _, err := b.js.PublishMsg(t.Context(), &nats.Msg{Subject: "observations.demo-markt-de=example", Data: []byte(`{"version":2}`)}); err != nil {
 		t.Fatal(err)
 	}
-	applied(t, r.up)
+	waitUntilApplied(t, r.up)
 }
 
 // commandsOfThePage runs every command of /docs: each is a request that the

@@ -34,11 +34,11 @@ func (c *explainCmd) Run(ctx context.Context, std streams) error {
 	ctx = client.Explain(ctx, &found)
 	of := newCLI()
 	parser := newParser(ctx, of, streams{strings.NewReader(""), io.Discard, std.err}, func(int) {})
-	asked, err := parser.Parse(words)
+	parsed, err := parser.Parse(words)
 	if err != nil {
 		return faulty(err)
 	}
-	err = asked.Run(asked, of.Log.logger(std.err))
+	err = parsed.Run(parsed, of.Log.logger(std.err))
 	switch {
 	case found.Request == "" && err != nil:
 		return err

@@ -13,8 +13,8 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 )
 
-// itemTold is the part of a product's summary that the page of products shows.
-type itemTold struct {
+// itemSummary is the part of a product's summary that the page of products shows.
+type itemSummary struct {
 	Data []struct {
 		Country      string
 		CurrencyCode string
@@ -45,9 +45,9 @@ func (s explorerSaid) compareMarkets(t *testing.T, client *api, rows []explorerR
 	t.Helper()
 	var markets []string
 	boxes := map[string]float64{} // shares
-	slices.SortFunc(s.Summaries, func(a, b itemTold) int { return strings.Compare(a.Query.ItemID, b.Query.ItemID) })
+	slices.SortFunc(s.Summaries, func(a, b itemSummary) int { return strings.Compare(a.Query.ItemID, b.Query.ItemID) })
 	for _, told := range s.Summaries {
-		var again itemTold
+		var again itemSummary
 		window := url.Values{"capturedFrom": {told.Query.CapturedFrom}, "capturedTo": {told.Query.CapturedTo}, "timezone": {told.Query.Timezone}}
 		if _, body := client.get("/ext/v1/items/"+told.Query.ItemID+"/summary", window); json.Unmarshal(body, &again) != nil || len(again.Data) < len(told.Data) {
 			t.Fatalf("summary: %.300s", body)
@@ -81,13 +81,13 @@ func (s explorerSaid) compareMarkets(t *testing.T, client *api, rows []explorerR
 			}
 			markets = append(markets, strings.Join(line, " | "))
 			for _, b := range m.BuyBox {
-				who := "no merchant"
+				holder := "no merchant"
 				if b.Nobody {
-					who = "nobody"
+					holder = "nobody"
 				} else if b.Merchant != nil {
-					who = *b.Merchant
+					holder = *b.Merchant
 				}
-				boxes[fmt.Sprint(told.Query.Name, " | ", market, " | ", who, " | ", b.Captures)] = b.Share
+				boxes[fmt.Sprint(told.Query.Name, " | ", market, " | ", holder, " | ", b.Captures)] = b.Share
 			}
 			if diff := gocmp.Diff(m.BuyBox, again.Data[i].BuyBox); diff != "" {
 				t.Errorf("%s: buy boxes (-page +API): %s", market, diff)

@@ -29,7 +29,7 @@ var listsOfForm = []string{"v1/items", "v1/sites"}
 // explorerRequests counts the requests of each page: no more than its budget,
 // none twice, and those of the form only once per tab.
 func (d *demoTest) explorerRequests(t *testing.T) {
-	type asked struct {
+	type visit struct {
 		Hash string `json:"hash"`
 		View string `json:"view"`
 		What string `json:"what"` // appears when the page is complete
@@ -37,7 +37,7 @@ func (d *demoTest) explorerRequests(t *testing.T) {
 	account, item := d.account(t, "anna"), notMonitored(t, d.client(t, "anna"))[0]
 	plan := struct {
 		explorerPlan
-		Pages []asked `json:"pages"`
+		Pages []visit `json:"pages"`
 	}{explorerPlan: explorerPlan{Base: d.up.URL, Hosts: []string{d.up.URL + "/"}, Login: account.LoginIdentifier, Password: account.Password}}
 	for _, b := range requestBudgets {
 		hash := b.hash
@@ -47,7 +47,7 @@ func (d *demoTest) explorerRequests(t *testing.T) {
 		case "latest":
 			hash = fmt.Sprintf(hash, "demo-markt-de.example")
 		}
-		plan.Pages = append(plan.Pages, asked{hash, b.view, b.what})
+		plan.Pages = append(plan.Pages, visit{hash, b.view, b.what})
 	}
 	var said struct{ Pages, First [][]string }
 	chromium.Run(t, "testdata/explorer/requests.mjs", plan, &said)

@@ -49,8 +49,8 @@ type explorerSaid struct {
 		Status string
 		File   struct{ Name, Text string }
 	}
-	Markets, Boxes [][]string // of both products
-	Summaries      []itemTold // of both products, as the page received them
+	Markets, Boxes [][]string    // of both products
+	Summaries      []itemSummary // of both products, as the page received them
 	Offers         [][]string
 	Positions      [][]string // of an own price of 100
 	Placed         struct {

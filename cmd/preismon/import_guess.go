@@ -34,7 +34,7 @@ func guessed(files []importFile, mandate string, std streams) (*maps.Mapping, er
 		}
 		m = g.Mapping
 		printShown(std, g.Rows)
-		for _, d := range g.Doubts {
+		for _, d := range g.Assumptions {
 			fmt.Fprintf(std.err, "? %s\n", d)
 		}
 		fmt.Fprintf(std.err, "\nThis is written to %s. Where it is wrong, edit that file and run the same command again.\n", name)

@@ -112,7 +112,7 @@ func (r *importRun) one(ctx context.Context, f importFile, several bool) (*impor
 			return nil, interrupted(ctx)
 		}
 	}
-	if r.Folder != "" && triedAgain(err) {
+	if r.Folder != "" && retriable(err) {
 		return nil, errors.Join(err, rejects.remove()) // the next try writes them again
 	}
 	if summary == nil {

@@ -31,7 +31,7 @@ type seenFile struct {
 	done     bool
 	reported bool // that it is tried again
 	tries    int
-	again    time.Time // not tried before
+	retryAt  time.Time // not tried before
 }
 
 // watch imports what is in the folder and what arrives there, until ctx ends. It
@@ -88,8 +88,8 @@ func (r *importRun) failed(name string, f *seenFile, err error, now time.Time) e
 	default:
 		return err
 	}
-	if triedAgain(err) {
-		f.done, f.again = false, now.Add(client.Backoff(f.tries))
+	if retriable(err) {
+		f.done, f.retryAt = false, now.Add(client.Backoff(f.tries))
 		f.tries++
 	}
 	return nil
@@ -99,9 +99,9 @@ func (r *importRun) failed(name string, f *seenFile, err error, now time.Time) e
 // disk is full, or a right is missing.
 func ofMachine(err error) bool { return errors.As(err, new(*fs.PathError)) }
 
-// triedAgain reports whether a watched file that failed is imported again before
+// retriable reports whether a watched file that failed is imported again before
 // it has changed.
-func triedAgain(err error) bool { return ofMachine(err) || fault.KindOf(err) == fault.Conflict }
+func retriable(err error) bool { return ofMachine(err) || fault.KindOf(err) == fault.Conflict }
 
 // settledFiles returns the files of a folder that are complete and not yet
 // returned in their current state, and records the state of all. Hidden files,
@@ -127,7 +127,7 @@ func settledFiles(folder string, files map[string]*seenFile, now time.Time) (arr
 			files[e.Name()] = f
 			continue
 		}
-		if !f.done && now.Sub(f.since) >= settledAfter && !now.Before(f.again) {
+		if !f.done && now.Sub(f.since) >= settledAfter && !now.Before(f.retryAt) {
 			f.done = true
 			arrived = append(arrived, e.Name())
 		}

@@ -114,7 +114,7 @@ func TestIngest(t *testing.T) {
 		t.Errorf("a file that is not there: exit code %d, %s", code, errs)
 	}
 
-	applied(t, u)
+	waitUntilApplied(t, u)
 	settle(t, db)
 	rows := exact(t, db, slices.Values(observations), chain())
 	noDoubles(t, db)
@@ -179,6 +179,6 @@ func ingestInterrupted(t *testing.T, u *upProcess, all []*event.Event) {
 		t.Errorf("the last run: %v", err)
 	}
 	t.Logf("the last run: %s", stdout.String())
-	applied(t, u)
+	waitUntilApplied(t, u)
 	settle(t, u.tables())
 }

@@ -105,7 +105,7 @@ rules: [{name: cheap, rule: PRICE_BELOW, price: 1.00, currencyCode: EUR, itemId:
 				want = append(want, at.Format("2006-01-02T15:04:05.000Z"))
 			}
 		}
-		applied(t, u)
+		waitUntilApplied(t, u)
 	}
 	delivered := func(what string) {
 		t.Helper()

@@ -43,10 +43,10 @@ func (o *operate) readFeed(t *testing.T, c *api, token string, from, to time.Tim
 	}
 }
 
-// feedBeginsAgain checks that a feed cannot continue from a token, because the
+// feedRestarts checks that a feed cannot continue from a token, because the
 // tables were rebuilt or restored since, and that the request that it is told
 // to begin again with returns the rows and a token that works.
-func (o *operate) feedBeginsAgain(t *testing.T, c *api, token string, want []row) {
+func (o *operate) feedRestarts(t *testing.T, c *api, token string, want []row) {
 	t.Helper()
 	status, body := c.get("/ext/v1/changes", url.Values{"since": {token}})
 	var problem struct{ Code, Detail string }

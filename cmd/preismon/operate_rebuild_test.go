@@ -65,10 +65,10 @@ func (o *operate) rebuild(t *testing.T) {
 	if code != 0 || polls < 3 || walks < 1 {
 		t.Fatalf("rebuild: exit code %d: %s%s", code, out, errs)
 	}
-	applied(t, o.up)
+	waitUntilApplied(t, o.up)
 	settle(t, o.db)
 	noDoubles(t, o.db)
-	o.feedBeginsAgain(t, c, followed, want)
+	o.feedRestarts(t, c, followed, want)
 	a := o.audit(t, 0, "--content")
 	if want := uint64(len(o.observations) + len(o.later) + len(o.latest)); a.Events != want || a.DeadLetters != 2 || a.Waiting != 0 {
 		t.Errorf("%d events, want %d: %+v", a.Events, want, a)
@@ -140,7 +140,7 @@ func (o *operate) mend(t *testing.T) {
 	if code != 0 || !strings.Contains(out, "All tables were rebuilt") {
 		t.Fatalf("rebuild: exit code %d: %s%s", code, out, errs)
 	}
-	applied(t, o.up)
+	waitUntilApplied(t, o.up)
 	settle(t, o.db)
 	o.audit(t, 0, "--content")
 	o.kept(t)
@@ -168,14 +168,14 @@ func (o *operate) restore(t *testing.T) {
 		t.Fatalf("restore: exit code %d: %s%s", code, out, errs)
 	}
 	u := startUp(t, "--data-dir", o.up.DataDir)
-	applied(t, u)
+	waitUntilApplied(t, u)
 	db := u.tables()
 	settle(t, db)
 	t.Logf("%d rows", exact(t, db, slices.Values(slices.Concat(o.observations, o.later, o.latest)), none))
 	noDoubles(t, db)
 	c = u.client().login(o.account.LoginIdentifier, o.account.Password)
 	c.t = t
-	o.feedBeginsAgain(t, c, followed, want)
+	o.feedRestarts(t, c, followed, want)
 	if out, errs, code := inProcess(t, "audit", "--data-dir", u.DataDir, "--content"); code != 0 {
 		t.Errorf("audit after the restore: exit code %d: %s%s", code, out, errs)
 	}

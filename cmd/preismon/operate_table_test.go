@@ -89,7 +89,7 @@ func (o *operate) tables(t *testing.T) {
 			if got := table.read(); !reflect.DeepEqual(got, right) {
 				t.Errorf("%d rows after it, want %d, or others", len(got), len(right))
 			}
-			applied(t, o.up)
+			waitUntilApplied(t, o.up)
 			o.audit(t, 0, "--content")
 			noDoubles(t, o.db)
 		})

@@ -49,12 +49,12 @@ func TestOperate(t *testing.T) {
 	for _, e := range catalogue {
 		o.publish(e.Subject(), e, func(s string) string { return s })
 	}
-	applied(t, u)
+	waitUntilApplied(t, u)
 	o.seenFirst(t)
 	for _, e := range o.observations[2:] {
 		o.publish(e.Subject(), e, func(s string) string { return s })
 	}
-	applied(t, u)
+	waitUntilApplied(t, u)
 	settle(t, o.db)
 	t.Run("audit of nothing wrong", func(t *testing.T) { o.audits(t, 0) })
 	t.Run("dead letters", o.deadLetters)
@@ -132,7 +132,7 @@ func (o *operate) deadLetters(t *testing.T) {
 	lost, old := o.observations[0], o.observations[1]
 	o.publish("observations.elsewhere", lost, func(s string) string { return s })
 	o.publish(old.Subject(), old, func(s string) string { return strings.Replace(s, `"kind"`, "\"k\x1b[2Jind\"", 1) })
-	applied(t, o.up)
+	waitUntilApplied(t, o.up)
 	// As if an older program had made this one a dead letter.
 	body := must.Get(event.Encode(old))(t)
 	if _, err := o.bus.js.PublishMsg(t.Context(), &nats.Msg{Subject: event.DeadLetterSubject(event.StreamObservations), Data: body, Header: nats.Header{
@@ -288,7 +288,7 @@ func (o *operate) backup(t *testing.T) {
 	if code != 0 || !strings.Contains(out, "Nothing is missing and nothing is doubled.") || strings.Contains(out+errs, s3.SecretKey) {
 		t.Errorf("drill from the bucket: exit code %d: %s%s", code, out, errs)
 	}
-	applied(t, o.up)
+	waitUntilApplied(t, o.up)
 }
 
 func none(func(*event.Event) bool) {}

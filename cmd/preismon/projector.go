@@ -192,17 +192,17 @@ func (p *projection) lead(ctx context.Context, fence uint64) error {
 	defer p.led.Store(nil)
 	defer p.audited.Store(nil) // what a later leader repairs is not found here for ever
 	p.log.Info("leading", "partition", p.share.Partition, "partitions", p.share.Partitions, "fence", fence)
-	var beside sync.WaitGroup
+	var tasks sync.WaitGroup
 	maintain, stop := context.WithCancelCause(ctx)
-	beside.Go(func() { p.maintain(maintain, stop, proj) })
-	beside.Go(func() { p.prove(maintain, proj) })
-	beside.Go(func() { p.audits(maintain) })
-	beside.Go(func() { p.retain(maintain) })
-	beside.Go(func() { p.renewLetters(maintain) })
-	beside.Go(func() { p.expire(maintain, proj) })
+	tasks.Go(func() { p.maintain(maintain, stop, proj) })
+	tasks.Go(func() { p.prove(maintain, proj) })
+	tasks.Go(func() { p.audits(maintain) })
+	tasks.Go(func() { p.retain(maintain) })
+	tasks.Go(func() { p.renewLetters(maintain) })
+	tasks.Go(func() { p.expire(maintain, proj) })
 	err = consumer.Run(maintain) // also returns why maintain was stopped
 	stop(nil)
-	beside.Wait()
+	tasks.Wait()
 	return err
 }
 

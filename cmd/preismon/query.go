@@ -231,7 +231,7 @@ type serving struct {
 // serveQueries starts the query role as parts of the lifecycle.
 func serveQueries(ctx context.Context, l *lifecycle, a *admin, s serving) error {
 	metrics := newQueryMetrics()
-	s.store.Asked = metrics.asked
+	s.store.OnStatement = metrics.statementEnded
 	node := admission.New(s.admission)
 	s.store.Admission, s.query.Admission = node, node
 	if err := requireTables(l, a, &s.store); err != nil {
@@ -360,7 +360,7 @@ func rememberedBytes(service *query.Service, st *store.Store) int64 {
 // hold would let garbage grow to that when they hold nothing.
 func followHeld(ctx context.Context, goal int64, held func() int64, limit func(int64)) error {
 	is := int64(0)
-	every(ctx, memoryLook, func() (again bool) {
+	every(ctx, memoryLook, func() (more bool) {
 		if want := goal + held(); is == 0 || want >= is+memoryStep || want <= is-memoryStep {
 			limit(want)
 			is = want

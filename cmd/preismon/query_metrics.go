@@ -113,7 +113,7 @@ func okOr(code string) string {
 // Results of statements.
 var statementResults = []string{resultOK, "not_found", "timeout", "cancelled", "unavailable", "failed"}
 
-func (m *queryMetrics) asked(a store.Asked) {
+func (m *queryMetrics) statementEnded(a store.StatementEnded) {
 	m.statements.WithLabelValues(a.Statement, statementResult(a.Err)).Inc()
 	m.statementSeconds.WithLabelValues(a.Statement).Observe(a.Took.Seconds())
 	m.readRows.WithLabelValues(a.Statement).Add(float64(a.Rows))
@@ -215,8 +215,8 @@ func (m *queryMetrics) observe(a *admin, q queried) {
 		"written": func(s seqlock.Stats) uint64 { return s.Answered }, "writing": func(s seqlock.Stats) uint64 { return s.Writing },
 		"away": func(s seqlock.Stats) uint64 { return s.Away },
 	} {
-		const asked = "Times NATS was asked whether checkpoints had been written, by its answer. Only the answer written can spare a query to ClickHouse."
-		a.counter("preismon_checkpoints_asked_total", asked, func() uint64 { return of(q.checkpoints.Stats()) }, "answer", label)
+		const help = "Times NATS was asked whether checkpoints had been written, by its answer. Only the answer written can spare a query to ClickHouse."
+		a.counter("preismon_checkpoints_asked_total", help, func() uint64 { return of(q.checkpoints.Stats()) }, "answer", label)
 	}
 	const checks = "Cached answers that were compared with a fresh one."
 	a.counter("preismon_remembered_checks_total", checks, func() uint64 { s := q.service.Stats(); return s.Checked - s.Differences }, "result", "same")

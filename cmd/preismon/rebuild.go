@@ -92,7 +92,7 @@ type rebuilding struct {
 	table    string // the only one to build; empty: all
 	share    partitionFlags
 	pairs    pairFlags
-	beside   contracts.Secret // DSN of the database for the new tables
+	newDSN   contracts.Secret // DSN of the database for the new tables
 	admin    *clickhouse.Pool
 	old, new *clickhouse.Pool
 	still    time.Duration // for how long the old tables were not written to
@@ -108,11 +108,11 @@ func newRebuilding(dsn contracts.Secret, b *bus, std streams, log *slog.Logger) 
 		return nil, errors.New("clickhouse-dsn: not an address")
 	}
 	r := &rebuilding{bus: b, std: std, log: log, database: cfg.Database}
-	beside := cfg
-	beside.Database = rebuild.NewDatabase(cfg.Database)
-	u.Path = "/" + beside.Database
-	r.beside = contracts.Secret(u.String())
-	r.admin, r.old, r.new = clickhouse.Open(cfg, 1), clickhouse.Open(cfg, projectorConnections), clickhouse.Open(beside, projectorConnections)
+	added := cfg
+	added.Database = rebuild.NewDatabase(cfg.Database)
+	u.Path = "/" + added.Database
+	r.newDSN = contracts.Secret(u.String())
+	r.admin, r.old, r.new = clickhouse.Open(cfg, 1), clickhouse.Open(cfg, projectorConnections), clickhouse.Open(added, projectorConnections)
 	return r, nil
 }
 
@@ -122,8 +122,8 @@ func (r *rebuilding) close() {
 	}
 }
 
-// besideConsumer returns the name of the durable consumers of the new tables.
-func (r *rebuilding) besideConsumer() string {
+// newConsumer returns the name of the durable consumers of the new tables.
+func (r *rebuilding) newConsumer() string {
 	return ingest.RebuildConsumer(r.share.Partition, r.share.Partitions)
 }
 
@@ -156,7 +156,7 @@ func (r *rebuilding) run(ctx context.Context, content, keepOld bool) error {
 	if err := rebuild.Drop(ctx, r.admin, r.database); err != nil {
 		return err
 	}
-	if err := schema.Migrate(ctx, r.beside.Reveal(), schema.Options{}); err != nil {
+	if err := schema.Migrate(ctx, r.newDSN.Reveal(), schema.Options{}); err != nil {
 		return err
 	}
 	if r.table != "" {
@@ -168,7 +168,7 @@ func (r *rebuilding) run(ctx context.Context, content, keepOld bool) error {
 		return err
 	}
 	defer r.forget(ctx)
-	fresh, err := r.drive(ctx, r.new, 1, ingest.ConsumerConfig{Name: r.besideConsumer(), SkipPoison: true})
+	fresh, err := r.drive(ctx, r.new, 1, ingest.ConsumerConfig{Name: r.newConsumer(), SkipPoison: true})
 	if err != nil {
 		return err
 	}
@@ -304,7 +304,7 @@ func (r *rebuilding) switchOver(ctx context.Context, fence uint64, fresh **drive
 			return err
 		}
 		r.log.Info("the new tables are not ready yet", "try", try+1, "reason", reason)
-		if *fresh, err = r.drive(ctx, r.new, 1, ingest.ConsumerConfig{Name: r.besideConsumer(), SkipPoison: true}); err != nil {
+		if *fresh, err = r.drive(ctx, r.new, 1, ingest.ConsumerConfig{Name: r.newConsumer(), SkipPoison: true}); err != nil {
 			return err
 		}
 	}
@@ -383,7 +383,7 @@ func (r *rebuilding) forget(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 	defer cancel()
 	for _, stream := range []string{event.StreamCatalog, event.StreamObservations} {
-		if err := r.bus.js.DeleteConsumer(ctx, stream, r.besideConsumer()); err != nil {
+		if err := r.bus.js.DeleteConsumer(ctx, stream, r.newConsumer()); err != nil {
 			r.log.Debug("removing a consumer failed", "stream", stream, "error", err)
 		}
 	}

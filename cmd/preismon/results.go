@@ -65,11 +65,11 @@ func (c *resultsCmd) Run(ctx context.Context, std streams) error {
 // explainNoRows tells a user who got no rows which window was read, and where rows
 // are. What cannot be found out is left out: the answer has been given.
 func (r *remote) explainNoRows(ctx context.Context, std streams, params url.Values) {
-	asked, err := r.Covered(ctx, params)
+	covered, err := r.Covered(ctx, params)
 	if err != nil {
 		return
 	}
-	fmt.Fprintf(std.err, "Nothing was captured from %s to %s.\n", cmp.Or(asked.From, "the beginning"), cmp.Or(asked.To, "now"))
+	fmt.Fprintf(std.err, "Nothing was captured from %s to %s.\n", cmp.Or(covered.From, "the beginning"), cmp.Or(covered.To, "now"))
 	site, newest, err := r.newest(ctx, params)
 	switch {
 	case err != nil:

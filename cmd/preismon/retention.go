@@ -64,7 +64,7 @@ const retainEvery = time.Minute
 
 // retain sets the retention of the streams, and keeps their size within the bound.
 func (p *projection) retain(ctx context.Context) {
-	every(ctx, retainEvery, func() (again bool) {
+	every(ctx, retainEvery, func() (more bool) {
 		err := p.retention.Apply(ctx, p.bus.js, p.share.Partitions, time.Now())
 		switch {
 		case ctx.Err() != nil || err == nil && p.retention.ObservationsBytes == 0:
@@ -80,7 +80,7 @@ func (p *projection) retain(ctx context.Context) {
 }
 
 // every calls do at once and then periodically, until it returns false or ctx ends.
-func every(ctx context.Context, d time.Duration, do func() (again bool)) {
+func every(ctx context.Context, d time.Duration, do func() (more bool)) {
 	tick := time.NewTicker(d)
 	defer tick.Stop()
 	for do() {
@@ -101,7 +101,7 @@ func (p *projection) renewLetters(ctx context.Context) {
 	if p.share.Partition > 0 { // the first writes the dead letters of CATALOG
 		return
 	}
-	every(ctx, renewEvery, func() (again bool) {
+	every(ctx, renewEvery, func() (more bool) {
 		switch n, err := ingest.NewDeadLetters(p.bus.js).Renew(ctx, time.Now()); {
 		case ctx.Err() != nil:
 			return false
@@ -124,7 +124,7 @@ func (p *projection) expire(ctx context.Context, proj *projector.Projector) {
 	if p.keepRows == (keptRows{}) {
 		return
 	}
-	every(ctx, expireEvery, func() (again bool) {
+	every(ctx, expireEvery, func() (more bool) {
 		before, err := p.keepRows.before(ctx, p.conn)
 		if err == nil && !before.IsZero() {
 			err = proj.Expire(ctx, before)

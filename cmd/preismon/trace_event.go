@@ -100,7 +100,7 @@ func findEvent(ctx context.Context, b *bus, tables projector.Conn, id uuid.UUID,
 		}
 		at.letter = at.letterIn(list)
 	}
-	at.mark.epoch, at.mark.seq, err = projector.AppliedTo(ctx, tables, stream, partition)
+	at.mark.epoch, at.mark.seq, err = projector.CheckpointOf(ctx, tables, stream, partition)
 	return at, err
 }
 

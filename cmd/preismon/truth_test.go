@@ -234,7 +234,7 @@ type span struct{ from, to time.Time }
 func exactDemo(t *testing.T, u *upProcess, live ...span) (rows int) {
 	t.Helper()
 	s := demoOf(t, u.DataDir)
-	applied(t, u)
+	waitUntilApplied(t, u)
 	m, db := marketOf(t, s), u.tables()
 	settle(t, db)
 	began, soon := s.Start.Add(demoDays), time.Now().Add(time.Minute)
@@ -260,9 +260,9 @@ func chain(all ...iter.Seq[*event.Event]) iter.Seq[*event.Event] {
 	}
 }
 
-// applied waits until the projector has applied everything that is in the
+// waitUntilApplied waits until the projector has applied everything that is in the
 // streams.
-func applied(t *testing.T, u *upProcess) {
+func waitUntilApplied(t *testing.T, u *upProcess) {
 	t.Helper()
 	r := must.Get(embedded.ReadRuntime(u.DataDir))(t)
 	waitApplied(t, r.NATSURL)

@@ -68,7 +68,7 @@ func TestUpDemo(t *testing.T) {
 	t.Run("live", demo.live)
 	t.Run("admin", demo.admin)
 	t.Run("trace", demo.trace)
-	t.Run("again", demo.again)
+	t.Run("again", demo.restart)
 }
 
 type demoTest struct {
@@ -329,10 +329,10 @@ func (d *demoTest) admin(t *testing.T) {
 	contains(t, string(metrics), "preismon_projector_leader 1", "preismon_projector_dead_letters_total 0", "preismon_build_info{")
 }
 
-// again: stopping with Ctrl-C loses nothing and takes seconds; the next start
+// restart: stopping with Ctrl-C loses nothing and takes seconds; the next start
 // is quick, fills the time in between, and duplicates nothing. Tokens stay
 // valid.
-func (d *demoTest) again(t *testing.T) {
+func (d *demoTest) restart(t *testing.T) {
 	c := d.client(t, "anna")
 	runtime := must.Get(embedded.ReadRuntime(d.up.DataDir))(t)
 	c.get("/v1/sites", nil)

@@ -17,21 +17,21 @@ func build() string {
 	if !ok {
 		return "unknown"
 	}
-	revision, dirty := "", ""
+	revision, modified := "", ""
 	for _, s := range info.Settings {
 		switch s.Key {
 		case "vcs.revision":
 			revision = s.Value
 		case "vcs.modified":
 			if s.Value == "true" {
-				dirty = "+changes"
+				modified = "+changes"
 			}
 		}
 	}
 	if len(revision) < 12 {
 		return "devel"
 	}
-	return "devel-" + revision[:12] + dirty
+	return "devel-" + revision[:12] + modified
 }
 
 type versionCmd struct{}

@@ -103,7 +103,7 @@ func TestCompose(t *testing.T) {
 	}
 	t.Run("hardened", s.hardened)
 	lap("checks")
-	t.Run("again", s.again)
+	t.Run("again", s.recreate)
 	lap("down and up again")
 	t.Run("stops", s.stops)
 	lap("stop")

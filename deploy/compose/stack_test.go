@@ -12,8 +12,8 @@ import (
 	"preismon/deploy/testserver/must"
 )
 
-// again: stored data is still there after the containers were recreated.
-func (s *stack) again(t *testing.T) {
+// recreate: stored data is still there after the containers were recreated.
+func (s *stack) recreate(t *testing.T) {
 	a := s.accounts(t)[0]
 	first := s.as(t, s.login(t, a), nil, "sites", "--format", "ndjson")
 	run(t, s.compose("down", "--timeout", "30")) // volumes are kept

@@ -103,11 +103,11 @@ func StartClickHouse(ctx context.Context, cfg ClickHouseConfig) (*ClickHouse, er
 		case errors.Is(err, errPort) && try < 10:
 		case errors.Is(err, errLibrary) && !refetched:
 			refetched = true
-			again, fetchErr := cfg.Library.Refetch(ctx)
+			replaced, fetchErr := cfg.Library.Refetch(ctx)
 			if fetchErr != nil {
 				return nil, fmt.Errorf("the cached ClickHouse library is damaged and cannot be fetched again: %w", fetchErr)
 			}
-			if !again {
+			if !replaced {
 				return nil, fmt.Errorf("the ClickHouse library is the right one but does not load on this system (it needs glibc); %s: %w", getProgram(runtime.GOOS), err)
 			}
 		default:

@@ -124,11 +124,11 @@ func decode(text []byte) (any, error) {
 	if err := yaml.Unmarshal(back, &is); err != nil {
 		return nil, err
 	}
-	return o, lost("", was, is)
+	return o, missing("", was, is)
 }
 
-// lost returns an error that names what is missing from a decoded object.
-func lost(path string, was, is any) error {
+// missing returns an error that names what is missing from a decoded object.
+func missing(path string, was, is any) error {
 	switch w := was.(type) {
 	case map[string]any:
 		i, ok := is.(map[string]any)
@@ -136,7 +136,7 @@ func lost(path string, was, is any) error {
 			if !ok || i[key] == nil && value != nil {
 				return fmt.Errorf("%s.%s is lost in the type of the API", path, key)
 			}
-			if err := lost(path+"."+key, value, i[key]); err != nil {
+			if err := missing(path+"."+key, value, i[key]); err != nil {
 				return err
 			}
 		}
@@ -146,7 +146,7 @@ func lost(path string, was, is any) error {
 			return fmt.Errorf("%s has other entries in the type of the API", path)
 		}
 		for n := range w {
-			if err := lost(fmt.Sprintf("%s[%d]", path, n), w[n], i[n]); err != nil {
+			if err := missing(fmt.Sprintf("%s[%d]", path, n), w[n], i[n]); err != nil {
 				return err
 			}
 		}

@@ -73,11 +73,11 @@ func program(tb testing.TB, what, name, packaged string) string {
 }
 
 // packages returns the folder node_modules.
-func packages(tb testing.TB, who string) string {
+func packages(tb testing.TB, tool string) string {
 	tb.Helper()
 	dir, err := toolsOnce()
 	if err != nil {
-		tb.Fatalf("this test needs %s: %v", who, err)
+		tb.Fatalf("this test needs %s: %v", tool, err)
 	}
 	return dir
 }

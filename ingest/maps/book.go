@@ -141,7 +141,7 @@ func (b *book) learn(r *row) {
 	if known := r.product; r.name != "" && r.name != known.name {
 		if known.name != "" && !known.renamed {
 			known.renamed = true
-			(&doubts{t: b.tally, line: r.line}).add(renamed)
+			(&rowWarnings{t: b.tally, line: r.line}).add(renamed)
 		}
 		known.name = strings.Clone(r.name)
 	}

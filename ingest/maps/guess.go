@@ -9,16 +9,16 @@ import (
 
 // Guess is what can be guessed about a file without a mapping.
 type Guess struct {
-	Text    []byte   // the mapping file (YAML), ready to be refined
-	Mapping *Mapping // the same, parsed
-	Doubts  []string // what was assumed, one sentence each, with the setting that changes it
-	Rows    []Shown  // the first rows as interpreted by the mapping
+	Text        []byte   // the mapping file (YAML), ready to be refined
+	Mapping     *Mapping // the same, parsed
+	Assumptions []string // what was assumed, one sentence each, with the setting that changes it
+	Rows        []Shown  // the first rows as interpreted by the mapping
 }
 
 // GuessMapping reads the beginning of a CSV file and excerpts from all over it,
 // and writes a mapping for it: encoding, delimiter, columns by their names or
 // otherwise by their values, forms of amounts and times. What it cannot know it
-// assumes, and says so in Doubts. The rows are shown as they would be for the
+// assumes, and says so in Assumptions. The rows are shown as they would be for the
 // mandate, which may be empty. Errors are Invalid, and name what is missing and
 // how to specify it.
 func GuessMapping(file, mandate string, now time.Time) (*Guess, error) {
@@ -40,7 +40,7 @@ func GuessMapping(file, mandate string, now time.Time) (*Guess, error) {
 		return nil, err
 	}
 	rows, err := Preview(file, m.For(mandate), now)
-	return &Guess{Text: text, Mapping: m, Doubts: g.doubts, Rows: rows}, err
+	return &Guess{Text: text, Mapping: m, Assumptions: g.assumptions, Rows: rows}, err
 }
 
 // values returns the distinct values of a column, trimmed and without empty

@@ -53,18 +53,18 @@ func namesOf(field string) []string {
 // guesser creates a mapping from a sample.
 type guesser struct {
 	*sample
-	file    string
-	label   string
-	prices  []int          // columns that look like prices, if none has the name of one; two or more: a column for each shop
-	wide    []string       // columns that each hold the prices of one site
-	hosts   bool           // sites are the hosts of the addresses, because no column names them
-	origin  string         // where the capture time comes from if no column has it
-	columns map[string]int // of each field
-	doubts  []string
+	file        string
+	label       string
+	prices      []int          // columns that look like prices, if none has the name of one; two or more: a column for each shop
+	wide        []string       // columns that each hold the prices of one site
+	hosts       bool           // sites are the hosts of the addresses, because no column names them
+	origin      string         // where the capture time comes from if no column has it
+	columns     map[string]int // of each field
+	assumptions []string
 }
 
-func (g *guesser) doubt(format string, args ...any) {
-	g.doubts = append(g.doubts, fmt.Sprintf(format, args...))
+func (g *guesser) assume(format string, args ...any) {
+	g.assumptions = append(g.assumptions, fmt.Sprintf(format, args...))
 }
 
 // folded returns a text in lower case, without accents, and with ss for ß.
@@ -135,7 +135,7 @@ func (g *guesser) findColumns() {
 		if _, ok := g.columns["site"]; !ok {
 			g.columns["site"] = merchant
 			delete(g.columns, "merchant")
-			g.doubt("column %q has domains: assuming that each is a site (columns.site; columns.merchant, if all sell at one site)", g.header[merchant])
+			g.assume("column %q has domains: assuming that each is a site (columns.site; columns.merchant, if all sell at one site)", g.header[merchant])
 		}
 	}
 	if address, ok := g.columns["url"]; ok {
@@ -156,7 +156,7 @@ func (g *guesser) findColumns() {
 		for i := range g.header {
 			if !taken[i] && g.looksLike(field, i) {
 				g.columns[field], taken[i] = i, true
-				g.doubt("column %q looks like %s by its values (columns.%s)", g.header[i], field, field)
+				g.assume("column %q looks like %s by its values (columns.%s)", g.header[i], field, field)
 				break
 			}
 		}
@@ -195,8 +195,8 @@ func (g *guesser) unpivot() error {
 	if err != nil {
 		return err
 	}
-	g.sample, g.wide, g.prices, g.columns, g.doubts = s, names, nil, map[string]int{}, nil
-	g.doubt("the columns %q all look like prices: assuming that each is a site, and that a blank field says nothing about it (csv.unpivot, and sites for their names and facts)", names)
+	g.sample, g.wide, g.prices, g.columns, g.assumptions = s, names, nil, map[string]int{}, nil
+	g.assume("the columns %q all look like prices: assuming that each is a site, and that a blank field says nothing about it (csv.unpivot, and sites for their names and facts)", names)
 	g.findColumns()
 	return nil
 }

@@ -81,7 +81,7 @@ func (f *amountForm) only(currency string) (others []string) {
 // no column does.
 func (g *guesser) refuseOthers(f *amountForm, field, currency string) {
 	if others := f.only(currency); len(others) > 0 {
-		g.doubt("amounts with %q in column %q are rejected, because no column names the currency and only %s is read: put them into a separate file, or add a column of currencies (columns.currency)",
+		g.assume("amounts with %q in column %q are rejected, because no column names the currency and only %s is read: put them into a separate file, or add a column of currencies (columns.currency)",
 			others, g.header[g.columns[field]], currency)
 	}
 }

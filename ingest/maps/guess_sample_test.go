@@ -69,8 +69,8 @@ func TestGuessLooksEverywhere(t *testing.T) {
 	if strings.Contains(string(g.Text), "lazyQuotes") { // all of them enclose fields
 		t.Errorf("the mapping takes quotation marks as they come:\n%s", g.Text)
 	}
-	if all := strings.Join(g.Doubts, "\n"); !strings.Contains(all, "several forms") || !strings.Contains(all, "have no zone") {
-		t.Errorf("doubts: %s", all)
+	if all := strings.Join(g.Assumptions, "\n"); !strings.Contains(all, "several forms") || !strings.Contains(all, "have no zone") {
+		t.Errorf("assumptions: %s", all)
 	}
 }
 

@@ -183,9 +183,9 @@ func formsOf(values []string) []timeForm {
 // commonest returns the form that fits the most values, and how many: the first
 // if several fit as many. Alongside a form with slashes it does not return one
 // with day and month swapped.
-func commonest(values []string, beside []timeForm) (best timeForm, most int) {
+func commonest(values []string, used []timeForm) (best timeForm, most int) {
 	for _, f := range timeForms {
-		if strings.Contains(f.name, "/") && slices.ContainsFunc(beside, func(b timeForm) bool { return strings.Contains(b.name, "/") && b.name[:3] != f.name[:3] }) {
+		if strings.Contains(f.name, "/") && slices.ContainsFunc(used, func(b timeForm) bool { return strings.Contains(b.name, "/") && b.name[:3] != f.name[:3] }) {
 			continue
 		}
 		n := 0

@@ -58,10 +58,10 @@ func (g *guesser) write() ([]byte, error) {
 		default:
 			where = countryDefaults{"DE", "EUR", "UTC"}
 		}
-		g.doubt("nothing names the country: assuming %s (defaultSite.country)", where.country)
+		g.assume("nothing names the country: assuming %s (defaultSite.country)", where.country)
 	}
 	if currency == "" && !hasCurrency {
-		g.doubt("no currency in the file: assuming %s (defaultSite.currency)", where.currency)
+		g.assume("no currency in the file: assuming %s (defaultSite.currency)", where.currency)
 	}
 	currency = cmp.Or(currency, where.currency)
 	if !hasCurrency {
@@ -74,14 +74,14 @@ func (g *guesser) write() ([]byte, error) {
 	fmt.Fprintf(&b, "source: %s # part of the identity of every product: keep it\n\n", scalar(ofMandate+"/"+cut(g.label, 64-len(ofMandate)-1)))
 	fmt.Fprintf(&b, "csv:\n  encoding: %s\n  delimiter: %s\n", g.encoding, map[bool]string{true: "tab", false: scalar(g.delimiter)}[g.delimiter == "\t"])
 	if g.encoding == windowsText {
-		g.doubt("the text is not UTF-8: it is read as Windows-1252 (csv.encoding)")
+		g.assume("the text is not UTF-8: it is read as Windows-1252 (csv.encoding)")
 	}
 	if g.wide != nil {
 		fmt.Fprintf(&b, "  unpivot: [%s]\n", list(g.wide))
 	}
 	if g.lazy {
 		fmt.Fprintf(&b, "  lazyQuotes: true\n")
-		g.doubt("there are quotation marks inside fields: they are kept as they are (csv.lazyQuotes)")
+		g.assume("there are quotation marks inside fields: they are kept as they are (csv.lazyQuotes)")
 	}
 	fmt.Fprintf(&b, "\ncolumns:\n")
 	if column, ok := g.columns["site"]; ok {
@@ -89,11 +89,11 @@ func (g *guesser) write() ([]byte, error) {
 	} else if g.hosts {
 		address := g.header[g.columns["url"]]
 		fmt.Fprintf(&b, "  site: {column: %s, host: true}\n", scalar(address))
-		g.doubt("no column names the site: assuming the host of the URL in column %q (columns.site)", address)
+		g.assume("no column names the site: assuming the host of the URL in column %q (columns.site)", address)
 	} else {
 		key := cmp.Or(slug(g.label), "my-shop")
 		fmt.Fprintf(&b, "  site: {value: %s}\n", scalar(ofMandate+"_"+key))
-		g.doubt("no column names the site: assuming one site for all rows, named after the mandate and the file, %q (columns.site.value)", ofMandate+"_"+key)
+		g.assume("no column names the site: assuming one site for all rows, named after the mandate and the file, %q (columns.site.value)", ofMandate+"_"+key)
 	}
 	for _, field := range []string{"productKey", "ean", "asin", "name", "brand", "manufacturer", "merchant", "rating", "url", "deliveryText"} {
 		if column, ok := g.columns[field]; ok {
@@ -106,13 +106,13 @@ func (g *guesser) write() ([]byte, error) {
 	g.writeLocale(&b, where)
 	g.writeTime(&b, where)
 	if price.ambiguous != "" {
-		g.doubt("%q could have a thousands separator or a decimal mark: assuming the decimal mark %q (columns.price.decimal)", price.ambiguous, price.decimal)
+		g.assume("%q could have a thousands separator or a decimal mark: assuming the decimal mark %q (columns.price.decimal)", price.ambiguous, price.decimal)
 	}
 	missing := ""
 	none := wordsOf(g.of("price"), noAmount)
 	if _, ok := g.columns["availability"]; !ok && (g.blank("price") || len(none) > 0) {
 		missing = ", missing: unavailable"
-		g.doubt("assuming that a row without a price is unavailable (columns.price.missing)")
+		g.assume("assuming that a row without a price is unavailable (columns.price.missing)")
 	}
 	fmt.Fprintf(&b, "  price: {column: %s%s%s%s}\n", scalar(g.header[g.columns["price"]]), amountOptions(price), wordOption("blank", none), missing)
 	if hasShipping {
@@ -135,7 +135,7 @@ func (g *guesser) write() ([]byte, error) {
 			used[key] = true
 			fmt.Fprintf(&b, "  %s: {site: %s}\n", scalar(s), scalar(key))
 		}
-		g.doubt("site names that are not valid keys, such as %q, were given keys (sites); such a site later in the file needs a line there", sites[0])
+		g.assume("site names that are not valid keys, such as %q, were given keys (sites); such a site later in the file needs a line there", sites[0])
 	}
 	kind := "shop"
 	_, merchants := g.columns["merchant"]
@@ -160,14 +160,14 @@ func (g *guesser) lacks() error {
 	}
 	f.Check(has("price"), "no column looks like prices (columns.price)")
 	if !has("capturedAt") {
-		g.doubtUnreadTimes()
+		g.assumeUnreadTimes()
 		g.origin = originOf(g.file, has("clock"))
 		f.Check(g.origin != "", "no column looks like the time of a capture (columns.capturedAt), and the file's name and time tell none")
 	}
 	if !has("productKey") && !has("ean") && !has("pzn") && !has("asin") {
 		if name, ok := g.columns["name"]; ok {
 			g.columns["productKey"] = name
-			g.doubt("no column has a product number: products are identified by their name %q (columns.productKey)", g.header[name])
+			g.assume("no column has a product number: products are identified by their name %q (columns.productKey)", g.header[name])
 		} else {
 			f.Addf("no column says which product a row is about (columns.productKey, ean, pzn or asin)")
 		}
@@ -178,13 +178,13 @@ func (g *guesser) lacks() error {
 	return nil
 }
 
-// doubtUnreadTimes reports the columns that are named like a capture time but
+// assumeUnreadTimes reports the columns that are named like a capture time but
 // hold no time in a known form.
-func (g *guesser) doubtUnreadTimes() {
+func (g *guesser) assumeUnreadTimes() {
 	for i, h := range g.header {
 		values := g.values(i)
 		if len(values) > 0 && slices.Contains(namesOf("capturedAt"), plainName(h)) {
-			g.doubt("%q in column %q is in no known form of a time: the column is not used (columns.capturedAt.column and layouts)", cut(values[0], 40), h)
+			g.assume("%q in column %q is in no known form of a time: the column is not used (columns.capturedAt.column and layouts)", cut(values[0], 40), h)
 		}
 	}
 }
@@ -237,7 +237,7 @@ func (g *guesser) writeLocale(b *bytes.Buffer, where countryDefaults) {
 	locale := map[string]string{"GB": "co.uk"}[where.country]
 	locale = cmp.Or(locale, strings.ToLower(where.country))
 	fmt.Fprintf(b, "  asinLocale: {value: %s}\n", scalar(locale))
-	g.doubt("assuming that ASINs are those of %q (columns.asinLocale)", locale)
+	g.assume("assuming that ASINs are those of %q (columns.asinLocale)", locale)
 }
 
 func (g *guesser) writeTime(b *bytes.Buffer, where countryDefaults) {
@@ -254,7 +254,7 @@ func (g *guesser) writeTime(b *bytes.Buffer, where countryDefaults) {
 			fmt.Fprintf(b, "    clock: %s\n", scalar(g.header[clock]))
 			values, forms = both, joined
 		} else {
-			g.doubt("the values of column %q are not times of day: the column is not used (columns.capturedAt.clock)", g.header[clock])
+			g.assume("the values of column %q are not times of day: the column is not used (columns.capturedAt.clock)", g.header[clock])
 		}
 	}
 	names := make([]string, len(forms))
@@ -265,19 +265,19 @@ func (g *guesser) writeTime(b *bytes.Buffer, where countryDefaults) {
 	}
 	fmt.Fprintf(b, "    layouts: [%s]\n", list(names))
 	if len(forms) > 1 {
-		g.doubt("times are written in several forms: they are read as %s (columns.capturedAt.layouts)", strings.Join(names, ", then "))
+		g.assume("times are written in several forms: they are read as %s (columns.capturedAt.layouts)", strings.Join(names, ", then "))
 	}
 	if !zoned {
 		fmt.Fprintf(b, "    zone: %s\n", where.zone)
-		g.doubt("times have no zone: assuming %s (columns.capturedAt.zone)", where.zone)
+		g.assume("times have no zone: assuming %s (columns.capturedAt.zone)", where.zone)
 	}
 	if day {
 		fmt.Fprintf(b, "    dayTime: \"12:00\"\n")
-		g.doubt("the file has days without a time: assuming noon (columns.capturedAt.dayTime)")
+		g.assume("the file has days without a time: assuming noon (columns.capturedAt.dayTime)")
 	}
 	if i := slices.IndexFunc(forms, func(f timeForm) bool { return f.swap != "" }); i >= 0 {
 		like := values[slices.IndexFunc(values, forms[i].reads)]
-		g.doubt("dates like %q may have the month first: assuming that the day is first (columns.capturedAt.layouts: %q)", like, forms[i].swap)
+		g.assume("dates like %q may have the month first: assuming that the day is first (columns.capturedAt.layouts: %q)", like, forms[i].swap)
 	}
 }
 
@@ -319,7 +319,7 @@ func (g *guesser) writeFlags(b *bytes.Buffer) {
 		}
 		fmt.Fprintf(b, "  %s: {column: %s, yes: [%s], no: [%s]}\n", field, scalar(g.header[column]), list(yes), list(no))
 		if len(other) > 0 {
-			g.doubt("%q in column %q is neither yes nor no (columns.%s)", cut(other[0], 40), g.header[column], field)
+			g.assume("%q in column %q is neither yes nor no (columns.%s)", cut(other[0], 40), g.header[column], field)
 		}
 	}
 }

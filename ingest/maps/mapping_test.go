@@ -175,7 +175,7 @@ func TestBuiltinMappings(t *testing.T) {
 func TestClockChanges(t *testing.T) {
 	row := func(at string) string { return "a.example," + at + ",,N," + at + ",1,,,,,,,\n" }
 	r := mustImport(t, head, header+row("2025-03-30 02:30:00")+row("2025-10-26 02:30:00")+row("2025-10-26 04:30:00"))
-	for _, c := range r.sum.Doubtful {
+	for _, c := range r.sum.Warnings {
 		if strings.Contains(c.What, "change of the clock") {
 			if c.N != 2 {
 				t.Errorf("%d, want 2", c.N)

@@ -227,7 +227,7 @@ func TestIdentity(t *testing.T) {
 		t.Errorf("shared %d, EAN %d, own keys %d, observations %d", r.sum.SharedItems, r.sum.EANs, r.sum.OwnKeys, r.sum.Observations)
 	}
 	got := map[string]int{}
-	for _, c := range r.sum.Doubtful {
+	for _, c := range r.sum.Warnings {
 		got[c.What] = c.N
 	}
 	want := map[string]int{

@@ -56,7 +56,7 @@ type batch struct {
 func (im *importer) publishObservations(ctx context.Context) error {
 	loose, rounds := im.book.rounds(im.limit)
 	im.sum.SortedRows = loose
-	im.book.tally = nil // its doubts have been counted
+	im.book.tally = nil // its warnings have been counted
 	out := &sender{importer: im, ctx: ctx, sum: im.sum, batches: make([]*batch, len(im.book.ordered))}
 	for i, s := range im.book.ordered {
 		out.batches[i] = &batch{site: s}

@@ -124,26 +124,26 @@ func timeIn(name string) (day, clock string) {
 	return day, clock
 }
 
-// writeOrigin writes where the capture time comes from, which is always a
-// doubt.
+// writeOrigin writes where the capture time comes from, which is always
+// an assumption.
 func (g *guesser) writeOrigin(b *bytes.Buffer, where countryDefaults) {
 	clock, clocked := g.columns["clock"]
 	fmt.Fprintf(b, "  capturedAt:\n    from: %s\n", g.origin)
 	switch g.origin {
 	case fromFileNameTime:
 		fmt.Fprintf(b, "    zone: %s\n", where.zone)
-		g.doubt("no column says when a price was seen: assuming the day and time in the file's name, in %s (columns.capturedAt.from and zone, or a fixed value)", where.zone)
+		g.assume("no column says when a price was seen: assuming the day and time in the file's name, in %s (columns.capturedAt.from and zone, or a fixed value)", where.zone)
 		return
 	case fromFileTime:
-		g.doubt("no column says when a price was seen: assuming the time of the file, which a copy may not keep (columns.capturedAt.from, or a fixed value)")
+		g.assume("no column says when a price was seen: assuming the time of the file, which a copy may not keep (columns.capturedAt.from, or a fixed value)")
 		return
 	}
 	fmt.Fprintf(b, "    zone: %s\n", where.zone)
-	g.doubt("no column says on which day a price was seen: assuming the day in the file's name, in %s (columns.capturedAt.from and zone, or a fixed value)", where.zone)
+	g.assume("no column says on which day a price was seen: assuming the day in the file's name, in %s (columns.capturedAt.from and zone, or a fixed value)", where.zone)
 	if clocked {
 		fmt.Fprintf(b, "    clock: %s\n", scalar(g.header[clock]))
 		return
 	}
 	fmt.Fprintf(b, "    dayTime: \"12:00\"\n")
-	g.doubt("the file has a day without a time: assuming noon (columns.capturedAt.dayTime)")
+	g.assume("the file has a day without a time: assuming noon (columns.capturedAt.dayTime)")
 }

@@ -32,7 +32,7 @@ func (b *book) site(value string, line int) (*site, *rejection) {
 			b.byKey[facts.Site] = s
 			b.ordered = append(b.ordered, s)
 			if !listed {
-				(&doubts{t: b.tally, line: line}).add(siteUnnamed)
+				(&rowWarnings{t: b.tally, line: line}).add(siteUnnamed)
 			}
 		}
 		b.sites[strings.Clone(value)] = s
@@ -101,7 +101,7 @@ func (b *book) product(x *columnIndex, rec []string, s *site, line int) (*produc
 // by its EAN, otherwise PZN, otherwise ASIN, otherwise by the site's own key.
 func (b *book) item(s *site, key string, keys [5]string, line int) *item {
 	c := &b.m.Columns
-	d := doubts{t: b.tally, line: line}
+	d := rowWarnings{t: b.tally, line: line}
 	known := contracts.Item{}
 	gtin, class := classifyEAN(keys[1], c.EAN.PadTo12)
 	known.EAN = gtin

@@ -20,18 +20,18 @@ const (
 // said is the content of a row about its capture, in the mapped columns. Two
 // rows of one capture with the same content are exact duplicates.
 type said struct {
-	product                               *product
-	state                                 state
-	price, shipping                       int64 // minor units; -1: none
-	currency                              contracts.Currency
-	prime, buyBox                         contracts.Flag
-	merchant, rating, title, url          string
-	delivery, name, brand, maker, telling string
+	product                                      *product
+	state                                        state
+	price, shipping                              int64 // minor units; -1: none
+	currency                                     contracts.Currency
+	prime, buyBox                                contracts.Flag
+	merchant, rating, title, url                 string
+	delivery, name, brand, maker, distinguishing string
 }
 
 // texts returns the texts of a row.
 func (s *said) texts() [10]*string {
-	return [...]*string{(*string)(&s.currency), &s.merchant, &s.rating, &s.title, &s.url, &s.delivery, &s.name, &s.brand, &s.maker, &s.telling}
+	return [...]*string{(*string)(&s.currency), &s.merchant, &s.rating, &s.title, &s.url, &s.delivery, &s.name, &s.brand, &s.maker, &s.distinguishing}
 }
 
 // own copies the texts, which are parts of the whole record as it was read: a
@@ -81,7 +81,7 @@ func (b *book) parse(x *columnIndex, rec []string, line int, r *row) *rejection 
 	if bad := b.stand(x, rec, r); bad != nil {
 		return bad
 	}
-	d := doubts{t: b.tally, line: line}
+	d := rowWarnings{t: b.tally, line: line}
 	if bad := b.describe(x, rec, r, &d); bad != nil {
 		return bad
 	}
@@ -172,7 +172,7 @@ func (b *book) stand(x *columnIndex, rec []string, r *row) *rejection {
 }
 
 // describe reads the texts and flags that describe the offer and the product.
-func (b *book) describe(x *columnIndex, rec []string, r *row, d *doubts) *rejection {
+func (b *book) describe(x *columnIndex, rec []string, r *row, d *rowWarnings) *rejection {
 	c := &b.m.Columns
 	r.merchant = text(&c.Merchant, x.merchant, rec)
 	if len(r.merchant) > 256 {
@@ -198,13 +198,13 @@ func (b *book) describe(x *columnIndex, rec []string, r *row, d *doubts) *reject
 	switch len(x.distinguish) {
 	case 0:
 	case 1:
-		r.telling = rec[x.distinguish[0]]
+		r.distinguishing = rec[x.distinguish[0]]
 	default:
 		parts := make([]string, len(x.distinguish))
 		for i, at := range x.distinguish {
 			parts[i] = rec[at]
 		}
-		r.telling = strings.Join(parts, "\x00")
+		r.distinguishing = strings.Join(parts, "\x00")
 	}
 	return nil
 }

@@ -175,13 +175,13 @@ func TestSourcesRefused(t *testing.T) {
 
 // TestCaptureTimeOfFile: without a column for it, the time of a capture is a
 // fixed value, the day in the file's name, alone or with a column of times of
-// day, or the file's own time; a guess reports that as a doubt.
+// day, or the file's own time; a guess reports that as an assumption.
 func TestCaptureTimeOfFile(t *testing.T) {
 	const rows = "shop,sku,price\nshop.de,A-1,1.20\n"
 	for name, c := range map[string]struct {
 		file, text, mapping string // mapping: of columns.capturedAt; empty: guessed
 		first               string // time of the first capture
-		doubts              []string
+		assumptions         []string
 		refused             string
 	}{
 		"value":     {"prices.csv", rows, "{value: 2026-03-01T10:00:00Z}", "2026-03-01T10:00:00Z", nil, ""},
@@ -211,9 +211,9 @@ func TestCaptureTimeOfFile(t *testing.T) {
 					t.Fatal(err)
 				}
 				m, shown = g.Mapping, g.Rows
-				for _, want := range c.doubts {
-					if !strings.Contains(strings.Join(g.Doubts, "\n"), want) {
-						t.Errorf("no doubt that %q in %q", want, g.Doubts)
+				for _, want := range c.assumptions {
+					if !strings.Contains(strings.Join(g.Assumptions, "\n"), want) {
+						t.Errorf("nothing assumed like %q in %q", want, g.Assumptions)
 					}
 				}
 			} else {

@@ -15,7 +15,7 @@ import (
 	"preismon/contracts"
 )
 
-// Summary is what an import understood, doubted and rejected.
+// Summary is what an import understood, warned of and rejected.
 type Summary struct {
 	File    string `json:"file"`
 	Source  string `json:"source"`
@@ -59,7 +59,7 @@ type Summary struct {
 
 	Changes []PriceChange `json:"changes,omitempty"` // if the request asks for them, the greatest first
 
-	Doubtful   []Count `json:"doubtful"`
+	Warnings   []Count `json:"doubtful"`
 	RejectedBy []Count `json:"rejectedBy"`
 
 	ReadTime    time.Duration `json:"readTime"`
@@ -101,7 +101,7 @@ func (s *Summary) columns(m *Mapping, header []string) {
 func (im *importer) finish() *Summary {
 	s, b := im.sum, im.book
 	s.Rejected = im.tally.total
-	s.Doubtful, s.RejectedBy = im.tally.counts()
+	s.Warnings, s.RejectedBy = im.tally.counts()
 	s.Products, s.Currencies = b.products, b.currencies
 	if b.first != 0 {
 		s.First, s.Last = time.UnixMilli(b.first).UTC(), time.UnixMilli(b.end).UTC()
@@ -205,7 +205,7 @@ func (s *Summary) WriteTo(w io.Writer) (int64, error) {
 			b.WriteString("  nothing\n")
 		}
 	}
-	list("Doubtful", s.Doubtful)
+	list("Doubtful", s.Warnings)
 	list("Rejected", s.RejectedBy)
 	n, err := io.WriteString(w, b.String())
 	return int64(n), err

@@ -9,41 +9,41 @@ import (
 	"preismon/contracts"
 )
 
-// doubt is a kind of value that was accepted, but may be wrong: its index in doubtKinds.
-type doubt int
+// warning is a kind of value that was accepted, but may be wrong: its index in warningKinds.
+type warning int
 
-// doubtKinds has each doubt's unit and sentence, in the order of a summary.
-var doubtKinds []Count
+// warningKinds has each warning's unit and sentence, in the order of a summary.
+var warningKinds []Count
 
-func newDoubt(unit, what string) doubt {
-	doubtKinds = append(doubtKinds, Count{Unit: unit, What: what})
-	return doubt(len(doubtKinds) - 1)
+func newWarning(unit, what string) warning {
+	warningKinds = append(warningKinds, Count{Unit: unit, What: what})
+	return warning(len(warningKinds) - 1)
 }
 
 var (
-	zoneAssumed       = newDoubt("rows", "time without a zone: the mapping's zone assumed")
-	dayAssumed        = newDoubt("rows", "day without a time: the mapping's time of day assumed")
-	clockShift        = newDoubt("rows", "local time that a change of the clock makes double or missing")
-	currencyAssumed   = newDoubt("rows", "no currency: the site's or the mapping's assumed")
-	unavailablePriced = newDoubt("rows", "unavailable, yet with a price: taken as unavailable, the price kept")
-	priceMissing      = newDoubt("rows", "without a price")
-	priceZero         = newDoubt("rows", "price of zero")
-	ratingLong        = newDoubt("rows", "rating over 64 bytes: left out")
-	urlLong           = newDoubt("rows", "URL over 2,048 bytes: left out")
-	textCut           = newDoubt("rows", "text longer than its field: cut")
-	buyBoxUnread      = newDoubt("rows", "buy box neither yes nor no: taken as not observed")
-	primeUnread       = newDoubt("rows", "prime neither yes nor no: taken as not observed")
-	siteUnnamed       = newDoubt("sites", "site that the mapping does not name: its default facts assumed")
-	eanPad            = newDoubt("products", "EAN of 11 digits, right with a 0 before it: taken as GTIN-12")
-	eanStore          = newDoubt("products", "EAN of a range that each shop uses as it likes: kept, but an item of its site alone")
-	eanDigit          = newDoubt("products", "EAN with a wrong check digit: kept as the site's own key")
-	eanLength         = newDoubt("products", "EAN of a wrong length: kept as the site's own key")
-	eanText           = newDoubt("products", "EAN that is no number: kept as the site's own key")
-	eanForms          = newDoubt("items", "EAN written in several lengths: one item")
-	pznPad            = newDoubt("products", "PZN without its leading zeros: put back")
-	pznWrong          = newDoubt("products", "PZN of a wrong length or check digit: kept as the site's own key")
-	asinWrong         = newDoubt("products", "ASIN of a wrong form, or without a right locale: kept as the site's own key")
-	renamed           = newDoubt("products", "product that changes its name: the last one kept")
+	zoneAssumed       = newWarning("rows", "time without a zone: the mapping's zone assumed")
+	dayAssumed        = newWarning("rows", "day without a time: the mapping's time of day assumed")
+	clockShift        = newWarning("rows", "local time that a change of the clock makes double or missing")
+	currencyAssumed   = newWarning("rows", "no currency: the site's or the mapping's assumed")
+	unavailablePriced = newWarning("rows", "unavailable, yet with a price: taken as unavailable, the price kept")
+	priceMissing      = newWarning("rows", "without a price")
+	priceZero         = newWarning("rows", "price of zero")
+	ratingLong        = newWarning("rows", "rating over 64 bytes: left out")
+	urlLong           = newWarning("rows", "URL over 2,048 bytes: left out")
+	textCut           = newWarning("rows", "text longer than its field: cut")
+	buyBoxUnread      = newWarning("rows", "buy box neither yes nor no: taken as not observed")
+	primeUnread       = newWarning("rows", "prime neither yes nor no: taken as not observed")
+	siteUnnamed       = newWarning("sites", "site that the mapping does not name: its default facts assumed")
+	eanPad            = newWarning("products", "EAN of 11 digits, right with a 0 before it: taken as GTIN-12")
+	eanStore          = newWarning("products", "EAN of a range that each shop uses as it likes: kept, but an item of its site alone")
+	eanDigit          = newWarning("products", "EAN with a wrong check digit: kept as the site's own key")
+	eanLength         = newWarning("products", "EAN of a wrong length: kept as the site's own key")
+	eanText           = newWarning("products", "EAN that is no number: kept as the site's own key")
+	eanForms          = newWarning("items", "EAN written in several lengths: one item")
+	pznPad            = newWarning("products", "PZN without its leading zeros: put back")
+	pznWrong          = newWarning("products", "PZN of a wrong length or check digit: kept as the site's own key")
+	asinWrong         = newWarning("products", "ASIN of a wrong form, or without a right locale: kept as the site's own key")
+	renamed           = newWarning("products", "product that changes its name: the last one kept")
 )
 
 // firstLines is how many lines a count names.
@@ -66,9 +66,9 @@ func (c *Count) add(line int) {
 	}
 }
 
-// tally counts doubts and rejections, and writes the latter.
+// tally counts warnings and rejections, and writes the latter.
 type tally struct {
-	doubts   []Count // of each kind
+	warnings []Count // of each kind
 	rejected map[string]*Count
 	total    int
 	out      *json.Encoder // nil: counted only
@@ -76,7 +76,7 @@ type tally struct {
 }
 
 func newTally(out io.Writer) *tally {
-	t := &tally{doubts: slices.Clone(doubtKinds), rejected: map[string]*Count{}}
+	t := &tally{warnings: slices.Clone(warningKinds), rejected: map[string]*Count{}}
 	if out != nil {
 		t.out = json.NewEncoder(out)
 		t.out.SetEscapeHTML(false)
@@ -97,39 +97,39 @@ func (t *tally) reject(r rejection) {
 	}
 }
 
-// counts returns what occurred: doubts in their order, reasons by frequency.
-func (t *tally) counts() (doubtful, rejected []Count) {
-	for _, c := range t.doubts {
+// counts returns what occurred: warnings in their order, reasons by frequency.
+func (t *tally) counts() (warnings, rejected []Count) {
+	for _, c := range t.warnings {
 		if c.N > 0 {
-			doubtful = append(doubtful, c)
+			warnings = append(warnings, c)
 		}
 	}
 	for _, code := range slices.Sorted(maps.Keys(t.rejected)) {
 		rejected = append(rejected, *t.rejected[code])
 	}
 	slices.SortStableFunc(rejected, func(a, b Count) int { return b.N - a.N })
-	return doubtful, rejected
+	return warnings, rejected
 }
 
-// doubts adds the doubts of one row; without a tally it adds none.
-type doubts struct {
+// rowWarnings adds the warnings of one row; without a tally it adds none.
+type rowWarnings struct {
 	t    *tally
 	line int
 }
 
-func (d *doubts) add(kind doubt) {
+func (d *rowWarnings) add(kind warning) {
 	if d.t != nil {
-		d.t.doubts[kind].add(d.line)
+		d.t.warnings[kind].add(d.line)
 	}
 }
 
-func (d *doubts) addIf(doubtful bool, kind doubt) {
-	if doubtful {
+func (d *rowWarnings) addIf(wrong bool, kind warning) {
+	if wrong {
 		d.add(kind)
 	}
 }
 
-func (d *doubts) cut(s string, limit int) string {
+func (d *rowWarnings) cut(s string, limit int) string {
 	if len(s) <= limit {
 		return s
 	}
@@ -137,7 +137,7 @@ func (d *doubts) cut(s string, limit int) string {
 	return cut(s, limit)
 }
 
-func (d *doubts) flag(g *Flag, at int, rec []string, unread doubt) contracts.Flag {
+func (d *rowWarnings) flag(g *Flag, at int, rec []string, unread warning) contracts.Flag {
 	if at < 0 {
 		return contracts.FlagUnknown
 	}

@@ -96,7 +96,7 @@ func (m *Market) order(o *order, at time.Time) contracts.Order {
 		day, due := 0, 0
 		for i := range m.rhythms {
 			r := &m.rhythms[i]
-			if r.apart() || m.sites[r.site].Site.Site != key || !groups[0] && !r.hot || !groups[1] && r.hot {
+			if r.uncounted() || m.sites[r.site].Site.Site != key || !groups[0] && !r.hot || !groups[1] && r.hot {
 				continue
 			}
 			for run := (now - r.offset - msDay) / r.interval; ; run++ {

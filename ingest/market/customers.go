@@ -70,9 +70,9 @@ func (m *Market) choose(take func(it *item) bool, categories ...string) []contra
 	return ids
 }
 
-func (m *Market) siteKeys(places ...int) []contracts.SiteKey {
-	keys := make([]contracts.SiteKey, len(places))
-	for i, p := range places {
+func (m *Market) siteKeys(indexes ...int) []contracts.SiteKey {
+	keys := make([]contracts.SiteKey, len(indexes))
+	for i, p := range indexes {
 		keys[i] = m.sites[p].Site.Site
 	}
 	return keys

@@ -20,12 +20,12 @@ import (
 // job is an export or import definition with what its runs archive.
 type job struct {
 	contracts.FileJob
-	imports bool
-	order   *order
-	hour    int  // of the day, UTC
-	every   int  // days; 0: it never ran
-	lost    bool // the content of its files is in no archive
-	files   func(m *Market, j *job, at time.Time) []artifact
+	imports     bool
+	order       *order
+	hour        int  // of the day, UTC
+	every       int  // days; 0: it never ran
+	notArchived bool // the content of its files is in no archive
+	files       func(m *Market, j *job, at time.Time) []artifact
 }
 
 type artifact struct {
@@ -64,7 +64,7 @@ func (m *Market) makeJobs() {
 	add(sued, 0, false, "Spielwaren-Paket", 6, 2, zipExport)
 	add(sued, 1, false, "Nie gelaufen", 6, 0, nil)
 	add(sued, 1, false, "Archiv verloren", 4, 7, csvExport)
-	sued.jobs[len(sued.jobs)-1].lost = true
+	sued.jobs[len(sued.jobs)-1].notArchived = true
 	add(klein, 0, false, "Preisexport (CSV)", 5, 1, csvExport)
 	add(klein, 0, true, "Artikelliste", 3, 7, itemImport)
 }
@@ -138,7 +138,7 @@ func (m *Market) Artifacts() iter.Seq2[ArtifactRef, []byte] {
 		for i := range m.mandates {
 			for k := range m.mandates[i].jobs {
 				j := &m.mandates[i].jobs[k]
-				if j.lost {
+				if j.notArchived {
 					continue
 				}
 				for at := range m.runs(j) {

@@ -138,7 +138,7 @@ const (
 	drawMissing
 	drawAccess
 	drawDown
-	drawDoubt
+	drawAmbiguous
 	drawOffers
 	drawMerchant
 	drawFlags

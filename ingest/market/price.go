@@ -56,7 +56,7 @@ func (m *Market) outcome(p *pair, at int64) contracts.Outcome {
 	case chance(m.draw(drawAccess, s.key, uint64((at+msHour)/(5*msHour))), 90) &&
 		chance(m.draw(drawAccess, p.hash, uint64(at/msHour)), 2_500):
 		return contracts.AccessRestricted
-	case chance(m.draw(drawDoubt, p.hash, uint64(at)), 8):
+	case chance(m.draw(drawAmbiguous, p.hash, uint64(at)), 8):
 		return contracts.OutcomeUnknown
 	case p.away:
 		return contracts.ProductNotFound

@@ -41,8 +41,8 @@ func (m *Market) makeAway() {
 	}
 }
 
-// apart reports whether an order's source does not count these runs.
-func (r *rhythm) apart() bool { return r.window > 0 || len(r.pairs) > 0 && r.pairs[0].away }
+// uncounted reports whether an order's source does not count these runs.
+func (r *rhythm) uncounted() bool { return r.window > 0 || len(r.pairs) > 0 && r.pairs[0].away }
 
 func (m *Market) addRhythm(r rhythm) {
 	m.finish(&r)

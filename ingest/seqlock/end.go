@@ -84,7 +84,7 @@ func (e *end) repeat() {
 		case <-time.After(pause):
 		}
 		ctx, cancel := context.WithTimeout(context.Background(), answerWithin)
-		err := e.again(ctx)
+		err := e.resend(ctx)
 		cancel()
 		if err == nil || refused(err) || !e.begun.inStream() && time.Since(began) > roomWithin {
 			return
@@ -95,8 +95,8 @@ func (e *end) repeat() {
 // errOver means that the End need not arrive any more.
 var errOver = errors.New("the next checkpoint is begun")
 
-// again sends the End, and before it the Begin if the stream does not have it.
-func (e *end) again(ctx context.Context) error {
+// resend sends the End, and before it the Begin if the stream does not have it.
+func (e *end) resend(ctx context.Context) error {
 	if !e.begun.inStream() {
 		b, err := e.begin(ctx)
 		if err != nil {

@@ -40,7 +40,7 @@ func (c holed) Write(b []byte) (int, error) {
 
 // A lost End is sent again: an idle projector writes no later checkpoint that
 // would inform readers instead.
-func TestLostEndIsSentAgain(t *testing.T) {
+func TestLostEndIsResent(t *testing.T) {
 	t.Parallel()
 	w := start(t)
 	r := w.reader(t)

@@ -31,15 +31,15 @@ type Reader struct {
 	log  *slog.Logger
 	id   uint64 // distinguishes its questions from those of another reader in its slot
 
-	mu       sync.Mutex
-	watching bool
-	away     time.Time                      // no questions are sent before
-	parts    map[int]notice                 // the last notice of each partition
-	moved    chan struct{}                  // closed at the next End; nil: no one is waiting for it
-	written  *event.Written                 // built from parts; nil: not built, or not possible
-	asked    uint64                         // questions so far
-	waiting  map[uint64]chan *event.Written // by the number of the question
-	stats    Stats
+	mu        sync.Mutex
+	watching  bool
+	away      time.Time                      // no questions are sent before
+	parts     map[int]notice                 // the last notice of each partition
+	moved     chan struct{}                  // closed at the next End; nil: no one is waiting for it
+	written   *event.Written                 // built from parts; nil: not built, or not possible
+	questions uint64                         // questions so far
+	waiting   map[uint64]chan *event.Written // by the number of the question
+	stats     Stats
 }
 
 // Stats counts questions by their outcome.
@@ -74,14 +74,14 @@ func (r *Reader) Written(ctx context.Context) *event.Written {
 		r.mu.Unlock()
 		return nil
 	}
-	r.asked++
-	n, came := r.asked, make(chan *event.Written, 1)
+	r.questions++
+	n, came := r.questions, make(chan *event.Written, 1)
 	r.waiting[n] = came
 	r.mu.Unlock()
 
 	late := time.NewTimer(r.cfg.Wait)
 	defer late.Stop()
-	err := r.conn.Publish(askedSubject(r.id), r.question(n))
+	err := r.conn.Publish(answerSubject(r.id), r.question(n))
 	if err == nil {
 		select {
 		case w := <-came:
@@ -171,7 +171,7 @@ func (r *Reader) watch(ctx context.Context) error {
 	}
 	consumer, err := s.CreateConsumer(opening, jetstream.ConsumerConfig{
 		Description: "a query node", AckPolicy: jetstream.AckNonePolicy, DeliverPolicy: jetstream.DeliverAllPolicy,
-		FilterSubjects: []string{fmt.Sprintf("checkpoints.written.%d.*", r.cfg.Partitions), askedSubject(r.id)},
+		FilterSubjects: []string{fmt.Sprintf("checkpoints.written.%d.*", r.cfg.Partitions), answerSubject(r.id)},
 		MemoryStorage:  true, Replicas: 1, InactiveThreshold: time.Minute,
 	})
 	if err != nil {

@@ -47,7 +47,7 @@ func writtenSubject(partition, partitions int) string {
 	return fmt.Sprintf("checkpoints.written.%d.%d", partitions, partition)
 }
 
-func askedSubject(slot uint64) string { return fmt.Sprintf("checkpoints.asked.%d", slot%slots) }
+func answerSubject(slot uint64) string { return fmt.Sprintf("checkpoints.asked.%d", slot%slots) }
 
 // maxWait is a time in which no projector writes kept/2 checkpoints.
 const maxWait = 100 * time.Millisecond

@@ -83,7 +83,7 @@ func Take(ctx context.Context, conn clickhouse.Conn, database string, to Locatio
 	if err := to.Validate(); err != nil {
 		return Result{}, err
 	}
-	mark, err := applied(ctx, conn, database)
+	mark, err := readCheckpoint(ctx, conn, database)
 	if err != nil {
 		return Result{}, fmt.Errorf("read the checkpoints: %w", err)
 	}
@@ -133,21 +133,21 @@ func Restore(ctx context.Context, conn clickhouse.Conn, r RestoreRequest) error 
 	if n > 0 && !r.Replace {
 		return fmt.Errorf("%w: %s, %d tables", ErrInUse, database, n)
 	}
-	beside := database + ".being_restored" // never the name of an operator's own: it is dropped
-	cleanUp := step{"clean up", "DROP DATABASE IF EXISTS " + clickhouse.Name(beside) + " SYNC"}
+	scratch := database + ".being_restored" // never the name of an operator's own: it is dropped
+	cleanUp := step{"clean up", "DROP DATABASE IF EXISTS " + clickhouse.Name(scratch) + " SYNC"}
 	if err := from.do(ctx, conn,
 		cleanUp,
-		step{"restore the tables", "RESTORE DATABASE " + clickhouse.Name(database) + " AS " + clickhouse.Name(beside) + " FROM " + from.of(tables)},
-		step{"restore the checkpoints", "RESTORE TABLE " + clickhouse.Name(database) + ".checkpoints AS " + clickhouse.Name(beside) + ".checkpoints FROM " + from.of(checkpoints)},
-		step{"forget which scopes are applied", "TRUNCATE TABLE " + clickhouse.Name(beside) + ".scopes_applied"},
-		step{"forget the fences", "TRUNCATE TABLE " + clickhouse.Name(beside) + ".leader_fences"},
-		step{"begin a generation of rows", "INSERT INTO " + clickhouse.Name(beside) + ".checkpoints (* EXCEPT (written_at)) SELECT * EXCEPT (written_at) REPLACE ('GENERATION' AS stream, toUInt32(0) AS epoch, toUInt64(toUnixTimestamp64Nano(now64(9))) AS seq) FROM " +
-			clickhouse.Name(beside) + ".checkpoints FINAL WHERE stream = 'OBSERVATIONS'"},
+		step{"restore the tables", "RESTORE DATABASE " + clickhouse.Name(database) + " AS " + clickhouse.Name(scratch) + " FROM " + from.of(tables)},
+		step{"restore the checkpoints", "RESTORE TABLE " + clickhouse.Name(database) + ".checkpoints AS " + clickhouse.Name(scratch) + ".checkpoints FROM " + from.of(checkpoints)},
+		step{"forget which scopes are applied", "TRUNCATE TABLE " + clickhouse.Name(scratch) + ".scopes_applied"},
+		step{"forget the fences", "TRUNCATE TABLE " + clickhouse.Name(scratch) + ".leader_fences"},
+		step{"begin a generation of rows", "INSERT INTO " + clickhouse.Name(scratch) + ".checkpoints (* EXCEPT (written_at)) SELECT * EXCEPT (written_at) REPLACE ('GENERATION' AS stream, toUInt32(0) AS epoch, toUInt64(toUnixTimestamp64Nano(now64(9))) AS seq) FROM " +
+			clickhouse.Name(scratch) + ".checkpoints FINAL WHERE stream = 'OBSERVATIONS'"},
 	); err != nil {
 		return err
 	}
 	if r.Usable != nil {
-		if err := r.Usable(ctx, beside); err != nil {
+		if err := r.Usable(ctx, scratch); err != nil {
 			return errors.Join(err, from.do(ctx, conn, cleanUp))
 		}
 	}
@@ -157,14 +157,14 @@ func Restore(ctx context.Context, conn clickhouse.Conn, r RestoreRequest) error 
 	}
 	if fenced > 0 {
 		// Tables of another partition keep their own leader only.
-		if err := from.do(ctx, conn, step{"depose the leader of what was there", "INSERT INTO " + clickhouse.Name(beside) + ".leader_fences (partition, fence) SELECT partition, max(fence) + 1 FROM " +
-			clickhouse.Name(database) + ".leader_fences WHERE partition IN (SELECT partition FROM " + clickhouse.Name(beside) + ".checkpoints) GROUP BY partition"}); err != nil {
+		if err := from.do(ctx, conn, step{"depose the leader of what was there", "INSERT INTO " + clickhouse.Name(scratch) + ".leader_fences (partition, fence) SELECT partition, max(fence) + 1 FROM " +
+			clickhouse.Name(database) + ".leader_fences WHERE partition IN (SELECT partition FROM " + clickhouse.Name(scratch) + ".checkpoints) GROUP BY partition"}); err != nil {
 			return err
 		}
 	}
 	return from.do(ctx, conn,
 		step{"drop what was there", "DROP DATABASE IF EXISTS " + clickhouse.Name(database) + " SYNC"},
-		step{"put it in place", "RENAME DATABASE " + clickhouse.Name(beside) + " TO " + clickhouse.Name(database)},
+		step{"put it in place", "RENAME DATABASE " + clickhouse.Name(scratch) + " TO " + clickhouse.Name(database)},
 	)
 }
 
@@ -196,8 +196,8 @@ func run(ctx context.Context, conn clickhouse.Conn, sql string) (id string, err 
 	return id, err
 }
 
-// applied reads how far the tables have come.
-func applied(ctx context.Context, conn clickhouse.Conn, database string) (c Checkpoint, err error) {
+// readCheckpoint reads how far the tables have come.
+func readCheckpoint(ctx context.Context, conn clickhouse.Conn, database string) (c Checkpoint, err error) {
 	err = conn.Do(ctx, clickhouse.Scan(ch.Query{
 		Body: "SELECT epoch, seq FROM " + clickhouse.Name(database) + ".checkpoints FINAL WHERE stream = 'OBSERVATIONS' ORDER BY epoch, seq LIMIT 1",
 	}, clickhouse.Row{"epoch": &c.Epoch, "seq": &c.Seq}, nil))

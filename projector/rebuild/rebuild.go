@@ -119,18 +119,18 @@ func versions(database string) string {
 // ErrNotWhole if they never will be, because OBSERVATIONS has dropped events
 // before they had read them, of which the others have rows.
 func Ready(ctx context.Context, conn clickhouse.Conn, database string, observations event.StreamState) (ok bool, reason string, err error) {
-	beside := NewDatabase(database)
+	added := NewDatabase(database)
 	for _, q := range []struct{ reason, sql string }{
 		{"they do not reach as far", `SELECT count() AS n FROM (SELECT stream, max((epoch, seq)) AS place FROM ` + table(database, "checkpoints") + ` WHERE stream NOT IN ('IN_FORCE', 'GENERATION') GROUP BY stream) AS o
-			LEFT JOIN (SELECT stream, max((epoch, seq)) AS place FROM ` + table(beside, "checkpoints") + ` WHERE stream NOT IN ('IN_FORCE', 'GENERATION') GROUP BY stream) AS n ON o.stream = n.stream
+			LEFT JOIN (SELECT stream, max((epoch, seq)) AS place FROM ` + table(added, "checkpoints") + ` WHERE stream NOT IN ('IN_FORCE', 'GENERATION') GROUP BY stream) AS n ON o.stream = n.stream
 			WHERE n.place < o.place`},
 		{"their scopes have other pairs", `SELECT count() AS n FROM (
 			SELECT mandate, item, site, sum(side) AS sides FROM (SELECT mandate, item, toString(site) AS site, 1 AS side FROM (` + scope(database) + `)
-			UNION ALL SELECT mandate, item, toString(site) AS site, -1 AS side FROM (` + scope(beside) + `))
+			UNION ALL SELECT mandate, item, toString(site) AS site, -1 AS side FROM (` + scope(added) + `))
 			GROUP BY mandate, item, site HAVING sides != 0)`},
-		{"they keep rows from another time on", "SELECT count() AS n FROM (" + floor(database) + ") AS o CROSS JOIN (" + floor(beside) + ") AS n WHERE o.floor != n.floor"},
-		{"their scopes are not applied", `SELECT count() AS n FROM (SELECT mandate, max(version) AS v FROM ` + table(beside, "scopes") + ` GROUP BY mandate) AS s
-			LEFT JOIN (SELECT mandate, max(version) AS v FROM ` + table(beside, "scopes_applied") + ` GROUP BY mandate) AS a ON s.mandate = a.mandate WHERE s.v != a.v`},
+		{"they keep rows from another time on", "SELECT count() AS n FROM (" + floor(database) + ") AS o CROSS JOIN (" + floor(added) + ") AS n WHERE o.floor != n.floor"},
+		{"their scopes are not applied", `SELECT count() AS n FROM (SELECT mandate, max(version) AS v FROM ` + table(added, "scopes") + ` GROUP BY mandate) AS s
+			LEFT JOIN (SELECT mandate, max(version) AS v FROM ` + table(added, "scopes_applied") + ` GROUP BY mandate) AS a ON s.mandate = a.mandate WHERE s.v != a.v`},
 	} {
 		n, err := clickhouse.Number(ctx, conn, q.sql, nil)
 		if err != nil {
@@ -140,7 +140,7 @@ func Ready(ctx context.Context, conn clickhouse.Conn, database string, observati
 			return false, q.reason, nil
 		}
 	}
-	n, err := clickhouse.Number(ctx, conn, notInStream(database, "(epoch, seq) NOT IN (SELECT epoch, seq FROM "+table(beside, "ingested_events")+" WHERE "+dropped+")"),
+	n, err := clickhouse.Number(ctx, conn, notInStream(database, "(epoch, seq) NOT IN (SELECT epoch, seq FROM "+table(added, "ingested_events")+" WHERE "+dropped+")"),
 		map[string]any{"epoch": observations.Epoch, "first": observations.First})
 	if err == nil && n > 0 {
 		err = fmt.Errorf("%w: %d events came from messages that were dropped before the new tables had read them", ErrNotWhole, n)

@@ -76,7 +76,7 @@ func migrate(ctx context.Context, conn clickhouse.Conn, o Options, known []migra
 			return fmt.Errorf("create schema_migrations: %w", err)
 		}
 	}
-	done, err := applied(ctx, conn)
+	done, err := appliedMigrations(ctx, conn)
 	if err != nil {
 		return err
 	}
@@ -150,7 +150,7 @@ func checkOverShards(ctx context.Context, conn clickhouse.Conn) error {
 
 // check compares the migrations up to newest.
 func check(ctx context.Context, conn clickhouse.Conn, newest uint32) error {
-	done, err := applied(ctx, conn)
+	done, err := appliedMigrations(ctx, conn)
 	if ch.IsErr(err, proto.ErrUnknownTable, proto.ErrUnknownDatabase) {
 		return fmt.Errorf("%w: run `preismon migrate`", ErrNotMigrated)
 	}
@@ -190,7 +190,7 @@ func compare(done map[uint32]string, known []migration) (pending []migration, er
 	return pending, nil
 }
 
-func applied(ctx context.Context, conn clickhouse.Conn) (map[uint32]string, error) {
+func appliedMigrations(ctx context.Context, conn clickhouse.Conn) (map[uint32]string, error) {
 	var (
 		version uint32
 		hash    string

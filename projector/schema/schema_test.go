@@ -95,10 +95,10 @@ func TestForms(t *testing.T) {
 	}
 }
 
-// TestAgain migrates what was migrated, completely or in part, and refuses
+// TestMigrateTwice migrates what was migrated, completely or in part, and refuses
 // tables of a newer program, of an edited migration, and replicas of plain
 // tables, which would stay empty, before anything is done.
-func TestAgain(t *testing.T) {
+func TestMigrateTwice(t *testing.T) {
 	s, db, pool := open(t)
 	check := func(want error) {
 		t.Helper()

@@ -268,11 +268,11 @@ func drawCaptures(t *rapid.T, r alert.Rule) (all []alert.Capture) {
 	return all
 }
 
-// TestFiresAsWhoLooksAtEverything compares Fires with the brute force, and
+// TestFiresLikeAFullScan compares Fires with the brute force, and
 // checks what it promises: a late capture fires nothing and changes nothing
 // after it, an inconclusive one changes nothing, and a rule does not fire again
 // within 168 hours before it was clear, or before the same drop was undone.
-func TestFiresAsWhoLooksAtEverything(t *testing.T) {
+func TestFiresLikeAFullScan(t *testing.T) {
 	count := map[alert.Kind]int{}
 	property := func(t *rapid.T) {
 		r := drawRule(t)

@@ -188,7 +188,7 @@ func (a *Authority) proveHolds(accounts []contracts.AccountID) {
 	}()
 	for part := range slices.Chunk(accounts, holdAccounts) {
 		ctx, cancel := context.WithTimeout(context.Background(), holdStale)
-		asked := time.Now()
+		queriedAt := time.Now()
 		active, err := a.deps.Accounts.Active(ctx, part)
 		cancel()
 		if err != nil {
@@ -199,8 +199,8 @@ func (a *Authority) proveHolds(accounts []contracts.AccountID) {
 		for h := range a.holds.all {
 			switch {
 			case slices.Contains(active, h.token.Account):
-				h.proved = asked
-			case slices.Contains(part, h.token.Account) && h.proved.Before(asked):
+				h.proved = queriedAt
+			case slices.Contains(part, h.token.Account) && h.proved.Before(queriedAt):
 				gone = append(gone, h)
 			}
 		}

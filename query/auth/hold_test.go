@@ -26,7 +26,7 @@ type roll struct {
 	revoked  map[string]bool
 	away     error // error of the accounts
 	unheard  error // error of the revocations
-	asked    int
+	queries  int
 	accounts // for logins: none
 }
 
@@ -39,7 +39,7 @@ func (r *roll) set(f func()) {
 func (r *roll) Active(_ context.Context, all []contracts.AccountID) (active []contracts.AccountID, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.asked++
+	r.queries++
 	for _, a := range all {
 		if !r.gone[a] {
 			active = append(active, a)
@@ -169,8 +169,8 @@ func TestHoldsCostOneQuestion(t *testing.T) {
 			time.Sleep(10 * time.Millisecond)
 			h.Release()
 		}
-		if r.asked != 0 {
-			t.Errorf("%d questions for requests of 10 ms", r.asked)
+		if r.queries != 0 {
+			t.Errorf("%d questions for requests of 10 ms", r.queries)
 		}
 		var all []*auth.Hold
 		for i := range 300 {
@@ -178,17 +178,17 @@ func TestHoldsCostOneQuestion(t *testing.T) {
 			all = append(all, h)
 		}
 		time.Sleep(10 * time.Second)
-		if r.asked < 30 || r.asked > 41 {
-			t.Errorf("%d questions in 10 s", r.asked)
+		if r.queries < 30 || r.queries > 41 {
+			t.Errorf("%d questions in 10 s", r.queries)
 		}
 		for _, h := range all {
 			h.Release()
 		}
 		synctest.Wait() // the timer may have gone off at the same instant
-		before := r.asked
+		before := r.queries
 		time.Sleep(10 * time.Second)
-		if r.asked > before {
-			t.Errorf("%d questions for nobody", r.asked-before)
+		if r.queries > before {
+			t.Errorf("%d questions for nobody", r.queries-before)
 		}
 		if a.Cut() != 0 {
 			t.Errorf("%d were ended", a.Cut())

@@ -152,10 +152,10 @@ func (r *RevokedTokens) watch(ctx context.Context) error {
 	// A check queries the server in its own goroutine, so updates are still
 	// received.
 	type answer struct {
-		asked   time.Time
-		seq     uint64
-		created time.Time
-		err     error
+		queriedAt time.Time
+		seq       uint64
+		created   time.Time
+		err       error
 	}
 	answers := make(chan answer, 1)
 	ask := time.NewTicker(r.cfg.Check)
@@ -186,7 +186,7 @@ func (r *RevokedTokens) watch(ctx context.Context) error {
 				seen = max(seen, entry.Revision())
 			}
 			if initial && waiting != nil && seen >= waiting.seq {
-				caughtUp(waiting.asked)
+				caughtUp(waiting.queriedAt)
 				waiting = nil
 			}
 		case <-ask.C:
@@ -203,10 +203,10 @@ func (r *RevokedTokens) watch(ctx context.Context) error {
 				continue
 			}
 			asking = true
-			asked := r.now()
+			queriedAt := r.now()
 			go func() {
 				seq, created, err := r.reach(ctx, kv)
-				answers <- answer{asked, seq, created, err}
+				answers <- answer{queriedAt, seq, created, err}
 			}()
 		case a := <-answers:
 			asking = false
@@ -215,7 +215,7 @@ func (r *RevokedTokens) watch(ctx context.Context) error {
 			case !a.created.Equal(created): // of another bucket this watch has seen nothing
 				return errors.New("the bucket was created again")
 			case initial && seen >= a.seq:
-				caughtUp(a.asked)
+				caughtUp(a.queriedAt)
 			default:
 				waiting = &a
 			}

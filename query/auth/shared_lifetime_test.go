@@ -112,7 +112,7 @@ func TestSharedWindowsEnd(t *testing.T) {
 
 // A bucket that is lost and created again is counted in by all nodes from then
 // on, also for keys that were known before.
-func TestBucketIsCreatedAgain(t *testing.T) {
+func TestBucketIsRecreated(t *testing.T) {
 	t.Parallel()
 	address := testserver.NATS(t)
 	limits := limitsOf(150, time.Second)

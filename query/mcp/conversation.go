@@ -13,9 +13,9 @@ import (
 // conversation is a session with the SDK that has one request: a Transport and
 // its one Connection. Whatever has not reached the client ends with it.
 type conversation struct {
-	ctx     context.Context // of the POST; the SDK ends the request with it
-	request *jsonrpc.Request
-	asked   bool
+	ctx       context.Context // of the POST; the SDK ends the request with it
+	request   *jsonrpc.Request
+	requested bool
 
 	closing  sync.Once
 	closed   chan struct{}
@@ -61,8 +61,8 @@ func (c *conversation) Connect(context.Context) (sdk.Connection, error) { return
 
 // Read returns the request, and then the end when the client has left.
 func (c *conversation) Read(context.Context) (jsonrpc.Message, error) {
-	if !c.asked {
-		c.asked = true
+	if !c.requested {
+		c.requested = true
 		return c.request, nil
 	}
 	select {

@@ -21,11 +21,11 @@ import (
 // demo is the simulated market in the tables of a real store, written there by
 // its events, and in memory: the rows that were written for one mandate.
 type demo struct {
-	agents *agents
-	db     *testserver.ClickHouseServer
-	now    time.Time
-	who    contracts.AccountID
-	other  contracts.AccountID // of another mandate, which watches nothing of the core order
+	agents  *agents
+	db      *testserver.ClickHouseServer
+	now     time.Time
+	account contracts.AccountID
+	other   contracts.AccountID // of another mandate, which watches nothing of the core order
 
 	sites      map[contracts.SiteKey]contracts.Site
 	items      map[contracts.ItemID]contracts.Item
@@ -145,7 +145,7 @@ func (d *demo) learn(each *event.Event, login string) {
 		}
 	case *contracts.Account:
 		if r.LoginIdentifier == login {
-			d.who = r.AccountID
+			d.account = r.AccountID
 			d.orders = slices.DeleteFunc(d.orders, func(o contracts.Order) bool { return o.MandateID != r.MandateID })
 		} else if watched := d.watched[r.MandateID]; !slices.ContainsFunc(d.order(askedOrder).Items, func(i contracts.ItemID) bool { return watched[i] }) {
 			d.other = r.AccountID

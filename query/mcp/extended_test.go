@@ -76,7 +76,7 @@ func (a *agent) refusedRead(uri string) reply {
 // that REST returns at that instant, in both eras.
 func TestExtendedReads(t *testing.T) {
 	d := newDemo(t)
-	for _, agent := range []*agent{d.agents.agent(d.who), d.agents.legacy(d.who)} {
+	for _, agent := range []*agent{d.agents.agent(d.account), d.agents.legacy(d.account)} {
 		for _, question := range d.extendedQuestions(t) {
 			over, body := agent.get("/ext/v1"+question), agent.read("svc://ext/v1"+question)
 			if diff := cmp.Diff(unsealed(over.body), unsealed(body)); over.status != 200 || diff != "" {
@@ -198,7 +198,7 @@ func TestExtendedReadsAreAdmitted(t *testing.T) {
 // LIM-02a: an answer that does not fit is refused with both sizes.
 func TestExtendedReadTooLarge(t *testing.T) {
 	d := newDemo(t, func(s *agentSettings) { s.mcp.MaxBodyBytes, s.mcp.MaxResponseBytes = 64<<10, 64<<10+800<<10 })
-	agent := d.agents.agent(d.who)
+	agent := d.agents.agent(d.account)
 	question := "/statistics?orderId=" + d.order(askedOrder).OrderID.String() + "&by=product&bucket=hour&limit=10000&capturedFrom=" + d.now.AddDate(0, 0, -7).Format(time.RFC3339) + "&capturedTo=" + d.now.Format(time.RFC3339)
 	if over := agent.get("/ext/v1" + question); over.status != 200 || len(over.body) < 1<<20 {
 		t.Fatalf("REST %d, %d bytes: %.300s", over.status, len(over.body), over.body)

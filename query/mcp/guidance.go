@@ -14,22 +14,22 @@ const sendAttempts = "Send the attempts, if there are any, in place of this call
 // of its own arguments, where the contract's words for people do not fit
 // (GEN-G3, MCP-16b); "": nothing beyond them. It suggests no selector that was
 // already given.
-func (t tool) guidance(code string, asked query.ResultsRequest) string {
+func (t tool) guidance(code string, request query.ResultsRequest) string {
 	switch code {
 	case query.CodeScopeTooBroad:
-		text := sendAttempts + t.shorter(asked)
-		if asked.GlobalScope && t.takes("capturedFrom") {
+		text := sendAttempts + t.shorter(request)
+		if request.GlobalScope && t.takes("capturedFrom") {
 			text += " A global read keeps both bounds, no selector and at most 168 hours."
 		}
 		return text
 	case query.CodeLatestPairTooBroad:
-		ways := narrowing(asked)
+		ways := missingSelectors(request)
 		if ways == "" {
 			return "Send the attempts in place of this call; together they cover it."
 		}
 		return "Narrow by " + ways + ". The attempts, if there are any, do so and together cover this call."
 	case query.CodeQueryTimeout:
-		return sendAttempts + t.shorter(asked) + " Keep what succeeded, and call the combined answer incomplete when a part is left out."
+		return sendAttempts + t.shorter(request) + " Keep what succeeded, and call the combined answer incomplete when a part is left out."
 	case query.CodeOrderCoverageTooBroad:
 		if !t.takes("includeCoverage") {
 			return "Ask list_order_observation_quality with this orderId for its pairs, or list_orders for the order alone."
@@ -51,7 +51,7 @@ func (t tool) takes(argument string) bool { return slices.Contains(t.arguments, 
 
 // shorter returns the order in which to reduce a read that is too large: time
 // before sites (GEN-G3).
-func (t tool) shorter(asked query.ResultsRequest) string {
+func (t tool) shorter(request query.ResultsRequest) string {
 	var text string
 	switch {
 	case t.takes("capturedFrom"):
@@ -61,23 +61,23 @@ func (t tool) shorter(asked query.ResultsRequest) string {
 	default:
 		return "Else name one order (orderId) or site, or lower limit."
 	}
-	if asked.Site == "" {
+	if request.Site == "" {
 		text += ", and only then read fewer sites"
 	}
 	return text + "."
 }
 
-// narrowing names the selectors that were not given; "": all were.
-func narrowing(asked query.ResultsRequest) string {
-	product := asked.ItemID != 0 || asked.PZN != "" || asked.EAN != "" || asked.ASIN != ""
+// missingSelectors names the selectors that were not given; "": all were.
+func missingSelectors(request query.ResultsRequest) string {
+	product := request.ItemID != 0 || request.PZN != "" || request.EAN != "" || request.ASIN != ""
 	var ways []string
 	if !product {
 		ways = append(ways, "item (itemId)")
 	}
-	if asked.OrderID == 0 {
+	if request.OrderID == 0 {
 		ways = append(ways, "order (orderId)")
 	}
-	if asked.Site == "" {
+	if request.Site == "" {
 		ways = append(ways, "site (site)")
 	}
 	if !product {

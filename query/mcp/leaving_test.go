@@ -85,7 +85,7 @@ func (d *demo) running(t *testing.T, conn driver.Conn) (n uint64) {
 // askFor calls a tool while ctx lasts, whatever the result.
 func (d *demo) askFor(ctx context.Context, client *http.Client, tool string, arguments object) {
 	body, _ := json.Marshal(object{"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": object{"name": tool, "arguments": arguments}})
-	issued, err := d.agents.auth.Issue(auth.Grant{Account: d.who, Audience: baseURL + "/mcp", Lifetime: time.Hour, Scopes: []string{"mcp"}, Client: "c", Session: "s"})
+	issued, err := d.agents.auth.Issue(auth.Grant{Account: d.account, Audience: baseURL + "/mcp", Lifetime: time.Hour, Scopes: []string{"mcp"}, Client: "c", Session: "s"})
 	if err != nil {
 		return
 	}

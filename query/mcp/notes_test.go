@@ -55,7 +55,7 @@ func TestAWrongKeyIsSaidToBeOne(t *testing.T) {
 
 // VIS-03: no note reveals what others see, or what the caller's account may not
 // list.
-func TestNotesTellNothingOfOthers(t *testing.T) {
+func TestNotesRevealNothingOfOthers(t *testing.T) {
 	a := newAgents(t, newMarket())
 	foreign := func(site, order, item string) (all []string) {
 		for _, arguments := range []object{{"site": site}, {"orderId": order}, {"itemId": item}} {

@@ -29,9 +29,9 @@ func (h *handler) fromHere(r *http.Request) error {
 
 // sameHost compares only names: a client that uses our name means us, and ports
 // differ where they are mapped.
-func sameHost(ours, asked string) bool {
-	u, err := url.Parse("//" + asked)
-	if err != nil || u.Host != asked {
+func sameHost(ours, requested string) bool {
+	u, err := url.Parse("//" + requested)
+	if err != nil || u.Host != requested {
 		return false
 	}
 	theirs := strings.TrimSuffix(u.Hostname(), ".")

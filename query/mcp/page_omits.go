@@ -9,7 +9,7 @@ import (
 )
 
 // narrowings are the arguments that a view reads from an address under their
-// own names, as in asked.js of the explorer; since is written as an instant.
+// own names, as in state.js of the explorer; since is written as an instant.
 var narrowings = map[string][]string{
 	"overview":   {"ownMerchant"},
 	"assortment": {"orderId"},

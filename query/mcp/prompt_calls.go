@@ -108,9 +108,9 @@ var newestArguments = []string{"latestPerPair", "latestObservationPerPair"}
 func newestCall(s *query.Service) newest {
 	return func(ctx context.Context, p query.Principal, given wire.Arguments) (string, error) {
 		for _, name := range newestArguments {
-			asked := maps.Clone(given)
-			asked[name] = "true"
-			params, err := paramsOf(asked)
+			arguments := maps.Clone(given)
+			arguments[name] = "true"
+			params, err := paramsOf(arguments)
 			if err != nil {
 				return "", err
 			}

@@ -315,10 +315,10 @@ func TestEveryCallOfAPromptIsTaken(t *testing.T) {
 func TestTasksThatWouldBeRefused(t *testing.T) {
 	agents := newAgents(t, newMarket())
 	for _, c := range []struct {
-		who    contracts.AccountID
-		prompt string
-		given  map[string]string
-		says   string
+		account contracts.AccountID
+		prompt  string
+		given   map[string]string
+		says    string
 	}{
 		{whole, "review-observed-shops", map[string]string{"orderId": "8"}, "orderId: not one of the orders that you see"},
 		{oneOrder, "review-observed-shops", map[string]string{"orderId": "6"}, "orderId: not one of the orders that you see"},
@@ -328,9 +328,9 @@ func TestTasksThatWouldBeRefused(t *testing.T) {
 		{sitesOnly, "inspect-observation", nil, "may not read items"},
 		{sitesOnly, "analyze-market-price-position", map[string]string{"candidatePrice": "1"}, "may not read results"},
 	} {
-		r := agents.agent(c.who).send("prompts/get", object{"name": c.prompt, "arguments": c.given})
+		r := agents.agent(c.account).send("prompts/get", object{"name": c.prompt, "arguments": c.given})
 		if !strings.Contains(r.body, c.says) || !strings.Contains(r.body, `"error"`) {
-			t.Errorf("%s %v to %d: %s", c.prompt, c.given, c.who, r.body)
+			t.Errorf("%s %v to %d: %s", c.prompt, c.given, c.account, r.body)
 		}
 	}
 }

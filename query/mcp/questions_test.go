@@ -43,7 +43,7 @@ func TestQuestions(t *testing.T) {
 	d, count := newDemo(t), tokens(t)
 	var calls, right, within []int
 	for i, q := range questions() {
-		a := &analyst{agent: d.agents.agent(d.who), count: count}
+		a := &analyst{agent: d.agents.agent(d.account), count: count}
 		got, want := text(t, q.ask(a)), text(t, q.truth(d))
 		holds := got == want && !a.stopped
 		line := fmt.Sprintf("question=%s calls=%d tokens=%d right=%t", q.name, a.calls, a.tokens, holds)

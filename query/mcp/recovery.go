@@ -25,7 +25,7 @@ type recovery struct {
 // make in its place, if there are any: together they cover what was requested.
 type avoidable struct {
 	error
-	asked    query.ResultsRequest
+	request  query.ResultsRequest
 	attempts []wire.Arguments
 }
 
@@ -40,7 +40,7 @@ const maxLooking = 5 * time.Second
 func withAttempts(ctx context.Context, c Call, r query.ResultsRequest, failed error, find func(context.Context) ([]query.ResultsRequest, error)) *avoidable {
 	ctx, cancel := context.WithTimeout(ctx, maxLooking)
 	defer cancel()
-	a := &avoidable{error: failed, asked: r}
+	a := &avoidable{error: failed, request: r}
 	found, err := find(ctx)
 	if err != nil {
 		return a // the refusal is sufficient without them
@@ -67,12 +67,12 @@ func (f *failureOf) Unwrap() error { return f.error }
 // detail.
 func recoveryOf(failed error, problem wire.Problem) *recovery {
 	r := &recovery{}
-	var asked query.ResultsRequest
+	var request query.ResultsRequest
 	if a, ok := errors.AsType[*avoidable](failed); ok {
-		r.Attempts, asked = a.attempts, a.asked
+		r.Attempts, request = a.attempts, a.request
 	}
 	if f, ok := errors.AsType[*failureOf](failed); ok {
-		r.Guidance = f.tool.guidance(problem.Code, asked)
+		r.Guidance = f.tool.guidance(problem.Code, request)
 	}
 	if m, ok := errors.AsType[*misnamed](failed); ok {
 		r.Guidance = strings.TrimSpace(m.note + " orderId is the number that list_orders gives.")

@@ -61,9 +61,9 @@ func (d *demo) questionsOfSpeed() []twin {
 func TestSpeed(t *testing.T) {
 	testserver.Full(t, "half a minute of measuring")
 	d := newDemo(t)
-	r := d.agents.agent(d.who).call("list_results", object{"site": d.siteNamed(askedSite), "limit": 1}).ok()
+	r := d.agents.agent(d.account).call("list_results", object{"site": d.siteNamed(askedSite), "limit": 1}).ok()
 	t.Logf("pairs=%d rows_of_the_site=%v", len(d.captures), at(r, "summary", "rows"))
-	a := d.agents.agent(d.who)
+	a := d.agents.agent(d.account)
 	for _, q := range d.questionsOfSpeed() {
 		pairs := at(a.call(q.tool, q.arguments).ok(), "query", "pairs") // some have it
 		var ratio float64
@@ -123,7 +123,7 @@ func TestAgentsAtOnce(t *testing.T) {
 	alone := make([]any, len(all))
 	began := time.Now()
 	for i, q := range all {
-		alone[i] = counts(d.agents.agent(d.who).call(q.tool, q.arguments).ok())
+		alone[i] = counts(d.agents.agent(d.account).call(q.tool, q.arguments).ok())
 	}
 	one := time.Since(began)
 	began = time.Now()
@@ -133,7 +133,7 @@ func TestAgentsAtOnce(t *testing.T) {
 			for i := range all {
 				at := (i + n) % len(all)
 				q := all[at]
-				r := d.agents.agent(d.who).send("tools/call", object{"name": q.tool, "arguments": q.arguments})
+				r := d.agents.agent(d.account).send("tools/call", object{"name": q.tool, "arguments": q.arguments})
 				reply := struct{ Result result }{result{t: t}}
 				if err := json.Unmarshal([]byte(r.body), &reply); err != nil || r.status != http.StatusOK || reply.Result.IsError {
 					t.Errorf("%s: %d %v %.300s", q.tool, r.status, err, r.body)

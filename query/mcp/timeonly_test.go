@@ -20,9 +20,9 @@ type report struct {
 	calls      int
 }
 
-// askedForATime is an agent that follows the instructions to the letter when
+// onlyATime is an agent that follows the instructions to the letter when
 // its user asks only for the last hours (GEN-G1 to GEN-G5).
-func askedForATime(a *agent, hours int, pairs []contracts.Pair) report {
+func onlyATime(a *agent, hours int, pairs []contracts.Pair) report {
 	r := report{outcomes: map[contracts.Pair]string{}}
 	call := func(tool string, arguments object) result {
 		r.calls++
@@ -111,7 +111,7 @@ func (r *report) window(call func(string, object) result, site contracts.SiteKey
 
 // GEN-09, GEN-G1 to GEN-G5, RES-12: reads that take too long are narrowed, and
 // what cannot be read is reported, while the rest is kept.
-func TestAnAgentAskedForATimeOnly(t *testing.T) {
+func TestAgentGivenOnlyATime(t *testing.T) {
 	m := newMarket()
 	m.rows = slices.DeleteFunc(m.rows, func(r observed) bool { return r.Item == 12 && r.outcome == contracts.PriceObserved })
 	var asked []time.Duration
@@ -135,7 +135,7 @@ func TestAnAgentAskedForATimeOnly(t *testing.T) {
 		{Item: 12, Site: "shop-one"},
 		{Item: 13, Site: "market-uk"},
 	}
-	r := askedForATime(a, 24, pairs)
+	r := onlyATime(a, 24, pairs)
 	want := map[contracts.Pair]string{
 		{Item: 11, Site: "market-de"}: "price", {Item: 12, Site: "market-de"}: "unavailable", {Item: 13, Site: "market-de"}: "price",
 		{Item: 14, Site: "market-de"}: "no result", {Item: 11, Site: "shop-one"}: "price", {Item: 12, Site: "shop-one"}: "no result",

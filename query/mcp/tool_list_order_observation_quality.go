@@ -10,7 +10,7 @@ import (
 func listOrderObservationQuality() tool {
 	return tool{
 		name: "list_order_observation_quality", title: "How observations went", operation: "listObservationQuality", records: shapeWith("listObservationQuality", qualityShape),
-		arguments: wire.Asked(func(in *wire.Params) { _, _, _ = wire.ItemQuality(context.Background(), nil, query.Principal{}, in) }), required: []string{"orderId"},
+		arguments: wire.ParametersOf(func(in *wire.Params) { _, _, _ = wire.ItemQuality(context.Background(), nil, query.Principal{}, in) }), required: []string{"orderId"},
 		about: "Explains missing results: how the newest observation of each product-site pair of an order went. PRODUCT_NOT_FOUND is an ordinary " +
 			"finding; PENDING and OVERDUE mean no current result: none was due yet, or one was. nextDueAt: when the next is, or was, due. The first " +
 			"page's summary.sites counts all pairs by site and reason: for counts send limit 1.",

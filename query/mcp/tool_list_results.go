@@ -12,7 +12,7 @@ import (
 func listResults() tool {
 	return tool{
 		name: "list_results", title: "Prices and availability", operation: "listResults", records: shapeOf("listResults"), maxLimit: query.MaxResultsLimit, heavy: true,
-		arguments: wire.Asked(func(in *wire.Params) { _, _ = wire.DecodeResults(in) }),
+		arguments: wire.ParametersOf(func(in *wire.Params) { _, _ = wire.DecodeResults(in) }),
 		about: "Reads observed prices and availability, newest first. Without bounds: 168 hours for a product, else 24. A window " +
 			"needs a product, order or site, or globalScope. Current prices: latestPerPair. Three outcomes: a price, " +
 			"UNAVAILABLE, and no row at a site (summary noResult). The first page's summary is of all rows (covers=query): for counts, ranges " +
@@ -49,7 +49,7 @@ func runResults(ctx context.Context, s *query.Service, c Call) (Result, error) {
 	if c.Fields != nil {
 		req.Fields = &c.Fields
 	}
-	found, sum, err := resultsBeside(ctx, s, c.Principal, req)
+	found, sum, err := resultsWithSummary(ctx, s, c.Principal, req)
 	if err != nil {
 		return Result{}, withAttempts(ctx, c, req, err, func(ctx context.Context) ([]query.ResultsRequest, error) {
 			return s.Attempts(ctx, c.Principal, req, err)
@@ -67,10 +67,10 @@ func runResults(ctx context.Context, s *query.Service, c Call) (Result, error) {
 	return compose(h, body)
 }
 
-// resultsBeside reads a page with its summary. If the summary makes the answer
+// resultsWithSummary reads a page with its summary. If the summary makes the answer
 // too large, the page is read again with fewer rows, which the node still
 // remembers.
-func resultsBeside(ctx context.Context, s *query.Service, p query.Principal, req query.ResultsRequest) (*query.ResultsPage, resultsSummary, error) {
+func resultsWithSummary(ctx context.Context, s *query.Service, p query.Principal, req query.ResultsRequest) (*query.ResultsPage, resultsSummary, error) {
 	page, err := s.Results(ctx, p, req)
 	if err != nil {
 		return nil, resultsSummary{}, err

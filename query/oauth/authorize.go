@@ -34,7 +34,7 @@ func (s *Server) authorize(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	c, err := s.whoAsks(r, f)
+	c, err := s.requestingClient(r, f)
 	if err != nil {
 		return err
 	}
@@ -50,9 +50,9 @@ func (s *Server) authorize(w http.ResponseWriter, r *http.Request) error {
 	return s.showLogin(w, r, transaction{Request: req})
 }
 
-// whoAsks finds the client and makes sure that its redirect URI may be
+// requestingClient finds the client and makes sure that its redirect URI may be
 // answered.
-func (s *Server) whoAsks(r *http.Request, f form) (client, error) {
+func (s *Server) requestingClient(r *http.Request, f form) (client, error) {
 	for _, name := range []string{"client_id", "redirect_uri"} {
 		if f[name] == "" {
 			return client{}, refuse(codeInvalidRequest, "%s: missing, or given more than once.", name)

@@ -148,11 +148,11 @@ func (g *grant) drop(i int) {
 
 // narrowed returns the scopes of an access token: those requested, which must
 // be among those consented to.
-func narrowed(granted []string, asked string) ([]string, error) {
-	if asked == "" {
+func narrowed(granted []string, requested string) ([]string, error) {
+	if requested == "" {
 		return granted, nil
 	}
-	scopes, err := scopesOf(asked)
+	scopes, err := scopesOf(requested)
 	if err != nil {
 		return nil, err
 	}

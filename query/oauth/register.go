@@ -57,11 +57,11 @@ func (s *Server) register(w http.ResponseWriter, r *http.Request) error {
 	if err := s.count(r); err != nil {
 		return err
 	}
-	asked, err := decodeRegistration(r)
+	requested, err := decodeRegistration(r)
 	if err != nil {
 		return err
 	}
-	m, err := registrationOf(asked, s.cfg.Schemes)
+	m, err := registrationOf(requested, s.cfg.Schemes)
 	if err != nil {
 		return err
 	}
@@ -90,19 +90,19 @@ func (s *Server) register(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-func decodeRegistration(r *http.Request) (asked registration, err error) {
+func decodeRegistration(r *http.Request) (requested registration, err error) {
 	media, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	if err != nil || media != "application/json" {
-		return asked, refuse(codeInvalidMetadata, "Content-Type: must be application/json.")
+		return requested, refuse(codeInvalidMetadata, "Content-Type: must be application/json.")
 	}
 	body, err := readBody(r, maxRegistrationBytes)
 	if err != nil {
-		return asked, err
+		return requested, err
 	}
-	if !utf8.Valid(body) || json.Unmarshal(body, &asked) != nil {
-		return asked, refuse(codeInvalidMetadata, "The body is not a JSON object, or a member has another type.")
+	if !utf8.Valid(body) || json.Unmarshal(body, &requested) != nil {
+		return requested, refuse(codeInvalidMetadata, "The body is not a JSON object, or a member has another type.")
 	}
-	return asked, nil
+	return requested, nil
 }
 
 // registrationOf checks the metadata and brings it into canonical form.

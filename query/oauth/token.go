@@ -31,8 +31,8 @@ func (s *Server) exchange(w http.ResponseWriter, r *http.Request, grantType *str
 	if err != nil {
 		return err
 	}
-	if asked := f["grant_type"]; asked == "authorization_code" || asked == "refresh_token" {
-		*grantType = asked
+	if grant := f["grant_type"]; grant == "authorization_code" || grant == "refresh_token" {
+		*grantType = grant
 	}
 	clientID, err := s.authenticate(f, r.Header.Get("Authorization"))
 	if err != nil {

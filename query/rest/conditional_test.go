@@ -14,9 +14,9 @@ import (
 	"preismon/deploy/testserver/must"
 )
 
-// TestUnchangedRowsAreNotSentAgain: the rows of a window that is over have a
+// TestUnchangedRowsAreNotResent: the rows of a window that is over have a
 // tag, which saves them as long as they are the same.
-func TestUnchangedRowsAreNotSentAgain(t *testing.T) {
+func TestUnchangedRowsAreNotResent(t *testing.T) {
 	s := serve(t)
 	s.store.accounts[reader].Visibility.Snapshot = 1
 	var mu sync.Mutex

@@ -11,7 +11,7 @@ import (
 // VIS-01b, VIS-05: a file may hold all of its order, so its content is only for
 // callers that may see each item and each site of the order, for whatever
 // reason they may; the lists of files are for every caller that sees the order.
-func TestContentIsForWhoSeesTheWholeOrder(t *testing.T) {
+func TestContentNeedsTheWholeOrder(t *testing.T) {
 	t.Parallel()
 	w := newFilesWorld(t)
 	const (

@@ -25,13 +25,13 @@ const explainPath = extendedBase + "/explain"
 func (a *api) explain(routes http.Handler) handler {
 	return func(c *gin.Context) error {
 		c.Writer.Header().Add("Vary", "Accept")
-		asked, shown, err := explained(c.Request)
+		target, shown, err := explained(c.Request)
 		if err != nil {
 			return a.reads(func(*gin.Context, query.Principal) error { return err })(c)
 		}
 		x, e := exchangeOf(c.Request), &query.Explanation{}
 		answer := &unsent{header: http.Header{}}
-		routes.ServeHTTP(answer, asked.WithContext(query.Explain(context.WithValue(asked.Context(), unsentKey{}, answer), e)))
+		routes.ServeHTTP(answer, target.WithContext(query.Explain(context.WithValue(target.Context(), unsentKey{}, answer), e)))
 		x.route = explainPath
 		err = answer.err
 		if x.account == 0 && fault.KindOf(err) != fault.Unauthenticated && fault.KindOf(err) != fault.RateLimited {
@@ -50,7 +50,7 @@ func (a *api) explain(routes http.Handler) handler {
 		}
 		switch kind := fault.KindOf(err); {
 		case errors.Is(err, query.ErrExplained):
-		case err == nil && asked.Method == http.MethodHead && answer.status == http.StatusOK:
+		case err == nil && target.Method == http.MethodHead && answer.status == http.StatusOK:
 			explained.ContentType = new(answer.header.Get("Content-Type"))
 			length, err := strconv.ParseUint(answer.header.Get("Content-Length"), 10, 64)
 			if err != nil {
@@ -61,7 +61,7 @@ func (a *api) explain(routes http.Handler) handler {
 			explained.BytesAtMost = &answer.bytes
 		case err == nil:
 			return errors.New("the read that was to be explained panicked")
-		case kind == fault.Invalid || kind == fault.NotFound || kind == fault.Conflict || kind == fault.Gone, kind == fault.TooLarge && asked.Method == http.MethodHead:
+		case kind == fault.Invalid || kind == fault.NotFound || kind == fault.Conflict || kind == fault.Gone, kind == fault.TooLarge && target.Method == http.MethodHead:
 			p := wire.ProblemOf(err, a.cfg.BaseURL)
 			explained.Accepted, explained.Problem = false, &p
 			explained.Narrower = append(explained.Narrower, answer.narrower...)
@@ -89,7 +89,7 @@ func (a *api) sendExplanation(c *gin.Context, e *wire.Explanation) error {
 // explained returns the request to explain, as the server gets it and as it is
 // shown: the named path, with all other parameters unchanged, as JSON. A lookup has its
 // identifiers in the body, and of a file only what HEAD returns is of interest.
-func explained(r *http.Request) (asked *http.Request, shown string, err error) {
+func explained(r *http.Request) (request *http.Request, shown string, err error) {
 	if _, err := url.ParseQuery(r.URL.RawQuery); err != nil {
 		return nil, "", badRequest("path: the query string is malformed, a wrong percent-encoding or a semicolon.")
 	}
@@ -112,30 +112,30 @@ func explained(r *http.Request) (asked *http.Request, shown string, err error) {
 	case !underContract(path[0]) || path[0] == explainPath || strings.Contains(path[0], "?"):
 		return nil, "", badRequest("path: it names no read of /v1 or /ext/v1. Give the path without parameters, and the parameters of the read as further query parameters.")
 	}
-	asked = r.Clone(r.Context())
-	asked.Header.Del("Accept") // that of the explanation
-	asked.Method, asked.URL = http.MethodGet, &url.URL{Path: path[0], RawQuery: strings.Join(rest, "&")}
-	shown = asked.URL.RequestURI()
+	request = r.Clone(r.Context())
+	request.Header.Del("Accept") // that of the explanation
+	request.Method, request.URL = http.MethodGet, &url.URL{Path: path[0], RawQuery: strings.Join(rest, "&")}
+	shown = request.URL.RequestURI()
 	for _, condition := range []string{"If-Match", "If-None-Match"} {
-		asked.Header.Del(condition)
+		request.Header.Del(condition)
 	}
 	switch {
 	case path[0] == lookupPath:
-		err = postLookup(asked)
+		err = postLookup(request)
 	case strings.HasSuffix(path[0], downloadPath):
-		asked.Method, asked.Body, asked.ContentLength = http.MethodHead, http.NoBody, 0
+		request.Method, request.Body, request.ContentLength = http.MethodHead, http.NoBody, 0
 	}
-	return asked, shown, err
+	return request, shown, err
 }
 
 // postLookup makes a request a lookup of the identifiers in its parameters.
-func postLookup(asked *http.Request) error {
-	parameters := asked.URL.Query()
+func postLookup(r *http.Request) error {
+	parameters := r.URL.Query()
 	body, err := wire.LookupBody(parameters)
-	asked.Method, asked.URL.RawQuery = http.MethodPost, parameters.Encode()
-	asked.Body, asked.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
-	asked.Header.Set("Content-Type", "application/json")
-	asked.Header.Del("Content-Encoding")
+	r.Method, r.URL.RawQuery = http.MethodPost, parameters.Encode()
+	r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
+	r.Header.Set("Content-Type", "application/json")
+	r.Header.Del("Content-Encoding")
 	return err
 }
 

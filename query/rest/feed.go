@@ -151,11 +151,11 @@ func (a *api) feedWithin(c *gin.Context, p query.Principal, ask wire.Feed) (*que
 // time, or until this node stops, and returns the edge if the tables moved. It
 // fails only with the cause of the end of ctx.
 func (a *api) await(ctx context.Context, page *query.FeedPage, most time.Duration) (*query.EdgeAt, error) {
-	if page.Again == 0 {
+	if page.PollAfter == 0 {
 		return a.service.Await(ctx, page.Seen, query.Wait{Most: most, Over: a.stopping.Done()})
 	}
 	select {
-	case <-time.After(min(most, page.Again)):
+	case <-time.After(min(most, page.PollAfter)):
 	case <-a.stopping.Done():
 	case <-ctx.Done():
 	}
@@ -222,7 +222,7 @@ func (t *tail) run(page *query.FeedPage) error {
 			}
 			t.ask.UpTo, t.learned = edge, time.Time{}
 			if edge != nil {
-				t.learned = edge.Asked
+				t.learned = edge.QueriedAt
 			}
 			if t.api.stopping.Err() != nil {
 				continue // with nothing new to send

@@ -11,9 +11,9 @@ import (
 	"preismon/deploy/testserver"
 )
 
-// TestFeedsShowWhatIsSeen reads changes and alerts of what the caller may not
+// TestFeedsShowWhatIsSeen reads changes and alerts of what the pairIDs may not
 // see, in every way it can be named: they are the same as for something that
-// does not exist, and a token opens only for its account. A caller that sees
+// does not exist, and a token opens only for its account. A pairIDs that sees
 // nothing waits as long as it requested, even while rows of others arrive, and
 // gets an answer that is complete and empty.
 func TestFeedsShowWhatIsSeen(t *testing.T) {
@@ -28,16 +28,16 @@ func TestFeedsShowWhatIsSeen(t *testing.T) {
 		{alertsAt, "&rule=PRICE_BELOW&price=99999999&currencyCode=EUR", products},
 		{alertsAt, "&rule=NO_OBSERVATION&silentFor=1h", products},
 	}
-	type asked struct {
+	type requests struct {
 		account      contracts.AccountID
 		path, name   string
 		hidden, none string // tokens
 		want         int
 	}
-	var begun []asked
+	var begun []requests
 	for k, o := range []struct {
 		account contracts.AccountID
-		of      who
+		of      pairIDs
 		sees    int
 	}{{whole, theirs, 0}, {stranger, own, 0}, {part, own, 0}, {partSites, own, 0}, {unassigned, own, 0}, {unscoped, theirs, 0}, {whole, own, 1}, {stranger, theirs, 1}} {
 		for _, f := range feeds {
@@ -45,14 +45,14 @@ func TestFeedsShowWhatIsSeen(t *testing.T) {
 				if every := testserver.Often(len(f.names), 2); n > 0 && n%every != k%every {
 					continue
 				}
-				begin := func(w who) string {
+				begin := func(w pairIDs) string {
 					return decode[changesPage](t, l.get(w.fill(f.path, name+f.rule), l.token(o.account))).Progress.Token
 				}
-				begun = append(begun, asked{o.account, f.path, name, begin(o.of), begin(nobodys), o.sees})
+				begun = append(begun, requests{o.account, f.path, name, begin(o.of), begin(nobodys), o.sees})
 			}
 		}
 	}
-	for i, w := range []who{own, theirs} {
+	for i, w := range []pairIDs{own, theirs} {
 		l.observe(uint64(i+1), l.row("numbers(1)", map[string]string{
 			"item": "toUInt64(" + w["item"] + ")", "site": "'" + w["site"] + "'", "seq": fmt.Sprint(uint64(liveMark) + uint64(i)*10 + 1),
 			"captured_at": l.at(8 * 24 * time.Hour), // after a silence

@@ -49,7 +49,7 @@ func TestEveryRouteNeedsALiveToken(t *testing.T) {
 		var first []byte
 		for name, values := range authorizations {
 			n++
-			r := l.asking(route, []who{own, theirs}[n%2], v.names[0], "")
+			r := l.asking(route, []pairIDs{own, theirs}[n%2], v.names[0], "")
 			r.Header["Authorization"] = values
 			a := l.do(r)
 			wantQuota(t, a)
@@ -73,7 +73,7 @@ func TestEveryRouteNeedsALiveToken(t *testing.T) {
 	}
 }
 
-// seesOwn checks whether a caller sees what mandate 1 has on a route, in the
+// seesOwn checks whether a pairIDs sees what mandate 1 has on a route, in the
 // state of that number.
 func (l *live) seesOwn(t *testing.T, what, route string, v visible, state int, token string, want bool) {
 	t.Helper()

@@ -32,7 +32,7 @@ func TestHiddenCostsWhatNothingCosts(t *testing.T) {
 	}
 	token := l.token(whole)
 	type span struct{ from, to time.Time }
-	during := func(q question, w who) (d span) {
+	during := func(q question, w pairIDs) (d span) {
 		time.Sleep(2 * time.Millisecond)
 		d.from = time.Now()
 		l.ask(q.route, w, q.name, token)

@@ -114,12 +114,12 @@ var matrix = map[string]visible{
 }
 
 // ask requests a route by a name: a query, or a body where it accepts one.
-func (l *live) ask(route string, w who, name, token string, more ...string) answer {
+func (l *live) ask(route string, w pairIDs, name, token string, more ...string) answer {
 	l.t.Helper()
 	return l.do(l.asking(route, w, name, token, more...))
 }
 
-func (l *live) asking(route string, w who, name, token string, more ...string) *http.Request {
+func (l *live) asking(route string, w pairIDs, name, token string, more ...string) *http.Request {
 	l.t.Helper()
 	method, path, _ := strings.Cut(route, " ")
 	name = strings.ReplaceAll(name, "{captured}", l.now.Add(-time.Minute).Format(time.RFC3339)) // the newest row of serveMatrix
@@ -176,7 +176,7 @@ func found(t *testing.T, a answer) int {
 }
 
 // shows reports whether an answer has what w holds.
-func (v visible) shows(t *testing.T, name string, w who, a answer) bool {
+func (v visible) shows(t *testing.T, name string, w pairIDs, a answer) bool {
 	t.Helper()
 	if v.lists != "" && !strings.Contains(name, "{") {
 		return bytes.Contains(a.body, []byte(`"`+w[v.lists]+`"`))
@@ -211,7 +211,7 @@ func pairedUp(n, names, k, outsiders int, dear bool) bool {
 var outsiders = []struct {
 	name    string
 	account contracts.AccountID
-	hidden  who
+	hidden  pairIDs
 	sees    bool // the order, whose pairs are hidden
 }{
 	{"another mandate's", whole, theirs, false},
@@ -263,7 +263,7 @@ func (l *live) tryRoute(t *testing.T, i int, route string) {
 	v := matrix[route]
 	_, path, _ := strings.Cut(route, " ")
 	for n, name := range v.names {
-		for h, holder := range []who{own, theirs} { // the request finds what may be seen
+		for h, holder := range []pairIDs{own, theirs} { // the request finds what may be seen
 			if all := testserver.Often(0, 1) == 1; (!all || v.dear) && h != n%2 || !all && v.dear && h > 0 {
 				continue
 			}
@@ -310,7 +310,7 @@ func (l *live) tryRoute(t *testing.T, i int, route string) {
 // ofSeenOrder checks an answer about an order that its caller sees and whose
 // pairs are hidden: the order and its files are there, and neither a pair nor
 // its item, its site or their number.
-func ofSeenOrder(t *testing.T, what string, v visible, w who, a answer) {
+func ofSeenOrder(t *testing.T, what string, v visible, w pairIDs, a answer) {
 	t.Helper()
 	if a.StatusCode != 200 || (found(t, a) > 0) != v.order {
 		t.Errorf("%s: %d %.300s", what, a.StatusCode, a.body)
@@ -356,7 +356,7 @@ func ofSeenOrder(t *testing.T, what string, v visible, w who, a answer) {
 }
 
 // sameAnswer compares everything in two answers that a caller can see.
-func sameAnswer(t *testing.T, what string, asked who, hidden, none answer) {
+func sameAnswer(t *testing.T, what string, asked pairIDs, hidden, none answer) {
 	t.Helper()
 	if hidden.StatusCode != none.StatusCode {
 		t.Errorf("%s: status %d, for nothing %d", what, hidden.StatusCode, none.StatusCode)

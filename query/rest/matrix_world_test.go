@@ -26,20 +26,20 @@ const (
 	unscoped   contracts.AccountID = 7 // all of mandate 4, which has no scope
 )
 
-// who holds the ids of one pair, by their kind. All values of a kind have the
+// pairIDs holds the ids of one pair, by their kind. All values of a kind have the
 // same length, so that answers do not differ by what they echo.
-type who map[string]string
+type pairIDs map[string]string
 
 var (
-	own     = who{"item": "1001", "locale": "de", "alias": "Alias-own", "job": "Job-own", "file": "File-own", "site": "own-1.example", "order": "701", "ean": "4000000000011", "pzn": "10000011", "asin": "B000000011", "merchant": "Merchant-own", "brand": "Brand-own", "maker": "Maker-own"}
-	ours    = who{"item": "1002", "locale": "fr", "alias": "Alias-our", "job": "Job-our", "file": "File-our", "site": "own-2.example", "order": "702", "ean": "4000000000028", "pzn": "10000028", "asin": "B000000022", "merchant": "Merchant-our", "brand": "Brand-our", "maker": "Maker-our"}
-	theirs  = who{"item": "2001", "locale": "it", "alias": "Alias-the", "job": "Job-the", "file": "File-the", "site": "for-1.example", "order": "801", "ean": "4000000000035", "pzn": "10000035", "asin": "B000000033", "merchant": "Merchant-the", "brand": "Brand-the", "maker": "Maker-the"}
-	lost    = who{"item": "3001", "locale": "es", "alias": "Alias-los", "job": "Job-los", "file": "File-los", "site": "los-1.example", "order": "703", "ean": "4000000000042", "pzn": "10000042", "asin": "B000000044", "merchant": "Merchant-los", "brand": "Brand-los", "maker": "Maker-los"}
-	nobodys = who{"item": "9001", "locale": "nl", "alias": "Alias-mis", "job": "Job-mis", "file": "File-mis", "site": "mis-1.example", "order": "901", "ean": "4000000000059", "pzn": "10000059", "asin": "B000000055", "merchant": "Merchant-mis", "brand": "Brand-mis", "maker": "Maker-mis"}
+	own     = pairIDs{"item": "1001", "locale": "de", "alias": "Alias-own", "job": "Job-own", "file": "File-own", "site": "own-1.example", "order": "701", "ean": "4000000000011", "pzn": "10000011", "asin": "B000000011", "merchant": "Merchant-own", "brand": "Brand-own", "maker": "Maker-own"}
+	ours    = pairIDs{"item": "1002", "locale": "fr", "alias": "Alias-our", "job": "Job-our", "file": "File-our", "site": "own-2.example", "order": "702", "ean": "4000000000028", "pzn": "10000028", "asin": "B000000022", "merchant": "Merchant-our", "brand": "Brand-our", "maker": "Maker-our"}
+	theirs  = pairIDs{"item": "2001", "locale": "it", "alias": "Alias-the", "job": "Job-the", "file": "File-the", "site": "for-1.example", "order": "801", "ean": "4000000000035", "pzn": "10000035", "asin": "B000000033", "merchant": "Merchant-the", "brand": "Brand-the", "maker": "Maker-the"}
+	lost    = pairIDs{"item": "3001", "locale": "es", "alias": "Alias-los", "job": "Job-los", "file": "File-los", "site": "los-1.example", "order": "703", "ean": "4000000000042", "pzn": "10000042", "asin": "B000000044", "merchant": "Merchant-los", "brand": "Brand-los", "maker": "Maker-los"}
+	nobodys = pairIDs{"item": "9001", "locale": "nl", "alias": "Alias-mis", "job": "Job-mis", "file": "File-mis", "site": "mis-1.example", "order": "901", "ean": "4000000000059", "pzn": "10000059", "asin": "B000000055", "merchant": "Merchant-mis", "brand": "Brand-mis", "maker": "Maker-mis"}
 )
 
 // fill returns a request for what w holds.
-func (w who) fill(path, name string) string {
+func (w pairIDs) fill(path, name string) string {
 	path = strings.ReplaceAll(path, "{orderId}", w["order"])
 	path = strings.ReplaceAll(path, "{itemId}", w["item"])
 	for kind, value := range w {
@@ -52,7 +52,7 @@ func (w who) fill(path, name string) string {
 var ofTheRequest = regexp.MustCompile(`"(request|token|read)":"[^"]*"`)
 
 // hide removes from an answer what the request itself named.
-func (w who) hide(body []byte) string {
+func (w pairIDs) hide(body []byte) string {
 	text := ofTheRequest.ReplaceAllString(string(body), `"$1"`)
 	for kind, value := range w {
 		text = strings.ReplaceAll(text, `"`+value+`"`, `"`+kind+`"`)
@@ -73,7 +73,7 @@ func serveMatrix(t testing.TB, hidden int, change ...func(*settings)) *live {
 	l := serveLive(t, append(change, func(set *settings) { set.archives = []query.Archive{artifacts{files}} })...)
 	l.clock.freeze(l.now) // so that echoed windows are equal
 	l.mark()
-	for i, w := range []who{own, ours, theirs, lost} {
+	for i, w := range []pairIDs{own, ours, theirs, lost} {
 		l.exec("INSERT INTO items VALUES (" + w["item"] + ", '" + w["ean"] + "', '" + w["pzn"] + "', '" + w["asin"] + "', '" + w["locale"] + "', 'x', '" + w["brand"] + "', '', 1)")
 		l.exec("INSERT INTO sites VALUES ('" + w["site"] + "', 'x', 'shop', 'DE', 'EUR', '', true, false, 1)")
 		mandate := uint64([]int{1, 1, 2, 3}[i])
@@ -90,7 +90,7 @@ func serveMatrix(t testing.TB, hidden int, change ...func(*settings)) *live {
 		l.exec(fmt.Sprintf("INSERT INTO customer_data VALUES (%d, %s, 'x', {'a': 'b'}, 1)", mandate, w["item"]))
 		l.ordered(files, contracts.MandateID(mandate), w, n)
 	}
-	pair := func(w who) string {
+	pair := func(w pairIDs) string {
 		return "SELECT toUInt64(" + w["item"] + ") AS item, '" + w["site"] + "' AS site, [toUInt64(" + w["order"] + ")] AS orders"
 	}
 	l.scope(1, 1, pair(own)+" UNION ALL "+pair(ours))
@@ -113,7 +113,7 @@ func serveMatrix(t testing.TB, hidden int, change ...func(*settings)) *live {
 
 // ordered writes the order of w, with n documents in each direction, each of
 // one file with the same content.
-func (l *live) ordered(files archive.Store, mandate contracts.MandateID, w who, n int) {
+func (l *live) ordered(files archive.Store, mandate contracts.MandateID, w pairIDs, n int) {
 	l.t.Helper()
 	l.exec(fmt.Sprintf("INSERT INTO orders (mandate, order_id, alias, name, active, created_at, items, sites, version) VALUES (%d, %s, '%s', 'x', true, '2026-01-15 08:00:00', [%s], ['%s'], 1)",
 		mandate, w["order"], w["alias"], w["item"], w["site"]))
@@ -131,4 +131,4 @@ func (l *live) ordered(files archive.Store, mandate contracts.MandateID, w who, 
 }
 
 // contentOf returns the content of an order's files.
-func contentOf(w who) string { return "the prices of " + w["order"] }
+func contentOf(w pairIDs) string { return "the prices of " + w["order"] }

@@ -256,11 +256,11 @@ func TestOrderStatusAsksOnce(t *testing.T) {
 	t.Parallel()
 	s := serve(t)
 	var mu sync.Mutex
-	asked := map[string]int{}
+	requested := map[string]int{}
 	s.store.breakDown(func(method string) error {
 		mu.Lock()
 		defer mu.Unlock()
-		asked[method]++
+		requested[method]++
 		return nil
 	})
 	for args, want := range map[string]map[string]int{
@@ -269,12 +269,12 @@ func TestOrderStatusAsksOnce(t *testing.T) {
 		"?files=2&orderId=6": {"Orders": 1, "CountFilesOf": 1}, // it is not active, and has no files
 		"?files=2&orderId=7": {"Orders": 1},
 	} {
-		clear(asked)
+		clear(requested)
 		if a := s.get("/ext/v1/orders/status"+args, s.token(reader)); a.StatusCode != http.StatusOK {
 			t.Errorf("%s: %d %s", args, a.StatusCode, a.body)
 		}
-		delete(asked, "Access")
-		if diff := gocmp.Diff(want, asked); diff != "" {
+		delete(requested, "Access")
+		if diff := gocmp.Diff(want, requested); diff != "" {
 			t.Errorf("%s: %s", args, diff)
 		}
 	}

@@ -82,12 +82,12 @@ func (a *api) fits(c *gin.Context, size int) error {
 	if size <= a.cfg.MaxResponseBytes {
 		return nil
 	}
-	asked, groups := c.Request.URL.Query(), false
-	for name := range asked {
-		groups = groups || strings.HasPrefix(name, "include") && asked.Get(name) == "true"
+	values, groups := c.Request.URL.Query(), false
+	for name := range values {
+		groups = groups || strings.HasPrefix(name, "include") && values.Get(name) == "true"
 	}
 	return fault.New(fault.Invalid, query.CodeResponseTooLarge,
-		"The complete response would have %d bytes, at most %d.%s", size, a.cfg.MaxResponseBytes, query.AskForLess(asked.Get("limit") != "1", groups))
+		"The complete response would have %d bytes, at most %d.%s", size, a.cfg.MaxResponseBytes, query.AskForLess(values.Get("limit") != "1", groups))
 }
 
 // send sends a complete answer.

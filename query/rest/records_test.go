@@ -61,7 +61,7 @@ func TestRecordForms(t *testing.T) {
 	}
 	// The newest capture is cheaper and has no merchant; that of another pair
 	// has one.
-	for i, w := range []who{own, ours} {
+	for i, w := range []pairIDs{own, ours} {
 		l.observe(1, l.row("numbers(1)", map[string]string{
 			"item": "toUInt64(" + w["item"] + ")", "site": "'" + w["site"] + "'", "seq": fmt.Sprint(liveMark + 1 + i), "merchant": []string{"''", "'=Shop'"}[i],
 			"price_minor": "toInt64(99)", "captured_at": fmt.Sprintf("fromUnixTimestamp64Milli(%d, 'UTC')", captured.Add(time.Second).UnixMilli()),

@@ -73,7 +73,7 @@ func breaking(err error) func(*surface, string) answer {
 	}
 }
 
-func asked(query string) func(*surface, string) answer {
+func requested(query string) func(*surface, string) answer {
 	return func(s *surface, path string) answer {
 		if strings.HasPrefix(path, "/ext/v1/explain") {
 			path, _, _ = strings.Cut(path, "?") // otherwise the read has them, too
@@ -87,16 +87,16 @@ func asked(query string) func(*surface, string) answer {
 }
 
 var provocations = map[string]provoked{
-	"an unknown argument":     {400, "MVP_VALIDATION_ERROR", asked("nonsense=1")},
-	"one that is unknown":     {400, "MVP_VALIDATION_ERROR", asked("access_token=x")},
-	"a repeated argument":     {400, "MVP_VALIDATION_ERROR", asked("limit=1&limit=1")},
-	"an empty argument":       {400, "MVP_VALIDATION_ERROR", asked("limit=")},
-	"an argument of no name":  {400, "MVP_VALIDATION_ERROR", asked("=1")},
-	"a malformed argument":    {400, "MVP_VALIDATION_ERROR", asked("limit=%zz")},
-	"a semicolon":             {400, "MVP_VALIDATION_ERROR", asked("limit=1;cursor=x")},
-	"no UTF-8":                {400, "MVP_VALIDATION_ERROR", asked("limit=%ff")},
-	"a control character":     {400, "MVP_VALIDATION_ERROR", asked("limit=%00")},
-	"a name that is markup":   {400, "MVP_VALIDATION_ERROR", asked("%3Cscript%3E=1")},
+	"an unknown argument":     {400, "MVP_VALIDATION_ERROR", requested("nonsense=1")},
+	"one that is unknown":     {400, "MVP_VALIDATION_ERROR", requested("access_token=x")},
+	"a repeated argument":     {400, "MVP_VALIDATION_ERROR", requested("limit=1&limit=1")},
+	"an empty argument":       {400, "MVP_VALIDATION_ERROR", requested("limit=")},
+	"an argument of no name":  {400, "MVP_VALIDATION_ERROR", requested("=1")},
+	"a malformed argument":    {400, "MVP_VALIDATION_ERROR", requested("limit=%zz")},
+	"a semicolon":             {400, "MVP_VALIDATION_ERROR", requested("limit=1;cursor=x")},
+	"no UTF-8":                {400, "MVP_VALIDATION_ERROR", requested("limit=%ff")},
+	"a control character":     {400, "MVP_VALIDATION_ERROR", requested("limit=%00")},
+	"a name that is markup":   {400, "MVP_VALIDATION_ERROR", requested("%3Cscript%3E=1")},
 	"no token":                {401, "AUTH_TOKEN_INVALID", get(func(r *http.Request) { r.Header.Del("Authorization") })},
 	"Basic":                   {401, "AUTH_SCHEME_NOT_ALLOWED", get(func(r *http.Request) { r.SetBasicAuth("reader@example.com", password) })}, // AUTH-03, ERR-04
 	"an account without area": {403, "AUTH_FORBIDDEN", func(s *surface, path string) answer { return s.get(path, s.token(nowhere)) }},          // AUTH-08, ERR-05, ERR-E1, ERR-E2

@@ -15,17 +15,17 @@ import (
 // snapshot only shows which mandate the account had, so that the mandate's
 // scope is read together with the account, not after it; it decides nothing.
 type accounts struct {
-	*cache.Cache[contracts.AccountID, remembered]
+	*cache.Cache[contracts.AccountID, snapshotAccess]
 	right, wrong, unknown atomic.Uint64 // how often that mandate was right, wrong or not known
 }
 
-type remembered struct {
+type snapshotAccess struct {
 	snapshot query.Snapshot
 	access   query.Access
 }
 
 func newAccounts(bytes int64) *accounts {
-	return &accounts{Cache: cache.New(bytes, func(_ contracts.AccountID, r remembered) int {
+	return &accounts{Cache: cache.New(bytes, func(_ contracts.AccountID, r snapshotAccess) int {
 		v := &r.access.Visibility
 		n := 256 + 8*len(v.Versions) + 8*len(v.Scope.Orders)
 		for _, site := range v.Scope.Sites {
@@ -55,9 +55,9 @@ func (s *Store) Access(ctx context.Context, account contracts.AccountID) (*query
 	return &known.access, nil
 }
 
-// AccessAnew reads what an account may do, whatever is remembered of it, but not
+// AccessUncached reads what an account may do, whatever is remembered of it, but not
 // how far the tables are. last is the mandate that it belonged to.
-func (s *Store) AccessAnew(ctx context.Context, account contracts.AccountID, last contracts.MandateID) (query.Access, error) {
+func (s *Store) AccessUncached(ctx context.Context, account contracts.AccountID, last contracts.MandateID) (query.Access, error) {
 	return s.access(ctx, account, last)
 }
 

@@ -138,7 +138,7 @@ func (w *world) bruteAlerts(a contracts.AccountID, sel query.ResultsRequest, rul
 // for all accounts of a mandate.
 func TestAlertsFollowFromTheRows(t *testing.T) {
 	w := newWorld(t, 391, 0)
-	w.tells()
+	w.reports()
 	r := rand.New(rand.NewPCG(39, 1))
 	at := w.lively(r, 300, w.now.Add(-9*24*time.Hour))
 	rules := []alert.Rule{
@@ -309,7 +309,7 @@ func (w *world) alertTokens(t *testing.T) {
 	if _, err := ask(accountWhole, query.FeedRequest{Alerts: true, Since: token}); err != nil {
 		t.Error(err)
 	}
-	w.told("GENERATION")
+	w.notify("GENERATION")
 	if _, err := ask(accountWhole, query.FeedRequest{Alerts: true, Since: token}); fault.KindOf(err) != fault.Gone {
 		t.Errorf("rebuilt: %v", err)
 	}

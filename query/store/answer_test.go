@@ -26,7 +26,7 @@ import (
 // CUR-02, RES-11b, RES-11c.
 func TestAnswerBudgetsEndPages(t *testing.T) {
 	w := newWorld(t, 91, 500)
-	w.tells()
+	w.reports()
 	services := []*query.Service{w.withDeadline(20 * time.Second), w.withDeadline(20 * time.Second), w.withDeadline(time.Nanosecond)}
 	ended := map[query.Ending]int{}
 	for seed := range testserver.Often(8, 20) {
@@ -93,12 +93,12 @@ func checkEnding(t *testing.T, p *query.ResultsPage, limit, budget int) {
 	}
 }
 
-// TestSummariesTellTheRows sends random queries, some of them page by page, and
+// TestSummariesMatchTheRows sends random queries, some of them page by page, and
 // recomputes each page's summary from the JSON of its rows and from the pairs
 // of the market: GEN-G5, RES-Q2.
-func TestSummariesTellTheRows(t *testing.T) {
+func TestSummariesMatchTheRows(t *testing.T) {
 	w := newWorld(t, 92, 120)
-	w.tells() // from now on answers are remembered
+	w.reports() // from now on answers are remembered
 	// Whichever side counts it, a summary covers the whole query, even when it
 	// takes long on a busy machine.
 	services := []*query.Service{w.counting(query.Defaults().CountedRows), w.counting(3), w.counting(0)}
@@ -208,8 +208,8 @@ func TestSummariesAreRemembered(t *testing.T) {
 	w := newWorld(t, 93, 600)
 	asked := w.listen()
 	w.service = w.counting(0)
-	w.told("CATALOG")
-	w.told("IN_FORCE")
+	w.notify("CATALOG")
+	w.notify("IN_FORCE")
 	r := query.ResultsRequest{
 		GlobalScope: true, CapturedFrom: w.now.Add(-168 * time.Hour).Format(time.RFC3339), CapturedTo: w.now.Format(time.RFC3339),
 		Filters: query.Filters{IsBuyBox: ptr(true)}, Limit: ptr(2), Summarize: true,

@@ -37,9 +37,9 @@ func rows[T any](ctx context.Context, s *Store, st statement, scan func(driver.R
 		return nil, kind(err)
 	}
 	defer end()
-	ctx, asked := s.ask(ctx, st)
+	ctx, exec := s.ask(ctx, st)
 	err = s.circuit.guard(ctx, func() error {
-		r, err := s.conn.Query(asked.context(ctx, st), st.text)
+		r, err := s.conn.Query(exec.context(ctx, st), st.text)
 		if err != nil {
 			return err
 		}
@@ -53,7 +53,7 @@ func rows[T any](ctx context.Context, s *Store, st statement, scan func(driver.R
 		}
 		return errors.Join(r.Err(), r.Close())
 	})
-	return all, asked.end(err)
+	return all, exec.end(err)
 }
 
 // row runs a statement that returns exactly one row.

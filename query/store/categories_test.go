@@ -33,7 +33,7 @@ func (w *world) items(a contracts.AccountID, r query.ItemsRequest) (*query.Page[
 // lists them.
 func TestCategories(t *testing.T) {
 	w := categorized(t)
-	w.tells()
+	w.reports()
 	t.Run("filter", func(t *testing.T) { w.filterByCategory(t) })
 	t.Run("discover", func(t *testing.T) { w.discoverCategories(t) })
 }

@@ -55,10 +55,10 @@ func (c *circuit) guard(ctx context.Context, statement func() error) error {
 	if err == nil {
 		err = statement()
 	}
-	if err != nil && over(ctx) { // the error shows nothing about ClickHouse
+	if err != nil && ended(ctx) { // the error shows nothing about ClickHouse
 		return kind(errors.Join(cmp.Or(context.Cause(ctx), context.DeadlineExceeded), err))
 	}
-	if c.note(err); lost(err) { // also a dial that timed out by itself
+	if c.note(err); connectionLost(err) { // also a dial that timed out by itself
 		return unavailable(err)
 	}
 	return kind(err)
@@ -70,7 +70,7 @@ func (c *circuit) note(err error) {
 	defer c.mu.Unlock()
 	switch {
 	case c.away || c.closed:
-	case !lost(err):
+	case !connectionLost(err):
 		c.losses = 0
 	default:
 		if c.losses++; c.losses >= lossesUntilAway {
@@ -93,7 +93,7 @@ func (c *circuit) await(ctx context.Context) {
 		limited, cancel := context.WithTimeout(ctx, probeLimit)
 		err := c.probe(limited)
 		cancel()
-		if !lost(err) { // an exception is an answer, too
+		if !connectionLost(err) { // an exception is an answer, too
 			break
 		}
 	}
@@ -114,10 +114,10 @@ func (c *circuit) close() {
 	c.probing.Wait()
 }
 
-// lost reports whether the error of a statement that its caller did not end
+// connectionLost reports whether the error of a statement that its caller did not end
 // means that a connection was lost or could not be made, rather than that the
 // server answered.
-func lost(err error) bool {
+func connectionLost(err error) bool {
 	var network net.Error
 	return err != nil && exceptionCode(err) == 0 && !errors.Is(err, context.Canceled) && !errors.Is(err, clickhouse.ErrAcquireConnTimeout) &&
 		(errors.As(err, &network) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) ||

@@ -81,9 +81,9 @@ func TestCircuitFailsFastAndRecovers(t *testing.T) {
 	})
 }
 
-// TestCircuitCountsLostConnectionsOnly: any answer, even an error, shows that
+// TestCircuitCountsOnlyLostConnections: any answer, even an error, shows that
 // ClickHouse is there; a statement that its caller ended shows nothing.
-func TestCircuitCountsLostConnectionsOnly(t *testing.T) {
+func TestCircuitCountsOnlyLostConnections(t *testing.T) {
 	ended, end := context.WithCancel(t.Context())
 	end()
 	late, cancel := context.WithDeadline(t.Context(), time.Now().Add(-time.Second))

@@ -23,7 +23,7 @@ func (deaf) Feed(context.Context, query.Visibility, *query.FeedQuery, func(*quer
 // too, and fails a request for which the tables say something else.
 func TestAccountsAreCompared(t *testing.T) {
 	w := newWorld(t, 670, 0)
-	w.tells()
+	w.reports()
 	s := w.over(w.store, func(c *query.Config) { c.CheckRemembered = true })
 	read := func() error {
 		_, err := s.Sites(t.Context(), query.Principal{Account: accountOrder}, query.SitesRequest{})
@@ -47,7 +47,7 @@ func TestAccountsAreCompared(t *testing.T) {
 // as they were and as they are.
 func TestUnchangedIsCompared(t *testing.T) {
 	w := newWorld(t, 671, 300)
-	w.tells()
+	w.reports()
 	over := func(of query.Store) *query.Service {
 		return w.over(of, func(c *query.Config) { c.CheckRemembered = true })
 	}

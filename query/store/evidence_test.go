@@ -49,7 +49,7 @@ func notedAt(seq uint64) time.Time {
 // again after others came at its instant: VIS-04.
 func TestEvidenceIsOfTheRow(t *testing.T) {
 	w := newWorld(t, 71, 0)
-	w.tells()
+	w.reports()
 	w.restless(rand.New(rand.NewPCG(71, 1)), 400)
 	var events []string
 	for seq := range w.mark {
@@ -68,7 +68,7 @@ func TestEvidenceIsOfTheRow(t *testing.T) {
 	w.exec("INSERT INTO checkpoint_times VALUES " + strings.Join(noted, ", "))
 	w.exec("INSERT INTO checkpoints (stream, partition, epoch, seq, written_at) VALUES ('OBSERVATIONS', 0, ?, ?, '2026-03-09 00:00:00')", w.epoch, w.mark)
 	due := map[contracts.OrderID]time.Duration{orderA: time.Hour, orderB: 4 * time.Hour}
-	type told struct{ captured, state, price, currency, merchant, event, next, visible, url string }
+	type shown struct{ captured, state, price, currency, merchant, event, next, visible, url string }
 	text := func(s *string) string {
 		if s == nil {
 			return "null"
@@ -111,9 +111,9 @@ func TestEvidenceIsOfTheRow(t *testing.T) {
 			}
 			rows := w.oracle(a, query.ResultsRequest{ItemID: r.ItemID, Site: r.Site, Filters: query.Filters{Merchant: r.Merchant}}, row.ms, row.ms, w.rows)
 			slices.SortFunc(rows, compareDesc)
-			want, got := []told{}, []told{}
+			want, got := []shown{}, []shown{}
 			for _, o := range rows {
-				one := told{
+				one := shown{
 					captured: time.UnixMilli(o.ms).UTC().Format("2006-01-02T15:04:05.000Z"), state: coverage(o), price: "null", currency: "null",
 					merchant: cmp.Or(o.merchant, "null"), event: text(eventID(o.seq)), next: "null", visible: text(visibleAt(o.seq, lastNoted)), url: "https://" + o.site + "/" + fmt.Sprint(o.item),
 				}
@@ -145,7 +145,7 @@ func TestEvidenceIsOfTheRow(t *testing.T) {
 				t.Fatalf("account %d, %+v: %v", a, r, err)
 			}
 			for _, e := range page.Data {
-				one := told{e.CapturedAt, e.CoverageState, "null", "null", text(e.Merchant), text(e.EventID), text(e.NextDueAt), text(e.VisibleAt), text(e.ProductURL)}
+				one := shown{e.CapturedAt, e.CoverageState, "null", "null", text(e.Merchant), text(e.EventID), text(e.NextDueAt), text(e.VisibleAt), text(e.ProductURL)}
 				if e.Price != nil {
 					one.price, one.currency = string(*e.Price), string(*e.CurrencyCode)
 				}
@@ -161,7 +161,7 @@ func TestEvidenceIsOfTheRow(t *testing.T) {
 					}
 				}
 			}
-			if diff := gocmp.Diff(want, got, gocmp.AllowUnexported(told{})); diff != "" {
+			if diff := gocmp.Diff(want, got, gocmp.AllowUnexported(shown{})); diff != "" {
 				t.Fatalf("account %d, %+v (-want +got):\n%s", a, r, diff)
 			}
 			if page.Query.Rows != len(want) {
@@ -256,7 +256,7 @@ func TestEvidenceNamesTheRowsOfTheFeed(t *testing.T) {
 // of a crowd; the link to a row works where rows are kept for a time only.
 func TestEvidenceOfOneCapture(t *testing.T) {
 	w := newWorld(t, 72, 0)
-	w.tells()
+	w.reports()
 	for _, c := range []struct {
 		r    query.EvidenceRequest
 		want string

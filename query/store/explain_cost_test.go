@@ -23,8 +23,8 @@ func (w *world) setProvenMark(seq, rows uint64) {
 // only where projectors count rows.
 func TestExplainedRemembered(t *testing.T) {
 	w := newWorld(t, 74, 1_000)
-	w.told("CATALOG")
-	w.told("IN_FORCE")
+	w.notify("CATALOG")
+	w.notify("IN_FORCE")
 	asked := w.listen()
 	explain := func(a contracts.AccountID, from string) (scanned uint64, statements int) {
 		var e query.Explanation
@@ -61,7 +61,7 @@ func TestExplainedRemembered(t *testing.T) {
 	} {
 		switch {
 		case step.seq == 0 && step.rows > 0:
-			w.told("GENERATION")
+			w.notify("GENERATION")
 		case step.seq > 0 && step.rows > 0:
 			w.setProvenMark(step.seq, step.rows)
 		case step.seq > 0:
@@ -96,14 +96,14 @@ func TestExplainedCost(t *testing.T) {
 		FROM numbers(200000)`, w.now.UnixMilli(), products, products, products, uint32(epoch), products, products)
 	w.cfg.PairRows = store.Defaults().PairRows
 	asked := w.listen()
-	w.told("CATALOG")
-	w.told("IN_FORCE")
-	who := query.Principal{Account: accountOther}
+	w.notify("CATALOG")
+	w.notify("IN_FORCE")
+	account := query.Principal{Account: accountOther}
 	rows := query.ResultsRequest{CapturedFrom: w.now.Add(-15 * 24 * time.Hour).Format(time.RFC3339), CapturedTo: w.now.Format(time.RFC3339), OrderID: orderC}
 	page := rows
 	page.Limit, page.Include = ptr(query.MaxResultsLimit), query.Include{ExportFields: true}
 	w.setProvenMark(1<<40, 200_000)
-	if _, err := w.service.Results(t.Context(), who, query.ResultsRequest{Site: "beta.example"}); err != nil { // the caller becomes known
+	if _, err := w.service.Results(t.Context(), account, query.ResultsRequest{Site: "beta.example"}); err != nil { // the caller becomes known
 		t.Fatal(err)
 	}
 	seq := uint64(1 << 40)
@@ -112,22 +112,22 @@ func TestExplainedCost(t *testing.T) {
 		ask  func(context.Context) error
 	}{
 		{"a page", func(ctx context.Context) error {
-			found, err := w.service.Results(ctx, who, page)
+			found, err := w.service.Results(ctx, account, page)
 			if err == nil {
 				found.Rows.Release()
 			}
 			return err
 		}},
 		{"statistics", func(ctx context.Context) error {
-			_, err := w.service.Statistics(ctx, who, query.StatisticsRequest{ResultsRequest: rows})
+			_, err := w.service.Statistics(ctx, account, query.StatisticsRequest{ResultsRequest: rows})
 			return err
 		}},
 		{"movers", func(ctx context.Context) error {
-			_, err := w.service.Movers(ctx, who, query.MoversRequest{ResultsRequest: query.ResultsRequest{OrderID: orderC}, Since: rows.CapturedFrom, Until: rows.CapturedTo})
+			_, err := w.service.Movers(ctx, account, query.MoversRequest{ResultsRequest: query.ResultsRequest{OrderID: orderC}, Since: rows.CapturedFrom, Until: rows.CapturedTo})
 			return err
 		}},
 		{"windows", func(ctx context.Context) error {
-			_, err := w.service.Windows(ctx, who, query.WindowsRequest{Rows: rows})
+			_, err := w.service.Windows(ctx, account, query.WindowsRequest{Rows: rows})
 			return err
 		}},
 	} {

@@ -16,7 +16,7 @@ import (
 // the rows that are counted.
 func TestExplainedFeeds(t *testing.T) {
 	w := newWorld(t, 77, 2_000)
-	w.tells()
+	w.reports()
 	asked := w.listen()
 	counted, rows := 0, uint64(0)
 	for _, a := range []contracts.AccountID{accountWhole, accountOrder, accountSites, accountNone, accountOther} {

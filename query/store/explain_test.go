@@ -17,12 +17,12 @@ import (
 // streamed like one that ends with the last capture.
 func TestExplainedToTheEndOfTime(t *testing.T) {
 	w := newWorld(t, 75, 400)
-	who := query.Principal{Account: accountWhole}
+	account := query.Principal{Account: accountWhole}
 	explained := func(to, zone string) uint64 {
 		t.Helper()
 		var e query.Explanation
 		r := query.ResultsRequest{ItemID: 1, CapturedFrom: "2026-01-01", CapturedTo: to, Timezone: zone, Limit: ptr(10)}
-		if _, err := w.service.Results(query.Explain(t.Context(), &e), who, r); !errors.Is(err, query.ErrExplained) {
+		if _, err := w.service.Results(query.Explain(t.Context(), &e), account, r); !errors.Is(err, query.ErrExplained) {
 			t.Fatalf("to %s in %q: %v", to, zone, err)
 		}
 		return *e.Scanned

@@ -48,7 +48,7 @@ func feedStatement(n shards, v query.Visibility, q *query.FeedQuery, together []
 func (s *Store) Feed(ctx context.Context, v query.Visibility, q *query.FeedQuery, each func(*query.Block) error) error {
 	st, whole := feedStatement(s.shards, v, q, nil)
 	if whole {
-		return s.feeds.together(ctx, v, q, st, each)
+		return s.feeds.readShared(ctx, v, q, st, each)
 	}
 	return s.readFeed(ctx, st, columnsOf(&q.Rows), func(c *blockColumns) error { return each(c.filled()) })
 }

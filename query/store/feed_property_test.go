@@ -22,7 +22,7 @@ func TestFeedIsTheLaterSnapshot(t *testing.T) {
 	w := newWorld(t, 323, 150)
 	w.cfg.SliceRows = 10_000
 	w.listen()
-	w.tells()
+	w.reports()
 	at := query.Watermark{Epoch: w.epoch, Seq: w.mark}
 	p := &feedProperty{w: w, tables: &oneServer{world: w, version: 7, at: at}, nodes: []*query.Service{w.service}, now: at, steps: testserver.Often(12, 23)}
 	p.check(t)

@@ -55,7 +55,7 @@ func (s *oneServer) regrant(change func(mandatePairs), between func()) {
 
 func (s *oneServer) rebuilt(late obsRow) {
 	s.write([]obsRow{late})
-	s.told("GENERATION")
+	s.notify("GENERATION")
 }
 
 func (s *oneServer) restored() query.Watermark {
@@ -63,7 +63,7 @@ func (s *oneServer) restored() query.Watermark {
 	s.at.Seq -= min(3, s.at.Seq-1)
 	s.setMark(s.at.Seq)
 	for _, stream := range []string{"CATALOG", "IN_FORCE", "GENERATION"} {
-		s.told(stream)
+		s.notify(stream)
 	}
 	return s.at
 }
@@ -76,12 +76,12 @@ type partition struct {
 	exec   func(sql string, args ...any)
 }
 
-// told writes the row that notifies readers of a change.
-func (p partition) told(stream string) {
+// notify writes the row that notifies readers of a change.
+func (p partition) notify(stream string) {
 	p.exec("INSERT INTO checkpoints (stream, partition, epoch, seq) VALUES (?, ?, 0, ?)", stream, p.number, uint64(time.Now().UnixNano()))
 }
 
-func (w *world) told(stream string) { partition{0, w.exec}.told(stream) }
+func (w *world) notify(stream string) { partition{0, w.exec}.notify(stream) }
 
 // regrant changes the scope of mandate one, and calls between before the scope
 // is applied.
@@ -99,7 +99,7 @@ func (w *world) regrant(version uint64, change func(mandatePairs), between func(
 func (p partition) regrant(version uint64, was, pairs mandatePairs, between func()) {
 	p.exec("INSERT INTO scope_pairs VALUES " + strings.Join(scopeRows(mandateOne, version, pairs), ", "))
 	p.exec("INSERT INTO scopes VALUES (1, ?, ?, 6)", version, uint64(len(pairs)))
-	p.told("IN_FORCE")
+	p.notify("IN_FORCE")
 	between()
 	but := func(of, other mandatePairs) string { // the pairs that only one has
 		list := []string{"(0, '')"}
@@ -117,5 +117,5 @@ func (p partition) regrant(version uint64, was, pairs mandatePairs, between func
 		FROM observations WHERE (item, site) IN (` + but(pairs, was) + ")")
 	p.exec("DELETE FROM observations_by_mandate WHERE mandate = 1 AND (item, site) IN (" + but(was, pairs) + ")")
 	p.exec("INSERT INTO scopes_applied VALUES (1, ?, ?)", p.number, version)
-	p.told("IN_FORCE")
+	p.notify("IN_FORCE")
 }

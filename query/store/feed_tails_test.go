@@ -20,7 +20,7 @@ import (
 func TestTailsReadUpToTheSamePosition(t *testing.T) {
 	w := newWorld(t, 327, 50)
 	asked := w.listen()
-	w.tells()
+	w.reports()
 	const tails, waves = 6, 3
 	from := w.mark
 	w.insert(rand.New(rand.NewPCG(32, 7)), 10*tails*(waves+2), 0)
@@ -76,8 +76,8 @@ func TestTailsReadUpToTheSamePosition(t *testing.T) {
 func TestTailsShareTextOfTheSameLength(t *testing.T) {
 	w := newWorld(t, 328, 50)
 	from := w.mark
-	w.told("CATALOG")
-	w.told("IN_FORCE")
+	w.notify("CATALOG")
+	w.notify("IN_FORCE")
 	w.insert(rand.New(rand.NewPCG(32, 8)), 150, 0)
 	last := w.mark
 	w.setMark(from)
@@ -108,7 +108,7 @@ func TestTailsShareTextOfTheSameLength(t *testing.T) {
 func TestWokenTailsDoNotReadTheirAccess(t *testing.T) {
 	w := newWorld(t, 329, 50)
 	asked := w.listen()
-	w.tells()
+	w.reports()
 	caller := query.Principal{Account: accountWhole}
 	page, err := w.service.Feed(t.Context(), caller, query.FeedRequest{Rows: query.ResultsRequest{CapturedFrom: "2026-01-01T00:00:00Z"}, Lines: true, AnswerBytes: 1 << 20})
 	must.Do(t, err)
@@ -143,7 +143,7 @@ func TestWokenTailsDoNotReadTheirAccess(t *testing.T) {
 	}{
 		{"first", func(*query.EdgeAt) {}, []string{"feed"}},
 		{"second", func(*query.EdgeAt) {}, []string{"feed"}},
-		{"long ago", func(e *query.EdgeAt) { e.Asked = e.Asked.Add(-time.Second) }, []string{"moment", "feed"}},
+		{"long ago", func(e *query.EdgeAt) { e.QueriedAt = e.QueriedAt.Add(-time.Second) }, []string{"moment", "feed"}},
 		{"before", func(e *query.EdgeAt) { e.Edge, e.Watermark.Seq = old.Edge, old.Watermark.Seq-1 }, []string{"moment", "feed"}},
 	} {
 		w.insert(r, 20, 0)

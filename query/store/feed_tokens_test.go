@@ -55,13 +55,13 @@ func TestFeedTokens(t *testing.T) {
 	}
 	w.now = w.now.Add(-31 * 24 * time.Hour)
 	w.exec("INSERT INTO items VALUES (1, '5901234123457', '', '', '', 'one', 'B', 'Maker', 2)")
-	w.told("CATALOG")
+	w.notify("CATALOG")
 	if got := ask(accountWhole, query.FeedRequest{Since: token}); got.Kind != 0 || got.Msg != "" {
 		t.Errorf("another EAN, which it is not of: %+v", got)
 	}
 	byEAN := must.Get(f.now(query.ResultsRequest{EAN: "5901234123457"}))(t)
 	w.exec("INSERT INTO items VALUES (1, '', '', '', '', 'one', 'B', 'Maker', 3)")
-	w.told("CATALOG")
+	w.notify("CATALOG")
 	if got := ask(accountWhole, query.FeedRequest{Since: byEAN}); got.Code != query.CodeFeedScopeChanged {
 		t.Errorf("the EAN names other items: %+v", got)
 	}

@@ -52,9 +52,9 @@ type feedReader struct {
 	left   chan struct{} // closed when no more blocks are taken
 }
 
-// together reads the rows of a caller that sees its whole mandate, using st,
+// readShared reads the rows of a caller that sees its whole mandate, using st,
 // together with other readers.
-func (f *feeds) together(ctx context.Context, v query.Visibility, q *query.FeedQuery, st statement, each func(*query.Block) error) error {
+func (f *feeds) readShared(ctx context.Context, v query.Visibility, q *query.FeedQuery, st statement, each func(*query.Block) error) error {
 	r := &feedReader{vis: v, query: q, blocks: make(chan *query.Block), taken: make(chan struct{}), left: make(chan struct{})}
 	defer close(r.left)
 	share, leave := f.enter(st)

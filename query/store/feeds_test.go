@@ -54,7 +54,7 @@ func TestFeedsOfManyMandatesShareAStatement(t *testing.T) {
 	w.setMark(w.mark)
 	w.cfg.SliceRows = 10_000
 	asked := w.listen()
-	w.tells()
+	w.reports()
 	const from = "2026-01-01T00:00:00Z"
 	requests := []query.ResultsRequest{
 		{},
@@ -149,8 +149,8 @@ func TestAFeedThatFailsFailsAlone(t *testing.T) {
 	accounts, first := w.moreMandates(r, 12), w.mark
 	w.insert(r, 400, 0)
 	w.setMark(w.mark)
-	w.told("CATALOG")
-	w.told("IN_FORCE")
+	w.notify("CATALOG")
+	w.notify("IN_FORCE")
 	mark := query.Watermark{Epoch: w.epoch, Seq: w.mark}
 	refused := errors.New("no more")
 	for range 3 {

@@ -54,7 +54,7 @@ func TestFloorOfReads(t *testing.T) {
 
 func floorOfReads(t *testing.T, n int) {
 	w := newWorld(t, 47, n)
-	w.tells()
+	w.reports()
 	floor := w.now.Add(-100 * time.Hour).Truncate(time.Millisecond)
 	edge := []obsRow{
 		{item: 1, site: "alpha.example", ms: floor.UnixMilli(), epoch: epoch, seq: w.mark + 1, outcome: contracts.PriceObserved, price: 1, merchant: "at the floor"},

@@ -20,7 +20,7 @@ import (
 // find the product.
 func TestItemSummaryCaptures(t *testing.T) {
 	w := newWorld(t, 207, 0)
-	w.tells()
+	w.reports()
 	t.Run("interval", w.summaryInterval)
 	t.Run("too many orders", w.summaryTooManyOrders)
 	t.Run("runs", w.summaryRuns)
@@ -107,8 +107,8 @@ func (w *world) summaryTooManyOrders(t *testing.T) {
 	}
 }
 
-// runsTold writes runs in one line, the times as minutes before now.
-func (w *world) runsTold(runs []query.CaptureRun) string {
+// formatRuns writes runs in one line, the times as minutes before now.
+func (w *world) formatRuns(runs []query.CaptureRun) string {
 	var all []string
 	for _, r := range runs {
 		from := must.Get(time.Parse(time.RFC3339Nano, r.From))(w.t)
@@ -157,7 +157,7 @@ func (w *world) summaryRuns(t *testing.T) {
 				site:           {"600-590: 2, 570-570: 1, 530-520: 2, 500-500: 1, 480-480: 1", "550-540: 2"},
 				"beta.example": {"", "500-500: 1"},
 			}[s.Site]
-			if got := [2]string{w.runsTold(s.Restricted), w.runsTold(s.NotFound)}; got != want {
+			if got := [2]string{w.formatRuns(s.Restricted), w.formatRuns(s.NotFound)}; got != want {
 				t.Errorf("%s: %v, want %v", s.Site, got, want)
 			}
 			if s.Restricted == nil || s.NotFound == nil || s.AccessRestricted != (s.Site == site) { // of the newest capture, after the window

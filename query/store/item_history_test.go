@@ -19,7 +19,7 @@ func TestItemHistory(t *testing.T) {
 	w := newWorld(t, 203, 0)
 	w.cfg.SliceRows = 10_000
 	w.listen()
-	w.tells()
+	w.reports()
 	r := rand.New(rand.NewPCG(21, 1))
 	w.insert(r, 600, 0)
 	w.setMark(w.mark)

@@ -24,7 +24,7 @@ import (
 // shares that add up to 100, and days as in the statistics.
 func TestItemSummary(t *testing.T) {
 	w := newWorld(t, 201, 0)
-	w.tells()
+	w.reports()
 	r := rand.New(rand.NewPCG(20, 1))
 	w.crowded(r, 250)
 	w.insert(r, 900, 0)

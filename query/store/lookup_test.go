@@ -43,7 +43,7 @@ func (w *world) lookup(a contracts.AccountID, keys []query.LookupKey) (all []loo
 // watermark.
 func TestLookup(t *testing.T) {
 	w := newWorld(t, 171, 14)
-	w.tells()
+	w.reports()
 	seen := w.rows
 	r := rand.New(rand.NewPCG(17, 1))
 	w.insert(r, 50, 0) // beyond the watermark

@@ -26,7 +26,7 @@ func (g *gate) pass(ctx context.Context) error {
 	case err == nil:
 		g.open.Store(true)
 		return nil
-	case exceptionCode(err) != 0, lost(err), over(ctx), ctx.Err() != nil:
+	case exceptionCode(err) != 0, connectionLost(err), ended(ctx), ctx.Err() != nil:
 		return err // the state of the tables is not known
 	}
 	return &fault.Error{

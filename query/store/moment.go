@@ -83,7 +83,7 @@ func (s *Store) momentNow(ctx context.Context) (none moment, err error) {
 	if err == nil {
 		s.newest.note(&m)
 	}
-	if err == nil && written != nil && holds(checkpoints, written) {
+	if err == nil && written != nil && containsWritten(checkpoints, written) {
 		s.last.Store(&lastMoment{m, written, now})
 	}
 	return m, err
@@ -111,9 +111,9 @@ func (s *Store) readCheckpoints(ctx context.Context) ([]checkpoint, error) {
 	})
 }
 
-// holds reports whether the tables that were read hold what the projectors
+// containsWritten reports whether the tables that were read hold what the projectors
 // wrote: a replica may be behind, and the tables may be different ones.
-func holds(all []checkpoint, written *event.Written) bool {
+func containsWritten(all []checkpoint, written *event.Written) bool {
 	type key struct {
 		stream    string
 		partition int

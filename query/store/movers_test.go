@@ -24,7 +24,7 @@ import (
 // a look at every row: TOOL-01b, VIS-04.
 func TestMoversAreADiff(t *testing.T) {
 	w := newWorld(t, 61, 0)
-	w.tells()
+	w.reports()
 	w.restless(rand.New(rand.NewPCG(61, 1)), 900)
 	w.withOwnPrices()
 	seen := map[query.MoverKind]int{}

@@ -25,7 +25,7 @@ import (
 // VIS-05, CUR-02.
 func TestQualityMatchesOracle(t *testing.T) {
 	w := newWorld(t, 11, 0)
-	w.tells()
+	w.reports()
 	w.insertAges(rand.New(rand.NewPCG(4, 2)))
 	w.setMark(w.mark)
 	start := w.now
@@ -96,17 +96,17 @@ func (w *world) walkQuality(a contracts.AccountID, r query.QualityRequest) ([]en
 
 // checkOrders compares the list of orders and each detail with the oracle.
 func (w *world) checkOrders(rt *rapid.T, a contracts.AccountID, limit int, rows map[contracts.OrderID]orderRow, met map[string]int) {
-	who := query.Principal{Account: a}
+	account := query.Principal{Account: a}
 	var ids []contracts.OrderID
 	r := query.OrdersRequest{Limit: &limit, IncludeCoverage: true, IncludeMonitoring: true}
 	for {
-		page, err := w.service.Orders(context.Background(), who, r)
+		page, err := w.service.Orders(context.Background(), account, r)
 		if err != nil {
 			rt.Fatalf("%v", err)
 		}
 		for _, o := range page.Data {
 			ids = append(ids, o.OrderID)
-			detail, err := w.service.Order(context.Background(), who, o.OrderID)
+			detail, err := w.service.Order(context.Background(), account, o.OrderID)
 			if err != nil {
 				rt.Fatalf("order %d: %v", o.OrderID, err)
 			}

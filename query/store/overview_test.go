@@ -29,7 +29,7 @@ func TestOverviewSaysWhatTheReadsSay(t *testing.T) {
 	w.restless(rand.New(rand.NewPCG(7, 7)), testserver.Often(1000, 3000))
 	w.exec("INSERT INTO reference_prices VALUES (1, 1, [(1000, 'EUR', '', '', '')], 1), (1, 2, [(1200, 'EUR', '', '', '')], 1), (1, 3, [(1, 'EUR', '', '', '')], 1)")
 	start := w.now
-	w.tells()
+	w.reports()
 	var orders []orderRow
 	for id, m := range map[contracts.OrderID]contracts.MandateID{orderA: mandateOne, orderB: mandateOne, orderC: mandateTwo} {
 		orders = append(orders, orderRow{mandate: m, order: id, active: true, created: start.Add(-2000 * time.Hour), interval: 60, counters: []contracts.SiteCounters{

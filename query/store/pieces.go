@@ -165,9 +165,9 @@ func (p *pieces) grow() { p.rows = min(growth*p.rows, 2*int(p.store.sliceRows)) 
 // smaller pieces.
 func (p *pieces) reclaimed() { p.rows = max(min(leastRows, p.rows), p.rows/4) }
 
-// again puts back a piece whose rows after sent must still be read; nil: all of
+// putBack puts back a piece whose rows after sent must still be read; nil: all of
 // them. Of two pieces, the later one is put back first.
-func (p *pieces) again(of piece, sent *query.Position) {
+func (p *pieces) putBack(of piece, sent *query.Position) {
 	if sent == nil {
 		sent = of.query.After
 	}

@@ -82,7 +82,7 @@ func (p *pool) do(ctx context.Context, q ch.Query) error {
 			return err
 		}
 		r.Destroy() // what it would answer next is not known
-		if !lost(err) || ctx.Err() != nil {
+		if !connectionLost(err) || ctx.Err() != nil {
 			return err
 		}
 		p.connections.Reset()

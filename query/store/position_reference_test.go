@@ -99,7 +99,7 @@ func (w *world) severalItems(t *testing.T) {
 // cheapest, and one whose shipping is not known is left out and counted.
 func TestPositionsOfReferencePricesByTotal(t *testing.T) {
 	w := newWorld(t, 204, 0)
-	w.tells()
+	w.reports()
 	for _, site := range []string{"alpha.example", "beta.example", "gamma.example"} {
 		w.exec("INSERT INTO sites VALUES (?, 'x', 'shop', 'DE', 'EUR', '', false, false, 2)", site)
 	}

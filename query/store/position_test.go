@@ -19,7 +19,7 @@ import (
 // marketWorld has sites of two countries; alpha and gamma are German.
 func marketWorld(t *testing.T) *world {
 	w := newWorld(t, 71, 0)
-	w.tells()
+	w.reports()
 	for site, country := range map[string]string{"beta.example": "AT", "market.example": "CH"} {
 		w.exec("INSERT INTO sites VALUES (?, 'x', 'shop', ?, 'EUR', '', false, false, 2)", site, country)
 	}

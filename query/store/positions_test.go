@@ -40,7 +40,7 @@ func (w *world) positions(t *testing.T, a contracts.AccountID, r query.Positions
 // of them.
 func TestPositionsAreThoseOfTheTool(t *testing.T) {
 	w := newWorld(t, 201, 0)
-	w.tells()
+	w.reports()
 	w.crowded(rand.New(rand.NewPCG(20, 1)), 200)
 	w.setMark(w.mark)
 	w.exec("INSERT INTO reference_prices VALUES (1, 1, [(100, 'EUR', '', '', '')], 1), (1, 2, [(200, 'EUR', 'alpha.example', '', ''), (150, 'CHF', '', '', '')], 1), (1, 3, [(100, 'EUR', '', '', ''), (101, 'EUR', '', '', '')], 1), (1, 4, [(3, 'JPY', '', '', ''), (50, 'EUR', '', '', '')], 1)")
@@ -157,7 +157,7 @@ func TestPositionsOfOtherReferencePrices(t *testing.T) {
 // the ones that stand for their captures.
 func TestPositionsOfAMerchantAndASite(t *testing.T) {
 	w := newWorld(t, 202, 0)
-	w.tells()
+	w.reports()
 	w.crowded(rand.New(rand.NewPCG(20, 2)), 250)
 	w.setMark(w.mark)
 	count, named := 0, 0

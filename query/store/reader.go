@@ -83,10 +83,10 @@ func (s *Store) do(ctx context.Context, st statement, ofStream bool, results fun
 		return kind(err)
 	}
 	defer end()
-	ctx, asked := s.ask(ctx, st)
-	q := asked.native(st)
+	ctx, exec := s.ask(ctx, st)
+	q := exec.native(st)
 	results(&q)
-	return asked.end(s.circuit.guard(ctx, func() error { return s.reads.do(ctx, q) }))
+	return exec.end(s.circuit.guard(ctx, func() error { return s.reads.do(ctx, q) }))
 }
 
 // each passes the blocks to take in order. A block is valid until take returns;

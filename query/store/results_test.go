@@ -133,7 +133,7 @@ func TestResultsMatchOracle(t *testing.T) {
 	w := newWorld(t, 42, testserver.Often(1500, 2500))
 	seen := w.rows
 	w.insert(rand.New(rand.NewPCG(1, 2)), 100, 0)
-	w.tells()
+	w.reports()
 	accounts := []contracts.AccountID{accountWhole, accountOrder, accountSites, accountNone, accountOther}
 	check := func(t require, a contracts.AccountID, r *query.ResultsRequest, from, to int64) []answer {
 		want := expected(w.oracle(a, *r, from, to, seen))

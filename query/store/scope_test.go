@@ -64,10 +64,10 @@ func TestStateOfOneServer(t *testing.T) {
 	}
 	start := query.Watermark{Epoch: epoch, Seq: w.mark}
 	for _, step := range []struct {
-		exec    string
-		version uint64
-		applied bool
-		mark    query.Watermark
+		exec          string
+		version       uint64
+		scopesApplied bool
+		mark          query.Watermark
 	}{
 		{"INSERT INTO scopes (mandate, version, pairs) VALUES (1, 8, 3)", 8, false, start},
 		{"INSERT INTO scopes_applied (mandate, partition, version) VALUES (1, 0, 8)", 8, true, start},
@@ -79,8 +79,8 @@ func TestStateOfOneServer(t *testing.T) {
 		w.exec(step.exec)
 		a := must.Get(w.store.Access(t.Context(), accountWhole))(t)
 		mark := must.Get(w.store.Watermark(t.Context()))(t)
-		if v := a.Visibility; !slices.Equal(v.Versions, []uint64{step.version}) || v.Applied != step.applied || mark != step.mark {
-			t.Errorf("after %s: versions %v, applied %t, mark %v; want %d, %t, %v", step.exec, v.Versions, v.Applied, mark, step.version, step.applied, step.mark)
+		if v := a.Visibility; !slices.Equal(v.Versions, []uint64{step.version}) || v.Applied != step.scopesApplied || mark != step.mark {
+			t.Errorf("after %s: versions %v, applied %t, mark %v; want %d, %t, %v", step.exec, v.Versions, v.Applied, mark, step.version, step.scopesApplied, step.mark)
 		}
 	}
 	w.exec("INSERT INTO checkpoints (stream, partition, partitions, epoch, seq) VALUES ('OBSERVATIONS', 0, 2, 1700000002, 9)")

@@ -26,7 +26,7 @@ func TestRememberedStreamsAreTheRows(t *testing.T) {
 	w := newWorld(t, 661, 400)
 	w.cfg.SliceRows = testserver.Often(10_000, 150)
 	w.listen()
-	w.tells()
+	w.reports()
 	limits := func(remember int64, check bool, folder ...string) *query.Service {
 		return w.over(w.store, func(c *query.Config) {
 			if c.SoftDeadline, c.HardBudget = time.Minute, time.Minute; len(folder) > 0 {
@@ -63,15 +63,15 @@ func TestRememberedStreamsAreTheRows(t *testing.T) {
 		}
 		return fmt.Sprintf("%s %d\n%s", got.scope, got.rows, got.text.String())
 	}
-	type asked struct {
+	type read struct {
 		account contracts.AccountID
 		request int
 	}
 	type had struct{ tag, text string }
-	clients := map[asked]had{} // what they got last, from whichever node
+	clients := map[read]had{} // what they got last, from whichever node
 	var unchanged, changed int
 	// conditionally reads a stream with the tag of the answer before.
-	conditionally := func(s *query.Service, of asked, want string) {
+	conditionally := func(s *query.Service, of read, want string) {
 		t.Helper()
 		var got lines
 		before, q := clients[of], requests[of.request]
@@ -129,7 +129,7 @@ func TestRememberedStreamsAreTheRows(t *testing.T) {
 			}
 			w.rows = append(w.rows, late...)
 			w.write(late)
-			w.told("GENERATION")
+			w.notify("GENERATION")
 		case step == 9: // the stream lost its tail
 			w.insert(r, 10, 0)
 			w.epoch++
@@ -140,7 +140,7 @@ func TestRememberedStreamsAreTheRows(t *testing.T) {
 			w.exec("TRUNCATE TABLE checkpoints")
 			w.setMark(w.mark - min(3, w.mark-1))
 			for _, stream := range []string{"CATALOG", "IN_FORCE", "GENERATION"} {
-				w.told(stream)
+				w.notify(stream)
 			}
 		case step%4 > 0:
 			w.insert(r, 1+r.IntN(3), time.Duration(r.IntN(3))*time.Hour)
@@ -167,7 +167,7 @@ func TestRememberedStreamsAreTheRows(t *testing.T) {
 						t.Fatalf("step %d, %s, account %d, %+v: %s", step, name, a, q, diff)
 					}
 					compared++
-					conditionally(s, asked{a, j}, want)
+					conditionally(s, read{a, j}, want)
 				}
 			}
 		}
@@ -207,7 +207,7 @@ func (l *slowly) Lines(ndjson []byte, rows int) error {
 func TestRememberedStreamsSideBySide(t *testing.T) {
 	w := newWorld(t, 662, 300)
 	w.listen()
-	w.tells()
+	w.reports()
 	service := func(remember int64) *query.Service {
 		return w.over(w.store, func(c *query.Config) { c.RememberStreamBytes = remember })
 	}
@@ -301,7 +301,7 @@ func TestContentIsNotOlderThanItsVersions(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t, 663, 200)
 			w.listen()
-			w.tells()
+			w.reports()
 			caller := query.Principal{Account: accountWhole}
 			q := query.ResultsRequest{ItemID: 4, CapturedFrom: w.now.Add(-200 * time.Hour).Format(time.RFC3339), CapturedTo: w.now.Add(-time.Hour).Format(time.RFC3339), Include: c.include}
 			node, never := w.service, w.over(w.store, func(c *query.Config) { c.RememberStreamBytes = 0 })
@@ -321,8 +321,8 @@ func TestContentIsNotOlderThanItsVersions(t *testing.T) {
 					t.Fatal("a window that is over has no tag")
 				}
 			}
-			w.told("CATALOG")
-			w.told("IN_FORCE")
+			w.notify("CATALOG")
+			w.notify("IN_FORCE")
 			w.written.Store(&event.Written{})
 			want, _ := read(never)
 			q.Condition = &query.Condition{Tags: []string{tag}}

@@ -19,7 +19,7 @@ import (
 // feedsOverShards checks the promise of a feed over three shards, with two nodes.
 func feedsOverShards(t *testing.T, servers []*testserver.Shard) {
 	w := &shardedWorld{world: newWorld(t, 323, 150), servers: servers, database: "preismon_test_feeds"}
-	w.tells()
+	w.reports()
 	s := &shardTables{shardedWorld: w, versions: slices.Clone(shardVersions)}
 	for p := range servers {
 		w.fill(p)
@@ -28,7 +28,7 @@ func feedsOverShards(t *testing.T, servers []*testserver.Shard) {
 		}
 		s.reached = append(s.reached, query.Watermark{Epoch: w.epoch, Seq: w.mark})
 		s.reach(p, s.reached[p])
-		s.tell(p, "CATALOG", "IN_FORCE")
+		s.notify(p, "CATALOG", "IN_FORCE")
 	}
 	s.filled = slices.Clone(s.reached)
 	for _, p := range []int{0, 2} {
@@ -58,10 +58,10 @@ type shardTables struct {
 	early           int               // tokens that began before all partitions knew of a grant
 }
 
-// tell notifies readers of changes in a partition.
-func (s *shardTables) tell(p int, streams ...string) {
+// notify notifies readers of changes in a partition.
+func (s *shardTables) notify(p int, streams ...string) {
 	for _, stream := range streams {
-		s.partition(p).told(stream)
+		s.partition(p).notify(stream)
 	}
 }
 
@@ -155,7 +155,7 @@ func (s *shardTables) rebuilt(late obsRow) {
 	if (query.Watermark{Epoch: late.epoch, Seq: late.seq}).Compare(s.filled[p]) <= 0 {
 		s.copy(p, fmt.Sprintf("(epoch, seq, capture, offer) = (%d, %d, %d, %d)", late.epoch, late.seq, late.capture, late.offer))
 	}
-	s.tell(p, "GENERATION")
+	s.notify(p, "GENERATION")
 }
 
 // restored restores the second shard.
@@ -166,7 +166,7 @@ func (s *shardTables) restored() query.Watermark {
 	s.reached[p] = positions[max(0, i-3)]
 	s.on(p, "TRUNCATE TABLE checkpoints")
 	s.reach(p, s.reached[p])
-	s.tell(p, "CATALOG", "IN_FORCE", "GENERATION")
+	s.notify(p, "CATALOG", "IN_FORCE", "GENERATION")
 	return s.least()
 }
 

@@ -74,9 +74,9 @@ func TestSharedIsAsOfAfterTheQuestion(t *testing.T) {
 	})
 }
 
-// TestSharedBesideAHang: a statement that hangs delays only the callers that
+// TestSharedWhileAReadHangs: a statement that hangs delays only the callers that
 // share it, and those no longer than their own deadline.
-func TestSharedBesideAHang(t *testing.T) {
+func TestSharedWhileAReadHangs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := &tables{hang: true}
 		s := &shared[contracts.AccountID, moment]{read: w.read}

@@ -190,7 +190,7 @@ func (w *world) murmur(r *rand.Rand, n int, silences []time.Duration) {
 // part, each silence once, by when it fell.
 func TestSilencesFollowFromTheRows(t *testing.T) {
 	w := newWorld(t, 681, 0)
-	w.tells()
+	w.reports()
 	r := rand.New(rand.NewPCG(68, 1))
 	silences := []time.Duration{time.Hour, 6 * time.Hour, 168 * time.Hour}
 	w.murmur(r, 40, silences)

@@ -56,7 +56,7 @@ func (w *world) crowded(r *rand.Rand, n int) {
 // visible yet.
 func TestOneOfferStandsForACapture(t *testing.T) {
 	w := newWorld(t, 61, 0)
-	w.tells()
+	w.reports()
 	r := rand.New(rand.NewPCG(6, 1))
 	w.crowded(r, 250)
 	w.setMark(w.mark)

@@ -71,15 +71,15 @@ func (s *Store) readState(ctx context.Context, of []accountKey) (*state, error) 
 	}
 	p := params{}
 	uints(p, "accounts", slices.Sorted(maps.Keys(accounts)))
-	asked := slices.Sorted(maps.Keys(mandates))
-	uints(p, "mandates", asked)
+	requested := slices.Sorted(maps.Keys(mandates))
+	uints(p, "mandates", requested)
 	st := render("state.sql", s.shards, p)
 	st.settings = briefly
 	all, err := rows(ctx, s, st, scanState)
 	if err != nil {
 		return nil, err
 	}
-	return s.shards.state(all, asked), nil
+	return s.shards.state(all, requested), nil
 }
 
 // byPartition is the newest version of each partition.

@@ -24,7 +24,7 @@ func priceOf(item contracts.ItemID, currency contracts.Currency) string {
 // country, combined, with the one reference price that applies.
 func TestStandings(t *testing.T) {
 	w := newWorld(t, 183, 0)
-	w.tells()
+	w.reports()
 	w.crowded(rand.New(rand.NewPCG(18, 3)), 200)
 	w.setMark(w.mark)
 	w.exec("INSERT INTO reference_prices VALUES (1, 1, [(100, 'EUR', '', '', '')], 1), (1, 2, [(200, 'EUR', 'alpha.example', '', ''), (150, 'CHF', '', '', '')], 1), (1, 3, [(100, 'EUR', '', '', ''), (101, 'EUR', '', '', '')], 1), (1, 4, [(3, 'JPY', '', '', ''), (50, 'EUR', '', '', '')], 1)")

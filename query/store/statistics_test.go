@@ -261,7 +261,7 @@ func (w *world) soldOut(r *rand.Rand, n int) {
 func TestStatistics(t *testing.T) {
 	w := newWorld(t, 181, 0)
 	w.now = time.Date(2026, 3, 31, 12, 0, 0, 0, time.UTC) // clocks changed on the 29th
-	w.tells()
+	w.reports()
 	r := rand.New(rand.NewPCG(18, 1))
 	w.crowded(r, 150)
 	w.soldOut(r, 80)
@@ -370,22 +370,22 @@ func TestStatistics(t *testing.T) {
 func TestStatisticsWalkAtTheGuard(t *testing.T) {
 	w := newWorld(t, 76, 400)
 	guarded := w.over(w.store, func(c *query.Config) { c.ScanGuardMaxHours = 72 })
-	who := query.Principal{Account: accountWhole}
+	account := query.Principal{Account: accountWhole}
 	req := query.StatisticsRequest{ResultsRequest: query.ResultsRequest{
 		OrderID: orderA, CapturedFrom: w.now.Add(-72*time.Hour + 2*time.Minute).Format(time.RFC3339), Limit: ptr(1),
 	}}
-	first := must.Get(guarded.Statistics(t.Context(), who, req))(t)
+	first := must.Get(guarded.Statistics(t.Context(), account, req))(t)
 	if first.Paging.NextCursor == "" {
 		t.Fatal("one page")
 	}
 	w.now = w.now.Add(3 * time.Minute)
 	req.Cursor = first.Paging.NextCursor
-	next := must.Get(guarded.Statistics(t.Context(), who, req))(t)
+	next := must.Get(guarded.Statistics(t.Context(), account, req))(t)
 	if len(next.Data) != 1 || gocmp.Equal(next.Data, first.Data) || next.Query != first.Query {
 		t.Errorf("%+v, then %+v", first, next)
 	}
 	req.Cursor = ""
-	if _, err := guarded.Statistics(t.Context(), who, req); err == nil {
+	if _, err := guarded.Statistics(t.Context(), account, req); err == nil {
 		t.Error("a new walk over more than 72 hours is accepted")
 	}
 }

@@ -17,7 +17,7 @@ import (
 // from every row, on pages of any size.
 func TestTrends(t *testing.T) {
 	w := newWorld(t, 182, 0)
-	w.tells()
+	w.reports()
 	r := rand.New(rand.NewPCG(18, 2))
 	w.crowded(r, 200)
 	w.setMark(w.mark)

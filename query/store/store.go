@@ -51,9 +51,9 @@ type Config struct {
 	// written, or not known. nil: the checkpoints are read for each request. It
 	// may be called concurrently.
 	Written func(context.Context) *event.Written
-	// Asked is called with every statement that has ended; nil: no reports. It
+	// OnStatement is called with every statement that has ended; nil: no reports. It
 	// may be called concurrently.
-	Asked func(Asked)
+	OnStatement func(StatementEnded)
 	// Migrated reports whether the tables match this program. It is called
 	// before each statement until it first returns nil; until then reads are
 	// refused as Unavailable. nil: they match. It may be called concurrently.
@@ -101,9 +101,9 @@ type Store struct {
 	pairCounts *cache.Cache[question, pairCounts]
 	estimates  *cache.Cache[question, estimate]
 
-	tell  func(Asked)
-	life  string        // distinguishes this process's statements from those of others
-	asked atomic.Uint64 // statements so far
+	onStatement func(StatementEnded)
+	life        string        // distinguishes this process's statements from those of others
+	statements  atomic.Uint64 // statements so far
 }
 
 // These settings apply to every statement: a wrong result is worse than a slow
@@ -176,7 +176,7 @@ func New(cfg Config) (*Store, error) {
 	s := &Store{
 		node: node, conn: conn, reads: reads, circuit: &circuit{probe: reads.probe, gate: gate{migrated: cfg.Migrated}},
 		shards: shards(cfg.Shards), sliceRows: uint64(cfg.SliceRows), pairRows: cfg.PairRows,
-		written: cfg.Written, tell: cfg.Asked, life: strconv.FormatUint(uint64(rand.Uint32()), 36) + ".",
+		written: cfg.Written, onStatement: cfg.OnStatement, life: strconv.FormatUint(uint64(rand.Uint32()), 36) + ".",
 	}
 	s.remember()
 	return s, nil
@@ -231,8 +231,8 @@ const (
 	codeShardBrokeOff       = 32  // ATTEMPT_TO_READ_AFTER_EOF
 )
 
-// over reports whether a context has ended or its deadline has passed.
-func over(ctx context.Context) bool {
+// ended reports whether a context has ended or its deadline has passed.
+func ended(ctx context.Context) bool {
 	end, ok := ctx.Deadline()
 	return ctx.Err() != nil || ok && !time.Now().Before(end)
 }
@@ -252,7 +252,7 @@ func kind(err error) error {
 	case code == codeTooManyQueries, code == codeMemoryLimit, code == codeServerOverloaded, code == codeQueryCancelled,
 		code == codeNetworkError, code == codeSocketTimeout, code == codeUnknownTable, code == codeTableIsDropped,
 		code == codeAuthenticationError, code == codeNoShardAnswers, code == codeShardBrokeOff,
-		errors.Is(err, clickhouse.ErrAcquireConnTimeout), lost(err):
+		errors.Is(err, clickhouse.ErrAcquireConnTimeout), connectionLost(err):
 		return unavailable(err)
 	}
 	return err

@@ -51,10 +51,10 @@ func (s *Store) stream(ctx context.Context, from *pieces, each func(*query.Block
 			}
 			from.observe(now)
 			var nextErr error
-			starting.Go(func() { next, nextErr = s.ahead(ctx, from) })
+			starting.Go(func() { next, nextErr = s.prefetch(ctx, from) })
 			err = each(&now.block)
 			starting.Wait()
-			lost, ok := errors.AsType[*query.Reclaimed](err)
+			reclaimed, ok := errors.AsType[*query.Reclaimed](err)
 			if err != nil && !ok {
 				return err
 			}
@@ -62,7 +62,7 @@ func (s *Store) stream(ctx context.Context, from *pieces, each func(*query.Block
 				return nextErr
 			}
 			if whole = err == nil; !whole {
-				sent = lost.After
+				sent = reclaimed.After
 			}
 		}
 		if whole {
@@ -71,26 +71,26 @@ func (s *Store) stream(ctx context.Context, from *pieces, each func(*query.Block
 			from.reclaimed()
 			if next != nil {
 				next.stop()
-				from.again(next.piece, nil)
+				from.putBack(next.piece, nil)
 				next = nil
 			}
-			from.again(now.piece, sent)
+			from.putBack(now.piece, sent)
 		}
 		now.release()
 		now, next = next, nil
 	}
 }
 
-// ahead starts the next slice if there is room for it now; nil: there is no
+// prefetch starts the next slice if there is room for it now; nil: there is no
 // room, or no next slice.
-func (s *Store) ahead(ctx context.Context, from *pieces) (*slice, error) {
+func (s *Store) prefetch(ctx context.Context, from *pieces) (*slice, error) {
 	p, ok, err := from.next(ctx)
 	if err != nil || !ok {
 		return nil, err
 	}
 	room := from.read.TryReserve(p.bytes())
 	if room == nil {
-		from.again(p, nil)
+		from.putBack(p, nil)
 		return nil, nil
 	}
 	return s.slice(ctx, from.vis, p, room), nil

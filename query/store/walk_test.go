@@ -29,7 +29,7 @@ func (w *world) withDeadline(soft time.Duration) *query.Service {
 // RES-11c.
 func TestWalksAreSnapshots(t *testing.T) {
 	w := newWorld(t, 77, 1500)
-	w.tells()
+	w.reports()
 	at := map[int64]int{}
 	for _, r := range w.rows {
 		at[r.ms]++
@@ -128,7 +128,7 @@ func TestWalksAreSnapshots(t *testing.T) {
 // single slices: no row is missing or repeated where two slices meet.
 func TestSlicesMeet(t *testing.T) {
 	w := newWorld(t, 78, 0)
-	w.tells()
+	w.reports()
 	var rows []obsRow
 	for i := range testserver.Often(30, 100) {
 		w.mark++

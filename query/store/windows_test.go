@@ -107,7 +107,7 @@ func TestSyncedWindowsAreTheRows(t *testing.T) {
 	w := newWorld(t, 327, 150)
 	w.cfg.SliceRows = 10_000
 	w.listen()
-	w.tells()
+	w.reports()
 	r := rand.New(rand.NewPCG(37, 3))
 	from := w.now.Add(-6 * 24 * time.Hour).Format(time.RFC3339)
 	var all []*syncer
@@ -159,7 +159,7 @@ func TestSyncedWindowsAreTheRows(t *testing.T) {
 			late.capture += 500
 			w.rows = append(w.rows, late)
 			w.write([]obsRow{late})
-			w.told("GENERATION")
+			w.notify("GENERATION")
 		case restored: // from a little before: the newest rows are not there again before the next step
 			(&oneServer{world: w, at: query.Watermark{Epoch: w.epoch, Seq: w.mark}}).restored()
 		}

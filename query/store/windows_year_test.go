@@ -21,7 +21,7 @@ func TestAWarehouseSyncsAYear(t *testing.T) {
 	w := newWorld(t, 331, 0)
 	w.cfg.SliceRows = 10_000
 	w.listen()
-	w.tells()
+	w.reports()
 	first := time.Date(2025, 2, 1, 0, 0, 0, 0, time.UTC)
 	const days = 365
 	captured := func(day, hour int) obsRow {

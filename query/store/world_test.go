@@ -142,17 +142,17 @@ func (w *world) over(st query.Store, limit func(*query.Config)) *query.Service {
 // statements are the statements that a store ran.
 type statements struct {
 	mu  sync.Mutex
-	all []store.Asked
+	all []store.StatementEnded
 }
 
 // take returns those with the given names, or all, and forgets everything so
 // far.
-func (s *statements) take(names ...string) []store.Asked {
+func (s *statements) take(names ...string) []store.StatementEnded {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	all := s.all
 	s.all = nil
-	return slices.DeleteFunc(all, func(a store.Asked) bool { return len(names) > 0 && !slices.Contains(names, a.Statement) })
+	return slices.DeleteFunc(all, func(a store.StatementEnded) bool { return len(names) > 0 && !slices.Contains(names, a.Statement) })
 }
 
 // listen puts the service over another store with the world's configuration,
@@ -160,7 +160,7 @@ func (s *statements) take(names ...string) []store.Asked {
 func (w *world) listen() *statements {
 	w.t.Helper()
 	var s statements
-	w.cfg.Asked = func(a store.Asked) {
+	w.cfg.OnStatement = func(a store.StatementEnded) {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		s.all = append(s.all, a)
@@ -180,19 +180,19 @@ func (w *world) exec(sql string, args ...any) {
 		return
 	}
 	if !strings.Contains(sql, "checkpoints") && !strings.Contains(sql, "observations") {
-		w.told("CATALOG")
-		w.told("IN_FORCE")
+		w.notify("CATALOG")
+		w.notify("IN_FORCE")
 	}
 	w.written.Store(&event.Written{})
 }
 
-// tells notifies readers of each write from now on, as projectors do: only
+// reports notifies readers of each write from now on, as projectors do: only
 // after a notification do they read again how far the tables are, and what an
 // account may see.
-func (w *world) tells() {
+func (w *world) reports() {
 	w.t.Helper()
-	w.told("CATALOG")
-	w.told("IN_FORCE")
+	w.notify("CATALOG")
+	w.notify("IN_FORCE")
 	w.written.Store(&event.Written{})
 }
 

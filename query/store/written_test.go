@@ -20,7 +20,7 @@ func TestCheckpointsThatNobodyWrote(t *testing.T) {
 	w := newWorld(t, 74, 0)
 	var reads atomic.Int64
 	var written atomic.Pointer[event.Written]
-	w.cfg.Asked = func(a store.Asked) {
+	w.cfg.OnStatement = func(a store.StatementEnded) {
 		if a.Statement == "moment" {
 			reads.Add(1)
 		}
@@ -69,7 +69,7 @@ func TestCheckpointsThatNobodyWrote(t *testing.T) {
 // most.
 func TestRevocationThatWasNotReported(t *testing.T) {
 	w := newWorld(t, 75, 0)
-	w.tells()
+	w.reports()
 	old := &event.Written{}
 	w.cfg.Written = func(context.Context) *event.Written { return old }
 	st := must.Get(store.New(w.cfg))(t)

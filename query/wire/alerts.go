@@ -18,7 +18,7 @@ var (
 
 // DecodeAlerts reads the parameters of a request for alerts.
 func DecodeAlerts(in *Params) (Feed, error) {
-	f := feedAsked(in)
+	f := feedParameters(in)
 	f.Alerts = true
 	f.Rows = selected(in)
 	f.Rows.Timezone = in.text("timezone")

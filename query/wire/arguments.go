@@ -14,7 +14,7 @@ import (
 // number of any size stays exact, except for decimals that are all 0: 5.0 is 5,
 // as in JSON Schema. null means that a parameter is not given.
 func FromArguments(object json.RawMessage) *Params {
-	p := &Params{asked: map[string]bool{}, quoted: map[string]bool{}, values: url.Values{}}
+	p := &Params{read: map[string]bool{}, quoted: map[string]bool{}, values: url.Values{}}
 	if len(bytes.TrimSpace(object)) == 0 {
 		return p
 	}
@@ -47,7 +47,7 @@ func (p *Params) member(name string, value json.RawMessage) {
 		return
 	case '{', '[':
 		p.fault("%s: not a text, a number or a boolean.", Quote(name))
-		p.asked[name] = true // already reported
+		p.read[name] = true // already reported
 		return
 	case '"':
 		var text string

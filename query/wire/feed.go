@@ -22,13 +22,13 @@ var waitForm = regexp.MustCompile(`^([0-9]|1[0-9]|2[0-5])s$`)
 
 // DecodeFeed reads the parameters of a request for changes.
 func DecodeFeed(in *Params) (Feed, error) {
-	f := feedAsked(in)
+	f := feedParameters(in)
 	f.Rows = results(in, func(p query.Parameter) bool { return p.Fed })
 	return f, in.Err()
 }
 
-// feedAsked reads the parameters that all feeds have, whatever they cover.
-func feedAsked(in *Params) (f Feed) {
+// feedParameters reads the parameters that all feeds have, whatever they cover.
+func feedParameters(in *Params) (f Feed) {
 	f.Limit = in.limit()
 	f.Since, _ = in.raw("since", maxCursorBytes)
 	if wait := in.form("wait", waitForm.MatchString, "0s to 25s"); wait != "" {

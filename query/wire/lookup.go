@@ -20,7 +20,7 @@ const MaxLookupBytes = 1 << 20
 // seen last.
 func Lookup(ctx context.Context, s *query.Service, p query.Principal, in *Params, body []byte) (*Records, error) {
 	req := query.LookupRequest{Timezone: in.text("timezone")}
-	if len(in.faults) == 0 { // otherwise it is refused anyway, or Asked only lists its parameters
+	if len(in.faults) == 0 { // otherwise it is refused anyway, or ParametersOf only lists its parameters
 		req.Keys = in.lookupKeys(body)
 	}
 	if err := in.Err(); err != nil {

@@ -39,7 +39,7 @@ type Params struct {
 	order  *string // orderId of a path
 	item   string  // itemId of a path
 	names  []string
-	asked  map[string]bool
+	read   map[string]bool
 	quoted map[string]bool // texts where JSON also has numbers
 	faults []string
 	wrong  map[string]bool // parameters with a fault
@@ -51,7 +51,7 @@ const standInSite contracts.SiteKey = "x"
 
 // FromQuery returns the parameters of a query string.
 func FromQuery(rawQuery string) *Params {
-	p := &Params{asked: map[string]bool{}}
+	p := &Params{read: map[string]bool{}}
 	values, err := url.ParseQuery(rawQuery)
 	if err != nil {
 		p.fault("The query string is malformed: a wrong percent-encoding or a semicolon.")
@@ -75,11 +75,11 @@ func (p *Params) OfItem(itemID string) *Params {
 // Names returns the parameters that were read, in that order.
 func (p *Params) Names() []string { return slices.Clone(p.names) }
 
-// Asked returns the parameters that a decoder reads. The decoder runs on
+// ParametersOf returns the parameters that a decoder reads. The decoder runs on
 // parameters that are faulty from the start, so that an Operation ends when it
 // checks them.
-func Asked(decode func(*Params)) []string {
-	p := &Params{asked: map[string]bool{}, faults: []string{"Not a request."}}
+func ParametersOf(decode func(*Params)) []string {
+	p := &Params{read: map[string]bool{}, faults: []string{"Not a request."}}
 	decode(p)
 	return p.names
 }
@@ -126,7 +126,7 @@ func (p *Params) unknown() bool { return len(p.strangers()) > 0 }
 
 func (p *Params) strangers() (names []string) {
 	for name := range p.values {
-		if !p.asked[name] {
+		if !p.read[name] {
 			names = append(names, name)
 		}
 	}
@@ -137,8 +137,8 @@ func (p *Params) strangers() (names []string) {
 // raw returns the single value of a parameter; ok is false if it is missing or
 // wrong.
 func (p *Params) raw(name string, limit int) (value string, ok bool) {
-	if !p.asked[name] {
-		p.asked[name] = true
+	if !p.read[name] {
+		p.read[name] = true
 		p.names = append(p.names, name)
 	}
 	given := p.values[name]

@@ -84,7 +84,7 @@ type Read func(ctx context.Context, s *query.Service, p query.Principal, in *Par
 
 // Parameters returns the names of what the read accepts, apart from a body.
 func (r Read) Parameters() []string {
-	return Asked(func(in *Params) {
+	return ParametersOf(func(in *Params) {
 		_, _ = r(context.Background(), nil, query.Principal{}, in, nil) // it refuses them
 	})
 }

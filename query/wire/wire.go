@@ -18,7 +18,7 @@ type Operation func(ctx context.Context, s *query.Service, p query.Principal, in
 
 // Parameters returns the names of what the operation accepts.
 func (op Operation) Parameters() []string {
-	return Asked(func(in *Params) {
+	return ParametersOf(func(in *Params) {
 		_, _ = op(context.Background(), nil, query.Principal{}, in) // it refuses them
 	})
 }

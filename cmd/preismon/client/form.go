@@ -173,10 +173,10 @@ func (f tables) stream(answer io.Reader, passed func(rows int, last []byte)) err
 func (tables) same(a, b []byte) bool { return bytes.Equal(a, b) }
 
 // formError is the answer of a server that does not have the form.
-type formError struct{ asked, got string }
+type formError struct{ wanted, got string }
 
 func (e *formError) Error() string {
-	return fmt.Sprintf("the server answered with %s instead of %s: it, or a proxy in front of it, may be older than this program; try preismon export --format ndjson", e.got, e.asked)
+	return fmt.Sprintf("the server answered with %s instead of %s: it, or a proxy in front of it, may be older than this program; try preismon export --format ndjson", e.got, e.wanted)
 }
 
 // checkForm returns an error, and closes the answer, if it has another media

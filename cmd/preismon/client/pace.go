@@ -80,7 +80,7 @@ func (c *Client) do(ctx context.Context, r request) (*http.Response, error) {
 		if ctx.Err() != nil {
 			return nil, context.Cause(ctx)
 		}
-		again := !r.post // a request that may have arrived is not sent twice
+		retry := !r.post // a request that may have arrived is not sent twice
 		wait := Backoff(try)
 		most := mostTries
 		if !c.answered {
@@ -99,17 +99,17 @@ func (c *Client) do(ctx context.Context, r request) (*http.Response, error) {
 			err = p
 			switch {
 			case p.Status == http.StatusTooManyRequests, p.Status == http.StatusServiceUnavailable:
-				again = true
+				retry = true
 				if after, ok := RetryAfter(resp.Header, c.now()); ok {
 					wait = after
 				}
 				c.pause = 0 // Retry-After is more precise
 			case p.Code == "" && (p.Status == http.StatusBadGateway || p.Status == http.StatusGatewayTimeout):
 			default:
-				again = false
+				retry = false
 			}
 		}
-		if waited += wait; !again || waited > c.cfg.Patience || try >= most && !passes(err) {
+		if waited += wait; !retry || waited > c.cfg.Patience || try >= most && !passes(err) {
 			return nil, err
 		}
 		if text := sentence(err); text != said {

@@ -184,8 +184,8 @@ func (w *walk) streamOn(ctx context.Context) (over bool, err error) {
 // over: nothing follows them.
 func (w *walk) pass(ctx context.Context) (over bool, err error) {
 	for w.since > 0 {
-		asked := min(w.since, w.limit)
-		page, err := w.read(ctx, asked)
+		limit := min(w.since, w.limit)
+		page, err := w.read(ctx, limit)
 		if err != nil {
 			return false, err
 		}
@@ -193,7 +193,7 @@ func (w *walk) pass(ctx context.Context) (over bool, err error) {
 		if err := page.whole(true, func(rows int, of []byte) { n, last = n+rows, append(last[:0], of...) }); err != nil {
 			return false, err
 		}
-		if n > asked || n == w.since && !w.form.same(last, w.last) || page.next == "" && n < w.since {
+		if n > limit || n == w.since && !w.form.same(last, w.last) || page.next == "" && n < w.since {
 			return false, fmt.Errorf("the server returned other rows after a cursor than before, so the read cannot continue after row %d", w.rows)
 		}
 		w.since -= n

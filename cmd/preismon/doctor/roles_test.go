@@ -41,13 +41,13 @@ func TestKeys(t *testing.T) {
 
 // TestRoles: what a process reports at its admin address, good and bad.
 func TestRoles(t *testing.T) {
-	type told struct {
+	type report struct {
 		ready  bool
 		checks map[string]string
 		keys   *Keys
 		open   string
 	}
-	serve := func(r told) string {
+	serve := func(r report) string {
 		mux := http.NewServeMux()
 		mux.HandleFunc("/readyz", func(w http.ResponseWriter, _ *http.Request) {
 			if !r.ready {
@@ -66,15 +66,15 @@ func TestRoles(t *testing.T) {
 	}
 	mine := &Keys{Token: []string{"a"}, Cursor: []string{"x"}}
 	for name, c := range map[string]struct {
-		told told
+		told report
 		want map[string]State
 	}{
-		"well":           {told{true, map[string]string{"archive 1": "ok"}, mine, "10"}, map[string]State{"role": OK, "open files": OK, "archive 1": OK, "keys": OK}},
-		"a projector":    {told{true, nil, nil, "10"}, map[string]State{"role": OK, "open files": OK}},
-		"not ready":      {told{false, map[string]string{"clickhouse": "is away"}, mine, "10"}, map[string]State{"role": Bad, "open files": OK, "archive": Warning, "keys": OK}},
-		"archive away":   {told{true, map[string]string{"archive 1": "ok", "archive 2": "no route"}, mine, "10"}, map[string]State{"role": OK, "open files": OK, "archive 1": OK, "archive 2": Bad, "keys": OK}},
-		"many files":     {told{true, nil, nil, "700"}, map[string]State{"role": OK, "open files": Warning}},
-		"too many files": {told{true, nil, nil, "9e2"}, map[string]State{"role": OK, "open files": Bad}},
+		"well":           {report{true, map[string]string{"archive 1": "ok"}, mine, "10"}, map[string]State{"role": OK, "open files": OK, "archive 1": OK, "keys": OK}},
+		"a projector":    {report{true, nil, nil, "10"}, map[string]State{"role": OK, "open files": OK}},
+		"not ready":      {report{false, map[string]string{"clickhouse": "is away"}, mine, "10"}, map[string]State{"role": Bad, "open files": OK, "archive": Warning, "keys": OK}},
+		"archive away":   {report{true, map[string]string{"archive 1": "ok", "archive 2": "no route"}, mine, "10"}, map[string]State{"role": OK, "open files": OK, "archive 1": OK, "archive 2": Bad, "keys": OK}},
+		"many files":     {report{true, nil, nil, "700"}, map[string]State{"role": OK, "open files": Warning}},
+		"too many files": {report{true, nil, nil, "9e2"}, map[string]State{"role": OK, "open files": Bad}},
 	} {
 		s := &Site{Admins: []string{serve(c.told) + "/"}, Flags: ofFolder}
 		got := map[string]State{}

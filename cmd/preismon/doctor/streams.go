@@ -28,7 +28,7 @@ func (s *Site) streams(ctx context.Context) []Finding {
 	}
 	found := one(check, OK, "", "version %s", s.NATS.ConnectedServerVersion())
 	for i, name := range []string{event.StreamCatalog, event.StreamObservations} {
-		asked := s.Now()
+		queriedAt := s.Now()
 		stream, err := s.JS.Stream(ctx, name)
 		switch {
 		case errors.Is(err, jetstream.ErrStreamNotFound):
@@ -40,7 +40,7 @@ func (s *Site) streams(ctx context.Context) []Finding {
 		}
 		info := stream.CachedInfo()
 		if i == 0 && !info.TimeStamp.IsZero() {
-			found = append(found, s.clock("clock of NATS", info.TimeStamp, asked)...)
+			found = append(found, s.clock("clock of NATS", info.TimeStamp, queriedAt)...)
 		}
 		found = append(found, replicas(name, info)...)
 	}

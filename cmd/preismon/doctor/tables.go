@@ -19,13 +19,13 @@ const (
 // tables checks ClickHouse, its clock and the schema.
 func (s *Site) tables(ctx context.Context) []Finding {
 	const check = "ClickHouse"
-	asked := s.Now()
+	queriedAt := s.Now()
 	version, now, err := projector.Server(ctx, s.Tables)
 	if err != nil {
 		return one(check, Bad, "clickhouse client --query 'SELECT 1' # does it run, are --clickhouse-dsn and its user right", "it does not answer: %v", err)
 	}
 	found := one(check, OK, "", "version %s", version)
-	found = append(found, s.clock("clock of ClickHouse", now, asked)...)
+	found = append(found, s.clock("clock of ClickHouse", now, queriedAt)...)
 
 	err = projector.CheckTables(ctx, s.Tables, s.Partition, s.Partitions)
 	switch {
@@ -40,8 +40,8 @@ func (s *Site) tables(ctx context.Context) []Finding {
 }
 
 // clock compares a server's time with the times before the query and after its answer.
-func (s *Site) clock(check string, theirs, asked time.Time) []Finding {
+func (s *Site) clock(check string, theirs, queriedAt time.Time) []Finding {
 	answered := s.Now()
-	apart := max(asked.Sub(theirs), theirs.Sub(answered), 0)
-	return one(check, beyond(apart, clocksDiffer, clocksWrong), "timedatectl set-ntp true", "%s apart from this machine's", apart.Round(time.Millisecond))
+	difference := max(queriedAt.Sub(theirs), theirs.Sub(answered), 0)
+	return one(check, beyond(difference, clocksDiffer, clocksWrong), "timedatectl set-ntp true", "%s apart from this machine's", difference.Round(time.Millisecond))
 }

@@ -20,13 +20,13 @@ type answer struct {
 	reader *reader
 	rows   map[int64]*fact
 	before map[int64]*fact // seen before the read began
-	asked  time.Time       // when the current request was sent
+	sentAt time.Time       // when the current request was sent
 }
 
 func (r *reader) begin() *answer {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	a := &answer{reader: r, asked: time.Now(), rows: map[int64]*fact{}, before: make(map[int64]*fact, len(r.seen))}
+	a := &answer{reader: r, sentAt: time.Now(), rows: map[int64]*fact{}, before: make(map[int64]*fact, len(r.seen))}
 	for k, f := range r.seen {
 		a.before[k] = f
 	}
@@ -40,7 +40,7 @@ func (a *answer) add(row *result) error {
 		return wrong("I3", "a row that nobody sent: %+v", *row)
 	case f.item.String() != row.ItemID || string(f.site) != row.Site || f.at != row.CapturedAt.UnixMilli() || f.merchant != row.Merchant:
 		return wrong("I3", "the row %+v was sent as %+v", *row, *f)
-	case !sees(a.reader.mandate, f) && !(mayGet(a.reader.mandate, f) && a.reader.grants.within(a.asked)):
+	case !sees(a.reader.mandate, f) && !(mayGet(a.reader.mandate, f) && a.reader.grants.within(a.sentAt)):
 		return wrong("I4", "a row outside the scope: %+v", *row)
 	case a.rows[f.price] != nil:
 		return wrong("I2", "a row twice in one answer: %+v", *row)

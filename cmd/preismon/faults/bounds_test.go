@@ -177,10 +177,10 @@ var limitFaults = []fault{
 		case <-ended:
 		case <-time.After(patience):
 			leader.Kill()
-			return errors.Join(errors.New("it lives on without memory"), again(leader))
+			return errors.Join(errors.New("it lives on without memory"), restart(leader))
 		}
 		time.Sleep(upTo(rnd, 300*time.Millisecond))
-		return again(leader)
+		return restart(leader)
 	}},
 }
 
@@ -189,5 +189,5 @@ var limitFaults = []fault{
 func notHere(w *world, r *process.Role, err error) error {
 	fmt.Printf("NOTE: the limits of another process cannot be set here (%v): it is killed instead\n", err)
 	r.Kill()
-	return again(r)
+	return restart(r)
 }

@@ -147,7 +147,7 @@ func TestFaultSuiteCanFailProjector(t *testing.T) {
 
 func lostReply(w *world, _ *rand.Rand) error {
 	defer w.projectorTables.Reset()
-	return replyLost(w)
+	return loseReply(w)
 }
 
 func cutInsert(w *world, rnd *rand.Rand) error {

@@ -154,7 +154,7 @@ func (w *world) settle(ctx context.Context, since int64) (v verdictOf) {
 	v.lag = time.Since(began)
 	n, err := doubled(ctx, w.db())
 	v.doubled, v.err = n, errors.Join(v.err, err)
-	v.err = errors.Join(v.err, newest(ctx, w.db(), w.ledger.due(0, 0)), w.buried(ctx), w.ready())
+	v.err = errors.Join(v.err, newest(ctx, w.db(), w.ledger.due(0, 0)), w.checkDeadLetters(ctx), w.ready())
 	if v.err == nil {
 		v.err = w.count(ctx)
 	}

@@ -111,7 +111,7 @@ func followerLate(w *world, rnd *rand.Rand) error {
 		default:
 			if leader, _, err := w.leader(); err == nil {
 				leader.Kill()
-				if err := again(leader); err != nil {
+				if err := restart(leader); err != nil {
 					return err
 				}
 			}

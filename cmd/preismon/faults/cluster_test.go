@@ -57,7 +57,7 @@ func TestCluster(t *testing.T) {
 	counts := map[string]*tally{}
 	total := &tally{}
 	defer func() {
-		for _, f := range slices.Concat(clusterFaults, besideFaults()) {
+		for _, f := range slices.Concat(clusterFaults, concurrentFaults()) {
 			if c := counts[f.name]; c != nil {
 				fmt.Printf("fault=cluster-%s iterations=%d lost=%d doubled=%d seed=%d longest_lag=%s\n", strings.TrimPrefix(f.name, "cluster-"), c.iterations, c.lost, c.doubled, seed, c.lag.Round(time.Millisecond))
 			}
@@ -98,19 +98,19 @@ func TestCluster(t *testing.T) {
 	}
 }
 
-// besideFaults are the faults of the other servers and of the roles that can
+// concurrentFaults are the faults of the other servers and of the roles that can
 // occur while the cluster is broken: they need no proxy in front of a single
 // NATS server.
-func besideFaults() (list []fault) {
+func concurrentFaults() (list []fault) {
 	for _, f := range faults {
-		if slices.Contains(beside, f.name) {
+		if slices.Contains(concurrent, f.name) {
 			list = append(list, f)
 		}
 	}
 	return list
 }
 
-var beside = []string{
+var concurrent = []string{
 	"projector-killed", "killed-mid-block", "killed-before-checkpoint", "killed-after-commit", "insert-cut", "answers-cut", "clickhouse-slow", "clickhouse-killed",
 	"clickhouse-killed-in-insert", "query-killed", "zombie", "two-leaders", "consumer-deleted", "acknowledgement-floor-reset", "published-twice", "poison",
 	"granted-and-revoked", "granted-and-killed",
@@ -127,7 +127,7 @@ func (w *world) composed(t *testing.T, rnd *rand.Rand, of []fault, n int) (names
 		if other := of[rnd.IntN(len(of))]; rnd.IntN(3) == 0 && !drawn[0].alone && !other.alone && other.name != drawn[0].name {
 			drawn = append(drawn, other)
 		}
-		if others := besideFaults(); rnd.IntN(5) < 3 { // only one: of two, one might wait for the other
+		if others := concurrentFaults(); rnd.IntN(5) < 3 { // only one: of two, one might wait for the other
 			drawn = append(drawn, others[rnd.IntN(len(others))])
 		}
 	}

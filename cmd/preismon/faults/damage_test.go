@@ -32,7 +32,7 @@ const unwatched = `item > 16 AND (epoch, seq) = (SELECT max((epoch, seq)) FROM o
 // tables differ from what was applied, and the next leader after they are
 // restored does not.
 func rowsLost(w *world, _ *rand.Rand) (err error) {
-	if err := w.applied(); err != nil {
+	if err := w.waitApplied(); err != nil {
 		return err
 	}
 	defer w.producer.resume()

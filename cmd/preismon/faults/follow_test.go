@@ -48,7 +48,7 @@ func (r *reader) changes(ctx context.Context) (map[int64]*fact, error) {
 		}
 	}
 	now := r.begin()
-	f.all.before, f.all.asked = now.before, now.asked
+	f.all.before, f.all.sentAt = now.before, now.sentAt
 	step := func() (bool, error) { return r.page(ctx, 1+rand.IntN(500)) }
 	if rand.IntN(2) == 0 {
 		step = func() (bool, error) { return r.tail(ctx) }

@@ -46,14 +46,14 @@ var processFaults = []fault{
 	{name: "killed-before-checkpoint", core: true, do: killedAt((*world).tablesOfProjectors, proxy.Up, proxy.Rule{Pattern: []byte("-checkpoints-"), Then: proxy.Hold})},
 	{name: "killed-before-acknowledgement", core: true, do: killedAt((*world).streamsOfProjectors, proxy.Up, proxy.Rule{Pattern: []byte("$JS.ACK.OBSERVATIONS"), Then: proxy.Hold})},
 	{name: "killed-after-commit", core: true, do: func(w *world, rnd *rand.Rand) error {
-		if err := replyLost(w); err != nil {
+		if err := loseReply(w); err != nil {
 			return err
 		}
 		return w.killLeader()
 	}},
 	{name: "reply-lost", core: true, do: func(w *world, _ *rand.Rand) error {
 		defer w.projectorTables.Reset()
-		return replyLost(w)
+		return loseReply(w)
 	}},
 	{name: "insert-cut", do: func(w *world, rnd *rand.Rand) error {
 		return w.meets(w.projectorTables, proxy.Up, proxy.Rule{Pattern: []byte("-observations"), Left: rnd.Int64N(6000), Then: proxy.Break})
@@ -100,7 +100,7 @@ var processFaults = []fault{
 		leader.Kill()
 		time.Sleep(2 * leaseTTL)
 		w.projectorTables.Heal()
-		return errors.Join(must.Until(patience, "the standby leads", standby.Leads), again(leader))
+		return errors.Join(must.Until(patience, "the standby leads", standby.Leads), restart(leader))
 	}},
 	{name: "query-cut", core: true, do: func(w *world, rnd *rand.Rand) error {
 		for range 5 {
@@ -113,7 +113,7 @@ var processFaults = []fault{
 	{name: "query-killed", core: true, do: func(w *world, rnd *rand.Rand) error {
 		time.Sleep(upTo(rnd, 300*time.Millisecond))
 		w.query.Kill()
-		return again(w.query)
+		return restart(w.query)
 	}},
 	{name: "zombie", do: func(w *world, rnd *rand.Rand) error {
 		old, standby, err := w.leader()
@@ -194,7 +194,9 @@ var processFaults = []fault{
 		}
 		return nil
 	}},
-	{name: "published-twice", core: true, do: func(w *world, rnd *rand.Rand) error { return w.producer.again(context.Background(), 1+rnd.IntN(20)) }},
+	{name: "published-twice", core: true, do: func(w *world, rnd *rand.Rand) error {
+		return w.producer.republish(context.Background(), 1+rnd.IntN(20))
+	}},
 	{name: "poison", core: true, do: func(w *world, rnd *rand.Rand) error {
 		return w.producer.poison(context.Background(), rnd.IntN(11), 1+rnd.IntN(12))
 	}},
@@ -243,9 +245,9 @@ func retried[T any](do func() (T, error)) (v T, err error) {
 	return v, err
 }
 
-// again starts a role that has ended, as its supervisor would: as often as
+// restart starts a role that has ended, as its supervisor would: as often as
 // necessary, because another fault may cut it off from its servers.
-func again(r *process.Role) error {
+func restart(r *process.Role) error {
 	var last error
 	err := must.Until(patience, r.Args[0]+" runs again", func() bool { last = r.Start(); return last == nil })
 	if err != nil {
@@ -263,7 +265,7 @@ func (w *world) killLeader() error {
 	leader.Kill()
 	w.projectorTables.Heal()
 	w.projectorStreams.Heal()
-	return again(leader)
+	return restart(leader)
 }
 
 // killedAt kills the leader at a given point of what it sends or receives.
@@ -283,13 +285,13 @@ func killedAt(of func(*world) *proxy.Proxy, d proxy.Direction, at proxy.Rule) fu
 		}
 		leader.Kill()
 		of(w).Heal()
-		return again(leader)
+		return restart(leader)
 	}
 }
 
-// replyLost lets an insert of the leader complete, and holds the answer. The
+// loseReply lets an insert of the leader complete, and holds the answer. The
 // caller then breaks the connection.
-func replyLost(w *world) error {
+func loseReply(w *world) error {
 	// A column as the block of rows names it, not as in the statement, which
 	// comes before.
 	insert := proxy.Rule{Pattern: []byte("captured_ms\x05Int64"), Left: -1, Answer: &proxy.Rule{Then: proxy.Hold}}

@@ -108,7 +108,7 @@ func (n *notified) run(rnd *rand.Rand) error {
 	before := len(n.got())
 	n.w.query.Kill()
 	time.Sleep(upTo(rnd, 2*time.Second))
-	if err := again(n.w.query); err != nil {
+	if err := restart(n.w.query); err != nil {
 		return err
 	}
 	if err := must.Until(patience, "alerts are delivered again", func() bool { return len(n.got()) > before }); err != nil {

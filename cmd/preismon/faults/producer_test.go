@@ -124,10 +124,10 @@ func (p *producer) failure() error {
 	return nil
 }
 
-// again publishes some acknowledged events a second time with other message
+// republish publishes some acknowledged events a second time with other message
 // ids, as does a producer that was cut off for longer than the stream remembers
 // ids.
-func (p *producer) again(ctx context.Context, n int) error {
+func (p *producer) republish(ctx context.Context, n int) error {
 	p.ledger.mu.Lock()
 	var some []*event.Event
 	for i := p.ledger.acked - 1; i >= 0 && len(some) < n; i -= 1 + i%3 {

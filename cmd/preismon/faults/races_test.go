@@ -251,7 +251,7 @@ func (w *world) codesRaced(killed bool) error {
 	if killed {
 		w.query.Kill()
 		w.queryStreams.Heal()
-		if err := again(w.query); err != nil {
+		if err := restart(w.query); err != nil {
 			return err
 		}
 	}

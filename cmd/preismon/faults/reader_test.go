@@ -217,7 +217,7 @@ func (r *reader) pages(ctx context.Context, limit int) (map[int64]*fact, error) 
 	params.Set("limit", strconv.Itoa(limit))
 	newest := int64(1) << 62
 	for {
-		a.asked = time.Now()
+		a.sentAt = time.Now()
 		text, err := r.read(ctx, "/v1/results", params)
 		if err != nil {
 			return nil, err

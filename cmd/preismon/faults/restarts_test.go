@@ -105,7 +105,7 @@ func (w *world) revive() error {
 		if r.Exited() {
 			err = errors.Join(err, wrong("I7", "%s ended by itself", r.Args[0]))
 		}
-		err = errors.Join(err, again(r))
+		err = errors.Join(err, restart(r))
 	}
 	return err
 }

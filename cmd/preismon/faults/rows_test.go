@@ -70,8 +70,8 @@ func TestMatrix(t *testing.T) {
 	if len(matrix) != 31 {
 		t.Errorf("%d rows, the matrix has 31", len(matrix))
 	}
-	if n := len(besideFaults()); n != len(beside) {
-		t.Errorf("%d of %d faults run beside those of a cluster", n, len(beside))
+	if n := len(concurrentFaults()); n != len(concurrent) {
+		t.Errorf("%d of %d faults run beside those of a cluster", n, len(concurrent))
 	}
 	known := map[string]bool{}
 	for _, f := range faults {

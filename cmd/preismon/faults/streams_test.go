@@ -170,9 +170,9 @@ func (w *world) twice(ctx context.Context, from uint64) (bool, error) {
 	return false, nil
 }
 
-// applied pauses the producer and waits until everything acknowledged is in the
+// waitApplied pauses the producer and waits until everything acknowledged is in the
 // tables: whatever happens to the stream then loses nothing.
-func (w *world) applied() error {
+func (w *world) waitApplied() error {
 	if err := w.producer.pause(healed); err != nil {
 		return err
 	}
@@ -190,7 +190,7 @@ func (w *world) applied() error {
 
 // recreated deletes OBSERVATIONS and creates it again: its sequences restart.
 func recreated(w *world, rnd *rand.Rand) error {
-	if err := w.applied(); err != nil {
+	if err := w.waitApplied(); err != nil {
 		return err
 	}
 	defer w.producer.resume()
@@ -215,7 +215,7 @@ func recreated(w *world, rnd *rand.Rand) error {
 // a power cut or from a backup: streams lack their tail, and so do the leases.
 // Everything was applied before, and must stay.
 func restored(w *world, rnd *rand.Rand) error {
-	if err := w.applied(); err != nil {
+	if err := w.waitApplied(); err != nil {
 		return err
 	}
 	defer w.producer.resume()
@@ -245,10 +245,10 @@ func restored(w *world, rnd *rand.Rand) error {
 		leader, standby, noLeader := w.leader()
 		if err = noLeader; err == nil {
 			leader.Kill()
-			err = errors.Join(must.Until(patience, "the standby leads", standby.Leads), again(leader))
+			err = errors.Join(must.Until(patience, "the standby leads", standby.Leads), restart(leader))
 		}
 	}
-	if err := errors.Join(err, w.applied()); err != nil {
+	if err := errors.Join(err, w.waitApplied()); err != nil {
 		return err
 	}
 	err = w.restartStreamsIn(0, func() error {

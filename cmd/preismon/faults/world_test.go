@@ -263,11 +263,11 @@ func (w *world) leader() (leading, standing *process.Role, err error) {
 	return leading, standing, err
 }
 
-// buried compares the dead letters with the poison sent. After a fault a
+// checkDeadLetters compares the dead letters with the poison sent. After a fault a
 // cluster may for a while have no leader of their stream, or one that was cut
 // off and answers with old state: too few are queried again; too many would
 // never disappear.
-func (w *world) buried(ctx context.Context) error {
+func (w *world) checkDeadLetters(ctx context.Context) error {
 	w.ledger.mu.Lock()
 	defer w.ledger.mu.Unlock()
 	n := 0

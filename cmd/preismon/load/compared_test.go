@@ -51,7 +51,7 @@ func TestRememberedUnderLoad(t *testing.T) {
 				for i := n; ctx.Err() == nil; i++ {
 					path := paths[i%len(paths)]
 					read.Add(1)
-					status, tag, err := c.readAgain(context.WithoutCancel(ctx), path, tags[path])
+					status, tag, err := c.reread(context.WithoutCancel(ctx), path, tags[path])
 					tags[path] = tag
 					if (err != nil || status != http.StatusOK && status != http.StatusNotModified) && failed.Add(1) <= 10 {
 						t.Errorf("%s: %d, %v", path, status, err)
@@ -88,9 +88,9 @@ func (c *client) logIn(t testing.TB) {
 	}
 }
 
-// readAgain reads a path, if it has changed since the answer with a tag, and
+// reread reads a path, if it has changed since the answer with a tag, and
 // returns the tag of the answer.
-func (c *client) readAgain(ctx context.Context, path, tag string) (status int, newTag string, err error) {
+func (c *client) reread(ctx context.Context, path, tag string) (status int, newTag string, err error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, c.base()+path, nil)
 	if err != nil {
 		return 0, tag, err

@@ -177,16 +177,16 @@ func TestFairness(t *testing.T) {
 		}
 	}
 	time.Sleep(500 * time.Millisecond)
-	beside := pages(half, func() bool { return m.answered(stream) >= 4 })
+	concurrent := pages(half, func() bool { return m.answered(stream) >= 4 })
 	cancel()
 	running.Wait()
 	t.Logf("pages of a small customer: alone n=%d p50=%v p99=%v; beside %d streams of another one: n=%d p50=%v p99=%v",
-		len(alone), share(alone, 0.5), share(alone, 0.99), len(m.took[stream]), len(beside), share(beside, 0.5), share(beside, 0.99))
+		len(alone), share(alone, 0.5), share(alone, 0.99), len(m.took[stream]), len(concurrent), share(concurrent, 0.5), share(concurrent, 0.99))
 	if len(m.took[stream]) == 0 {
 		t.Error("the large customer read no stream to its end")
 	}
-	if most := 40*share(alone, 0.5) + 2*time.Second; share(beside, 0.99) > most {
-		t.Errorf("p99 of %v beside streams, at most %v: it is starved", share(beside, 0.99), most)
+	if most := 40*share(alone, 0.5) + 2*time.Second; share(concurrent, 0.99) > most {
+		t.Errorf("p99 of %v beside streams, at most %v: it is starved", share(concurrent, 0.99), most)
 	}
 }
 

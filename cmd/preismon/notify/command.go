@@ -15,7 +15,7 @@ import (
 // a delivery.
 func command(ctx context.Context, args []string, m message) error {
 	cmd := exec.CommandContext(ctx, args[0], args[1:]...)
-	together(cmd)
+	ownProcessGroup(cmd)
 	cmd.Stdin, cmd.WaitDelay = bytes.NewReader(m.Body), time.Second
 	cmd.Env = append(cmd.Environ(), "PREISMON_ALERT_ID="+m.ID)
 	out := &head{most: 4 << 10}

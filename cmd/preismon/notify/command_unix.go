@@ -9,10 +9,10 @@ import (
 	"syscall"
 )
 
-// together gives a command a process group of its own. Ctrl-C in a terminal
+// ownProcessGroup gives a command a process group of its own. Ctrl-C in a terminal
 // does not reach it, and at the deadline all of its processes are killed: none
 // of them may deliver after the attempt has failed.
-func together(cmd *exec.Cmd) {
+func ownProcessGroup(cmd *exec.Cmd) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error {
 		err := syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)

@@ -217,11 +217,11 @@ func (f *File) Plan() (lines []string) {
 			if e := f.Targets[name].Email; e != nil {
 				to = "mail by " + e.Server + " to " + strings.Join(e.To, ", ")
 			}
-			asked, _ := url.QueryUnescape(r.params().Encode())
+			parameters, _ := url.QueryUnescape(r.params().Encode())
 			if r.ofSites() {
-				asked = strings.TrimSuffix("silentFor="+string(r.SilentFor)+"&"+asked, "&")
+				parameters = strings.TrimSuffix("silentFor="+string(r.SilentFor)+"&"+parameters, "&")
 			}
-			lines = append(lines, fmt.Sprintf("%s: %s, to %s, %s", r.Name, asked, name, to))
+			lines = append(lines, fmt.Sprintf("%s: %s, to %s, %s", r.Name, parameters, name, to))
 		}
 	}
 	return lines

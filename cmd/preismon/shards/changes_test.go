@@ -44,7 +44,7 @@ func (e *estate) changes(t *testing.T) {
 	less := *order
 	less.Items = order.Items[:len(order.Items)/2]
 	e.publish(record(event.KindAccount, &revoked), record(event.KindOrder, &less))
-	e.applied()
+	e.waitApplied()
 	if got := bert.walk(three, path+e.whole()); len(got) != 0 {
 		t.Errorf("an account that may see nothing any more sees %d rows", len(got))
 	}
@@ -56,7 +56,7 @@ func (e *estate) changes(t *testing.T) {
 	e.compare(t, []string{"anna"}, "window", "order", "latest set", "stream, ascending")
 
 	e.publish(record(event.KindAccount, account), record(event.KindOrder, order))
-	e.applied()
+	e.waitApplied()
 	// The deletion of what was revoked may still be running, and what is
 	// granted again waits for it.
 	for n, f := range e.forms {
@@ -85,7 +85,7 @@ func (e *estate) anotherLeader(t *testing.T) {
 	f.projectors[1].Kill()
 	began := time.Now()
 	e.later(3*time.Hour, followed.follow)
-	e.applied()
+	e.waitApplied()
 	t.Logf("the other leader has everything %v after the first was killed", time.Since(began).Round(time.Millisecond))
 	for p, seq := range f.count("SELECT max(seq) FROM checkpoints WHERE stream = 'OBSERVATIONS'") {
 		if seq <= before[p] {

@@ -75,7 +75,7 @@ func newEstate(t testing.TB) *estate {
 	}
 	e.publish(slices.Collect(m.Catalog())...)
 	e.publish(slices.Collect(m.Observations(e.from, e.to))...)
-	e.applied()
+	e.waitApplied()
 	for n, f := range e.forms {
 		f.nodes = append(f.nodes, e.node(f, 0))
 		if n > 1 {
@@ -141,8 +141,8 @@ func (e *estate) publish(events ...*event.Event) {
 	}
 }
 
-// applied waits until everything published is in the tables of all forms.
-func (e *estate) applied() {
+// waitApplied waits until everything published is in the tables of all forms.
+func (e *estate) waitApplied() {
 	e.t.Helper()
 	ctx, cancel := context.WithTimeout(e.t.Context(), 5*time.Minute)
 	defer cancel()

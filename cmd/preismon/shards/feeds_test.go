@@ -21,16 +21,16 @@ import (
 // feed is a client of one form that holds a snapshot and what came after it.
 // Each request goes to the next node.
 type feed struct {
-	client *client
-	form   *form
-	path   string // of the snapshot
-	asked  int
-	token  string
-	rows   map[string]int // number of each line
-	came   []string       // after the snapshot, in order
-	ids    map[string]bool
-	ended  string // code of the refusal to go on
-	later  int    // refusals that said to come back
+	client   *client
+	form     *form
+	path     string // of the snapshot
+	requests int
+	token    string
+	rows     map[string]int // number of each line
+	came     []string       // after the snapshot, in order
+	ids      map[string]bool
+	ended    string // code of the refusal to go on
+	later    int    // refusals that said to come back
 }
 
 // feeds are those of some clients, of one form after the other.
@@ -55,8 +55,8 @@ func (e *estate) feeds(clients ...*client) (all feeds) {
 }
 
 func (f *feed) node() *process.Role {
-	f.asked++
-	return f.form.nodes[f.asked%len(f.form.nodes)]
+	f.requests++
+	return f.form.nodes[f.requests%len(f.form.nodes)]
 }
 
 // snapshot reads everything, as soon as what was granted is filled in.
@@ -154,7 +154,7 @@ func (all feeds) same(t *testing.T) {
 			if diff := cmp.Diff(later, f.rows); diff != "" {
 				t.Errorf("%s, %d shards (-later snapshot +followed):\n%.2000s", f.client.name, f.form.n, diff)
 			}
-			t.Logf("%s, %d shards: %d rows came after a snapshot, %d requests, %d to come back later", f.client.name, f.form.n, len(f.came), f.asked, f.later)
+			t.Logf("%s, %d shards: %d rows came after a snapshot, %d requests, %d to come back later", f.client.name, f.form.n, len(f.came), f.requests, f.later)
 		}
 		if len(one.came) < 20 {
 			t.Errorf("%s: %d rows are new: too few to tell anything", one.client.name, len(one.came))
@@ -190,7 +190,7 @@ func (e *estate) whatIsNew(t *testing.T) {
 		}
 		followed.follow()
 	})
-	e.applied()
+	e.waitApplied()
 	followed.same(t)
 }
 
@@ -223,7 +223,7 @@ func (e *estate) withoutLeader(t *testing.T) {
 	followed.follow()
 	e.publish(record(event.KindOrder, &ended))
 	f.projectors[1] = e.projector(f, 1)
-	e.applied()
+	e.waitApplied()
 	followed.same(t)
 	if n := versions(); n[0] == 0 || n[1] > 0 || n[2] == 0 {
 		t.Errorf("the partitions have %v versions of the scope: that says nothing", n)

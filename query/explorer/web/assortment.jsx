@@ -2,12 +2,12 @@
 // service over the window. Large scopes take many pages, which are shown while
 // they arrive.
 import * as api from './api.js';
-import { asked, linkTo, mostEverything, narrowed, sortedOf, timeWindow, windowAddress, windowParams } from './asked.js';
 import { catalogue, itemName, learn, siteName, sitesRead } from './catalogue.js';
 import { fields, Files } from './files.jsx';
 import { by, clear, draw, h } from './preact.js';
 import { Same } from './same.jsx';
 import { Sparkline } from './sparkline.jsx';
+import { linkTo, mostEverything, narrowed, sortedOf, state, timeWindow, windowAddress, windowParams } from './state.js';
 import { inOrder, Table } from './table.jsx';
 import { money, number, percent, t } from './texts.js';
 
@@ -29,10 +29,10 @@ export async function readAssortment(signal, again = false) {
   if (w.fault) return;
   await sitesRead();
   signal.throwIfAborted();
-  const everything = !asked.site && !narrowed().orderId;
+  const everything = !state.site && !narrowed().orderId;
   if (everything) w.from = Math.max(w.from, w.to - mostEverything);
-  const limit = Math.min(1000, Math.floor(mostPairs / Math.max(1, asked.site ? 1 : catalogue.sites.length)));
-  const read = { path: 'ext/v1/statistics', params: { by: 'product', bucket: 'whole', site: asked.site, ...narrowed(), globalScope: everything, ...windowParams(w), includeTrend: true, includeStanding: true, includeIdentity: true, limit } };
+  const limit = Math.min(1000, Math.floor(mostPairs / Math.max(1, state.site ? 1 : catalogue.sites.length)));
+  const read = { path: 'ext/v1/statistics', params: { by: 'product', bucket: 'whole', site: state.site, ...narrowed(), globalScope: everything, ...windowParams(w), includeTrend: true, includeStanding: true, includeIdentity: true, limit } };
   draw(<Same reads={[read]} />, by('assortment-same'));
   const found = [];
   let last = -Infinity;

@@ -1,9 +1,9 @@
 // The stream console, which shows lines of NDJSON as they arrive.
 import { loggedIn, stream } from './api.js';
-import { asked, mostEverything, narrowed, timeWindow, windowParams } from './asked.js';
 import { Files } from './files.jsx';
 import { by, clear, draw, h } from './preact.js';
 import { Same } from './same.jsx';
+import { mostEverything, narrowed, state, timeWindow, windowParams } from './state.js';
 import { number, t } from './texts.js';
 
 const shown = 200; // lines kept on the page
@@ -14,9 +14,9 @@ const path = 'v1/results/stream';
 function paramsOf() {
   const w = timeWindow();
   if (w.fault) return w;
-  const everything = !asked.site && !asked.items.length;
+  const everything = !state.site && !state.items.length;
   if (everything) w.from = Math.max(w.from, w.to - mostEverything);
-  return { itemId: asked.items[0] ?? '', site: asked.site, globalScope: everything, ...narrowed(), ...windowParams(w) };
+  return { itemId: state.items[0] ?? '', site: state.site, globalScope: everything, ...narrowed(), ...windowParams(w) };
 }
 
 /** readyStream shows how to read by other means what the console reads. */
@@ -54,7 +54,7 @@ export class Console {
     const began = performance.now();
     let [rows, bytes, first, drawn] = [0, 0, undefined, false];
     let tail = [];
-    const tell = () => {
+    const report = () => {
       drawn = false;
       if (!loggedIn()) return; // the next person may be someone else
       const seconds = (performance.now() - began) / 1000;
@@ -67,14 +67,14 @@ export class Console {
     };
     by('lines').textContent = '';
     this.#state('running', t.running);
-    tell();
+    report();
     try {
       await stream(path, params, abort.signal, (lines, read) => {
         first ??= performance.now() - began;
         rows += lines.length;
         bytes = read;
         tail = lines.length >= shown ? lines.slice(-shown) : tail.concat(lines).slice(-shown);
-        if (!drawn) requestAnimationFrame(tell);
+        if (!drawn) requestAnimationFrame(report);
         drawn = true;
       });
       this.#state('complete', t.complete(number(rows)));
@@ -83,7 +83,7 @@ export class Console {
       else this.#state('broken', t.broken(number(rows), e.message));
     } finally {
       this.#abort = undefined;
-      tell();
+      report();
     }
   }
 

@@ -1,6 +1,6 @@
 // The same reads by other means: a curl command, a command of this program, a request over MCP.
 import { serviceURL } from './api.js';
-import { filtersOf } from './asked.js';
+import { filtersOf } from './state.js';
 
 const quoted = (text) => `'${String(text).replaceAll("'", "'\\''")}'`;
 

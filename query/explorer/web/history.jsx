@@ -4,7 +4,6 @@
 // rows, which are drawn.
 import { amountOf } from './amount.js';
 import * as api from './api.js';
-import { amend, asked, narrowed, remember, timeWindow, windowParams } from './asked.js';
 import { itemName, learn, siteName, sitesRead } from './catalogue.js';
 import { Chart, charts, load, mostLines } from './chart.js';
 import { cli, worded } from './copy.js';
@@ -16,12 +15,13 @@ import { Elsewhere, Legend, Newest, nothing, Pairs, pairId } from './product.jsx
 import { columns, offerId, Product } from './rows.jsx';
 import { Same } from './same.jsx';
 import { History } from './series.js';
+import { amend, narrowed, remember, state, timeWindow, windowParams } from './state.js';
 import { Stock } from './stock.jsx';
 import { Table } from './table.jsx';
 import { language, number, t } from './texts.js';
 
 const redraw = 400; // ms between drawings while rows arrive
-const names = { itemName, siteName, product: () => (asked.items.length > 1 ? [{ title: t.product, text: (l) => <Product id={l.itemId} /> }] : []) }; // a column for the product only where there are several
+const names = { itemName, siteName, product: () => (state.items.length > 1 ? [{ title: t.product, text: (l) => <Product id={l.itemId} /> }] : []) }; // a column for the product only where there are several
 
 let chart;
 let drawn; // the displayed history: {past, newest, narrowing, window, whole, summaries}
@@ -33,8 +33,8 @@ let rests; // fires when a chart that is being moved comes to rest
 
 /** zoomed puts the visible part into the address; a series of moves is one step back, written when the chart comes to rest. */
 function zoomed(part) {
-  const moved = part && asked.zoom && part.from !== asked.zoom.from;
-  asked.zoom = part;
+  const moved = part && state.zoom && part.from !== state.zoom.from;
+  state.zoom = part;
   by('unzoom').hidden = !part;
   clearTimeout(rests);
   if (moved) rests = setTimeout(remember, 250);
@@ -42,11 +42,11 @@ function zoomed(part) {
 }
 
 /** zoomParams returns the bounds of the visible part, if the chart is zoomed. */
-const zoomParams = () => (asked.zoom ? { capturedFrom: new Date(asked.zoom.from * 1e3).toISOString(), capturedTo: new Date(asked.zoom.to * 1e3).toISOString() } : {});
+const zoomParams = () => (state.zoom ? { capturedFrom: new Date(state.zoom.from * 1e3).toISOString(), capturedTo: new Date(state.zoom.to * 1e3).toISOString() } : {});
 
 /** unzoomed forgets the visible part, because nothing is drawn that has one. */
 function unzoomed() {
-  asked.zoom = undefined;
+  state.zoom = undefined;
   by('unzoom').hidden = true;
   amend();
 }
@@ -74,16 +74,16 @@ export async function readHistory(signal, again = false) {
     drawn = undefined;
     showHistory();
   }
-  if (w.fault || !asked.items.length) {
+  if (w.fault || !state.items.length) {
     by('history-status').textContent = w.fault ?? t.chooseItem;
     clear('history-same');
     return;
   }
   const own = ownPrice();
-  const rowReads = asked.items.map((itemId) => rowRead(itemId, w));
-  const reads = asked.items.map((itemId) => wholeRead(itemId, w, own || ''));
+  const rowReads = state.items.map((itemId) => rowRead(itemId, w));
+  const reads = state.items.map((itemId) => wholeRead(itemId, w, own || ''));
   const rowFiles = () => rowReads.map(({ path, params }) => ({ name: `history-${params.itemId}`, path, params: { ...params, ...zoomParams() } }));
-  const marketFiles = () => (Number.isNaN(ownPrice()) ? [] : asked.items.map((itemId) => ({ name: `markets-${itemId}`, ...summaryRead(itemId, w, ownPrice()) })));
+  const marketFiles = () => (Number.isNaN(ownPrice()) ? [] : state.items.map((itemId) => ({ name: `markets-${itemId}`, ...summaryRead(itemId, w, ownPrice()) })));
   draw(<Files files={rowFiles} what={t.asTable} />, by('history-files'));
   draw(<Files files={marketFiles} what={t.inMarkets} />, by('markets-files'));
   if (!quiet) by('history-status').textContent = t.loading(0);
@@ -106,11 +106,11 @@ export async function readHistory(signal, again = false) {
       last = performance.now();
     }
   }));
-  const told = takeSummaries(next, signal, own, reads, products.map(({ summary }) => summary));
+  const summaries = takeSummaries(next, signal, own, reads, products.map(({ summary }) => summary));
   const drawing = Promise.all(products.map(({ whole }) => whole));
-  const rest = Promise.allSettled([draws, told, drawing]);
+  const rest = Promise.allSettled([draws, summaries, drawing]);
   try {
-    await Promise.all([draws, told, drawing]);
+    await Promise.all([draws, summaries, drawing]);
     next.whole = true;
     if (!signal.aborted) drawn = next;
   } finally {
@@ -138,15 +138,15 @@ function ownPrice() {
 function readProduct({ path, params }, signal, onSummary, onRows) {
   const summary = Promise.withResolvers();
   summary.promise.catch(() => {}); // whole rejects, too
-  let told = false;
+  let hasSummary = false;
   const whole = api.stream(path, params, signal, (lines) => {
     const rows = lines.map((line) => JSON.parse(line));
-    if (!told) {
+    if (!hasSummary) {
       const first = rows.shift();
       onSummary(first);
       summary.resolve(first);
     }
-    told = true;
+    hasSummary = true;
     onRows(rows);
   });
   whole.catch(summary.reject);
@@ -179,9 +179,9 @@ export async function placeOwn() {
   await new Promise((ok) => { setTimeout(ok, 250); });
   if (signal.aborted || !drawn) return;
   const { window: w } = drawn;
-  const answers = asked.items.map((itemId) => summaryRead(itemId, w, own || '')).map(({ path, params }) => api.page(path, params, signal));
+  const answers = state.items.map((itemId) => summaryRead(itemId, w, own || '')).map(({ path, params }) => api.page(path, params, signal));
   try {
-    await takeSummaries(drawn, signal, own, asked.items.map((itemId) => wholeRead(itemId, w, own || '')), answers);
+    await takeSummaries(drawn, signal, own, state.items.map((itemId) => wholeRead(itemId, w, own || '')), answers);
   } catch (e) {
     if (signal.aborted || !api.loggedIn()) return;
     by('own-error').hidden = false;
@@ -191,17 +191,17 @@ export async function placeOwn() {
 
 /** showSame shows the reads, the tool calls for the rows, the summaries, and the tool call for each own price, unless the tool has no such parameter, as for a site, or compares with other offers, as for the price of an own merchant. */
 function showSame({ window: w, own }, reads, summaries) {
-  const placed = asked.site || (narrowed().ownMerchant && !own) ? [] : markets(summaries).filter((m) => m.position?.candidate);
+  const placed = state.site || (narrowed().ownMerchant && !own) ? [] : markets(summaries).filter((m) => m.position?.candidate);
   draw(<Same reads={reads} calls={[
-    ...asked.items.map((itemId) => ({ name: 'list_results', args: rowRead(itemId, w).params })),
-    ...asked.items.map((itemId) => summaryRead(itemId, w, own || '')),
+    ...state.items.map((itemId) => ({ name: 'list_results', args: rowRead(itemId, w).params })),
+    ...state.items.map((itemId) => summaryRead(itemId, w, own || '')),
     ...placed.map((m) => ({ name: 'get_market_price_position', args: { itemId: m.itemId, candidatePrice: String(m.ownPrice), currencyCode: m.currencyCode, ...(m.country && { country: m.country }) } })),
   ]} />, by('history-same'));
 }
 
 /** rowRead returns the read of a product's rows alone, which is also the one for files. */
 const rowRead = (itemId, w) => ({
-  path: 'v1/results/stream', params: { itemId, site: asked.site, ...rowNarrowing(), ...windowParams(w), sort: 'asc', includeExportFields: true },
+  path: 'v1/results/stream', params: { itemId, site: state.site, ...rowNarrowing(), ...windowParams(w), sort: 'asc', includeExportFields: true },
 });
 
 /** rowNarrowing returns the narrowings that apply to the rows of products, but not to their summaries. */
@@ -216,7 +216,7 @@ const onlyPart = ({ narrowing: { orderId, merchant } }) => Boolean(orderId || me
 /** summaryRead returns the read of a product's summary: its current and past prices, and the position of an own price. */
 function summaryRead(itemId, w, candidatePrice) {
   const { ownMerchant } = narrowed();
-  return { path: `ext/v1/items/${itemId}/summary`, params: { site: asked.site, ...windowParams(w), candidatePrice, ownMerchant: candidatePrice ? '' : ownMerchant } }; // an own price replaces the merchant's
+  return { path: `ext/v1/items/${itemId}/summary`, params: { site: state.site, ...windowParams(w), candidatePrice, ownMerchant: candidatePrice ? '' : ownMerchant } }; // an own price replaces the merchant's
 }
 
 /** wholeRead returns the read of summary and rows in one; the program has a command for each. */
@@ -232,7 +232,7 @@ function wholeRead(itemId, w, candidatePrice) {
 const monitored = ({ summaries = [] }) => sitesOf(summaries);
 
 /** unmonitored returns the requested products that are not monitored at the requested site. */
-const unmonitored = (of) => (asked.site && of.summaries ? asked.items.filter((itemId) => !monitored(of).some((s) => s.itemId === itemId)).map((itemId) => ({ itemId, site: asked.site })) : []);
+const unmonitored = (of) => (state.site && of.summaries ? state.items.filter((itemId) => !monitored(of).some((s) => s.itemId === itemId)).map((itemId) => ({ itemId, site: state.site })) : []);
 
 /** showSummaries shows the summaries of the products. */
 function showSummaries(of) {
@@ -265,7 +265,7 @@ export function showHistory() {
   }
   by('part').hidden = !onlyPart(drawn);
   by('part').textContent = drawn.narrowing.merchant ? `${t.part} ${t.dots}` : t.part;
-  if (whole && asked.zoom && !(lines.length && charts())) unzoomed();
+  if (whole && state.zoom && !(lines.length && charts())) unzoomed();
   if (by('no-charts').hidden && charts()) showChart(drawn, lines, pairs);
   const captured = Math.max(...monitored(drawn).map((s) => Date.parse(s.lastCapturedAt)).filter(Number.isFinite));
   draw(whole && !past.rows && monitored(drawn).every(nothing) && Number.isFinite(captured) && <Elsewhere captured={captured} zone={zone} />, by('elsewhere'));
@@ -284,7 +284,7 @@ export function showRows() {
 /** showChart draws the lines and the pairs, and the legend of the lines. */
 function showChart(of, lines, pairs) {
   const { from, to, zone } = of.window;
-  const label = (p) => (asked.items.length > 1 ? `${siteName(p.site)} · ${itemName(p.itemId)}` : siteName(p.site));
+  const label = (p) => (state.items.length > 1 ? `${siteName(p.site)} · ${itemName(p.itemId)}` : siteName(p.site));
   by('readout').dataset.hint = t.readHint;
   by('readout').classList.toggle('few', lines.length < 5);
   const seen = pairs.filter((p) => p.at.length && !p.partial);
@@ -292,7 +292,7 @@ function showChart(of, lines, pairs) {
   chart ??= new Chart(by('chart'), by('lanes'), (text) => { by('readout').textContent = text; }, zoomed, (point) => showEvidence(point, drawn.window.zone, names));
   const lanes = [...pairs.map((p) => ({ ...p, monitored: true, label: p.at.length ? label(p) : `${t.noResult}: ${label(p)}` })),
     ...unmonitored(of).map((p) => ({ ...p, at: [], outcome: [], label: `${t.notLookedFor}: ${label(p)}` }))];
-  chart.draw(lines, lanes, from / 1000, to / 1000, zone, asked.zoom);
+  chart.draw(lines, lanes, from / 1000, to / 1000, zone, state.zoom);
   const showLegend = () => draw(<Legend lines={lines} label={label} hidden={chart.hidden} toggle={(i) => { chart.toggle(i); showLegend(); }} />, by('legend'));
   showLegend();
 }
@@ -305,5 +305,5 @@ function showChart(of, lines, pairs) {
 function pairsOf(of) {
   const all = of.whole && !onlyPart(of);
   const silent = monitored(of).filter((s) => (all || nothing(s)) && !of.past.pairs.has(pairId(s)));
-  return [...of.past.pairs.values(), ...silent.map(({ itemId, site }) => ({ itemId, site, at: [], outcome: [] }))].sort((a, b) => asked.items.indexOf(a.itemId) - asked.items.indexOf(b.itemId));
+  return [...of.past.pairs.values(), ...silent.map(({ itemId, site }) => ({ itemId, site, at: [], outcome: [] }))].sort((a, b) => state.items.indexOf(a.itemId) - state.items.indexOf(b.itemId));
 }

@@ -1,11 +1,11 @@
 // The newest offers of a site or of products.
 import * as api from './api.js';
-import { asked, linkTo, narrowed, windowAddress } from './asked.js';
 import { itemName, learn, sitesRead } from './catalogue.js';
 import { Files } from './files.jsx';
 import { by, clear, draw, h } from './preact.js';
 import { columns, offerId } from './rows.jsx';
 import { Same } from './same.jsx';
+import { linkTo, narrowed, state, windowAddress } from './state.js';
 import { Table } from './table.jsx';
 import { number, t } from './texts.js';
 
@@ -17,14 +17,14 @@ export function forgetLatest() {
 /** readLatest reads the newest offers of the requested site, products or order; again: the displayed ones stay until all are there. */
 export async function readLatest(signal, again = false) {
   if (!again) forgetLatest();
-  if (!asked.site && !asked.items.length && !narrowed().orderId) {
+  if (!state.site && !state.items.length && !narrowed().orderId) {
     by('latest-status').textContent = t.chooseEither;
     clear('latest-same');
     return;
   }
-  const zone = asked.zone;
-  const reads = (asked.items.length ? asked.items : ['']).map((itemId) => ({
-    path: 'v1/results', params: { itemId, site: asked.site, ...narrowed(), latestObservationPerPair: true, includeExportFields: true, includeIdentity: true, timezone: zone, limit: 1000 },
+  const zone = state.zone;
+  const reads = (state.items.length ? state.items : ['']).map((itemId) => ({
+    path: 'v1/results', params: { itemId, site: state.site, ...narrowed(), latestObservationPerPair: true, includeExportFields: true, includeIdentity: true, timezone: zone, limit: 1000 },
   }));
   const files = () => reads.map(({ params: { limit, ...params } }) => ({ name: `latest-${params.itemId || params.site || params.orderId}`, path: 'v1/results/stream', params }));
   draw(<Files files={files} />, by('latest-files'));
@@ -43,8 +43,8 @@ export async function readLatest(signal, again = false) {
   signal.throwIfAborted();
   learn(offers.map(({ itemId, productName: name }) => ({ itemId, name })));
   by('latest-status').textContent = (more ? t.incomplete : '') + t.loaded(number(offers.length), number(new Set(offers.map((o) => `${o.itemId} ${o.site}`)).size));
-  const product = (r) => <a href={linkTo({ view: 'history', site: asked.site, items: r.itemId, ...windowAddress() })}>{itemName(r.itemId)}</a>;
-  const shown = columns(zone).filter((c) => asked.items.length !== 1 || c.name !== 'product') // a single product is named above
+  const product = (r) => <a href={linkTo({ view: 'history', site: state.site, items: r.itemId, ...windowAddress() })}>{itemName(r.itemId)}</a>;
+  const shown = columns(zone).filter((c) => state.items.length !== 1 || c.name !== 'product') // a single product is named above
     .map((c) => (c.name === 'product' ? { ...c, text: product } : c));
   draw(<Table caption={t.latest} columns={shown} rows={offers} id={offerId} view="latest" />, by('offers'));
 }

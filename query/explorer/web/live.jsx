@@ -3,15 +3,15 @@
 // not updated. It is read again after a while, too, because what does not come
 // becomes overdue without any news. A line shows how old the view is.
 import * as api from './api.js';
-import { asked } from './asked.js';
 import { by, clear, draw, Fragment, h } from './preact.js';
+import { state } from './state.js';
 import { fromNow, language, t } from './texts.js';
 import { show } from './zone.js';
 
 const followed = ['overview', 'assortment', 'history', 'latest', 'sites', 'orders'];
 const large = ['assortment', 'orders']; // views whose reads cover everything
 const pauses = 9; // between two reads, as a multiple of how long the last one took
-const least = () => Math.max(large.includes(asked.view) ? 60e3 : 15e3, pauses * took); // ms between two reads of a view
+const least = () => Math.max(large.includes(state.view) ? 60e3 : 15e3, pauses * took); // ms between two reads of a view
 const most = () => Math.max(120e3, pauses * took); // ms until a view is read again without anything new
 const unnoticed = 15e3; // ms from the start of a read to the feed's token; up to this long, missed changes are accepted
 const others = 5e3; // ms between two requests of the feed when only other products changed
@@ -23,9 +23,9 @@ let trouble = '';
 
 /** why returns, as text, what keeps the view from following; empty: nothing does. */
 function why() {
-  if (!followed.includes(asked.view)) return t.notFollowed;
-  if (['history', 'assortment'].includes(asked.view) && !asked.window.hours) return t.fixedWindow;
-  if (asked.view === 'history' && asked.zoom) return t.pausedZoom;
+  if (!followed.includes(state.view)) return t.notFollowed;
+  if (['history', 'assortment'].includes(state.view) && !state.window.hours) return t.fixedWindow;
+  if (state.view === 'history' && state.zoom) return t.pausedZoom;
   if (document.hidden) return t.pausedHidden;
   if (document.activeElement === by('chart')) return t.pausedFocus; // the keyboard moves its cursor, which must not jump
   return '';
@@ -36,7 +36,7 @@ function say() {
   const paused = why();
   by('live').dataset.state = trouble ? 'trouble' : paused ? 'paused' : 'live';
   const ago = fromNow(Math.min(readAt - Date.now(), -1e3));
-  draw(<><time datetime={new Date(readAt).toISOString()}>{t.asOf(show(readAt, asked.zone, language, true), ago)}</time> · {trouble || paused || t.followsNow}</>, by('live'));
+  draw(<><time datetime={new Date(readAt).toISOString()}>{t.asOf(show(readAt, state.zone, language, true), ago)}</time> · {trouble || paused || t.followsNow}</>, by('live'));
 }
 setInterval(say, 1000);
 
@@ -56,9 +56,9 @@ export function stale() {
 
 /** follow calls again whenever something new was observed in what is requested, since the time when the read of the view began, or when the view has become old, until the signal aborts. again reads the view, and throws if that fails. */
 export async function follow(signal, again, began) {
-  const of = { site: asked.site, itemId: asked.view === 'history' || asked.view === 'latest' ? (asked.items.length === 1 ? asked.items[0] : '') : '' };
-  const mine = (row) => asked.items.length < 2 || !['history', 'latest'].includes(asked.view) || asked.items.includes(row.itemId);
-  if (!followed.includes(asked.view)) return;
+  const of = { site: state.site, itemId: state.view === 'history' || state.view === 'latest' ? (state.items.length === 1 ? state.items[0] : '') : '' };
+  const mine = (row) => state.items.length < 2 || !['history', 'latest'].includes(state.view) || state.items.includes(row.itemId);
+  if (!followed.includes(state.view)) return;
   const now = async () => (await api.page('ext/v1/changes', of, signal)).progress.token;
   let token;
   let news = false;

@@ -1,6 +1,5 @@
 // The page: the form of what is requested, the views, the login.
 import * as api from './api.js';
-import { ask, asked, filtersHere, filtersOf, mostItems, narrowed, plain, recall, remember, showWindow, typed, views, written } from './asked.js';
 import { forgetAssortment, readAssortment, showAssortment } from './assortment.jsx';
 import { catalogue, forget, itemName, lookUp, matching, named, readCatalogue, siteName, whenNamed } from './catalogue.js';
 import { Console, readyStream } from './console.jsx';
@@ -11,6 +10,7 @@ import { forgetOrders, readOrders, showOrders } from './orders.jsx';
 import { forgetStart, readStart } from './overview.jsx';
 import { by, clear, draw, Fragment, h } from './preact.js';
 import { forgetSites, readSites, showSites } from './sites.jsx';
+import { filtersHere, filtersOf, mostItems, narrowed, plain, recall, remember, setWindow, showWindow, state, typed, views, written } from './state.js';
 import { language, number, speak, t } from './texts.js';
 import { show, zoneNamed } from './zone.js';
 
@@ -25,7 +25,7 @@ const wide = matchMedia('(min-width: 60.01rem)'); // on narrower pages the form 
 // ---- choosing
 
 const Item = ({ item: i }) => <li><label>
-  <input type="checkbox" value={i.itemId} checked={asked.items.includes(i.itemId)} onChange={(e) => choose(i.itemId, e.currentTarget.checked)} />
+  <input type="checkbox" value={i.itemId} checked={state.items.includes(i.itemId)} onChange={(e) => choose(i.itemId, e.currentTarget.checked)} />
   <span><span class="product" title={i.name}>{i.name ?? i.itemId}</span><small>{[i.brand, i.ean ?? i.pzn ?? i.asin].filter(Boolean).join(' · ')}</small></span>
 </label></li>;
 
@@ -46,21 +46,21 @@ const titleOf = (name) => t.narrowings[name] ?? name;
 
 /** valueOf shows the value of a narrowing. */
 function valueOf(name, value) {
-  if (name === 'since' && Date.parse(value)) return show(Date.parse(value), asked.zone, language);
+  if (name === 'since' && Date.parse(value)) return show(Date.parse(value), state.zone, language);
   return filtersOf[name]?.type === 'boolean' ? { true: t.yes, false: t.no }[value] : value;
 }
 
 const narrowingWords = () => Object.entries(narrowed()).map(([name, value]) => [name, `${titleOf(name)}: ${valueOf(name, value)}`]);
 
 function narrow(name, value) {
-  asked.narrowed[name] = value;
+  state.narrowed[name] = value;
   showChosen();
   refresh();
 }
 
 function showChosen() {
   draw(<>
-    {asked.items.map((id) => <Chip key={id} words={itemName(id)} away={() => choose(id, false)} />)}
+    {state.items.map((id) => <Chip key={id} words={itemName(id)} away={() => choose(id, false)} />)}
     {narrowingWords().map(([name, words]) => <Chip key={name} words={words} away={() => narrow(name, '')} />)}
   </>, by('chosen'));
   const filters = filtersHere();
@@ -73,7 +73,7 @@ function showChosen() {
 function Filter({ filter: { name, type, values, about } }) {
   const id = `filter-${name}`;
   const choices = type === 'boolean' ? ['true', 'false'] : values;
-  const field = { id, value: asked.narrowed[name] ?? '', onChange: (e) => narrow(name, e.currentTarget.value.trim()), 'aria-describedby': `${id}-about` };
+  const field = { id, value: state.narrowed[name] ?? '', onChange: (e) => narrow(name, e.currentTarget.value.trim()), 'aria-describedby': `${id}-about` };
   return <div class="field">
     <label for={id}>{titleOf(name)}</label>
     {choices ? <select {...field}><option value="">{t.any}</option>{choices.map((value) => <option value={value}>{valueOf(name, value)}</option>)}</select> : <input {...field} maxlength="256" autocomplete="off" spellcheck={false} />}
@@ -82,15 +82,15 @@ function Filter({ filter: { name, type, values, about } }) {
 }
 
 function choose(id, wanted) {
-  const full = wanted && asked.items.length >= mostItems;
-  if (!full) asked.items = [...asked.items.filter((x) => x !== id), ...(wanted ? [id] : [])];
+  const full = wanted && state.items.length >= mostItems;
+  if (!full) state.items = [...state.items.filter((x) => x !== id), ...(wanted ? [id] : [])];
   showItems();
   if (full) {
     by('found').textContent = t.most(mostItems);
     return;
   }
   showChosen();
-  if (wanted && asked.view === 'overview') select('history');
+  if (wanted && state.view === 'overview') select('history');
   else refresh();
 }
 
@@ -98,7 +98,7 @@ function choose(id, wanted) {
 function typeZone() {
   const zone = zoneNamed(by('zone').value);
   if (!zone) return;
-  asked.zone = zone;
+  state.zone = zone;
   tellZone();
   showWindow();
   refresh();
@@ -116,13 +116,13 @@ function tellZone() {
 
 /** showTab scrolls to the chosen tab: on a phone not all fit. */
 function showTab() {
-  const tab = by(`tab-${asked.view}`);
+  const tab = by(`tab-${state.view}`);
   const list = tab.parentElement;
   list.scrollLeft = tab.offsetLeft - list.offsetLeft - (list.clientWidth - tab.offsetWidth) / 2;
 }
 
 function select(view, after = 0) {
-  asked.view = view;
+  state.view = view;
   for (const v of views) {
     by(v).hidden = v !== view;
     by(`tab-${v}`).setAttribute('aria-selected', v === view);
@@ -131,13 +131,13 @@ function select(view, after = 0) {
   showChosen();
   refresh(after);
   requestAnimationFrame(showTab); // done immediately, it would force a layout here
-  by('asking').open = wide.matches || (view === 'history' && !asked.items.length);
+  by('asking').open = wide.matches || (view === 'history' && !state.items.length);
 }
 
-/** showAsked shows in one line what is requested, for when the form is folded away. */
-function showAsked() {
-  const window = asked.window.hours ? by('presets').querySelector(`[data-hours="${asked.window.hours}"]`)?.textContent ?? `${asked.window.hours} h` : ['from', 'to'].map((end) => by(end).value.replace('T', ' ')).join(' – ');
-  by('asked').textContent = [asked.site ? siteName(asked.site) : t.allSites, ...asked.items.map(itemName), ...narrowingWords().map(([, words]) => words), window].join(' · ');
+/** showRequested shows in one line what is requested, for when the form is folded away. */
+function showRequested() {
+  const window = state.window.hours ? by('presets').querySelector(`[data-hours="${state.window.hours}"]`)?.textContent ?? `${state.window.hours} h` : ['from', 'to'].map((end) => by(end).value.replace('T', ' ')).join(' – ');
+  by('asked').textContent = [state.site ? siteName(state.site) : t.allSites, ...state.items.map(itemName), ...narrowingWords().map(([, words]) => words), window].join(' · ');
 }
 
 let waiting;
@@ -146,7 +146,7 @@ let waiting;
 function refresh(after = 150) {
   clearTimeout(waiting);
   if (!api.loggedIn()) return;
-  by(asked.view).setAttribute('aria-busy', 'true');
+  by(state.view).setAttribute('aria-busy', 'true');
   if (after) waiting = setTimeout(readNow, after);
   else readNow();
 }
@@ -156,8 +156,8 @@ function readNow() {
   remember();
   reading?.abort();
   reading = new AbortController();
-  read(asked.view, reading.signal);
-  showAsked();
+  read(state.view, reading.signal);
+  showRequested();
 }
 
 /** read fills a view, which is busy until everything in it is there, and then follows the feed. It shows why the read failed, unless it was aborted. */
@@ -181,7 +181,7 @@ async function read(view, signal) {
   if (!whole) return;
   if (view !== 'stream') fresh(began);
   await follow(signal, () => {
-    if (asked.window.hours) showWindow();
+    if (state.window.hours) showWindow();
     return readers[view](signal, true);
   }, began);
 }
@@ -200,25 +200,25 @@ async function enter() {
   by('start-error').hidden = true;
   by('found').textContent = t.loadingLists;
   const lists = readCatalogue();
-  select(asked.view); // the view does not need the lists
+  select(state.view); // the view does not need the lists
   try {
     await lists;
-    await named(asked.items);
+    await named(state.items);
   } catch (e) {
     if (!api.loggedIn()) return;
     by('found').textContent = '';
     return failed(by('start-error'), api.said(e), enter);
   }
-  const { site } = asked;
+  const { site } = state;
   showForm();
-  showAsked();
-  if (asked.site !== site) refresh(); // the requested site is not in the scope
+  showRequested();
+  if (state.site !== site) refresh(); // the requested site is not in the scope
 }
 
 function showForm() {
   draw(<><option value="">{t.allSites}</option>{catalogue.sites.map((s) => <option value={s.site}>{`${s.name} (${s.currencyCode})`}</option>)}</>, by('site'));
-  if (catalogue.sites.length && !catalogue.sites.some((s) => s.site === asked.site)) asked.site = '';
-  by('site').value = asked.site;
+  if (catalogue.sites.length && !catalogue.sites.some((s) => s.site === state.site)) state.site = '';
+  by('site').value = state.site;
   showItems();
   showChosen();
 }
@@ -272,15 +272,15 @@ function listen() {
     leave();
   });
   api.whenLost(() => leave(t.lost));
-  whenNamed(() => { showChosen(); showAsked(); });
+  whenNamed(() => { showChosen(); showRequested(); });
   by('ask').addEventListener('submit', (e) => e.preventDefault());
-  by('site').addEventListener('change', () => { asked.site = by('site').value; refresh(); });
+  by('site').addEventListener('change', () => { state.site = by('site').value; refresh(); });
   by('search').addEventListener('input', () => { if (!showItems()) lookUp(by('search').value.trim()).then((found) => found && showItems()); });
   for (const id of ['from', 'to']) by(id).addEventListener('change', () => { if (typed()) refresh(); });
   by('zone').addEventListener('focus', () => draw(['UTC', ...(Intl.supportedValuesOf?.('timeZone') ?? [])].map((zone) => <option value={zone} />), by('zones')), { once: true }); // more than four hundred
   by('zone').addEventListener('input', typeZone);
   by('zone').addEventListener('change', () => { tellZone(); by('zone').value = zoneNamed(by('zone').value) || by('zone').value; });
-  by('presets').addEventListener('click', (e) => { if (e.target.dataset.hours) { ask({ hours: Number(e.target.dataset.hours) }); refresh(); } });
+  by('presets').addEventListener('click', (e) => { if (e.target.dataset.hours) { setWindow({ hours: Number(e.target.dataset.hours) }); refresh(); } });
   for (const [field, showing] of [['filter', showAssortment], ['sites-filter', showSites], ['orders-filter', showOrders]]) {
     by(field).addEventListener('input', showing);
     by(field).addEventListener('change', remember);
@@ -289,12 +289,12 @@ function listen() {
   by('history-table').addEventListener('toggle', showRows);
   by('own').addEventListener('input', placeOwn);
   by('own').addEventListener('change', remember);
-  addEventListener('hashchange', () => { recall(); tellZone(); if (api.loggedIn()) { showForm(); select(asked.view); } });
+  addEventListener('hashchange', () => { recall(); tellZone(); if (api.loggedIn()) { showForm(); select(state.view); } });
   for (const v of views) by(`tab-${v}`).addEventListener('click', () => select(v));
   document.querySelector('[role=tablist]').addEventListener('keydown', (e) => {
     const step = { ArrowRight: 1, ArrowLeft: -1 }[e.key];
     if (!step) return;
-    const next = views[(views.indexOf(asked.view) + step + views.length) % views.length];
+    const next = views[(views.indexOf(state.view) + step + views.length) % views.length];
     select(next, 150);
     by(`tab-${next}`).focus();
   });

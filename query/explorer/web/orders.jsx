@@ -2,12 +2,12 @@
 // files of one of them: one read.
 import { Act, Acts } from './act.jsx';
 import * as api from './api.js';
-import { asked, sortedOf } from './asked.js';
 import { siteName, sitesRead } from './catalogue.js';
 import { save } from './csv.js';
 import { fields, Files } from './files.jsx';
 import { by, clear, draw, Fragment, h } from './preact.js';
 import { Same } from './same.jsx';
+import { sortedOf, state } from './state.js';
 import { inOrder, Scrolled, Table, withWords } from './table.jsx';
 import { bytes, language, number, percent, t } from './texts.js';
 import { show } from './zone.js';
@@ -23,7 +23,7 @@ const reasons = ['priceObserved', 'productUnavailable', 'productNotFound', 'acce
 /** readOrders reads the view: all orders, with the newest files of each. It shows the requested order, or the first one if none is requested. */
 export async function readOrders(signal, again = false) {
   if (!again) forgetOrders();
-  const read = { path: 'ext/v1/orders/status', params: { files: newestFiles, timezone: asked.zone } };
+  const read = { path: 'ext/v1/orders/status', params: { files: newestFiles, timezone: state.zone } };
   if (!again) {
     draw(<Same reads={[read]} />, by('orders-same'));
     by('orders-status').textContent = t.loadingView;
@@ -33,10 +33,10 @@ export async function readOrders(signal, again = false) {
   orders = answer.data;
   if (orders.length) draw(<Files files={() => [ordersFile()]} />, by('orders-files'));
   showOrders();
-  const chosen = orders.find((o) => o.orderId === asked.order) ?? (asked.order ? undefined : inOrder(columns(), orders, sortedOf.orders)[0]);
+  const chosen = orders.find((o) => o.orderId === state.order) ?? (state.order ? undefined : inOrder(columns(), orders, sortedOf.orders)[0]);
   if (!chosen) {
     clear('files');
-    draw(asked.order && <p class="notice">{t.noOrder}</p>, by('order'));
+    draw(state.order && <p class="notice">{t.noOrder}</p>, by('order'));
     return;
   }
   if (chosen.orderId === complete) await readFiles(chosen, signal);
@@ -49,7 +49,7 @@ export function forgetOrders() {
   clear('ordered', 'order', 'files', 'orders-files');
 }
 
-const moment = (text) => (text ? show(Date.parse(text), asked.zone, language) : '');
+const moment = (text) => (text ? show(Date.parse(text), state.zone, language) : '');
 
 /** ToOrder links to an order in this view, and keeps the filter and everything else in the address, which gets the filter only when the field loses the focus. */
 function ToOrder({ order }) {
@@ -100,7 +100,7 @@ function showOrder(order, signal) {
 
 /** readFiles reads more files of the displayed order. */
 async function readFiles({ orderId }, signal) {
-  const { data: [order] } = await api.page('ext/v1/orders/status', { orderId, files: mostFiles, timezone: asked.zone }, signal);
+  const { data: [order] } = await api.page('ext/v1/orders/status', { orderId, files: mostFiles, timezone: state.zone }, signal);
   if (!order) return;
   complete = orderId;
   showOrder(order, signal);

@@ -3,12 +3,12 @@
 // The service aggregates; the page only displays.
 import { Act, Acts } from './act.jsx';
 import * as api from './api.js';
-import { asked, linkTo, narrowed } from './asked.js';
 import { itemName, knownName, learn, named, siteName, sitesRead } from './catalogue.js';
 import { fields, Files } from './files.jsx';
 import { by, clear, draw, Fragment, h } from './preact.js';
 import { Same } from './same.jsx';
 import { siteColumns, siteId, sitesFile } from './sites.jsx';
+import { linkTo, narrowed, state } from './state.js';
 import { Scrolled } from './table.jsx';
 import { language, money, number, percent, t } from './texts.js';
 import { show } from './zone.js';
@@ -29,10 +29,10 @@ export function forgetStart() {
 /** readStart reads the view: of one site, or of the whole scope; again: no progress is shown meanwhile. */
 export async function readStart(signal, again = false) {
   const { since = 'now-24h', ownMerchant = '' } = narrowed();
-  const of = JSON.stringify([asked.site, since, ownMerchant, asked.zone]);
+  const of = JSON.stringify([state.site, since, ownMerchant, state.zone]);
   if (shown.of !== of) forgetStart();
   shown.of = of;
-  const read = { path: 'ext/v1/overview', params: { since, ownMerchant, site: asked.site, timezone: asked.zone } };
+  const read = { path: 'ext/v1/overview', params: { since, ownMerchant, site: state.site, timezone: state.zone } };
   const answer = api.page(read.path, read.params, signal);
   if (!again) {
     draw(<Same reads={[read]} />, by('overview-same'));
@@ -92,7 +92,7 @@ const FilesOf = ({ id, file, what }) => <div class="buttons files" id={id}><File
 
 /** Moved has how many pairs changed, and a list for each kind of change: how many, and the greatest. */
 function Moved({ lists, query, since }) {
-  const title = narrowed().since ? t.movedSince(show(Date.parse(since), asked.zone, language)) : t.movedTitle;
+  const title = narrowed().since ? t.movedSince(show(Date.parse(since), state.zone, language)) : t.movedTitle;
   if (!query) return <><h2>{title}</h2><Refused list={lists[0]} /></>;
   const some = lists.filter((list) => list.count > 0);
   return <>
@@ -126,7 +126,7 @@ const states = { UNAVAILABLE: 'unavailable', PRODUCT_NOT_FOUND: 'notFound' };
 
 const Offer = ({ offer: o }) => o && <span>
   {o.price === null || o.price === undefined ? t[states[o.coverageState]] ?? t.unknown : money(o.price, o.currencyCode)}
-  <time datetime={o.capturedAt}>{show(Date.parse(o.capturedAt), asked.zone, language)}</time>
+  <time datetime={o.capturedAt}>{show(Date.parse(o.capturedAt), state.zone, language)}</time>
 </span>;
 
 /** Above has where the caller is above the cheapest featured offer, the farthest first. */
@@ -178,12 +178,12 @@ const movedFile = (lists) => ({
 /** Seen has how fresh the sites are, those with the most overdue pairs first; if there are many, only the first ones. */
 function Seen({ list, query, until }) {
   if (!query) return <><h2>{t.sites}</h2><Refused list={list} /></>;
-  const newest = query.lastCapturedAt && t.newestCapture(show(Date.parse(query.lastCapturedAt), asked.zone, language));
+  const newest = query.lastCapturedAt && t.newestCapture(show(Date.parse(query.lastCapturedAt), state.zone, language));
   return <>
     <h2>{t.sites}</h2>
     <p class="lead">{[newest, query.overdue ? t.overdueSites(number(query.overdue)) : ''].filter(Boolean).join(' ')}</p>
     <Scrolled caption={t.sites} columns={siteColumns(Date.parse(until))} rows={list.sites} id={siteId} />
     <FilesOf id="seen-files" file={() => sitesFile('sites', list.sites)} what={t.sites} />
-    {list.count > list.sites.length && <p><a href={linkTo({ view: 'sites', site: asked.site })}>{t.showAll(number(list.count))}</a></p>}
+    {list.count > list.sites.length && <p><a href={linkTo({ view: 'sites', site: state.site })}>{t.showAll(number(list.count))}</a></p>}
   </>;
 }

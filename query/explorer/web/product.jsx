@@ -1,10 +1,10 @@
 // Parts of the page of products: the legend of the chart, the newest offers, and
 // what was observed of each pair.
-import { asked, linkTo, narrowed } from './asked.js';
 import { colourOf } from './chart.js';
 import { Fragment, h } from './preact.js';
 import { Badge, columns, offerId } from './rows.jsx';
 import { outcomeOf } from './series.js';
+import { linkTo, narrowed, state } from './state.js';
 import { inOrder, Scrolled, Table } from './table.jsx';
 import { language, number, t } from './texts.js';
 import { show } from './zone.js';
@@ -43,7 +43,7 @@ export function Newest({ past, zone }) {
   const offers = [...past.pairs.values()].flatMap((p) => p.newest).filter((r) => outcomeOf(r) === 'price'); // an unavailable product may have a price, too
   if (!offers.length) return null;
   const found = new Map(columns(zone).map((c) => [c.name, c]));
-  const all = [asked.items.length > 1 ? 'product' : '', ...newestColumns].map((name) => found.get(name)).filter(Boolean);
+  const all = [state.items.length > 1 ? 'product' : '', ...newestColumns].map((name) => found.get(name)).filter(Boolean);
   const rows = inOrder(all, offers, { column: 'total', up: true });
   return <>
     <h2>{t.newestOffers}</h2>
@@ -55,5 +55,5 @@ export function Newest({ past, zone }) {
 /** Elsewhere links to the newest capture, if the window has none. */
 export function Elsewhere({ captured, zone }) {
   const window = { from: new Date(captured - 168 * 3600e3).toISOString(), to: new Date(captured + 60e3).toISOString() };
-  return <p class="notice">{t.newestElsewhere(show(captured, zone, language))} <a href={linkTo({ view: 'history', site: asked.site, items: asked.items.join(','), ...narrowed(), ...window })}>{t.showThen}</a></p>;
+  return <p class="notice">{t.newestElsewhere(show(captured, zone, language))} <a href={linkTo({ view: 'history', site: state.site, items: state.items.join(','), ...narrowed(), ...window })}>{t.showThen}</a></p>;
 }

@@ -1,8 +1,8 @@
 // Rows of the service as lines of a table.
-import { asked } from './asked.js';
 import { itemName, siteName } from './catalogue.js';
 import { h } from './preact.js';
 import { outcomeOf } from './series.js';
+import { state } from './state.js';
 import { language, money, t } from './texts.js';
 import { show } from './zone.js';
 
@@ -32,5 +32,5 @@ export function columns(zone) {
     { name: 'buyBox', title: t.buyBox, text: (r) => flag(r.isBuyBox), value: (r) => r.isBuyBox === undefined ? null : Number(r.isBuyBox) },
     { name: 'prime', title: t.prime, text: (r) => flag(r.isPrime), value: (r) => r.isPrime === undefined ? null : Number(r.isPrime) },
     { name: 'time', title: t.time, text: (r) => show(Date.parse(r.capturedAt), zone, language), value: (r) => Date.parse(r.capturedAt) },
-  ].filter((c) => !asked.site || c.name !== 'site');
+  ].filter((c) => !state.site || c.name !== 'site');
 }

@@ -32,14 +32,14 @@ export function stands(row, other) {
 export class History {
   rows = 0;
   pairs = new Map(); // "itemId site" -> {itemId, site, interval, at: [], outcome: [], missing: [], newest, partial}; missing: whether the product was not found, newest: the rows of the last capture
-  told = new Map(); // pair -> what learn was told of it
+  summaries = new Map(); // pair -> what learn was given about it
   lines = new Map(); // pair and merchant and currency -> {pair, merchant, currency, at, price, buyBox, prime, last}
 
   constructor({ partial = false } = {}) { this.partial = partial; }
 
   /** learn takes sites of summaries, each with the id of its product, before any of their rows. */
   learn(sites) {
-    for (const s of sites) this.told.set(`${s.itemId} ${s.site}`, { interval: s.intervalSeconds, restricted: runs(s.restricted), notFound: runs(s.notFound) });
+    for (const s of sites) this.summaries.set(`${s.itemId} ${s.site}`, { interval: s.intervalSeconds, restricted: runs(s.restricted), notFound: runs(s.notFound) });
   }
 
   add(row) {
@@ -47,15 +47,15 @@ export class History {
     const at = Date.parse(row.capturedAt) / 1000;
     const pairKey = `${row.itemId} ${row.site}`;
     let pair = this.pairs.get(pairKey);
-    const told = this.told.get(pairKey);
-    if (!pair) this.pairs.set(pairKey, pair = { itemId: row.itemId, site: row.site, interval: told?.interval, at: [], outcome: [], missing: [], newest: [], partial: this.partial });
+    const summary = this.summaries.get(pairKey);
+    if (!pair) this.pairs.set(pairKey, pair = { itemId: row.itemId, site: row.site, interval: summary?.interval, at: [], outcome: [], missing: [], newest: [], partial: this.partial });
     let outcome = outcomeOf(row);
-    if (outcome === 'unknown' && within(told?.restricted, at)) outcome = 'restricted';
+    if (outcome === 'unknown' && within(summary?.restricted, at)) outcome = 'restricted';
     const last = pair.at.length - 1;
     if (last < 0 || pair.at[last] !== at) {
       pair.at.push(at);
       pair.outcome.push(outcome);
-      pair.missing.push(outcome === 'unavailable' && within(told?.notFound, at));
+      pair.missing.push(outcome === 'unavailable' && within(summary?.notFound, at));
       pair.newest = [];
     } else if (outcome === 'price') pair.outcome[last] = outcome;
     pair.newest.push(row);

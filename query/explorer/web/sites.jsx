@@ -1,11 +1,11 @@
 // Each site in the scope: how fresh it is, and why pairs have no price. The
 // service aggregates; the page only displays.
 import * as api from './api.js';
-import { asked, linkTo, narrowed, sortedOf } from './asked.js';
 import { siteName, sitesRead } from './catalogue.js';
 import { fields, Files } from './files.jsx';
 import { by, clear, draw, h } from './preact.js';
 import { Same } from './same.jsx';
+import { linkTo, narrowed, sortedOf, state } from './state.js';
 import { inOrder, Table, withWords } from './table.jsx';
 import { fromNow, language, number, t } from './texts.js';
 import { show } from './zone.js';
@@ -24,7 +24,7 @@ const freshness = (s) => t.freshness(number(s.pairs), number(s.reasons.priceObse
 /** readSites reads the view: one site, or all in the scope; again: the displayed ones stay until the answer arrives. */
 export async function readSites(signal, again = false) {
   if (!again) forgetSites();
-  const read = { path: 'ext/v1/sites/status', params: { site: asked.site, ...narrowed(), timezone: asked.zone } };
+  const read = { path: 'ext/v1/sites/status', params: { site: state.site, ...narrowed(), timezone: state.zone } };
   draw(<Same reads={[read]} />, by('sites-same'));
   if (!again) by('sites-status').textContent = t.loadingView;
   const [answer] = await Promise.all([api.page(read.path, read.params, signal), sitesRead()]);
@@ -40,7 +40,7 @@ export function forgetSites() {
   clear('fresh', 'overdue', 'sites-files');
 }
 
-const Moment = ({ text, asOf, none = '' }) => (text === null ? none : <time datetime={text} title={show(Date.parse(text), asked.zone, language, true)}>{fromNow(Date.parse(text) - asOf)}</time>);
+const Moment = ({ text, asOf, none = '' }) => (text === null ? none : <time datetime={text} title={show(Date.parse(text), state.zone, language, true)}>{fromNow(Date.parse(text) - asOf)}</time>);
 
 /** siteColumns returns the columns of the table of sites, as of an instant in ms. */
 export function siteColumns(asOf) {
@@ -64,7 +64,7 @@ const Late = ({ late, reasons: { overdue } }) => <span>{number(late)}{overdue > 
 
 /** Overdue shows the sites with overdue pairs, and since when; those overdue for longest first. */
 const Overdue = ({ late }) => late.length > 0 && <p class="notice">
-  {t.overdueSites(number(late.length))} {late.map((s) => `${siteName(s.site)} (${s.lateSince ? t.since(show(Date.parse(s.lateSince), asked.zone, language)) : t.neverSeen})`).join('; ')}
+  {t.overdueSites(number(late.length))} {late.map((s) => `${siteName(s.site)} (${s.lateSince ? t.since(show(Date.parse(s.lateSince), state.zone, language)) : t.neverSeen})`).join('; ')}
 </p>;
 
 /** showSites shows the filtered sites, if they have been read, and returns them. */

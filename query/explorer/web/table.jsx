@@ -1,6 +1,6 @@
 // Tables that the user can sort.
-import { remember, sortedOf } from './asked.js';
 import { Component, h } from './preact.js';
+import { remember, sortedOf } from './state.js';
 
 /** withWords reports whether the names contain all words of a text. */
 export const withWords = (text, ...names) => {

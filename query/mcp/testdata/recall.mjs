@@ -34,12 +34,12 @@ globalThis.URLSearchParams = class extends Params {
 };
 
 const filters = { sites: 'sites-filter', orders: 'orders-filter' }; // fields that are not called filter, by view
-const { asked, narrowed, recall } = await import(await dataURL('asked.js'));
+const { narrowed, recall, state } = await import(await dataURL('state.js'));
 console.log(JSON.stringify(JSON.parse(addresses).map((hash) => {
   read = new Set();
   globalThis.location = { hash };
   recall();
-  const { view, site, items, order, window } = asked;
+  const { view, site, items, order, window } = state;
   const field = (id) => document.getElementById(id).value;
   return {
     view, site, items: items.join(','), hours: window.hours ?? 0, from: window.from ?? 0, to: window.to ?? 0,

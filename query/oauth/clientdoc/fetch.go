@@ -27,12 +27,12 @@ type Fetcher struct {
 	cfg    Config
 	now    func() time.Time
 	client *http.Client
-	flight singleflight.Group
+	calls  singleflight.Group
 	slots  chan struct{}
 
-	mu    sync.Mutex
-	known *recent[answer]
-	asked *recent[window]
+	mu      sync.Mutex
+	known   *recent[answer]
+	fetches *recent[window]
 }
 
 // answer is the result of a fetch.
@@ -78,9 +78,9 @@ func New(cfg Config, deps Deps) (*Fetcher, error) {
 			},
 			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 		},
-		slots: make(chan struct{}, cfg.AtOnce),
-		known: newRecent[answer](cfg.Entries),
-		asked: newRecent[window](cfg.Entries),
+		slots:   make(chan struct{}, cfg.AtOnce),
+		known:   newRecent[answer](cfg.Entries),
+		fetches: newRecent[window](cfg.Entries),
 	}, nil
 }
 
@@ -96,7 +96,7 @@ func (f *Fetcher) Fetch(ctx context.Context, clientID string) (Document, error) 
 	}
 	known, ok := f.remembered(clientID)
 	if !ok {
-		joined := f.flight.DoChan(clientID, func() (any, error) {
+		joined := f.calls.DoChan(clientID, func() (any, error) {
 			if a, ok := f.remembered(clientID); ok { // another fetch has just ended
 				return a, nil
 			}
@@ -155,7 +155,7 @@ func (f *Fetcher) count(host string) error {
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	w, _ := f.asked.get(domain)
+	w, _ := f.fetches.get(domain)
 	now := f.now()
 	if now.Sub(w.from) >= windowLength {
 		w = window{from: now}
@@ -166,7 +166,7 @@ func (f *Fetcher) count(host string) error {
 		return limit
 	}
 	w.n++
-	f.asked.put(domain, w)
+	f.fetches.put(domain, w)
 	return nil
 }
 

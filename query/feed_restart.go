@@ -7,9 +7,9 @@ import (
 	"time"
 )
 
-// again describes how to begin a feed again, by the request that its token
+// restartAdvice describes how to begin a feed again, by the request that its token
 // held.
-func (state *feedState) again() string {
+func (state *feedState) restartAdvice() string {
 	if state.Rule != nil {
 		return "Begin again with GET /ext/v1/alerts?" + state.params().Encode() + ": alerts from before are not repeated."
 	}
@@ -29,8 +29,8 @@ func (state *feedState) again() string {
 	return "Read a new snapshot from GET " + at + " with Prefer: changes-token, and go on from its token."
 }
 
-// again describes how to request the windows again.
-func (state *windowsState) again() string {
+// restartAdvice describes how to request the windows again.
+func (state *windowsState) restartAdvice() string {
 	p := state.params()
 	p.Set("bucket", state.Bucket)
 	return "Ask for the windows by GET /ext/v1/windows?" + p.Encode() + ", and read those whose digest is not the one you have."

@@ -9,16 +9,16 @@ import (
 	"preismon/contracts"
 )
 
-// TestBesideWhatIsNotSeen: a site that the caller does not see, or a merchant
+// TestComparisonsWithWhatIsNotSeen: a site that the caller does not see, or a merchant
 // only of offers that it does not see, compares as one that does not exist,
 // although the product is there for another mandate: VIS-02, VIS-05.
-func TestBesideWhatIsNotSeen(t *testing.T) {
+func TestComparisonsWithWhatIsNotSeen(t *testing.T) {
 	t.Parallel()
 	l := serveLive(t)
 	l.clock.freeze(l.now)
 	l.mark()
 	l.exec("INSERT INTO items VALUES (1001, '4000000000011', '', '', '', 'x', 'Brand-own', '', 1)")
-	for i, w := range []who{own, theirs} {
+	for i, w := range []pairIDs{own, theirs} {
 		l.exec("INSERT INTO sites VALUES ('" + w["site"] + "', 'x', 'shop', 'DE', 'EUR', '', true, false, 1)")
 		for n, price := range []int{1299, 1199} {
 			l.observe(uint64(i+1), l.row("numbers(1)", map[string]string{
@@ -43,7 +43,7 @@ func TestBesideWhatIsNotSeen(t *testing.T) {
 	} {
 		route := strings.ReplaceAll(c.route, "{itemId}", "1001")
 		if strings.HasSuffix(route, "/position") { // it finds what may be seen
-			for i, w := range []who{own, theirs} {
+			for i, w := range []pairIDs{own, theirs} {
 				token := l.token([]contracts.AccountID{whole, stranger}[i])
 				if got := decode[compared](t, l.ask(route, w, c.name, token)).Query; got.WithoutOther != 1 || got.WithoutOwn != 0 {
 					t.Errorf("%s: %+v", w.fill("", c.name), got)

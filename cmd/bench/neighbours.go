@@ -8,9 +8,9 @@ import (
 
 const aloneDatabase = extraPrefix + "alone"
 
-// measureBeside reads the page of a small mandate alongside the rows of all
+// measureNeighbours reads the page of a small mandate alongside the rows of all
 // others, and in a database that only has its own rows.
-func (r *run) measureBeside(ctx context.Context) error {
+func (r *run) measureNeighbours(ctx context.Context) error {
 	m := r.data.alone
 	if m == 0 {
 		r.result.Missing = append(r.result.Missing, "a page beside 100 x more rows: with so few observations no mandate of 1 % fills a page")

@@ -13,10 +13,10 @@ import (
 // remembering is the node that remembers the text of streams.
 const remembering = "remembering"
 
-// measureAgain streams windows that are over to clients that had them before,
+// measureRepeated streams windows that are over to clients that had them before,
 // or that others had: their text is remembered, and their tags save them. What
 // it streams takes about 220 MiB of a node's memory, compressed.
-func (r *run) measureAgain(ctx context.Context) error {
+func (r *run) measureRepeated(ctx context.Context) error {
 	const mandate = 1
 	if err := r.world.serveAs(ctx, remembering, r.world.database, "--remember-streams", "512"); err != nil {
 		return err
@@ -46,7 +46,7 @@ func (r *run) measureAgain(ctx context.Context) error {
 	if err := r.measureUnchanged(ctx, query); err != nil {
 		return err
 	}
-	return r.measureDashboardsAgain(ctx)
+	return r.measureRepeatedDashboards(ctx)
 }
 
 // coded streams from the node that remembers, without unpacking.
@@ -101,8 +101,8 @@ func (r *run) measureUnchanged(ctx context.Context, query url.Values) error {
 	return nil
 }
 
-// measureDashboardsAgain is measureDashboards for text that is remembered.
-func (r *run) measureDashboardsAgain(ctx context.Context) error {
+// measureRepeatedDashboards is measureDashboards for text that is remembered.
+func (r *run) measureRepeatedDashboards(ctx context.Context) error {
 	from := r.data.to.Add(-24 * time.Hour)
 	var waits, theirs []float64
 	rounds := min(5, r.size.streamRounds)

@@ -21,8 +21,8 @@ const anyText = /^.{1,256}$/;
 const formOf = ({ type, values }) => (type === 'boolean' ? /^(true|false)$/ : values ? new RegExp(`^(${values.join('|')})$`) : anyText);
 const forms = { since: /^[\w:.+-]{1,64}$/, orderId: /^[1-9][0-9]*$/, ownMerchant: anyText, ...Object.fromEntries(Object.values(filtersOf).map((f) => [f.name, formOf(f)])) };
 
-/** asked has the last known zone that was typed; the window as hours up to now, or as from and to in ms; narrowed has narrowings by name; zoom is the visible part of a history, from and to in s. */
-export const asked = { site: '', items: [], order: '', narrowed: {}, view: 'overview', zone: 'UTC', window: { hours: 168 }, zoom: undefined };
+/** state has the last known zone that was typed; the window as hours up to now, or as from and to in ms; narrowed has narrowings by name; zoom is the visible part of a history, from and to in s. */
+export const state = { site: '', items: [], order: '', narrowed: {}, view: 'overview', zone: 'UTC', window: { hours: 168 }, zoom: undefined };
 
 const defaultSort = { latest: { column: 'total', up: true }, assortment: { column: 'product', up: true }, sites: { column: 'late', up: false }, orders: { column: 'name', up: true } };
 
@@ -30,26 +30,26 @@ const defaultSort = { latest: { column: 'total', up: true }, assortment: { colum
 export const sortedOf = structuredClone(defaultSort);
 
 export function windowAddress() {
-  const w = asked.window;
+  const w = state.window;
   return w.hours ? { last: `${w.hours}h` } : { from: new Date(w.from).toISOString(), to: new Date(w.to).toISOString() };
 }
 
 /** narrowed returns the narrowings that are set and apply to the current view. */
-export const narrowed = () => Object.fromEntries((narrowings[asked.view] ?? []).filter((name) => asked.narrowed[name]).map((name) => [name, asked.narrowed[name]]));
+export const narrowed = () => Object.fromEntries((narrowings[state.view] ?? []).filter((name) => state.narrowed[name]).map((name) => [name, state.narrowed[name]]));
 
 /** filtersHere returns the filters that apply to the current view. */
-export const filtersHere = () => Object.values(filtersOf).filter(({ name }) => narrowings[asked.view]?.includes(name));
+export const filtersHere = () => Object.values(filtersOf).filter(({ name }) => narrowings[state.view]?.includes(name));
 
 function address() {
-  const p = new URLSearchParams({ view: asked.view, site: asked.site, items: asked.items.join(','), zone: asked.zone, ...windowAddress() });
+  const p = new URLSearchParams({ view: state.view, site: state.site, items: state.items.join(','), zone: state.zone, ...windowAddress() });
   if (by('own').value.trim()) p.set('own', plain(by('own').value));
-  const sorted = sortedOf[asked.view];
-  if (sorted && JSON.stringify(sorted) !== JSON.stringify(defaultSort[asked.view])) p.set('sort', `${sorted.up ? '' : '-'}${sorted.column}`);
+  const sorted = sortedOf[state.view];
+  if (sorted && JSON.stringify(sorted) !== JSON.stringify(defaultSort[state.view])) p.set('sort', `${sorted.up ? '' : '-'}${sorted.column}`);
   for (const [name, value] of Object.entries(narrowed())) p.set(name, value);
-  if (asked.view === 'orders' && asked.order) p.set('order', asked.order);
-  const filter = filters[asked.view] && by(filters[asked.view]).value.trim();
+  if (state.view === 'orders' && state.order) p.set('order', state.order);
+  const filter = filters[state.view] && by(filters[state.view]).value.trim();
   if (filter) p.set('filter', filter);
-  if (asked.view === 'history' && asked.zoom) p.set('zoom', ['from', 'to'].map((end) => new Date(asked.zoom[end] * 1e3).toISOString()).join('/'));
+  if (state.view === 'history' && state.zoom) p.set('zoom', ['from', 'to'].map((end) => new Date(state.zoom[end] * 1e3).toISOString()).join('/'));
   return `#${p}`;
 }
 
@@ -81,23 +81,23 @@ export function recall() {
   current = location.hash;
   const p = new URLSearchParams(current.slice(1));
   // it goes into commands to copy: anything that is not a key is dropped
-  asked.site = /^[\w.-]*$/.exec(p.get('site') ?? '')?.[0] ?? '';
-  asked.items = (p.get('items') ?? '').split(',').filter((id) => /^[1-9][0-9]*$/.test(id)).slice(0, mostItems);
-  asked.order = /^[1-9][0-9]*$/.exec(p.get('order') ?? '')?.[0] ?? '';
-  asked.narrowed = Object.fromEntries(Object.entries(forms).map(([name, form]) => [name, form.exec((p.get(name) ?? '').trim())?.[0] ?? '']));
-  asked.view = views.includes(p.get('view')) ? p.get('view') : asked.items.length ? 'history' : 'overview';
+  state.site = /^[\w.-]*$/.exec(p.get('site') ?? '')?.[0] ?? '';
+  state.items = (p.get('items') ?? '').split(',').filter((id) => /^[1-9][0-9]*$/.test(id)).slice(0, mostItems);
+  state.order = /^[1-9][0-9]*$/.exec(p.get('order') ?? '')?.[0] ?? '';
+  state.narrowed = Object.fromEntries(Object.entries(forms).map(([name, form]) => [name, form.exec((p.get(name) ?? '').trim())?.[0] ?? '']));
+  state.view = views.includes(p.get('view')) ? p.get('view') : state.items.length ? 'history' : 'overview';
   const own = Intl.DateTimeFormat().resolvedOptions().timeZone;
-  by('zone').value = asked.zone = zoneNamed(p.get('zone') ?? '') || own;
+  by('zone').value = state.zone = zoneNamed(p.get('zone') ?? '') || own;
   const hours = lastOf(p);
   const ends = ['from', 'to'].map((end) => timeOf(p.get(end) ?? ''));
-  asked.window = hours || ends.some(Number.isNaN) ? { hours: hours || 168 } : { from: ends[0], to: ends[1] };
+  state.window = hours || ends.some(Number.isNaN) ? { hours: hours || 168 } : { from: ends[0], to: ends[1] };
   const [from, to] = (p.get('zoom') ?? '').split('/').map((end) => Date.parse(end) / 1e3);
-  asked.zoom = from < to ? { from, to } : undefined;
+  state.zoom = from < to ? { from, to } : undefined;
   by('own').value = written(p.get('own') ?? '');
   const [, down, column] = /^(-?)(\w+)$/.exec(p.get('sort') ?? '') ?? [];
-  if (sortedOf[asked.view]) sortedOf[asked.view] = column ? { column, up: !down } : { ...defaultSort[asked.view] };
+  if (sortedOf[state.view]) sortedOf[state.view] = column ? { column, up: !down } : { ...defaultSort[state.view] };
   const filter = p.get('filter') ?? '';
-  for (const [view, field] of Object.entries(filters)) by(field).value = view === asked.view ? filter : '';
+  for (const [view, field] of Object.entries(filters)) by(field).value = view === state.view ? filter : '';
   showWindow();
   recalled = true;
 }
@@ -118,20 +118,20 @@ function timeOf(text) {
   return momentOf(text);
 }
 
-const momentOf = (text) => (/^\d{4}-\d\d-\d\dT\d\d:\d\d$/.test(text) ? instant(text, asked.zone) : Date.parse(text));
+const momentOf = (text) => (/^\d{4}-\d\d-\d\dT\d\d:\d\d$/.test(text) ? instant(text, state.zone) : Date.parse(text));
 
-const ends = () => (asked.window.hours ? { from: Date.now() - asked.window.hours * 3600e3, to: Date.now() + 60e3 } : asked.window);
+const ends = () => (state.window.hours ? { from: Date.now() - state.window.hours * 3600e3, to: Date.now() + 60e3 } : state.window);
 
 /** showWindow writes the window as local times of the zone; changing the zone moves no instant. */
 export function showWindow() {
   const w = ends();
-  for (const end of ['from', 'to']) by(end).value = local(w[end], asked.zone).slice(0, 16);
-  for (const b of by('presets').children) b.setAttribute('aria-pressed', String(Number(b.dataset.hours) === asked.window.hours));
+  for (const end of ['from', 'to']) by(end).value = local(w[end], state.zone).slice(0, 16);
+  for (const b of by('presets').children) b.setAttribute('aria-pressed', String(Number(b.dataset.hours) === state.window.hours));
 }
 
-/** ask sets the window, and clears the zoom. */
-export function ask(window) {
-  Object.assign(asked, { window, zoom: undefined });
+/** setWindow sets the window, and clears the zoom. */
+export function setWindow(window) {
+  Object.assign(state, { window, zoom: undefined });
   showWindow();
 }
 
@@ -139,17 +139,17 @@ export function ask(window) {
 export function typed() {
   const [from, to] = ['from', 'to'].map((end) => by(end).value);
   if ([from, to].some((text) => text < '1000' || text.length > 16)) return false; // also if one is empty
-  ask({ from: instant(from, asked.zone), to: instant(to, asked.zone) });
+  setWindow({ from: instant(from, state.zone), to: instant(to, state.zone) });
   return true;
 }
 
 /** timeWindow returns the requested window, in ms, or its fault as text. */
 export function timeWindow() {
   const { from, to } = ends();
-  return by('from').value && by('to').value && from < to ? { from, to, zone: asked.zone } : { fault: t.badWindow };
+  return by('from').value && by('to').value && from < to ? { from, to, zone: state.zone } : { fault: t.badWindow };
 }
 
 export const windowParams = (w) => ({ capturedFrom: new Date(w.from).toISOString(), capturedTo: new Date(w.to).toISOString(), timezone: w.zone });
 
 /** linkTo returns the address of a view of this page, with the current zone. */
-export const linkTo = (params) => `#${new URLSearchParams({ ...params, zone: asked.zone })}`;
+export const linkTo = (params) => `#${new URLSearchParams({ ...params, zone: state.zone })}`;

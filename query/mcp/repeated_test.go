@@ -12,15 +12,15 @@ import (
 	"preismon/query/store"
 )
 
-// TestToolsAgainCostNoStatement: while nothing is written, a tool that is called
+// TestRepeatedToolCallCostsNoStatement: while nothing is written, a tool that is called
 // again runs no statement, apart from the one that looks for a new moment. Tools
 // that still run some are listed with them: a statement more or fewer fails.
-func TestToolsAgainCostNoStatement(t *testing.T) {
+func TestRepeatedToolCallCostsNoStatement(t *testing.T) {
 	var mu sync.Mutex
 	var asked []string
 	cfg := store.Defaults()
 	cfg.DSN = contracts.Secret((*demoWorld.Get(t)).db.QueryDSN)
-	cfg.Asked = func(a store.Asked) {
+	cfg.OnStatement = func(a store.StatementEnded) {
 		mu.Lock()
 		defer mu.Unlock()
 		if a.Statement != "moment" {
@@ -50,7 +50,7 @@ func TestToolsAgainCostNoStatement(t *testing.T) {
 		if limit, limited := q.arguments["limit"].(int); q.tool == "list_results" && (!limited || limit > 100) {
 			continue // more rows than are remembered
 		}
-		a := d.agents.agent(d.who)
+		a := d.agents.agent(d.account)
 		a.call(q.tool, q.arguments).ok()
 		first := take()
 		a.call(q.tool, q.arguments).ok()

@@ -14,15 +14,15 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 )
 
-// TestTheSameAgainCostsNoStatement: while nothing is written, a read that is
+// TestRepeatedReadCostsNoStatement: while nothing is written, a read that is
 // repeated a second later runs no statement, apart from the one that looks for a
 // new moment. Reads that still run some are listed with them: a statement more
 // or fewer fails. What they read has no watermark, such as the newest capture of
 // a pair, or is more rows than are remembered.
-func TestTheSameAgainCostsNoStatement(t *testing.T) {
+func TestRepeatedReadCostsNoStatement(t *testing.T) {
 	w := newWorld(t, 668, 300)
 	asked := w.listen()
-	w.tells()
+	w.reports()
 	w.writeOrders(orderRow{mandate: mandateOne, order: orderB, active: true, created: w.now.Add(-2000 * time.Hour), interval: 60})
 	for _, direction := range []query.Direction{query.Exports, query.Imports} {
 		w.exec(fmt.Sprintf("INSERT INTO file_jobs VALUES (1, '%s', %d, 1, 'Job', '2026-01-01 00:00:00', 1)", direction, orderB))
@@ -136,7 +136,7 @@ func TestTheSameAgainCostsNoStatement(t *testing.T) {
 // again when a record of the catalogue arrives.
 func TestFilesAreOfTheirSnapshot(t *testing.T) {
 	w := newWorld(t, 669, 0)
-	w.tells()
+	w.reports()
 	w.writeOrders(orderRow{mandate: mandateOne, order: orderB, active: true, created: w.now.Add(-2000 * time.Hour), interval: 60})
 	p := query.Principal{Account: accountWhole}
 	for n := range 3 {

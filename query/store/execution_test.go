@@ -24,17 +24,17 @@ import (
 	"go.opentelemetry.io/otel/sdk/trace/tracetest"
 )
 
-// TestAskedIsFoundInClickHouse: the query id of a statement contains the id of
+// TestStatementIsFoundInClickHouse: the query id of a statement contains the id of
 // its request and is in its span and its error, and both clients pass the trace
 // to ClickHouse.
-func TestAskedIsFoundInClickHouse(t *testing.T) {
+func TestStatementIsFoundInClickHouse(t *testing.T) {
 	t.Parallel()
 	server := testserver.ClickHouse(t)
 	var mu sync.Mutex
-	var told []Asked
+	var told []StatementEnded
 	cfg := Defaults()
 	cfg.DSN = contracts.Secret(server.QueryDSN)
-	cfg.Asked = func(a Asked) {
+	cfg.OnStatement = func(a StatementEnded) {
 		mu.Lock()
 		defer mu.Unlock()
 		told = append(told, a)

@@ -20,8 +20,8 @@ import (
 	"go.opentelemetry.io/otel/trace"
 )
 
-// Asked describes one statement that has ended.
-type Asked struct {
+// StatementEnded describes one statement that has ended.
+type StatementEnded struct {
 	Statement string // the name of its file under sql/, without .sql
 	Took      time.Duration
 	Rows      uint64 // read by ClickHouse from its tables
@@ -60,8 +60,8 @@ func (s *Store) Stats() (st Stats) {
 	return st
 }
 
-// asking is a running statement.
-type asking struct {
+// execution is a running statement.
+type execution struct {
 	store     *Store
 	statement string
 	id        string // ClickHouse's query id
@@ -75,14 +75,14 @@ type asking struct {
 // begins with q-, so that no request can name a statement of a projector, and
 // ends with a number that only this process uses: two running statements must
 // not have the same id.
-func (s *Store) ask(ctx context.Context, st statement) (context.Context, *asking) {
+func (s *Store) ask(ctx context.Context, st statement) (context.Context, *execution) {
 	id := "q-"
 	if request := query.RequestID(ctx); request != "" {
 		id += request + "-"
 	}
-	a := &asking{
+	a := &execution{
 		store: s, statement: st.name, began: time.Now(), span: trace.SpanFromContext(ctx),
-		id: id + s.life + strconv.FormatUint(s.asked.Add(1), 10),
+		id: id + s.life + strconv.FormatUint(s.statements.Add(1), 10),
 	}
 	if !a.span.IsRecording() {
 		if a.span.SpanContext().IsValid() { // if the trace is not recorded here, ClickHouse must not record it either
@@ -100,13 +100,13 @@ func (s *Store) ask(ctx context.Context, st statement) (context.Context, *asking
 
 // end reports the statement and adds to its error the id that finds it in
 // ClickHouse's logs.
-func (a *asking) end(err error) error {
+func (a *execution) end(err error) error {
 	if err != nil {
 		err = fmt.Errorf("%s (query id %s): %w", a.statement, a.id, err)
 	}
 	rows, bytes := a.rows.Load(), a.bytes.Load()
-	if a.store.tell != nil {
-		a.store.tell(Asked{Statement: a.statement, Took: time.Since(a.began), Rows: rows, Bytes: bytes, Err: err})
+	if a.store.onStatement != nil {
+		a.store.onStatement(StatementEnded{Statement: a.statement, Took: time.Since(a.began), Rows: rows, Bytes: bytes, Err: err})
 	}
 	if a.span != nil {
 		a.span.SetAttributes(attribute.Int64("clickhouse.read_rows", int64(rows)), attribute.Int64("clickhouse.read_bytes", int64(bytes)))
@@ -118,13 +118,13 @@ func (a *asking) end(err error) error {
 	return err
 }
 
-func (a *asking) progress(rows, bytes uint64) {
+func (a *execution) progress(rows, bytes uint64) {
 	a.rows.Add(rows)
 	a.bytes.Add(bytes)
 }
 
 // context returns a context with the options that clickhouse-go reads from it.
-func (a *asking) context(ctx context.Context, st statement) context.Context {
+func (a *execution) context(ctx context.Context, st statement) context.Context {
 	set := clickhouse.Settings{}
 	for _, s := range st.settings {
 		set[s.Key] = s.Value
@@ -135,7 +135,7 @@ func (a *asking) context(ctx context.Context, st statement) context.Context {
 
 // native returns the statement for ch-go, which takes the span from its
 // context.
-func (a *asking) native(st statement) ch.Query {
+func (a *execution) native(st statement) ch.Query {
 	return ch.Query{
 		QueryID: a.id, Body: st.text, Parameters: st.params.native(), Settings: st.settings,
 		OnProgress: func(_ context.Context, p proto.Progress) error { a.progress(p.Rows, p.Bytes); return nil },
