@@ -238,6 +238,14 @@ func TestAlertsFire(t *testing.T) {
 			preismon_http_request_seconds_bucket{operation="GET /v1/results/stream",le="+Inf"} 0+99x60
 			preismon_http_request_seconds_bucket{operation="GET /v1/results",le="+Inf"} 0+9x60`,
 		},
+		"PreismonSlowTails": {
+			`preismon_changes_tail_seconds_bucket{instance="q1",le="0.5"} 0+1x60
+			preismon_changes_tail_seconds_bucket{instance="q1",le="3"} 0+2x60
+			preismon_changes_tail_seconds_bucket{instance="q1",le="+Inf"} 0+2x60`,
+			`preismon_changes_tail_seconds_bucket{instance="q1",le="0.5"} 0+9x60
+			preismon_changes_tail_seconds_bucket{instance="q1",le="3"} 0+9x60
+			preismon_changes_tail_seconds_bucket{instance="q1",le="+Inf"} 0+9x60`,
+		},
 		"PreismonOverBudget":     {`preismon_results_over_budget_total 0+1x60`, `preismon_results_over_budget_total 9x60`},
 		"PreismonStatementsFail": {`preismon_store_statements_total{statement="results",result="failed"} 0x50 1x9`, `preismon_store_statements_total{statement="results",result="timeout"} 0+5x60`},
 		"PreismonRevocationsUnknown": {
