@@ -265,6 +265,12 @@ func TestAlertsFire(t *testing.T) {
 			`preismon_remembered_checks_total{instance="q1",result="same"} 0+9x60
 			preismon_remembered_checks_total{instance="q1",result="different"} 0x60`,
 		},
+		"PreismonAlertsHeld": {
+			`preismon_notify_held_seconds{instance="n1",target="desk"} 0x60
+			preismon_notify_held_seconds{instance="n1",target="hook"} 0+15x60`,
+			`preismon_notify_held_seconds{instance="n1",target="desk"} 0x60
+			preismon_notify_held_seconds{instance="n1",target="hook"} 0+15x39 0x20`,
+		},
 		"PreismonArchive": {`preismon_archive_reads_total{result="away"} 0x50 2x9`, `preismon_archive_reads_total{result="found"} 0+5x60`},
 	}
 	engine := promql.NewEngine(promql.EngineOpts{MaxSamples: 1e6, Timeout: time.Minute})
