@@ -27,26 +27,12 @@ const maxAttempts = 60
 // attempts use latestObservationPerPair instead: their rows include each
 // requested row, along with the other offers of the same captures.
 func (s *Service) Attempts(ctx context.Context, p Principal, r ResultsRequest, refused error) ([]ResultsRequest, error) {
-	return s.attempts(ctx, p, r, 0, refused)
+	return s.attempts(ctx, p, r, otherRead{}, refused)
 }
 
-// MoverAttempts is Attempts for a read of movers: the selectors and globalScope
-// of each of the requests are those of a read of movers that is accepted, and
-// their window is that of the refused one.
-func (s *Service) MoverAttempts(ctx context.Context, p Principal, r MoversRequest, refused error) ([]ResultsRequest, error) {
-	scoped := r
-	scoped.GlobalScope = r.Everything() // so that this is not what is wrong with it
-	rows, _, _, _, err := s.understandMovers(p, scoped)
-	if err != nil {
-		return nil, nil // cannot be requested in another way
-	}
-	rows.GlobalScope = r.GlobalScope
-	return s.attempts(ctx, p, rows, maxMoverPairs, refused)
-}
-
-// attempts returns the attempts of a read of so many pairs at most; 0: of as
-// many as a read of its rows covers.
-func (s *Service) attempts(ctx context.Context, p Principal, r ResultsRequest, mostPairs uint64, refused error) ([]ResultsRequest, error) {
+// attempts returns the attempts of a read of rows, or of another one that covers
+// the same.
+func (s *Service) attempts(ctx context.Context, p Principal, r ResultsRequest, other otherRead, refused error) ([]ResultsRequest, error) {
 	var f *fault.Error
 	if !errors.As(refused, &f) {
 		return nil, nil
@@ -62,14 +48,14 @@ func (s *Service) attempts(ctx context.Context, p Principal, r ResultsRequest, m
 	if err != nil {
 		return nil, nil // cannot be requested in another way
 	}
-	ctx, cancel := s.within(ctx)
+	ctx, cancel := s.within(withoutExplanation(ctx))
 	defer cancel()
 	a, err := s.authorize(ctx, p)
 	if err != nil {
 		return nil, s.budget(ctx, err)
 	}
 	w := &attemptFinder{
-		service: s, principal: p, access: a, original: r, mostPairs: mostPairs, latest: plan.query.Latest, filtered: plan.query.hides(),
+		service: s, principal: p, access: a, original: r, otherRead: other, latest: plan.query.Latest, filtered: plan.query.hides(),
 		slow: f.Code == CodeQueryTimeout, measured: map[Selectors]ScopeSize{},
 	}
 	attempts, err := w.find(ctx, part{window: plan.query.Window})
@@ -87,11 +73,11 @@ func (q *ResultsQuery) hides() bool {
 // attemptFinder looks for attempts. Its methods return nil where there are none, and
 // an empty list where there is nothing to request.
 type attemptFinder struct {
+	otherRead
 	service   *Service
 	principal Principal
 	access    *Access
 	original  ResultsRequest
-	mostPairs uint64 // as of resultsPlan
 	latest    Latest
 	filtered  bool // the newest set may lack a newest row
 	slow      bool // original was accepted, and took too long: an attempt must be narrower
@@ -106,15 +92,22 @@ type part struct {
 	window contracts.Window
 }
 
+// attemptWay covers the whole by its parts of one kind.
+type attemptWay func(w *attemptFinder, ctx context.Context, whole part) ([]ResultsRequest, error)
+
 // find tries shorter windows, then sites (GEN-G3), then items; for a request
-// with a time alone it tries sites first (GEN-G1).
+// with a time alone it tries sites first (GEN-G1), and for another read what
+// that prefers.
 func (w *attemptFinder) find(ctx context.Context, whole part) ([]ResultsRequest, error) {
-	ways := []func(context.Context, part) ([]ResultsRequest, error){w.byWindow, w.bySite, w.byItem, w.byNewestSet}
+	ways := []attemptWay{(*attemptFinder).byWindow, (*attemptFinder).bySite, (*attemptFinder).byItem, (*attemptFinder).byNewestSet}
 	if w.original.timeOnly() {
-		ways[0], ways[1] = w.bySite, w.byWindow
+		ways[0], ways[1] = ways[1], ways[0]
+	}
+	if w.ways != nil {
+		ways = w.ways
 	}
 	for _, way := range ways {
-		if attempts, err := way(ctx, whole); err != nil || attempts != nil {
+		if attempts, err := way(w, ctx, whole); err != nil || attempts != nil {
 			return attempts, err
 		}
 	}
@@ -226,7 +219,11 @@ func (w *attemptFinder) accepts(ctx context.Context, r ResultsRequest) (bool, er
 	plan, err := w.service.plan(w.principal, r)
 	if err == nil {
 		plan.mostPairs = w.mostPairs
-		_, err = w.service.position(ctx, plan, w.access.Visibility, Watermark{}, w.size)
+		window := plan.query.Window
+		var in *read
+		if in, err = w.service.position(ctx, plan, w.access.Visibility, Watermark{}, w.size); err == nil && w.fits != nil {
+			err = w.fits(in, window)
+		}
 	}
 	if err != nil && fault.KindOf(err) == fault.Invalid {
 		return false, nil

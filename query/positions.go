@@ -89,11 +89,7 @@ func (s *Service) Positions(ctx context.Context, p Principal, r PositionsRequest
 			return nil, err
 		}
 	}
-	rows := r.selected()
-	rows.GlobalScope = rows.Everything()
-	until := fromMs(position.Until)
-	rows.CapturedFrom, rows.CapturedTo = until.Add(-currentOffers).Format(time.RFC3339Nano), until.Format(time.RFC3339Nano)
-	plan, err := s.plan(p, rows)
+	plan, err := s.plan(p, r.current(fromMs(position.Until)))
 	if err != nil {
 		return nil, err
 	}
@@ -155,6 +151,14 @@ func (s *Service) understandPositions(p Principal, r *PositionsRequest) (limit i
 func (r *PositionsRequest) selected() ResultsRequest {
 	rows := r.ResultsRequest
 	rows.Cursor, rows.Limit, rows.LatestObservationPerPair, rows.CoverageState = "", nil, true, "PRICE_OBSERVED"
+	return rows
+}
+
+// current is a read of what the positions cover, of offers current at a time.
+func (r *PositionsRequest) current(until time.Time) ResultsRequest {
+	rows := r.selected()
+	rows.GlobalScope = rows.Everything()
+	rows.CapturedFrom, rows.CapturedTo = until.Add(-currentOffers).Format(time.RFC3339Nano), until.Format(time.RFC3339Nano)
 	return rows
 }
 

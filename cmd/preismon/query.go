@@ -297,7 +297,7 @@ func serveQueries(ctx context.Context, l *lifecycle, a *admin, s serving) error 
 	surfaces = append(surfaces, rest.Mounted{Paths: pages.Paths(), Handler: pages}, rest.Mounted{Paths: reference.Paths(), Handler: reference})
 	surface, err := rest.New(s.rest, rest.Deps{
 		Service: service, Auth: authority, Logger: s.log, Now: time.Now, Mounted: surfaces,
-		Serving: metrics.serving, Followed: metrics.fed, Tracer: s.traces.tracer("query/rest"),
+		Serving: metrics.serving, Followed: metrics.fed, Ended: metrics.tailEnded, Tracer: s.traces.tracer("query/rest"),
 	})
 	if err != nil {
 		return err

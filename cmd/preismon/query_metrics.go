@@ -23,11 +23,11 @@ import (
 // queryMetrics are those that are counted as things happen; the others are read
 // when they are scraped. deploy/metrics.md explains all of them.
 type queryMetrics struct {
-	inFlight                         prometheus.Gauge
-	requests, bytes, broken, refused *prometheus.CounterVec
-	slow                             prometheus.Counter
-	seconds                          *prometheus.HistogramVec
-	followed                         prometheus.Histogram
+	inFlight                                   prometheus.Gauge
+	requests, bytes, broken, refused, tailEnds *prometheus.CounterVec
+	slow                                       prometheus.Counter
+	seconds                                    *prometheus.HistogramVec
+	followed                                   prometheus.Histogram
 
 	calls       *prometheus.CounterVec
 	callSeconds *prometheus.HistogramVec
@@ -56,6 +56,7 @@ func newQueryMetrics() *queryMetrics {
 		slow:     prometheus.NewCounter(prometheus.CounterOpts{Name: "preismon_http_slow_readers_total", Help: "Responses that were cut off because the client read too slowly."}),
 		refused:  counter("preismon_http_refused_total", "Problem responses of the REST API, by code.", "code"),
 		followed: prometheus.NewHistogram(opts("preismon_changes_tail_seconds", "Time from when the node learned that rows are visible until it had written them to a tail.")),
+		tailEnds: counter("preismon_changes_tail_ends_total", "Tails that ended, by the reason in their last line; broken: without one.", "reason"),
 
 		calls:       counter("preismon_mcp_calls_total", "Tool calls by agents; the result is ok, the problem code, or cancelled.", "tool", "result"),
 		callSeconds: seconds("preismon_mcp_call_seconds", "Duration of a tool call.", "tool"),
@@ -90,6 +91,8 @@ func (m *queryMetrics) serving() func(rest.Served) {
 }
 
 func (m *queryMetrics) fed(took time.Duration) { m.followed.Observe(took.Seconds()) }
+
+func (m *queryMetrics) tailEnded(reason string) { m.tailEnds.WithLabelValues(reason).Inc() }
 
 func (m *queryMetrics) called(c mcp.Called) {
 	m.calls.WithLabelValues(c.Tool, okOr(c.Code)).Inc()
@@ -150,10 +153,13 @@ type queried struct {
 
 // observe publishes what the role does.
 func (m *queryMetrics) observe(a *admin, q queried) {
-	a.registry.MustRegister(m.inFlight, m.requests, m.seconds, m.bytes, m.broken, m.slow, m.refused, m.followed, m.calls, m.callSeconds, m.grants,
+	a.registry.MustRegister(m.inFlight, m.requests, m.seconds, m.bytes, m.broken, m.slow, m.refused, m.followed, m.tailEnds, m.calls, m.callSeconds, m.grants,
 		m.statements, m.statementSeconds, m.readRows, m.readBytes)
 	for _, code := range wire.Codes() { // a rate needs a 0 before the first
 		m.refused.WithLabelValues(code)
+	}
+	for _, reason := range rest.TailEnds() {
+		m.tailEnds.WithLabelValues(reason)
 	}
 	for _, statement := range store.Statements() {
 		for _, result := range statementResults {

@@ -38,7 +38,13 @@ type role struct {
 // startRole starts a role and waits until it logs its addresses.
 func startRole(t *testing.T, args ...string) *role {
 	t.Helper()
-	r := &role{t: t, name: args[0], cmd: command(t, nil, args...), stderr: newTranscript(), ended: make(chan struct{})}
+	return startRoleWith(t, nil, args...)
+}
+
+// startRoleWith starts it with environment variables.
+func startRoleWith(t *testing.T, env []string, args ...string) *role {
+	t.Helper()
+	r := &role{t: t, name: args[0], cmd: command(t, env, args...), stderr: newTranscript(), ended: make(chan struct{})}
 	r.cmd.Stderr = r.stderr
 	must.Do(t, r.cmd.Start())
 	go func() {

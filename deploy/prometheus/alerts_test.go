@@ -111,7 +111,7 @@ func TestScrapes(t *testing.T) {
 			t.Errorf("%s: %+v is not its service's admin port", s.Job, s.DNS)
 		}
 	}
-	if jobs != "projector query ingest " || len(config.RuleFiles) != 1 {
+	if jobs != "projector query notify ingest " || len(config.RuleFiles) != 1 {
 		t.Errorf("jobs %s, rules %v", jobs, config.RuleFiles)
 	}
 }

@@ -23,8 +23,12 @@ var (
 
 const document = "../metrics.md"
 
+// notified matches the names of the metrics of notify, which are described with
+// it. A test of cmd/preismon compares them with what it exposes.
+var notified = regexp.MustCompile("`(preismon_notify_[a-z_]+)`")
+
 // documented reads the tables by the names of the series: a histogram has
-// three.
+// three; and the names of those of notify.
 func documented(t *testing.T) map[string]metric {
 	t.Helper()
 	text := must.Get(os.ReadFile(document))(t)
@@ -49,6 +53,14 @@ func documented(t *testing.T) map[string]metric {
 		}
 		all[found[1]+"_sum"], all[found[1]+"_count"] = metric{"counter", m.labels}, metric{"counter", m.labels}
 		all[found[1]+"_bucket"] = metric{"bucket", append([]string{"le"}, m.labels...)}
+	}
+	text = must.Get(os.ReadFile("../docs/how-to/be-told.md"))(t)
+	for _, found := range notified.FindAllStringSubmatch(string(text), -1) {
+		m := metric{"gauge", []string{"target"}}
+		if strings.HasSuffix(found[1], "_total") {
+			m.kind = "counter"
+		}
+		all[found[1]] = m
 	}
 	if len(all) < 60 {
 		t.Fatalf("%d metrics are documented: the tables were not read", len(all))

@@ -238,6 +238,14 @@ func TestAlertsFire(t *testing.T) {
 			preismon_http_request_seconds_bucket{operation="GET /v1/results/stream",le="+Inf"} 0+99x60
 			preismon_http_request_seconds_bucket{operation="GET /v1/results",le="+Inf"} 0+9x60`,
 		},
+		"PreismonSlowTails": {
+			`preismon_changes_tail_seconds_bucket{instance="q1",le="0.5"} 0+1x60
+			preismon_changes_tail_seconds_bucket{instance="q1",le="3"} 0+2x60
+			preismon_changes_tail_seconds_bucket{instance="q1",le="+Inf"} 0+2x60`,
+			`preismon_changes_tail_seconds_bucket{instance="q1",le="0.5"} 0+9x60
+			preismon_changes_tail_seconds_bucket{instance="q1",le="3"} 0+9x60
+			preismon_changes_tail_seconds_bucket{instance="q1",le="+Inf"} 0+9x60`,
+		},
 		"PreismonOverBudget":     {`preismon_results_over_budget_total 0+1x60`, `preismon_results_over_budget_total 9x60`},
 		"PreismonStatementsFail": {`preismon_store_statements_total{statement="results",result="failed"} 0x50 1x9`, `preismon_store_statements_total{statement="results",result="timeout"} 0+5x60`},
 		"PreismonRevocationsUnknown": {
@@ -256,6 +264,12 @@ func TestAlertsFire(t *testing.T) {
 			preismon_remembered_checks_total{instance="q1",result="different"} 0x50 1x9`,
 			`preismon_remembered_checks_total{instance="q1",result="same"} 0+9x60
 			preismon_remembered_checks_total{instance="q1",result="different"} 0x60`,
+		},
+		"PreismonAlertsHeld": {
+			`preismon_notify_held_seconds{instance="n1",target="desk"} 0x60
+			preismon_notify_held_seconds{instance="n1",target="hook"} 0+15x60`,
+			`preismon_notify_held_seconds{instance="n1",target="desk"} 0x60
+			preismon_notify_held_seconds{instance="n1",target="hook"} 0+15x39 0x20`,
 		},
 		"PreismonArchive": {`preismon_archive_reads_total{result="away"} 0x50 2x9`, `preismon_archive_reads_total{result="found"} 0+5x60`},
 	}

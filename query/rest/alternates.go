@@ -27,8 +27,7 @@ const (
 // the same path that together cover it, in their order (RFC 8288). Each is
 // numbered, with their total, so that no client mistakes some of them for all.
 func (a *api) offer(c *gin.Context, p query.Principal, r query.ResultsRequest, refused error) {
-	f, ok := errors.AsType[*fault.Error](refused)
-	if !ok || f.Code != query.CodeScopeTooBroad && f.Code != query.CodeLatestPairTooBroad {
+	if !tooBroad(refused) {
 		return
 	}
 	ctx, cancel := context.WithTimeout(c.Request.Context(), maxLooking)
@@ -51,6 +50,29 @@ func (a *api) offer(c *gin.Context, p query.Principal, r query.ResultsRequest, r
 		}
 		c.Writer.Header().Add("Link", link)
 	}
+}
+
+// narrow adds the same to the explanation of a read of records.
+func (a *api) narrow(c *gin.Context, p query.Principal, path string, refused error) {
+	explained := unsentOf(c.Request)
+	if explained == nil || !tooBroad(refused) {
+		return
+	}
+	ctx, cancel := context.WithTimeout(c.Request.Context(), maxLooking)
+	defer cancel()
+	narrower, err := wire.Narrower(ctx, a.service, p, path, c.Request.URL.RawQuery, refused)
+	if err != nil {
+		return // the refusal is sufficient without them
+	}
+	for _, one := range narrower {
+		explained.narrower = append(explained.narrower, extendedBase+path+"?"+one.Encode())
+	}
+}
+
+// tooBroad reports whether a read was refused because of what it covers.
+func tooBroad(refused error) bool {
+	f, ok := errors.AsType[*fault.Error](refused)
+	return ok && (f.Code == query.CodeScopeTooBroad || f.Code == query.CodeLatestPairTooBroad)
 }
 
 // narrowerQuery returns the query string of a narrower request, with the limit

@@ -96,3 +96,69 @@ func TestAlternates(t *testing.T) {
 		}
 	}
 }
+
+// TestNarrowerRecords: movers, statistics and positions that are too broad are
+// explained with narrower reads of the same path and with the same other
+// parameters, each of which is accepted, and which together cover all pairs.
+func TestNarrowerRecords(t *testing.T) {
+	l := limitsWorld.Get(t).of(t)
+	s := l.node(t, l.db.QueryDSN, func(set *settings) { set.query.ScanGuardMaxPairs = 500 })
+	at := func(hours int) string { return l.now.Add(time.Duration(-hours) * time.Hour).Format(time.RFC3339) }
+	for _, c := range []struct {
+		account contracts.AccountID
+		read    string
+		more    string // after the selectors of each narrower read, in alphabetical order
+		parts   int
+	}{
+		{pairs1001, "movers?kind=PRICE_DOWN&limit=7&ownMerchant=M&since=" + at(20), "since", 3},
+		{pairs1001, "movers?orderId=7&since=" + at(20), "since", 2},
+		{pairs1001, "movers?since=" + at(200), "since", 3}, // without a site, too long as well
+		{product250k1, "movers?since=" + at(20) + "&until=" + at(2), "since until", 53},
+		{pairs1001, "statistics", "capturedFrom capturedTo", 3},
+		{pairs1001, "statistics?by=site&bucket=day&limit=9&timezone=Europe/Berlin&globalScope=true&capturedFrom=" + at(200) + "&capturedTo=" + at(2), "bucket by", 3},
+		{product250k1, "statistics?by=merchant", "by", 53},
+		{pairs1001, "position?offers=all&ownMerchant=M&limit=9", "offers ownMerchant limit", 3},
+		{pairs1001, "position?amount=totalPrice&orderId=7", "amount orderId", 2},
+		{pairs1001, "position?ownSite=site0.example", "", 0}, // it needs that site, and there are too many products
+		{pairs1001, "statistics?itemId=1&bucket=hour&capturedFrom=2026-01-01", "", 0},
+	} {
+		path, args, _ := strings.Cut(c.read, "?")
+		path = "/ext/v1/" + path
+		explain := func(path, args string) explained {
+			return decode[explained](t, s.get("/ext/v1/explain?path="+url.QueryEscape(path)+"&"+args, s.token(c.account)))
+		}
+		told := explain(path, args)
+		if told.Accepted || len(told.Narrower) != c.parts {
+			t.Errorf("%s: accepted %v, with %d narrower reads, want %d: %v", c.read, told.Accepted, len(told.Narrower), c.parts, told.Narrower)
+			continue
+		}
+		whole, pairs := must.Get(url.ParseQuery(args))(t), uint64(0)
+		for i, narrower := range told.Narrower {
+			to, with, _ := strings.Cut(narrower, "?")
+			given := must.Get(url.ParseQuery(with))(t)
+			for name := range whole {
+				if name != "globalScope" && !strings.HasPrefix(name, "captured") && given.Get(name) != whole.Get(name) {
+					t.Errorf("%s: %s is missing in %s", c.read, name, narrower)
+				}
+			}
+			for name := range strings.FieldsSeq(c.more) {
+				if given.Get(name) == "" {
+					t.Errorf("%s: %s is missing in %s", c.read, name, narrower)
+				}
+			}
+			one := explain(to, with)
+			if to != path || !one.Accepted || one.Pairs == nil {
+				t.Fatalf("%s: %s is %+v", c.read, narrower, one)
+			}
+			pairs += *one.Pairs
+			if i%testserver.Often(20, 1) == 0 {
+				if a := s.get(narrower, s.token(c.account)); a.StatusCode != 200 {
+					t.Errorf("%s: following %s gives %d %s", c.read, narrower, a.StatusCode, a.body)
+				}
+			}
+		}
+		if c.parts > 0 && told.Pairs != nil && pairs != *told.Pairs || c.parts > 0 && pairs < 1_000 {
+			t.Errorf("%s: its narrower reads cover %d pairs, it covers %v", c.read, pairs, told.Pairs)
+		}
+	}
+}

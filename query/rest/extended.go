@@ -26,7 +26,9 @@ func (a *api) extend(e *gin.Engine) {
 			if hasRows(c.Request) {
 				return a.itemHistory(c, p)
 			}
-			return a.records(c, p, read, nil)
+			err := a.records(c, p, read, nil)
+			a.narrow(c, p, path, err)
+			return err
 		}))))
 	}
 	get(e, feedPath, a.handle(a.reads(a.feed(wire.DecodeFeed, query.MaxResultsLimit))))

@@ -43,7 +43,18 @@ const (
 	endTime        = "TIME"
 	endToken       = "ACCESS_TOKEN_EXPIRES"
 	endUnavailable = "UNAVAILABLE" // for longer than Patience
+
+	// endBroken is reported for a tail that has no last line.
+	endBroken = "broken"
 )
+
+// TailEnds returns all reasons for the end of a tail as they are reported: those
+// of its last line, and broken.
+func TailEnds() []string {
+	return []string{
+		endStops, endTime, endToken, endUnavailable, query.CodeFeedScopeChanged, query.CodeFeedHistoryRebuilt, query.CodeFeedTokenExpired, endBroken,
+	}
+}
 
 // tailTimes are the times of tails, which tests shorten.
 type tailTimes struct {
@@ -171,6 +182,7 @@ type tail struct {
 	said    time.Time // when the last progress was sent
 	failing time.Time // since when no page could be read; zero: the last one could
 	learned time.Time // when the node learned of the rows that are read; zero: they were visible before
+	why     string    // it ends
 }
 
 // tail sends rows as they become visible. It ends with a line that says how to
@@ -194,8 +206,10 @@ func (a *api) tail(c *gin.Context, p query.Principal, r query.FeedRequest) error
 	h.Set("Content-Type", ndjsonForm.typed)
 	h.Set("X-Accel-Buffering", "no")
 	c.Writer.WriteHeader(http.StatusOK)
-	t := &tail{api: a, c: c, p: p, ask: r}
-	if err := t.run(page); err != nil {
+	t := &tail{api: a, c: c, p: p, ask: r, why: endBroken}
+	err = t.run(page)
+	a.ended(t.why)
+	if err != nil {
 		if c.Request.Context().Err() == nil && !errors.Is(err, errSlow) {
 			a.logFailure(c.Request, slog.LevelWarn, err)
 		}
@@ -230,7 +244,7 @@ func (t *tail) run(page *query.FeedPage) error {
 		}
 		next, err := t.next(ctx, over)
 		if gone, ok := errors.AsType[*fault.Error](err); ok && gone.Kind == fault.Gone {
-			return t.say(&wire.Control{Control: wire.ControlReset, Reason: gone.Code, Detail: gone.Msg})
+			return t.endWith(&wire.Control{Control: wire.ControlReset, Reason: gone.Code, Detail: gone.Msg})
 		}
 		switch {
 		case err == nil:
@@ -251,7 +265,7 @@ func (t *tail) run(page *query.FeedPage) error {
 // end sends the last line: all rows up to a page were sent, and why the tail
 // ends.
 func (t *tail) end(page *query.FeedPage, reason string) error {
-	return t.say(&wire.Control{Control: wire.ControlEnd, Progress: &page.Progress, Reason: reason})
+	return t.endWith(&wire.Control{Control: wire.ControlEnd, Progress: &page.Progress, Reason: reason})
 }
 
 // tailEnd is when a tail must end, and why.
@@ -336,12 +350,16 @@ func (t *tail) give(page *query.FeedPage) error {
 	return nil
 }
 
-func (t *tail) say(said *wire.Control) error {
+// endWith sends the last line.
+func (t *tail) endWith(said *wire.Control) error {
 	line, err := said.Line()
-	if err != nil {
-		return err
+	if err == nil {
+		err = t.send(line)
 	}
-	return t.send(line)
+	if err == nil {
+		t.why = said.Reason
+	}
+	return err
 }
 
 func (t *tail) send(text []byte) error {

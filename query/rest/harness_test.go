@@ -72,6 +72,7 @@ type settings struct {
 	tracer      trace.Tracer
 	serving     func() func(rest.Served)
 	followed    func(time.Duration)
+	ended       func(string)
 	server      func(*http.Server) // changes it before it starts
 	unchecked   bool               // answers are too large to be kept for a check
 }
@@ -109,7 +110,7 @@ func serve(t testing.TB, change ...func(*settings)) *surface {
 	service := must.Get(query.New(set.query, set.store, s.clock.now, set.archives...))(t)
 	s.service = service
 	log := slog.New(slog.NewJSONHandler(s.log, nil))
-	s.rest = must.Get(rest.New(set.rest, rest.Deps{Service: service, Auth: s.auth, Logger: log, Now: s.clock.now, Mounted: set.mounted, Tracer: set.tracer, Serving: set.serving, Followed: set.followed}))(t)
+	s.rest = must.Get(rest.New(set.rest, rest.Deps{Service: service, Auth: s.auth, Logger: log, Now: s.clock.now, Mounted: set.mounted, Tracer: set.tracer, Serving: set.serving, Followed: set.followed, Ended: set.ended}))(t)
 	var h http.Handler = s.rest
 	// Each exchange of each test is checked against the contract, whatever its
 	// client.

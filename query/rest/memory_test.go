@@ -225,6 +225,10 @@ func (m *memory) PairsBySite(context.Context, query.Visibility, query.Selectors)
 	return map[contracts.SiteKey]uint64{"shop-one": 4, "shop-two": 4, "market-de": 4}, m.ask("PairsBySite")
 }
 
+func (m *memory) ScopeItems(_ context.Context, _ query.Visibility, _ query.Selectors, limit int) ([]contracts.ItemID, error) {
+	return []contracts.ItemID{11, 12, 13, 14}[:min(limit, 4)], m.ask("ScopeItems")
+}
+
 func (m *memory) Results(ctx context.Context, _ query.Visibility, q *query.ResultsQuery, each func(*query.Block) error) (err error) {
 	defer func() { m.ended <- err }()
 	if err := m.ask("Results"); err != nil {

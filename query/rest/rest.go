@@ -111,6 +111,9 @@ type Deps struct {
 	// them, with the time since this node learned that they are visible; nil: no
 	// reports. It may be called concurrently.
 	Followed func(time.Duration)
+	// Ended is called when a tail ends, with one of TailEnds; nil: no reports. It
+	// may be called concurrently.
+	Ended func(reason string)
 	// Tracer creates the spans of requests; nil: there are none.
 	Tracer trace.Tracer
 }
@@ -126,6 +129,7 @@ type api struct {
 	now      func() time.Time
 	serving  func() func(Served)
 	followed func(time.Duration)
+	ended    func(string)
 	tails    tailTimes
 	tracer   trace.Tracer
 	stopping context.Context // ends when this node is about to stop
@@ -151,7 +155,7 @@ func New(cfg Config, deps Deps) (*Surface, error) {
 	}
 	a := &api{
 		cfg: cfg, service: deps.Service, auth: deps.Auth, throttle: deps.Auth.Throttle(),
-		docs: docs, log: deps.Logger, now: deps.Now, serving: deps.Serving, followed: deps.Followed, tracer: deps.Tracer, tails: usualTailTimes,
+		docs: docs, log: deps.Logger, now: deps.Now, serving: deps.Serving, followed: deps.Followed, ended: deps.Ended, tracer: deps.Tracer, tails: usualTailTimes,
 	}
 	a.stopping, a.stop = context.WithCancel(context.Background())
 	if a.serving == nil {
@@ -159,6 +163,9 @@ func New(cfg Config, deps Deps) (*Surface, error) {
 	}
 	if a.followed == nil {
 		a.followed = func(time.Duration) {}
+	}
+	if a.ended == nil {
+		a.ended = func(string) {}
 	}
 	zip, err := gzhttp.NewWrapper(gzhttp.MinSize(1024), gzhttp.CompressionLevel(4))
 	if err != nil {

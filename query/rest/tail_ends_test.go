@@ -2,9 +2,12 @@ package rest_test
 
 import (
 	"bufio"
+	"context"
 	"io"
 	"net"
 	"net/http"
+	"slices"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -28,10 +31,44 @@ func last(t *testing.T, lines chan controlLine, broken chan error) (end controlL
 	return end, rows
 }
 
+// tailEnds keeps why tails ended, as their service reports it.
+type tailEnds struct {
+	t   *testing.T
+	mu  sync.Mutex
+	all []string
+}
+
+// of has a service report to it.
+func (e *tailEnds) of(set *settings) { set.ended = e.add }
+
+func (e *tailEnds) add(reason string) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.all = append(e.all, reason); !slices.Contains(rest.TailEnds(), reason) {
+		e.t.Errorf("a tail ended with %q, which has no counter", reason)
+	}
+}
+
+// are checks the reasons of all tails that have ended.
+func (e *tailEnds) are(want ...string) {
+	e.t.Helper()
+	must.Eventually(e.t, 10*time.Second, "the tails have ended", func() bool {
+		e.mu.Lock()
+		defer e.mu.Unlock()
+		return len(e.all) >= len(want)
+	})
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if !slices.Equal(e.all, want) {
+		e.t.Errorf("the tails ended with %q, want %q", e.all, want)
+	}
+}
+
 // A tail ends a little before its access token does, and the token in its last
 // line continues behind all that was sent.
 func TestTailEndsBeforeItsAccessToken(t *testing.T) {
-	s := serve(t, func(set *settings) { set.throttle.Reads.Requests = 1_000 })
+	ends := &tailEnds{t: t}
+	s := serve(t, ends.of, func(set *settings) { set.throttle.Reads.Requests = 1_000 })
 	issued := must.Get(s.auth.Issue(auth.Grant{Account: reader, Audience: auth.RESTAudience, Lifetime: 3 * time.Second}))(t)
 	began := time.Now()
 	lines, broken := s.tailOf(t.Context(), feedAt, "site=shop-one", issued.Token.Reveal())
@@ -41,6 +78,7 @@ func TestTailEndsBeforeItsAccessToken(t *testing.T) {
 	if took := time.Since(began); end.Control != "end" || end.Reason != "ACCESS_TOKEN_EXPIRES" || rows != 2 || took < time.Second || took > 3*time.Second {
 		t.Errorf("after %v, %d rows: %+v", took, rows, end)
 	}
+	ends.are("ACCESS_TOKEN_EXPIRES")
 	s.store.arrive(1)
 	if page := s.changes("since=" + end.Token); len(page.Data) != 1 {
 		t.Errorf("%+v", page)
@@ -51,7 +89,8 @@ func TestTailEndsBeforeItsAccessToken(t *testing.T) {
 // stops meanwhile, it says that instead.
 func TestTailEndsWithoutTables(t *testing.T) {
 	t.Parallel() // it mostly waits
-	s := serve(t, func(set *settings) {
+	ends := &tailEnds{t: t}
+	s := serve(t, ends.of, func(set *settings) {
 		set.throttle.Reads.Requests, set.rest.Patience = 1_000, 1500*time.Millisecond
 	})
 	lines, broken := s.follow(t.Context(), "site=shop-one")
@@ -75,6 +114,7 @@ func TestTailEndsWithoutTables(t *testing.T) {
 	if end, _ := last(t, lines, broken); end.Control != "end" || end.Reason != "NODE_STOPS" {
 		t.Errorf("%+v", end)
 	}
+	ends.are("UNAVAILABLE", "NODE_STOPS")
 	s.store.breakDown(nil)
 	again := serve(t) // another node with the same tables
 	again.store.arrive(2)
@@ -97,7 +137,8 @@ func smallBuffers(srv *http.Server) {
 func TestTailOfASlowReaderIsBroken(t *testing.T) {
 	t.Parallel() // it mostly waits
 	var slow, broken atomic.Int32
-	s := serve(t, func(set *settings) {
+	ends := &tailEnds{t: t}
+	s := serve(t, ends.of, func(set *settings) {
 		set.throttle.Reads.Requests, set.rest.Stall, set.server, set.unchecked = 1_000, time.Second, smallBuffers, true
 		set.serving = func() func(rest.Served) {
 			return func(v rest.Served) {
@@ -121,4 +162,29 @@ func TestTailOfASlowReaderIsBroken(t *testing.T) {
 	if _, err := io.Copy(io.Discard, in); err == nil || slow.Load() != 1 || broken.Load() != 1 {
 		t.Errorf("%v, %d slow, %d broken", err, slow.Load(), broken.Load())
 	}
+	ends.are("broken")
+}
+
+// A tail that cannot be continued ends with the code of the 410, and one whose
+// client leaves is broken.
+func TestTailsReportTheirEnd(t *testing.T) {
+	t.Parallel() // it mostly waits
+	ends := &tailEnds{t: t}
+	s := serve(t, ends.of, func(set *settings) { set.throttle.Reads.Requests, set.unchecked = 1_000, true })
+	ctx, leave := context.WithCancel(t.Context())
+	lines, broken := s.follow(ctx, "site=shop-one")
+	<-lines
+	ends.are()
+	leave()
+	if <-broken == nil {
+		t.Error("it ended properly")
+	}
+	ends.are("broken")
+	lines, broken = s.follow(t.Context(), "site=shop-one")
+	<-lines
+	s.store.rebuild()
+	if end, _ := last(t, lines, broken); end.Control != "reset" || end.Reason != "CHANGES_HISTORY_REBUILT" {
+		t.Errorf("%+v", end)
+	}
+	ends.are("broken", "CHANGES_HISTORY_REBUILT")
 }

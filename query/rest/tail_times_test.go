@@ -11,9 +11,9 @@ const never = time.Hour
 
 // tailOfTwo follows shop-two on a node whose tails have other times than usual,
 // and returns its first token.
-func tailOfTwo(t *testing.T, progress, heartbeat, life time.Duration) (s *surface, first string, lines chan controlLine, broken chan error) {
+func tailOfTwo(t *testing.T, progress, heartbeat, life time.Duration, change ...func(*settings)) (s *surface, first string, lines chan controlLine, broken chan error) {
 	t.Helper()
-	s = serve(t, func(set *settings) { set.throttle.Reads.Requests = 1_000 })
+	s = serve(t, append(change, func(set *settings) { set.throttle.Reads.Requests = 1_000 })...)
 	s.rest.ShortenTails(progress, heartbeat, life)
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	t.Cleanup(cancel)
@@ -72,12 +72,13 @@ func TestTailPassesRowsOfOthers(t *testing.T) {
 func TestTailEndsInTime(t *testing.T) {
 	t.Parallel() // it mostly waits
 	const life = 1500 * time.Millisecond
-	began := time.Now()
-	s, _, lines, broken := tailOfTwo(t, never, never, life)
+	began, ends := time.Now(), &tailEnds{t: t}
+	s, _, lines, broken := tailOfTwo(t, never, never, life, ends.of)
 	end, rows := last(t, lines, broken)
 	if took := time.Since(began); end.Control != "end" || end.Reason != "TIME" || rows != 0 || took < life*4/5 {
 		t.Errorf("after %v: %+v", took, end)
 	}
+	ends.are("TIME")
 	if page := s.changes("since=" + end.Token); len(page.Data) != 0 {
 		t.Errorf("%+v", page)
 	}

@@ -9,14 +9,17 @@ import (
 
 // Statistics summarizes observations.
 func Statistics(ctx context.Context, s *query.Service, p query.Principal, in *Params, _ []byte) (*Records, error) {
+	return answered(ctx, p, statistics(in), in.Err(), s.Statistics)
+}
+
+func statistics(in *Params) query.StatisticsRequest {
 	rows := Selected(in)
 	rows.GlobalScope, rows.Brand = in.flag("globalScope"), in.text("brand")
 	rows.CapturedFrom, rows.CapturedTo, rows.Timezone = in.text("capturedFrom"), in.text("capturedTo"), in.text("timezone")
-	req := query.StatisticsRequest{
+	return query.StatisticsRequest{
 		ResultsRequest: rows, By: query.Grouping(in.text("by")), Bucket: in.text("bucket"),
 		Trend: in.flag("includeTrend"), Standing: in.flag("includeStanding"), Identity: in.flag("includeIdentity"),
 	}
-	return answered(ctx, p, req, in.Err(), s.Statistics)
 }
 
 // Windows shows which parts of a period have which rows.

@@ -9,16 +9,20 @@ import (
 
 // Positions shows where the caller stands with many products.
 func Positions(ctx context.Context, s *query.Service, p query.Principal, in *Params, _ []byte) (*Records, error) {
+	page, err := positions(ctx, s, p, in, selectedPositions(in))
+	if err != nil {
+		return nil, err
+	}
+	return recordsOf(page.Data, page.Paging, page.Query)
+}
+
+func selectedPositions(in *Params) query.PositionsRequest {
 	req := query.PositionsRequest{
 		ResultsRequest: Selected(in),
 		OwnSite:        contracts.SiteKey(in.form("ownSite", func(s string) bool { return contracts.SiteKey(s).Valid() }, "a site key")),
 	}
 	req.Timezone, req.Offers = in.text("timezone"), in.text("offers")
-	page, err := positions(ctx, s, p, in, req)
-	if err != nil {
-		return nil, err
-	}
-	return recordsOf(page.Data, page.Paging, page.Query)
+	return req
 }
 
 // PricePositions returns the same for agents, with fewer arguments.

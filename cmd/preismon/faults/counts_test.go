@@ -14,9 +14,9 @@ import (
 	"preismon/contracts"
 )
 
-// counted checks what sums rows up, and what finds the newest, against the
-// ledger, by way of the rows that were read and found to be right. Nothing is
-// published meanwhile.
+// counted checks what sums rows up, compares them, finds the newest or tells
+// where they come from against the ledger, by way of the rows that were read and
+// found to be right. Nothing is published meanwhile.
 func (r *reader) counted(ctx context.Context) error {
 	rows, err := r.pages(ctx, 1000)
 	if err != nil {
@@ -26,7 +26,10 @@ func (r *reader) counted(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(r.statistics(ctx, capturesOf(rows)), r.windows(ctx, len(rows)), r.lookup(ctx, capturesOf(newest)))
+	return errors.Join(
+		r.statistics(ctx, capturesOf(rows)), r.windows(ctx, len(rows)), r.lookup(ctx, capturesOf(newest)),
+		r.movers(ctx, rows), r.evidence(ctx, rows), r.explained(ctx, len(rows)), r.position(ctx, newest),
+	)
 }
 
 // capture is one observation of a pair.
