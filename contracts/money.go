@@ -81,16 +81,3 @@ func allDigits(s string) bool {
 	}
 	return true
 }
-
-// Add sums two amounts of one currency; ok is false if they differ in currency,
-// or an amount or the sum is out of range.
-func (m Money) Add(o Money) (sum Money, ok bool) {
-	// Two amounts within the range cannot overflow.
-	total := m.AmountMinor + o.AmountMinor
-	if m.CurrencyCode != o.CurrencyCode || !inRange(m.AmountMinor) || !inRange(o.AmountMinor) || !inRange(total) {
-		return Money{}, false
-	}
-	return Money{AmountMinor: total, CurrencyCode: m.CurrencyCode}, true
-}
-
-func inRange(amount int64) bool { return -MaxAmountMinor <= amount && amount <= MaxAmountMinor }

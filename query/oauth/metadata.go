@@ -18,10 +18,6 @@ const (
 	openIDMetadataPath   = "/.well-known/openid-configuration"
 )
 
-// ResourceMetadataURL is the URL in the WWW-Authenticate header of the resource
-// (RFC 9728, section 5.1).
-func ResourceMetadataURL(baseURL string) string { return baseURL + resourceMetadataPath + ResourcePath }
-
 // resourceMetadata is the document of RFC 9728. It does not list
 // offline_access, which the resource does not require.
 type resourceMetadata struct {

@@ -49,9 +49,6 @@ func TestMetadata(t *testing.T) { // OAUTH-02, OPEN-14, checklist 11, 15, 17
 				}
 			}
 		}
-		if got := oauth.ResourceMetadataURL(base); got != base+"/.well-known/oauth-protected-resource/mcp" {
-			t.Errorf("resource metadata: %s", got)
-		}
 	}
 }
 

@@ -219,12 +219,6 @@ func (s *Server) Paths() []string {
 	return paths
 }
 
-// Serves reports whether a path is one of Paths.
-func (s *Server) Serves(path string) bool {
-	_, ok := s.endpoints[path]
-	return ok
-}
-
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h := w.Header()
 	h.Set("Cache-Control", "no-store")
