@@ -193,7 +193,10 @@ func (s *Store) remember() {
 	s.estimates = cache.New(estimateBytes, func(question, estimate) int { return 64 })
 	s.moments.read = func(ctx context.Context, _ []struct{}) (moment, error) { return s.momentNow(ctx) }
 	s.states.read = s.readState
-	s.moments.gatherDelay, s.states.gatherDelay = gatherDelay, gatherDelay
+	s.states.gatherDelay = gatherDelay
+	if s.written == nil { // otherwise a message between nodes is nearly always enough
+		s.moments.gatherDelay = gatherDelay
+	}
 	s.feeds = feeds{read: s.readFeeds, of: map[string]*feedShare{}}
 }
 
