@@ -5,7 +5,6 @@ package records
 
 import (
 	"bufio"
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -35,17 +34,14 @@ func NDJSON(w io.Writer) Writer {
 type lines struct{ to io.Writer }
 
 func (l lines) Write(record []byte) error {
-	if bytes.IndexByte(record, '\n') >= 0 { // never within a string
-		var one bytes.Buffer
-		if err := json.Compact(&one, record); err != nil {
-			return err
-		}
-		record = one.Bytes()
+	record, err := objects.OneLine(record)
+	if err != nil {
+		return err
 	}
 	if _, err := l.to.Write(record); err != nil {
 		return err
 	}
-	_, err := io.WriteString(l.to, "\n")
+	_, err = io.WriteString(l.to, "\n")
 	return err
 }
 

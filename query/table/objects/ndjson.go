@@ -25,17 +25,23 @@ func (l *lines) Write(rows []byte) error {
 		if err != nil {
 			return err
 		}
-		row := rows[:n]
-		if bytes.IndexByte(row, '\n') >= 0 { // never within a string
-			var one bytes.Buffer
-			if err := json.Compact(&one, row); err != nil {
-				return err
-			}
-			row = one.Bytes()
+		row, err := OneLine(rows[:n])
+		if err != nil {
+			return err
 		}
 		l.buf = append(append(l.buf, row...), '\n')
 		rows = rows[n:]
 	}
+}
+
+// OneLine returns an object without line ends: unchanged, unless it has some.
+func OneLine(object []byte) ([]byte, error) {
+	if bytes.IndexByte(object, '\n') < 0 { // never within a string
+		return object, nil
+	}
+	var one bytes.Buffer
+	err := json.Compact(&one, object)
+	return one.Bytes(), err
 }
 
 func (l *lines) Flush() error {
