@@ -75,8 +75,9 @@ func (p *pieces) plan(ctx context.Context) {
 	if p.planned != nil || p.cuts != nil || p.byPair || !sliceable(&p.query) || short(&p.query) {
 		return
 	}
-	p.planned, p.plans = p.store.cutter(p.vis, &p.query), make(chan error, 1)
-	go func() { p.plans <- p.planned.begin(ctx) }()
+	planned, plans := p.store.cutter(p.vis, &p.query), make(chan error, 1)
+	p.planned, p.plans = planned, plans
+	go func() { plans <- planned.begin(ctx) }() // both may be taken from p before it runs
 }
 
 // wait waits until the cuts are made.
