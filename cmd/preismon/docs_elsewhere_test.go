@@ -31,6 +31,7 @@ var inlineElsewhere = map[string]string{
 	"go run ./cmd/bench": "TestBenchSmall runs the same on less",
 	"go run ./cmd/bench --only size,page,hot,costs,drain":                       "TestBenchSmall runs the same on less",
 	"go run ./cmd/bench --quick":                                                "TestBenchSmall runs the same on less",
+	"go run ./cmd/bench --quick --import observations.csv.gz":                   "TestBenchSmall runs the same on less",
 	"preismon backup --to NAME":                                                 "TestBackupDrill",
 	"preismon restore --from NAME":                                              "TestBackupDrill",
 	"preismon restore --data-dir new-data --from preismon-data-backups/monday":  "TestBackupDrill",
