@@ -21,9 +21,6 @@ const (
 	moverLookback = 168 * time.Hour
 	// moverRecent is the time before since in which most pairs have a capture.
 	moverRecent = 25 * time.Hour
-	// moverWindow is the minimum length of a window for which reading the table
-	// of the newest captures is faster than reading the window's rows.
-	moverWindow = 48 * time.Hour
 	// maxMoverOthers is the maximum number of products that a read names.
 	maxMoverOthers = 1_000
 )
@@ -233,7 +230,7 @@ func (s *Service) movers(ctx context.Context, in *read, r MoversRequest, echo *M
 		return nil, err
 	}
 	q := in.query // from since: a capture at since is the newest on both sides, or there is a newer one
-	after, err := s.featuredSince(ctx, in.vis, q, r.Until == "" && r.Cursor == "", facts)
+	after, err := s.featured(ctx, in.vis, q, facts)
 	if err != nil || len(after) == 0 {
 		return nil, err
 	}
@@ -297,37 +294,12 @@ func (e *MoversEcho) count(site contracts.SiteKey, kinds []MoverKind) {
 	}
 }
 
-// featuredSince reads the newest capture of each pair in a window. If the
-// window ends now, they are in a table, along with those from before the
-// window; at an older moment, such as a cursor's, that table would have to be
-// computed from all rows.
-func (s *Service) featuredSince(ctx context.Context, v Visibility, q ResultsQuery, toNow bool, facts siteFacts) (map[contracts.Pair]*featured, error) {
-	if !toNow || q.Window.Length() < moverWindow || q.Filtered() || explaining(ctx) != nil {
-		return s.featured(ctx, v, q, facts)
-	}
-	newest := q
-	newest.Window, newest.FromNow, newest.ToNow = contracts.Window{}, false, false
-	all, err := s.featured(ctx, v, newest, facts)
-	if err != nil {
-		return nil, err
-	}
-	for pair, f := range all {
-		if f.capturedMs > q.Window.To.UnixMilli() { // by a clock that is ahead of ours
-			return s.featured(ctx, v, q, facts)
-		}
-		if f.capturedMs < q.Window.From.UnixMilli() {
-			delete(all, pair)
-		}
-	}
-	return all, nil
-}
-
 // featuredBefore reads the newest capture before the window of a read, of the
 // pairs that have one in the window: first in the time in which most have one,
 // then in the whole lookback for the products of the others.
 func (s *Service) featuredBefore(ctx context.Context, v Visibility, q ResultsQuery, after map[contracts.Pair]*featured, facts siteFacts) (map[contracts.Pair]*featured, error) {
 	since := q.Window.From
-	q.Window, q.FromNow, q.ToNow = contracts.Window{From: since.Add(-moverRecent), To: since}, false, false
+	q.Window, q.FromNow, q.ToNow, q.Current = contracts.Window{From: since.Add(-moverRecent), To: since}, false, false, false
 	before, err := s.featured(ctx, v, q, facts)
 	if err != nil {
 		return nil, err

@@ -196,11 +196,15 @@ type ResultsQuery struct {
 	// FromNow and ToNow report which bounds of the window depend on when the
 	// request arrived: no two requests have the same.
 	FromNow, ToNow bool
-	Ascending      bool
-	After          *Position // nil: from the start
-	Watermark      Watermark
-	Limit          int             // 0: all
-	Read           *admission.Read `json:"-"` // of a stream, whose rows wait for a client; otherwise nil
+	// Current tells the store that the window ends about now, so that the newest
+	// observation of nearly every pair lies in it or before it. Rows do not
+	// depend on it.
+	Current   bool
+	Ascending bool
+	After     *Position // nil: from the start
+	Watermark Watermark
+	Limit     int             // 0: all
+	Read      *admission.Read `json:"-"` // of a stream, whose rows wait for a client; otherwise nil
 
 	Filters                      // without the coverage state
 	Outcomes []contracts.Outcome // that the coverage state covers; nil: any
@@ -217,8 +221,8 @@ func (q *ResultsQuery) Filtered() bool {
 // unfiltered returns a query for the same pairs and time without filters, which
 // returns some row of each pair that has one.
 func (q *ResultsQuery) unfiltered() ResultsQuery {
-	all := ResultsQuery{Selectors: q.Selectors, Window: q.Window, FromNow: q.FromNow, ToNow: q.ToNow, Watermark: q.Watermark}
-	if q.Latest != AllRows && q.Window.From.IsZero() && q.Window.To.IsZero() {
+	all := ResultsQuery{Selectors: q.Selectors, Window: q.Window, FromNow: q.FromNow, ToNow: q.ToNow, Current: q.Current, Watermark: q.Watermark}
+	if q.Latest != AllRows && (q.Current || q.Window.From.IsZero() && q.Window.To.IsZero()) {
 		all.Latest = NewestRow // there is a table of these
 	}
 	return all

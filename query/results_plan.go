@@ -67,6 +67,7 @@ func (s *Service) understand(p Principal, r ResultsRequest) (*resultsPlan, error
 	q.Window = plan.requested.Whole()
 	q.ToNow = !plan.given.To && !q.Window.To.IsZero()
 	q.FromNow = !plan.given.From && !q.Window.From.IsZero()
+	q.Current = s.current(q)
 	plan.echo = Echo{
 		Scope: ScopeScoped, Timezone: cmp.Or(r.Timezone, "UTC"), Sort: cmp.Or(r.Sort, "desc"),
 		LatestPerPair: r.LatestPerPair, LatestObservationPerPair: r.LatestObservationPerPair,
@@ -75,6 +76,15 @@ func (s *Service) understand(p Principal, r ResultsRequest) (*resultsPlan, error
 		plan.echo.Scope = ScopeGlobal
 	}
 	return plan, nil
+}
+
+// currentFor is how long a window is current after its end. Afterwards, too many
+// pairs have a newer observation.
+const currentFor = 5 * time.Minute
+
+// current decides ResultsQuery.Current.
+func (s *Service) current(q *ResultsQuery) bool {
+	return q.Latest != AllRows && !q.Window.To.Before(s.now().Add(-currentFor))
 }
 
 // window resolves the window that a request means (RES-02, RES-05, RES-06), as
@@ -173,6 +183,7 @@ func (s *Service) resume(plan *resultsPlan, v Visibility, now Watermark) error {
 		}
 		plan.given = c.Given
 		q.Window, q.FromNow, q.ToNow = contracts.Window{From: fromMs(c.From), To: fromMs(c.To)}, false, false
+		q.Current = s.current(q)
 		q.Watermark = c.Watermark
 		q.After = &c.After
 	}

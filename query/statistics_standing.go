@@ -102,6 +102,7 @@ func (s *Service) addStandings(ctx context.Context, in *read, held *offerRoom, p
 	to := fromMs(min(position.To, position.Until))
 	in.query.Window, in.query.FromNow, in.query.ToNow = contracts.Window{From: to.Add(-currentOffers), To: to}, false, false
 	in.query.Latest, in.query.Outcomes = NewestWhole, coverageOutcomes["PRICE_OBSERVED"]
+	in.query.Current = s.current(&in.query)
 	wanted := func(o offer, _ siteFacts) bool { return prices[productCurrency{o.Item, o.currency}] != nil }
 	offers, _, err := s.offers(ctx, in, held, wanted, nil)
 	if err != nil {

@@ -69,7 +69,7 @@ func (s *Store) estimated(ctx context.Context, v query.Visibility, q *query.Resu
 			return bound, nil
 		}
 	}
-	st := resultsStatement(s.shards, v, &all, readOptions{byPair: few, unsorted: q.Read != nil})
+	st := resultsStatement(s.shards, v, &all, readOptions{byPair: few, unsorted: q.Read != nil, current: tryCurrent(q)})
 	st.name, st.text = "rows_at_most", "EXPLAIN ESTIMATE "+st.text
 	var e estimate
 	_, err := rows(ctx, s, st, func(r driver.Rows) (_ struct{}, err error) {
@@ -87,8 +87,8 @@ func (s *Store) estimated(ctx context.Context, v query.Visibility, q *query.Resu
 		return 0, err
 	}
 	e.tables = 1
-	if fromLatest(q) {
-		e.tables = 2
+	if tryCurrent(q) { // the longer statement, where it is needed, reads the same table twice, and what came later
+		e.rows, e.tables = 3*e.rows, 4
 	}
 	if now != nil && may {
 		e.when, e.at = *now, time.Now()

@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"errors"
 	"math"
 	"slices"
 
@@ -16,6 +17,7 @@ type resultsShape struct {
 	Ascending, After, Limit, From, To          bool
 	Unsorted                                   bool
 	FromLatest, Newest, NewestRow, NewestWhole bool
+	Current                                    bool // reads only latest_observations
 	ByPair                                     bool // reads observations, by its key
 	Mandates                                   bool // rows of several mandates, each seeing all of its own
 
@@ -31,6 +33,7 @@ type equality struct{ Column, Value string }
 type readOptions struct {
 	unsorted bool // the reader sorts
 	byPair   bool // it covers few pairs
+	current  bool // of newest captures: as if none came later, which the reader checks
 }
 
 // resultsStatement builds the one statement of a results read.
@@ -46,6 +49,8 @@ func resultsStatement(n shards, v query.Visibility, q *query.ResultsQuery, o rea
 		st.settings = slices.Concat(st.settings, inLargeBlocks)
 	case sh.Limit && q.Latest == query.AllRows:
 		st.settings = slices.Concat(st.settings, inSmallBlocks)
+	case sh.FromLatest:
+		st.settings = briefly // FINAL takes longer on several processors, unless there are very many pairs
 	}
 	return st
 }
@@ -65,7 +70,7 @@ func shapeOf(p params, n shards, v query.Visibility, q *query.ResultsQuery, o re
 	// whole mandate sees.
 	sh.Pairs = sh.Pairs || sh.Products
 	sh.ByPair = sh.Products || o.byPair
-	sh.FromLatest = fromLatest(q)
+	sh.FromLatest, sh.Current = fromLatest(q), o.current
 	sh.Newest = sh.NewestWhole
 
 	p.uint("mark_epoch", uint64(q.Watermark.Epoch))
@@ -135,11 +140,16 @@ func afterOffer(q *query.ResultsQuery) uint16 {
 
 // fromLatest reports whether latest_observations answers the query. A newest
 // row under a filter is the newest that matches; a newest set is chosen before
-// filters apply (RES-P12b).
+// filters apply (RES-P12b). Of a window that ended long ago it would hold the
+// newest capture of hardly any pair.
 func fromLatest(q *query.ResultsQuery) bool {
-	return q.Window.From.IsZero() && q.Window.To.IsZero() &&
+	return (q.Window.From.IsZero() && q.Window.To.IsZero() || q.Current) &&
 		(q.Latest == query.NewestWhole || q.Latest == query.NewestRow && !q.Filtered())
 }
+
+// tryCurrent reports whether a read should be tried as a current one. A walk
+// that goes on is of an older moment.
+func tryCurrent(q *query.ResultsQuery) bool { return fromLatest(q) && q.After == nil && q.Read == nil }
 
 // Results implements query.Store.
 func (s *Store) Results(ctx context.Context, v query.Visibility, q *query.ResultsQuery, each func(*query.Block) error) error {
@@ -150,10 +160,49 @@ func (s *Store) Results(ctx context.Context, v query.Visibility, q *query.Result
 	if q.Read != nil {
 		return s.stream(ctx, s.pieces(v, q, few, q.Read), each)
 	}
+	if tryCurrent(q) {
+		if current, err := s.current(ctx, v, q, each); current || err != nil {
+			return err
+		}
+	}
+	return s.eachRow(ctx, resultsStatement(s.shards, v, q, readOptions{byPair: few}), q, each)
+}
+
+// current reads newest captures as if none of the pairs had one after the
+// watermark, or after the window: with those it would have to look for the one
+// before, which takes longer than all the rest. False: some had, and no row was
+// passed on.
+func (s *Store) current(ctx context.Context, v query.Visibility, q *query.ResultsQuery, each func(*query.Block) error) (bool, error) {
+	first := true
+	err := s.eachRow(ctx, resultsStatement(s.shards, v, q, readOptions{current: true}), q, func(b *query.Block) error {
+		if first && b.Len > 0 && later(b, q) {
+			return errLater
+		}
+		first = false
+		return each(b)
+	})
+	if errors.Is(err, errLater) {
+		return false, nil
+	}
+	return true, err
+}
+
+var errLater = errors.New("a newest capture came later than the read covers")
+
+// later reports whether the first row of a current read, which has those first,
+// came after its watermark or its window.
+func later(b *query.Block, q *query.ResultsQuery) bool {
+	i := b.At(0)
+	return query.Watermark{Epoch: b.Epoch[i], Seq: b.Seq[i]}.Compare(q.Watermark) > 0 ||
+		!q.Window.To.IsZero() && b.CapturedMs[i] > q.Window.To.UnixMilli()
+}
+
+// eachRow passes on what a statement returns.
+func (s *Store) eachRow(ctx context.Context, st statement, q *query.ResultsQuery, each func(*query.Block) error) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	r := s.read(ctx, resultsStatement(s.shards, v, q, readOptions{byPair: few}), columnsOf(q), blocksAhead)
-	err = r.each(each)
+	r := s.read(ctx, st, columnsOf(q), blocksAhead)
+	err := r.each(each)
 	cancel()
 	r.drain()
 	return err

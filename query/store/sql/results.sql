@@ -11,13 +11,13 @@ SELECT
     item, site, -captured_desc AS captured_ms, epoch, seq, capture, offer, toUInt8(outcome) AS outcome_code,
     {{template "offered" .}}
 FROM ({{template "source" .}})
-WHERE 1
+WHERE {{if .Current}}{{template "newer" .}} OR {{end}}1
 {{- if .Newest}}
 {{- template "filters" .}}
 {{- end}}
 {{- template "after" .}}
 {{- if not .Unsorted}}
-ORDER BY {{template "order" .}}
+ORDER BY {{if .Current}}{{template "newer" .}} DESC, {{end}}{{template "order" .}}
 {{- end}}
 {{- template "limit" .}}
 {{- end}}
@@ -106,20 +106,19 @@ arrayWithConstant(length(offer), tupleElement(arrayMin(arrayMap((is_buy_box, pri
 {{- end -}}
 
 {{- define "columns" -}}
-epoch, seq, capture, offer, outcome, currency, price_minor, shipping_minor, merchant,
-           is_prime, is_buy_box, rating_tenths, manufacturer, title, url, delivery_text
+epoch, seq, capture, outcome, {{template "offers" .}}
 {{- end -}}
 
 {{- /* All visible rows of the window up to the watermark. */ -}}
 {{- define "history" -}}
 {{- if .ByPair -}}
 SELECT item, site, -toUnixTimestamp64Milli(captured_at) AS captured_desc,
-           {{template "columns"}}
+           {{template "columns" .}}
     FROM observations
     WHERE {{template "history_where" .}}
 {{- else -}}
 SELECT item, site, captured_desc,
-           {{template "columns"}}
+           {{template "columns" .}}
     FROM observations_by_mandate
     WHERE {{template "history_where" .}}
 {{- end -}}
@@ -177,26 +176,46 @@ SELECT item, site, captured_desc,
 {{- end}}
 {{- end}}
 
-{{- /* The newest capture of each pair up to the watermark: from latest_observations, and from the history of those pairs whose newest capture came later. */ -}}
+{{- /* The newest capture of each pair in the window, up to the watermark: from latest_observations, and from the history of those pairs whose newest capture came later. A current read leaves these out, and returns what came later before all others: then it was not complete. */ -}}
 {{- define "latest" -}}
 SELECT item, site, -toUnixTimestamp64Milli(captured_at) AS captured_desc,
-       {{template "columns"}}
+       {{template "columns" .}}
 FROM (
     SELECT *
     FROM latest_observations FINAL
     WHERE (item, site) IN ({{template "pairs" .}})
-      AND (epoch, seq) <= ({mark_epoch:UInt32}, {mark_seq:UInt64})
-{{- template "kept" .}}
+{{- if not .Current}}
+      AND NOT {{template "newer_capture" .}}
+{{- end}}
+{{- template "since" .}}
 )
-ARRAY JOIN {{template "offers"}}
+ARRAY JOIN {{template "offers" .}}
 {{- if .NewestRow}}, {{template "standing_of_arrays"}} AS standing
 WHERE offer = standing
 {{- end}}
+{{- if not .Current}}
 UNION ALL
 SELECT item, site, -toUnixTimestamp64Milli(captured_at) AS captured_desc,
-       {{template "columns"}}
+       {{template "columns" .}}
 FROM observations
 WHERE {{template "behind" .}}
+{{- end}}
+{{- end -}}
+
+{{- /* A capture that came after the watermark, or that was made after the window. */ -}}
+{{- define "newer" -}}
+((epoch, seq) > ({mark_epoch:UInt32}, {mark_seq:UInt64}){{if .To}} OR captured_ms > {to_ms:Int64}{{end}})
+{{- end -}}
+
+{{- define "newer_capture" -}}
+((epoch, seq) > ({mark_epoch:UInt32}, {mark_seq:UInt64}){{if .To}} OR captured_at > fromUnixTimestamp64Milli({to_ms:Int64}, 'UTC'){{end}})
+{{- end -}}
+
+{{- /* From where the window begins; what retention has removed, or will, is before it. */ -}}
+{{- define "since"}}
+{{- if .From}}
+      AND captured_at >= fromUnixTimestamp64Milli({from_ms:Int64}, 'UTC')
+{{- end}}
 {{- end -}}
 
 {{- /* What retention has left, whether the rest was removed yet or not. */ -}}
@@ -222,7 +241,8 @@ WHERE {{template "behind" .}}
 {{- end -}}
 
 {{- define "offers" -}}
-offer, currency, price_minor, shipping_minor, merchant, is_prime, is_buy_box, rating_tenths, manufacturer, title, url, delivery_text
+offer, currency, price_minor, shipping_minor, merchant, is_prime, is_buy_box
+{{- if .Export}}, rating_tenths, manufacturer, title, url, delivery_text{{else if .Filter.manufacturer}}, manufacturer{{end}}
 {{- end -}}
 
 {{- /* The newest captures up to the watermark of those pairs whose newest capture came later. */ -}}
@@ -235,10 +255,10 @@ offer, currency, price_minor, shipping_minor, merchant, is_prime, is_buy_box, ra
             SELECT item, site
             FROM latest_observations FINAL
             WHERE (item, site) IN ({{template "pairs" .}})
-              AND (epoch, seq) > ({mark_epoch:UInt32}, {mark_seq:UInt64})
+              AND {{template "newer_capture" .}}
         )
-          AND (epoch, seq) <= ({mark_epoch:UInt32}, {mark_seq:UInt64})
-{{- template "kept" .}}
+          AND NOT {{template "newer_capture" .}}
+{{- template "since" .}}
         GROUP BY item, site
     )
 {{end -}}

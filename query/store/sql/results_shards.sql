@@ -5,22 +5,26 @@ SELECT *
 FROM (
 (SELECT {{template "given_of_shards" .}}
 FROM latest_observations_all FINAL
-ARRAY JOIN {{template "offers"}}
+ARRAY JOIN {{template "offers" .}}
 {{- if .NewestRow}}, {{template "standing_of_arrays"}} AS standing{{end}}
 WHERE (item, site) IN ({{template "pairs" .}})
-      AND (epoch, seq) <= ({mark_epoch:UInt32}, {mark_seq:UInt64})
-{{- template "kept" .}}
+{{- if not .Current}}
+      AND NOT {{template "newer_capture" .}}
+{{- end}}
+{{- template "since" .}}
 {{- if .NewestRow}}
       AND offer = standing
 {{- end}}
 {{- template "rest_of_shards" .}})
+{{- if not .Current}}
 UNION ALL
 (SELECT {{template "given_of_shards" .}}
 FROM observations_all
 WHERE {{template "behind" .}}
 {{- template "rest_of_shards" .}})
+{{- end}}
 )
-ORDER BY {{if .Ascending}}captured_ms, {{else}}captured_ms DESC, {{end}}{{template "order_of_equals" .}}
+ORDER BY {{if .Current}}{{template "newer" .}} DESC, {{end}}{{if .Ascending}}captured_ms, {{else}}captured_ms DESC, {{end}}{{template "order_of_equals" .}}
 {{- template "limit" .}}
 {{- else -}}
 SELECT {{template "given_of_shards" .}}
@@ -38,7 +42,8 @@ item, site, {{if or .FromLatest .ByPair}}-(-toUnixTimestamp64Milli(captured_at) 
 {{- /* What follows the choice of rows. A newest row is the newest that the filters leave. */ -}}
 {{- define "rest_of_shards" -}}
 {{- if .FromLatest}}
-{{- template "filters" .}}
+      AND ({{if .Current}}{{template "newer" .}} OR {{end}}1
+{{- template "filters" .}})
 {{- else if .NewestWhole}}
       AND (item, site, captured_desc, epoch, seq, capture) IN ({{template "newest_whole" .}})
 {{- template "filters" .}}
@@ -52,7 +57,7 @@ item, site, {{if or .FromLatest .ByPair}}-(-toUnixTimestamp64Milli(captured_at) 
 {{- end}}
 {{- template "after" .}}
 {{- if not .Unsorted}}
-ORDER BY {{template "order" .}}
+ORDER BY {{if .Current}}{{template "newer" .}} DESC, {{end}}{{template "order" .}}
 {{- end}}
 {{- template "limit" .}}
 {{- end -}}

@@ -8,17 +8,16 @@ SELECT
     item, site, -captured_desc AS captured_ms, epoch, seq, capture, offer, toUInt8(outcome) AS outcome_code,
     currency, price_minor, merchant
 FROM (SELECT item, site, -toUnixTimestamp64Milli(captured_at) AS captured_desc,
-       epoch, seq, capture, offer, outcome, currency, price_minor, shipping_minor, merchant,
-           is_prime, is_buy_box, rating_tenths, manufacturer, title, url, delivery_text
+       epoch, seq, capture, outcome, offer, currency, price_minor, shipping_minor, merchant, is_prime, is_buy_box
 FROM (
     SELECT *
     FROM latest_observations FINAL
     WHERE (item, site) IN (SELECT item, site
         FROM scope_pairs
         WHERE mandate = {mandate:UInt64} AND version = {version:UInt64})
-      AND (epoch, seq) <= ({mark_epoch:UInt32}, {mark_seq:UInt64})
+      AND NOT ((epoch, seq) > ({mark_epoch:UInt32}, {mark_seq:UInt64}))
 )
-ARRAY JOIN offer, currency, price_minor, shipping_minor, merchant, is_prime, is_buy_box, rating_tenths, manufacturer, title, url, delivery_text, arrayWithConstant(length(offer), tupleElement(arrayMin(arrayMap((is_buy_box, price_minor, shipping_minor, currency, offer) -> (
+ARRAY JOIN offer, currency, price_minor, shipping_minor, merchant, is_prime, is_buy_box, arrayWithConstant(length(offer), tupleElement(arrayMin(arrayMap((is_buy_box, price_minor, shipping_minor, currency, offer) -> (
     NOT (is_buy_box = 2 AND site IN (SELECT site FROM sites FINAL WHERE canonical_country_market)),
     price_minor < 0, price_minor >= 0 AND shipping_minor < 0, if(price_minor < 0, '', toString(currency)),
     if(price_minor < 0 OR shipping_minor < 0, 0, price_minor + shipping_minor), price_minor, offer
@@ -26,8 +25,7 @@ ARRAY JOIN offer, currency, price_minor, shipping_minor, merchant, is_prime, is_
 WHERE offer = standing
 UNION ALL
 SELECT item, site, -toUnixTimestamp64Milli(captured_at) AS captured_desc,
-       epoch, seq, capture, offer, outcome, currency, price_minor, shipping_minor, merchant,
-           is_prime, is_buy_box, rating_tenths, manufacturer, title, url, delivery_text
+       epoch, seq, capture, outcome, offer, currency, price_minor, shipping_minor, merchant, is_prime, is_buy_box
 FROM observations
 WHERE (item, site, captured_at, epoch, seq, capture, offer) IN (
     SELECT item, site, captured_at, epoch, seq, capture, offer
@@ -43,9 +41,9 @@ WHERE (item, site, captured_at, epoch, seq, capture, offer) IN (
             WHERE (item, site) IN (SELECT item, site
         FROM scope_pairs
         WHERE mandate = {mandate:UInt64} AND version = {version:UInt64})
-              AND (epoch, seq) > ({mark_epoch:UInt32}, {mark_seq:UInt64})
+              AND ((epoch, seq) > ({mark_epoch:UInt32}, {mark_seq:UInt64}))
         )
-          AND (epoch, seq) <= ({mark_epoch:UInt32}, {mark_seq:UInt64})
+          AND NOT ((epoch, seq) > ({mark_epoch:UInt32}, {mark_seq:UInt64}))
         GROUP BY item, site
     )
 )

@@ -14,8 +14,7 @@ WHERE mandate = {mandate:UInt64}
       AND (item, site, captured_desc, epoch, seq, capture, offer) IN (
     SELECT item, site, captured_desc, epoch, seq, capture, offer
     FROM (SELECT * FROM (SELECT item, site, captured_desc,
-           epoch, seq, capture, offer, outcome, currency, price_minor, shipping_minor, merchant,
-           is_prime, is_buy_box, rating_tenths, manufacturer, title, url, delivery_text
+           epoch, seq, capture, outcome, offer, currency, price_minor, shipping_minor, merchant, is_prime, is_buy_box
     FROM observations_by_mandate
     WHERE mandate = {mandate:UInt64}
       AND captured_desc <= -{from_ms:Int64}

@@ -8,8 +8,7 @@ SELECT
     item, site, -captured_desc AS captured_ms, epoch, seq, capture, offer, toUInt8(outcome) AS outcome_code,
     currency, price_minor, merchant
 FROM (SELECT item, site, -toUnixTimestamp64Milli(captured_at) AS captured_desc,
-       epoch, seq, capture, offer, outcome, currency, price_minor, shipping_minor, merchant,
-           is_prime, is_buy_box, rating_tenths, manufacturer, title, url, delivery_text
+       epoch, seq, capture, outcome, offer, currency, price_minor, shipping_minor, merchant, is_prime, is_buy_box
 FROM (
     SELECT *
     FROM latest_observations FINAL
@@ -18,13 +17,12 @@ FROM (
         WHERE mandate = {mandate:UInt64} AND version = {version:UInt64}
           AND hasAny(orders, {orders:Array(UInt64)})
           AND site IN {sites:Array(String)})
-      AND (epoch, seq) <= ({mark_epoch:UInt32}, {mark_seq:UInt64})
+      AND NOT ((epoch, seq) > ({mark_epoch:UInt32}, {mark_seq:UInt64}))
 )
-ARRAY JOIN offer, currency, price_minor, shipping_minor, merchant, is_prime, is_buy_box, rating_tenths, manufacturer, title, url, delivery_text
+ARRAY JOIN offer, currency, price_minor, shipping_minor, merchant, is_prime, is_buy_box
 UNION ALL
 SELECT item, site, -toUnixTimestamp64Milli(captured_at) AS captured_desc,
-       epoch, seq, capture, offer, outcome, currency, price_minor, shipping_minor, merchant,
-           is_prime, is_buy_box, rating_tenths, manufacturer, title, url, delivery_text
+       epoch, seq, capture, outcome, offer, currency, price_minor, shipping_minor, merchant, is_prime, is_buy_box
 FROM observations
 WHERE (item, site, captured_at, epoch, seq, capture) IN (
     SELECT item, site, tupleElement(newest, 1), tupleElement(newest, 2), tupleElement(newest, 3), tupleElement(newest, 4)
@@ -39,9 +37,9 @@ WHERE (item, site, captured_at, epoch, seq, capture) IN (
         WHERE mandate = {mandate:UInt64} AND version = {version:UInt64}
           AND hasAny(orders, {orders:Array(UInt64)})
           AND site IN {sites:Array(String)})
-              AND (epoch, seq) > ({mark_epoch:UInt32}, {mark_seq:UInt64})
+              AND ((epoch, seq) > ({mark_epoch:UInt32}, {mark_seq:UInt64}))
         )
-          AND (epoch, seq) <= ({mark_epoch:UInt32}, {mark_seq:UInt64})
+          AND NOT ((epoch, seq) > ({mark_epoch:UInt32}, {mark_seq:UInt64}))
         GROUP BY item, site
     )
 ))

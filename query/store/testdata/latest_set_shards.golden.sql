@@ -9,14 +9,15 @@ FROM (
 (SELECT item, site, -(-toUnixTimestamp64Milli(captured_at) AS captured_desc) AS captured_ms, epoch, seq, capture, offer, toUInt8(outcome) AS outcome_code,
     currency, price_minor, merchant
 FROM latest_observations_all FINAL
-ARRAY JOIN offer, currency, price_minor, shipping_minor, merchant, is_prime, is_buy_box, rating_tenths, manufacturer, title, url, delivery_text
+ARRAY JOIN offer, currency, price_minor, shipping_minor, merchant, is_prime, is_buy_box
 WHERE (item, site) IN (SELECT item, site
         FROM scope_pairs
         WHERE mandate = {mandate:UInt64} AND version IN {versions:Array(UInt64)}
           AND hasAny(orders, {orders:Array(UInt64)})
           AND site IN {sites:Array(String)})
-      AND (epoch, seq) <= ({mark_epoch:UInt32}, {mark_seq:UInt64})
-      AND merchant = {merchant:String}
+      AND NOT ((epoch, seq) > ({mark_epoch:UInt32}, {mark_seq:UInt64}))
+      AND (1
+      AND merchant = {merchant:String})
 ORDER BY captured_desc, item, site, epoch, seq, capture, offer
 LIMIT {limit:UInt64})
 UNION ALL
@@ -36,13 +37,14 @@ WHERE (item, site, captured_at, epoch, seq, capture) IN (
         WHERE mandate = {mandate:UInt64} AND version IN {versions:Array(UInt64)}
           AND hasAny(orders, {orders:Array(UInt64)})
           AND site IN {sites:Array(String)})
-              AND (epoch, seq) > ({mark_epoch:UInt32}, {mark_seq:UInt64})
+              AND ((epoch, seq) > ({mark_epoch:UInt32}, {mark_seq:UInt64}))
         )
-          AND (epoch, seq) <= ({mark_epoch:UInt32}, {mark_seq:UInt64})
+          AND NOT ((epoch, seq) > ({mark_epoch:UInt32}, {mark_seq:UInt64}))
         GROUP BY item, site
     )
 )
-      AND merchant = {merchant:String}
+      AND (1
+      AND merchant = {merchant:String})
 ORDER BY captured_desc, item, site, epoch, seq, capture, offer
 LIMIT {limit:UInt64})
 )

@@ -19,8 +19,7 @@ WHERE item = {item:UInt64}
     FROM (
         SELECT item, site, max((-captured_desc, epoch, seq, capture)) AS newest
         FROM (SELECT item, site, -toUnixTimestamp64Milli(captured_at) AS captured_desc,
-           epoch, seq, capture, offer, outcome, currency, price_minor, shipping_minor, merchant,
-           is_prime, is_buy_box, rating_tenths, manufacturer, title, url, delivery_text
+           epoch, seq, capture, outcome, offer, currency, price_minor, shipping_minor, merchant, is_prime, is_buy_box
     FROM observations
     WHERE item = {item:UInt64}
       AND captured_at >= fromUnixTimestamp64Milli({from_ms:Int64}, 'UTC')

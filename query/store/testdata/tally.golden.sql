@@ -30,8 +30,7 @@ SELECT
     currency, price_minor, merchant,
     shipping_minor, is_prime, is_buy_box, rating_tenths, manufacturer, delivery_text, title, url
 FROM (SELECT item, site, captured_desc,
-           epoch, seq, capture, offer, outcome, currency, price_minor, shipping_minor, merchant,
-           is_prime, is_buy_box, rating_tenths, manufacturer, title, url, delivery_text
+           epoch, seq, capture, outcome, offer, currency, price_minor, shipping_minor, merchant, is_prime, is_buy_box, rating_tenths, manufacturer, title, url, delivery_text
     FROM observations_by_mandate
     WHERE mandate = {mandate:UInt64}
       AND captured_desc <= -{from_ms:Int64}

@@ -8,8 +8,7 @@ SELECT
     item, site, -captured_desc AS captured_ms, epoch, seq, capture, offer, toUInt8(outcome) AS outcome_code,
     currency, price_minor, merchant
 FROM (SELECT item, site, captured_desc,
-           epoch, seq, capture, offer, outcome, currency, price_minor, shipping_minor, merchant,
-           is_prime, is_buy_box, rating_tenths, manufacturer, title, url, delivery_text
+           epoch, seq, capture, outcome, offer, currency, price_minor, shipping_minor, merchant, is_prime, is_buy_box
     FROM observations_by_mandate
     WHERE mandate = {mandate:UInt64}
       AND captured_desc <= -{from_ms:Int64}
