@@ -49,7 +49,7 @@ type Config struct {
 
 // Parts returns the names of the parts of a run, in order.
 func Parts() []string {
-	return []string{"size", "stream", "tables", "export", "page", "beside", "readrows", "hot", "reads", "mcp", "tools", "logins", "statistics", "growth", "dashboards", "costs", "again", "resident", "memory", "publish", "drain", "visible", "tails", "ready", "import", "idle"}
+	return []string{"size", "stream", "tables", "export", "page", "beside", "readrows", "hot", "moved", "reads", "mcp", "tools", "logins", "statistics", "growth", "dashboards", "costs", "again", "resident", "memory", "publish", "drain", "visible", "tails", "ready", "import", "idle"}
 }
 
 // Validate returns every fault of the configuration.
@@ -87,6 +87,7 @@ type size struct {
 	tails        time.Duration
 	dashboards   int
 	hotRounds    int
+	movedRounds  int
 	hotRound     time.Duration
 	costRounds   int
 	costRound    time.Duration
@@ -98,13 +99,13 @@ func (c Config) size() size {
 	s := size{
 		rounds: 25, warm: 3, streamRows: 2_000_000, streamRounds: 7, tableRows: 300_000, memoryRows: 10_000_000, pages: 100, readRounds: 15,
 		publishBatch: 5_000, drain: 2_000_000, drainRounds: 3, visible: 30 * time.Second, tails: 20 * time.Second, dashboards: 64,
-		hotRounds: 5, hotRound: 3 * time.Second, costRounds: 5, costRound: 2 * time.Second, importDays: 150, quiet: time.Minute,
+		hotRounds: 5, hotRound: 3 * time.Second, movedRounds: 10, costRounds: 5, costRound: 2 * time.Second, importDays: 150, quiet: time.Minute,
 	}
 	if c.Quick {
 		s = size{
 			rounds: 11, warm: 2, streamRows: 1_000_000, streamRounds: 3, tableRows: 300_000, memoryRows: 2_000_000, pages: 100, readRounds: 7,
 			publishBatch: 2_000, drain: 300_000, drainRounds: 3, visible: 8 * time.Second, tails: 8 * time.Second, dashboards: 64,
-			hotRounds: 2, hotRound: 500 * time.Millisecond, costRounds: 3, costRound: time.Second, importDays: 50, quiet: 30 * time.Second,
+			hotRounds: 2, hotRound: 500 * time.Millisecond, movedRounds: 5, costRounds: 3, costRound: time.Second, importDays: 50, quiet: 30 * time.Second,
 		}
 	}
 	if c.Rounds > 0 {
@@ -182,6 +183,7 @@ func (r *run) run(ctx context.Context) (err error) {
 		{"beside", r.measureNeighbours},
 		{"readrows", r.measureReadRows},
 		{"hot", r.measureHot},
+		{"moved", r.measureMoved},
 		{"reads", r.measureReads},
 		{"mcp", r.measureMCP},
 		{"tools", r.measureTools},

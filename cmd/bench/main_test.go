@@ -17,7 +17,7 @@ func TestBenchSmall(t *testing.T) {
 	testserver.Full(t, "a small benchmark")
 	report := filepath.Join(t.TempDir(), "bench.html")
 	var out, errs bytes.Buffer
-	if code := bench(t.Context(), []string{"--observations", "30000", "--rounds", "1", "--only", "size,stream,tables,export,readrows,tools,logins,statistics,costs,memory,publish", "--json", "--report", report}, &out, &errs); code != 0 {
+	if code := bench(t.Context(), []string{"--observations", "30000", "--rounds", "1", "--only", "size,stream,tables,export,readrows,moved,tools,logins,statistics,costs,memory,publish,import", "--json", "--report", report}, &out, &errs); code != 0 {
 		t.Fatalf("exit code %d: %s", code, errs.String())
 	}
 	var got map[string]any
@@ -31,6 +31,7 @@ func TestBenchSmall(t *testing.T) {
 		"export_vs_curl_ndjson", "export_vs_curl_csv", "export_vs_curl_arrow", "export_vs_curl_parquet",
 		"statistics_month_whole", "cost_page_clickhouse_cpu_us", "cost_small_page_statements", "statistics_month_day",
 		"mandate_read_rows_per_row", "site_read_rows_per_row", "mcp_small_tools_vs_rest", "page_beside_logins_p99",
+		"latest_item_vs_clickhouse_moved", "page_site_vs_clickhouse_moved", "import_rows_per_second",
 	} {
 		if v, ok := got[key].(float64); !ok || v <= 0 {
 			t.Errorf("%s is %v", key, got[key])

@@ -16,6 +16,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
 	"preismon/contracts"
@@ -105,24 +106,33 @@ func (w *world) embed(ctx context.Context, folder string) (err error) {
 // of: here the tables are filled by statements. On servers that others use, it
 // does nothing.
 func (w *world) announce(ctx context.Context) error {
-	conn, err := ingest.Connect(ingest.Config{URL: w.natsURL, Name: "preismon bench", Logger: w.cfg.Logger})
+	checkpoints, conn, err := w.announcer()
 	if err != nil {
 		return err
 	}
 	defer conn.Close()
-	js, err := jetstream.New(conn)
-	if err != nil {
-		return err
-	}
-	checkpoints, err := seqlock.NewWriter(seqlock.Config{Partitions: 1}, js, 0, w.cfg.Logger)
-	if err != nil {
-		return err
-	}
 	if err := checkpoints.Begin(ctx); err != nil {
 		return err
 	}
 	checkpoints.End(nil)
 	return conn.Flush()
+}
+
+// announcer returns what announces writes to query nodes.
+func (w *world) announcer() (*seqlock.Writer, *nats.Conn, error) {
+	conn, err := ingest.Connect(ingest.Config{URL: w.natsURL, Name: "preismon bench", Logger: w.cfg.Logger})
+	if err != nil {
+		return nil, nil, err
+	}
+	js, err := jetstream.New(conn)
+	if err == nil {
+		var checkpoints *seqlock.Writer
+		if checkpoints, err = seqlock.NewWriter(seqlock.Config{Partitions: 1}, js, 0, w.cfg.Logger); err == nil {
+			return checkpoints, conn, nil
+		}
+	}
+	conn.Close()
+	return nil, nil, err
 }
 
 // scratchNATS starts a NATS server that lives for one measurement.
