@@ -204,6 +204,9 @@ func resultsQueries(w *world) map[string]query.ResultsQuery {
 		"newest set under a filter":      {Latest: query.NewestWhole, Filters: query.Filters{Merchant: "Merchant 1's \\ shop"}},
 		"newest set in a window":         {Latest: query.NewestWhole, Window: window, Selectors: query.Selectors{Item: 4}},
 		"newest set of all in a window":  {Latest: query.NewestWhole, Window: window, Limit: 11},
+		"newest row, current":            {Latest: query.NewestRow, Window: window, Current: true, Limit: 11},
+		"newest set, current":            {Latest: query.NewestWhole, Window: window, Current: true, Outcomes: []contracts.Outcome{contracts.PriceObserved}},
+		"newest set, some hours ago":     {Latest: query.NewestWhole, Window: contracts.Window{From: window.From, To: w.now.Add(-20 * time.Hour)}, Current: true, Limit: 11},
 		"newest row of a product, since": {Latest: query.NewestRow, Selectors: query.Selectors{Item: 3, Site: "gamma.example"}, Window: contracts.Window{From: window.From}},
 	}
 	for name, q := range all {
