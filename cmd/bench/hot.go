@@ -167,7 +167,7 @@ func (r *run) atOnce(clients int, ask func(ctx context.Context, n int) error) fu
 }
 
 func (r *run) hotAnswer(ctx context.Context, path string, query url.Values) error {
-	resp, err := r.get(ctx, r.world.database, hotMandate, path, query)
+	resp, err := r.get(ctx, r.world.database, hotMandate, path, query, nil)
 	if err != nil {
 		return err
 	}
@@ -180,7 +180,7 @@ func (r *run) hotAnswer(ctx context.Context, path string, query url.Values) erro
 }
 
 func (r *run) hotStatement(ctx context.Context, statement string) error {
-	body, err := r.world.ask(ctx, embedded.QueryUser, r.world.database, statement+"\nFORMAT JSONEachRow", nil)
+	body, err := r.world.ask(ctx, embedded.QueryUser, r.world.database, statement+"\n"+jsonEachRow, nil)
 	if err != nil {
 		return err
 	}

@@ -170,5 +170,3 @@ func faster(a, b Series) spread {
 	s := slower(b, a)
 	return spread{s.value * share, s.low * share, s.high * share}
 }
-
-func oneLine(s string) string { return strings.ReplaceAll(s, "\n", " ") }

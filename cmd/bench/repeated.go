@@ -21,18 +21,18 @@ func (r *run) measureRepeated(ctx context.Context) error {
 	if err := r.world.serveAs(ctx, remembering, r.world.database, "--remember-streams", "512"); err != nil {
 		return err
 	}
-	from, err := r.windowOf(ctx, mandate, r.size.streamRows)
+	from, err := r.windowOf(ctx, r.size.streamRows)
 	if err != nil {
 		return err
 	}
-	s := selection{mandate: mandate, from: from, to: r.data.to, export: true, seq: r.data.watermarkSeq}
-	query := window(from, r.data.to, "globalScope", "true", "includeExportFields", "true")
+	s := selection{mandate: mandate, from: from, export: true}
+	query := r.exported(from)
 	for key, coding := range map[string]string{"sealed_vs_clickhouse_json": "identity", "sealed_gzip_vs_clickhouse_json": "gzip"} {
 		series, err := r.interleave(ctx, 3, r.size.streamRounds,
 			contestant{"preismon stream, remembered, " + coding, func(ctx context.Context) (done, error) {
 				return r.coded(ctx, mandate, query, coding)
 			}},
-			contestant{"ClickHouse JSONEachRow over HTTP", func(ctx context.Context) (done, error) { return r.clickhouse(ctx, r.world.database, s.sql()) }},
+			r.overHTTP(r.sql(s)),
 		)
 		if err != nil {
 			return err
@@ -51,18 +51,13 @@ func (r *run) measureRepeated(ctx context.Context) error {
 
 // coded streams from the node that remembers, without unpacking.
 func (r *run) coded(ctx context.Context, mandate uint64, query url.Values, coding string) (done, error) {
-	began := time.Now()
-	resp, err := r.send(ctx, remembering, mandate, "/v1/results/stream", query, http.Header{"Accept-Encoding": {coding}})
-	if err != nil {
-		return done{}, err
-	}
-	return streamed(resp, began)
+	return r.stream(ctx, remembering, mandate, query, http.Header{"Accept-Encoding": {coding}})
 }
 
 // measureUnchanged measures answers that save the rows.
 func (r *run) measureUnchanged(ctx context.Context, query url.Values) error {
 	ask := func(ctx context.Context, header http.Header) (*http.Response, error) {
-		resp, err := r.send(ctx, remembering, 1, "/v1/results/stream", query, header)
+		resp, err := r.send(ctx, r.world.http, remembering, 1001, "/v1/results/stream", query, header)
 		if err != nil {
 			return nil, err
 		}
@@ -70,7 +65,7 @@ func (r *run) measureUnchanged(ctx context.Context, query url.Values) error {
 		_, err = io.Copy(io.Discard, resp.Body)
 		return resp, err
 	}
-	first, err := ask(ctx, http.Header{})
+	first, err := ask(ctx, nil)
 	if err != nil {
 		return err
 	}
@@ -109,10 +104,10 @@ func (r *run) measureRepeatedDashboards(ctx context.Context) error {
 	measured := func(waits []float64) []float64 { return waits[len(waits)-rounds*r.size.dashboards:] } // not those that warmed up
 	series, err := r.interleave(ctx, 3, rounds,
 		contestant{"preismon stream, remembered", r.dashboards(func(ctx context.Context, m uint64) (done, error) {
-			return r.coded(ctx, m, window(from, r.data.to, "globalScope", "true", "includeExportFields", "true"), "identity")
+			return r.coded(ctx, m, r.exported(from), "identity")
 		}, &waits)},
 		contestant{"ClickHouse JSONEachRow over HTTP", r.dashboards(func(ctx context.Context, m uint64) (done, error) {
-			return r.clickhouse(ctx, r.world.database, selection{mandate: m, from: from, to: r.data.to, export: true, seq: r.data.watermarkSeq}.sql())
+			return r.clickhouse(ctx, r.sql(selection{mandate: m, from: from, export: true}), jsonEachRow)
 		}, &theirs)},
 	)
 	if err != nil {
