@@ -217,7 +217,7 @@ func (b *broker) fetch(ctx context.Context, end uint64) (done, error) {
 		return done{}, err
 	}
 	defer messages.Stop()
-	for n := uint64(0); n < end; n++ {
+	for range end {
 		m, err := messages.Next(jetstream.NextContext(ctx))
 		if err != nil {
 			return done{}, err
