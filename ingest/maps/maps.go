@@ -22,6 +22,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -229,7 +230,7 @@ func (im *importer) read(ctx context.Context) error {
 			im.sum.Rows = in.rows
 			return err
 		}
-		if in.multiLine(rec) {
+		if slices.ContainsFunc(rec, func(s string) bool { return strings.Contains(s, "\n") }) {
 			im.sum.MultiLineRows++
 		}
 		if bad := im.book.parse(in.cols, rec, line, &r); bad != nil {

@@ -274,16 +274,6 @@ func (in *input) report() {
 	}
 }
 
-// multiLine reports whether the row just read spans several lines.
-func (in *input) multiLine(rec []string) bool {
-	for _, s := range rec {
-		if strings.IndexByte(s, '\n') >= 0 {
-			return true
-		}
-	}
-	return false
-}
-
 // find looks up the mapping's columns in the header.
 func (m *Mapping) find(header []string) (*columnIndex, error) {
 	var missing, twice []string
