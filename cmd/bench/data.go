@@ -233,10 +233,7 @@ func (d *dataSet) catalog(ctx context.Context, r *run) error {
 		}
 		fmt.Fprintf(&sites, "%s\tSite %d\t%s\t%s\tEUR\t\t%d\t%d\t1\n", siteName(n), n+1, kind, country, canonical, compare)
 	}
-	if err := w.exec(ctx, "DROP TABLE IF EXISTS bench_items"); err != nil {
-		return err
-	}
-	if err := w.exec(ctx, "CREATE TABLE bench_items (item UInt64, name String, brand String, maker String, ean String, base Int64, slug String, mandates Array(UInt64)) ENGINE = MergeTree ORDER BY item"); err != nil {
+	if err := w.exec(ctx, "CREATE OR REPLACE TABLE bench_items (item UInt64, name String, brand String, maker String, ean String, base Int64, slug String, mandates Array(UInt64)) ENGINE = MergeTree ORDER BY item"); err != nil {
 		return err
 	}
 	for statement, data := range map[string]*bytes.Buffer{

@@ -128,26 +128,20 @@ func (r *run) measureReady(ctx context.Context) error {
 	}
 	s := Series{Name: "preismon up on the filled folder"}
 	for range 4 {
-		took, err := r.up(ctx, folder)
+		began := time.Now()
+		u, err := r.startUp(ctx, folder)
 		if err != nil {
 			return err
 		}
-		s.Seconds = append(s.Seconds, took.Seconds())
+		s.Seconds = append(s.Seconds, time.Since(began).Seconds())
+		if err := u.end(nil); err != nil {
+			return err
+		}
 	}
 	s.Seconds = s.Seconds[1:] // the first fills the cache
 	r.result.Tables = append(r.result.Tables, Table{Title: "Time to ready", Series: []Series{s}})
 	r.result.put("ready_seconds_warm", "`preismon up` on the filled folder until everything can be queried", "s", spread{s.Median(), s.Least(), s.Greatest()}, 3, true, "")
 	return nil
-}
-
-func (r *run) up(ctx context.Context, folder string) (took time.Duration, err error) {
-	began := time.Now()
-	u, err := r.startUp(ctx, folder)
-	if err != nil {
-		return 0, err
-	}
-	took = time.Since(began)
-	return took, u.end(nil)
 }
 
 // upChild is a `preismon up` that is ready.

@@ -73,15 +73,7 @@ func (r *run) measureStream(ctx context.Context) error {
 			Note: "Ours sends named API fields with money objects and reference prices joined in; the others send the bare columns, the last one the same fields as SQL can make them.",
 		})
 		ratio := faster(series[0], series[1])
-		if ratio.value < worst.value {
-			worst = ratio
-		}
-		if ratio := faster(series[0], series[3]); ratio.value < same.value {
-			same = ratio
-		}
-		if share := firstShare(series[0]); share.value > first.value {
-			first = share
-		}
+		worst, same, first = least(worst, ratio), least(same, faster(series[0], series[3])), greatest(first, firstShare(series[0]))
 		r.result.put("stream_"+sort+"_vs_clickhouse_json", "stream, "+sort+": speed against ClickHouse's sorted JSONEachRow", "×", ratio, 2, false, "")
 		r.result.put("stream_"+sort+"_vs_rows_scan", "stream, "+sort+": speed against rows.Scan and encoding/json", "×", faster(series[0], series[2]), 0, false, "")
 	}
@@ -146,9 +138,7 @@ func (r *run) measurePage(ctx context.Context) error {
 		})
 		ratio := slower(series[0], series[1])
 		r.result.put(p.key, p.title+" of 10,000: time against the same SQL over ClickHouse HTTP", "×", ratio, 1.15, true, "")
-		if ratio.value > worst.value {
-			worst = ratio
-		}
+		worst = greatest(worst, ratio)
 	}
 	r.result.put("page_vs_clickhouse_http", "the slower of the two pages", "×", worst, 1.15, true, "")
 	return nil

@@ -90,9 +90,7 @@ func (r *run) measureTables(ctx context.Context) error {
 					of[f.key] = ratio
 				}
 			}
-			if late := slower(Series{Seconds: series[0].First}, Series{Seconds: series[3].First}); late.value > first[f.key].value {
-				first[f.key] = late
-			}
+			first[f.key] = greatest(first[f.key], slower(Series{Seconds: series[0].First}, Series{Seconds: series[3].First}))
 			largest[f.key] = max(largest[f.key], float64(series[0].Bytes)/math.Max(1, float64(series[2].Bytes)))
 		}
 		r.result.Tables = append(r.result.Tables, t)
