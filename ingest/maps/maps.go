@@ -69,7 +69,6 @@ type Progress struct {
 	Pass       int // 1: reading, 2: publishing
 	Bytes      int64
 	TotalBytes int64 // of the file as stored on disk, times the rounds of the pass
-	Rows       int   // read in this pass
 }
 
 // Publish publishes one event. The event is not modified afterwards, so that it

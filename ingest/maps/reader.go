@@ -269,7 +269,7 @@ func (in *input) read() ([]string, int, error) {
 
 func (in *input) report() {
 	if in.progress != nil {
-		in.state.Bytes, in.state.Rows = in.offset+in.raw.n, in.rows
+		in.state.Bytes = in.offset + in.raw.n
 		in.progress(in.state)
 	}
 }
