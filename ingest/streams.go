@@ -28,18 +28,10 @@ type StreamConfig struct {
 	DuplicateWindow time.Duration // how long a message id is remembered; 10 minutes
 }
 
-// DefaultStreamConfig returns the defaults.
-func DefaultStreamConfig() StreamConfig {
-	return StreamConfig{
-		Replicas: 1, DuplicateWindow: 10 * time.Minute,
-	}
-}
-
 func (c StreamConfig) withDefaults() StreamConfig {
-	d := DefaultStreamConfig()
-	c.Replicas = cmp.Or(c.Replicas, d.Replicas)
+	c.Replicas = cmp.Or(c.Replicas, 1)
 	c.MaxBytes = cmp.Or(c.MaxBytes, -1)
-	c.DuplicateWindow = cmp.Or(c.DuplicateWindow, d.DuplicateWindow)
+	c.DuplicateWindow = cmp.Or(c.DuplicateWindow, 10*time.Minute)
 	return c
 }
 

@@ -114,7 +114,7 @@ func (c *catalogueChange) change(ctx context.Context, k *kong.Context, std strea
 // publishRecord publishes the new state of a record, unless it was changed since
 // it was read, and returns the event's id.
 func publishRecord(ctx context.Context, b *bus, plan *changePlan, applied appliedFlags, log *slog.Logger) (string, error) {
-	pub, err := ingest.NewPublisher(b.conn, ingest.DefaultPublisherConfig(), log)
+	pub, err := ingest.NewPublisher(b.conn, ingest.PublisherConfig{}, log)
 	if err != nil {
 		return "", err
 	}
