@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"slices"
 
 	"github.com/minio/minio-go/v7"
 	"github.com/minio/minio-go/v7/pkg/credentials"
@@ -162,10 +163,5 @@ func hasCode(err error, codes ...string) bool {
 	if !errors.As(err, &e) {
 		return false
 	}
-	for _, code := range codes {
-		if e.Code == code {
-			return true
-		}
-	}
-	return false
+	return slices.Contains(codes, e.Code)
 }

@@ -45,7 +45,7 @@ var currencyDigits = func() map[Currency]uint8 {
 		3: "BHD IQD JOD KWD LYD OMR TND",
 		4: "CLF UYW",
 	} {
-		for _, c := range strings.Fields(codes) {
+		for c := range strings.FieldsSeq(codes) {
 			digits[Currency(c)] = uint8(d)
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"runtime"
 	"sync"
 	"time"
 
@@ -41,7 +42,7 @@ func NewConsumer(c ConsumerConfig, js jetstream.JetStream, sink Sink, log *slog.
 	c = c.withDefaults()
 	l := &Consumer{
 		c: c, js: js, sink: sink, log: log.With("consumer", c.Name),
-		decoders: make(chan struct{}, c.Workers), changed: make(chan struct{}),
+		decoders: make(chan struct{}, runtime.GOMAXPROCS(0)), changed: make(chan struct{}),
 	}
 	l.catalog = newFeed(l, event.StreamCatalog, event.SubjectsCatalog, &l.progress.Catalog)
 	l.observations = newFeed(l, event.StreamObservations, event.SubjectsObservations, &l.progress.Observations)
@@ -217,7 +218,7 @@ func (l *Consumer) apply(ctx context.Context, b *cut, err error) bool {
 			return false
 		}
 		l.count(func(p *Progress) { p.Retries++ })
-		wait := backoff(try, l.c.MaxBackoff)
+		wait := backoff(try, sinkBackoff)
 		l.log.Error("sink failed, trying again", "stream", b.Stream, "epoch", b.Epoch, "first", b.First, "last", b.Last,
 			"try", try, "wait", wait, "error", err)
 		if !sleep(ctx, wait) {

@@ -2,7 +2,6 @@ package ingest
 
 import (
 	"cmp"
-	"runtime"
 	"time"
 
 	"go.opentelemetry.io/otel/trace"
@@ -27,39 +26,38 @@ type ConsumerConfig struct {
 	// time since its first message (100 ms). So batches are small while little
 	// comes in, and large while there is a backlog. At most four are in memory:
 	// two in the sink, one that is full, and the one being read after it.
-	MaxRows     int
 	MaxBytes    int
 	MaxMessages int
 	Linger      time.Duration
 	PassLinger  time.Duration // instead of Linger, for a batch that only passes over others' messages; 250 ms
 
-	AckWait    time.Duration // after which the server delivers again; 60 s
-	MaxBackoff time.Duration // longest wait between two tries of the sink; 10 s
-	Grace      time.Duration // for the batch in the sink when the loop must end; 20 s
-	Workers    int           // that decode concurrently; default: one per processor
+	AckWait time.Duration // after which the server delivers again; 60 s
+	Grace   time.Duration // for the batch in the sink when the loop must end; 20 s
 
 	Tracer trace.Tracer // creates the spans of batches; nil: none are created
 }
 
+const (
+	maxBatchRows = 100_000          // result rows of one batch
+	sinkBackoff  = 10 * time.Second // longest wait between two tries of the sink
+)
+
 // DefaultConsumerConfig returns the defaults.
 func DefaultConsumerConfig() ConsumerConfig {
 	return ConsumerConfig{
-		Partitions: 1, MaxRows: 100_000, MaxBytes: 32 << 20, MaxMessages: 10_000, Linger: 100 * time.Millisecond, PassLinger: 250 * time.Millisecond,
-		AckWait: 60 * time.Second, MaxBackoff: 10 * time.Second, Grace: 20 * time.Second, Workers: runtime.GOMAXPROCS(0),
+		Partitions: 1, MaxBytes: 32 << 20, MaxMessages: 10_000, Linger: 100 * time.Millisecond, PassLinger: 250 * time.Millisecond,
+		AckWait: 60 * time.Second, Grace: 20 * time.Second,
 	}
 }
 
 func (c ConsumerConfig) withDefaults() ConsumerConfig {
 	d := DefaultConsumerConfig()
 	c.Partitions = cmp.Or(c.Partitions, d.Partitions)
-	c.MaxRows = cmp.Or(c.MaxRows, d.MaxRows)
 	c.MaxBytes = cmp.Or(c.MaxBytes, d.MaxBytes)
 	c.MaxMessages = cmp.Or(c.MaxMessages, d.MaxMessages)
-	c.Workers = cmp.Or(c.Workers, d.Workers)
 	c.Linger = cmp.Or(c.Linger, d.Linger)
 	c.PassLinger = cmp.Or(c.PassLinger, d.PassLinger)
 	c.AckWait = cmp.Or(c.AckWait, d.AckWait)
-	c.MaxBackoff = cmp.Or(c.MaxBackoff, d.MaxBackoff)
 	c.Grace = cmp.Or(c.Grace, d.Grace)
 	c.Name = cmp.Or(c.Name, ProjectorConsumer(c.Partition, c.Partitions))
 	return c
@@ -84,10 +82,9 @@ func (c ConsumerConfig) Validate() error {
 	if err := event.CheckPartition(c.Partition, c.Partitions); err != nil {
 		f.Addf("consumer %w", err)
 	}
-	f.Check(c.MaxRows > 0 && c.MaxBytes > 0 && c.MaxMessages > 0, "consumer batch limits: not positive")
+	f.Check(c.MaxBytes > 0 && c.MaxMessages > 0, "consumer batch limits: not positive")
 	f.Check(c.MaxMessages <= 1_000_000, "consumer batch messages: %d, at most 1000000", c.MaxMessages)
-	f.Check(c.Linger > 0 && c.PassLinger > 0 && c.MaxBackoff > 0 && c.Grace > 0, "consumer times: not positive")
+	f.Check(c.Linger > 0 && c.PassLinger > 0 && c.Grace > 0, "consumer times: not positive")
 	f.Check(c.AckWait >= time.Second, "consumer ack wait: %s is shorter than a second", c.AckWait)
-	f.Check(c.Workers > 0, "consumer workers: not positive")
 	return f.Err()
 }

@@ -100,7 +100,7 @@ func (r *reading) cut(ctx context.Context, next uint64) {
 			if a.err != nil && !l.c.SkipPoison && !l.deadLetter(ctx, letter{r.feed.stream, r.epoch, a.seq, a.msg.Subject(), a.msg.Data(), a.err}) {
 				return
 			}
-			if b != nil && (b.rows+a.rows > l.c.MaxRows || b.bytes+size > l.c.MaxBytes || r.full(b)) && !hand() {
+			if b != nil && (b.rows+a.rows > maxBatchRows || b.bytes+size > l.c.MaxBytes || r.full(b)) && !hand() {
 				return
 			}
 			if b == nil {
@@ -128,7 +128,7 @@ func (r *reading) cut(ctx context.Context, next uint64) {
 			next = a.seq + 1
 		}
 		r.ahead.Release(c.ahead)
-		if b != nil && (b.rows >= l.c.MaxRows || b.bytes >= l.c.MaxBytes || r.full(b)) && !hand() {
+		if b != nil && (b.rows >= maxBatchRows || b.bytes >= l.c.MaxBytes || r.full(b)) && !hand() {
 			return
 		}
 	}

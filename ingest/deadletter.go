@@ -52,7 +52,7 @@ func (l *Consumer) deadLetter(ctx context.Context, a letter) bool {
 			continue
 		}
 		l.count(func(p *Progress) { p.Retries++ })
-		wait := backoff(try, l.c.MaxBackoff)
+		wait := backoff(try, sinkBackoff)
 		l.log.Error("dead letter not taken, trying again", "stream", a.stream, "seq", a.seq, "try", try, "wait", wait, "error", err)
 		if !sleep(ctx, wait) {
 			return false
@@ -91,7 +91,7 @@ func (l *Consumer) reject(ctx context.Context, b *cut, r *event.Rejected) bool {
 				return false
 			}
 		case !errors.Is(err, jetstream.ErrMsgNotFound): // otherwise no one needs it any more
-			wait := backoff(try, l.c.MaxBackoff)
+			wait := backoff(try, sinkBackoff)
 			l.log.Error("rejected message not read, trying again", "stream", b.Stream, "seq", r.Seq, "try", try, "wait", wait, "error", err)
 			if !sleep(ctx, wait) {
 				return false

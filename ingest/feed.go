@@ -107,12 +107,12 @@ func (f *feed) run(ctx context.Context) {
 				return
 			}
 		}
-		if time.Since(started) > f.loop.c.MaxBackoff {
+		if time.Since(started) > sinkBackoff {
 			try = 1
 		}
 		f.loop.count(func(p *Progress) { p.Restarts++ })
 		f.loop.log.Warn("opening the stream again", "stream", f.stream, "try", try, "error", err)
-		if !sleep(ctx, backoff(try, f.loop.c.MaxBackoff)) {
+		if !sleep(ctx, backoff(try, sinkBackoff)) {
 			return
 		}
 	}

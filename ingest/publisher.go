@@ -20,10 +20,9 @@ import (
 
 // PublisherConfig bounds what is under way at once; 0 selects the default.
 type PublisherConfig struct {
-	MaxInFlight      int           // events without an acknowledgement; 4096
-	MaxInFlightBytes int64         // and their bytes; 32 MiB
-	AckTimeout       time.Duration // until an event is sent again; 10 s
-	MaxBackoff       time.Duration // longest wait between two tries of one event; 5 s
+	MaxInFlight int           // events without an acknowledgement; 4096
+	AckTimeout  time.Duration // until an event is sent again; 10 s
+	MaxBackoff  time.Duration // longest wait between two tries of one event; 5 s
 	// NoStreamWait is how long a missing stream may stay missing (servers
 	// start, leaders change) until publishing fails; 10 s.
 	NoStreamWait time.Duration
@@ -44,21 +43,14 @@ type Settled struct {
 	Err       error
 }
 
-// DefaultPublisherConfig returns the defaults.
-func DefaultPublisherConfig() PublisherConfig {
-	return PublisherConfig{
-		MaxInFlight: 4096, MaxInFlightBytes: 32 << 20, AckTimeout: 10 * time.Second,
-		MaxBackoff: 5 * time.Second, NoStreamWait: 10 * time.Second,
-	}
-}
+// maxBytesInFlight bounds the bytes of events without an acknowledgement.
+const maxBytesInFlight = 32 << 20
 
 func (c PublisherConfig) withDefaults() PublisherConfig {
-	d := DefaultPublisherConfig()
-	c.MaxInFlight = cmp.Or(c.MaxInFlight, d.MaxInFlight)
-	c.MaxInFlightBytes = cmp.Or(c.MaxInFlightBytes, d.MaxInFlightBytes)
-	c.AckTimeout = cmp.Or(c.AckTimeout, d.AckTimeout)
-	c.MaxBackoff = cmp.Or(c.MaxBackoff, d.MaxBackoff)
-	c.NoStreamWait = cmp.Or(c.NoStreamWait, d.NoStreamWait)
+	c.MaxInFlight = cmp.Or(c.MaxInFlight, 4096)
+	c.AckTimeout = cmp.Or(c.AckTimeout, 10*time.Second)
+	c.MaxBackoff = cmp.Or(c.MaxBackoff, 5*time.Second)
+	c.NoStreamWait = cmp.Or(c.NoStreamWait, 10*time.Second)
 	return c
 }
 
@@ -67,7 +59,6 @@ func (c PublisherConfig) Validate() error {
 	var f contracts.Faults
 	c = c.withDefaults()
 	f.Check(c.MaxInFlight > 0, "publisher max in flight: not positive")
-	f.Check(c.MaxInFlightBytes >= event.MaxBytes, "publisher max in flight bytes: less than one event of %d", event.MaxBytes)
 	f.Check(c.AckTimeout > 0 && c.MaxBackoff > 0 && c.NoStreamWait > 0, "publisher times: not positive")
 	return f.Err()
 }
@@ -229,7 +220,7 @@ func (p *Publisher) send(ctx context.Context, f *publication) error {
 			p.mu.Unlock()
 			return p.err
 		}
-		room := len(p.pending) < p.c.MaxInFlight && p.bytes+size <= p.c.MaxInFlightBytes
+		room := len(p.pending) < p.c.MaxInFlight && p.bytes+size <= maxBytesInFlight
 		if room && !p.records[f.msg.Subject] {
 			p.pending[f.msg] = f
 			p.bytes += size

@@ -61,7 +61,7 @@ func (f *feed) open(ctx context.Context) error {
 
 	r := &reading{
 		feed: f, stream: s, epoch: epoch, seen: applied, cancel: cancel,
-		arrived: make(chan jetstream.Msg, 16), chunks: make(chan *chunk, 2*l.c.Workers), ahead: semaphore.NewWeighted(aheadBytes),
+		arrived: make(chan jetstream.Msg, 16), chunks: make(chan *chunk, 2*cap(l.decoders)), ahead: semaphore.NewWeighted(aheadBytes),
 	}
 	// A request must have room for the largest message, or it waits for ever.
 	limit := max(l.c.MaxBytes/2, 2*int(l.js.Conn().MaxPayload()))
@@ -214,7 +214,7 @@ func (f *feed) durable(ctx context.Context, s jetstream.Stream, seq uint64) (jet
 		Durable: c.Name, FilterSubject: f.subject, AckPolicy: jetstream.AckAllPolicy,
 		AckWait: c.AckWait, MaxDeliver: -1, DeliverPolicy: jetstream.DeliverAllPolicy,
 		// In the sink, being filled, at the workers, and on the way.
-		MaxAckPending: (maxUnderWay+1)*c.reach() + 4*c.Workers*chunkMessages + 2*pullMessages,
+		MaxAckPending: (maxUnderWay+1)*c.reach() + 4*cap(f.loop.decoders)*chunkMessages + 2*pullMessages,
 		Description:   "drives the sink of " + c.Name,
 		Metadata:      map[string]string{metaPartitions: strconv.Itoa(c.Partitions)},
 	}

@@ -26,22 +26,12 @@ type StreamConfig struct {
 	MaxBytes        int64         // of OBSERVATIONS; 0: no limit but the server's
 	MaxAge          time.Duration // of OBSERVATIONS; 0: kept for ever, so that everything can be rebuilt from it
 	DuplicateWindow time.Duration // how long a message id is remembered; 10 minutes
-	DeadLetterAge   time.Duration // of DEAD_LETTERS; 90 days
-}
-
-// DefaultStreamConfig returns the defaults.
-func DefaultStreamConfig() StreamConfig {
-	return StreamConfig{
-		Replicas: 1, DuplicateWindow: 10 * time.Minute, DeadLetterAge: 90 * 24 * time.Hour,
-	}
 }
 
 func (c StreamConfig) withDefaults() StreamConfig {
-	d := DefaultStreamConfig()
-	c.Replicas = cmp.Or(c.Replicas, d.Replicas)
+	c.Replicas = cmp.Or(c.Replicas, 1)
 	c.MaxBytes = cmp.Or(c.MaxBytes, -1)
-	c.DuplicateWindow = cmp.Or(c.DuplicateWindow, d.DuplicateWindow)
-	c.DeadLetterAge = cmp.Or(c.DeadLetterAge, d.DeadLetterAge)
+	c.DuplicateWindow = cmp.Or(c.DuplicateWindow, 10*time.Minute)
 	return c
 }
 
@@ -53,7 +43,6 @@ func (c StreamConfig) Validate() error {
 	f.Check(c.MaxBytes >= -1, "stream max bytes: negative")
 	f.Check(c.DuplicateWindow >= time.Second, "stream duplicate window: %s is shorter than a second", c.DuplicateWindow)
 	f.Check(c.MaxAge == 0 || c.MaxAge >= c.DuplicateWindow, "stream max age: %s is shorter than the duplicate window of %s", c.MaxAge, c.DuplicateWindow)
-	f.Check(c.DeadLetterAge >= c.DuplicateWindow, "dead letter age: %s is shorter than the duplicate window of %s", c.DeadLetterAge, c.DuplicateWindow)
 	return f.Err()
 }
 
@@ -90,7 +79,7 @@ func (c StreamConfig) streams() []jetstream.StreamConfig {
 	dead.Name = event.StreamDeadLetters
 	dead.Subjects = []string{event.SubjectsDeadLetters}
 	dead.Description = "messages that could not be read, with the reason"
-	dead.MaxAge = c.DeadLetterAge
+	dead.MaxAge = 90 * 24 * time.Hour
 	dead.DenyDelete, dead.DenyPurge = false, false // read and repaired by people
 	return []jetstream.StreamConfig{observations, catalog, dead}
 }

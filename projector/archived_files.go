@@ -38,11 +38,10 @@ const archivedFilesPage = 1000
 // Total returns the number of files and their total size in bytes.
 func (a ArchivedFiles) Total(ctx context.Context) (files, bytes uint64, err error) {
 	var n, size proto.ColUInt64
-	err = a.read(ctx, "archived_files_total", nil, proto.Results{{Name: "n", Data: &n}, {Name: "bytes", Data: &size}}, func() error {
+	err = a.read(ctx, "archived_files_total", nil, proto.Results{{Name: "n", Data: &n}, {Name: "bytes", Data: &size}}, func() {
 		for i := range n {
 			files, bytes = n[i], size[i]
 		}
-		return nil
 	})
 	return files, bytes, err
 }
@@ -94,24 +93,22 @@ func (a ArchivedFiles) page(ctx context.Context, after ArchivedFile) (page []Arc
 		{Name: "filename", Data: &filename},
 		{Name: "size", Data: &size},
 		{Name: "hash", Data: &hash},
-	}, func() error {
+	}, func() {
 		for i := range mandate {
 			page = append(page, ArchivedFile{
 				Mandate: contracts.MandateID(mandate[i]), Import: direction[i] == directionImport, Order: contracts.OrderID(order[i]),
 				Archive: contracts.ArchiveID(archive[i]), File: int(file[i]), Filename: filename.Row(i), SizeBytes: size[i], SHA256: hash.Row(i),
 			})
 		}
-		return nil
 	})
 	return page, err
 }
 
-func (a ArchivedFiles) read(ctx context.Context, name string, values args, out proto.Results, block func() error) error {
+func (a ArchivedFiles) read(ctx context.Context, name string, values args, out proto.Results, block func()) error {
 	ctx, cancel := context.WithTimeout(ctx, a.StatementTimeout)
 	defer cancel()
 	err := a.Conn.Do(ctx, ch.Query{
-		Body: question(name), Parameters: ch.Parameters(values), Settings: auditSettings, Result: out,
-		OnResult: func(context.Context, proto.Block) error { return block() },
+		Body: question(name), Parameters: ch.Parameters(values), Settings: auditSettings, Result: out, OnResult: each(block),
 	})
 	if err != nil {
 		return fmt.Errorf("%s: %w", name, err)

@@ -135,11 +135,10 @@ func (a *Auditor) marks(ctx context.Context) error {
 	)
 	err := a.read(ctx, "checkpoints", args{"partition": a.cfg.Partition},
 		proto.Results{{Name: "stream", Data: stream}, {Name: "epoch", Data: &epoch}, {Name: "seq", Data: &seq}},
-		func() error {
+		func() {
 			for i := range epoch {
 				a.mark[stream.Row(i)] = position{epoch[i], seq[i]}
 			}
-			return nil
 		})
 	if ch.IsErr(err, proto.ErrUnknownTable, proto.ErrUnknownDatabase) {
 		return errors.New("there are no tables to audit in this database: is it the right one?")
@@ -172,7 +171,7 @@ func (a *Auditor) proof(ctx context.Context) error {
 }
 
 func (a *Auditor) asking(ctx context.Context) asking {
-	return func(name string, values args, out proto.Results, block func() error) error {
+	return func(name string, values args, out proto.Results, block func()) error {
 		return a.read(ctx, name, values, out, block)
 	}
 }
@@ -213,11 +212,10 @@ func (a *Auditor) totals(ctx context.Context) error {
 		{Name: "observations", Data: &observations},
 		{Name: "by_mandate", Data: &byMandate},
 		{Name: "latest", Data: &latest},
-	}, func() error {
+	}, func() {
 		for i := range events {
 			a.out.Events, a.out.Rows, a.out.MandateRows, a.out.Pairs = events[i], observations[i], byMandate[i], latest[i]
 		}
-		return nil
 	})
 }
 
@@ -231,7 +229,7 @@ var auditSettings = []ch.Setting{
 }
 
 // read runs a query; each pair in with is a placeholder and its text.
-func (a *Auditor) read(ctx context.Context, name string, values args, out proto.Results, block func() error, with ...string) error {
+func (a *Auditor) read(ctx context.Context, name string, values args, out proto.Results, block func(), with ...string) error {
 	ctx, cancel := context.WithTimeout(ctx, a.cfg.StatementTimeout)
 	defer cancel()
 	settings := auditSettings
@@ -239,8 +237,7 @@ func (a *Auditor) read(ctx context.Context, name string, values args, out proto.
 		settings = append([]ch.Setting{ch.SettingInt("max_threads", 1), ch.SettingInt("priority", 10)}, settings...)
 	}
 	err := a.cfg.Conn.Do(ctx, ch.Query{
-		Body: strings.NewReplacer(with...).Replace(question(name)), Parameters: ch.Parameters(values), Settings: settings, Result: out,
-		OnResult: func(context.Context, proto.Block) error { return block() },
+		Body: strings.NewReplacer(with...).Replace(question(name)), Parameters: ch.Parameters(values), Settings: settings, Result: out, OnResult: each(block),
 	})
 	if err != nil {
 		return fmt.Errorf("%s: %w", name, err)
@@ -256,11 +253,10 @@ func (a *Auditor) scopes(ctx context.Context) (map[uint64]scopeState, error) {
 	all := map[uint64]scopeState{}
 	err := a.read(ctx, "audit_scopes", args{"partition": a.cfg.Partition},
 		proto.Results{{Name: "mandate", Data: &mandate}, {Name: "in_force", Data: &force}, {Name: "applied", Data: &applied}},
-		func() error {
+		func() {
 			for i, m := range mandate {
 				all[m] = scopeState{force[i], applied[i]}
 			}
-			return nil
 		})
 	return all, err
 }

@@ -95,7 +95,7 @@ func (a *Auditor) content(ctx context.Context, slices []slice) error {
 		first, last := uint64(0), uint64(0)
 		err := a.read(ctx, "audit_content", a.was.floor.of(s.args()),
 			proto.Results{{Name: "epoch", Data: &epoch}, {Name: "seq", Data: &seq}, {Name: "n", Data: &n}, {Name: "checksum", Data: &checksum}},
-			func() error {
+			func() {
 				for i := range seq {
 					at := position{epoch[i], seq[i]}
 					if !present(state, at) {
@@ -108,7 +108,6 @@ func (a *Auditor) content(ctx context.Context, slices []slice) error {
 					}
 					last = max(last, at.seq)
 				}
-				return nil
 			}, "{text}", rowText)
 		if err != nil {
 			return err
@@ -161,11 +160,10 @@ func (a *Auditor) compare(ctx context.Context, m event.Stored, at position, have
 	}
 	var text proto.ColStr
 	var held, due []string
-	err = a.read(ctx, "audit_texts", a.was.floor.of(args{"epoch": at.epoch, "seq": at.seq}), proto.Results{{Name: "text", Data: &text}}, func() error {
+	err = a.read(ctx, "audit_texts", a.was.floor.of(args{"epoch": at.epoch, "seq": at.seq}), proto.Results{{Name: "text", Data: &text}}, func() {
 		for i := range text.Rows() {
 			held = append(held, text.Row(i))
 		}
-		return nil
 	}, "{text}", rowText)
 	if err != nil {
 		return err

@@ -144,12 +144,11 @@ func (a *Auditor) end(s event.StreamState) (seq uint64, ok bool) {
 // which lost its tail.
 func (a *Auditor) beyond(ctx context.Context, s event.StreamState) error {
 	var n proto.ColUInt64
-	return a.read(ctx, "audit_beyond", args{"epoch": s.Epoch, "last": s.Last}, proto.Results{{Name: "n", Data: &n}}, func() error {
+	return a.read(ctx, "audit_beyond", args{"epoch": s.Epoch, "last": s.Last}, proto.Results{{Name: "n", Data: &n}}, func() {
 		for _, events := range n {
 			a.found.find(Finding{What: Foreign, Where: s.Stream, Epoch: s.Epoch, Count: events}, fmt.Sprintf(
 				"the stream ends at %d and %d was applied: it lost its tail", s.Last, a.mark[s.Stream].seq))
 		}
-		return nil
 	})
 }
 
@@ -167,12 +166,11 @@ func (a *Auditor) spans(ctx context.Context, s event.StreamState, from, to uint6
 		"forks": "[" + strings.Join(forks, ",") + "]", "afters": "[" + strings.Join(afters, ",") + "]",
 	}
 	err = a.read(ctx, "audit_gaps", values,
-		proto.Results{{Name: "first", Data: &first}, {Name: "last", Data: &last}}, func() error {
+		proto.Results{{Name: "first", Data: &first}, {Name: "last", Data: &last}}, func() {
 			for i := range first {
 				all = append(all, span{first[i], last[i]})
 				total += last[i] - first[i] + 1
 			}
-			return nil
 		})
 	return all, total, err
 }
@@ -248,11 +246,10 @@ func (a *Auditor) ingested(ctx context.Context, ids []uuid.UUID, known map[uuid.
 		return nil
 	}
 	var id proto.ColUUID
-	return a.read(ctx, "audit_known_events", args{"ids": strings.Join(texts, ",")}, proto.Results{{Name: "event_id", Data: &id}}, func() error {
+	return a.read(ctx, "audit_known_events", args{"ids": strings.Join(texts, ",")}, proto.Results{{Name: "event_id", Data: &id}}, func() {
 		for _, v := range id {
 			known[v] = struct{}{}
 		}
-		return nil
 	})
 }
 

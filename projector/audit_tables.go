@@ -32,13 +32,12 @@ func (a *Auditor) cut(ctx context.Context) ([]slice, error) {
 	)
 	values := a.upTo()
 	values["rows"] = a.cfg.SliceRows
-	err := a.read(ctx, "audit_slices", values, proto.Results{{Name: "epoch", Data: &epoch}, {Name: "seq", Data: &seq}}, func() error {
+	err := a.read(ctx, "audit_slices", values, proto.Results{{Name: "epoch", Data: &epoch}, {Name: "seq", Data: &seq}}, func() {
 		for i := range seq {
 			to := position{epoch[i], seq[i]}
 			all = append(all, slice{from, to})
 			from = to
 		}
-		return nil
 	})
 	if mark := a.mark[event.StreamObservations]; mark.after(from) { // positions that no event covers
 		all = append(all, slice{from, mark})
@@ -52,12 +51,11 @@ func (a *Auditor) events(ctx context.Context) error {
 	var first, last, n proto.ColUInt64
 	return a.read(ctx, "audit_event_ids", a.upTo(),
 		proto.Results{{Name: "epoch", Data: &epoch}, {Name: "first", Data: &first}, {Name: "last", Data: &last}, {Name: "n", Data: &n}},
-		func() error {
+		func() {
 			for i := range n {
 				a.found.find(Finding{What: Doubled, Where: "ingested_events", Epoch: epoch[i], First: first[i], Last: last[i], Count: n[i]},
 					"an event was ingested more than once")
 			}
-			return nil
 		})
 }
 
@@ -69,7 +67,7 @@ func (a *Auditor) observations(ctx context.Context, slices []slice) error {
 		a.cfg.Progress(AuditProgress{"observations", uint64(n), uint64(len(slices))})
 		err := a.read(ctx, "audit_observations", a.was.floor.of(s.args()), proto.Results{
 			{Name: "epoch", Data: &epoch}, {Name: "seq", Data: &seq}, {Name: "due", Data: &due}, {Name: "held", Data: &held}, {Name: "different", Data: &different},
-		}, func() error {
+		}, func() {
 			for i := range seq {
 				a.wrong[position{epoch[i], seq[i]}] = struct{}{}
 				find := func(what string, n uint64) {
@@ -85,7 +83,6 @@ func (a *Auditor) observations(ctx context.Context, slices []slice) error {
 					find(Foreign, different[i]-due[i])
 				}
 			}
-			return nil
 		})
 		if err != nil {
 			return err
@@ -112,7 +109,7 @@ func (a *Auditor) byMandate(ctx context.Context, slices []slice, before map[uint
 		values["skip"] = "[" + join(skip) + "]"
 		err := a.read(ctx, "audit_observations_by_mandate", values, proto.Results{
 			{Name: "mandate", Data: &mandate}, {Name: "epoch", Data: &epoch}, {Name: "seq", Data: &seq}, {Name: "due", Data: &due}, {Name: "held", Data: &held},
-		}, func() error {
+		}, func() {
 			for i, m := range mandate {
 				if _, ok := a.wrong[position{epoch[i], seq[i]}]; ok {
 					continue // what it is compared with is wrong itself
@@ -135,7 +132,6 @@ func (a *Auditor) byMandate(ctx context.Context, slices []slice, before map[uint
 				}
 				found[m].find(f, "")
 			}
-			return nil
 		}, "{row}", row)
 		if err != nil {
 			return err
@@ -175,7 +171,7 @@ func (a *Auditor) latest(ctx context.Context) error {
 	a.cfg.Progress(AuditProgress{"latest_observations", 0, 1})
 	err := a.read(ctx, "audit_latest", a.upTo(),
 		proto.Results{{Name: "what", Data: &what}, {Name: "n", Data: &n}, {Name: "item", Data: &item}, {Name: "site", Data: &site}},
-		func() error {
+		func() {
 			for i := range n {
 				f := Finding{What: Missing, Where: "latest_observations", Count: n[i]}
 				text := "pairs without their newest capture"
@@ -187,21 +183,19 @@ func (a *Auditor) latest(ctx context.Context) error {
 				}
 				a.found.find(f, fmt.Sprintf("%s, such as item %d at %s", text, item[i], site.Row(i)))
 			}
-			return nil
 		})
 	if err != nil || !a.cfg.Content || len(a.wrong) > 0 { // what it is compared with is wrong itself
 		return err
 	}
 	return a.read(ctx, "audit_latest_content", a.upTo(),
 		proto.Results{{Name: "n", Data: &n}, {Name: "item", Data: &item}, {Name: "site", Data: &site}},
-		func() error {
+		func() {
 			for i := range n {
 				if n[i] > 0 {
 					a.found.find(Finding{What: Differs, Where: "latest_observations", Count: n[i]},
 						fmt.Sprintf("pairs whose newest capture has other rows in observations, such as item %d at %s", item[i], site.Row(i)))
 				}
 			}
-			return nil
 		}, "{text}", rowText)
 }
 

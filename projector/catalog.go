@@ -97,11 +97,10 @@ func recordsIn(ask asking, first, last position, give func(at position, subject 
 	var version proto.ColUInt64
 	var subject proto.ColStr
 	return ask("records_in_range", args{"first": versionOf(first.epoch, first.seq), "last": versionOf(last.epoch, last.seq)},
-		proto.Results{{Name: "version", Data: &version}, {Name: "subject", Data: &subject}}, func() error {
+		proto.Results{{Name: "version", Data: &version}, {Name: "subject", Data: &subject}}, func() {
 			for i, v := range version {
 				give(position{uint32(v >> 32), v & (1<<32 - 1)}, subject.Row(i))
 			}
-			return nil
 		})
 }
 
@@ -143,12 +142,11 @@ func (p *Projector) loadCatalog(ctx context.Context) error {
 		items                         = new(proto.ColUInt64).Array()
 		sites                         = new(proto.ColStr).Array()
 	)
-	err := p.read(ctx, "packages", nil, proto.Results{{Name: "mandate", Data: &mandate}, {Name: "max_items", Data: &maximum}, {Name: "version", Data: &version}}, func() error {
+	err := p.read(ctx, "packages", nil, proto.Results{{Name: "mandate", Data: &mandate}, {Name: "max_items", Data: &maximum}, {Name: "version", Data: &version}}, func() {
 		for i := range mandate {
 			p.packages[mandate[i]] = itemPackage{int(maximum[i]), version[i]}
 			p.outdated[mandate[i]] = struct{}{}
 		}
-		return nil
 	})
 	if err != nil {
 		return err
@@ -161,7 +159,7 @@ func (p *Projector) loadCatalog(ctx context.Context) error {
 		{Name: "items", Data: items},
 		{Name: "sites", Data: sites},
 		{Name: "version", Data: &version},
-	}, func() error {
+	}, func() {
 		for i := range mandate {
 			o := &contracts.Order{
 				OrderID: contracts.OrderID(id[i]), MandateID: contracts.MandateID(mandate[i]), Active: active[i],
@@ -175,7 +173,6 @@ func (p *Projector) loadCatalog(ctx context.Context) error {
 			}
 			p.noteOrder(o, version[i])
 		}
-		return nil
 	})
 }
 

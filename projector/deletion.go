@@ -42,11 +42,10 @@ func (p *Projector) mutate(ctx context.Context, what, sql string, a args) error 
 func (p *Projector) deletions(ctx context.Context) (map[uint64]struct{}, error) {
 	var mandate proto.ColUInt64
 	running := map[uint64]struct{}{}
-	return running, p.read(ctx, "deletions", nil, proto.Results{{Name: "mandate", Data: &mandate}}, func() error {
+	return running, p.read(ctx, "deletions", nil, proto.Results{{Name: "mandate", Data: &mandate}}, func() {
 		for _, m := range mandate {
 			running[m] = struct{}{}
 		}
-		return nil
 	})
 }
 
@@ -221,9 +220,8 @@ func (p *Projector) removeSome(ctx context.Context, some []staleScope) error {
 	}
 	var mandate proto.ColUInt64
 	var left []uint64
-	err := p.ask(ctx, "stale_scopes", of("stale_scopes"), nil, proto.Results{{Name: "mandate", Data: &mandate}}, func() error {
+	err := p.ask(ctx, "stale_scopes", of("stale_scopes"), nil, proto.Results{{Name: "mandate", Data: &mandate}}, func() {
 		left = append(left, mandate...)
-		return nil
 	})
 	if err != nil {
 		return err

@@ -172,11 +172,10 @@ func (p *Projector) countExpiring(ctx context.Context, from, to floor, s slice) 
 	values := from.of(s.args())
 	values["next"] = int64(to)
 	var c proofColumns
-	err = p.read(ctx, "expiring", values, c.results(), func() error {
+	err = p.read(ctx, "expiring", values, c.results(), func() {
 		for i := range c.rows {
 			gone = c.row(i)
 		}
-		return nil
 	})
 	if err != nil {
 		return gone, err
@@ -211,10 +210,9 @@ func (p *Projector) seeFloor(ctx context.Context) error {
 
 // FloorOf returns the floor of the tables of a partition; zero: there is none.
 func FloorOf(ctx context.Context, conn Conn, partition int) (time.Time, error) {
-	a, err := readAttested(func(name string, values args, out proto.Results, block func() error) error {
+	a, err := readAttested(func(name string, values args, out proto.Results, block func()) error {
 		return conn.Do(ctx, ch.Query{
-			Body: question(name), Parameters: ch.Parameters(values), Settings: readSettings, Result: out,
-			OnResult: func(context.Context, proto.Block) error { return block() },
+			Body: question(name), Parameters: ch.Parameters(values), Settings: readSettings, Result: out, OnResult: each(block),
 		})
 	}, partition)
 	return a.floor.time(), err

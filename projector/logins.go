@@ -60,11 +60,10 @@ func (p *Projector) loadLogins(ctx context.Context) error {
 		{Name: "login_identifier", Data: &login},
 		{Name: "disabled", Data: &disabled},
 		{Name: "version", Data: &version},
-	}, func() error {
+	}, func() {
 		for i, id := range account {
 			p.logins.set(id, holder{mandate[i], login.Row(i), disabled[i], version[i]})
 		}
-		return nil
 	})
 	for login, ids := range p.logins.takers {
 		if len(ids) > 1 {

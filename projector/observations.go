@@ -222,13 +222,12 @@ func (p *Projector) fresh(ctx context.Context, b *event.Batch) (todo []freshEven
 		)
 		err := p.read(ctx, "known_events", nil,
 			proto.Results{{Name: "event_id", Data: &id}, {Name: "epoch", Data: &epoch}, {Name: "seq", Data: &seq}},
-			func() error {
+			func() {
 				for i := range id {
 					if _, ok := known[id[i]]; !ok {
 						known[id[i]] = position{epoch[i], seq[i]}
 					}
 				}
-				return nil
 			},
 			ch.ExternalTable{Name: "ids", Data: proto.Input{{Name: "event_id", Data: ids}}})
 		if err != nil {

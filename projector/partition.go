@@ -42,14 +42,13 @@ func checkPartition(ctx context.Context, conn Conn, partition, partitions int) e
 	var owner uint16
 	var of uint32
 	var other error
-	err := ask(ctx, conn, "other_partitions", args{"partition": partition, "partitions": partitions}, clickhouse.Row{"partition": &owner, "partitions": &of}, func() error {
+	err := ask(ctx, conn, "other_partitions", args{"partition": partition, "partitions": partitions}, clickhouse.Row{"partition": &owner, "partitions": &of}, func() {
 		wrote := fmt.Sprintf("partition %d", owner)
 		if of > 0 {
 			wrote += fmt.Sprintf(" of %d", of)
 		}
 		other = fmt.Errorf("%w: %s wrote them, and this is partition %d of %d; each partition needs a database of its own, and another number of partitions needs new ones",
 			ErrOtherPartition, wrote, partition, partitions)
-		return nil
 	})
 	if err != nil {
 		return err

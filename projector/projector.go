@@ -204,11 +204,10 @@ func (p *Projector) Taken(ctx context.Context, stream string, epoch uint32, firs
 	var seq proto.ColUInt64
 	var id proto.ColUUID
 	return taken, p.read(ctx, "taken_events", args{"epoch": epoch, "first": first, "last": last},
-		proto.Results{{Name: "seq", Data: &seq}, {Name: "event_id", Data: &id}}, func() error {
+		proto.Results{{Name: "seq", Data: &seq}, {Name: "event_id", Data: &id}}, func() {
 			for i := range seq {
 				taken[seq[i]] = id[i].String()
 			}
-			return nil
 		})
 }
 
@@ -252,11 +251,10 @@ func (p *Projector) loadMarks(ctx context.Context) (err error) {
 	mark := p.marks[event.StreamObservations]
 	return p.read(ctx, "tail", args{"epoch": mark.epoch, "seq": mark.seq},
 		proto.Results{{Name: "epoch", Data: &epoch}, {Name: "seq", Data: &seq}},
-		func() error {
+		func() {
 			for i := range epoch {
 				p.uncertain = position{epoch[i], seq[i]}
 			}
-			return nil
 		})
 }
 
@@ -270,11 +268,10 @@ func (p *Projector) readMarks(ctx context.Context) (map[string]position, error) 
 	)
 	return marks, p.read(ctx, "checkpoints", args{"partition": p.cfg.Partition},
 		proto.Results{{Name: "stream", Data: stream}, {Name: "epoch", Data: &epoch}, {Name: "seq", Data: &seq}},
-		func() error {
+		func() {
 			for i := range epoch {
 				marks[stream.Row(i)] = position{epoch[i], seq[i]}
 			}
-			return nil
 		})
 }
 

@@ -82,17 +82,16 @@ func (c *proofColumns) row(i int) proof {
 }
 
 // asking runs a query, as Projector.read and Auditor.read do.
-type asking func(name string, values args, out proto.Results, block func() error) error
+type asking func(name string, values args, out proto.Results, block func()) error
 
 // tally counts what the tables hold after one position and up to another, from the
 // floor on.
 func tally(ask asking, s slice, from floor) (sum proof, err error) {
 	var c proofColumns
-	return sum, ask("proof", from.of(s.args()), c.results(), func() error {
+	return sum, ask("proof", from.of(s.args()), c.results(), func() {
 		for i := range c.events {
 			sum = c.row(i)
 		}
-		return nil
 	})
 }
 
@@ -113,11 +112,10 @@ func readAttested(ask asking, partition int) (a attested, err error) {
 	)
 	out := append(c.results(), proto.ResultColumn{Name: "epoch", Data: &epoch}, proto.ResultColumn{Name: "seq", Data: &seq}, proto.ResultColumn{Name: "proven", Data: &proven},
 		proto.ResultColumn{Name: "floor", Data: &from})
-	return a, ask("checkpoint_proof", args{"partition": partition}, out, func() error {
+	return a, ask("checkpoint_proof", args{"partition": partition}, out, func() {
 		for i := range epoch {
 			a = attested{position{epoch[i], seq[i]}, c.row(i), proven[i] == 1, floor(from[i])}
 		}
-		return nil
 	})
 }
 
@@ -148,7 +146,7 @@ func (a attested) refute(is proof) (all []Finding) {
 }
 
 func (p *Projector) asking(ctx context.Context) asking {
-	return func(name string, values args, out proto.Results, block func() error) error {
+	return func(name string, values args, out proto.Results, block func()) error {
 		return p.read(ctx, name, values, out, block)
 	}
 }

@@ -31,14 +31,13 @@ func Quarters(ctx context.Context, conn Conn) (map[string][]Quarter, error) {
 		all   = map[string][]Quarter{}
 		plain error
 	)
-	err := ask(ctx, conn, "partitions", nil, clickhouse.Row{"table": &table, "quarter": &first, "bytes": &bytes}, func() error {
+	err := ask(ctx, conn, "partitions", nil, clickhouse.Row{"table": &table, "quarter": &first, "bytes": &bytes}, func() {
 		if first == 0 {
 			plain = ErrNotByQuarter
-			return nil
+			return
 		}
 		day := time.Date(int(first/10_000), time.Month(first/100%100), 1, 0, 0, 0, 0, time.UTC)
 		all[table] = append(all[table], Quarter{day, bytes})
-		return nil
 	})
 	if err != nil {
 		return nil, err

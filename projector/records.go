@@ -38,29 +38,20 @@ func appendValue(to proto.ColInput, v any) {
 	case *proto.ColStr:
 		c.Append(v.(string))
 	case array:
-		n := uint64(0)
 		switch list := v.(type) {
 		case []uint64:
-			n = appendAll(c.of.(*proto.ColUInt64), list)
+			c.of.(*proto.ColUInt64).AppendArr(list)
 		case []int64:
-			n = appendAll(c.of.(*proto.ColInt64), list)
+			c.of.(*proto.ColInt64).AppendArr(list)
 		case []string:
-			n = appendAll(c.of.(*proto.ColStr), list)
+			c.of.(*proto.ColStr).AppendArr(list)
 		default:
 			panic(fmt.Sprintf("projector: no column for %T", v))
 		}
-		c.ends.Append(n)
+		c.ends.Append(uint64(c.of.Rows()))
 	default:
 		panic(fmt.Sprintf("projector: no column %T", to))
 	}
-}
-
-// appendAll appends the values and returns the resulting number of values.
-func appendAll[T any](to proto.ColumnOf[T], values []T) uint64 {
-	for _, v := range values {
-		to.Append(v)
-	}
-	return uint64(to.Rows())
 }
 
 func listOf(c proto.ColInput) array { return array{new(proto.ColUInt64), c} }
@@ -160,36 +151,24 @@ func addRecord(tables map[string]*recordTable, e *event.Event, version uint64) e
 	case *contracts.Order:
 		addOrder(to, d, version)
 	case *contracts.ReferencePrices:
-		var amounts []int64
-		var currencies, sites, quantities, types []string
-		for _, p := range d.Prices {
-			amounts = append(amounts, p.AmountMinor)
-			currencies = append(currencies, string(p.CurrencyCode))
-			sites = append(sites, string(p.AppliesToSite))
-			quantities = append(quantities, p.ReferenceQuantity)
-			types = append(types, p.PriceType)
-		}
-		to("reference_prices", uint64(d.MandateID), uint64(d.ItemID), amounts, currencies, sites, quantities, types, version)
+		to("reference_prices", uint64(d.MandateID), uint64(d.ItemID),
+			of(d.Prices, func(p contracts.ReferencePrice) int64 { return p.AmountMinor }),
+			of(d.Prices, func(p contracts.ReferencePrice) string { return string(p.CurrencyCode) }),
+			of(d.Prices, func(p contracts.ReferencePrice) string { return string(p.AppliesToSite) }),
+			of(d.Prices, func(p contracts.ReferencePrice) string { return p.ReferenceQuantity }),
+			of(d.Prices, func(p contracts.ReferencePrice) string { return p.PriceType }), version)
 	case *contracts.CustomerData:
 		names := slices.Sorted(maps.Keys(d.Fields))
-		values := make([]string, 0, len(names))
-		for _, n := range names {
-			values = append(values, d.Fields[n])
-		}
+		values := of(names, func(name string) string { return d.Fields[name] })
 		to("customer_data", uint64(d.MandateID), uint64(d.ItemID), composed(d.Category), names, values, version)
 	case *contracts.FileJob:
 		to("file_jobs", uint64(d.MandateID), direction, uint64(d.OrderID), uint64(d.FileJobID), composed(d.Name), d.CreatedAt.UnixMilli(), version)
 	case *contracts.FileArchive:
-		var names, filenames, hashes []string
-		var sizes []int64
-		for _, f := range d.Files {
-			names = append(names, f.Name)
-			filenames = append(filenames, f.Filename)
-			sizes = append(sizes, f.SizeBytes)
-			hashes = append(hashes, f.SHA256)
-		}
-		to("file_archives", uint64(d.MandateID), direction, uint64(d.OrderID), uint64(d.ArchiveID), uint64(d.FileJobID),
-			d.ArchivedAt.UnixMilli(), allComposed(names), filenames, sizes, hashes, version)
+		to("file_archives", uint64(d.MandateID), direction, uint64(d.OrderID), uint64(d.ArchiveID), uint64(d.FileJobID), d.ArchivedAt.UnixMilli(),
+			of(d.Files, func(f contracts.ArchivedFile) string { return composed(f.Name) }),
+			of(d.Files, func(f contracts.ArchivedFile) string { return f.Filename }),
+			of(d.Files, func(f contracts.ArchivedFile) int64 { return f.SizeBytes }),
+			of(d.Files, func(f contracts.ArchivedFile) string { return f.SHA256 }), version)
 	default:
 		return fmt.Errorf("a %s in the catalogue", e.Kind)
 	}
@@ -208,37 +187,29 @@ func addOrder(to func(string, ...any), d *contracts.Order, version uint64) {
 			next = []int64{s.NextRunAt.UnixMilli()}
 		}
 	}
-	var sites []string
-	var configured, expected, processed []uint64
-	for _, c := range d.Counters {
-		sites = append(sites, string(c.Site))
-		configured = append(configured, uint64(c.ConfiguredObservations))
-		expected = append(expected, uint64(c.ExpectedProcessedByNow))
-		processed = append(processed, uint64(c.ProcessedObservations))
-	}
-	var members []uint64
-	var memberSites []string
-	for _, m := range d.Memberships {
-		members = append(members, uint64(m.ItemID))
-		memberSites = append(memberSites, m.Sites)
-	}
 	to("orders", uint64(d.MandateID), uint64(d.OrderID), composed(d.Alias), d.Name, d.Active, d.CreatedAt.UnixMilli(), numbers(d.Items),
-		texts(d.Sites), interval, last, next, sites, configured, expected, processed,
-		d.Legacy, members, memberSites, version)
+		texts(d.Sites), interval, last, next,
+		of(d.Counters, func(c contracts.SiteCounters) string { return string(c.Site) }),
+		of(d.Counters, func(c contracts.SiteCounters) uint64 { return uint64(c.ConfiguredObservations) }),
+		of(d.Counters, func(c contracts.SiteCounters) uint64 { return uint64(c.ExpectedProcessedByNow) }),
+		of(d.Counters, func(c contracts.SiteCounters) uint64 { return uint64(c.ProcessedObservations) }), d.Legacy,
+		of(d.Memberships, func(m contracts.Membership) uint64 { return uint64(m.ItemID) }),
+		of(d.Memberships, func(m contracts.Membership) string { return m.Sites }), version)
 }
 
 func texts[T ~string](list []T) []string {
-	out := make([]string, 0, len(list))
-	for _, v := range list {
-		out = append(out, string(v))
-	}
-	return out
+	return of(list, func(v T) string { return string(v) })
 }
 
 func numbers[T ~uint64](list []T) []uint64 {
-	out := make([]uint64, 0, len(list))
-	for _, v := range list {
-		out = append(out, uint64(v))
+	return of(list, func(v T) uint64 { return uint64(v) })
+}
+
+// of returns one value of each element of a list.
+func of[T, V any](list []T, value func(T) V) []V {
+	out := make([]V, len(list))
+	for i, v := range list {
+		out[i] = value(v)
 	}
 	return out
 }

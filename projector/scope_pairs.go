@@ -84,11 +84,10 @@ func (s scope) digest(names *sites) (d digest) {
 func (p *Projector) loadScopes(ctx context.Context) error {
 	var mandate, n, sum proto.ColUInt64
 	published := map[uint64]digest{}
-	err := p.read(ctx, "scope_digests", nil, proto.Results{{Name: "mandate", Data: &mandate}, {Name: "n", Data: &n}, {Name: "sum", Data: &sum}}, func() error {
+	err := p.read(ctx, "scope_digests", nil, proto.Results{{Name: "mandate", Data: &mandate}, {Name: "n", Data: &n}, {Name: "sum", Data: &sum}}, func() {
 		for i, m := range mandate {
 			published[m] = digest{n[i], sum[i]}
 		}
-		return nil
 	})
 	if err != nil {
 		return err
@@ -119,7 +118,7 @@ func (p *Projector) readScope(ctx context.Context, mandate, version uint64) (sco
 	)
 	err := p.read(ctx, "scope_pairs", args{"mandate": mandate, "version": version},
 		proto.Results{{Name: "item", Data: &item}, {Name: "site", Data: site}, {Name: "orders", Data: orders}},
-		func() error {
+		func() {
 			for i := range item {
 				if item[i] != last {
 					b.add(last, pairs)
@@ -128,7 +127,6 @@ func (p *Projector) readScope(ctx context.Context, mandate, version uint64) (sco
 				}
 				pairs[p.sites.of(site.Row(i))] = slices.Clone(orders.Row(i))
 			}
-			return nil
 		})
 	b.add(last, pairs)
 	return b.scope, err

@@ -122,23 +122,30 @@ func (p *Projector) send(ctx context.Context, what string, q ch.Query) error {
 }
 
 // read runs a query and calls block for each block of its result.
-func (p *Projector) read(ctx context.Context, name string, a args, out proto.Results, block func() error, external ...ch.ExternalTable) error {
+func (p *Projector) read(ctx context.Context, name string, a args, out proto.Results, block func(), external ...ch.ExternalTable) error {
 	return p.ask(ctx, name, question(name), a, out, block, external...)
 }
 
-func (p *Projector) ask(ctx context.Context, what, sql string, a args, out proto.Results, block func() error, external ...ch.ExternalTable) error {
+func (p *Projector) ask(ctx context.Context, what, sql string, a args, out proto.Results, block func(), external ...ch.ExternalTable) error {
 	ctx, cancel := context.WithTimeout(ctx, p.cfg.StatementTimeout)
 	defer cancel()
 	ctx, end := spanOf(ctx, what, "")
 	err := p.conn.Do(ctx, ch.Query{
-		Body: sql, Parameters: ch.Parameters(a), Settings: readSettings, Result: out, ExternalTables: external,
-		OnResult: func(context.Context, proto.Block) error { return block() },
+		Body: sql, Parameters: ch.Parameters(a), Settings: readSettings, Result: out, ExternalTables: external, OnResult: each(block),
 	})
 	end(err)
 	if err != nil {
 		return fmt.Errorf("%s: %w", what, err)
 	}
 	return nil
+}
+
+// each calls block for each block of a result.
+func each(block func()) func(context.Context, proto.Block) error {
+	return func(context.Context, proto.Block) error {
+		block()
+		return nil
+	}
 }
 
 func (p *Projector) prefix() string { return fmt.Sprintf("p%d-", p.cfg.Partition) }
@@ -177,7 +184,7 @@ func (p *Projector) killOlder(ctx context.Context) error {
 		}
 		if err := p.conn.Do(ctx, ch.Query{
 			Body:   strings.NewReplacer("{prefix}", p.prefix(), "{fence}", strconv.FormatUint(p.cfg.Fence, 10)).Replace(question("kill")),
-			Result: discard(), OnResult: func(context.Context, proto.Block) error { return nil },
+			Result: new(proto.Results).Auto(), OnResult: each(func() {}), // whatever its columns are
 		}); err != nil {
 			return fmt.Errorf("kill: %w", err)
 		}
@@ -190,9 +197,6 @@ func (p *Projector) killOlder(ctx context.Context) error {
 	}
 }
 
-// discard accepts a result with any columns.
-func discard() proto.Result { return new(proto.Results).Auto() }
-
 // number runs a query whose result is one number n.
 func (p *Projector) number(ctx context.Context, name string, a args) (uint64, error) {
 	return p.askNumber(ctx, name, question(name), a)
@@ -201,11 +205,10 @@ func (p *Projector) number(ctx context.Context, name string, a args) (uint64, er
 func (p *Projector) askNumber(ctx context.Context, what, sql string, a args) (uint64, error) {
 	var n proto.ColUInt64
 	var got uint64
-	err := p.ask(ctx, what, sql, a, proto.Results{{Name: "n", Data: &n}}, func() error {
+	err := p.ask(ctx, what, sql, a, proto.Results{{Name: "n", Data: &n}}, func() {
 		for _, v := range n {
 			got = v
 		}
-		return nil
 	})
 	return got, err
 }

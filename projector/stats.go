@@ -1,5 +1,7 @@
 package projector
 
+import "maps"
+
 import "time"
 
 // Stats counts what a Projector has done since it was created.
@@ -41,9 +43,7 @@ func (p *Projector) Stats() Stats {
 	defer p.statsMu.Unlock()
 	s := p.stats
 	s.Checkpoints = make(map[string]Checkpoint, len(p.stats.Checkpoints))
-	for k, v := range p.stats.Checkpoints {
-		s.Checkpoints[k] = v
-	}
+	maps.Copy(s.Checkpoints, p.stats.Checkpoints)
 	return s
 }
 

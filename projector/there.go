@@ -53,7 +53,7 @@ func (p *Projector) eventsThere(ctx context.Context, b *event.Batch, todo []fres
 	)
 	span := p.floor.of(args{"epoch": b.Epoch, "first": first, "last": b.Last})
 	err := p.read(ctx, "row_digests", span,
-		proto.Results{{Name: "mandate", Data: &mandate}, {Name: "seq", Data: &seq}, {Name: "n", Data: &n}, {Name: "sum", Data: &sum}}, func() error {
+		proto.Results{{Name: "mandate", Data: &mandate}, {Name: "seq", Data: &seq}, {Name: "n", Data: &n}, {Name: "sum", Data: &sum}}, func() {
 			for i, m := range mandate {
 				k, ok := find(todo, seq[i])
 				if !ok {
@@ -69,15 +69,13 @@ func (p *Projector) eventsThere(ctx context.Context, b *event.Batch, todo []fres
 					there[k].others = append(there[k].others, rowsThere{m, n[i]})
 				}
 			}
-			return nil
 		})
 	if err != nil {
 		return nil, err
 	}
 	var rows heldRows
-	err = p.read(ctx, "latest_in_range", span, rows.results(), func() error {
+	err = p.read(ctx, "latest_in_range", span, rows.results(), func() {
 		foreign.look(&rows, todo)
-		return nil
 	})
 	if err != nil {
 		return nil, err
@@ -164,12 +162,11 @@ func (p *Projector) rowsThere(ctx context.Context, epoch uint32, todo []freshEve
 		foreign foreignRows
 	)
 	err := p.read(ctx, "rows_in_range", p.floor.of(args{"epoch": epoch, "first": todo[s.from].at.seq, "last": todo[s.to-1].at.seq}),
-		rows.results(), func() error {
+		rows.results(), func() {
 			foreign.look(&rows, todo)
 			for i := range rows.seq {
 				there[rows.key(i)] = struct{}{}
 			}
-			return nil
 		}, ch.ExternalTable{Name: "places", Data: proto.Input{{Name: "seq", Data: s.seq}, {Name: "mandate", Data: s.mandate}}})
 	if err != nil {
 		return nil, err

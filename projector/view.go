@@ -77,7 +77,7 @@ func (p *Projector) loadViews(ctx context.Context) error {
 		{Name: "applied", Data: &appliedTo},
 		{Name: "oldest", Data: &oldest},
 		{Name: "newest", Data: &newest},
-	}, func() error {
+	}, func() {
 		for i, m := range mandate {
 			v := &view{version: force[i], appliedVersion: appliedTo[i], newest: newest[i]}
 			if v.appliedVersion != v.version {
@@ -89,7 +89,6 @@ func (p *Projector) loadViews(ctx context.Context) error {
 				p.stale = append(p.stale, staleScope{m, v.version - 1, time.Now()})
 			}
 		}
-		return nil
 	})
 	if err != nil {
 		return err
@@ -291,7 +290,7 @@ func (p *Projector) backfill(ctx context.Context, m, version, without uint64, lo
 		item     proto.ColUInt64
 		n, there proto.ColInt64
 	)
-	err := p.read(ctx, "backfill_plan", a(), proto.Results{{Name: "item", Data: &item}, {Name: "n", Data: &n}, {Name: "there", Data: &there}}, func() error {
+	err := p.read(ctx, "backfill_plan", a(), proto.Results{{Name: "item", Data: &item}, {Name: "n", Data: &n}, {Name: "there", Data: &there}}, func() {
 		for i := range item {
 			if len(spans) == 0 || rows+n[i]+there[i] > int64(p.cfg.BackfillRows) {
 				spans = append(spans, span{first: item[i]})
@@ -302,7 +301,6 @@ func (p *Projector) backfill(ctx context.Context, m, version, without uint64, lo
 			s.look = s.look || there[i] > 0
 			rows += n[i] + there[i]
 		}
-		return nil
 	})
 	if err != nil {
 		return err

@@ -64,17 +64,15 @@ func FindEvent(ctx context.Context, conn Conn, id uuid.UUID) (*Written, error) {
 		of    WrittenFor
 	)
 	err := ask(ctx, conn, "find_event", args{"id": id.String()},
-		clickhouse.Row{"epoch": &is.Epoch, "seq": &is.Seq, "rows": &is.Rows, "expired": &is.Expired}, func() error {
+		clickhouse.Row{"epoch": &is.Epoch, "seq": &is.Seq, "rows": &is.Rows, "expired": &is.Expired}, func() {
 			found = true
-			return nil
 		})
 	if err != nil || !found {
 		return nil, err
 	}
 	return &is, ask(ctx, conn, "event_mandates", args{"epoch": is.Epoch, "seq": is.Seq},
-		clickhouse.Row{"mandate": &of.Mandate, "name": &of.Name, "n": &of.Rows}, func() error {
+		clickhouse.Row{"mandate": &of.Mandate, "name": &of.Name, "n": &of.Rows}, func() {
 			is.Mandates = append(is.Mandates, of)
-			return nil
 		})
 }
 
@@ -84,17 +82,16 @@ func CheckpointOf(ctx context.Context, conn Conn, stream string, partition int) 
 		of string
 		at position
 	)
-	err = ask(ctx, conn, "checkpoints", args{"partition": partition}, clickhouse.Row{"stream": &of, "epoch": &at.epoch, "seq": &at.seq}, func() error {
+	err = ask(ctx, conn, "checkpoints", args{"partition": partition}, clickhouse.Row{"stream": &of, "epoch": &at.epoch, "seq": &at.seq}, func() {
 		if of == stream {
 			epoch, seq = at.epoch, at.seq
 		}
-		return nil
 	})
 	return epoch, seq, err
 }
 
 // ask runs a query and calls each for every row; nil: the variables keep the last.
-func ask(ctx context.Context, conn Conn, name string, values args, row clickhouse.Row, each func() error) error {
+func ask(ctx context.Context, conn Conn, name string, values args, row clickhouse.Row, each func()) error {
 	err := conn.Do(ctx, clickhouse.Scan(ch.Query{Body: question(name), Parameters: ch.Parameters(values), Settings: readSettings}, row, each))
 	if err != nil {
 		return fmt.Errorf("%s: %w", name, err)

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"encoding/binary"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -56,7 +55,6 @@ type recorder struct {
 	projector.Conn
 	mu      sync.Mutex
 	inserts []insert
-	err     error
 }
 
 func (c *recorder) Do(ctx context.Context, q ch.Query) error {
@@ -65,11 +63,10 @@ func (c *recorder) Do(ctx context.Context, q ch.Query) error {
 		for i, col := range q.Input {
 			in[i] = record(col.Name, col.Data)
 		}
-		made, err := ready(table, in)
+		made := ready(table, in)
 		made.settings = slices.DeleteFunc(slices.Clone(q.Settings), func(s ch.Setting) bool { return s.Key == "receive_timeout" })
 		c.mu.Lock()
 		c.inserts = append(c.inserts, made)
-		c.err = errors.Join(c.err, err)
 		c.mu.Unlock()
 	}
 	return c.Conn.Do(ctx, q)
@@ -89,12 +86,9 @@ const outcomeType = "Enum8('unknown' = 0, 'priceObserved' = 1, 'unavailable' = 2
 // ready turns the projector's columns into the block of a plain INSERT: names
 // and types as in the table, and the rows of observations_by_mandate unfolded,
 // one for each of their mandates.
-func ready(table string, in proto.Input) (insert, error) {
+func ready(table string, in proto.Input) insert {
 	if table == "observations_by_mandate" {
-		var err error
-		if in, err = unfold(in); err != nil {
-			return insert{}, err
-		}
+		in = unfold(in)
 	}
 	names := make([]string, len(in))
 	for i := range in {
@@ -115,7 +109,7 @@ func ready(table string, in proto.Input) (insert, error) {
 	return insert{
 		table: table, rows: in[0].Data.Rows(), input: in,
 		body: fmt.Sprintf("INSERT INTO %s (%s) VALUES", table, strings.Join(names, ", ")),
-	}, nil
+	}
 }
 
 func negate(b []byte) {
@@ -125,23 +119,15 @@ func negate(b []byte) {
 }
 
 // unfold repeats each row for the mandates of its array.
-func unfold(in proto.Input) (proto.Input, error) {
+func unfold(in proto.Input) proto.Input {
 	lists := in[0].Data.(*raw)
 	n := lists.rows
-	ends := make([]int, n)
-	for i := range ends {
-		ends[i] = int(binary.LittleEndian.Uint64(lists.data[8*i:]))
+	ends := make([]int, n+1) // of the row before each
+	for i := range n {
+		ends[i+1] = int(binary.LittleEndian.Uint64(lists.data[8*i:]))
 	}
-	total := 0
-	if n > 0 {
-		total = ends[n-1]
-	}
-	times := func(i int) int {
-		if i == 0 {
-			return ends[0]
-		}
-		return ends[i] - ends[i-1]
-	}
+	total := ends[n]
+	times := func(i int) int { return ends[i+1] - ends[i] }
 	out := proto.Input{{Name: "mandate", Data: &raw{typ: proto.ColumnTypeUInt64, rows: total, data: lists.data[8*n:]}}}
 	for _, col := range in[1:] {
 		c := col.Data.(*raw)
@@ -169,7 +155,7 @@ func unfold(in proto.Input) (proto.Input, error) {
 		}
 		out = append(out, proto.InputColumn{Name: col.Name, Data: to})
 	}
-	return out, nil
+	return out
 }
 
 func appendTimes(to, from []byte, width, n int, times func(int) int) []byte {

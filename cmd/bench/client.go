@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/url"
 	"slices"
@@ -41,58 +42,53 @@ func swallow(body io.Reader, began time.Time) (d done, err error) {
 	}
 }
 
-// get sends a request of an account to the query service of a database.
-func (r *run) get(ctx context.Context, database string, mandate uint64, path string, query url.Values) (*http.Response, error) {
-	return r.getAs(ctx, database, mandate, path, query, "")
-}
-
-// getAs is get with an Accept header; empty: the default form.
-func (r *run) getAs(ctx context.Context, database string, mandate uint64, path string, query url.Values, accept string) (*http.Response, error) {
-	header := http.Header{}
-	if accept != "" {
-		header.Set("Accept", accept)
-	}
-	resp, err := r.send(ctx, database, mandate, path, query, header)
-	if err == nil && resp.StatusCode != http.StatusOK {
-		text, _ := io.ReadAll(io.LimitReader(resp.Body, 2000))
-		_ = resp.Body.Close()
-		return nil, fmt.Errorf("%s: %s: %s", path, resp.Status, bytes.TrimSpace(text))
-	}
-	return resp, err
+// get sends a request of a mandate's account to a query service, and returns an
+// answer that is no error.
+func (r *run) get(ctx context.Context, node string, mandate uint64, path string, query url.Values, header http.Header) (*http.Response, error) {
+	resp, err := r.send(ctx, r.world.http, node, 1000+mandate, path, query, header)
+	return accepted(path+": ", resp, err)
 }
 
 // send sends a request of an account to a query service.
-func (r *run) send(ctx context.Context, node string, mandate uint64, path string, query url.Values, header http.Header) (*http.Response, error) {
+func (r *run) send(ctx context.Context, client *http.Client, node string, account uint64, path string, query url.Values, header http.Header) (*http.Response, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, r.world.nodes[node].url+path+"?"+query.Encode(), nil)
 	if err != nil {
 		return nil, err
 	}
-	token, err := r.world.token(1000 + mandate)
+	token, err := r.world.token(account)
 	if err != nil {
 		return nil, err
 	}
-	req.Header = header
+	maps.Copy(req.Header, header)
 	req.Header.Set("Authorization", "Bearer "+token)
-	return r.world.http.Do(req)
+	return client.Do(req)
+}
+
+// accepted turns an answer with another status than 200 into an error.
+func accepted(what string, resp *http.Response, err error) (*http.Response, error) {
+	if err == nil && resp.StatusCode != http.StatusOK {
+		text, _ := io.ReadAll(io.LimitReader(resp.Body, 2000))
+		_ = resp.Body.Close()
+		return nil, fmt.Errorf("%s%s: %s", what, resp.Status, bytes.TrimSpace(text))
+	}
+	return resp, err
+}
+
+// as asks for a form; empty: the default one.
+func as(accept string) http.Header {
+	if accept == "" {
+		return nil
+	}
+	return http.Header{"Accept": {accept}}
 }
 
 // stream reads one of our streams to its proven end.
-func (r *run) stream(ctx context.Context, mandate uint64, query url.Values) (done, error) {
-	return r.streamAs(ctx, mandate, query, "")
-}
-
-// streamAs is stream with an Accept header; empty: the default form.
-func (r *run) streamAs(ctx context.Context, mandate uint64, query url.Values, accept string) (done, error) {
+func (r *run) stream(ctx context.Context, node string, mandate uint64, query url.Values, header http.Header) (done, error) {
 	began := time.Now()
-	resp, err := r.getAs(ctx, r.world.database, mandate, "/v1/results/stream", query, accept)
+	resp, err := r.get(ctx, node, mandate, "/v1/results/stream", query, header)
 	if err != nil {
 		return done{}, err
 	}
-	return streamed(resp, began)
-}
-
-// streamed reads a stream to its proven end.
-func streamed(resp *http.Response, began time.Time) (done, error) {
 	defer resp.Body.Close() //nolint:errcheck // read to its end
 	d, err := swallow(resp.Body, began)
 	if err != nil {
@@ -108,7 +104,7 @@ func streamed(resp *http.Response, began time.Time) (done, error) {
 // page reads one of our pages; the rows are counted after the clock was stopped.
 func (r *run) page(ctx context.Context, database string, mandate uint64, query url.Values) (d done, next string, err error) {
 	began := time.Now()
-	resp, err := r.get(ctx, database, mandate, "/v1/results", query)
+	resp, err := r.get(ctx, database, mandate, "/v1/results", query, nil)
 	if err != nil {
 		return done{}, "", err
 	}
@@ -135,21 +131,47 @@ func (r *run) page(ctx context.Context, database string, mandate uint64, query u
 	return d, tail.Paging.NextCursor, nil
 }
 
-// clickhouse reads the answer of a statement as JSONEachRow over HTTP, as the
-// user of the query service.
-func (r *run) clickhouse(ctx context.Context, database, statement string) (done, error) {
-	return r.clickhouseAs(ctx, database, statement, "FORMAT JSONEachRow")
+// paged returns what a contestant does who reads one page.
+func (r *run) paged(database string, mandate uint64, query url.Values) func(context.Context) (done, error) {
+	return func(ctx context.Context) (done, error) {
+		d, _, err := r.page(ctx, database, mandate, query)
+		return d, err
+	}
 }
 
-// clickhouseAs is clickhouse in another format.
-func (r *run) clickhouseAs(ctx context.Context, database, statement, format string) (done, error) {
+const jsonEachRow = "FORMAT JSONEachRow"
+
+// clickhouse reads the answer of a statement over HTTP, as the user of the query
+// service.
+func (r *run) clickhouse(ctx context.Context, statement, format string) (done, error) {
 	began := time.Now()
-	body, err := r.world.ask(ctx, embedded.QueryUser, database, statement+"\n"+format, nil)
+	body, err := r.world.ask(ctx, embedded.QueryUser, r.world.database, statement+"\n"+format, nil)
 	if err != nil {
 		return done{}, err
 	}
 	defer body.Close() //nolint:errcheck // read to its end
 	return swallow(body, began)
+}
+
+// overHTTP is the opponent that reads a statement's rows as JSON.
+func (r *run) overHTTP(statement string) contestant {
+	return contestant{"ClickHouse JSONEachRow over HTTP", func(ctx context.Context) (done, error) {
+		return r.clickhouse(ctx, statement, jsonEachRow)
+	}}
+}
+
+// byMandate matches the statements of pages and streams.
+const byMandate = "%FROM observations_by_mandate%"
+
+// compare interleaves contestants, and returns what their statements have cost too.
+func (r *run) compare(ctx context.Context, database, like string, warm, rounds int, all ...contestant) ([]Series, []Work, error) {
+	since := time.Now()
+	series, err := r.interleave(ctx, warm, rounds, all...)
+	if err != nil {
+		return nil, nil, err
+	}
+	work, err := r.work(ctx, database, since, like)
+	return series, work, err
 }
 
 // work reads from the query log what a user's statements on tables of
@@ -178,14 +200,25 @@ GROUP BY who ORDER BY who`, since.UnixMicro(), user, database, strings.ReplaceAl
 	}
 	var all []Work
 	for _, row := range rows {
-		v := make([]float64, len(row))
-		for i := range row {
-			v[i], _ = row[i].(float64)
-		}
-		name, _ := row[0].(string)
+		name, v := measured(row)
 		all = append(all, Work{Name: name, Queries: int(v[1]), ReadRows: v[2], ReadBytes: v[3], Marks: v[4], Memory: v[5], Failed: int(v[6]), CPU: v[7]})
 	}
 	return all, nil
+}
+
+// measured returns the name that begins a row, and its numbers by their column.
+func measured(row []any) (name string, v []float64) {
+	v = make([]float64, len(row))
+	for i := range row {
+		v[i], _ = row[i].(float64)
+	}
+	name, _ = row[0].(string)
+	return name, v
+}
+
+// exported is the query for all rows from a moment on, with export fields.
+func (r *run) exported(from time.Time) url.Values {
+	return window(from, r.data.to, "globalScope", "true", "includeExportFields", "true")
 }
 
 func window(from, to time.Time, more ...string) url.Values {
@@ -199,24 +232,26 @@ func window(from, to time.Time, more ...string) url.Values {
 // selection is the SQL of a read: what the query service sends for it, as one
 // would write it by hand.
 type selection struct {
-	mandate  uint64
-	from, to time.Time
-	export   bool
-	asc      bool
-	limit    int
-	after    string // a condition
-	seq      int64
+	mandate uint64
+	from    time.Time // to the end of the data
+	export  bool
+	asc     bool
+	limit   int
+	after   string // a condition
 }
 
 // sameFields returns the statement for all rows of a window with the same fields
 // as results, each produced as SQL can produce it.
 func (r *run) sameFields(s selection) string {
-	rows := fmt.Sprintf("SELECT * FROM observations_by_mandate WHERE mandate = %d AND captured_desc <= %d AND captured_desc >= %d AND (epoch, seq) <= (%d, %d)",
-		s.mandate, -s.from.UnixMilli(), -s.to.UnixMilli(), epoch, s.seq)
 	return r.statement("same.sql", struct {
 		Rows, Order string
 		Mandate     uint64
-	}{rows, s.order(), s.mandate})
+	}{"SELECT * " + r.from(s), s.order(), s.mandate})
+}
+
+func (r *run) from(s selection) string {
+	return fmt.Sprintf("FROM observations_by_mandate WHERE mandate = %d AND captured_desc <= %d AND captured_desc >= %d AND (epoch, seq) <= (%d, %d)",
+		s.mandate, -s.from.UnixMilli(), -r.data.to.UnixMilli(), epoch, r.data.watermarkSeq)
 }
 
 func (s selection) order() string {
@@ -227,13 +262,12 @@ func (s selection) order() string {
 	return order
 }
 
-func (s selection) sql() string {
+func (r *run) sql(s selection) string {
 	columns := "item, site, -captured_desc AS captured_ms, epoch, seq, capture, offer, toUInt8(outcome) AS outcome_code, currency, price_minor, merchant"
 	if s.export {
 		columns += ", shipping_minor, is_prime, is_buy_box, rating_tenths, manufacturer, delivery_text, title, url"
 	}
-	text := fmt.Sprintf("SELECT %s\nFROM observations_by_mandate\nWHERE mandate = %d AND captured_desc <= %d AND captured_desc >= %d AND (epoch, seq) <= (%d, %d)%s\nORDER BY %s",
-		columns, s.mandate, -s.from.UnixMilli(), -s.to.UnixMilli(), epoch, s.seq, s.after, s.order())
+	text := fmt.Sprintf("SELECT %s\n%s%s\nORDER BY %s", columns, r.from(s), s.after, s.order())
 	if s.limit > 0 {
 		text += fmt.Sprintf("\nLIMIT %d", s.limit)
 	}

@@ -38,7 +38,7 @@ func (r *run) measureCosts(ctx context.Context) error {
 			return 1, r.hotAnswer(ctx, q.path, r.unread(q.ask(n)))
 		}
 	}
-	from, err := r.windowOf(ctx, 1, r.size.tableRows)
+	from, err := r.windowOf(ctx, r.size.tableRows)
 	if err != nil {
 		return err
 	}
@@ -52,7 +52,7 @@ func (r *run) measureCosts(ctx context.Context) error {
 			return 1, err
 		}},
 		{"streamed_row", "a row of a stream with export fields", func(ctx context.Context, _ int) (int64, error) {
-			d, err := r.stream(ctx, 1, r.unread(window(from, r.data.to, "globalScope", "true", "includeExportFields", "true")))
+			d, err := r.stream(ctx, r.world.database, 1, r.unread(r.exported(from)), nil)
 			return d.rows, err
 		}},
 	}

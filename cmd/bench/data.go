@@ -174,14 +174,11 @@ func makeData(ctx context.Context, r *run) (*dataSet, error) {
 }
 
 func (d *dataSet) fill(ctx context.Context, r *run, captures int64) error {
-	w := r.world
 	if err := d.catalog(ctx, r); err != nil {
 		return err
 	}
-	for _, s := range split(r.statement("stage.sql", nil)) {
-		if err := w.exec(ctx, s); err != nil {
-			return err
-		}
+	if err := r.execFile(ctx, "stage.sql", nil); err != nil {
+		return err
 	}
 	c := chunk{
 		Seed: int64(r.Seed), PerEvent: capturesOf, StartMs: dataEnd.AddDate(0, 0, -spanDays).UnixMilli(),
@@ -190,31 +187,26 @@ func (d *dataSet) fill(ctx context.Context, r *run, captures int64) error {
 	}
 	for from := int64(0); from < captures; from += chunkCaptures {
 		c.From, c.Captures = from, min(chunkCaptures, captures-from)
-		for _, s := range split(r.statement("chunk.sql", c)) {
-			if err := w.exec(ctx, s); err != nil {
-				return err
-			}
+		if err := r.execFile(ctx, "chunk.sql", c); err != nil {
+			return err
 		}
 		if done := from + c.Captures; from/(10*chunkCaptures) != done/(10*chunkCaptures) {
 			r.say("%.0f %%", 100*float64(done)/float64(captures))
 		}
 	}
-	for _, s := range split(r.statement("finish.sql", map[string]int64{"Epoch": epoch, "Events": d.events})) {
-		if err := w.exec(ctx, s); err != nil {
-			return err
+	return r.execFile(ctx, "finish.sql", map[string]int64{"Epoch": epoch, "Events": d.events})
+}
+
+// execFile runs the statements of a file.
+func (r *run) execFile(ctx context.Context, file string, values any) error {
+	for s := range strings.SplitSeq(r.statement(file, values), ";\n") {
+		if s = strings.TrimSpace(s); s != "" {
+			if err := r.world.exec(ctx, s); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
-}
-
-// split returns the statements of a file.
-func split(text string) (all []string) {
-	for s := range strings.SplitSeq(text, ";\n") {
-		if s = strings.TrimSpace(s); s != "" {
-			all = append(all, s)
-		}
-	}
-	return all
 }
 
 // catalog writes master data, orders and scopes: the state that a projector
@@ -241,10 +233,7 @@ func (d *dataSet) catalog(ctx context.Context, r *run) error {
 		}
 		fmt.Fprintf(&sites, "%s\tSite %d\t%s\t%s\tEUR\t\t%d\t%d\t1\n", siteName(n), n+1, kind, country, canonical, compare)
 	}
-	if err := w.exec(ctx, "DROP TABLE IF EXISTS bench_items"); err != nil {
-		return err
-	}
-	if err := w.exec(ctx, "CREATE TABLE bench_items (item UInt64, name String, brand String, maker String, ean String, base Int64, slug String, mandates Array(UInt64)) ENGINE = MergeTree ORDER BY item"); err != nil {
+	if err := w.exec(ctx, "CREATE OR REPLACE TABLE bench_items (item UInt64, name String, brand String, maker String, ean String, base Int64, slug String, mandates Array(UInt64)) ENGINE = MergeTree ORDER BY item"); err != nil {
 		return err
 	}
 	for statement, data := range map[string]*bytes.Buffer{
@@ -257,33 +246,28 @@ func (d *dataSet) catalog(ctx context.Context, r *run) error {
 		}
 		_ = body.Close()
 	}
-	for _, s := range split(r.statement("catalog.sql", map[string]any{
+	return r.execFile(ctx, "catalog.sql", map[string]any{
 		"Groups": groups, "PerGroup": itemsOfGroup, "FirstItem": firstItem, "Shops": shops, "Markets": markets,
 		"CreatedMs": dataEnd.AddDate(-1, 0, 0).UnixMilli(), "Mandates": d.mandates,
-	})) {
-		if err := w.exec(ctx, s); err != nil {
-			return err
-		}
-	}
-	return nil
+	})
 }
 
 // look finds out what the measurements must know.
 func (d *dataSet) look(ctx context.Context, r *run) error {
 	w := r.world
-	count := func(into *int64, statement string) error {
-		n, err := w.number(ctx, w.database, statement)
-		*into = int64(n)
-		return err
-	}
-	if err := count(&d.rows, "SELECT count() FROM observations"); err != nil {
-		return err
-	}
-	if err := count(&d.byMandate, "SELECT count() FROM observations_by_mandate"); err != nil {
-		return err
-	}
-	if err := count(&d.watermarkSeq, "SELECT max(seq) FROM checkpoints WHERE stream = 'OBSERVATIONS' AND epoch = 1"); err != nil {
-		return err
+	for _, count := range []struct {
+		into      *int64
+		statement string
+	}{
+		{&d.rows, "SELECT count() FROM observations"},
+		{&d.byMandate, "SELECT count() FROM observations_by_mandate"},
+		{&d.watermarkSeq, "SELECT max(seq) FROM checkpoints WHERE stream = 'OBSERVATIONS' AND epoch = 1"},
+	} {
+		n, err := w.number(ctx, w.database, count.statement)
+		if err != nil {
+			return err
+		}
+		*count.into = int64(n)
 	}
 	for _, perMandate := range []struct {
 		into      []int64
@@ -315,11 +299,11 @@ func (d *dataSet) look(ctx context.Context, r *run) error {
 }
 
 // windowOf returns the lower end of a window up to the end of the data that
-// holds about that many rows of the mandate, at most 168 h.
-func (r *run) windowOf(ctx context.Context, mandate uint64, rows int) (time.Time, error) {
+// holds about that many rows of the largest mandate, at most 168 h.
+func (r *run) windowOf(ctx context.Context, rows int) (time.Time, error) {
 	got, err := r.world.rows(ctx, r.world.database, fmt.Sprintf(
-		"SELECT captured_desc FROM observations_by_mandate WHERE mandate = %d AND captured_desc BETWEEN %d AND %d ORDER BY captured_desc LIMIT 1 OFFSET %d",
-		mandate, -r.data.to.UnixMilli(), -r.data.from.UnixMilli(), rows))
+		"SELECT captured_desc FROM observations_by_mandate WHERE mandate = 1 AND captured_desc BETWEEN %d AND %d ORDER BY captured_desc LIMIT 1 OFFSET %d",
+		-r.data.to.UnixMilli(), -r.data.from.UnixMilli(), rows))
 	if err != nil || len(got) == 0 {
 		return r.data.from, err
 	}

@@ -4,12 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
 	"time"
 
 	"github.com/ClickHouse/ch-go"
 	"github.com/nats-io/nats.go/jetstream"
+	"golang.org/x/sync/errgroup"
 
+	"preismon/contracts"
 	"preismon/contracts/event"
 	"preismon/deploy/embedded"
 	"preismon/ingest"
@@ -33,10 +34,8 @@ func (r *run) emptyCopy(ctx context.Context, database string) error {
 	if err := r.world.makeDatabase(ctx, database); err != nil {
 		return err
 	}
-	for _, table := range []string{"mandates", "orders", "scope_pairs", "scopes", "scopes_applied"} {
-		if err := r.copyTable(ctx, database, table, "1"); err != nil {
-			return err
-		}
+	if err := r.copyTables(ctx, database, "1", "mandates", "orders", "scope_pairs", "scopes", "scopes_applied"); err != nil {
+		return err
 	}
 	return r.world.settle(ctx)
 }
@@ -55,8 +54,8 @@ func (r *run) measureDrain(ctx context.Context) error {
 		var events []*event.Event
 		for ; len(events) < 1000 && published < r.size.drain; published += captures {
 			e := p.event(captures)
-			for i := range e.Data.(*eventData).Observations {
-				rows += int64(e.Data.(*eventData).Observations[i].Rows())
+			for _, o := range e.Data.(*contracts.Observations).Observations {
+				rows += int64(o.Rows())
 			}
 			events = append(events, e)
 		}
@@ -75,9 +74,6 @@ func (r *run) measureDrain(ctx context.Context) error {
 	rec := &recorder{}
 	if _, err := r.drain(ctx, b, end, rec); err != nil { // the warm-up records the blocks
 		return err
-	}
-	if rec.err != nil {
-		return rec.err
 	}
 	written := map[string]int64{}
 	for _, in := range rec.inserts {
@@ -189,22 +185,19 @@ func (r *run) insertReady(ctx context.Context, inserts []insert) (done, error) {
 	for _, in := range inserts {
 		byTable[in.table] = append(byTable[in.table], in)
 	}
-	var mu sync.Mutex
-	var group sync.WaitGroup
+	var group errgroup.Group
 	began := time.Now()
 	for _, list := range byTable {
-		group.Go(func() {
+		group.Go(func() error {
 			for _, in := range list {
-				if e := pool.Do(ctx, ch.Query{Body: in.body, Input: in.input, Settings: in.settings}); e != nil {
-					mu.Lock()
-					err = errors.Join(err, fmt.Errorf("%s: %w", in.table, e))
-					mu.Unlock()
-					return
+				if err := pool.Do(ctx, ch.Query{Body: in.body, Input: in.input, Settings: in.settings}); err != nil {
+					return fmt.Errorf("%s: %w", in.table, err)
 				}
 			}
+			return nil
 		})
 	}
-	group.Wait()
+	err = group.Wait()
 	return done{took: time.Since(began)}, err
 }
 
@@ -224,7 +217,7 @@ func (b *broker) fetch(ctx context.Context, end uint64) (done, error) {
 		return done{}, err
 	}
 	defer messages.Stop()
-	for n := uint64(0); n < end; n++ {
+	for range end {
 		m, err := messages.Next(jetstream.NextContext(ctx))
 		if err != nil {
 			return done{}, err
@@ -254,11 +247,7 @@ GROUP BY what HAVING sum(query_duration_ms) > 20 ORDER BY what`, since.UnixMicro
 	}
 	var all []Work
 	for _, row := range rows {
-		name, _ := row[0].(string)
-		v := make([]float64, len(row))
-		for i := range row {
-			v[i], _ = row[i].(float64)
-		}
+		name, v := measured(row)
 		all = append(all, Work{Name: name, Queries: int(v[1]), Written: v[2], CPU: v[3], Seconds: v[4]})
 	}
 	return all, nil

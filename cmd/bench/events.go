@@ -64,6 +64,3 @@ func (p *producer) event(captures int) *event.Event {
 	p.at = p.at.Add(500 * time.Millisecond)
 	return &event.Event{ID: uuid.NewString(), Kind: event.KindObservations, Producer: "preismon bench", ProducedAt: p.at.Add(time.Minute), Data: o}
 }
-
-// eventData is what every event here carries.
-type eventData = contracts.Observations

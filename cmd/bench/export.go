@@ -27,7 +27,7 @@ func (r *run) measureExport(ctx context.Context) error {
 		return nil
 	}
 	const mandate = 1
-	from, err := r.windowOf(ctx, mandate, r.size.tableRows)
+	from, err := r.windowOf(ctx, r.size.tableRows)
 	if err != nil {
 		return err
 	}
@@ -41,10 +41,10 @@ func (r *run) measureExport(ctx context.Context) error {
 	}
 	defer os.RemoveAll(folder) //nolint:errcheck // a temporary folder
 	server := r.world.nodes[r.world.database].url
-	query := window(from, r.data.to, "globalScope", "true", "includeExportFields", "true")
+	query := r.exported(from)
 	t := Table{Title: "Export to a file, export fields", Note: "curl keeps what it gets, uncompressed; ours can go on after a break, and says how many rows there are."}
 	for _, f := range exportForms {
-		of, err := r.streamAs(ctx, mandate, query, f.accept)
+		of, err := r.stream(ctx, r.world.database, mandate, query, as(f.accept))
 		if err != nil {
 			return err
 		}

@@ -54,7 +54,7 @@ func (r *run) flow(ctx context.Context) (*flow, error) {
 	if err := consumer.CaughtUp(ctx, event.StreamObservations, f.first); err != nil {
 		return fail(err)
 	}
-	if f.publisher, err = ingest.NewPublisher(b.conn, ingest.DefaultPublisherConfig(), r.Logger); err != nil {
+	if f.publisher, err = ingest.NewPublisher(b.conn, ingest.PublisherConfig{}, r.Logger); err != nil {
 		return fail(err)
 	}
 	also(f.publisher.Close)

@@ -31,10 +31,7 @@ func (r *run) growPages(ctx context.Context, curve Curve, mandate uint64, sizes 
 	query := window(r.data.from, r.data.to, "globalScope", "true", "limit", "10000")
 	var contestants []contestant
 	for _, g := range sizes {
-		contestants = append(contestants, contestant{short(g.x) + " " + curve.X, func(ctx context.Context) (done, error) {
-			d, _, err := r.page(ctx, g.database, mandate, query)
-			return d, err
-		}})
+		contestants = append(contestants, contestant{short(g.x) + " " + curve.X, r.paged(g.database, mandate, query)})
 	}
 	since := time.Now()
 	series, err := r.interleave(ctx, r.size.warm, r.size.rounds, contestants...)
@@ -45,7 +42,7 @@ func (r *run) growPages(ctx context.Context, curve Curve, mandate uint64, sizes 
 	table := Table{Title: curve.Title, Series: series}
 	for i, s := range series {
 		line.Points = append(line.Points, Point{sizes[i].x, 1e3 * s.Median(), 1e3 * s.Least(), 1e3 * s.Greatest()})
-		work, err := r.work(ctx, sizes[i].database, since, "%FROM observations_by_mandate%")
+		work, err := r.work(ctx, sizes[i].database, since, byMandate)
 		if err != nil {
 			return nil, err
 		}
@@ -117,10 +114,7 @@ func (r *run) growMandate(ctx context.Context) error {
 	for m := r.data.mandates; m >= 1; m-- {
 		if n := r.data.inWindow[m]; n > 10_000 && (len(at) == 0 || n >= 2*at[len(at)-1] || m == 1) {
 			at = append(at, n)
-			contestants = append(contestants, contestant{strconv.Itoa(m), func(ctx context.Context) (done, error) {
-				d, _, err := r.page(ctx, r.world.database, uint64(m), query)
-				return d, err
-			}})
+			contestants = append(contestants, contestant{strconv.Itoa(m), r.paged(r.world.database, uint64(m), query)})
 		}
 	}
 	series, err := r.interleave(ctx, r.size.warm, r.size.readRounds, contestants...)
@@ -144,15 +138,15 @@ func (r *run) growStream(ctx context.Context) error {
 		do   func(ctx context.Context, from time.Time) (done, error)
 	}{
 		{"preismon stream", func(ctx context.Context, from time.Time) (done, error) {
-			return r.stream(ctx, 1, window(from, r.data.to, "globalScope", "true", "includeExportFields", "true"))
+			return r.stream(ctx, r.world.database, 1, r.exported(from), nil)
 		}},
 		{"ClickHouse JSONEachRow", func(ctx context.Context, from time.Time) (done, error) {
-			return r.clickhouse(ctx, r.world.database, selection{mandate: 1, from: from, to: r.data.to, export: true, seq: r.data.watermarkSeq}.sql())
+			return r.clickhouse(ctx, r.sql(selection{mandate: 1, from: from, export: true}), jsonEachRow)
 		}},
 	} {
 		line := Line{Name: c.name}
 		for _, rows := range []int{r.size.streamRows / 10, r.size.streamRows / 3, r.size.streamRows} {
-			from, err := r.windowOf(ctx, 1, rows)
+			from, err := r.windowOf(ctx, rows)
 			if err != nil {
 				return err
 			}

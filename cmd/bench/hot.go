@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"net/http"
 	"net/url"
 	"strings"
@@ -54,7 +55,7 @@ func (r *run) measureHot(ctx context.Context) error {
 		if q.statement == nil {
 			against = "/healthz"
 		}
-		worst := spread{}
+		worst := spread{value: math.Inf(1)}
 		t := Table{Title: "Hot reads: " + q.title, Note: "Rows are requests. No row arrives meanwhile."}
 		for _, connections := range hotConnections {
 			opponent := fmt.Sprintf("ClickHouse over HTTP, %d at once", connections)
@@ -74,9 +75,7 @@ func (r *run) measureHot(ctx context.Context) error {
 			}
 			t.Series = append(t.Series, series...)
 			ratio := faster(series[0], series[1])
-			if worst.value == 0 || ratio.value < worst.value {
-				worst = ratio
-			}
+			worst = least(worst, ratio)
 			r.result.put(fmt.Sprintf("%s_%d", q.key, connections), fmt.Sprintf("%s: answers a second against %s, %d at once", q.title, against, connections), "×", ratio, 0, false, "")
 		}
 		r.result.Tables = append(r.result.Tables, t)
@@ -167,20 +166,15 @@ func (r *run) atOnce(clients int, ask func(ctx context.Context, n int) error) fu
 }
 
 func (r *run) hotAnswer(ctx context.Context, path string, query url.Values) error {
-	resp, err := r.get(ctx, r.world.database, hotMandate, path, query)
-	if err != nil {
-		return err
-	}
-	defer resp.Body.Close() //nolint:errcheck // read to its end
-	n, err := io.Copy(io.Discard, resp.Body)
-	if err == nil && n < 100 {
+	d, err := r.whole(ctx, hotMandate, path, query)
+	if err == nil && d.bytes < 100 {
 		err = errors.New(path + ": an answer of nothing")
 	}
 	return err
 }
 
 func (r *run) hotStatement(ctx context.Context, statement string) error {
-	body, err := r.world.ask(ctx, embedded.QueryUser, r.world.database, statement+"\nFORMAT JSONEachRow", nil)
+	body, err := r.world.ask(ctx, embedded.QueryUser, r.world.database, statement+"\n"+jsonEachRow, nil)
 	if err != nil {
 		return err
 	}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	_ "embed"
 	"fmt"
 	"html/template"
 	"math"
@@ -18,6 +19,9 @@ func (r *Result) HTML() []byte {
 	return b.Bytes()
 }
 
+//go:embed report.html
+var report string
+
 var page = template.Must(template.New("").Funcs(template.FuncMap{
 	"gauge": gauge, "bars": bars, "curve": curve, "number": number, "grouped": func(v float64) string { return grouped(int64(v)) },
 	"target": Ratio.target, "verdict": Ratio.verdict, "spread": Ratio.spread, "join": strings.Join,
@@ -33,47 +37,7 @@ var page = template.Must(template.New("").Funcs(template.FuncMap{
 		return slices.ContainsFunc(t.Series, func(s Series) bool { return len(s.Seconds) > 0 })
 	},
 	"mega": func(n int64) string { return fmt.Sprintf("%.1f MB", float64(n)/1e6) },
-}).Parse(`<!DOCTYPE html>
-<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
-<title>preismon bench</title>
-<style>
-:root { --ink:#1c2430; --soft:#667085; --line:#e4e7ec; --ground:#f7f8fa; --card:#fff; --ours:#1f6feb; --other:#9aa5b5; --third:#c9a35a; --good:#1a7f4b; --bad:#c0392b; }
-@media (prefers-color-scheme: dark) { :root { --ink:#e8ebf0; --soft:#98a2b3; --line:#2d3542; --ground:#12161c; --card:#1a2029; --ours:#5b9bff; --other:#6b7686; --third:#b8934d; --good:#4cc38a; --bad:#ff7b6b; } }
-* { box-sizing:border-box }
-body { margin:0; background:var(--ground); color:var(--ink); font:15px/1.5 system-ui, "Segoe UI", Roboto, sans-serif }
-main { max-width:1080px; margin:0 auto; padding:40px 24px 80px }
-h1 { font-size:28px; margin:0 0 4px; letter-spacing:-.01em } h2 { font-size:18px; margin:44px 0 14px } h3 { font-size:15px; margin:0 0 2px }
-p.lead, p.note { color:var(--soft); margin:0 } p.note { font-size:13px; margin:0 0 10px }
-.cards { display:grid; grid-template-columns:repeat(auto-fill,minmax(310px,1fr)); gap:14px }
-.card { background:var(--card); border:1px solid var(--line); border-radius:10px; padding:16px 18px }
-.card .value { font-size:26px; font-weight:650; font-variant-numeric:tabular-nums } .card .value small { font-size:14px; font-weight:400; color:var(--soft) }
-.card code { font-size:12px; color:var(--soft) } .card .what { font-size:13px; color:var(--soft); min-height:2.9em }
-.met { color:var(--good) } .missed { color:var(--bad) } .tag { float:right; font-size:12px; font-weight:600; margin-top:8px }
-.wide { background:var(--card); border:1px solid var(--line); border-radius:10px; padding:18px 20px; margin:0 0 14px }
-svg { display:block; width:100%; height:auto } svg text { font:12px system-ui, sans-serif; fill:var(--ink) } svg text.soft { fill:var(--soft) }
-table { border-collapse:collapse; width:100%; font-size:13px; font-variant-numeric:tabular-nums } th { text-align:right; color:var(--soft); font-weight:500 } td { text-align:right; padding:4px 0 4px 14px; border-top:1px solid var(--line) } td:first-child, th:first-child { text-align:left; padding-left:0 }
-</style></head><body><main>
-<h1>preismon bench</h1>
-<p class="lead">{{.Began.Format "2006-01-02 15:04 MST"}} · {{.Machine}} · {{printf "%.0f" .Seconds}} s{{if .Quick}} · --quick{{end}}</p>
-<p class="lead">Data set: {{.DataSet}}.</p>
-<p class="lead">Medians; the whiskers and the spread are the least and the greatest of the rounds. Contestants took turns.</p>
-<h2>Targets</h2><div class="cards">
-{{range targeted . true}}<div class="card"><span class="tag {{if .Met}}met{{else}}missed{{end}}">{{verdict .}}</span><div class="value">{{number .Value}} <small>{{.Unit}}</small></div><div class="what">{{.What}}</div>{{gauge .}}<code>{{.Key}}</code></div>
-{{end}}</div>
-<h2>Comparisons</h2>
-{{range .Tables}}{{if timed .}}<div class="wide"><h3>{{.Title}}</h3><p class="note">{{.Note}}</p>{{bars .}}
-{{if .Work}}<table><tr><th>ClickHouse, by its query log</th><th>read_rows</th><th>read_bytes</th><th>marks</th><th>rows written</th><th>statements</th><th>ended early</th><th>CPU s, all</th></tr>
-{{range .Work}}<tr><td>{{.Name}}</td><td>{{grouped .ReadRows}}</td><td>{{grouped .ReadBytes}}</td><td>{{grouped .Marks}}</td><td>{{grouped .Written}}</td><td>{{.Queries}}</td><td>{{.Failed}}</td><td>{{number .CPU}}</td></tr>{{end}}</table>{{end}}</div>
-{{else if not .Series}}<div class="wide"><h3>{{.Title}}</h3><p class="note">{{.Note}}</p></div>
-{{end}}{{end}}
-{{if .Growth}}<h2>Growth</h2>{{range .Growth}}<div class="wide"><h3>{{.Title}}</h3>{{curve .}}</div>{{end}}{{end}}
-<h2>Further numbers</h2><div class="wide"><table><tr><th>Key</th><th>value</th><th>spread</th><th></th></tr>
-{{range targeted . false}}<tr><td>{{.What}}<br><code>{{.Key}}</code></td><td>{{number .Value}} {{.Unit}}</td><td>{{spread .}}</td><td></td></tr>{{end}}</table></div>
-{{range .Tables}}{{if and .Series (not (timed .))}}<div class="wide"><h3>{{.Title}}</h3><p class="note">{{.Note}}</p><table><tr><th>table</th><th>rows</th><th>on disk</th><th></th></tr>
-{{range .Series}}<tr><td>{{.Name}}</td><td>{{.Rows}}</td><td>{{mega .Bytes}}</td><td>{{.Note}}</td></tr>{{end}}</table></div>{{end}}{{end}}
-{{if .Missing}}<h2>Not measured</h2><div class="wide">{{join .Missing "; "}}.</div>{{end}}
-</main></body></html>
-`))
+}).Parse(report))
 
 // gauge draws a value, its spread and its target on one scale.
 func gauge(r Ratio) template.HTML {

@@ -24,10 +24,7 @@ func (r *run) measureMCP(ctx context.Context) error {
 	bounded := map[string]any{"globalScope": true, "capturedFrom": query.Get("capturedFrom"), "capturedTo": query.Get("capturedTo")}
 	series, err := r.interleave(ctx, r.size.warm, r.size.readRounds,
 		contestant{"MCP list_results, limit 10,000", func(ctx context.Context) (done, error) { return r.callTool(ctx, mandate, "list_results", whole) }},
-		contestant{"REST page of 10,000", func(ctx context.Context) (done, error) {
-			d, _, err := r.page(ctx, r.world.database, mandate, query)
-			return d, err
-		}},
+		contestant{"REST page of 10,000", r.paged(r.world.database, mandate, query)},
 		contestant{"MCP list_results, no limit given", func(ctx context.Context) (done, error) { return r.callTool(ctx, mandate, "list_results", bounded) }},
 	)
 	if err != nil {

@@ -150,6 +150,17 @@ func quantile[T cmp.Ordered](values []T, q float64) (zero T) {
 // spread is a value with its minimum and maximum.
 type spread struct{ value, low, high float64 }
 
+// least and greatest return the one with the lower and the higher value.
+func least(a, b spread) spread {
+	return slices.MinFunc([]spread{a, b}, byValue)
+}
+
+func greatest(a, b spread) spread {
+	return slices.MaxFunc([]spread{a, b}, byValue)
+}
+
+func byValue(a, b spread) int { return cmp.Compare(a.value, b.value) }
+
 // slower returns how many times as long a takes as b: the ratio of the medians,
 // and the minimum and the maximum ratio of one round.
 func slower(a, b Series) spread {
@@ -170,5 +181,3 @@ func faster(a, b Series) spread {
 	s := slower(b, a)
 	return spread{s.value * share, s.low * share, s.high * share}
 }
-
-func oneLine(s string) string { return strings.ReplaceAll(s, "\n", " ") }

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 )
 
@@ -28,14 +29,8 @@ func (r *run) measureNeighbours(ctx context.Context) error {
 	query := window(r.data.from, r.data.to, "globalScope", "true", "limit", "10000")
 	since := time.Now()
 	series, err := r.interleave(ctx, r.size.warm, r.size.rounds,
-		contestant{"beside the others", func(ctx context.Context) (done, error) {
-			d, _, err := r.page(ctx, w.database, m, query)
-			return d, err
-		}},
-		contestant{"alone", func(ctx context.Context) (done, error) {
-			d, _, err := r.page(ctx, aloneDatabase, m, query)
-			return d, err
-		}},
+		contestant{"beside the others", r.paged(w.database, m, query)},
+		contestant{"alone", r.paged(aloneDatabase, m, query)},
 	)
 	if err != nil {
 		return err
@@ -46,7 +41,7 @@ func (r *run) measureNeighbours(ctx context.Context) error {
 	}
 	var read [2]float64
 	for i, db := range []string{w.database, aloneDatabase} {
-		work, err := r.work(ctx, db, since, "%FROM observations_by_mandate%")
+		work, err := r.work(ctx, db, since, byMandate)
 		if err != nil {
 			return err
 		}
@@ -72,10 +67,8 @@ func (r *run) cut(ctx context.Context, database, mandates, rows string) (parts i
 	if err := w.makeDatabase(ctx, database); err != nil {
 		return 0, err
 	}
-	for _, table := range []string{"accounts", "mandates", "orders", "scope_pairs", "scopes", "scopes_applied"} {
-		if err := r.copyTable(ctx, database, table, mandates); err != nil {
-			return 0, err
-		}
+	if err := r.copyTables(ctx, database, mandates, "accounts", "mandates", "orders", "scope_pairs", "scopes", "scopes_applied"); err != nil {
+		return 0, err
 	}
 	if err := w.exec(ctx, "SYSTEM STOP MERGES "+database+".observations_by_mandate"); err != nil {
 		return 0, err
@@ -85,14 +78,12 @@ func (r *run) cut(ctx context.Context, database, mandates, rows string) (parts i
 		return 0, err
 	}
 	for _, name := range names {
-		if err := r.copyTable(ctx, database, "observations_by_mandate", fmt.Sprintf("%s AND %s AND _part = '%s'", mandates, rows, name[0])); err != nil {
+		if err := r.copyTables(ctx, database, fmt.Sprintf("%s AND %s AND _part = '%s'", mandates, rows, name[0]), "observations_by_mandate"); err != nil {
 			return 0, err
 		}
 	}
-	for _, table := range []string{"sites", "items", "checkpoints"} {
-		if err := r.copyTable(ctx, database, table, "1"); err != nil {
-			return 0, err
-		}
+	if err := r.copyTables(ctx, database, "1", "sites", "items", "checkpoints"); err != nil {
+		return 0, err
 	}
 	if err := w.settle(ctx); err != nil {
 		return 0, err
@@ -100,18 +91,21 @@ func (r *run) cut(ctx context.Context, database, mandates, rows string) (parts i
 	return len(names), w.serve(ctx, database)
 }
 
-// copyTable copies rows of the main database, matching columns by name.
-func (r *run) copyTable(ctx context.Context, to, table, where string) error {
-	rows, err := r.world.rows(ctx, r.world.database, "SELECT name FROM system.columns WHERE database = '"+to+"' AND table = '"+table+"' AND default_kind IN ('', 'DEFAULT') ORDER BY position")
-	if err != nil {
-		return err
-	}
-	columns := ""
-	for i, row := range rows {
-		if i > 0 {
-			columns += ", "
+// copyTables copies rows of the main database, matching columns by name.
+func (r *run) copyTables(ctx context.Context, to, where string, tables ...string) error {
+	for _, table := range tables {
+		rows, err := r.world.rows(ctx, r.world.database, "SELECT name FROM system.columns WHERE database = '"+to+"' AND table = '"+table+"' AND default_kind IN ('', 'DEFAULT') ORDER BY position")
+		if err != nil {
+			return err
 		}
-		columns += row[0].(string)
+		names := make([]string, len(rows))
+		for i, row := range rows {
+			names[i] = row[0].(string)
+		}
+		columns := strings.Join(names, ", ")
+		if err := r.world.exec(ctx, fmt.Sprintf("INSERT INTO %s.%s (%s) SELECT %s FROM %s.%s WHERE %s SETTINGS async_insert = 0", to, table, columns, columns, r.world.database, table, where)); err != nil {
+			return err
+		}
 	}
-	return r.world.exec(ctx, fmt.Sprintf("INSERT INTO %s.%s (%s) SELECT %s FROM %s.%s WHERE %s SETTINGS async_insert = 0", to, table, columns, columns, r.world.database, table, where))
+	return nil
 }

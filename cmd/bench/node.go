@@ -76,7 +76,7 @@ func (w *world) serveAs(ctx context.Context, name, database string, flags ...str
 	case <-n.ended:
 		return fmt.Errorf("the query service did not start: %s", last)
 	case <-time.After(30 * time.Second):
-		_ = n.stop()
+		n.stop()
 		return errors.New("the query service did not start in time")
 	}
 	w.nodes[name] = n
@@ -95,7 +95,7 @@ func (w *world) serveAs(ctx context.Context, name, database string, flags ...str
 	}
 }
 
-func (n *node) stop() error {
+func (n *node) stop() {
 	_ = n.cmd.Process.Signal(syscall.SIGTERM)
 	select {
 	case <-n.ended:
@@ -103,5 +103,4 @@ func (n *node) stop() error {
 		_ = n.cmd.Process.Kill()
 		<-n.ended
 	}
-	return nil
 }

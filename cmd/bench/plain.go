@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"net"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/ClickHouse/clickhouse-go/v2"
@@ -105,7 +106,7 @@ func (p *plain) stream(ctx context.Context, statement string) (done, error) {
 	if err != nil {
 		return done{}, err
 	}
-	req.Header.Set("X-Statement", oneLine(statement))
+	req.Header.Set("X-Statement", strings.ReplaceAll(statement, "\n", " "))
 	resp, err := http.DefaultClient.Do(req)
 	if err != nil {
 		return done{}, err

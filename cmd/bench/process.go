@@ -24,7 +24,7 @@ func (r *run) measureMemory(ctx context.Context) error {
 	if _, peak, err := resident(used.cmd.Process.Pid); err == nil {
 		r.result.put("query_peak_rss_mib", "query process, greatest resident memory during all reads so far", "MiB", exactly(peak), 0, true, "")
 	}
-	from, err := r.windowOf(ctx, 1, r.size.memoryRows)
+	from, err := r.windowOf(ctx, r.size.memoryRows)
 	if err != nil {
 		return err
 	}
@@ -47,33 +47,15 @@ func (r *run) measureMemory(ctx context.Context) error {
 // memoryOf streams from a fresh query service in one form, and returns its
 // greatest resident memory in MiB, and how many rows it streamed.
 func (r *run) memoryOf(ctx context.Context, from time.Time, f tableForm) (peak float64, note string, err error) {
-	if err := r.world.nodes[r.world.database].stop(); err != nil {
-		return 0, "", err
-	}
+	r.world.nodes[r.world.database].stop()
 	delete(r.world.nodes, r.world.database)
 	if err := r.world.serve(ctx, r.world.database); err != nil {
 		return 0, "", err
 	}
 	pid := r.world.nodes[r.world.database].cmd.Process.Pid
-	samples := Line{Name: "resident, MiB"}
-	stop := make(chan struct{})
-	var group sync.WaitGroup
-	began := time.Now()
-	group.Go(func() {
-		for {
-			if now, _, err := resident(pid); err == nil {
-				samples.Points = append(samples.Points, Point{X: time.Since(began).Seconds(), Y: now, Low: now, High: now})
-			}
-			select {
-			case <-stop:
-				return
-			case <-time.After(100 * time.Millisecond):
-			}
-		}
-	})
-	d, err := r.streamAs(ctx, 1, window(from, r.data.to, "globalScope", "true", "includeExportFields", "true"), f.accept)
-	close(stop)
-	group.Wait()
+	watched := watchResident(ctx, pid)
+	d, err := r.stream(ctx, r.world.database, 1, r.exported(from), as(f.accept))
+	samples := watched()
 	if err != nil {
 		return 0, "", err
 	}
@@ -86,6 +68,27 @@ func (r *run) memoryOf(ctx context.Context, from time.Time, f tableForm) (peak f
 	}
 	r.result.Growth = append(r.result.Growth, Curve{Title: "Memory of the query process while it streams " + note + " as " + f.name, X: "s", Y: "MiB", Lines: []Line{samples}})
 	return peak, note, nil
+}
+
+// watchResident samples the resident memory of a process until stop is called,
+// which returns it.
+func watchResident(ctx context.Context, pid int) (stop func() Line) {
+	samples := Line{Name: "resident, MiB"}
+	began := time.Now()
+	watching, cancel := context.WithCancel(ctx)
+	var group sync.WaitGroup
+	group.Go(func() {
+		for pause(watching, 100*time.Millisecond) == nil {
+			if now, _, err := resident(pid); err == nil {
+				samples.Points = append(samples.Points, Point{X: time.Since(began).Seconds(), Y: now, Low: now, High: now})
+			}
+		}
+	})
+	return func() Line {
+		cancel()
+		group.Wait()
+		return samples
+	}
 }
 
 // resident returns the resident memory of a process in MiB, now and at its peak.
@@ -116,9 +119,7 @@ func (r *run) measureReady(ctx context.Context) error {
 	}
 	w := r.world
 	for _, n := range w.nodes {
-		if err := n.stop(); err != nil {
-			return err
-		}
+		n.stop()
 	}
 	w.nodes = map[string]*node{}
 	folder := w.dir.Path
@@ -127,26 +128,20 @@ func (r *run) measureReady(ctx context.Context) error {
 	}
 	s := Series{Name: "preismon up on the filled folder"}
 	for range 4 {
-		took, err := r.up(ctx, folder)
+		began := time.Now()
+		u, err := r.startUp(ctx, folder)
 		if err != nil {
 			return err
 		}
-		s.Seconds = append(s.Seconds, took.Seconds())
+		s.Seconds = append(s.Seconds, time.Since(began).Seconds())
+		if err := u.end(nil); err != nil {
+			return err
+		}
 	}
 	s.Seconds = s.Seconds[1:] // the first fills the cache
 	r.result.Tables = append(r.result.Tables, Table{Title: "Time to ready", Series: []Series{s}})
 	r.result.put("ready_seconds_warm", "`preismon up` on the filled folder until everything can be queried", "s", spread{s.Median(), s.Least(), s.Greatest()}, 3, true, "")
 	return nil
-}
-
-func (r *run) up(ctx context.Context, folder string) (took time.Duration, err error) {
-	began := time.Now()
-	u, err := r.startUp(ctx, folder)
-	if err != nil {
-		return 0, err
-	}
-	took = time.Since(began)
-	return took, u.end(nil)
 }
 
 // upChild is a `preismon up` that is ready.

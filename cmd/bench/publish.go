@@ -154,7 +154,7 @@ func (r *run) measurePublish(ctx context.Context) error {
 	}
 	series, err := r.interleave(ctx, 1, r.size.streamRounds,
 		contestant{"preismon publisher", timed(func(ctx context.Context) error {
-			p, err := ingest.NewPublisher(b.conn, ingest.DefaultPublisherConfig(), r.Logger)
+			p, err := ingest.NewPublisher(b.conn, ingest.PublisherConfig{}, r.Logger)
 			if err != nil {
 				return err
 			}

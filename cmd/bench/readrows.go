@@ -32,7 +32,7 @@ func (r *run) measureReadRows(ctx context.Context) error {
 		},
 	} {
 		since := time.Now()
-		d, err := r.stream(ctx, mandate, q.query)
+		d, err := r.stream(ctx, r.world.database, mandate, q.query, nil)
 		if err != nil {
 			return err
 		}

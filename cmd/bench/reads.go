@@ -35,7 +35,7 @@ func (r *run) measureSize(ctx context.Context) error {
 // measureStream compares a long sorted stream, in both directions.
 func (r *run) measureStream(ctx context.Context) error {
 	const mandate = 1
-	from, err := r.windowOf(ctx, mandate, r.size.streamRows)
+	from, err := r.windowOf(ctx, r.size.streamRows)
 	if err != nil {
 		return err
 	}
@@ -48,15 +48,16 @@ func (r *run) measureStream(ctx context.Context) error {
 	defer stop()
 	worst, same, first := spread{value: math.Inf(1)}, spread{value: math.Inf(1)}, spread{}
 	for _, sort := range []string{"desc", "asc"} {
-		s := selection{mandate: mandate, from: from, to: r.data.to, export: true, asc: sort == "asc", seq: r.data.watermarkSeq}
-		query := window(from, r.data.to, "globalScope", "true", "includeExportFields", "true", "sort", sort)
-		since := time.Now()
-		series, err := r.interleave(ctx, 1, r.size.streamRounds,
-			contestant{"preismon stream", func(ctx context.Context) (done, error) { return r.stream(ctx, mandate, query) }},
-			contestant{"ClickHouse JSONEachRow over HTTP", func(ctx context.Context) (done, error) { return r.clickhouse(ctx, r.world.database, s.sql()) }},
-			contestant{"clickhouse-go rows.Scan and encoding/json", func(ctx context.Context) (done, error) { return plain.stream(ctx, s.sql()) }},
+		s := selection{mandate: mandate, from: from, export: true, asc: sort == "asc"}
+		query := with(r.exported(from), "sort", sort)
+		series, work, err := r.compare(ctx, r.world.database, byMandate, 1, r.size.streamRounds,
+			contestant{"preismon stream", func(ctx context.Context) (done, error) {
+				return r.stream(ctx, r.world.database, mandate, query, nil)
+			}},
+			r.overHTTP(r.sql(s)),
+			contestant{"clickhouse-go rows.Scan and encoding/json", func(ctx context.Context) (done, error) { return plain.stream(ctx, r.sql(s)) }},
 			contestant{"ClickHouse JSONEachRow over HTTP, same fields", func(ctx context.Context) (done, error) {
-				return r.clickhouse(ctx, r.world.database, r.sameFields(s))
+				return r.clickhouse(ctx, r.sameFields(s), jsonEachRow)
 			}},
 		)
 		if err != nil {
@@ -67,24 +68,12 @@ func (r *run) measureStream(ctx context.Context) error {
 				return fmt.Errorf("ours gave %d rows, and %s %d", series[0].Rows, other.Name, other.Rows)
 			}
 		}
-		work, err := r.work(ctx, r.world.database, since, "%FROM observations_by_mandate%")
-		if err != nil {
-			return err
-		}
 		r.result.Tables = append(r.result.Tables, Table{
 			Title: "Stream, export fields, sort=" + sort, Series: series, Work: work,
 			Note: "Ours sends named API fields with money objects and reference prices joined in; the others send the bare columns, the last one the same fields as SQL can make them.",
 		})
 		ratio := faster(series[0], series[1])
-		if ratio.value < worst.value {
-			worst = ratio
-		}
-		if ratio := faster(series[0], series[3]); ratio.value < same.value {
-			same = ratio
-		}
-		if share := firstShare(series[0]); share.value > first.value {
-			first = share
-		}
+		worst, same, first = least(worst, ratio), least(same, faster(series[0], series[3])), greatest(first, firstShare(series[0]))
 		r.result.put("stream_"+sort+"_vs_clickhouse_json", "stream, "+sort+": speed against ClickHouse's sorted JSONEachRow", "×", ratio, 2, false, "")
 		r.result.put("stream_"+sort+"_vs_rows_scan", "stream, "+sort+": speed against rows.Scan and encoding/json", "×", faster(series[0], series[2]), 0, false, "")
 	}
@@ -122,7 +111,7 @@ func (r *run) measurePage(ctx context.Context) error {
 			return fmt.Errorf("the walk ended at page %d of %d", n, far)
 		}
 	}
-	base := selection{mandate: mandate, from: from, to: r.data.to, limit: limit, seq: r.data.watermarkSeq}
+	base := selection{mandate: mandate, from: from, limit: limit}
 	after, err := r.lastOf(ctx, base, (far-1)*limit)
 	if err != nil {
 		return err
@@ -135,21 +124,11 @@ func (r *run) measurePage(ctx context.Context) error {
 		query      url.Values
 		sql        string
 	}{
-		{"page_1_vs_clickhouse_http", "first page", query, base.sql()},
-		{"page_100_vs_clickhouse_http", "page " + strconv.Itoa(far), with(query, "cursor", cursor), behind.sql()},
+		{"page_1_vs_clickhouse_http", "first page", query, r.sql(base)},
+		{"page_100_vs_clickhouse_http", "page " + strconv.Itoa(far), with(query, "cursor", cursor), r.sql(behind)},
 	} {
-		since := time.Now()
-		series, err := r.interleave(ctx, r.size.warm, r.size.rounds,
-			contestant{"preismon page", func(ctx context.Context) (done, error) {
-				d, _, err := r.page(ctx, r.world.database, mandate, p.query)
-				return d, err
-			}},
-			contestant{"ClickHouse JSONEachRow over HTTP", func(ctx context.Context) (done, error) { return r.clickhouse(ctx, r.world.database, p.sql) }},
-		)
-		if err != nil {
-			return err
-		}
-		work, err := r.work(ctx, r.world.database, since, "%FROM observations_by_mandate%")
+		series, work, err := r.compare(ctx, r.world.database, byMandate, r.size.warm, r.size.rounds,
+			contestant{"preismon page", r.paged(r.world.database, mandate, p.query)}, r.overHTTP(p.sql))
 		if err != nil {
 			return err
 		}
@@ -159,9 +138,7 @@ func (r *run) measurePage(ctx context.Context) error {
 		})
 		ratio := slower(series[0], series[1])
 		r.result.put(p.key, p.title+" of 10,000: time against the same SQL over ClickHouse HTTP", "×", ratio, 1.15, true, "")
-		if ratio.value > worst.value {
-			worst = ratio
-		}
+		worst = greatest(worst, ratio)
 	}
 	r.result.put("page_vs_clickhouse_http", "the slower of the two pages", "×", worst, 1.15, true, "")
 	return nil
@@ -183,7 +160,7 @@ func (r *run) lastOf(ctx context.Context, s selection, n int) (string, error) {
 	}
 	rows, err := r.world.rows(ctx, r.world.database, fmt.Sprintf(
 		"SELECT captured_desc, item, site, epoch, seq, capture, offer FROM observations_by_mandate WHERE mandate = %d AND captured_desc <= %d AND captured_desc >= %d ORDER BY captured_desc, item, site, epoch, seq, capture, offer LIMIT 1 OFFSET %d",
-		s.mandate, -s.from.UnixMilli(), -s.to.UnixMilli(), n-1))
+		s.mandate, -s.from.UnixMilli(), -r.data.to.UnixMilli(), n-1))
 	if err != nil {
 		return "", err
 	}
@@ -215,30 +192,22 @@ func (r *run) measureReads(ctx context.Context) error {
 		like    string
 	}{
 		{"history of a product, 168 h", 1, window(d.from, d.to, "itemId", popular, "limit", "10000"), "%FROM observations%"},
-		{"one site, 24 h", 1, window(hours(24), d.to, "site", siteName(0), "limit", "10000"), "%FROM observations_by_mandate%"},
-		{"one site, 168 h, small mandate", d.latestOf, window(d.from, d.to, "site", siteName(0), "limit", "10000"), "%FROM observations_by_mandate%"},
-		{"one order, 24 h", 1, window(hours(24), d.to, "orderId", "101", "limit", "10000"), "%FROM observations_by_mandate%"},
-		{"one order, 168 h, small mandate", d.latestOf, window(d.from, d.to, "orderId", fmt.Sprint(d.latestOf*100+1), "limit", "10000"), "%FROM observations_by_mandate%"},
-		{"global, 1 h", 1, window(hours(1), d.to, "globalScope", "true", "limit", "10000"), "%FROM observations_by_mandate%"},
-		{"global, 168 h", 1, window(d.from, d.to, "globalScope", "true", "limit", "10000"), "%FROM observations_by_mandate%"},
-		{"global, 168 h, ascending", 1, window(d.from, d.to, "globalScope", "true", "limit", "10000", "sort", "asc"), "%FROM observations_by_mandate%"},
+		{"one site, 24 h", 1, window(hours(24), d.to, "site", siteName(0), "limit", "10000"), byMandate},
+		{"one site, 168 h, small mandate", d.latestOf, window(d.from, d.to, "site", siteName(0), "limit", "10000"), byMandate},
+		{"one order, 24 h", 1, window(hours(24), d.to, "orderId", "101", "limit", "10000"), byMandate},
+		{"one order, 168 h, small mandate", d.latestOf, window(d.from, d.to, "orderId", fmt.Sprint(d.latestOf*100+1), "limit", "10000"), byMandate},
+		{"global, 1 h", 1, window(hours(1), d.to, "globalScope", "true", "limit", "10000"), byMandate},
+		{"global, 168 h", 1, window(d.from, d.to, "globalScope", "true", "limit", "10000"), byMandate},
+		{"global, 168 h, ascending", 1, window(d.from, d.to, "globalScope", "true", "limit", "10000", "sort", "asc"), byMandate},
 		{"global, 168 h, all field groups", 1, window(d.from, d.to, "globalScope", "true", "limit", "10000", "includeExportFields", "true",
-			"includeIdentity", "true", "includeOrderIds", "true", "includeCoverage", "true", "includeCustomerData", "true"), "%FROM observations_by_mandate%"},
+			"includeIdentity", "true", "includeOrderIds", "true", "includeCoverage", "true", "includeCustomerData", "true"), byMandate},
 		{fmt.Sprintf("latest row per pair, %d pairs", d.pairs[d.latestOf]), d.latestOf, url.Values{"latestPerPair": {"true"}, "limit": {"10000"}}, "%FROM latest_observations%"},
 		{fmt.Sprintf("latest set per pair, %d pairs", d.pairs[d.latestOf]), d.latestOf, url.Values{"latestObservationPerPair": {"true"}, "limit": {"10000"}}, "%FROM latest_observations%"},
-		{"limit 100, global, 24 h", 1, window(hours(24), d.to, "globalScope", "true", "limit", "100"), "%FROM observations_by_mandate%"},
+		{"limit 100, global, 24 h", 1, window(hours(24), d.to, "globalScope", "true", "limit", "100"), byMandate},
 	} {
-		since := time.Now()
-		series, err := r.interleave(ctx, r.size.warm, r.size.readRounds, contestant{q.name, func(ctx context.Context) (done, error) {
-			d, _, err := r.page(ctx, r.world.database, q.mandate, q.query)
-			return d, err
-		}})
+		series, work, err := r.compare(ctx, r.world.database, q.like, r.size.warm, r.size.readRounds, contestant{q.name, r.paged(r.world.database, q.mandate, q.query)})
 		if err != nil {
 			return fmt.Errorf("%s: %w", q.name, err)
-		}
-		work, err := r.work(ctx, r.world.database, since, q.like)
-		if err != nil {
-			return err
 		}
 		for i := range work {
 			work[i].Name = q.name
@@ -280,13 +249,13 @@ func (r *run) measureDashboards(ctx context.Context) error {
 	var waits, theirs, made []float64
 	series, err := r.interleave(ctx, 1, min(5, r.size.streamRounds),
 		contestant{"preismon stream", r.dashboards(func(ctx context.Context, m uint64) (done, error) {
-			return r.stream(ctx, m, window(from, r.data.to, "globalScope", "true", "includeExportFields", "true"))
+			return r.stream(ctx, r.world.database, m, r.exported(from), nil)
 		}, &waits)},
 		contestant{"ClickHouse JSONEachRow over HTTP", r.dashboards(func(ctx context.Context, m uint64) (done, error) {
-			return r.clickhouse(ctx, r.world.database, selection{mandate: m, from: from, to: r.data.to, export: true, seq: r.data.watermarkSeq}.sql())
+			return r.clickhouse(ctx, r.sql(selection{mandate: m, from: from, export: true}), jsonEachRow)
 		}, &theirs)},
 		contestant{"ClickHouse JSONEachRow over HTTP, same fields", r.dashboards(func(ctx context.Context, m uint64) (done, error) {
-			return r.clickhouse(ctx, r.world.database, r.sameFields(selection{mandate: m, from: from, to: r.data.to, seq: r.data.watermarkSeq}))
+			return r.clickhouse(ctx, r.sameFields(selection{mandate: m, from: from}), jsonEachRow)
 		}, &made)},
 	)
 	if err != nil {

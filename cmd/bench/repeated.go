@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"net/http"
 	"net/url"
 	"time"
@@ -21,18 +22,18 @@ func (r *run) measureRepeated(ctx context.Context) error {
 	if err := r.world.serveAs(ctx, remembering, r.world.database, "--remember-streams", "512"); err != nil {
 		return err
 	}
-	from, err := r.windowOf(ctx, mandate, r.size.streamRows)
+	from, err := r.windowOf(ctx, r.size.streamRows)
 	if err != nil {
 		return err
 	}
-	s := selection{mandate: mandate, from: from, to: r.data.to, export: true, seq: r.data.watermarkSeq}
-	query := window(from, r.data.to, "globalScope", "true", "includeExportFields", "true")
+	s := selection{mandate: mandate, from: from, export: true}
+	query := r.exported(from)
 	for key, coding := range map[string]string{"sealed_vs_clickhouse_json": "identity", "sealed_gzip_vs_clickhouse_json": "gzip"} {
 		series, err := r.interleave(ctx, 3, r.size.streamRounds,
 			contestant{"preismon stream, remembered, " + coding, func(ctx context.Context) (done, error) {
 				return r.coded(ctx, mandate, query, coding)
 			}},
-			contestant{"ClickHouse JSONEachRow over HTTP", func(ctx context.Context) (done, error) { return r.clickhouse(ctx, r.world.database, s.sql()) }},
+			r.overHTTP(r.sql(s)),
 		)
 		if err != nil {
 			return err
@@ -51,18 +52,13 @@ func (r *run) measureRepeated(ctx context.Context) error {
 
 // coded streams from the node that remembers, without unpacking.
 func (r *run) coded(ctx context.Context, mandate uint64, query url.Values, coding string) (done, error) {
-	began := time.Now()
-	resp, err := r.send(ctx, remembering, mandate, "/v1/results/stream", query, http.Header{"Accept-Encoding": {coding}})
-	if err != nil {
-		return done{}, err
-	}
-	return streamed(resp, began)
+	return r.stream(ctx, remembering, mandate, query, http.Header{"Accept-Encoding": {coding}})
 }
 
 // measureUnchanged measures answers that save the rows.
 func (r *run) measureUnchanged(ctx context.Context, query url.Values) error {
 	ask := func(ctx context.Context, header http.Header) (*http.Response, error) {
-		resp, err := r.send(ctx, remembering, 1, "/v1/results/stream", query, header)
+		resp, err := r.send(ctx, r.world.http, remembering, 1001, "/v1/results/stream", query, header)
 		if err != nil {
 			return nil, err
 		}
@@ -70,12 +66,12 @@ func (r *run) measureUnchanged(ctx context.Context, query url.Values) error {
 		_, err = io.Copy(io.Discard, resp.Body)
 		return resp, err
 	}
-	first, err := ask(ctx, http.Header{})
+	first, err := ask(ctx, nil)
 	if err != nil {
 		return err
 	}
 	tag := first.Header.Get("ETag")
-	worst := spread{}
+	worst := spread{value: math.Inf(1)}
 	t := Table{Title: "A window that is over, unchanged", Note: "Rows are answers with status 304, of /healthz with 200."}
 	for _, connections := range hotConnections {
 		series, err := r.interleave(ctx, 1, r.size.hotRounds,
@@ -92,9 +88,7 @@ func (r *run) measureUnchanged(ctx context.Context, query url.Values) error {
 			return err
 		}
 		t.Series = append(t.Series, series...)
-		if ratio := faster(series[0], series[1]); worst.value == 0 || ratio.value < worst.value {
-			worst = ratio
-		}
+		worst = least(worst, faster(series[0], series[1]))
 	}
 	r.result.Tables = append(r.result.Tables, t)
 	r.result.put("unchanged_vs_healthz", "a window that is over, unchanged (304): answers a second against /healthz, the least of 1, 8 and 64 clients", "×", worst, 0.2, false, "")
@@ -109,10 +103,10 @@ func (r *run) measureRepeatedDashboards(ctx context.Context) error {
 	measured := func(waits []float64) []float64 { return waits[len(waits)-rounds*r.size.dashboards:] } // not those that warmed up
 	series, err := r.interleave(ctx, 3, rounds,
 		contestant{"preismon stream, remembered", r.dashboards(func(ctx context.Context, m uint64) (done, error) {
-			return r.coded(ctx, m, window(from, r.data.to, "globalScope", "true", "includeExportFields", "true"), "identity")
+			return r.coded(ctx, m, r.exported(from), "identity")
 		}, &waits)},
 		contestant{"ClickHouse JSONEachRow over HTTP", r.dashboards(func(ctx context.Context, m uint64) (done, error) {
-			return r.clickhouse(ctx, r.world.database, selection{mandate: m, from: from, to: r.data.to, export: true, seq: r.data.watermarkSeq}.sql())
+			return r.clickhouse(ctx, r.sql(selection{mandate: m, from: from, export: true}), jsonEachRow)
 		}, &theirs)},
 	)
 	if err != nil {

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"sync"
 	"time"
 )
 
@@ -36,23 +35,12 @@ func (r *run) measureResident(ctx context.Context) error {
 		r.result.Missing = append(r.result.Missing, "memory of a node at rest and under load: "+err.Error())
 		return nil
 	}
-	samples := Line{Name: "resident, MiB"}
-	began := time.Now()
-	watching, stop := context.WithCancel(ctx)
-	var group sync.WaitGroup
-	group.Go(func() {
-		for pause(watching, 100*time.Millisecond) == nil {
-			if now, _, err := resident(pid); err == nil {
-				samples.Points = append(samples.Points, Point{X: time.Since(began).Seconds(), Y: now, Low: now, High: now})
-			}
-		}
-	})
+	watched := watchResident(ctx, pid)
 	err = r.load(ctx, name)
 	if err == nil {
 		err = pause(ctx, afterward)
 	}
-	stop()
-	group.Wait()
+	samples := watched()
 	if err != nil {
 		return err
 	}
@@ -73,12 +61,7 @@ func (r *run) load(ctx context.Context, node string) error {
 	from := r.data.to.Add(-24 * time.Hour)
 	var firsts []float64
 	all := r.dashboards(func(ctx context.Context, mandate uint64) (done, error) {
-		began := time.Now()
-		resp, err := r.get(ctx, node, mandate, "/v1/results/stream", window(from, r.data.to, "globalScope", "true", "includeExportFields", "true"))
-		if err != nil {
-			return done{}, err
-		}
-		return streamed(resp, began)
+		return r.stream(ctx, node, mandate, r.exported(from), nil)
 	}, &firsts)
 	for range max(3, r.size.streamRounds) {
 		if _, err := all(ctx); err != nil {

@@ -6,8 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/url"
 	"strings"
-	"time"
 
 	"preismon/deploy/embedded"
 )
@@ -23,23 +23,11 @@ func (r *run) measureStatistics(ctx context.Context) error {
 	for _, bucket := range []string{"whole", "day"} {
 		query := window(r.data.from, r.data.to, "globalScope", "true", "by", "product", "bucket", bucket, "limit", "10000")
 		sums, held := r.plainStatistics(bucket)
-		since := time.Now()
-		series, err := r.interleave(ctx, r.size.warm, r.size.readRounds,
-			contestant{"preismon", func(ctx context.Context) (done, error) {
-				resp, err := r.get(ctx, r.world.database, statisticsMandate, "/ext/v1/statistics", query)
-				if err != nil {
-					return done{}, err
-				}
-				defer resp.Body.Close() //nolint:errcheck // read to its end
-				return records(resp.Body)
-			}},
+		series, work, err := r.compare(ctx, r.world.database, byMandate, r.size.warm, r.size.readRounds,
+			contestant{"preismon", r.statistics(r.world.database, query)},
 			contestant{"SQL: GROUP BY", r.sqlRecords(sums)},
 			contestant{"SQL: GROUP BY, over a window function", r.sqlRecords(held)},
 		)
-		if err != nil {
-			return err
-		}
-		work, err := r.work(ctx, r.world.database, since, "%FROM observations_by_mandate%")
 		if err != nil {
 			return err
 		}
@@ -55,6 +43,18 @@ func (r *run) measureStatistics(ctx context.Context) error {
 		r.result.put("statistics_"+bucket+"_vs_window_function", title+": time against SQL with a window function, for how long each price held", "×", slower(series[0], series[2]), 0, true, "")
 	}
 	return r.measureMonth(ctx)
+}
+
+// statistics returns what a contestant does who asks a query service.
+func (r *run) statistics(database string, query url.Values) func(context.Context) (done, error) {
+	return func(ctx context.Context) (done, error) {
+		resp, err := r.get(ctx, database, statisticsMandate, "/ext/v1/statistics", query, nil)
+		if err != nil {
+			return done{}, err
+		}
+		defer resp.Body.Close() //nolint:errcheck // read to its end
+		return records(resp.Body)
+	}
 }
 
 // plainStatistics returns the statements that one would write.

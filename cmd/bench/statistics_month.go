@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"strings"
-	"time"
 )
 
 // The month of the target: 10,000 products, each captured twice a day.
@@ -24,21 +23,9 @@ func (r *run) measureMonth(ctx context.Context) error {
 	buckets := []string{"whole", "day"}
 	for _, bucket := range buckets {
 		query := window(dataEnd.AddDate(0, 0, -monthDays), dataEnd, "site", "shop-01.example", "by", "product", "bucket", bucket, "limit", "10000")
-		contestants = append(contestants, contestant{"bucket=" + bucket, func(ctx context.Context) (done, error) {
-			resp, err := r.get(ctx, monthDatabase, statisticsMandate, "/ext/v1/statistics", query)
-			if err != nil {
-				return done{}, err
-			}
-			defer resp.Body.Close() //nolint:errcheck // read to its end
-			return records(resp.Body)
-		}})
+		contestants = append(contestants, contestant{"bucket=" + bucket, r.statistics(monthDatabase, query)})
 	}
-	since := time.Now()
-	series, err := r.interleave(ctx, r.size.warm, r.size.readRounds, contestants...)
-	if err != nil {
-		return err
-	}
-	work, err := r.work(ctx, monthDatabase, since, "%FROM observations_by_mandate%")
+	series, work, err := r.compare(ctx, monthDatabase, byMandate, r.size.warm, r.size.readRounds, contestants...)
 	if err != nil {
 		return err
 	}
@@ -60,18 +47,14 @@ func (r *run) makeMonth(ctx context.Context) error {
 	if err := w.makeDatabase(ctx, monthDatabase); err != nil {
 		return err
 	}
-	for _, table := range []string{"accounts", "mandates", "sites", "items", "checkpoints"} {
-		if err := r.copyTable(ctx, monthDatabase, table, "1"); err != nil {
-			return err
-		}
+	if err := r.copyTables(ctx, monthDatabase, "1", "accounts", "mandates", "sites", "items", "checkpoints"); err != nil {
+		return err
 	}
-	for _, s := range split(r.statement("month.sql", map[string]any{
+	if err := r.execFile(ctx, "month.sql", map[string]any{
 		"Database": monthDatabase, "Mandate": statisticsMandate, "FirstItem": firstItem, "Products": monthProducts, "Days": monthDays,
 		"EndMs": dataEnd.UnixMilli(), "Epoch": epoch,
-	})) {
-		if err := w.exec(ctx, s); err != nil {
-			return err
-		}
+	}); err != nil {
+		return err
 	}
 	if err := w.settle(ctx); err != nil {
 		return err

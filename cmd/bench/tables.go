@@ -29,15 +29,15 @@ var tableKeys = []string{"csv", "arrow", "parquet"}
 // the same rows in the same order, with and without export fields.
 func (r *run) measureTables(ctx context.Context) error {
 	const mandate = 1
-	from, err := r.windowOf(ctx, mandate, r.size.tableRows)
+	from, err := r.windowOf(ctx, r.size.tableRows)
 	if err != nil {
 		return err
 	}
 	worst, same, first, largest := map[string]spread{}, map[string]spread{}, map[string]spread{}, map[string]float64{}
 	for _, export := range []bool{false, true} {
-		s := selection{mandate: mandate, from: from, to: r.data.to, export: export, seq: r.data.watermarkSeq}
+		s := selection{mandate: mandate, from: from, export: export}
 		query := window(from, r.data.to, "globalScope", "true", "includeExportFields", fmt.Sprint(export))
-		rows, err := r.world.number(ctx, r.world.database, "SELECT count() FROM ("+s.sql()+")")
+		rows, err := r.world.number(ctx, r.world.database, "SELECT count() FROM ("+r.sql(s)+")")
 		if err != nil {
 			return err
 		}
@@ -51,15 +51,17 @@ func (r *run) measureTables(ctx context.Context) error {
 		}
 		for _, f := range tableForms {
 			rivals := []contestant{
-				{"preismon " + f.name, func(ctx context.Context) (done, error) { return r.streamAs(ctx, mandate, query, f.accept) }},
-				{"ClickHouse " + f.name, func(ctx context.Context) (done, error) {
-					return r.clickhouseAs(ctx, r.world.database, s.sql(), f.format)
+				{"preismon " + f.name, func(ctx context.Context) (done, error) {
+					return r.stream(ctx, r.world.database, mandate, query, as(f.accept))
 				}},
+				{"ClickHouse " + f.name, func(ctx context.Context) (done, error) { return r.clickhouse(ctx, r.sql(s), f.format) }},
 			}
 			if export {
 				rivals = append(rivals, contestant{"ClickHouse " + f.name + ", same fields", func(ctx context.Context) (done, error) {
-					return r.clickhouseAs(ctx, r.world.database, r.sameFields(s), f.format)
-				}}, contestant{"preismon NDJSON", func(ctx context.Context) (done, error) { return r.stream(ctx, mandate, query) }})
+					return r.clickhouse(ctx, r.sameFields(s), f.format)
+				}}, contestant{"preismon NDJSON", func(ctx context.Context) (done, error) {
+					return r.stream(ctx, r.world.database, mandate, query, nil)
+				}})
 			}
 			stop := func() {}
 			if export {
@@ -88,9 +90,7 @@ func (r *run) measureTables(ctx context.Context) error {
 					of[f.key] = ratio
 				}
 			}
-			if late := slower(Series{Seconds: series[0].First}, Series{Seconds: series[3].First}); late.value > first[f.key].value {
-				first[f.key] = late
-			}
+			first[f.key] = greatest(first[f.key], slower(Series{Seconds: series[0].First}, Series{Seconds: series[3].First}))
 			largest[f.key] = max(largest[f.key], float64(series[0].Bytes)/math.Max(1, float64(series[2].Bytes)))
 		}
 		r.result.Tables = append(r.result.Tables, t)

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/url"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -116,7 +117,7 @@ func (r *run) tails(ctx context.Context, f *flow, p *producer, account uint64, n
 	if err := pause(ctx, time.Second); err != nil { // for what is under way
 		return s, p99, err
 	}
-	work, err := r.work(ctx, r.world.database, began, "%FROM observations_by_mandate%")
+	work, err := r.work(ctx, r.world.database, began, byMandate)
 	if err != nil {
 		return s, p99, err
 	}
@@ -137,23 +138,9 @@ func (r *run) tails(ctx context.Context, f *flow, p *producer, account uint64, n
 
 // follow opens a tail of everything that an account sees.
 func (r *run) follow(ctx context.Context, client *http.Client, account uint64) (io.ReadCloser, error) {
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, r.world.nodes[r.world.database].url+"/ext/v1/changes?follow=true", nil)
-	if err != nil {
+	resp, err := r.send(ctx, client, r.world.database, account, "/ext/v1/changes", url.Values{"follow": {"true"}}, nil)
+	if resp, err = accepted("", resp, err); err != nil {
 		return nil, err
-	}
-	token, err := r.world.token(account)
-	if err != nil {
-		return nil, err
-	}
-	req.Header.Set("Authorization", "Bearer "+token)
-	resp, err := client.Do(req)
-	if err != nil {
-		return nil, err
-	}
-	if resp.StatusCode != http.StatusOK {
-		text, _ := io.ReadAll(io.LimitReader(resp.Body, 2000))
-		_ = resp.Body.Close()
-		return nil, fmt.Errorf("%s: %s", resp.Status, bytes.TrimSpace(text))
 	}
 	return resp.Body, nil
 }

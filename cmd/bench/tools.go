@@ -72,7 +72,7 @@ func (r *run) measureTools(ctx context.Context) error {
 // whole reads an answer of REST to its end.
 func (r *run) whole(ctx context.Context, mandate uint64, path string, query url.Values) (done, error) {
 	began := time.Now()
-	resp, err := r.get(ctx, r.world.database, mandate, path, query)
+	resp, err := r.get(ctx, r.world.database, mandate, path, query, nil)
 	if err != nil {
 		return done{}, err
 	}

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"crypto/rand"
 	"encoding/json"
@@ -190,7 +189,7 @@ type kept struct {
 func (w *world) close() error {
 	var errs []error
 	for _, n := range w.nodes {
-		errs = append(errs, n.stop())
+		n.stop()
 	}
 	w.nodes = map[string]*node{}
 	if w.cfg.ClickHouse != "" {
@@ -268,13 +267,8 @@ func (w *world) ask(ctx context.Context, user, database, statement string, data 
 	req.Header.Set("X-ClickHouse-User", name)
 	req.Header.Set("X-ClickHouse-Key", password)
 	resp, err := w.http.Do(req)
-	if err != nil {
+	if resp, err = accepted("clickhouse: ", resp, err); err != nil {
 		return nil, err
-	}
-	if resp.StatusCode != http.StatusOK {
-		text, _ := io.ReadAll(io.LimitReader(resp.Body, 2000))
-		_ = resp.Body.Close()
-		return nil, fmt.Errorf("clickhouse: %s: %s", resp.Status, bytes.TrimSpace(text))
 	}
 	return resp.Body, nil
 }

@@ -29,7 +29,7 @@ type accountsListCmd struct {
 }
 
 func (c *accountsListCmd) Run(ctx context.Context, k *kong.Context, std streams, log *slog.Logger) error {
-	return c.connected(k, std, log, nil, func(b *bus) error { return printAccounts(ctx, std, b) })
+	return c.connected("catalogue", k, std, log, nil, func(b *bus) error { return printAccounts(ctx, std, b) })
 }
 
 func printAccounts(ctx context.Context, std streams, b *bus) error {

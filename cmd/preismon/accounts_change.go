@@ -171,7 +171,7 @@ type accountsShowCmd struct {
 }
 
 func (c *accountsShowCmd) Run(ctx context.Context, k *kong.Context, std streams, log *slog.Logger) error {
-	return c.connected(k, std, log, nil, func(b *bus) error {
+	return c.connected("catalogue", k, std, log, nil, func(b *bus) error {
 		account, err := anAccount(ctx, b, c.Login)
 		if err != nil {
 			return err

@@ -108,6 +108,14 @@ func (a *admin) counter(name, help string, value func() uint64, labels ...string
 		func() float64 { return float64(value()) }))
 }
 
+func counterVec(name, help string, labels ...string) *prometheus.CounterVec {
+	return prometheus.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, labels)
+}
+
+func histogramVec(name, help string, buckets []float64, label string) *prometheus.HistogramVec {
+	return prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: name, Help: help, Buckets: buckets}, []string{label})
+}
+
 func labelsOf(pairs []string) prometheus.Labels {
 	labels := prometheus.Labels{}
 	for i := 0; i < len(pairs); i += 2 {

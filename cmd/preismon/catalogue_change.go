@@ -29,14 +29,9 @@ type catalogueBus struct {
 	Bus busFlags `embed:""`
 }
 
-// connected calls do with a connection to the streams. faults are those of the
-// flags.
-func (c *catalogueBus) connected(k *kong.Context, std streams, log *slog.Logger, faults error, do func(b *bus) error) error {
-	return c.connectedAs("catalogue", k, std, log, faults, do)
-}
-
-// connectedAs is like connected, under another connection name.
-func (c *catalogueBus) connectedAs(name string, k *kong.Context, std streams, log *slog.Logger, faults error, do func(b *bus) error) error {
+// connected calls do with a connection to the streams, of that name. faults are
+// those of the flags.
+func (c *catalogueBus) connected(name string, k *kong.Context, std streams, log *slog.Logger, faults error, do func(b *bus) error) error {
 	cfg, err := c.Bus.config(name, log)
 	if done, err := c.only(k, std.out, faulty(err, faults)); done {
 		return err
@@ -91,7 +86,7 @@ type catalogueChange struct {
 
 // change shows what a record becomes, asks for agreement, publishes it, and reports that.
 func (c *catalogueChange) change(ctx context.Context, k *kong.Context, std streams, log *slog.Logger, next func(b *bus) (*changePlan, error)) error {
-	return c.connected(k, std, log, c.Applied.faults(), func(b *bus) error {
+	return c.connected("catalogue", k, std, log, c.Applied.faults(), func(b *bus) error {
 		read, err := ingest.End(ctx, b.js, event.StreamCatalog)
 		if err != nil {
 			return err
@@ -119,7 +114,7 @@ func (c *catalogueChange) change(ctx context.Context, k *kong.Context, std strea
 // publishRecord publishes the new state of a record, unless it was changed since
 // it was read, and returns the event's id.
 func publishRecord(ctx context.Context, b *bus, plan *changePlan, applied appliedFlags, log *slog.Logger) (string, error) {
-	pub, err := ingest.NewPublisher(b.conn, ingest.DefaultPublisherConfig(), log)
+	pub, err := ingest.NewPublisher(b.conn, ingest.PublisherConfig{}, log)
 	if err != nil {
 		return "", err
 	}

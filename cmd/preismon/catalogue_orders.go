@@ -32,7 +32,7 @@ type catalogueOrdersListCmd struct {
 }
 
 func (c *catalogueOrdersListCmd) Run(ctx context.Context, k *kong.Context, std streams, log *slog.Logger) error {
-	return c.connected(k, std, log, nil, func(b *bus) error {
+	return c.connected("catalogue", k, std, log, nil, func(b *bus) error {
 		all, err := ingest.Orders(ctx, b.js)
 		if err != nil {
 			return err
@@ -52,7 +52,7 @@ type catalogueOrdersShowCmd struct {
 }
 
 func (c *catalogueOrdersShowCmd) Run(ctx context.Context, k *kong.Context, std streams, log *slog.Logger) error {
-	return c.connected(k, std, log, nil, func(b *bus) error {
+	return c.connected("catalogue", k, std, log, nil, func(b *bus) error {
 		order, err := orderOf(ctx, b, c.Order)
 		if err != nil {
 			return err

@@ -28,7 +28,7 @@ type catalogueSitesListCmd struct {
 }
 
 func (c *catalogueSitesListCmd) Run(ctx context.Context, k *kong.Context, std streams, log *slog.Logger) error {
-	return c.connected(k, std, log, nil, func(b *bus) error {
+	return c.connected("catalogue", k, std, log, nil, func(b *bus) error {
 		all, err := ingest.Sites(ctx, b.js)
 		if err != nil {
 			return err
@@ -48,7 +48,7 @@ type catalogueSitesShowCmd struct {
 }
 
 func (c *catalogueSitesShowCmd) Run(ctx context.Context, k *kong.Context, std streams, log *slog.Logger) error {
-	return c.connected(k, std, log, nil, func(b *bus) error {
+	return c.connected("catalogue", k, std, log, nil, func(b *bus) error {
 		site, err := knownSite(ctx, b, c.Site)
 		if err != nil {
 			return err

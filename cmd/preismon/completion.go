@@ -52,7 +52,7 @@ func (c *completeCmd) Run(k *kong.Context, std streams) error {
 }
 
 // complete returns what the last word may become.
-func complete(node *kong.Node, words []string) (all []string) {
+func complete(node *kong.Node, words []string) []string {
 	if len(words) == 0 {
 		words = []string{""}
 	}
@@ -77,18 +77,19 @@ func complete(node *kong.Node, words []string) (all []string) {
 			open = f
 		case strings.HasPrefix(word, "-"):
 		default:
-			if child := childOf(node, word); child != nil {
-				node = child
-				know(node)
-			} else {
+			child := slices.IndexFunc(node.Children, func(c *kong.Node) bool { return c.Name == word })
+			if child < 0 {
 				given++
+				continue
 			}
+			node = node.Children[child]
+			know(node)
 		}
 	}
 	var offer []string
 	switch {
 	case open != nil:
-		offer = values(open.Value)
+		offer = open.EnumSlice()
 	case strings.HasPrefix(last, "-"):
 		for name, f := range flags {
 			if strings.HasPrefix(name, "--") && !f.Hidden {
@@ -102,35 +103,10 @@ func complete(node *kong.Node, words []string) (all []string) {
 			}
 		}
 		if given < len(node.Positional) {
-			offer = append(offer, values(node.Positional[given])...)
+			offer = append(offer, node.Positional[given].EnumSlice()...)
 		}
 	}
-	return matching(offer, last)
-}
-
-func childOf(node *kong.Node, name string) *kong.Node {
-	for _, child := range node.Children {
-		if child.Name == name {
-			return child
-		}
-	}
-	return nil
-}
-
-// values returns the possible values of a flag or an argument, if they are known.
-func values(v *kong.Value) []string {
-	if v.Enum == "" {
-		return nil
-	}
-	return v.EnumSlice()
-}
-
-func matching(offer []string, prefix string) (all []string) {
-	for _, word := range offer {
-		if word != "" && strings.HasPrefix(word, prefix) {
-			all = append(all, word)
-		}
-	}
-	slices.Sort(all)
-	return all
+	offer = slices.DeleteFunc(offer, func(word string) bool { return word == "" || !strings.HasPrefix(word, last) })
+	slices.Sort(offer)
+	return offer
 }

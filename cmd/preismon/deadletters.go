@@ -57,7 +57,7 @@ type lettersListCmd struct {
 func (c *lettersListCmd) Run(ctx context.Context, k *kong.Context, std streams, log *slog.Logger) error {
 	filter, err := c.Which.filter(time.Now())
 	filter.Pending, filter.Limit = c.Pending, c.Limit
-	return c.connectedAs("deadletters", k, std, log, err, func(b *bus) error { return c.list(ctx, std, b, filter) })
+	return c.connected("deadletters", k, std, log, err, func(b *bus) error { return c.list(ctx, std, b, filter) })
 }
 
 func (c *lettersListCmd) list(ctx context.Context, std streams, b *bus, filter ingest.LetterFilter) error {
@@ -113,7 +113,7 @@ func (c *lettersReplayCmd) Run(ctx context.Context, k *kong.Context, std streams
 	case !c.All && c.Which != letterFlags{}:
 		err = errors.Join(err, errors.New("reason, since, stream: only together with all"))
 	}
-	return c.connectedAs("deadletters", k, std, log, errors.Join(err, c.Applied.faults()), func(b *bus) error { return c.replay(ctx, std, log, b, filter) })
+	return c.connected("deadletters", k, std, log, errors.Join(err, c.Applied.faults()), func(b *bus) error { return c.replay(ctx, std, log, b, filter) })
 }
 
 func (c *lettersReplayCmd) replay(ctx context.Context, std streams, log *slog.Logger, b *bus, filter ingest.LetterFilter) error {

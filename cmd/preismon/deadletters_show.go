@@ -33,7 +33,7 @@ func (c *lettersShowCmd) Run(ctx context.Context, k *kong.Context, std streams, 
 	if c.Bytes < 0 {
 		err = errors.Join(err, errors.New("bytes: negative"))
 	}
-	return c.connectedAs("deadletters", k, std, log, err, func(b *bus) error { return c.show(ctx, std, b) })
+	return c.connected("deadletters", k, std, log, err, func(b *bus) error { return c.show(ctx, std, b) })
 }
 
 func (c *lettersShowCmd) show(ctx context.Context, std streams, b *bus) error {

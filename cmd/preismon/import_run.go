@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"iter"
 	"log/slog"
 	"text/tabwriter"
@@ -180,7 +181,7 @@ func (r *importRun) flush(ctx context.Context, start time.Time, accepted int) er
 // for several.
 func (r *importRun) report(done []importedFile) error {
 	if len(done) == 1 {
-		_, err := done[0].WriteTo(r.std.out)
+		_, err := io.WriteString(r.std.out, done[0].String())
 		return err
 	}
 	if len(done) == 0 {

@@ -30,32 +30,27 @@ func createHidden(name string) (*outputFile, error) { return outputOf(name, ".")
 
 func outputOf(name, before string) (*outputFile, error) {
 	info, err := os.Stat(name)
+	exists := err == nil
 	switch {
-	case err == nil && info.IsDir():
+	case exists && info.IsDir():
 		return nil, faulty(fmt.Errorf("output: %s is a folder; name a file", name))
-	case err == nil && !info.Mode().IsRegular():
+	case exists && !info.Mode().IsRegular():
 		f, err := os.OpenFile(name, os.O_WRONLY, 0) //nolint:gosec // the user names it
 		return &outputFile{File: f}, err
-	case err == nil:
+	case exists:
 		if name, err = filepath.EvalSymlinks(name); err != nil {
 			return nil, err
 		}
-		return replaceOutput(name, before, info.Mode().Perm())
 	}
-	part, err := createPart(name, before)
-	return &outputFile{part, name}, err
-}
-
-// replaceOutput opens a file that takes the place of another and has its mode,
-// because its rows are as private.
-func replaceOutput(name, before string, mode fs.FileMode) (*outputFile, error) {
 	part, err := createPart(name, before)
 	if err != nil {
 		return nil, err
 	}
 	out := &outputFile{part, name}
-	if err := out.Chmod(mode); err != nil {
-		return nil, errors.Join(err, out.discard())
+	if exists { // the mode of the file whose place it takes: its rows are as private
+		if err := out.Chmod(info.Mode().Perm()); err != nil {
+			return nil, errors.Join(err, out.discard())
+		}
 	}
 	return out, nil
 }

@@ -22,18 +22,10 @@ type projectorMetrics struct {
 
 func newProjectorMetrics() *projectorMetrics {
 	return &projectorMetrics{
-		seconds: prometheus.NewHistogramVec(prometheus.HistogramOpts{
-			Name: "preismon_projector_insert_seconds", Help: "Duration of a successful insert into a table.", Buckets: prometheus.ExponentialBuckets(0.005, 2, 14),
-		}, []string{"table"}),
-		rows: prometheus.NewHistogramVec(prometheus.HistogramOpts{
-			Name: "preismon_projector_insert_rows", Help: "Rows per insert into a table.", Buckets: prometheus.ExponentialBuckets(1, 8, 8),
-		}, []string{"table"}),
-		failures: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "preismon_projector_insert_failures_total", Help: "Inserts into a table that may or may not have succeeded.",
-		}, []string{"table"}),
-		audits: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "preismon_audits_total", Help: "Audits that the leader ran, by result: clean, found, failed.",
-		}, []string{"result"}),
+		seconds:  histogramVec("preismon_projector_insert_seconds", "Duration of a successful insert into a table.", prometheus.ExponentialBuckets(0.005, 2, 14), "table"),
+		rows:     histogramVec("preismon_projector_insert_rows", "Rows per insert into a table.", prometheus.ExponentialBuckets(1, 8, 8), "table"),
+		failures: counterVec("preismon_projector_insert_failures_total", "Inserts into a table that may or may not have succeeded.", "table"),
+		audits:   counterVec("preismon_audits_total", "Audits that the leader ran, by result: clean, found, failed.", "result"),
 	}
 }
 

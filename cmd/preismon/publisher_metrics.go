@@ -16,12 +16,8 @@ type publisherMetrics struct {
 
 func newPublisherMetrics() *publisherMetrics {
 	return &publisherMetrics{
-		events: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "preismon_publisher_events_total", Help: "Events by result: accepted, duplicate, failed.",
-		}, []string{"stream", "result"}),
-		seconds: prometheus.NewHistogramVec(prometheus.HistogramOpts{
-			Name: "preismon_publisher_ack_seconds", Help: "Time from first sending an event to its acknowledgement, retries included.", Buckets: prometheus.ExponentialBuckets(0.0005, 3, 12),
-		}, []string{"stream"}),
+		events:  counterVec("preismon_publisher_events_total", "Events by result: accepted, duplicate, failed.", "stream", "result"),
+		seconds: histogramVec("preismon_publisher_ack_seconds", "Time from first sending an event to its acknowledgement, retries included.", prometheus.ExponentialBuckets(0.0005, 3, 12), "stream"),
 	}
 }
 

@@ -68,9 +68,7 @@ func (p *publishing) close() {
 // surface.
 func watchedPublisher(b *bus, a *admin, traces *tracing, log *slog.Logger) (*ingest.Publisher, error) {
 	metrics := newPublisherMetrics()
-	cfg := ingest.DefaultPublisherConfig()
-	cfg.Settled, cfg.Tracer = metrics.settled, traces.tracer("ingest")
-	pub, err := ingest.NewPublisher(b.conn, cfg, log)
+	pub, err := ingest.NewPublisher(b.conn, ingest.PublisherConfig{Settled: metrics.settled, Tracer: traces.tracer("ingest")}, log)
 	if err != nil {
 		return nil, err
 	}

@@ -189,7 +189,7 @@ func (c *queryCmd) Run(ctx context.Context, k *kong.Context, std streams, log *s
 		log.Warn("no --explorer-assets: the explorer shows nothing but that Preact is missing")
 	}
 	l.run("token keys", func(ctx context.Context) error { return keys.Follow(ctx, log, c.TokenKey, c.VerifyKeys...) })
-	err = serveQueries(ctx, l, a, serving{
+	err = serveQueries(l, a, serving{
 		assets: assets, listener: public, store: storeCfg, rest: restCfg, keys: keys, bus: b, log: log, archives: archives,
 		query: c.query(), throttle: c.Budgets.throttle(), admission: c.Budgets.admission(), memoryGoal: c.Memory << 20, auth: c.Budgets.auth(restCfg.BaseURL), traces: traces,
 		stopDelay: c.StopDelay, replicas: c.Streams.Replicas, schemes: c.Edge.Schemes,
@@ -229,7 +229,7 @@ type serving struct {
 }
 
 // serveQueries starts the query role as parts of the lifecycle.
-func serveQueries(ctx context.Context, l *lifecycle, a *admin, s serving) error {
+func serveQueries(l *lifecycle, a *admin, s serving) error {
 	metrics := newQueryMetrics()
 	s.store.OnStatement = metrics.statementEnded
 	node := admission.New(s.admission)

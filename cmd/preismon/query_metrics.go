@@ -38,34 +38,29 @@ type queryMetrics struct {
 }
 
 func newQueryMetrics() *queryMetrics {
-	counter := func(name, help string, labels ...string) *prometheus.CounterVec {
-		return prometheus.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, labels)
-	}
-	opts := func(name, help string) prometheus.HistogramOpts {
-		return prometheus.HistogramOpts{Name: name, Help: help, Buckets: prometheus.ExponentialBuckets(0.002, 2.5, 12)}
-	}
-	seconds := func(name, help string, labels ...string) *prometheus.HistogramVec {
-		return prometheus.NewHistogramVec(opts(name, help), labels)
+	buckets := prometheus.ExponentialBuckets(0.002, 2.5, 12)
+	seconds := func(name, help, label string) *prometheus.HistogramVec {
+		return histogramVec(name, help, buckets, label)
 	}
 	return &queryMetrics{
 		inFlight: prometheus.NewGauge(prometheus.GaugeOpts{Name: "preismon_http_requests_in_flight", Help: "Requests in progress, including streams."}),
-		requests: counter("preismon_http_requests_total", "Completed requests; status 0: aborted before a status was sent.", "operation", "status"),
+		requests: counterVec("preismon_http_requests_total", "Completed requests; status 0: aborted before a status was sent.", "operation", "status"),
 		seconds:  seconds("preismon_http_request_seconds", "Time from a request to the end of its response.", "operation"),
-		bytes:    counter("preismon_http_response_bytes_total", "Bytes of responses, as sent.", "operation"),
-		broken:   counter("preismon_http_broken_total", "Responses that were cut off: the client disconnected, or a stream failed.", "operation"),
+		bytes:    counterVec("preismon_http_response_bytes_total", "Bytes of responses, as sent.", "operation"),
+		broken:   counterVec("preismon_http_broken_total", "Responses that were cut off: the client disconnected, or a stream failed.", "operation"),
 		slow:     prometheus.NewCounter(prometheus.CounterOpts{Name: "preismon_http_slow_readers_total", Help: "Responses that were cut off because the client read too slowly."}),
-		refused:  counter("preismon_http_refused_total", "Problem responses of the REST API, by code.", "code"),
-		followed: prometheus.NewHistogram(opts("preismon_changes_tail_seconds", "Time from when the node learned that rows are visible until it had written them to a tail.")),
-		tailEnds: counter("preismon_changes_tail_ends_total", "Tails that ended, by the reason in their last line; broken: without one.", "reason"),
+		refused:  counterVec("preismon_http_refused_total", "Problem responses of the REST API, by code.", "code"),
+		followed: prometheus.NewHistogram(prometheus.HistogramOpts{Name: "preismon_changes_tail_seconds", Help: "Time from when the node learned that rows are visible until it had written them to a tail.", Buckets: buckets}),
+		tailEnds: counterVec("preismon_changes_tail_ends_total", "Tails that ended, by the reason in their last line; broken: without one.", "reason"),
 
-		calls:       counter("preismon_mcp_calls_total", "Tool calls by agents; the result is ok, the problem code, or cancelled.", "tool", "result"),
+		calls:       counterVec("preismon_mcp_calls_total", "Tool calls by agents; the result is ok, the problem code, or cancelled.", "tool", "result"),
 		callSeconds: seconds("preismon_mcp_call_seconds", "Duration of a tool call.", "tool"),
-		grants:      counter("preismon_oauth_grants_total", "Token requests by agents; the result is ok, or the OAuth error.", "grant", "result"),
+		grants:      counterVec("preismon_oauth_grants_total", "Token requests by agents; the result is ok, or the OAuth error.", "grant", "result"),
 
-		statements:       counter("preismon_store_statements_total", "Statements sent to ClickHouse, by result.", "statement", "result"),
+		statements:       counterVec("preismon_store_statements_total", "Statements sent to ClickHouse, by result.", "statement", "result"),
 		statementSeconds: seconds("preismon_store_statement_seconds", "Duration of a statement, including the time it waits for its rows to be consumed.", "statement"),
-		readRows:         counter("preismon_store_read_rows_total", "Rows that ClickHouse read for statements.", "statement"),
-		readBytes:        counter("preismon_store_read_bytes_total", "Bytes that ClickHouse read for statements.", "statement"),
+		readRows:         counterVec("preismon_store_read_rows_total", "Rows that ClickHouse read for statements.", "statement"),
+		readBytes:        counterVec("preismon_store_read_bytes_total", "Bytes that ClickHouse read for statements.", "statement"),
 	}
 }
 

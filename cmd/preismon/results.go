@@ -87,11 +87,9 @@ func (r *remote) explainNoRows(ctx context.Context, std streams, params url.Valu
 // the caller sees would be too much to search: then it returns the newest
 // capture at any site, and that site.
 func (r *remote) newest(ctx context.Context, params url.Values) (site, newest string, err error) {
-	for _, name := range []string{"site", "itemId", "ean", "pzn", "asin", "orderId"} {
-		if params.Has(name) {
-			newest, err = r.Newest(ctx, params)
-			return "", newest, err
-		}
+	if slices.ContainsFunc([]string{"site", "itemId", "ean", "pzn", "asin", "orderId"}, params.Has) {
+		newest, err = r.Newest(ctx, params)
+		return "", newest, err
 	}
 	all, err := r.SiteStatus(ctx, nil)
 	if err != nil {

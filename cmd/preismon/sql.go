@@ -65,7 +65,7 @@ func (c *sqlCmd) Run(ctx context.Context, std streams, log *slog.Logger) (err er
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, e.stop(context.WithoutCancel(ctx))) }()
+	defer func() { err = errors.Join(err, e.server.Stop(context.WithoutCancel(ctx))) }()
 	n, err := e.fill(ctx, source)
 	if err != nil {
 		return err

@@ -55,8 +55,6 @@ func startSQL(ctx context.Context, dir string, log *slog.Logger) (*sqlEngine, er
 	return &sqlEngine{server: c, files: filepath.Join(engine, "user_files")}, nil
 }
 
-func (e *sqlEngine) stop(ctx context.Context) error { return e.server.Stop(ctx) }
-
 // fill creates the table from a file, or from the files of a folder of days, and
 // returns the number of its rows.
 func (e *sqlEngine) fill(ctx context.Context, source string) (int64, error) {

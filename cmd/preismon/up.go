@@ -159,7 +159,7 @@ func (c *upCmd) up(ctx context.Context, l *lifecycle, dir *embedded.DataDir, p u
 	if isTerminal(p.std.err) { // a user is watching: show problems, not every request
 		restCfg.AccessLevel = slog.LevelDebug
 	}
-	err = serveQueries(ctx, l, a, serving{
+	err = serveQueries(l, a, serving{
 		assets: assets, listener: p.public, store: storeCfg, rest: restCfg, keys: keys.tokens, bus: b, log: p.log,
 		archives: append([]query.Archive{artifacts{own}}, further...),
 		query:    c.Budgets.query(keys.cursors, c.Archives), throttle: c.Budgets.throttle(), admission: c.Budgets.admission(), auth: c.Budgets.auth(p.url), traces: traces, schemes: c.Edge.Schemes,
@@ -242,10 +242,7 @@ func startServers(ctx context.Context, l *lifecycle, dir *embedded.DataDir, sync
 	if s.nats != nil {
 		l.defers("nats", s.nats.Stop)
 	}
-	if err != nil {
-		return s, err
-	}
-	return s, nil
+	return s, err
 }
 
 // keys are the secrets behind tokens and cursors; they stay in the folder, so

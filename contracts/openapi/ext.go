@@ -47,7 +47,7 @@ var extended = sync.OnceValues(func() (*contract, error) {
 	if err != nil {
 		return nil, fmt.Errorf("ext.yaml: %w", err)
 	}
-	b := bundle{from: base, root: c.root.value.(yaml.MapSlice), seen: map[string]bool{}}
+	b := bundle{root: c.root.value.(yaml.MapSlice), seen: map[string]bool{}}
 	b.root = b.rewritten(b.root).(yaml.MapSlice)
 	for len(b.missing) > 0 {
 		path := b.missing[0]
@@ -63,7 +63,6 @@ var extended = sync.OnceValues(func() (*contract, error) {
 
 // bundle copies what a document refers to in another one.
 type bundle struct {
-	from    *contract
 	root    yaml.MapSlice
 	seen    map[string]bool
 	missing [][]string // components still to be copied

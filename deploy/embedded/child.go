@@ -7,6 +7,8 @@ import (
 	"os/exec"
 	"os/signal"
 	"runtime"
+	"slices"
+	"strings"
 	"syscall"
 	"time"
 )
@@ -72,11 +74,7 @@ func fail(code int, format string, args ...any) {
 // ends when we or our parent are killed.
 func runProgram(spec childSpec, orphaned <-chan struct{}, terminated <-chan os.Signal) {
 	cmd := exec.Command(spec.Program, spec.Args...)
-	for _, v := range os.Environ() {
-		if len(v) < len(childVariable) || v[:len(childVariable)] != childVariable {
-			cmd.Env = append(cmd.Env, v)
-		}
-	}
+	cmd.Env = slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, childVariable) })
 	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
 	cmd.SysProcAttr = guardedProcess()
 	if err := cmd.Start(); err != nil {

@@ -3,7 +3,6 @@ package maps
 import (
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 	"unicode"
@@ -12,8 +11,6 @@ import (
 
 	"preismon/contracts"
 )
-
-func itoa(n int64) string { return strconv.FormatInt(n, 10) }
 
 // fieldNames are the names that columns have in files of German and English
 // shops, folded, the most likely first, by field.

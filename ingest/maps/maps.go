@@ -22,6 +22,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -68,7 +69,6 @@ type Progress struct {
 	Pass       int // 1: reading, 2: publishing
 	Bytes      int64
 	TotalBytes int64 // of the file as stored on disk, times the rounds of the pass
-	Rows       int   // read in this pass
 }
 
 // Publish publishes one event. The event is not modified afterwards, so that it
@@ -229,7 +229,7 @@ func (im *importer) read(ctx context.Context) error {
 			im.sum.Rows = in.rows
 			return err
 		}
-		if in.multiLine(rec) {
+		if slices.ContainsFunc(rec, func(s string) bool { return strings.Contains(s, "\n") }) {
 			im.sum.MultiLineRows++
 		}
 		if bad := im.book.parse(in.cols, rec, line, &r); bad != nil {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"strconv"
 	"time"
 )
 
@@ -63,7 +64,7 @@ func (b *book) show(cols *columnIndex, rec []string, line int) Shown {
 		Outcome: []string{offered: "available", unavailable: "unavailable", unknown: "unknown"}[r.state],
 	}
 	if r.price >= 0 {
-		shown.Price, shown.Currency = shift(itoa(r.price), r.currency.Digits()), string(r.currency)
+		shown.Price, shown.Currency = shift(strconv.FormatInt(r.price, 10), r.currency.Digits()), string(r.currency)
 	}
 	return shown
 }

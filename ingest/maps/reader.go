@@ -269,19 +269,9 @@ func (in *input) read() ([]string, int, error) {
 
 func (in *input) report() {
 	if in.progress != nil {
-		in.state.Bytes, in.state.Rows = in.offset+in.raw.n, in.rows
+		in.state.Bytes = in.offset + in.raw.n
 		in.progress(in.state)
 	}
-}
-
-// multiLine reports whether the row just read spans several lines.
-func (in *input) multiLine(rec []string) bool {
-	for _, s := range rec {
-		if strings.IndexByte(s, '\n') >= 0 {
-			return true
-		}
-	}
-	return false
 }
 
 // find looks up the mapping's columns in the header.

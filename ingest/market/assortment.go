@@ -2,6 +2,7 @@ package market
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -240,24 +241,25 @@ func (m *Market) sibling(cat *category, c, n int, of item) item {
 // ean returns an EAN-13 in the range 29, which GS1 leaves to the in-house use
 // of retailers: no product on sale has it.
 func ean(number uint64) string {
-	s := fmt.Sprintf("29%010d", number%10_000_000_000)
+	return checked(fmt.Sprintf("29%010d", number%10_000_000_000), contracts.ValidEAN) // one of ten always fits
+}
+
+// checked appends the check digit; empty: none fits.
+func checked(digits string, valid func(string) bool) string {
 	for d := range 10 {
-		if e := s + strconv.Itoa(d); contracts.ValidEAN(e) {
-			return e
+		if s := digits + strconv.Itoa(d); valid(s) {
+			return s
 		}
 	}
-	panic("market: no check digit") // one of ten always fits
+	return ""
 }
 
 // pzn returns a PZN8 in the range 9, which has not been issued so far. Numbers
 // whose check digit would be 10 are skipped, as IFA does.
 func pzn(number uint64) string {
 	for at := number * 2; ; at++ { // of two adjacent numbers at least one is valid
-		s := fmt.Sprintf("9%06d", at%1_000_000)
-		for d := range 10 {
-			if p := s + strconv.Itoa(d); contracts.ValidPZN(p) {
-				return p
-			}
+		if p := checked(fmt.Sprintf("9%06d", at%1_000_000), contracts.ValidPZN); p != "" {
+			return p
 		}
 	}
 }
@@ -301,14 +303,9 @@ func (m *Market) makePairs() {
 	hots := m.scaled(40, 3)
 	for i := range m.items {
 		it := &m.items[i]
-		var cat *category
-		for c := range categories {
-			if categories[c].name == it.category {
-				cat = &categories[c]
-			}
-		}
+		cat := slices.IndexFunc(categories, func(c category) bool { return c.name == it.category })
 		var lead *pair
-		for _, cov := range cat.coverage {
+		for _, cov := range categories[cat].coverage {
 			s := &m.sites[cov.site]
 			hot := cov.site == marktDE && it.category == catElectronics && it.place < hots
 			h := m.draw(drawAssortment, it.hash, s.key)

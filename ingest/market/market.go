@@ -206,16 +206,6 @@ func (m *Market) record(kind event.Kind, at time.Time, data event.Payload) *even
 	return e
 }
 
-// Pairs returns what the market captures: each item at each site that is
-// searched for it.
-func (m *Market) Pairs() []contracts.Pair {
-	all := make([]contracts.Pair, len(m.pairs))
-	for i, p := range m.pairs {
-		all[i] = p.key()
-	}
-	return all
-}
-
 // Describe describes in a few lines what the market holds.
 func (m *Market) Describe() string {
 	var b strings.Builder

@@ -1,6 +1,8 @@
 package market
 
 import (
+	"cmp"
+	"slices"
 	"time"
 
 	"preismon/contracts"
@@ -259,11 +261,7 @@ func (m *Market) merchantOffers(p *pair, at int64, w *page) {
 	}
 	offers := w.offers[first:]
 	if s.sorted {
-		for i := 1; i < len(offers); i++ {
-			for j := i; j > 0 && total(&offers[j]) < total(&offers[j-1]); j-- {
-				offers[j], offers[j-1] = offers[j-1], offers[j]
-			}
-		}
+		slices.SortStableFunc(offers, func(a, b contracts.Offer) int { return cmp.Compare(total(&a), total(&b)) })
 	}
 	if s.flags {
 		m.setFlags(p, at, offers)

@@ -41,9 +41,6 @@ func records(ctx context.Context, conn clickhouse.Conn) ([]string, error) {
 	var found []string
 	err := conn.Do(ctx, clickhouse.Scan(ch.Query{
 		Body: "SELECT name FROM system.tables WHERE database = 'system' AND name IN ('backups', 'backup_log') ORDER BY name",
-	}, clickhouse.Row{"name": &name}, func() error {
-		found = append(found, name)
-		return nil
-	}))
+	}, clickhouse.Row{"name": &name}, func() { found = append(found, name) }))
 	return found, err
 }

@@ -21,7 +21,7 @@ type Row map[string]any
 // Scan returns the query with a result that is read row by row: each is called
 // with a row's values in the variables; nil: they keep those of the last row.
 // A column without a variable of its type fails the query.
-func Scan(q ch.Query, row Row, each func() error) ch.Query {
+func Scan(q ch.Query, row Row, each func()) ch.Query {
 	var columns proto.Results
 	var setters []func(i int)
 	q.Result = columns.Auto()
@@ -39,11 +39,8 @@ func Scan(q ch.Query, row Row, each func() error) ch.Query {
 			for _, set := range setters {
 				set(i)
 			}
-			if each == nil {
-				continue
-			}
-			if err := each(); err != nil {
-				return err
+			if each != nil {
+				each()
 			}
 		}
 		return nil

@@ -115,8 +115,7 @@ func identities(ctx context.Context, conn clickhouse.Conn, database string) (map
 // texts adds the result of a query about a database to into: texts by texts.
 func texts(ctx context.Context, conn clickhouse.Conn, sql, database string, into map[string]string) error {
 	var k, v string
-	return conn.Do(ctx, clickhouse.Scan(ch.Query{Body: sql, Parameters: ch.Parameters(map[string]any{"database": database})}, clickhouse.Row{"k": &k, "v": &v}, func() error {
+	return conn.Do(ctx, clickhouse.Scan(ch.Query{Body: sql, Parameters: ch.Parameters(map[string]any{"database": database})}, clickhouse.Row{"k": &k, "v": &v}, func() {
 		into[k] = v
-		return nil
 	}))
 }

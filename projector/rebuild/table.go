@@ -93,13 +93,12 @@ type itemSlice struct{ first, last uint64 }
 func itemSlices(ctx context.Context, conn clickhouse.Conn, from string) (all []itemSlice, err error) {
 	var item, n, rows uint64
 	err = conn.Do(ctx, clickhouse.Scan(ch.Query{Body: "SELECT item, count() AS n FROM " + from + " GROUP BY item ORDER BY item"},
-		clickhouse.Row{"item": &item, "n": &n}, func() error {
+		clickhouse.Row{"item": &item, "n": &n}, func() {
 			if len(all) == 0 || rows+n > fillRows {
 				all, rows = append(all, itemSlice{first: item}), 0
 			}
 			all[len(all)-1].last = item
 			rows += n
-			return nil
 		}))
 	return all, err
 }

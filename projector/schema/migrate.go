@@ -135,9 +135,8 @@ func checkOverShards(ctx context.Context, conn clickhouse.Conn) error {
 	var name string
 	if err := conn.Do(ctx, clickhouse.Scan(ch.Query{
 		Body: "SELECT name FROM system.tables WHERE database = currentDatabase() AND engine = 'Distributed'",
-	}, clickhouse.Row{"name": &name}, func() error {
+	}, clickhouse.Row{"name": &name}, func() {
 		missing = slices.DeleteFunc(missing, func(m string) bool { return m == name })
-		return nil
 	})); err != nil {
 		return fmt.Errorf("look for the tables over the shards: %w", err)
 	}
@@ -170,10 +169,7 @@ func check(ctx context.Context, conn clickhouse.Conn, newest uint32) error {
 
 // compare returns the migrations that have not been applied yet.
 func compare(done map[uint32]string, known []migration) (pending []migration, err error) {
-	newest := uint32(0)
-	for v := range done {
-		newest = max(newest, v)
-	}
+	newest := slices.Max(slices.AppendSeq([]uint32{0}, maps.Keys(done)))
 	if int(newest) > len(known) {
 		return nil, fmt.Errorf("%w: the data has version %d, this program knows versions up to %d; start the newer program, or use another database or data folder",
 			ErrNewer, newest, len(known))
@@ -197,10 +193,7 @@ func appliedMigrations(ctx context.Context, conn clickhouse.Conn) (map[uint32]st
 		done    = map[uint32]string{}
 	)
 	err := conn.Do(ctx, clickhouse.Scan(ch.Query{Body: "SELECT version, sha256 FROM schema_migrations FINAL ORDER BY version"},
-		clickhouse.Row{"version": &version, "sha256": &hash}, func() error {
-			done[version] = hash
-			return nil
-		}))
+		clickhouse.Row{"version": &version, "sha256": &hash}, func() { done[version] = hash }))
 	if err != nil {
 		return nil, fmt.Errorf("read schema_migrations: %w", err)
 	}

@@ -211,7 +211,7 @@ func (w *sharedWindows) lease(ctx context.Context, kv jetstream.KeyValue, s *sha
 	w.mu.Lock()
 	seen, revision := s.record, s.revision
 	size := 1
-	if s.held == 0 && w.now().Sub(s.leased) < w.cfg().LeaseFor { // the last lease was used up
+	if s.held == 0 && w.now().Sub(s.leased) < w.bucket.cfg.LeaseFor { // the last lease was used up
 		size = min(2*s.size, maxLease)
 	}
 	w.mu.Unlock()
@@ -229,8 +229,6 @@ func (w *sharedWindows) lease(ctx context.Context, kv jetstream.KeyValue, s *sha
 		return r, n
 	})
 }
-
-func (w *sharedWindows) cfg() SharedConfig { return w.bucket.cfg }
 
 // change applies a change to the key by compare and set; n requests then belong
 // to this node.

@@ -26,11 +26,10 @@ const (
 
 // Token is the content of a verified token.
 type Token struct {
-	Account  contracts.AccountID
-	Audience string
-	ID       string // empty in tokens from before revocation existed
-	Expires  time.Time
-	key      string // the id of the key that signed it
+	Account contracts.AccountID
+	ID      string // empty in tokens from before revocation existed
+	Expires time.Time
+	key     string // the id of the key that signed it
 
 	// Only in tokens that an authorization server issued to a client.
 	Scopes  []string
@@ -163,7 +162,7 @@ func tokenOf(c claimSet, want expected) (*Token, error) {
 		return nil, fmt.Errorf("sub: %w", err)
 	}
 	return &Token{
-		Account: account, Audience: c.Audience[0], ID: c.ID, Expires: c.ExpiresAt.Time,
+		Account: account, ID: c.ID, Expires: c.ExpiresAt.Time,
 		Scopes: strings.Fields(c.Scope), Client: c.Client, Session: c.Session,
 	}, nil
 }

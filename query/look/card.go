@@ -2,6 +2,7 @@ package look
 
 import (
 	"bytes"
+	_ "embed"
 	"html/template"
 )
 
@@ -14,23 +15,10 @@ type Card struct {
 	Body        template.HTML
 }
 
-var card = template.Must(template.New("card").Parse(`<!doctype html>
-<html lang="{{.Lang}}">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="color-scheme" content="light dark">
-<meta name="robots" content="noindex">
-<title>{{.Title}} · preismon</title>
-<link rel="stylesheet" href="{{.Root}}docs/style.css">
-</head>
-<body class="problem">
-<header class="top"><p class="wordmark"><a href="{{.Root}}">preis<b>mon</b></a></p></header>
-<main class="card{{if .Prose}} prose{{end}}">
-{{.Body}}</main>
-</body>
-</html>
-`))
+//go:embed card.html
+var cardHTML string
+
+var card = template.Must(template.New("card").Parse(cardHTML))
 
 // HTML returns the page.
 func (c Card) HTML() ([]byte, error) {

@@ -23,10 +23,6 @@ func (b Budget) Less(bytes int) Budget { return Budget{b.left - bytes} }
 // the other.
 const downloadReserve = 64 << 10
 
-// downloadCost bounds what a file of the given size costs: its base64 in both
-// representations and the reserve (LIM-D1).
-func downloadCost(raw int64) int64 { return 2*4*((raw+2)/3) + downloadReserve }
-
 // MaxRaw returns the largest size, in bytes, of a file that may be downloaded
 // within what is left (LIM-D3); -1 if not even an empty one fits. A file of
 // that size always fits as base64, with its name, type and times.

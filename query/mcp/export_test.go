@@ -18,7 +18,7 @@ func NewWith(cfg Config, deps Deps, c Catalogue) (http.Handler, error) {
 func BudgetOf(left int) Budget { return Budget{left} }
 
 // DownloadCost is the formula of the download budget.
-func DownloadCost(raw int64) int64 { return downloadCost(raw) }
+func DownloadCost(raw int64) int64 { return 2*4*((raw+2)/3) + downloadReserve }
 
 // Parse returns the number of messages in a body.
 func Parse(body []byte) (int, error) {

@@ -39,9 +39,7 @@ func answerOf(summary, body schema) schema {
 	if data, ok := body["properties"].(schema)["data"].(schema); ok && data["items"] != nil { // and so may have no records
 		properties["note"] = kind("string")
 	}
-	for name, property := range body["properties"].(schema) {
-		properties[name] = property
-	}
+	maps.Copy(properties, body["properties"].(schema))
 	required := []any{"summary", "completeness"}
 	switch more := body["required"].(type) {
 	case []any:

@@ -17,7 +17,7 @@ const (
 
 // newGrant creates a code and its grant. The code is the grant's id and a
 // secret of 256 bits, of which only the digest is stored.
-func (s *Server) newGrant(t transaction) (code string, g grant, err error) {
+func (s *Server) newGrant(t transaction) (code string, g grant) {
 	now := s.now()
 	id, secret := random(idBytes), random(secretBytes)
 	g = grant{
@@ -29,7 +29,7 @@ func (s *Server) newGrant(t transaction) (code string, g grant, err error) {
 	if g.offline() {
 		g.Ends = now.Add(s.cfg.RefreshLifetime).Unix()
 	}
-	return id + secret, g, nil
+	return id + secret, g
 }
 
 var (

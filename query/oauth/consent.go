@@ -60,14 +60,11 @@ func (s *Server) approve(w http.ResponseWriter, r *http.Request, t transaction) 
 	}
 	// The code is created first: a code that is never sent expires by itself,
 	// while a transaction that is used up without a code could not be repeated.
-	code, g, err := s.newGrant(t)
-	if err != nil {
-		return err
-	}
+	code, g := s.newGrant(t)
 	if err := s.create(r.Context(), g); err != nil {
 		return err
 	}
-	err = s.store.create(r.Context(), "consent."+digest([]byte(t.ID)), nil, 2*s.cfg.PageLifetime)
+	err := s.store.create(r.Context(), "consent."+digest([]byte(t.ID)), nil, 2*s.cfg.PageLifetime)
 	switch {
 	case errors.Is(err, errChanged):
 		s.show(w, r, http.StatusBadRequest, page.Problem{Reason: page.Expired})

@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/netip"
 	"net/url"
@@ -128,9 +129,7 @@ func (c *Client) once(ctx context.Context, r request) (*http.Response, error) {
 		cancel(nil)
 		return nil, err
 	}
-	for name, values := range r.header {
-		req.Header[name] = values
-	}
+	maps.Copy(req.Header, r.header)
 	req.Header.Set("User-Agent", "preismon")
 	if c.cfg.Token != "" {
 		req.Header.Set("Authorization", "Bearer "+c.cfg.Token.Reveal())

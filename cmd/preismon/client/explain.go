@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"maps"
 	"net/http"
 	"net/url"
 )
@@ -53,9 +54,7 @@ func explainingOf(ctx context.Context, r request) *explaining {
 // of returns the request for the explanation of another.
 func (e *explaining) of(r request) request {
 	params := url.Values{"path": {r.path}}
-	for name, values := range r.params {
-		params[name] = values
-	}
+	maps.Copy(params, r.params)
 	return request{path: "/ext/v1/explain", params: params}
 }
 

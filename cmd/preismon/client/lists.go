@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"maps"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -45,9 +46,7 @@ func with(params url.Values, limit int, cursor string) url.Values {
 
 func clone(params url.Values) url.Values {
 	all := url.Values{}
-	for name, values := range params {
-		all[name] = values
-	}
+	maps.Copy(all, params)
 	return all
 }
 

@@ -1,6 +1,7 @@
 package client
 
 import (
+	"cmp"
 	"context"
 	"net/url"
 	"slices"
@@ -17,11 +18,7 @@ func (s *slicer) window(ctx context.Context) (w contracts.Window, err error) {
 	if p.Get("latestPerPair") == "true" || p.Get("latestObservationPerPair") == "true" {
 		return w, nil
 	}
-	zone := p.Get("timezone")
-	if zone == "" {
-		zone = "UTC"
-	}
-	loc, err := contracts.LoadZone(zone)
+	loc, err := contracts.LoadZone(cmp.Or(p.Get("timezone"), "UTC"))
 	if err != nil {
 		return w, err
 	}

@@ -82,17 +82,20 @@ func (f *File) deliver(t Target) deliver {
 // guard refuses addresses that are not public, at any port.
 func guard() *ssrf.Guardian { return ssrf.New(ssrf.WithAnyPort()) }
 
+func dialer(anywhere bool) *net.Dialer {
+	if anywhere {
+		return &net.Dialer{}
+	}
+	return &net.Dialer{Control: guard().Safe}
+}
+
 // sender returns a client for webhooks. Each address is checked when it is
 // dialled, after the name was resolved; redirects are not followed, and no proxy
 // is used.
 func sender(anywhere bool) *http.Client {
-	dialer := &net.Dialer{Control: guard().Safe}
-	if anywhere {
-		dialer.Control = nil
-	}
 	return &http.Client{
 		Transport: &http.Transport{
-			Proxy: nil, DialContext: dialer.DialContext, TLSClientConfig: &tls.Config{MinVersion: tls.VersionTLS12},
+			Proxy: nil, DialContext: dialer(anywhere).DialContext, TLSClientConfig: &tls.Config{MinVersion: tls.VersionTLS12},
 			DisableKeepAlives: true, MaxResponseHeaderBytes: 16 << 10,
 		},
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },

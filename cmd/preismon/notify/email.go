@@ -71,17 +71,13 @@ func (c *checker) email(name string, e *Email) {
 // deliver sends a mail to the server: it is delivered when the server accepts it
 // for all recipients. anywhere: the host is in allowHosts.
 func (e *Email) deliver(anywhere bool) deliver {
-	dialer := &net.Dialer{Control: guard().Safe}
-	if anywhere {
-		dialer.Control = nil
-	}
 	secured := &tls.Config{ServerName: e.host, MinVersion: tls.VersionTLS12, RootCAs: e.roots}
 	return func(ctx context.Context, m message) error {
 		text, err := e.mail(m, time.Now())
 		if err != nil {
 			return err
 		}
-		conn, err := dialer.DialContext(ctx, "tcp", e.Server)
+		conn, err := dialer(anywhere).DialContext(ctx, "tcp", e.Server)
 		if err != nil {
 			return err
 		}

@@ -1,6 +1,7 @@
 package notify
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -195,10 +196,7 @@ func (r *route) connected() (_ *client.Client, err error) {
 }
 
 func (r Rule) whenLost() string {
-	if r.WhenLost == "" {
-		return "begin"
-	}
-	return r.WhenLost
+	return cmp.Or(r.WhenLost, "begin")
 }
 
 // page delivers the alerts of a page, except those that were delivered before.

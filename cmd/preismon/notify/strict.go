@@ -81,8 +81,8 @@ func path(at, key string) string {
 }
 
 func fieldOf(t reflect.Type, key string) (reflect.StructField, bool) {
-	for i := range t.NumField() {
-		if f := t.Field(i); f.Tag.Get("yaml") == key {
+	for f := range t.Fields() {
+		if f.Tag.Get("yaml") == key {
 			return f, true
 		}
 	}
