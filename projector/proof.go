@@ -88,11 +88,12 @@ type asking func(name string, values args, out proto.Results, block func()) erro
 // floor on.
 func tally(ask asking, s slice, from floor) (sum proof, err error) {
 	var c proofColumns
-	return sum, ask("proof", from.of(s.args()), c.results(), func() {
+	err = ask("proof", from.of(s.args()), c.results(), func() {
 		for i := range c.events {
 			sum = c.row(i)
 		}
 	})
+	return sum, err
 }
 
 // attested is a checkpoint of OBSERVATIONS with its proof.
@@ -112,11 +113,12 @@ func readAttested(ask asking, partition int) (a attested, err error) {
 	)
 	out := append(c.results(), proto.ResultColumn{Name: "epoch", Data: &epoch}, proto.ResultColumn{Name: "seq", Data: &seq}, proto.ResultColumn{Name: "proven", Data: &proven},
 		proto.ResultColumn{Name: "floor", Data: &from})
-	return a, ask("checkpoint_proof", args{"partition": partition}, out, func() {
+	err = ask("checkpoint_proof", args{"partition": partition}, out, func() {
 		for i := range epoch {
 			a = attested{position{epoch[i], seq[i]}, c.row(i), proven[i] == 1, floor(from[i])}
 		}
 	})
+	return a, err
 }
 
 // refute returns where the contents of the tables differ from the proof.

@@ -179,7 +179,8 @@ func (s *Service) openWindows(p Principal, r WindowsRequest) (state windowsState
 		if r.Bucket != "" {
 			return state, invalid("bucket: the token contains it. Leave it out.")
 		}
-		return state, s.openSince(windowsBinding(p), r.Since, r.Rows, &state, state.restartAdvice)
+		err = s.openSince(windowsBinding(p), r.Since, r.Rows, &state, state.restartAdvice)
+		return state, err
 	}
 	state.Bucket = cmp.Or(r.Bucket, "day")
 	switch {

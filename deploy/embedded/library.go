@@ -187,7 +187,8 @@ func readMark(dir string) (mark, error) {
 	if err != nil {
 		return m, err
 	}
-	return m, json.Unmarshal(data, &m)
+	err = json.Unmarshal(data, &m)
+	return m, err
 }
 
 // whole is the cheap check at each start: the mark of the pinned package exists,

@@ -183,5 +183,6 @@ func members(raw json.RawMessage) (all map[string]json.RawMessage) {
 }
 
 func text(raw json.RawMessage) (s string, ok bool) {
-	return s, len(raw) > 0 && raw[0] == '"' && json.Unmarshal(raw, &s) == nil
+	ok = len(raw) > 0 && raw[0] == '"' && json.Unmarshal(raw, &s) == nil
+	return s, ok
 }

@@ -64,7 +64,8 @@ func (r keyring) readClientID(id string) (m registered, ok bool) {
 	if !ok || !r.sealed(func(k keys) []byte { return k.clients }, text, mac) {
 		return m, false
 	}
-	return m, json.Unmarshal(text, &m) == nil
+	err := json.Unmarshal(text, &m)
+	return m, err == nil
 }
 
 var errUnknownClient = unknownClient("The client is not known. Register it again.")

@@ -27,7 +27,8 @@ func Movers(ctx context.Context, s *query.Service, p query.Principal, in *Params
 func DecodeChanges(in *Params) (query.MoversRequest, error) {
 	req := movers(in)
 	req.GlobalScope = in.flag("globalScope")
-	return req, allOf(in, &req)
+	err := allOf(in, &req)
+	return req, err
 }
 
 // Changes lists movers for that tool.

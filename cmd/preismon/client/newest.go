@@ -17,7 +17,8 @@ func (c *Client) Covered(ctx context.Context, params url.Values) (Window, error)
 	var page struct {
 		Query Window `json:"query"`
 	}
-	return page.Query, c.get(ctx, resultsPath, with(params, 1, ""), &page)
+	err := c.get(ctx, resultsPath, with(params, 1, ""), &page)
+	return page.Query, err
 }
 
 // Newest returns the capture time of the newest row for the same parameters in
@@ -36,5 +37,6 @@ func (c *Client) Newest(ctx context.Context, params url.Values) (string, error) 
 	var row struct {
 		CapturedAt string `json:"capturedAt"`
 	}
-	return row.CapturedAt, json.Unmarshal(page.Data[0], &row)
+	err = json.Unmarshal(page.Data[0], &row)
+	return row.CapturedAt, err
 }
