@@ -245,9 +245,12 @@ func isDomain(s string) bool {
 
 // isClock reports whether s is a time of day.
 func isClock(s string) bool {
-	_, err := time.Parse("15:04", s)
-	_, err2 := time.Parse(time.TimeOnly, s)
-	return err == nil || err2 == nil
+	for _, form := range []string{"15:04", "15:04:05", "15:04 Uhr", "15:04:05 Uhr"} {
+		if _, err := time.Parse(form, s); err == nil {
+			return true
+		}
+	}
+	return false
 }
 
 func isDigits(s string) bool {

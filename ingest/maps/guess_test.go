@@ -74,12 +74,6 @@ var guessCases = []struct {
 		assumptions: []string{"identified by their name", "assuming the host of the URL"},
 	},
 	{
-		name: "stand.csv", text: "Shop;Artikelnummer;Preis;Stand\nladen.de;A;1,20;KW 48\nladen.de;B;k. A.;KW 48\n",
-		first:       maps.Shown{Line: 2, Site: "laden.de", Product: "A", CapturedAt: "2026-10-01T09:00:00Z", Price: "1.20", Currency: "EUR", Outcome: "available"},
-		mapping:     []string{`blank: ["k. A."], missing: unavailable`, "from: fileTime"},
-		assumptions: []string{`"KW 48" in column "Stand"`, "assuming the time of the file", "no currency", "without a price is unavailable"},
-	},
-	{
 		name: "wide.csv", text: "Artikel;EAN;Datum;Amazon;Otto\nStift;4006381333931;24.11.2026 08:15;1,20;1,30\nTasse;4006381333948;24.11.2026 08:15;;5,20 €\nTeller;4006381333955;24.11.2026 08:15;k. A.;4,00\n",
 		first:       maps.Shown{Line: 2, Site: "amazon", Product: "Stift", CapturedAt: "2026-11-24T07:15:00Z", Price: "1.20", Currency: "EUR", Outcome: "available"},
 		mapping:     []string{`unpivot: ["Amazon", "Otto"]`, `site: "(column)"`, `price: {column: "(value)", decimal: ",", strip: ["€"], blank: ["k. A."], missing: unavailable}`},
@@ -207,6 +201,9 @@ func TestGuessRefusals(t *testing.T) {
 		"no key": {"shop,price,date\nshop.de,1.20,2026-10-01\n", "which product a row is about"},
 		"prices": {"Artikel;Shop;Amazon;Otto\nStift;x.de;1,20;1,30\nTasse;x.de;5,20;\n", `the columns ["Amazon" "Otto"] all look like prices, and not each of a shop`},
 		"list":   {"Artikel;UVP;Aktion\nStift;1,20;1,30\nTasse;5,20;4,80\n", `the columns ["UVP" "Aktion"] all look like prices, and not each of a shop`},
+		"week":   {"Shop;Artikelnummer;Preis;Stand\nladen.de;A;1,20;KW 48\nladen.de;B;k. A.;KW 48\n", `column "Stand" is named like a time, but "KW 48" in it is in no known form: give a mapping by --map (--example-map explains one) with columns.capturedAt: {column: "Stand", layouts: ["..."]`},
+		"dawn":   {"shop,sku,price,date,time\nshop.de,A,1.20,2026-10-01,dawn\n", `but "dawn" in it is in no known form: give a mapping by --map (--example-map explains one) with columns.capturedAt: {column: "date", clock: "time", layouts`},
+		"clock":  {"shop,sku,price,time\nshop.de,A,1.20,08:15\n", `column "time" has times of day, but no column has the day`},
 		"text":   {"sku,price,date\nA,cheap,2026-10-01\nB,dear,2026-10-01\n", "no column looks like prices"},
 	} {
 		file := filepath.Join(t.TempDir(), "x.csv")

@@ -160,7 +160,6 @@ func (g *guesser) lacks() error {
 	}
 	f.Check(has("price"), "no column looks like prices (columns.price)")
 	if !has("capturedAt") {
-		g.assumeUnreadTimes()
 		g.origin = originOf(g.file, has("clock"))
 		f.Check(g.origin != "", "no column looks like the time of a capture (columns.capturedAt), and the file's name and time tell none")
 	}
@@ -175,18 +174,7 @@ func (g *guesser) lacks() error {
 	if err := f.Err(); err != nil {
 		return fault.New(fault.Invalid, "", "%s; the columns are %q: write a mapping and give it by --map (--example-map explains one)", strings.ReplaceAll(err.Error(), "\n", "; "), g.header)
 	}
-	return nil
-}
-
-// assumeUnreadTimes reports the columns that are named like a capture time but
-// hold no time in a known form.
-func (g *guesser) assumeUnreadTimes() {
-	for i, h := range g.header {
-		values := g.values(i)
-		if len(values) > 0 && slices.Contains(namesOf("capturedAt"), plainName(h)) {
-			g.assume("%q in column %q is in no known form of a time: the column is not used (columns.capturedAt.column and layouts)", cut(values[0], 40), h)
-		}
-	}
+	return g.unreadTime()
 }
 
 func (g *guesser) of(field string) []string { return g.values(g.columns[field]) }
@@ -238,70 +226,6 @@ func (g *guesser) writeLocale(b *bytes.Buffer, where countryDefaults) {
 	locale = cmp.Or(locale, strings.ToLower(where.country))
 	fmt.Fprintf(b, "  asinLocale: {value: %s}\n", scalar(locale))
 	g.assume("assuming that ASINs are those of %q (columns.asinLocale)", locale)
-}
-
-func (g *guesser) writeTime(b *bytes.Buffer, where countryDefaults) {
-	if g.origin != "" {
-		g.writeOrigin(b, where)
-		return
-	}
-	values := g.of("capturedAt")
-	forms := formsOf(values)
-	fmt.Fprintf(b, "  capturedAt:\n    column: %s\n", scalar(g.header[g.columns["capturedAt"]]))
-	if clock, ok := g.columns["clock"]; ok {
-		both := g.joined(clock)
-		if joined := formsOf(both); joined != nil {
-			fmt.Fprintf(b, "    clock: %s\n", scalar(g.header[clock]))
-			values, forms = both, joined
-		} else {
-			g.assume("the values of column %q are not times of day: the column is not used (columns.capturedAt.clock)", g.header[clock])
-		}
-	}
-	names := make([]string, len(forms))
-	zoned, day := true, false
-	for i, f := range forms {
-		names[i] = f.name
-		zoned, day = zoned && f.zoned, day || f.day
-	}
-	fmt.Fprintf(b, "    layouts: [%s]\n", list(names))
-	if len(forms) > 1 {
-		g.assume("times are written in several forms: they are read as %s (columns.capturedAt.layouts)", strings.Join(names, ", then "))
-	}
-	if !zoned {
-		fmt.Fprintf(b, "    zone: %s\n", where.zone)
-		g.assume("times have no zone: assuming %s (columns.capturedAt.zone)", where.zone)
-	}
-	if day {
-		fmt.Fprintf(b, "    dayTime: \"12:00\"\n")
-		g.assume("the file has days without a time: assuming noon (columns.capturedAt.dayTime)")
-	}
-	if i := slices.IndexFunc(forms, func(f timeForm) bool { return f.swap != "" }); i >= 0 {
-		like := values[slices.IndexFunc(values, forms[i].reads)]
-		g.assume("dates like %q may have the month first: assuming that the day is first (columns.capturedAt.layouts: %q)", like, forms[i].swap)
-	}
-}
-
-// joined returns the days and times of day together that are times, both of rows
-// with a time of day and of rows without; nil: less than half of them are. A row
-// with an invalid time will be rejected, and its line named.
-func (g *guesser) joined(clock int) []string {
-	var both []string
-	wrong := 0
-	for _, row := range g.rows {
-		if max(clock, g.columns["capturedAt"]) >= len(row) {
-			continue
-		}
-		at := strings.TrimSpace(strings.TrimSpace(row[g.columns["capturedAt"]]) + " " + strings.TrimSpace(row[clock]))
-		if slices.ContainsFunc(timeForms, func(f timeForm) bool { return f.reads(at) }) {
-			both = append(both, at)
-		} else {
-			wrong++
-		}
-	}
-	if wrong > len(both) {
-		return nil
-	}
-	return both
 }
 
 func (g *guesser) writeFlags(b *bytes.Buffer) {
