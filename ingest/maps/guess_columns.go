@@ -131,7 +131,7 @@ func (g *guesser) findColumns() {
 			break
 		}
 	}
-	if merchant, ok := g.columns["merchant"]; ok && share(g.values(merchant), isDomain) >= 0.9 {
+	if merchant, ok := g.columns["merchant"]; ok && share(g.texts(merchant), isDomain) >= 0.9 {
 		if _, ok := g.columns["site"]; !ok {
 			g.columns["site"] = merchant
 			delete(g.columns, "merchant")
@@ -140,7 +140,7 @@ func (g *guesser) findColumns() {
 	}
 	if address, ok := g.columns["url"]; ok {
 		_, named := g.columns["site"]
-		g.hosts = !named && share(g.values(address), func(s string) bool { return hostOf(s) != s && isDomain(hostOf(s)) }) >= 0.9
+		g.hosts = !named && share(g.texts(address), func(s string) bool { return hostOf(s) != s && isDomain(hostOf(s)) }) >= 0.9
 	}
 	if _, ok := g.columns["price"]; !ok {
 		for i := range g.header {
@@ -162,12 +162,12 @@ func (g *guesser) findColumns() {
 		}
 	}
 	at, dated := g.columns["capturedAt"]
-	if clock, ok := g.columns["clock"]; ok && !dated && share(g.values(clock), isClock) == 1 {
+	if clock, ok := g.columns["clock"]; ok && !dated && share(g.texts(clock), isClock) == 1 {
 		return // the day comes from elsewhere
 	}
-	if clock, ok := g.columns["clock"]; ok && (!dated || formOf(g.values(at)) == nil || !formOf(g.values(at)).day) {
+	if clock, ok := g.columns["clock"]; ok && (!dated || formOf(g.texts(at)) == nil || !formOf(g.texts(at)).day) {
 		delete(g.columns, "clock")
-		if !dated && formOf(g.values(clock)) != nil { // "time" may hold day and time
+		if !dated && formOf(g.texts(clock)) != nil { // "time" may hold day and time
 			g.columns["capturedAt"] = clock
 		}
 	}
@@ -203,18 +203,18 @@ func (g *guesser) unpivot() error {
 
 // fits reports whether the values of a column can belong to the field.
 func (g *guesser) fits(field string, column int) bool {
-	values := g.values(column)
+	texts := g.texts(column)
 	switch field {
 	case "price", "shipping":
-		return len(values) == 0 || amountShare(values, isAmount) >= 0.5
+		return len(texts) == 0 || amountShare(texts, isAmount) >= 0.5
 	case "capturedAt":
-		return formOf(values) != nil
+		return formOf(texts) != nil
 	case "ean":
-		return len(values) == 0 || share(values, func(s string) bool { return len(s) >= 8 && len(s) <= 14 && isDigits(s) }) >= 0.5
+		return len(texts) == 0 || share(texts, func(s string) bool { return len(s) >= 8 && len(s) <= 14 && isDigits(s) }) >= 0.5
 	case "clock":
-		return len(values) > 0
+		return len(texts) > 0
 	case "availability", "isBuyBox", "isPrime":
-		yes, no, other := sides(values)
+		yes, no, other := sides(texts)
 		return len(yes)+len(no) >= len(other)
 	}
 	return true
@@ -223,18 +223,18 @@ func (g *guesser) fits(field string, column int) bool {
 // looksLike reports whether a column whose name gives no hint belongs to the
 // field.
 func (g *guesser) looksLike(field string, column int) bool {
-	values := g.values(column)
+	texts := g.texts(column)
 	switch field {
 	case "ean":
-		return share(values, func(s string) bool {
+		return share(texts, func(s string) bool {
 			_, class := classifyEAN(s, false)
 			return len(s) >= 12 && class == eanValid
 		}) >= 0.9
 	case "capturedAt":
-		f := formOf(values)
+		f := formOf(texts)
 		return f != nil && !f.number
 	}
-	return amountShare(values, func(s string) bool { return isAmount(s) && strings.ContainsAny(s, ".,€$£") && !isDigits(s) }) >= 0.9
+	return amountShare(texts, func(s string) bool { return isAmount(s) && strings.ContainsAny(s, ".,€$£") && !isDigits(s) }) >= 0.9
 }
 
 // isDomain reports whether s is a DNS domain, like shop.example.

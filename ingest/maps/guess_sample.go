@@ -28,7 +28,7 @@ type sample struct {
 	encoding, delimiter string
 	lazy                bool // there are quotation marks inside fields
 	header              []string
-	rows                [][]string // of the beginning, then of the excerpts
+	rows                [][]string // of the beginning, then of the excerpts; each as long as the header
 }
 
 func sampleOf(file string) (*sample, error) {
@@ -157,6 +157,7 @@ func takeSample(begin []byte, excerpts [][]byte) (*sample, error) {
 	case len(s.rows) == 0:
 		return nil, errNoRows
 	}
+	s.rows = slices.DeleteFunc(s.rows, func(row []string) bool { return len(row) != len(s.header) }) // they will be rejected
 	s.lazy = strayQuotes(text, s.delimiter)
 	for _, e := range excerpts {
 		if err := s.add(e); err != nil {

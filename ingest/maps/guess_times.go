@@ -83,30 +83,34 @@ func allTimeForms() []timeForm {
 	return forms
 }
 
-// formsOf finds the forms in which at least nine of ten values are times, the
+// formsOf finds the forms in which at least nine of ten texts are times, the
 // most common one first; nil: there are none.
-func formsOf(values []string) []timeForm {
+func formsOf(texts []string) []timeForm {
+	rows := map[string]int{}
+	for _, v := range texts {
+		rows[v]++
+	}
 	var forms []timeForm
-	rest, read := values, 0
+	rest, left := distinct(texts), len(texts)
 	for len(rest) > 0 && len(forms) < 4 {
-		f, n := commonest(rest, forms)
-		if n == 0 || len(forms) > 0 && 2*n < len(rest) {
+		f, n := commonest(rest, rows, forms)
+		if n == 0 || len(forms) > 0 && 2*n < left {
 			break
 		}
-		read += n
+		left -= n
 		forms = append(forms, f)
 		rest = slices.DeleteFunc(slices.Clone(rest), f.reads)
 	}
-	if 10*read < 9*len(values) {
+	if 10*left > len(texts) {
 		return nil
 	}
 	return forms
 }
 
-// commonest returns the form that fits the most values, and how many: the first
-// if several fit as many. Alongside a form it does not return one with day and
+// commonest returns the form that fits the most rows, and how many, given the rows
+// of each value: the first if several fit as many. Alongside a form it does not return one with day and
 // month swapped.
-func commonest(values []string, used []timeForm) (best timeForm, most int) {
+func commonest(values []string, rows map[string]int, used []timeForm) (best timeForm, most int) {
 	for _, f := range timeForms {
 		if slices.ContainsFunc(used, f.swaps) {
 			continue
@@ -114,7 +118,7 @@ func commonest(values []string, used []timeForm) (best timeForm, most int) {
 		n := 0
 		for _, v := range values {
 			if f.reads(v) {
-				n++
+				n += rows[v]
 			}
 		}
 		if n <= most {
@@ -135,10 +139,10 @@ func (f *timeForm) swaps(other timeForm) bool {
 	return a[0] != b[0] && a[0] == b[2] && a[1] == b[1] && a[2] == b[0]
 }
 
-// formOf returns the form of the most values; nil: none fits, or too few values
-// have a known form.
-func formOf(values []string) *timeForm {
-	forms := formsOf(values)
+// formOf returns the form of the most texts; nil: none fits, or too few texts have
+// a known form.
+func formOf(texts []string) *timeForm {
+	forms := formsOf(texts)
 	if len(forms) == 0 {
 		return nil
 	}
@@ -240,13 +244,13 @@ func (g *guesser) writeTime(b *bytes.Buffer, where countryDefaults) {
 		g.writeOrigin(b, where)
 		return
 	}
-	values := g.of("capturedAt")
-	forms := formsOf(values)
+	texts := g.of("capturedAt")
+	forms := formsOf(texts)
 	fmt.Fprintf(b, "  capturedAt:\n    column: %s\n", scalar(g.header[g.columns["capturedAt"]]))
 	if clock, ok := g.columns["clock"]; ok {
 		fmt.Fprintf(b, "    clock: %s\n", scalar(g.header[clock]))
-		values = g.joined(clock)
-		forms = formsOf(values)
+		texts = g.joined(clock)
+		forms = formsOf(texts)
 	}
 	names := make([]string, len(forms))
 	zoned, day := true, false
@@ -266,13 +270,13 @@ func (g *guesser) writeTime(b *bytes.Buffer, where countryDefaults) {
 		fmt.Fprintf(b, "    dayTime: \"12:00\"\n")
 		g.assume("the file has days without a time: assuming noon (columns.capturedAt.dayTime)")
 	}
-	g.assumeOrder(values, forms)
+	g.assumeOrder(texts, forms)
 }
 
 // assumeOrder reports what the numbers of dates are taken for, where they could be
 // something else.
-func (g *guesser) assumeOrder(values []string, forms []timeForm) {
-	like := func(f timeForm) string { return values[slices.IndexFunc(values, f.reads)] }
+func (g *guesser) assumeOrder(texts []string, forms []timeForm) {
+	like := func(f timeForm) string { return texts[slices.IndexFunc(texts, f.reads)] }
 	for _, f := range forms {
 		switch {
 		case f.name == "excel":
@@ -293,9 +297,6 @@ func (g *guesser) joined(clock int) []string {
 	var both []string
 	wrong := 0
 	for _, row := range g.rows {
-		if max(clock, g.columns["capturedAt"]) >= len(row) {
-			continue
-		}
 		at := strings.TrimSpace(strings.TrimSpace(row[g.columns["capturedAt"]]) + " " + strings.TrimSpace(row[clock]))
 		if slices.ContainsFunc(timeForms, func(f timeForm) bool { return f.reads(at) }) {
 			both = append(both, at)

@@ -22,11 +22,11 @@ type amountForm struct {
 // amountsOf finds the form of amounts: a mark that comes last of two, or not
 // before exactly three digits, is the decimal mark; one that comes several
 // times, or before the decimal mark, separates the thousands.
-func amountsOf(values []string) amountForm {
+func amountsOf(texts []string) amountForm {
 	f := amountForm{currencies: map[string]int{}}
 	votes := map[string]int{}
 	groups := map[string]bool{}
-	for _, v := range values {
+	for _, v := range texts {
 		m := amountText.FindStringSubmatch(v)
 		if m == nil {
 			continue
@@ -102,9 +102,9 @@ func wordsOf(values, words []string) (found []string) {
 	return found
 }
 
-// amountShare returns the fraction of the values that are amounts, ignoring
-// those that stand for a missing amount.
-func amountShare(values []string, ok func(string) bool) float64 {
-	none := wordsOf(values, noAmount)
-	return share(slices.DeleteFunc(slices.Clone(values), func(v string) bool { return slices.Contains(none, v) }), ok)
+// amountShare returns the fraction of the texts that are amounts, ignoring those
+// that stand for a missing amount.
+func amountShare(texts []string, ok func(string) bool) float64 {
+	none := wordsOf(distinct(texts), noAmount)
+	return share(slices.DeleteFunc(slices.Clone(texts), func(v string) bool { return slices.Contains(none, v) }), ok)
 }

@@ -109,14 +109,14 @@ func (g *guesser) write() ([]byte, error) {
 		g.assume("%q could have a thousands separator or a decimal mark: assuming the decimal mark %q (columns.price.decimal)", price.ambiguous, price.decimal)
 	}
 	missing := ""
-	none := wordsOf(g.of("price"), noAmount)
+	none := wordsOf(distinct(g.of("price")), noAmount)
 	if _, ok := g.columns["availability"]; !ok && (g.blank("price") || len(none) > 0) {
 		missing = ", missing: unavailable"
 		g.assume("assuming that a row without a price is unavailable (columns.price.missing)")
 	}
 	fmt.Fprintf(&b, "  price: {column: %s%s%s%s}\n", scalar(g.header[g.columns["price"]]), amountOptions(price), wordOption("blank", none), missing)
 	if hasShipping {
-		values := g.of("shipping")
+		values := distinct(g.of("shipping"))
 		fmt.Fprintf(&b, "  shipping: {column: %s%s%s%s}\n", scalar(g.header[g.columns["shipping"]]), amountOptions(shipping),
 			wordOption("zero", wordsOf(values, nothingToPay)), wordOption("blank", wordsOf(values, noAmount)))
 	}
@@ -177,12 +177,12 @@ func (g *guesser) lacks() error {
 	return g.unreadTime()
 }
 
-func (g *guesser) of(field string) []string { return g.values(g.columns[field]) }
+func (g *guesser) of(field string) []string { return g.texts(g.columns[field]) }
 
 // blank reports whether any row has nothing in the field.
 func (g *guesser) blank(field string) bool {
 	return slices.ContainsFunc(g.rows, func(row []string) bool {
-		return g.columns[field] < len(row) && strings.TrimSpace(row[g.columns[field]]) == ""
+		return strings.TrimSpace(row[g.columns[field]]) == ""
 	})
 }
 
@@ -193,7 +193,7 @@ func (g *guesser) sitesOf() (odd []string, where countryDefaults, known bool) {
 	if column, ok := g.columns["site"]; ok {
 		values = g.values(column)
 	} else if g.hosts {
-		for _, address := range g.of("url") {
+		for _, address := range distinct(g.of("url")) {
 			values = append(values, hostOf(address))
 		}
 	}
