@@ -4,6 +4,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"preismon/contracts"
 )
 
 // amountText matches an amount with marks before or after it.
@@ -15,16 +17,18 @@ func isAmount(s string) bool { return amountText.MatchString(s) }
 type amountForm struct {
 	decimal, thousands string
 	strip              []string
-	currencies         map[string]int // how many amounts name each
-	ambiguous          string         // a value whose mark may be either; empty: there is none
+	currencies         map[string]int    // how many amounts name each
+	three              map[string]string // by mark, an amount with three digits behind it, which may be thousands
+	settled            bool              // an amount shows which mark is which
 }
 
 // amountsOf finds the form of amounts: a mark that comes last of two, or not
 // before exactly three digits, is the decimal mark; one that comes several
-// times, or before the decimal mark, separates the thousands.
+// times, or before the decimal mark, separates the thousands. If nothing shows
+// it, three digits are thousands: few currencies have three decimals.
 func amountsOf(texts []string) amountForm {
-	f := amountForm{currencies: map[string]int{}}
-	votes := map[string]int{}
+	f := amountForm{currencies: map[string]int{}, three: map[string]string{}}
+	votes, thousands := map[string]int{}, map[string]int{}
 	groups := map[string]bool{}
 	for _, v := range texts {
 		m := amountText.FindStringSubmatch(v)
@@ -51,19 +55,23 @@ func amountsOf(texts []string) amountForm {
 			continue
 		}
 		mark, behind := number[i:i+1], len(number)-i-1
-		other := map[string]string{".": ",", ",": "."}[mark]
-		switch {
+		other := otherMark[mark]
+		switch whole := strings.TrimLeft(number[:i], "+-"); {
 		case strings.Contains(number, other): // 1.234,50
 			votes[mark] += 100
 			groups[other] = true
 		case strings.Count(number, mark) > 1: // 1.234.567
 			votes[other] += 100
 			groups[mark] = true
-		case behind != 3:
+		case behind != 3 || len(whole) > 3 || strings.HasPrefix(whole, "0"):
 			votes[mark]++
 		default: // 1.234
-			f.ambiguous = v
+			f.three[mark] = v
+			thousands[mark]++
 		}
+	}
+	if f.settled = len(votes) > 0; !f.settled {
+		votes = map[string]int{".": thousands[","], ",": thousands["."]}
 	}
 	f.decimal = "."
 	if votes[","] > votes["."] {
@@ -75,14 +83,44 @@ func amountsOf(texts []string) amountForm {
 			break
 		}
 	}
-	if f.ambiguous != "" && f.thousands == "" && votes[f.decimal] > 0 {
-		f.ambiguous = ""
-		f.thousands = map[string]string{".": ",", ",": "."}[f.decimal]
-	}
-	if f.thousands != "" {
-		f.ambiguous = ""
+	if f.thousands == "" && f.three[otherMark[f.decimal]] != "" {
+		f.thousands = otherMark[f.decimal]
 	}
 	return f
+}
+
+var otherMark = map[string]string{".": ",", ",": "."}
+
+// settleAmounts reads three digits behind the only mark as decimals if the currency
+// has as many, and reports what the marks are taken for where an amount may mean
+// something else.
+func (g *guesser) settleAmounts(f *amountForm, field string, digits int) {
+	if !f.settled && digits == 3 && f.thousands != "" && f.three[f.thousands] != "" {
+		f.decimal, f.thousands = f.thousands, ""
+	}
+	setting := "columns." + field + ".decimal and thousands"
+	if doubtful := f.three[f.decimal]; doubtful != "" && (digits < 3 || !f.settled) {
+		g.assume("%q has three digits behind the mark %q, which is assumed to be the decimal mark (%s)", doubtful, f.decimal, setting)
+	}
+	if !f.settled && f.three[f.thousands] != "" {
+		g.assume("%q could have a thousands separator or a decimal mark: assuming that %q separates thousands (%s)", f.three[f.thousands], f.thousands, setting)
+	}
+}
+
+// digitsOf returns how many decimals amounts have: of the currency of most rows, if
+// a column names them, or of the one given.
+func (g *guesser) digitsOf(currency string) int {
+	rows, best := map[string]int{}, 0
+	if _, ok := g.columns["currency"]; ok {
+		for _, mark := range g.of("currency") {
+			if c := currencyOf(mark); contracts.Currency(c).Valid() {
+				if rows[c]++; rows[c] > best {
+					currency, best = c, rows[c]
+				}
+			}
+		}
+	}
+	return contracts.Currency(currency).Digits()
 }
 
 // nothingToPay are words for an amount of zero.

@@ -105,9 +105,8 @@ func (g *guesser) write() ([]byte, error) {
 	}
 	g.writeLocale(&b, where)
 	g.writeTime(&b, where)
-	if price.ambiguous != "" {
-		g.assume("%q could have a thousands separator or a decimal mark: assuming the decimal mark %q (columns.price.decimal)", price.ambiguous, price.decimal)
-	}
+	g.settleAmounts(&price, "price", g.digitsOf(currency))
+	g.settleAmounts(&shipping, "shipping", g.digitsOf(currency))
 	missing := ""
 	none := wordsOf(distinct(g.of("price")), noAmount)
 	if _, ok := g.columns["availability"]; !ok && (g.blank("price") || len(none) > 0) {

@@ -1,0 +1,49 @@
+package maps_test
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"preismon/deploy/testserver/must"
+	"preismon/ingest/maps"
+)
+
+// TestGuessedAmounts: three digits behind the only mark are thousands, unless the
+// currency has three decimals, and what could be otherwise is said.
+func TestGuessedAmounts(t *testing.T) {
+	for name, c := range map[string]struct {
+		rows    []string // quoted amounts
+		want    string   // of the first
+		assumed string   // empty: nothing about the marks
+	}{
+		"German":         {[]string{"2.500", "1.234"}, "2500.00 EUR", `"1.234" could have a thousands separator or a decimal mark: assuming that "." separates thousands (columns.price.decimal and thousands)`},
+		"English":        {[]string{"1,234", "2,500"}, "1234.00 EUR", `assuming that "," separates thousands`},
+		"yen":            {[]string{"¥1,234"}, "1234 JPY", `assuming that "," separates thousands`},
+		"dinar":          {[]string{"1.234 KWD", "2.500 KWD"}, "1.234 KWD", `"2.500 KWD" has three digits behind the mark ".", which is assumed to be the decimal mark`},
+		"shown":          {[]string{"1.234", "12,50"}, "1234.00 EUR", ""},
+		"contradictory":  {[]string{"2.500", "12.50"}, "2.50 EUR", `"2.500" has three digits behind the mark "."`},
+		"less than one":  {[]string{"0.500", "0.750"}, "0.50 EUR", ""},
+		"no thousands":   {[]string{"1234.500"}, "1234.50 EUR", ""},
+		"both, one most": {[]string{"1.234", "2.500", "1,234"}, "1234.00 EUR", `"." separates thousands`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			text := "Shop;Artikelnummer;Preis;Datum\n"
+			for _, amount := range c.rows {
+				text += "laden.example;A;" + amount + ";24.11.2026\n"
+			}
+			file := filepath.Join(t.TempDir(), "amounts.csv")
+			must.Do(t, os.WriteFile(file, []byte(text), 0o600))
+			g := must.Get(maps.GuessMapping(file, "", guessNow))(t)
+			if got := g.Rows[0].Price + " " + g.Rows[0].Currency; got != c.want {
+				t.Errorf("%s, want %s\n%s", got, c.want, g.Text)
+			}
+			about := slices.DeleteFunc(slices.Clone(g.Assumptions), func(s string) bool { return !strings.Contains(s, "mark") && !strings.Contains(s, "thousands") })
+			if all := strings.Join(about, "\n"); !strings.Contains(all, c.assumed) || c.assumed == "" && all != "" {
+				t.Errorf("assumed:\n%s", all)
+			}
+		})
+	}
+}
