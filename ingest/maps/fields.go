@@ -99,6 +99,23 @@ func flag(g *Flag, v string) (f contracts.Flag, ok bool) {
 	return contracts.FlagUnknown, v == ""
 }
 
+// available reads an availability, which may also be the quantity in stock; ok is
+// false for another text in neither list.
+func available(g *Flag, v string) (f contracts.Flag, ok bool) {
+	if f, ok = flag(g, v); ok || g.codes || !isQuantity(v) {
+		return f, ok
+	}
+	if strings.Trim(v, "0.,") == "" {
+		return contracts.FlagFalse, true
+	}
+	return contracts.FlagTrue, true
+}
+
+// isQuantity reports whether a text is a number that is not negative.
+func isQuantity(s string) bool {
+	return s != "" && s[0] >= '0' && s[0] <= '9' && strings.Trim(s, "0123456789.,") == ""
+}
+
 // amountCauses are the reasons why an amount is rejected.
 type amountCauses struct {
 	what                     string

@@ -28,7 +28,7 @@ var fieldNames = []fieldName{
 	{"currency", []string{"currency", "currencycode", "wahrung", "waehrung"}},
 	{"capturedAt", []string{"capturedat", "seenat", "observedat", "crawledat", "scrapedat", "checkedat", "retrievedat", "timestamp", "zeitstempel", "datetime", "datumuhrzeit", "zeitpunkt", "erfasstam", "abgerufenam", "captured", "observed", "crawled", "scraped", "checked", "retrieved", "erfasst", "abgerufen", "stand", "date", "datum", "tag", "day", "seen", "createdat"}},
 	{"clock", []string{"uhrzeit", "time", "zeit", "clock"}},
-	{"availability", []string{"availability", "available", "isavailable", "verfugbarkeit", "verfuegbarkeit", "verfugbar", "verfuegbar", "lieferbar", "instock", "stock", "stockstatus", "lagerstatus", "status"}},
+	{"availability", []string{"availability", "available", "isavailable", "verfugbarkeit", "verfuegbarkeit", "verfugbar", "verfuegbar", "lieferbar", "instock", "stock", "stockquantity", "stocklevel", "bestand", "lagerbestand", "stockstatus", "lagerstatus", "status"}},
 	{"merchant", []string{"merchant", "merchantname", "seller", "sellername", "handler", "haendler", "verkaufer", "verkaeufer", "anbieter", "vendor"}},
 	{"isBuyBox", []string{"buybox", "isbuybox", "inbuybox"}},
 	{"isPrime", []string{"prime", "isprime"}},
@@ -214,7 +214,7 @@ func (g *guesser) fits(field string, column int) bool {
 	case "clock":
 		return len(texts) > 0
 	case "availability", "isBuyBox", "isPrime":
-		yes, no, other := sides(texts)
+		yes, no, other := g.sides(field, column, texts)
 		return len(yes)+len(no) >= len(other)
 	}
 	return true
@@ -255,35 +255,4 @@ func isClock(s string) bool {
 
 func isDigits(s string) bool {
 	return s != "" && strings.Trim(s, "0123456789") == ""
-}
-
-// What shops write for yes and no, folded.
-var (
-	yesWords = []string{"yes", "y", "true", "1", "available", "in stock", "instock", "in_stock", "ja", "j", "wahr", "verfugbar", "lieferbar", "sofort lieferbar", "auf lager", "vorratig"}
-	noWords  = []string{"no", "n", "false", "0", "unavailable", "out of stock", "outofstock", "out_of_stock", "sold out", "not available", "nein", "falsch", "nicht verfugbar", "nicht lieferbar", "ausverkauft", "nicht auf lager", "vergriffen"}
-)
-
-// spelled returns folded words with their umlauts.
-func spelled(words []string) []string {
-	umlauts := strings.NewReplacer("verfugbar", "verfügbar", "vorratig", "vorrätig")
-	all := make([]string, len(words))
-	for i, w := range words {
-		all[i] = umlauts.Replace(w)
-	}
-	return all
-}
-
-// sides divides the values of a flag into yes, no and others.
-func sides(values []string) (yes, no, other []string) {
-	for _, v := range values {
-		switch f := folded(v); {
-		case slices.Contains(yesWords, f):
-			yes = append(yes, v)
-		case slices.Contains(noWords, f):
-			no = append(no, v)
-		default:
-			other = append(other, v)
-		}
-	}
-	return yes, no, other
 }

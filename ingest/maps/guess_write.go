@@ -227,26 +227,6 @@ func (g *guesser) writeLocale(b *bytes.Buffer, where countryDefaults) {
 	g.assume("assuming that ASINs are those of %q (columns.asinLocale)", locale)
 }
 
-func (g *guesser) writeFlags(b *bytes.Buffer) {
-	for _, field := range []string{"availability", "isBuyBox", "isPrime"} {
-		column, ok := g.columns[field]
-		if !ok {
-			continue
-		}
-		yes, no, other := sides(g.values(column))
-		switch { // a later file may have the other
-		case len(yes) > 0 && len(no) == 0:
-			no = spelled(noWords)
-		case len(no) > 0 && len(yes) == 0:
-			yes = spelled(yesWords)
-		}
-		fmt.Fprintf(b, "  %s: {column: %s, yes: [%s], no: [%s]}\n", field, scalar(g.header[column]), list(yes), list(no))
-		if len(other) > 0 {
-			g.assume("%q in column %q is neither yes nor no (columns.%s)", cut(other[0], 40), g.header[column], field)
-		}
-	}
-}
-
 // wordOption returns an option with a list of words; empty if there are none.
 func wordOption(name string, words []string) string {
 	if len(words) == 0 {

@@ -117,6 +117,8 @@ type Flag struct {
 	Column string   `yaml:"column"`
 	Yes    []string `yaml:"yes"`
 	No     []string `yaml:"no"`
+
+	codes bool // a number among them: numbers are no quantities
 }
 
 // Site holds the facts about a site.

@@ -166,6 +166,7 @@ func (g *Flag) check(f *contracts.Faults, path string) {
 	for _, v := range g.Yes {
 		f.Check(!slices.Contains(g.No, v), "%s: %q means yes and no", path, v)
 	}
+	g.codes = slices.ContainsFunc(slices.Concat(g.Yes, g.No), isQuantity)
 }
 
 // namedText is a text field with its name in the mapping.
