@@ -47,3 +47,32 @@ func TestGuessedAmounts(t *testing.T) {
 		})
 	}
 }
+
+// TestWordsBesideAmounts: what is left out beside an amount is said, unless it only
+// names the currency, and that different words mean different prices.
+func TestWordsBesideAmounts(t *testing.T) {
+	for name, c := range map[string]struct {
+		rows []string
+		want string // empty: nothing is said
+	}{
+		"from":      {[]string{"ab 12,50 €", "13,50 €"}, `"ab" beside amounts in column "Preis" is left out`},
+		"per month": {[]string{"19,99 €/Monat"}, `"€/monat" beside amounts`},
+		"kinds":     {[]string{"ab 12,50 €", "Ab 13,50 €", "statt 99,00 €", "UVP 49,99"}, `["ab" "statt" "uvp"] beside amounts in column "Preis" are left out, but mean different prices`},
+		"about":     {[]string{"~ 12,50 €"}, `"~" beside amounts`},
+		"currency":  {[]string{"12,50 €*", "EUR 13,50", "1,20 Euro"}, ""},
+		"francs":    {[]string{"Fr 12,50", "12,50 SFr"}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			file := filepath.Join(t.TempDir(), "words.csv")
+			text := "Shop;Artikelnummer;Preis;Datum\n"
+			for _, amount := range c.rows {
+				text += "laden.example;A;" + amount + ";24.11.2026\n"
+			}
+			must.Do(t, os.WriteFile(file, []byte(text), 0o600))
+			all := strings.Join(must.Get(maps.GuessMapping(file, "", guessNow))(t).Assumptions, "\n")
+			if !strings.Contains(all, c.want) || c.want == "" && strings.Contains(all, "beside") {
+				t.Errorf("assumed:\n%s", all)
+			}
+		})
+	}
+}

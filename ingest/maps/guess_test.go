@@ -56,7 +56,7 @@ var guessCases = []struct {
 			"Kettle,https://a.de/k,€29.99,4.90 €*,2026-10-01T09:00:00Z\nMixer,https://a.de/m,from 9.99 eur,$5,2026-10-01T09:00:00Z\nLamp,https://a.de/l,8.99,,2026-10-01T09:00:00Z\n",
 		first:       maps.Shown{Line: 3, Site: "a.de", Product: "Kettle", CapturedAt: "2026-10-01T09:00:00Z", Price: "29.99", Currency: "EUR", Outcome: "available"},
 		mapping:     []string{`price: {column: "price", strip: ["€", "from", "eur"]}`, `shipping: {column: "shipping", strip: ["€*"]}`, "currency: EUR"},
-		assumptions: []string{"identified by their name", "assuming the host of the URL", `amounts with ["$"] in column "price" are rejected`, `amounts with ["$"] in column "shipping" are rejected`},
+		assumptions: []string{"identified by their name", "assuming the host of the URL", `"from" beside amounts in column "price" is left out`, `amounts with ["$"] in column "price" are rejected`, `amounts with ["$"] in column "shipping" are rejected`},
 		rejected:    2, // what is in dollars
 	},
 	{
@@ -64,7 +64,7 @@ var guessCases = []struct {
 			"Lamp,https://b.se/l,349 kr,2026-10-01T09:00:00Z\nCup,https://a.de/c,R$ 49.90,2026-10-01T09:00:00Z\nJug,https://a.de/j,₡4990,2026-10-01T09:00:00Z\nPan,https://a.de/p,4990 HUF*,2026-10-01T09:00:00Z\n",
 		first:       maps.Shown{Line: 2, Site: "a.de", Product: "Kettle", CapturedAt: "2026-10-01T09:00:00Z", Price: "29.99", Currency: "EUR", Outcome: "available"},
 		mapping:     []string{`strip: ["€", "ab"]`, "currency: EUR"},
-		assumptions: []string{"identified by their name", "assuming the host of the URL", `amounts with ["kr" "R$" "₡" "HUF*"] in column "price" are rejected`},
+		assumptions: []string{"identified by their name", "assuming the host of the URL", `"ab" beside amounts`, `amounts with ["kr" "R$" "₡" "HUF*"] in column "price" are rejected`},
 		rejected:    4,
 	},
 	{

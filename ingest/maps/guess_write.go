@@ -107,6 +107,8 @@ func (g *guesser) write() ([]byte, error) {
 	g.writeTime(&b, where)
 	g.settleAmounts(&price, "price", g.digitsOf(currency))
 	g.settleAmounts(&shipping, "shipping", g.digitsOf(currency))
+	g.assumeWords(&price, "price")
+	g.assumeWords(&shipping, "shipping")
 	missing := ""
 	none := wordsOf(distinct(g.of("price")), noAmount)
 	if _, ok := g.columns["availability"]; !ok && (g.blank("price") || len(none) > 0) {
