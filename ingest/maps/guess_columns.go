@@ -11,6 +11,7 @@ import (
 	"golang.org/x/text/unicode/norm"
 
 	"preismon/contracts"
+	"preismon/contracts/fault"
 )
 
 func itoa(n int64) string { return strconv.FormatInt(n, 10) }
@@ -198,6 +199,36 @@ func (g *guesser) unpivot() error {
 	g.sample, g.wide, g.prices, g.columns, g.assumptions = s, names, nil, map[string]int{}, nil
 	g.assume("the columns %q all look like prices: assuming that each is a site, and that a blank field says nothing about it (csv.unpivot, and sites for their names and facts)", names)
 	g.findColumns()
+	return nil
+}
+
+// ofOffers are the fields without which a guess would read something else than the
+// file says; the others only describe.
+var ofOffers = []string{"ean", "pzn", "asin", "site", "price", "shipping", "currency", "capturedAt", "clock", "availability", "merchant", "productKey"}
+
+// doubled refuses a file in which several columns have the name of a field, because
+// none of them was taken for it. Of a field that only describes, it is reported.
+func (g *guesser) doubled() error {
+	for _, f := range fieldNames {
+		if column, ok := g.columns[f.field]; ok && (g.wide != nil || slices.Contains(f.names, plainName(g.header[column]))) {
+			continue
+		}
+		for _, name := range f.names {
+			var same []string
+			for _, h := range g.header {
+				if plainName(h) == name {
+					same = append(same, h)
+				}
+			}
+			switch {
+			case len(same) < 2:
+			case slices.Contains(ofOffers, f.field):
+				return fault.New(fault.Invalid, "", "the header has %d columns called %q that could be the %s: rename all but one of them", len(same), same, f.field)
+			default:
+				g.assume("the header has %d columns called %q: none is used; rename all but one of them to have it as the %s", len(same), same, f.field)
+			}
+		}
+	}
 	return nil
 }
 

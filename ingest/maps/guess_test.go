@@ -204,6 +204,9 @@ func TestGuessRefusals(t *testing.T) {
 		"week":   {"Shop;Artikelnummer;Preis;Stand\nladen.de;A;1,20;KW 48\nladen.de;B;k. A.;KW 48\n", `column "Stand" is named like a time, but "KW 48" in it is in no known form: give a mapping by --map (--example-map explains one) with columns.capturedAt: {column: "Stand", layouts: ["..."]`},
 		"dawn":   {"shop,sku,price,date,time\nshop.de,A,1.20,2026-10-01,dawn\n", `but "dawn" in it is in no known form: give a mapping by --map (--example-map explains one) with columns.capturedAt: {column: "date", clock: "time", layouts`},
 		"clock":  {"shop,sku,price,time\nshop.de,A,1.20,08:15\n", `column "time" has times of day, but no column has the day`},
+		"twice":  {"Shop,Price,SKU,Price,Name,Date,Name\nshop.de,1.20,A,1.30,Pen,2026-10-01,Pencil\n", `the header has 2 columns called ["Price" "Price"] that could be the price: rename all but one of them`},
+		"dates":  {"Shop,Price,SKU,Date,Date\nshop.de,1.20,A,2026-10-01,2026-10-02\n", `["Date" "Date"] that could be the capturedAt`},
+		"cases":  {"shop,Price,SKU,Date,Shop\nshop.de,1.20,A,2026-10-01,Laden\n", `["shop" "Shop"] that could be the site`},
 		"text":   {"sku,price,date\nA,cheap,2026-10-01\nB,dear,2026-10-01\n", "no column looks like prices"},
 	} {
 		file := filepath.Join(t.TempDir(), "x.csv")
@@ -211,6 +214,27 @@ func TestGuessRefusals(t *testing.T) {
 		_, err := maps.GuessMapping(file, "", guessNow)
 		if err == nil || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "\n") {
 			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// TestDoubledColumns: a name that stands twice in the header matters only if a column
+// of that name is used.
+func TestDoubledColumns(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "x.csv")
+	must.Do(t, os.WriteFile(file, []byte("shop,price,sku,name,date,name\nshop.de,1.20,A,Pen,2026-10-01,Pencil\n"), 0o600))
+	g := must.Get(maps.GuessMapping(file, "", guessNow))(t)
+	if all := strings.Join(g.Assumptions, "\n"); g.Rows[0].Price != "1.20" || !strings.Contains(all, `2 columns called ["name" "name"]: none is used`) {
+		t.Errorf("%+v\n%s", g.Rows, all)
+	}
+	for setting, want := range map[string]string{
+		"columns:\n  name: name\n":         `the file has the column "name" more than once: rename all but one`,
+		"csv:\n  unpivot: [name, price]\n": `csv.unpivot: the file has the column "name" more than once`,
+	} {
+		block, _, _ := strings.Cut(setting, "\n")
+		text := strings.Replace(string(g.Text), block+"\n", setting, 1)
+		if _, err := maps.Preview(file, must.Get(maps.ParseMapping([]byte(text)))(t), guessNow); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", block, err)
 		}
 	}
 }

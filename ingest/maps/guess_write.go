@@ -159,6 +159,9 @@ func (g *guesser) lacks() error {
 		}
 		return fault.New(fault.Invalid, "", "the columns %q all look like prices, and not each of a shop: write a mapping that says which of them is the price (--map)", names)
 	}
+	if err := g.doubled(); err != nil {
+		return err
+	}
 	f.Check(has("price"), "no column looks like prices (columns.price)")
 	if !has("capturedAt") {
 		g.origin = originOf(g.file, has("clock"))

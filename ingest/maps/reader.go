@@ -333,7 +333,7 @@ func (m *Mapping) find(header []string) (*columnIndex, error) {
 	case len(missing) > 0:
 		return nil, fault.New(fault.Invalid, "", "the file has no column %s; its columns are %s", quoted(missing), quoted(header))
 	case len(twice) > 0:
-		return nil, fault.New(fault.Invalid, "", "the file has the column %s more than once", quoted(twice))
+		return nil, fault.New(fault.Invalid, "", "the file has the column %s more than once: rename all but one in its header", quoted(twice))
 	}
 	return x, nil
 }
