@@ -3,6 +3,7 @@ package maps
 import (
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode"
 
@@ -157,7 +158,7 @@ func amount(a *Amount, at int, rec []string, cur contracts.Currency, line int, w
 		if _, frac, _ := strings.Cut(n, "."); len(strings.TrimRight(frac, "0")) > cur.Digits() {
 			wrong = why.decimals
 		}
-		return 0, reject(line, wrong, "%s %s", why.what, cut(err.Error(), 120))
+		return 0, reject(line, wrong, "%s %q%s", why.what, cut(s, 40), strings.TrimPrefix(err.Error(), strconv.Quote(n))) // as the file has it
 	}
 	return m.AmountMinor, nil
 }

@@ -76,3 +76,21 @@ func TestWordsBesideAmounts(t *testing.T) {
 		})
 	}
 }
+
+// TestRejectedAmountsAsWritten: the reason of a rejection has the amount as it stands
+// in the file.
+func TestRejectedAmountsAsWritten(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "amounts.csv")
+	must.Do(t, os.WriteFile(file, []byte("shop;sku;price;date\ns.de;A;12,-;2026-11-20\ns.de;B;-1,50;2026-11-20\ns.de;C;1.234,567 €;2026-11-20\n"), 0o600))
+	m := must.Get(maps.ParseMapping([]byte(`source: x
+csv: {delimiter: ";"}
+columns: {site: shop, productKey: sku, capturedAt: {column: date, zone: UTC}, price: {column: price, decimal: ",", thousands: ".", strip: ["€"]}}
+defaultSite: {type: shop, country: DE, currency: EUR}
+`)))(t)
+	rows := must.Get(maps.Preview(file, m, guessNow))(t)
+	for i, want := range []string{`price "12,-" is not an amount`, `price "-1,50" is not an amount`, `price "1.234,567 €" has more than the 2 decimal digits of EUR`} {
+		if !strings.HasPrefix(rows[i].Reject, want) {
+			t.Errorf("%s, want %s", rows[i].Reject, want)
+		}
+	}
+}
