@@ -94,3 +94,19 @@ defaultSite: {type: shop, country: DE, currency: EUR}
 		}
 	}
 }
+
+// TestBlankCurrency: what a blank currency is taken for is said, where there is a
+// price.
+func TestBlankCurrency(t *testing.T) {
+	for text, want := range map[string]bool{
+		"A,1.20,EUR,2026-11-20\nB,1.20,USD,2026-11-20\nC,1.30,,2026-11-20\n": true,
+		"A,1.20,EUR,2026-11-20\nC,,,2026-11-20\n":                            false,
+	} {
+		file := filepath.Join(t.TempDir(), "currencies.csv")
+		must.Do(t, os.WriteFile(file, []byte("sku,price,currency,date\n"+text), 0o600))
+		all := strings.Join(must.Get(maps.GuessMapping(file, "", guessNow))(t).Assumptions, "\n")
+		if strings.Contains(all, `rows without a currency in column "currency": assuming EUR (columns.currency.value)`) != want {
+			t.Errorf("%s\n%s", text, all)
+		}
+	}
+}

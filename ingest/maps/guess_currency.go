@@ -111,6 +111,14 @@ func (g *guesser) assumeWords(f *amountForm, field string) {
 	}
 }
 
+// unnamedCurrency reports whether a row with a price has nothing in the column of
+// currencies.
+func (g *guesser) unnamedCurrency() bool {
+	return slices.ContainsFunc(g.rows, func(row []string) bool {
+		return strings.TrimSpace(row[g.columns["currency"]]) == "" && strings.TrimSpace(row[g.columns["price"]]) != ""
+	})
+}
+
 // refuseOthers keeps amounts from being read that name another currency, since
 // no column does.
 func (g *guesser) refuseOthers(f *amountForm, field, currency string) {

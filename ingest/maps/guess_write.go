@@ -122,6 +122,9 @@ func (g *guesser) write() ([]byte, error) {
 			wordOption("zero", wordsOf(values, nothingToPay)), wordOption("blank", wordsOf(values, noAmount)))
 	}
 	if hasCurrency {
+		if g.unnamedCurrency() {
+			g.assume("rows without a currency in column %q: assuming %s (columns.currency.value)", g.header[g.columns["currency"]], currency)
+		}
 		fmt.Fprintf(&b, "  currency: {column: %s, values: {\"€\": EUR, \"$\": USD, \"£\": GBP}}\n", scalar(g.header[g.columns["currency"]]))
 	}
 	g.writeFlags(&b)
