@@ -141,6 +141,19 @@ var guessCases = []struct {
 		rejected:    1,
 	},
 	{
+		name: "titled.csv", text: "Preisbericht \"November\", Berlin;;;\n\nStand:;24.11.2026;;\nShop;Artikel;Preis;Datum\nladen.de;A;1,20;24.11.2026\nladen.de;B;teuer;24.11.2026\nladen.de;C;1,40;24.11.2026\n",
+		first:       maps.Shown{Line: 5, Site: "laden.de", Product: "A", CapturedAt: "2026-11-24T11:00:00Z", Price: "1.20", Currency: "EUR", Outcome: "available"},
+		mapping:     []string{`delimiter: ";"`, "skip: 3"},
+		assumptions: []string{"assumed to be in line 4", "no currency", "have no zone", "assuming noon", "identified by their name", "quotation marks inside fields"},
+		rejected:    1,
+	},
+	{
+		name: "short.csv", text: "Preisbericht\n\nShop;Artikelnummer;Preis;Datum\nladen.de;A;1,20;24.11.2026\n",
+		first:       maps.Shown{Line: 4, Site: "laden.de", Product: "A", CapturedAt: "2026-11-24T11:00:00Z", Price: "1.20", Currency: "EUR", Outcome: "available"},
+		mapping:     []string{`delimiter: ";"`, "skip: 2"},
+		assumptions: []string{"assumed to be in line 3", "no currency", "have no zone", "assuming noon"},
+	},
+	{
 		name: "untimed.csv", text: "site;sku;price;when\nshop.de;A;1,23;1790000000\nshop.de;B;2,50;1790000060\n",
 		first:       maps.Shown{Line: 2, Site: "shop.de", Product: "A", CapturedAt: "2026-10-01T09:00:00Z", Price: "1.23", Currency: "EUR", Outcome: "available"},
 		mapping:     []string{"from: fileTime"},

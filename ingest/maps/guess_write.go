@@ -76,6 +76,10 @@ func (g *guesser) write() ([]byte, error) {
 	if g.encoding == windowsText {
 		g.assume("the text is not UTF-8: it is read as Windows-1252 (csv.encoding)")
 	}
+	if g.skip > 0 {
+		fmt.Fprintf(&b, "  skip: %d\n", g.skip)
+		g.assume("the header is assumed to be in line %d: what stands above it is left out (csv.skip)", g.skip+1)
+	}
 	if g.wide != nil {
 		fmt.Fprintf(&b, "  unpivot: [%s]\n", list(g.wide))
 	}

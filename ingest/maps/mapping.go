@@ -30,6 +30,7 @@ type Form struct {
 	Encoding   string   `yaml:"encoding"`
 	Delimiter  string   `yaml:"delimiter"`
 	LazyQuotes bool     `yaml:"lazyQuotes"`
+	Skip       int      `yaml:"skip"`    // lines above the header
 	Unpivot    []string `yaml:"unpivot"` // columns that each hold one site's prices
 }
 

@@ -48,7 +48,7 @@ func (s Source) Mapping(m *Mapping) *Mapping {
 		return m
 	}
 	made := *m
-	made.CSV = Form{Encoding: utf8Text, Delimiter: ",", Unpivot: m.CSV.Unpivot}
+	made.CSV = Form{Encoding: utf8Text, Delimiter: ",", Skip: m.CSV.Skip, Unpivot: m.CSV.Unpivot}
 	return &made
 }
 
