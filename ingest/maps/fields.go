@@ -3,6 +3,7 @@ package maps
 import (
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode"
 
@@ -99,6 +100,23 @@ func flag(g *Flag, v string) (f contracts.Flag, ok bool) {
 	return contracts.FlagUnknown, v == ""
 }
 
+// available reads an availability, which may also be the quantity in stock; ok is
+// false for another text in neither list.
+func available(g *Flag, v string) (f contracts.Flag, ok bool) {
+	if f, ok = flag(g, v); ok || g.codes || !isQuantity(v) {
+		return f, ok
+	}
+	if strings.Trim(v, "0.,") == "" {
+		return contracts.FlagFalse, true
+	}
+	return contracts.FlagTrue, true
+}
+
+// isQuantity reports whether a text is a number that is not negative.
+func isQuantity(s string) bool {
+	return s != "" && s[0] >= '0' && s[0] <= '9' && strings.Trim(s, "0123456789.,") == ""
+}
+
 // amountCauses are the reasons why an amount is rejected.
 type amountCauses struct {
 	what                     string
@@ -140,7 +158,7 @@ func amount(a *Amount, at int, rec []string, cur contracts.Currency, line int, w
 		if _, frac, _ := strings.Cut(n, "."); len(strings.TrimRight(frac, "0")) > cur.Digits() {
 			wrong = why.decimals
 		}
-		return 0, reject(line, wrong, "%s %s", why.what, cut(err.Error(), 120))
+		return 0, reject(line, wrong, "%s %q%s", why.what, cut(s, 40), strings.TrimPrefix(err.Error(), strconv.Quote(n))) // as the file has it
 	}
 	return m.AmountMinor, nil
 }

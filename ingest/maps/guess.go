@@ -43,16 +43,26 @@ func GuessMapping(file, mandate string, now time.Time) (*Guess, error) {
 	return &Guess{Text: text, Mapping: m, Assumptions: g.assumptions, Rows: rows}, err
 }
 
-// values returns the distinct values of a column, trimmed and without empty
-// ones.
-func (s *sample) values(column int) []string {
+// texts returns what the rows have in a column, trimmed and without empty ones.
+func (s *sample) texts(column int) []string {
+	all := make([]string, 0, len(s.rows))
+	for _, row := range s.rows {
+		if v := strings.TrimSpace(row[column]); v != "" {
+			all = append(all, v)
+		}
+	}
+	return all
+}
+
+// values returns the distinct texts of a column.
+func (s *sample) values(column int) []string { return distinct(s.texts(column)) }
+
+// distinct returns the first of each of the texts.
+func distinct(texts []string) []string {
 	var all []string
 	seen := map[string]bool{}
-	for _, row := range s.rows {
-		if column >= len(row) {
-			continue
-		}
-		if v := strings.TrimSpace(row[column]); v != "" && !seen[v] {
+	for _, v := range texts {
+		if !seen[v] {
 			seen[v] = true
 			all = append(all, v)
 		}

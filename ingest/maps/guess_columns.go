@@ -10,6 +10,7 @@ import (
 	"golang.org/x/text/unicode/norm"
 
 	"preismon/contracts"
+	"preismon/contracts/fault"
 )
 
 // fieldNames are the names that columns have in files of German and English
@@ -25,7 +26,7 @@ var fieldNames = []fieldName{
 	{"currency", []string{"currency", "currencycode", "wahrung", "waehrung"}},
 	{"capturedAt", []string{"capturedat", "seenat", "observedat", "crawledat", "scrapedat", "checkedat", "retrievedat", "timestamp", "zeitstempel", "datetime", "datumuhrzeit", "zeitpunkt", "erfasstam", "abgerufenam", "captured", "observed", "crawled", "scraped", "checked", "retrieved", "erfasst", "abgerufen", "stand", "date", "datum", "tag", "day", "seen", "createdat"}},
 	{"clock", []string{"uhrzeit", "time", "zeit", "clock"}},
-	{"availability", []string{"availability", "available", "isavailable", "verfugbarkeit", "verfuegbarkeit", "verfugbar", "verfuegbar", "lieferbar", "instock", "stock", "stockstatus", "lagerstatus", "status"}},
+	{"availability", []string{"availability", "available", "isavailable", "verfugbarkeit", "verfuegbarkeit", "verfugbar", "verfuegbar", "lieferbar", "instock", "stock", "stockquantity", "stocklevel", "bestand", "lagerbestand", "stockstatus", "lagerstatus", "status"}},
 	{"merchant", []string{"merchant", "merchantname", "seller", "sellername", "handler", "haendler", "verkaufer", "verkaeufer", "anbieter", "vendor"}},
 	{"isBuyBox", []string{"buybox", "isbuybox", "inbuybox"}},
 	{"isPrime", []string{"prime", "isprime"}},
@@ -128,7 +129,7 @@ func (g *guesser) findColumns() {
 			break
 		}
 	}
-	if merchant, ok := g.columns["merchant"]; ok && share(g.values(merchant), isDomain) >= 0.9 {
+	if merchant, ok := g.columns["merchant"]; ok && share(g.texts(merchant), isDomain) >= 0.9 {
 		if _, ok := g.columns["site"]; !ok {
 			g.columns["site"] = merchant
 			delete(g.columns, "merchant")
@@ -137,7 +138,7 @@ func (g *guesser) findColumns() {
 	}
 	if address, ok := g.columns["url"]; ok {
 		_, named := g.columns["site"]
-		g.hosts = !named && share(g.values(address), func(s string) bool { return hostOf(s) != s && isDomain(hostOf(s)) }) >= 0.9
+		g.hosts = !named && share(g.texts(address), func(s string) bool { return hostOf(s) != s && isDomain(hostOf(s)) }) >= 0.9
 	}
 	if _, ok := g.columns["price"]; !ok {
 		for i := range g.header {
@@ -159,12 +160,12 @@ func (g *guesser) findColumns() {
 		}
 	}
 	at, dated := g.columns["capturedAt"]
-	if clock, ok := g.columns["clock"]; ok && !dated && share(g.values(clock), isClock) == 1 {
+	if clock, ok := g.columns["clock"]; ok && !dated && share(g.texts(clock), isClock) == 1 {
 		return // the day comes from elsewhere
 	}
-	if clock, ok := g.columns["clock"]; ok && (!dated || formOf(g.values(at)) == nil || !formOf(g.values(at)).day) {
+	if clock, ok := g.columns["clock"]; ok && (!dated || formOf(g.texts(at)) == nil || !formOf(g.texts(at)).day) {
 		delete(g.columns, "clock")
-		if !dated && formOf(g.values(clock)) != nil { // "time" may hold day and time
+		if !dated && formOf(g.texts(clock)) != nil { // "time" may hold day and time
 			g.columns["capturedAt"] = clock
 		}
 	}
@@ -198,20 +199,50 @@ func (g *guesser) unpivot() error {
 	return nil
 }
 
+// ofOffers are the fields without which a guess would read something else than the
+// file says; the others only describe.
+var ofOffers = []string{"ean", "pzn", "asin", "site", "price", "shipping", "currency", "capturedAt", "clock", "availability", "merchant", "productKey"}
+
+// doubled refuses a file in which several columns have the name of a field, because
+// none of them was taken for it. Of a field that only describes, it is reported.
+func (g *guesser) doubled() error {
+	for _, f := range fieldNames {
+		if column, ok := g.columns[f.field]; ok && (g.wide != nil || slices.Contains(f.names, plainName(g.header[column]))) {
+			continue
+		}
+		for _, name := range f.names {
+			var same []string
+			for _, h := range g.header {
+				if plainName(h) == name {
+					same = append(same, h)
+				}
+			}
+			switch {
+			case len(same) < 2:
+			case slices.Contains(ofOffers, f.field):
+				return fault.New(fault.Invalid, "", "the header has %d columns called %q that could be the %s: rename all but one of them", len(same), same, f.field)
+			default:
+				g.assume("the header has %d columns called %q: none is used; rename all but one of them to have it as the %s", len(same), same, f.field)
+			}
+		}
+	}
+	return nil
+}
+
 // fits reports whether the values of a column can belong to the field.
 func (g *guesser) fits(field string, column int) bool {
-	values := g.values(column)
+	texts := g.texts(column)
 	switch field {
 	case "price", "shipping":
-		return len(values) == 0 || amountShare(values, isAmount) >= 0.5
+		return len(texts) == 0 || amountShare(texts, isAmount) >= 0.5
 	case "capturedAt":
-		return formOf(values) != nil
+		return formOf(texts) != nil
 	case "ean":
-		return len(values) == 0 || share(values, func(s string) bool { return len(s) >= 8 && len(s) <= 14 && isDigits(s) }) >= 0.5
+		return len(texts) == 0 || share(texts, func(s string) bool { return len(s) >= 8 && len(s) <= 14 && isDigits(s) }) >= 0.5
 	case "clock":
-		return len(values) > 0
+		return len(texts) > 0
 	case "availability", "isBuyBox", "isPrime":
-		yes, no, other := sides(values)
+		yes, no, other := g.sides(field, column, texts)
 		return len(yes)+len(no) >= len(other)
 	}
 	return true
@@ -220,18 +251,18 @@ func (g *guesser) fits(field string, column int) bool {
 // looksLike reports whether a column whose name gives no hint belongs to the
 // field.
 func (g *guesser) looksLike(field string, column int) bool {
-	values := g.values(column)
+	texts := g.texts(column)
 	switch field {
 	case "ean":
-		return share(values, func(s string) bool {
+		return share(texts, func(s string) bool {
 			_, class := classifyEAN(s, false)
 			return len(s) >= 12 && class == eanValid
 		}) >= 0.9
 	case "capturedAt":
-		f := formOf(values)
+		f := formOf(texts)
 		return f != nil && !f.number
 	}
-	return amountShare(values, func(s string) bool { return isAmount(s) && strings.ContainsAny(s, ".,€$£") && !isDigits(s) }) >= 0.9
+	return amountShare(texts, func(s string) bool { return isAmount(s) && strings.ContainsAny(s, ".,€$£") && !isDigits(s) }) >= 0.9
 }
 
 // isDomain reports whether s is a DNS domain, like shop.example.
@@ -242,42 +273,14 @@ func isDomain(s string) bool {
 
 // isClock reports whether s is a time of day.
 func isClock(s string) bool {
-	_, err := time.Parse("15:04", s)
-	_, err2 := time.Parse(time.TimeOnly, s)
-	return err == nil || err2 == nil
+	for _, form := range []string{"15:04", "15:04:05", "15:04 Uhr", "15:04:05 Uhr"} {
+		if _, err := time.Parse(form, s); err == nil {
+			return true
+		}
+	}
+	return false
 }
 
 func isDigits(s string) bool {
 	return s != "" && strings.Trim(s, "0123456789") == ""
-}
-
-// What shops write for yes and no, folded.
-var (
-	yesWords = []string{"yes", "y", "true", "1", "available", "in stock", "instock", "in_stock", "ja", "j", "wahr", "verfugbar", "lieferbar", "sofort lieferbar", "auf lager", "vorratig"}
-	noWords  = []string{"no", "n", "false", "0", "unavailable", "out of stock", "outofstock", "out_of_stock", "sold out", "not available", "nein", "falsch", "nicht verfugbar", "nicht lieferbar", "ausverkauft", "nicht auf lager", "vergriffen"}
-)
-
-// spelled returns folded words with their umlauts.
-func spelled(words []string) []string {
-	umlauts := strings.NewReplacer("verfugbar", "verfügbar", "vorratig", "vorrätig")
-	all := make([]string, len(words))
-	for i, w := range words {
-		all[i] = umlauts.Replace(w)
-	}
-	return all
-}
-
-// sides divides the values of a flag into yes, no and others.
-func sides(values []string) (yes, no, other []string) {
-	for _, v := range values {
-		switch f := folded(v); {
-		case slices.Contains(yesWords, f):
-			yes = append(yes, v)
-		case slices.Contains(noWords, f):
-			no = append(no, v)
-		default:
-			other = append(other, v)
-		}
-	}
-	return yes, no, other
 }

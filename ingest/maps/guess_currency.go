@@ -77,6 +77,48 @@ func (f *amountForm) only(currency string) (others []string) {
 	return others
 }
 
+// wordsBeside returns the marks, in lower case, that say more about an amount than its
+// currency, like "ab" or "€/Monat".
+func (f *amountForm) wordsBeside() (words []string) {
+	for _, mark := range f.strip {
+		if mark = strings.ToLower(mark); !slices.Contains(words, mark) && (currencyOf(mark) == "" || hasWord(mark)) {
+			words = append(words, mark)
+		}
+	}
+	return words
+}
+
+// hasWord reports whether a mark has a word that names no currency.
+func hasWord(mark string) bool {
+	for word := range strings.FieldsFuncSeq(strings.ToUpper(mark), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.Is(unicode.Sc, r) }) {
+		if currencyMarks[word] == "" && !contracts.Currency(word).Valid() && strings.ContainsFunc(word, unicode.IsLetter) {
+			return true
+		}
+	}
+	return false
+}
+
+// assumeWords reports the words beside amounts, which are left out.
+func (g *guesser) assumeWords(f *amountForm, field string) {
+	words := f.wordsBeside()
+	name := g.header[g.columns[field]]
+	switch len(words) {
+	case 0:
+	case 1:
+		g.assume("%q beside amounts in column %q is left out, and the amount read as the price (columns.%s.strip)", words[0], name, field)
+	default:
+		g.assume("%q beside amounts in column %q are left out, but mean different prices: without one of them in columns.%s.strip, its rows are rejected", words, name, field)
+	}
+}
+
+// unnamedCurrency reports whether a row with a price has nothing in the column of
+// currencies.
+func (g *guesser) unnamedCurrency() bool {
+	return slices.ContainsFunc(g.rows, func(row []string) bool {
+		return strings.TrimSpace(row[g.columns["currency"]]) == "" && strings.TrimSpace(row[g.columns["price"]]) != ""
+	})
+}
+
 // refuseOthers keeps amounts from being read that name another currency, since
 // no column does.
 func (g *guesser) refuseOthers(f *amountForm, field, currency string) {

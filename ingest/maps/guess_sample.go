@@ -1,7 +1,6 @@
 package maps
 
 import (
-	"bufio"
 	"bytes"
 	"encoding/csv"
 	"errors"
@@ -9,7 +8,6 @@ import (
 	"io"
 	"os"
 	"slices"
-	"strings"
 
 	"preismon/contracts/fault"
 )
@@ -27,8 +25,9 @@ const (
 type sample struct {
 	encoding, delimiter string
 	lazy                bool // there are quotation marks inside fields
+	skip                int  // lines above the header
 	header              []string
-	rows                [][]string // of the beginning, then of the excerpts
+	rows                [][]string // of the beginning, then of the excerpts; each as long as the header
 }
 
 func sampleOf(file string) (*sample, error) {
@@ -130,7 +129,8 @@ func takeSample(begin []byte, excerpts [][]byte) (*sample, error) {
 	}
 	best, longer := 0, ""
 	for _, delimiter := range []string{",", ";", "\t", "|"} {
-		header, rows := records(text, delimiter, 0)
+		skip := linesAbove(text, delimiter)
+		header, rows := records(text, delimiter, skip)
 		score := 0
 		for _, row := range rows {
 			if len(row) == len(header) {
@@ -144,7 +144,7 @@ func takeSample(begin []byte, excerpts [][]byte) (*sample, error) {
 			longer = fmt.Sprintf("the rows have more fields than the header, %d and not %d: name the others in the header, or remove what ends the rows", len(rows[0]), len(header))
 		}
 		if score > best {
-			best, s.delimiter, s.header, s.rows = score, delimiter, header, rows
+			best, s.delimiter, s.skip, s.header, s.rows = score, delimiter, skip, header, rows
 		}
 	}
 	switch {
@@ -157,6 +157,7 @@ func takeSample(begin []byte, excerpts [][]byte) (*sample, error) {
 	case len(s.rows) == 0:
 		return nil, errNoRows
 	}
+	s.rows = slices.DeleteFunc(s.rows, func(row []string) bool { return len(row) != len(s.header) }) // they will be rejected
 	s.lazy = strayQuotes(text, s.delimiter)
 	for _, e := range excerpts {
 		if err := s.add(e); err != nil {
@@ -185,8 +186,10 @@ func (s *sample) add(excerpt []byte) error {
 		return unreadable(err)
 	}
 	for line := range bytes.Lines(text) {
-		if row, _ := records(line, s.delimiter, len(s.header)); len(row) == len(s.header) {
-			s.rows = append(s.rows, slices.Clone(row))
+		r, marks := tolerantReader(line, s.delimiter)
+		marks.fields = len(s.header)
+		if row, err := r.Read(); err == nil && len(row) == len(s.header) {
+			s.rows = append(s.rows, row)
 		}
 	}
 	return nil
@@ -204,34 +207,4 @@ func strayQuotes(text []byte, delimiter string) bool {
 		}
 	}
 	return false
-}
-
-// records reads the rows of a text with a delimiter, at most guessRows of them,
-// as an import does; fields: of a row, if that is known.
-func records(text []byte, delimiter string, fields int) (header []string, rows [][]string) {
-	r, marks := quotedReader(bufio.NewReader(bytes.NewReader(text)), delimiter)
-	r.Comma = rune(delimiter[0])
-	r.FieldsPerRecord = -1
-	marks.fields = fields
-	for len(rows) < guessRows {
-		rec, err := r.Read()
-		if errors.Is(err, csv.ErrQuote) {
-			continue // it will be rejected
-		}
-		if err != nil {
-			break
-		}
-		if header == nil {
-			if namesDelimiter(rec, delimiter) {
-				continue
-			}
-			for _, h := range rec {
-				header = append(header, strings.TrimSpace(h))
-			}
-			marks.fields = len(header)
-			continue
-		}
-		rows = append(rows, rec)
-	}
-	return header, rows
 }

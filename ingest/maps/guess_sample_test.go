@@ -74,6 +74,27 @@ func TestGuessLooksEverywhere(t *testing.T) {
 	}
 }
 
+// TestGuessByRows: a guess is about the rows of a file: a line that is none does not
+// count, and a value of one row does not outweigh those of many.
+func TestGuessByRows(t *testing.T) {
+	var b strings.Builder
+	b.WriteString("Händler;SKU;Preis;Datum\n")
+	for i := range 500 {
+		if i == 250 {
+			b.WriteString("-- Übertrag Seite 2 --\n\"-- Übertrag --\";-;;unbekannt\n")
+		}
+		fmt.Fprintf(&b, "shop-%d.de;A-%d;1,50;%d.11.2026\n", i%4, i, 20+i%3)
+	}
+	file := filepath.Join(t.TempDir(), "pages.csv")
+	must.Do(t, os.WriteFile(file, []byte(b.String()), 0o644))
+	g := must.Get(GuessMapping(file, "", time.Date(2026, 11, 25, 12, 0, 0, 0, time.UTC)))(t)
+	for _, line := range []string{`site: "Händler"`, `layouts: ["2.1.2006"]`} {
+		if !strings.Contains(string(g.Text), line) {
+			t.Errorf("the mapping has no %s:\n%s", line, g.Text)
+		}
+	}
+}
+
 // TestCurrencyMarks: what a mark is taken for is a currency that a mapping may
 // name.
 func TestCurrencyMarks(t *testing.T) {

@@ -56,7 +56,7 @@ var guessCases = []struct {
 			"Kettle,https://a.de/k,€29.99,4.90 €*,2026-10-01T09:00:00Z\nMixer,https://a.de/m,from 9.99 eur,$5,2026-10-01T09:00:00Z\nLamp,https://a.de/l,8.99,,2026-10-01T09:00:00Z\n",
 		first:       maps.Shown{Line: 3, Site: "a.de", Product: "Kettle", CapturedAt: "2026-10-01T09:00:00Z", Price: "29.99", Currency: "EUR", Outcome: "available"},
 		mapping:     []string{`price: {column: "price", strip: ["€", "from", "eur"]}`, `shipping: {column: "shipping", strip: ["€*"]}`, "currency: EUR"},
-		assumptions: []string{"identified by their name", "assuming the host of the URL", `amounts with ["$"] in column "price" are rejected`, `amounts with ["$"] in column "shipping" are rejected`},
+		assumptions: []string{"identified by their name", "assuming the host of the URL", `"from" beside amounts in column "price" is left out`, `amounts with ["$"] in column "price" are rejected`, `amounts with ["$"] in column "shipping" are rejected`},
 		rejected:    2, // what is in dollars
 	},
 	{
@@ -64,7 +64,7 @@ var guessCases = []struct {
 			"Lamp,https://b.se/l,349 kr,2026-10-01T09:00:00Z\nCup,https://a.de/c,R$ 49.90,2026-10-01T09:00:00Z\nJug,https://a.de/j,₡4990,2026-10-01T09:00:00Z\nPan,https://a.de/p,4990 HUF*,2026-10-01T09:00:00Z\n",
 		first:       maps.Shown{Line: 2, Site: "a.de", Product: "Kettle", CapturedAt: "2026-10-01T09:00:00Z", Price: "29.99", Currency: "EUR", Outcome: "available"},
 		mapping:     []string{`strip: ["€", "ab"]`, "currency: EUR"},
-		assumptions: []string{"identified by their name", "assuming the host of the URL", `amounts with ["kr" "R$" "₡" "HUF*"] in column "price" are rejected`},
+		assumptions: []string{"identified by their name", "assuming the host of the URL", `"ab" beside amounts`, `amounts with ["kr" "R$" "₡" "HUF*"] in column "price" are rejected`},
 		rejected:    4,
 	},
 	{
@@ -72,12 +72,6 @@ var guessCases = []struct {
 		first:       maps.Shown{Line: 2, Site: "b.se", Product: "Lamp", CapturedAt: "2026-10-01T09:00:00Z", Price: "349.00", Currency: "SEK", Outcome: "available"},
 		mapping:     []string{`strip: ["kr", "SEK"]`, "currency: SEK"},
 		assumptions: []string{"identified by their name", "assuming the host of the URL"},
-	},
-	{
-		name: "stand.csv", text: "Shop;Artikelnummer;Preis;Stand\nladen.de;A;1,20;KW 48\nladen.de;B;k. A.;KW 48\n",
-		first:       maps.Shown{Line: 2, Site: "laden.de", Product: "A", CapturedAt: "2026-10-01T09:00:00Z", Price: "1.20", Currency: "EUR", Outcome: "available"},
-		mapping:     []string{`blank: ["k. A."], missing: unavailable`, "from: fileTime"},
-		assumptions: []string{`"KW 48" in column "Stand"`, "assuming the time of the file", "no currency", "without a price is unavailable"},
 	},
 	{
 		name: "wide.csv", text: "Artikel;EAN;Datum;Amazon;Otto\nStift;4006381333931;24.11.2026 08:15;1,20;1,30\nTasse;4006381333948;24.11.2026 08:15;;5,20 €\nTeller;4006381333955;24.11.2026 08:15;k. A.;4,00\n",
@@ -147,6 +141,19 @@ var guessCases = []struct {
 		rejected:    1,
 	},
 	{
+		name: "titled.csv", text: "Preisbericht \"November\", Berlin;;;\n\nStand:;24.11.2026;;\nShop;Artikel;Preis;Datum\nladen.de;A;1,20;24.11.2026\nladen.de;B;teuer;24.11.2026\nladen.de;C;1,40;24.11.2026\n",
+		first:       maps.Shown{Line: 5, Site: "laden.de", Product: "A", CapturedAt: "2026-11-24T11:00:00Z", Price: "1.20", Currency: "EUR", Outcome: "available"},
+		mapping:     []string{`delimiter: ";"`, "skip: 3"},
+		assumptions: []string{"assumed to be in line 4", "no currency", "have no zone", "assuming noon", "identified by their name", "quotation marks inside fields"},
+		rejected:    1,
+	},
+	{
+		name: "short.csv", text: "Preisbericht\n\nShop;Artikelnummer;Preis;Datum\nladen.de;A;1,20;24.11.2026\n",
+		first:       maps.Shown{Line: 4, Site: "laden.de", Product: "A", CapturedAt: "2026-11-24T11:00:00Z", Price: "1.20", Currency: "EUR", Outcome: "available"},
+		mapping:     []string{`delimiter: ";"`, "skip: 2"},
+		assumptions: []string{"assumed to be in line 3", "no currency", "have no zone", "assuming noon"},
+	},
+	{
 		name: "untimed.csv", text: "site;sku;price;when\nshop.de;A;1,23;1790000000\nshop.de;B;2,50;1790000060\n",
 		first:       maps.Shown{Line: 2, Site: "shop.de", Product: "A", CapturedAt: "2026-10-01T09:00:00Z", Price: "1.23", Currency: "EUR", Outcome: "available"},
 		mapping:     []string{"from: fileTime"},
@@ -207,6 +214,12 @@ func TestGuessRefusals(t *testing.T) {
 		"no key": {"shop,price,date\nshop.de,1.20,2026-10-01\n", "which product a row is about"},
 		"prices": {"Artikel;Shop;Amazon;Otto\nStift;x.de;1,20;1,30\nTasse;x.de;5,20;\n", `the columns ["Amazon" "Otto"] all look like prices, and not each of a shop`},
 		"list":   {"Artikel;UVP;Aktion\nStift;1,20;1,30\nTasse;5,20;4,80\n", `the columns ["UVP" "Aktion"] all look like prices, and not each of a shop`},
+		"week":   {"Shop;Artikelnummer;Preis;Stand\nladen.de;A;1,20;KW 48\nladen.de;B;k. A.;KW 48\n", `column "Stand" is named like a time, but "KW 48" in it is in no known form: give a mapping by --map (--example-map explains one) with columns.capturedAt: {column: "Stand", layouts: ["..."]`},
+		"dawn":   {"shop,sku,price,date,time\nshop.de,A,1.20,2026-10-01,dawn\n", `but "dawn" in it is in no known form: give a mapping by --map (--example-map explains one) with columns.capturedAt: {column: "date", clock: "time", layouts`},
+		"clock":  {"shop,sku,price,time\nshop.de,A,1.20,08:15\n", `column "time" has times of day, but no column has the day`},
+		"twice":  {"Shop,Price,SKU,Price,Name,Date,Name\nshop.de,1.20,A,1.30,Pen,2026-10-01,Pencil\n", `the header has 2 columns called ["Price" "Price"] that could be the price: rename all but one of them`},
+		"dates":  {"Shop,Price,SKU,Date,Date\nshop.de,1.20,A,2026-10-01,2026-10-02\n", `["Date" "Date"] that could be the capturedAt`},
+		"cases":  {"shop,Price,SKU,Date,Shop\nshop.de,1.20,A,2026-10-01,Laden\n", `["shop" "Shop"] that could be the site`},
 		"text":   {"sku,price,date\nA,cheap,2026-10-01\nB,dear,2026-10-01\n", "no column looks like prices"},
 	} {
 		file := filepath.Join(t.TempDir(), "x.csv")
@@ -214,6 +227,27 @@ func TestGuessRefusals(t *testing.T) {
 		_, err := maps.GuessMapping(file, "", guessNow)
 		if err == nil || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "\n") {
 			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// TestDoubledColumns: a name that stands twice in the header matters only if a column
+// of that name is used.
+func TestDoubledColumns(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "x.csv")
+	must.Do(t, os.WriteFile(file, []byte("shop,price,sku,name,date,name\nshop.de,1.20,A,Pen,2026-10-01,Pencil\n"), 0o600))
+	g := must.Get(maps.GuessMapping(file, "", guessNow))(t)
+	if all := strings.Join(g.Assumptions, "\n"); g.Rows[0].Price != "1.20" || !strings.Contains(all, `2 columns called ["name" "name"]: none is used`) {
+		t.Errorf("%+v\n%s", g.Rows, all)
+	}
+	for setting, want := range map[string]string{
+		"columns:\n  name: name\n":         `the file has the column "name" more than once: rename all but one`,
+		"csv:\n  unpivot: [name, price]\n": `csv.unpivot: the file has the column "name" more than once`,
+	} {
+		block, _, _ := strings.Cut(setting, "\n")
+		text := strings.Replace(string(g.Text), block+"\n", setting, 1)
+		if _, err := maps.Preview(file, must.Get(maps.ParseMapping([]byte(text)))(t), guessNow); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", block, err)
 		}
 	}
 }

@@ -76,6 +76,10 @@ func (g *guesser) write() ([]byte, error) {
 	if g.encoding == windowsText {
 		g.assume("the text is not UTF-8: it is read as Windows-1252 (csv.encoding)")
 	}
+	if g.skip > 0 {
+		fmt.Fprintf(&b, "  skip: %d\n", g.skip)
+		g.assume("the header is assumed to be in line %d: what stands above it is left out (csv.skip)", g.skip+1)
+	}
 	if g.wide != nil {
 		fmt.Fprintf(&b, "  unpivot: [%s]\n", list(g.wide))
 	}
@@ -105,22 +109,26 @@ func (g *guesser) write() ([]byte, error) {
 	}
 	g.writeLocale(&b, where)
 	g.writeTime(&b, where)
-	if price.ambiguous != "" {
-		g.assume("%q could have a thousands separator or a decimal mark: assuming the decimal mark %q (columns.price.decimal)", price.ambiguous, price.decimal)
-	}
+	g.settleAmounts(&price, "price", g.digitsOf(currency))
+	g.settleAmounts(&shipping, "shipping", g.digitsOf(currency))
+	g.assumeWords(&price, "price")
+	g.assumeWords(&shipping, "shipping")
 	missing := ""
-	none := wordsOf(g.of("price"), noAmount)
+	none := wordsOf(distinct(g.of("price")), noAmount)
 	if _, ok := g.columns["availability"]; !ok && (g.blank("price") || len(none) > 0) {
 		missing = ", missing: unavailable"
 		g.assume("assuming that a row without a price is unavailable (columns.price.missing)")
 	}
 	fmt.Fprintf(&b, "  price: {column: %s%s%s%s}\n", scalar(g.header[g.columns["price"]]), amountOptions(price), wordOption("blank", none), missing)
 	if hasShipping {
-		values := g.of("shipping")
+		values := distinct(g.of("shipping"))
 		fmt.Fprintf(&b, "  shipping: {column: %s%s%s%s}\n", scalar(g.header[g.columns["shipping"]]), amountOptions(shipping),
 			wordOption("zero", wordsOf(values, nothingToPay)), wordOption("blank", wordsOf(values, noAmount)))
 	}
 	if hasCurrency {
+		if g.unnamedCurrency() {
+			g.assume("rows without a currency in column %q: assuming %s (columns.currency.value)", g.header[g.columns["currency"]], currency)
+		}
 		fmt.Fprintf(&b, "  currency: {column: %s, values: {\"€\": EUR, \"$\": USD, \"£\": GBP}}\n", scalar(g.header[g.columns["currency"]]))
 	}
 	g.writeFlags(&b)
@@ -158,9 +166,11 @@ func (g *guesser) lacks() error {
 		}
 		return fault.New(fault.Invalid, "", "the columns %q all look like prices, and not each of a shop: write a mapping that says which of them is the price (--map)", names)
 	}
+	if err := g.doubled(); err != nil {
+		return err
+	}
 	f.Check(has("price"), "no column looks like prices (columns.price)")
 	if !has("capturedAt") {
-		g.assumeUnreadTimes()
 		g.origin = originOf(g.file, has("clock"))
 		f.Check(g.origin != "", "no column looks like the time of a capture (columns.capturedAt), and the file's name and time tell none")
 	}
@@ -175,26 +185,15 @@ func (g *guesser) lacks() error {
 	if err := f.Err(); err != nil {
 		return fault.New(fault.Invalid, "", "%s; the columns are %q: write a mapping and give it by --map (--example-map explains one)", strings.ReplaceAll(err.Error(), "\n", "; "), g.header)
 	}
-	return nil
+	return g.unreadTime()
 }
 
-// assumeUnreadTimes reports the columns that are named like a capture time but
-// hold no time in a known form.
-func (g *guesser) assumeUnreadTimes() {
-	for i, h := range g.header {
-		values := g.values(i)
-		if len(values) > 0 && slices.Contains(namesOf("capturedAt"), plainName(h)) {
-			g.assume("%q in column %q is in no known form of a time: the column is not used (columns.capturedAt.column and layouts)", cut(values[0], 40), h)
-		}
-	}
-}
-
-func (g *guesser) of(field string) []string { return g.values(g.columns[field]) }
+func (g *guesser) of(field string) []string { return g.texts(g.columns[field]) }
 
 // blank reports whether any row has nothing in the field.
 func (g *guesser) blank(field string) bool {
 	return slices.ContainsFunc(g.rows, func(row []string) bool {
-		return g.columns[field] < len(row) && strings.TrimSpace(row[g.columns[field]]) == ""
+		return strings.TrimSpace(row[g.columns[field]]) == ""
 	})
 }
 
@@ -205,7 +204,7 @@ func (g *guesser) sitesOf() (odd []string, where countryDefaults, known bool) {
 	if column, ok := g.columns["site"]; ok {
 		values = g.values(column)
 	} else if g.hosts {
-		for _, address := range g.of("url") {
+		for _, address := range distinct(g.of("url")) {
 			values = append(values, hostOf(address))
 		}
 	}
@@ -238,90 +237,6 @@ func (g *guesser) writeLocale(b *bytes.Buffer, where countryDefaults) {
 	locale = cmp.Or(locale, strings.ToLower(where.country))
 	fmt.Fprintf(b, "  asinLocale: {value: %s}\n", scalar(locale))
 	g.assume("assuming that ASINs are those of %q (columns.asinLocale)", locale)
-}
-
-func (g *guesser) writeTime(b *bytes.Buffer, where countryDefaults) {
-	if g.origin != "" {
-		g.writeOrigin(b, where)
-		return
-	}
-	values := g.of("capturedAt")
-	forms := formsOf(values)
-	fmt.Fprintf(b, "  capturedAt:\n    column: %s\n", scalar(g.header[g.columns["capturedAt"]]))
-	if clock, ok := g.columns["clock"]; ok {
-		both := g.joined(clock)
-		if joined := formsOf(both); joined != nil {
-			fmt.Fprintf(b, "    clock: %s\n", scalar(g.header[clock]))
-			values, forms = both, joined
-		} else {
-			g.assume("the values of column %q are not times of day: the column is not used (columns.capturedAt.clock)", g.header[clock])
-		}
-	}
-	names := make([]string, len(forms))
-	zoned, day := true, false
-	for i, f := range forms {
-		names[i] = f.name
-		zoned, day = zoned && f.zoned, day || f.day
-	}
-	fmt.Fprintf(b, "    layouts: [%s]\n", list(names))
-	if len(forms) > 1 {
-		g.assume("times are written in several forms: they are read as %s (columns.capturedAt.layouts)", strings.Join(names, ", then "))
-	}
-	if !zoned {
-		fmt.Fprintf(b, "    zone: %s\n", where.zone)
-		g.assume("times have no zone: assuming %s (columns.capturedAt.zone)", where.zone)
-	}
-	if day {
-		fmt.Fprintf(b, "    dayTime: \"12:00\"\n")
-		g.assume("the file has days without a time: assuming noon (columns.capturedAt.dayTime)")
-	}
-	if i := slices.IndexFunc(forms, func(f timeForm) bool { return f.swap != "" }); i >= 0 {
-		like := values[slices.IndexFunc(values, forms[i].reads)]
-		g.assume("dates like %q may have the month first: assuming that the day is first (columns.capturedAt.layouts: %q)", like, forms[i].swap)
-	}
-}
-
-// joined returns the days and times of day together that are times, both of rows
-// with a time of day and of rows without; nil: less than half of them are. A row
-// with an invalid time will be rejected, and its line named.
-func (g *guesser) joined(clock int) []string {
-	var both []string
-	wrong := 0
-	for _, row := range g.rows {
-		if max(clock, g.columns["capturedAt"]) >= len(row) {
-			continue
-		}
-		at := strings.TrimSpace(strings.TrimSpace(row[g.columns["capturedAt"]]) + " " + strings.TrimSpace(row[clock]))
-		if slices.ContainsFunc(timeForms, func(f timeForm) bool { return f.reads(at) }) {
-			both = append(both, at)
-		} else {
-			wrong++
-		}
-	}
-	if wrong > len(both) {
-		return nil
-	}
-	return both
-}
-
-func (g *guesser) writeFlags(b *bytes.Buffer) {
-	for _, field := range []string{"availability", "isBuyBox", "isPrime"} {
-		column, ok := g.columns[field]
-		if !ok {
-			continue
-		}
-		yes, no, other := sides(g.values(column))
-		switch { // a later file may have the other
-		case len(yes) > 0 && len(no) == 0:
-			no = spelled(noWords)
-		case len(no) > 0 && len(yes) == 0:
-			yes = spelled(yesWords)
-		}
-		fmt.Fprintf(b, "  %s: {column: %s, yes: [%s], no: [%s]}\n", field, scalar(g.header[column]), list(yes), list(no))
-		if len(other) > 0 {
-			g.assume("%q in column %q is neither yes nor no (columns.%s)", cut(other[0], 40), g.header[column], field)
-		}
-	}
 }
 
 // wordOption returns an option with a list of words; empty if there are none.

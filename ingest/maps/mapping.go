@@ -30,6 +30,7 @@ type Form struct {
 	Encoding   string   `yaml:"encoding"`
 	Delimiter  string   `yaml:"delimiter"`
 	LazyQuotes bool     `yaml:"lazyQuotes"`
+	Skip       int      `yaml:"skip"`    // lines above the header
 	Unpivot    []string `yaml:"unpivot"` // columns that each hold one site's prices
 }
 
@@ -117,6 +118,8 @@ type Flag struct {
 	Column string   `yaml:"column"`
 	Yes    []string `yaml:"yes"`
 	No     []string `yaml:"no"`
+
+	codes bool // a number among them: numbers are no quantities
 }
 
 // Site holds the facts about a site.

@@ -33,6 +33,7 @@ func (m *Mapping) complete() error {
 		r, n := utf8.DecodeRuneInString(d)
 		f.Check(n == len(d) && r != utf8.RuneError && !strings.ContainsRune("\r\n\"\ufeff", r), `csv.delimiter: %q is not one character like "," ";" or tab`, d)
 	}
+	f.Check(m.CSV.Skip >= 0, "csv.skip: %d is less than no line", m.CSV.Skip)
 
 	c := &m.Columns
 	for _, t := range []*Text{&c.Name, &c.Brand, &c.Manufacturer, &c.Title, &c.DeliveryText} {
@@ -166,6 +167,7 @@ func (g *Flag) check(f *contracts.Faults, path string) {
 	for _, v := range g.Yes {
 		f.Check(!slices.Contains(g.No, v), "%s: %q means yes and no", path, v)
 	}
+	g.codes = slices.ContainsFunc(slices.Concat(g.Yes, g.No), isQuantity)
 }
 
 // namedText is a text field with its name in the mapping.

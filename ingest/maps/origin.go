@@ -21,7 +21,7 @@ const (
 )
 
 // originLayouts are the forms of these times, with and without a time of day.
-var originLayouts = []string{"rfc3339", "datetime", "2006-01-02 15:04", "day"}
+var originLayouts = []string{"rfc3339", "datetime", "2006-01-02 15:04", "2006-01-02 15:04 Uhr", "2006-01-02 15:04:05 Uhr", "day"}
 
 // checkOrigin checks that a capture time comes from exactly one place.
 func (t *Time) checkOrigin(f *contracts.Faults) {

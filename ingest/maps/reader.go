@@ -134,12 +134,10 @@ func (im *importer) open(ctx context.Context, pass, round, rounds int) (_ *input
 	in.csv.Comma, _ = utf8.DecodeRuneInString(in.comma)
 	in.csv.ReuseRecord = true
 
-	head, err := in.csv.Read()
-	if namesDelimiter(head, in.comma) {
-		in.csv.FieldsPerRecord = 0 // the header says it
-		head, err = in.csv.Read()
-	}
+	head, err := in.head(im.Mapping.CSV.Skip)
 	switch {
+	case err == io.EOF && im.Mapping.CSV.Skip > 0:
+		return nil, fault.New(fault.Invalid, "", "the file has no header line after the %d that csv.skip leaves out", im.Mapping.CSV.Skip)
 	case err == io.EOF:
 		return nil, fault.New(fault.Invalid, "", "the file is empty: it has no header line")
 	case err != nil:
@@ -157,6 +155,25 @@ func (im *importer) open(ctx context.Context, pass, round, rounds int) (_ *input
 	}
 	in.cols, err = im.Mapping.find(in.header)
 	return in, err
+}
+
+// head reads the header, the first row below so many lines.
+func (in *input) head(skip int) ([]string, error) {
+	in.csv.FieldsPerRecord = -1
+	for {
+		row, err := in.csv.Read()
+		if bad := (*csv.ParseError)(nil); errors.As(err, &bad) && bad.Line <= skip {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		if line, _ := in.csv.FieldPos(0); line <= skip || namesDelimiter(row, in.comma) {
+			continue
+		}
+		in.csv.FieldsPerRecord = len(row)
+		return row, nil
+	}
 }
 
 // decoded returns the text of a file in UTF-8. A file that is in UTF-8 although
@@ -323,7 +340,7 @@ func (m *Mapping) find(header []string) (*columnIndex, error) {
 	case len(missing) > 0:
 		return nil, fault.New(fault.Invalid, "", "the file has no column %s; its columns are %s", quoted(missing), quoted(header))
 	case len(twice) > 0:
-		return nil, fault.New(fault.Invalid, "", "the file has the column %s more than once", quoted(twice))
+		return nil, fault.New(fault.Invalid, "", "the file has the column %s more than once: rename all but one in its header", quoted(twice))
 	}
 	return x, nil
 }

@@ -146,20 +146,20 @@ func (b *book) money(x *columnIndex, rec []string, r *row) (assumed bool, bad *r
 // stand reads whether the product was offered.
 func (b *book) stand(x *columnIndex, rec []string, r *row) *rejection {
 	c := &b.m.Columns
-	available := contracts.FlagUnknown
+	stock := contracts.FlagUnknown
 	if x.available >= 0 {
 		v := strings.TrimSpace(rec[x.available])
 		var ok bool
-		if available, ok = flag(&c.Availability, v); !ok {
+		if stock, ok = available(&c.Availability, v); !ok {
 			return reject(r.line, availabilityUnread, "availability %q is in neither list of the mapping", cut(v, 40))
 		}
 	}
 	switch {
-	case available == contracts.FlagFalse:
+	case stock == contracts.FlagFalse:
 		r.state = unavailable
 	case r.price >= 0:
 		r.state = offered
-	case available == contracts.FlagTrue:
+	case stock == contracts.FlagTrue:
 		return reject(r.line, availableUnpriced, "available, but without a price")
 	case c.Price.Missing == "unavailable":
 		r.state = unavailable

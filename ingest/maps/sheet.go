@@ -25,7 +25,8 @@ const (
 	workbookPart  = 8 << 20
 )
 
-// workbook returns the first sheet with rows of an XLSX file.
+// workbook returns the first sheet of an XLSX file that has a table, or else the
+// first with rows: a cover may come before it.
 func (u *unpacking) workbook(file string, z *zip.Reader) ([]Source, error) {
 	var size uint64
 	for _, e := range z.File {
@@ -49,7 +50,12 @@ func (u *unpacking) workbook(file string, z *zip.Reader) ([]Source, error) {
 	since1904 := properties.Date1904 != nil && *properties.Date1904
 	var all []Source
 	var other []string
-	for _, sheet := range book.GetSheetList() {
+	sheets, err := tablesFirst(book)
+	if err != nil {
+		return nil, err
+	}
+	read := ""
+	for _, sheet := range sheets {
 		if len(all) > 0 {
 			other = append(other, sheet)
 			continue
@@ -63,16 +69,63 @@ func (u *unpacking) workbook(file string, z *zip.Reader) ([]Source, error) {
 			return nil, err
 		}
 		if s.made = true; rows > 1 {
-			all = append(all, s)
+			all, read = append(all, s), sheet
 		}
 	}
 	if len(all) == 0 {
 		return nil, fault.New(fault.Invalid, "", "no sheet of %s has a header and rows", u.name)
 	}
 	if len(other) > 0 {
-		all[0].Note = fmt.Sprintf("only the first sheet with rows is read; not %s", strings.Join(other, ", "))
+		all[0].Note = fmt.Sprintf("only the sheet %s is read; not %s", read, strings.Join(other, ", "))
 	}
 	return all, nil
+}
+
+// tableWidth is how many columns a table of prices has at least: a product, a price
+// and something else. A cover has two, as in "Author: Shop".
+const tableWidth = 3
+
+// tablesFirst returns the sheets of a workbook that are not empty, those with a table
+// first.
+func tablesFirst(book *excelize.File) ([]string, error) {
+	var tables, others []string
+	for _, sheet := range book.GetSheetList() {
+		width, err := headerWidth(book, sheet)
+		if err != nil {
+			return nil, unreadable(err)
+		}
+		switch {
+		case width >= tableWidth:
+			tables = append(tables, sheet)
+		case width > 0:
+			others = append(others, sheet)
+		}
+	}
+	return append(tables, others...), nil
+}
+
+// headerWidth returns the number of cells in the header of a sheet, which may stand
+// below a title.
+func headerWidth(book *excelize.File, sheet string) (int, error) {
+	rows, err := book.Rows(sheet)
+	if err != nil {
+		return 0, err
+	}
+	defer rows.Close()
+	var first [][]string
+	for len(first) < headerWithin && rows.Next() {
+		cells, err := rows.Columns(excelize.Options{RawCellValue: true})
+		if err != nil {
+			return 0, err
+		}
+		if filled(cells) > 0 {
+			first = append(first, cells)
+		}
+	}
+	if len(first) == 0 {
+		return 0, rows.Error()
+	}
+	return len(first[headerAmong(first)]), rows.Error()
 }
 
 // unbroken returns the first fault in the XML of the sheets and their texts:
@@ -114,6 +167,10 @@ func unbroken(z *zip.Reader, charset func(string, io.Reader) (io.Reader, error))
 // numbers as stored and not as shown, which would round them, but days and times
 // as text. An empty row is an empty line, so that lines have the numbers of rows.
 func sheetRows(book *excelize.File, sheet string, since1904 bool, w *csv.Writer) (n int, err error) {
+	width, err := headerWidth(book, sheet)
+	if err != nil {
+		return 0, err
+	}
 	stored, err := book.Rows(sheet)
 	if err != nil {
 		return 0, err
@@ -124,7 +181,6 @@ func sheetRows(book *excelize.File, sheet string, since1904 bool, w *csv.Writer)
 		return 0, err
 	}
 	defer shown.Close()
-	width := 0
 	for stored.Next() && shown.Next() {
 		cells, err := stored.Columns(excelize.Options{RawCellValue: true})
 		if err != nil {
@@ -144,9 +200,6 @@ func sheetRows(book *excelize.File, sheet string, since1904 bool, w *csv.Writer)
 				return n, err
 			}
 			continue
-		}
-		if n == 0 {
-			width = len(cells)
 		}
 		for len(cells) < width { // a row ends at its last cell
 			cells = append(cells, "")

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/xuri/excelize/v2"
@@ -100,6 +101,32 @@ func TestSheetWithAColumnPerShop(t *testing.T) {
 	sum, err := maps.Check(t.Context(), maps.Request{File: s.Path, Mapping: s.Mapping(guess.Mapping)})
 	if err != nil || sum.Accepted < 3 {
 		t.Errorf("%+v, %v", sum, err)
+	}
+}
+
+// TestSheetBehindACover: a cover is no table, and a title above the header of the next
+// sheet neither narrows its rows nor changes their numbers.
+func TestSheetBehindACover(t *testing.T) {
+	f := excelize.NewFile()
+	must.Get(f.NewSheet("Preise"))(t)
+	for sheet, rows := range map[string][][]any{
+		"Sheet1": {{"Preisbericht"}, {"Erstellt", "heute"}, {"Autor", "Laden"}},
+		"Preise": {{"Preise im November"}, {}, {"Shop", "Artikelnummer", "Datum", "Preis", "Bemerkung"}, {"laden.de", "A", "2026-11-20", 1.5}, {"laden.de", "B", "2026-11-20", 2.5, "neu"}, {"laden.de", "C", "2026-11-20"}},
+	} {
+		for i, row := range rows {
+			must.Do(t, f.SetSheetRow(sheet, fmt.Sprintf("A%d", i+1), &row))
+		}
+	}
+	file := filepath.Join(t.TempDir(), "bericht.xlsx")
+	must.Do(t, f.SaveAs(file))
+	s := must.Get(maps.Sources(file, t.TempDir()))(t)[0]
+	if s.Note != "only the sheet Preise is read; not Sheet1" {
+		t.Errorf("note %q", s.Note)
+	}
+	guess := must.Get(maps.GuessMapping(s.Path, "", guessNow))(t)
+	sum, err := maps.Check(t.Context(), maps.Request{File: s.Path, Mapping: s.Mapping(guess.Mapping), Now: func() time.Time { return guessNow }})
+	if err != nil || sum.Accepted != 3 || guess.Rows[0].Line != 4 {
+		t.Errorf("%+v, %v, %+v", sum, err, guess.Rows)
 	}
 }
 

@@ -48,7 +48,7 @@ func (s Source) Mapping(m *Mapping) *Mapping {
 		return m
 	}
 	made := *m
-	made.CSV = Form{Encoding: utf8Text, Delimiter: ",", Unpivot: m.CSV.Unpivot}
+	made.CSV = Form{Encoding: utf8Text, Delimiter: ",", Skip: m.CSV.Skip, Unpivot: m.CSV.Unpivot}
 	return &made
 }
 
@@ -58,7 +58,7 @@ func Readable(name string) bool {
 }
 
 // Sources returns the CSV files in a file: the file itself; each CSV in a ZIP;
-// the first sheet with rows of a workbook (XLSX); the rows of a Parquet file.
+// a sheet of a workbook (XLSX), the first with a table; the rows of a Parquet file.
 // Unless the file itself is a CSV, they are written to folders of their own
 // under dir, with the time of the file, and without holding them in memory.
 // Errors are Invalid.

@@ -99,7 +99,7 @@ func TestSources(t *testing.T) {
 	}{
 		"prices.xlsx": {workbook(t), map[string]string{
 			"prices.xlsx": "Händler,SKU,Gesehen am,Preis,Versand\nMüller,A-1,2026-10-01 09:00:00,1234.5,\n\nMüller,A-2,2026-10-02 09:00:00,0.99,4.9\n",
-		}, "not Rest"},
+		}, "only the sheet Preise is read; not Sheet1"},
 		"prices.parquet": {parquetFile(t), map[string]string{
 			"prices.parquet": "shop,sku,price,net,seen_at,note\nshop.de,A-1,1.29,1.08,2026-10-01T09:00:00Z,neu\nshop.de,A-2,0.5,-0.05,2026-10-01T09:00:01.5Z,\n",
 		}, ""},

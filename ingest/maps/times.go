@@ -1,8 +1,11 @@
 package maps
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
+	"math"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -14,9 +17,14 @@ import (
 // layout is one accepted form of a time.
 type layout struct {
 	form    string // for time.Parse; empty: a number
-	perUnit int64  // milliseconds per unit of the number
+	perUnit int64  // milliseconds per unit of the number; 0: days, as Excel counts them
 	zoned   bool   // the text itself includes the zone
 	day     bool   // the text has no time of day
+	month   bool   // it has the name of a month
+}
+
+func newLayout(form string) layout {
+	return layout{form: form, month: strings.Contains(form, "Jan")}
 }
 
 var namedLayouts = map[string][]layout{
@@ -32,6 +40,33 @@ var namedLayouts = map[string][]layout{
 	"day":        {{form: time.DateOnly, day: true}},
 	"unix":       {{perUnit: 1000, zoned: true}},
 	"unixMillis": {{perUnit: 1, zoned: true}},
+	"excel":      {{}},
+}
+
+// germanMonths are the German names of months that differ from the English ones,
+// in lower case.
+var germanMonths = map[string]string{
+	"januar": "January", "jänner": "January", "jän": "Jan", "februar": "February", "feber": "February", "märz": "March", "maerz": "March",
+	"mär": "Mar", "mrz": "Mar", "mai": "May", "juni": "June", "juli": "July", "sept": "Sep", "oktober": "October", "okt": "Oct",
+	"dezember": "December", "dez": "Dec",
+}
+
+var word = regexp.MustCompile(`\pL+`)
+
+// inEnglish returns a text with the English names of months.
+func inEnglish(s string) string {
+	return word.ReplaceAllStringFunc(s, func(w string) string { return cmp.Or(germanMonths[strings.ToLower(w)], w) })
+}
+
+// excelDay reads a day as Excel stores it, the number of days since 1900, with
+// the time of day as its fraction.
+func excelDay(s string) (at time.Time, whole, ok bool) {
+	days, err := strconv.ParseFloat(strings.Replace(s, ",", ".", 1), 64)
+	if err != nil || !(days >= 1 && days < 1e6) {
+		return time.Time{}, false, false
+	}
+	since := time.Duration(days * float64(24*time.Hour)).Round(time.Second)
+	return time.Date(1899, 12, 30, 0, 0, 0, 0, time.UTC).Add(since), days == math.Trunc(days), true
 }
 
 // compile checks and compiles layouts, zone and time of day.
@@ -102,7 +137,9 @@ func compileLayout(form string) (layout, error) {
 		return layout{}, fmt.Errorf("%q is neither a layout like \"02.01.2006 15:04\" nor one of %s", form, strings.Join(slices.Sorted(maps.Keys(namedLayouts)), ", "))
 	}
 	_, seconds := got.Zone()
-	return layout{form: form, zoned: seconds == offset, day: got.Hour() == 0 && got.Minute() == 0}, nil
+	l := newLayout(form)
+	l.zoned, l.day = seconds == offset, got.Hour() == 0 && got.Minute() == 0
+	return l, nil
 }
 
 // moment is the time that a text represents, and what had to be assumed.
@@ -118,15 +155,15 @@ type moment struct {
 func (t *Time) parse(s string, zone *time.Location) (moment, *cause) {
 	for i := range t.layouts {
 		l := &t.layouts[i]
-		if l.form == "" {
+		if l.perUnit > 0 {
 			n, err := strconv.ParseInt(s, 10, 64)
 			if err != nil || n < 0 || n > 1<<43/l.perUnit {
 				continue
 			}
 			return moment{ms: n * l.perUnit}, nil
 		}
-		at, err := time.Parse(l.form, s)
-		if err != nil {
+		at, day, ok := l.read(s)
+		if !ok {
 			continue
 		}
 		if l.zoned {
@@ -135,19 +172,31 @@ func (t *Time) parse(s string, zone *time.Location) (moment, *cause) {
 		if zone == nil {
 			return moment{}, timeZoneless
 		}
-		m := moment{zoneless: true, day: l.day}
+		m := moment{zoneless: true, day: day}
 		wall := at // as UTC
-		if l.day {
+		if day {
 			wall = at.Add(t.dayTime)
 		}
 		at = time.Date(wall.Year(), wall.Month(), wall.Day(), wall.Hour(), wall.Minute(), wall.Second(), wall.Nanosecond(), zone)
 		m.ms = at.UnixMilli()
-		if zone != time.UTC && !l.day {
+		if zone != time.UTC && !day {
 			m.shifted = !sameClock(at, wall) || sameClock(at.Add(time.Hour), wall) || sameClock(at.Add(-time.Hour), wall)
 		}
 		return m, nil
 	}
 	return moment{}, timeUnread
+}
+
+// read reads a text that names a time or a day.
+func (l *layout) read(s string) (at time.Time, day, ok bool) {
+	if l.form == "" {
+		return excelDay(s)
+	}
+	if l.month {
+		s = inEnglish(s)
+	}
+	at, err := time.Parse(l.form, s)
+	return at, l.day, err == nil
 }
 
 func sameClock(a, b time.Time) bool {

@@ -36,6 +36,9 @@ func widen(columns, header []string) (wide, []string, error) {
 		if i < 0 {
 			return wide{}, nil, fault.New(fault.Invalid, "", "csv.unpivot: the file has no column %q; its columns are %q", name, header)
 		}
+		if slices.Contains(header[i+1:], name) {
+			return wide{}, nil, fault.New(fault.Invalid, "", "csv.unpivot: the file has the column %q more than once: rename all but one in its header", name)
+		}
 		w.columns = append(w.columns, i)
 	}
 	w.at = len(w.columns) // there is no row yet
