@@ -32,9 +32,9 @@ func TestTablesForPeople(t *testing.T) {
 		},
 		"position": {
 			positionCells,
-			`{"itemId":"17","country":"DE","currencyCode":"EUR","ownPrice":12.00,"ownSite":null,"rank":3,"offers":7,"cheapest":{"site":"s","merchant":"M","price":10.00},"difference":2.00,"differencePercent":20.00}`,
+			`{"itemId":"17","country":"DE","currencyCode":"EUR","ownPrice":12.00,"ownSite":null,"rank":4,"offers":3,"cheapest":{"site":"s","merchant":"M","price":10.00},"difference":2.00,"differencePercent":20.00}`,
 			"product       yours      cheapest   difference  percent   rank    at    country  your site  itemId\n" +
-				"Kettle, blue  12.00 EUR  10.00 EUR  2.00 EUR    +20.00 %  3 of 7  s, M  DE       –          17\n",
+				"Kettle, blue  12.00 EUR  10.00 EUR  2.00 EUR    +20.00 %  4 of 4  s, M  DE       –          17\n",
 		},
 		"statistic": {
 			(&statsCmd{By: "product", Bucket: "whole"}).cells,

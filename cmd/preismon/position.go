@@ -27,7 +27,8 @@ func (c *positionCmd) Run(ctx context.Context, std streams) error {
 	return c.listForPeople(ctx, std, "/ext/v1/position", p, positionFields, query.RecordColumns[query.OwnPosition](), positionCells)
 }
 
-// positionCells returns what people see of a position: their own price and the cheapest.
+// positionCells returns what people see of a position: their own price and the
+// cheapest. The rank is among the offers of others and their own.
 func positionCells(record json.RawMessage, product func(string) string) ([]cell, error) {
 	var p struct {
 		ItemID, CurrencyCode                    string
@@ -53,7 +54,7 @@ func positionCells(record json.RawMessage, product func(string) string) ([]cell,
 		{"cheapest", money(p.Cheapest.Price, p.CurrencyCode)},
 		{"difference", money(p.Difference, p.CurrencyCode)},
 		{"percent", percent(p.DifferencePercent, true)},
-		{"rank", fmt.Sprintf("%d of %d", p.Rank, p.Offers)},
+		{"rank", fmt.Sprintf("%d of %d", p.Rank, p.Offers+1)},
 		{"at", at},
 		{"country", textOf(p.Country)},
 		{"your site", textOf(p.OwnSite)},
