@@ -44,14 +44,14 @@ func (c *overviewCmd) Run(ctx context.Context, std streams) error {
 
 type itemSummaryCmd struct {
 	recordFlags
-	ItemID         string `arg:"" help:"Id of the product."`
-	Site           string `help:"Only this site, by its key." env:"-" placeholder:"KEY"`
-	From           string `help:"First instant or day of the window, with --to. Default: the last 30 days." env:"-" placeholder:"TIME"`
-	To             string `help:"Last instant or day of the window." env:"-" placeholder:"TIME"`
-	OwnMerchant    string `help:"Your name as a merchant." env:"-" placeholder:"TEXT"`
-	CandidatePrice string `help:"Rank this price among the offers, instead of yours." env:"-" placeholder:"AMOUNT"`
-	Currency       string `help:"Currency of the candidate price. Default: that of each market." env:"-" placeholder:"CODE"`
-	Timezone       string `help:"IANA zone of days and of the times in the answer." env:"-" placeholder:"ZONE"`
+	ItemID         string  `arg:"" help:"Id of the product."`
+	Site           string  `help:"Only this site, by its key." env:"-" placeholder:"KEY"`
+	From           instant `help:"First instant or day of the window, or like now-7d, with --to. Default: the last 30 days." env:"-" placeholder:"TIME"`
+	To             instant `help:"Last instant or day of the window." env:"-" placeholder:"TIME"`
+	OwnMerchant    string  `help:"Your name as a merchant." env:"-" placeholder:"TEXT"`
+	CandidatePrice string  `help:"Rank this price among the offers, instead of yours." env:"-" placeholder:"AMOUNT"`
+	Currency       string  `help:"Currency of the candidate price. Default: that of each market." env:"-" placeholder:"CODE"`
+	Timezone       string  `help:"IANA zone of days and of the times in the answer." env:"-" placeholder:"ZONE"`
 }
 
 var itemSummaryFields = []string{
@@ -59,7 +59,7 @@ var itemSummaryFields = []string{
 }
 
 func (c *itemSummaryCmd) Run(ctx context.Context, std streams) error {
-	p := (&scopeFlags{Site: c.Site, Timezone: c.Timezone}).params(map[string]string{"capturedFrom": c.From, "capturedTo": c.To, "ownMerchant": c.OwnMerchant, "candidatePrice": c.CandidatePrice, "currencyCode": c.Currency})
+	p := (&scopeFlags{Site: c.Site, Timezone: c.Timezone}).params(map[string]string{"capturedFrom": string(c.From), "capturedTo": string(c.To), "ownMerchant": c.OwnMerchant, "candidatePrice": c.CandidatePrice, "currencyCode": c.Currency})
 	return c.list(ctx, std, "/ext/v1/items/"+url.PathEscape(c.ItemID)+"/summary", p, itemSummaryFields, query.RecordColumns[query.ItemMarket]())
 }
 

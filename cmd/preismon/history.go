@@ -23,14 +23,14 @@ type historyFlags struct {
 	Remote     remoteFlags `embed:""`
 	Order      string      `arg:"" help:"Id of the order."`
 	Kind       string      `help:"Which files: ${enum}." enum:"exports,imports" default:"exports" env:"-"`
-	DateFrom   string      `aliases:"from" help:"Archived at this time or later. Also --from." env:"-" placeholder:"TIME"`
-	DateTo     string      `aliases:"to" help:"Archived at this time or earlier. Also --to." env:"-" placeholder:"TIME"`
+	DateFrom   instant     `aliases:"from" help:"Archived at this time or later: RFC 3339, a date, or like now-7d. Also --from." env:"-" placeholder:"TIME"`
+	DateTo     instant     `aliases:"to" help:"Archived at this time or earlier: RFC 3339, a date, or like now-7d. Also --to." env:"-" placeholder:"TIME"`
 	ExportName string      `help:"Only files of this export." env:"-" placeholder:"TEXT"`
 	Name       string      `help:"Only this file." env:"-" placeholder:"TEXT"`
 }
 
 func (f *historyFlags) params() url.Values {
-	return (&scopeFlags{}).params(map[string]string{"dateFrom": f.DateFrom, "dateTo": f.DateTo, "exportName": f.ExportName, "name": f.Name})
+	return (&scopeFlags{}).params(map[string]string{"dateFrom": string(f.DateFrom), "dateTo": string(f.DateTo), "exportName": f.ExportName, "name": f.Name})
 }
 
 type historyListCmd struct {

@@ -38,8 +38,8 @@ type statsCmd struct {
 	scopeFlags
 	GlobalScope  bool     `help:"Everything that you see; needs both bounds of the window." env:"-"`
 	Brand        string   `help:"Only this brand." env:"-" placeholder:"TEXT"`
-	CapturedFrom string   `aliases:"from" help:"Earliest capture time: RFC 3339, or a date. Also --from." env:"-" placeholder:"TIME"`
-	CapturedTo   string   `aliases:"to" help:"Latest capture time: RFC 3339, or a date, which is included. Also --to." env:"-" placeholder:"TIME"`
+	CapturedFrom instant  `aliases:"from" help:"Earliest capture time: RFC 3339, a date, or like now-7d. Also --from." env:"-" placeholder:"TIME"`
+	CapturedTo   instant  `aliases:"to" help:"Latest capture time: RFC 3339, a date, which is included, or like now-24h. Also --to." env:"-" placeholder:"TIME"`
 	By           string   `help:"What each record covers: ${enum}." enum:"product,site,merchant,brand,all" default:"product" env:"-"`
 	Bucket       string   `help:"The parts of the window: ${enum}." enum:"hour,day,week,whole" default:"whole" env:"-"`
 	Include      []string `help:"Further fields of products: ${enum}. trend: the median of each of 24 parts of the window; standing: the cheapest current offer and your reference price; identity: the name, brand, EAN, PZN and ASIN." enum:"trend,standing,identity" env:"-" placeholder:"GROUP"`
@@ -55,7 +55,7 @@ var statsIdentityFields = []string{
 }
 
 func (c *statsCmd) Run(ctx context.Context, std streams) error {
-	p := c.params(map[string]string{"by": c.By, "bucket": c.Bucket, "brand": c.Brand, "capturedFrom": c.CapturedFrom, "capturedTo": c.CapturedTo, "limit": "10000"})
+	p := c.params(map[string]string{"by": c.By, "bucket": c.Bucket, "brand": c.Brand, "capturedFrom": string(c.CapturedFrom), "capturedTo": string(c.CapturedTo), "limit": "10000"})
 	if c.GlobalScope {
 		p.Set("globalScope", "true")
 	}
