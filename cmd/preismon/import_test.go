@@ -143,7 +143,7 @@ func TestImport(t *testing.T) {
 		}
 	}
 	t.Logf("the summary:\n%s", out)
-	if !strings.Contains(out, "7 accepted rows imported before") || !strings.Contains(errs, "preismon login --login me, then preismon results --site alpha.example --from 2026-03-11") {
+	if !strings.Contains(out, "7 accepted rows imported before") || !strings.Contains(errs, "preismon login --url "+u.URL+" --login me, then preismon results --site alpha.example --from 2026-03-11") {
 		t.Errorf("the second time: %s%s", out, errs)
 	}
 	grown(t, u, args, password)
