@@ -41,7 +41,7 @@ func (c *moversCmd) Run(ctx context.Context, std streams) error {
 	p := c.params(map[string]string{
 		"since": since, "until": until, "kind": c.Kind, "brand": c.Brand, "ownMerchant": c.OwnMerchant, "limit": "10000",
 	})
-	err := c.listForPeople(ctx, std, "/ext/v1/movers", p, moverFields, query.RecordColumns[query.Mover](), moverCells)
+	err := c.listForPeople(ctx, std, "/ext/v1/movers", p, moverFields, query.RecordColumns[query.Mover](), moverCells, nil)
 	if client.TooBroad(err) {
 		return fmt.Errorf("%w\nGive --site, --item-id or --order-id, or a later --since: now-7d is the longest for everything at once", err)
 	}

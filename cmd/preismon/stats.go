@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"maps"
 	"net/url"
 	"slices"
 	"strings"
@@ -55,9 +56,13 @@ var statsIdentityFields = []string{
 }
 
 func (c *statsCmd) Run(ctx context.Context, std streams) error {
-	p := c.params(map[string]string{"by": c.By, "bucket": c.Bucket, "brand": c.Brand, "capturedFrom": string(c.CapturedFrom), "capturedTo": string(c.CapturedTo), "limit": "10000"})
+	rows := c.params(map[string]string{"brand": c.Brand, "capturedFrom": string(c.CapturedFrom), "capturedTo": string(c.CapturedTo)})
 	if c.GlobalScope {
-		p.Set("globalScope", "true")
+		rows.Set("globalScope", "true")
+	}
+	p := maps.Clone(rows)
+	for name, value := range map[string]string{"by": c.By, "bucket": c.Bucket, "limit": "10000"} {
+		p.Set(name, value)
 	}
 	fields := statsFields
 	for _, group := range c.Include {
@@ -69,7 +74,7 @@ func (c *statsCmd) Run(ctx context.Context, std streams) error {
 			p.Set("limit", "1000")
 		}
 	}
-	return c.listForPeople(ctx, std, "/ext/v1/statistics", p, fields, query.RecordColumns[query.StatisticRecord](), c.cells)
+	return c.listForPeople(ctx, std, "/ext/v1/statistics", p, fields, query.RecordColumns[query.StatisticRecord](), c.cells, func(r *remote) { r.explainNoRows(ctx, std, rows) })
 }
 
 // cells returns what people see of a record: what it covers, and its prices in
