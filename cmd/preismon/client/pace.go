@@ -53,9 +53,6 @@ func Expired(err error) bool {
 	return errors.As(err, &p) && p.Status == http.StatusUnauthorized && p.Code != "AUTH_CREDENTIALS_INVALID"
 }
 
-// TooBroad reports whether an error means that the request selects too much.
-func TooBroad(err error) bool { return codeOf(err) == "RESULTS_SCOPE_TOO_BROAD" }
-
 // Invalid reports whether an error means that the request does not follow the contract.
 func Invalid(err error) bool {
 	var p *Problem
