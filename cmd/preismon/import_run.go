@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"iter"
 	"log/slog"
+	"slices"
 	"text/tabwriter"
 	"time"
 
@@ -226,6 +227,12 @@ func (r *importRun) end(done []importedFile, accepted, rejected int) error {
 		}
 		fmt.Fprintf(r.std.err, "The newest price is of %s. Look at them: preismon login %s--login %s, then preismon results --site %s --from %s\n",
 			newest.Last.Format(time.RFC3339), r.urlFlag(), newest.Login, newest.Sites[0].Site, newest.Last.Format(time.DateOnly))
+	}
+	for _, f := range done {
+		if r.Conflicts == "reject" && slices.ContainsFunc(f.RejectedBy, func(c maps.Count) bool { return c.What == "imported otherwise" }) {
+			fmt.Fprintln(r.std.err, "What was imported is never changed: --conflicts add keeps the earlier price in the history, too. To be without it, import the corrected files into a new data folder.")
+			break
+		}
 	}
 	for _, f := range done {
 		if f.rejects != "" {
