@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"net/url"
 	"slices"
 	"strconv"
@@ -60,7 +61,43 @@ var itemSummaryFields = []string{
 
 func (c *itemSummaryCmd) Run(ctx context.Context, std streams) error {
 	p := (&scopeFlags{Site: c.Site, Timezone: c.Timezone}).params(map[string]string{"capturedFrom": string(c.From), "capturedTo": string(c.To), "ownMerchant": c.OwnMerchant, "candidatePrice": c.CandidatePrice, "currencyCode": c.Currency})
-	return c.list(ctx, std, "/ext/v1/items/"+url.PathEscape(c.ItemID)+"/summary", p, itemSummaryFields, query.RecordColumns[query.ItemMarket]())
+	return c.listForPeople(ctx, std, "/ext/v1/items/"+url.PathEscape(c.ItemID)+"/summary", p, itemSummaryFields, query.RecordColumns[query.ItemMarket](), itemSummaryCells, nil)
+}
+
+// itemSummaryCells returns what people see of a market of one product.
+func itemSummaryCells(record json.RawMessage, _ func(string) string) ([]cell, error) {
+	type extreme struct{ Price *json.Number }
+	var m struct {
+		Country, LastCapturedAt                  *string
+		CurrencyCode                             string
+		Offers, OwnPrice, Rank, RankWithShipping *json.Number
+		Low, High                                extreme // null: without a price
+		Cheapest                                 struct {
+			Site       string
+			Merchant   *string
+			TotalPrice *json.Number
+		}
+	}
+	if err := json.Unmarshal(record, &m); err != nil {
+		return nil, err
+	}
+	at := m.Cheapest.Site
+	if merchant := textOf(m.Cheapest.Merchant); merchant != "" {
+		at += ", " + merchant
+	}
+	return []cell{
+		{"country", textOf(m.Country)},
+		{"currencyCode", m.CurrencyCode},
+		{"cheapest", money(m.Cheapest.TotalPrice, m.CurrencyCode)},
+		{"at", at},
+		{"offers", money(m.Offers, "")},
+		{"yours", money(m.OwnPrice, m.CurrencyCode)},
+		{"rank", money(m.Rank, "")},
+		{"with shipping", money(m.RankWithShipping, "")},
+		{"lowest", money(m.Low.Price, m.CurrencyCode)},
+		{"highest", money(m.High.Price, m.CurrencyCode)},
+		{"capturedAt", textOf(m.LastCapturedAt)},
+	}, nil
 }
 
 type siteStatusCmd struct {

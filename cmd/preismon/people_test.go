@@ -36,6 +36,16 @@ func TestTablesForPeople(t *testing.T) {
 			"product       yours      cheapest   difference  percent   rank    at    country  your site  itemId\n" +
 				"Kettle, blue  12.00 EUR  10.00 EUR  2.00 EUR    +20.00 %  4 of 4  s, M  DE       –          17\n",
 		},
+		"market": {
+			itemSummaryCells,
+			`{"country":"DE","currencyCode":"EUR","cheapest":{"site":"s","merchant":"M","price":9.00,"shippingCost":1.00,"totalPrice":10.00,"capturedAt":"t"},"offers":7,"withoutShipping":2,"ownPrice":12.00,"rank":3,"rankWithShipping":4,"position":{},"low":{"price":8.00,"site":"s","on":"2026-10-01"},"high":{"price":15.00,"site":"s","on":"2026-10-02"},"observations":{},"buyBox":[{}],"lastCapturedAt":"u","sites":[{}]}`,
+			"country currencyCode cheapest at offers yours rank with shipping lowest highest capturedAt DE EUR 10.00 EUR s, M 7 12.00 EUR 3 4 8.00 EUR 15.00 EUR u",
+		},
+		"market without offers": {
+			itemSummaryCells,
+			`{"country":null,"currencyCode":"EUR","cheapest":null,"offers":0,"ownPrice":null,"rank":null,"rankWithShipping":null,"low":null,"high":null,"lastCapturedAt":null}`,
+			"country currencyCode cheapest at offers yours rank with shipping lowest highest capturedAt – EUR – – 0 – – – – – –",
+		},
 		"statistic": {
 			(&statsCmd{By: "product", Bucket: "whole"}).cells,
 			`{"itemId":"17","pairs":1,"observations":{"priced":1500,"unavailable":2},"changes":4,"shareInStock":99.50,"prices":[{"currencyCode":"EUR","min":1.00,"median":2.00,"max":3.00,"last":2.50}]}`,
