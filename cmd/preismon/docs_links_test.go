@@ -9,6 +9,9 @@ import (
 	"testing"
 
 	"github.com/yuin/goldmark/ast"
+
+	"preismon/contracts/openapi"
+	"preismon/deploy/testserver/must"
 )
 
 // TestLinks: every relative link in every Markdown file leads to an existing
@@ -75,4 +78,22 @@ func anchors(doc ast.Node, source []byte) map[string]bool {
 		return ast.WalkContinue, nil
 	})
 	return all
+}
+
+// TestServedDocuments: the addresses of the contract that the README names are served.
+func TestServedDocuments(t *testing.T) {
+	served := map[string]bool{}
+	for _, d := range must.Get(openapi.Documents("http://127.0.0.1"))(t) {
+		served[d.Path] = true
+	}
+	text := must.Get(os.ReadFile("../../README.md"))(t)
+	named := regexp.MustCompile("`(/openapi/[^`]*)`").FindAllStringSubmatch(string(text), -1)
+	for _, n := range named {
+		if !served[n[1]] {
+			t.Errorf("%s is not served", n[1])
+		}
+	}
+	if len(named) == 0 {
+		t.Error("the README names no address of the contract")
+	}
 }

@@ -22,6 +22,9 @@ type explainCmd struct {
 // explainable are the commands that read.
 var explainable = []string{"results", "stream", "export", "changes", "alerts", "stats", "position", "movers", "windows", "evidence", "overview", "item-summary", "site-status", "order-status", "items", "sites", "orders", "history", "lookup"}
 
+// inParts are the commands that read in parts what is too broad for one request.
+var inParts = []string{"results", "stream", "export"}
+
 func (c *explainCmd) Run(ctx context.Context, std streams) error {
 	words := c.Command
 	if len(words) == 1 {
@@ -44,6 +47,13 @@ func (c *explainCmd) Run(ctx context.Context, std streams) error {
 		return err
 	case found.Request == "":
 		return faulty(errors.New("explain: this command sends no request that the server could explain"))
+	}
+	if !found.Accepted && slices.Contains(inParts, words[0]) && len(found.Narrower) > 0 && client.TooBroad(found.Problem) {
+		if c.Format != "text" {
+			return c.write(std, &found)
+		}
+		_, err := fmt.Fprintf(std.out, "%-18s  %s\n%-18s  in parts\nAs one request it is refused: %v\nThe command reads it in parts, like:\n  %s\n", "request", found.Request, "accepted", byFlags(found.Problem), strings.Join(found.Narrower, "\n  "))
+		return err
 	}
 	if err := c.write(std, &found); err != nil || found.Accepted {
 		return err

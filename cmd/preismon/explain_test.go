@@ -1,6 +1,9 @@
 package main
 
 import (
+	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
@@ -45,6 +48,31 @@ func (d *demoTest) explains(t *testing.T) {
 	for _, command := range []string{"up", "restore x", "login", "explain results", "no-such", "results --no-such"} {
 		if out, errs, code := inProcess(t, "explain", command); code != exitUsage || out != "" || errs == "" {
 			t.Errorf("%s: exit code %d: %s%s", command, code, out, errs)
+		}
+	}
+}
+
+// TestExplainOfParts: what a command reads in parts, because it is too broad for
+// one request, is not refused; another command's is.
+func TestExplainOfParts(t *testing.T) {
+	t.Parallel()
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		fmt.Fprintf(w, `{"request":%q,"accepted":false,"problem":{"code":"RESULTS_SCOPE_TOO_BROAD","detail":"Too much."},"narrower":["/v1/results?a","/v1/results?b"]}`, r.URL.Query().Get("path"))
+	}))
+	defer server.Close()
+	const inOne = "As one request it is refused: Too much. (RESULTS_SCOPE_TOO_BROAD)\nThe command reads it in parts, like:\n  /v1/results?a\n  /v1/results?b\n"
+	for _, c := range []struct {
+		command, out, errs string
+		code               int
+	}{
+		{"export --global-scope --from 2026-10-01 --to 2026-10-31", "accepted            in parts\n" + inOne, "", 0},
+		{"results --site a", inOne, "", 0},
+		{"movers --since 2026-10-01", "", "Too much.", exitFailed},
+	} {
+		out, errs, code := inProcess(t, append(append([]string{"explain"}, strings.Fields(c.command)...), "--url", server.URL, "--token", "any")...)
+		if code != c.code || !strings.Contains(out, c.out) || !strings.Contains(errs, c.errs) {
+			t.Errorf("%s: exit code %d: %s%s", c.command, code, out, errs)
 		}
 	}
 }

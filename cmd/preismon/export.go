@@ -7,6 +7,7 @@ import (
 	"io"
 	"log/slog"
 	"net/url"
+	"strings"
 
 	"preismon/cmd/preismon/client"
 	"preismon/cmd/preismon/records"
@@ -41,7 +42,7 @@ func (c *exportCmd) Run(ctx context.Context, std streams, log *slog.Logger) erro
 	if c.Output == "-" {
 		n, err = c.writeTo(ctx, std, log, r, c.params(), std.out)
 	} else if n, err = c.toFile(ctx, std, log, r, c.params(), c.Output); err == nil {
-		fmt.Fprintln(std.err, rowsWritten(n, c.Output))
+		fmt.Fprintln(std.err, strings.TrimSuffix(rowsWritten(n, c.Output), ".")+r.windowWritten(ctx, n, c.params())+".")
 	}
 	if err == nil && n == 0 {
 		r.explainNoRows(ctx, std, c.params())

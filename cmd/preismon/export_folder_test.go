@@ -140,3 +140,56 @@ func TestExportsThatFailLeaveOnePart(t *testing.T) {
 		t.Errorf("exit code %d, %d parts: %s", code, parts(), errs)
 	}
 }
+
+// TestRefusedDay: a refusal that another run cannot help does not advise one, and
+// leaves no folder for the day.
+func TestRefusedDay(t *testing.T) {
+	t.Parallel()
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/ext/v1/windows" {
+			w.Header().Set("Content-Type", "application/json")
+			fmt.Fprint(w, `{"data":[{"capturedFrom":"2026-10-01T00:00:00Z","capturedTo":"2026-10-02T00:00:00Z","state":"closed","rows":1,"digest":"d"}],"query":{"token":"t","windows":1}}`)
+			return
+		}
+		w.Header().Set("Content-Type", "application/problem+json")
+		w.WriteHeader(http.StatusBadRequest)
+		fmt.Fprint(w, `{"code":"MVP_VALIDATION_ERROR","detail":"It is wrong."}`)
+	}))
+	defer server.Close()
+	folder := filepath.Join(t.TempDir(), "prices")
+	_, errs, code := inProcess(t, "export", "--split", "day", "-o", folder, "--url", server.URL, "--token", "any")
+	if code != exitFailed || !strings.Contains(errs, "day 2026-10-01: It is wrong.\n") || strings.Contains(errs, "again") {
+		t.Errorf("exit code %d: %s", code, errs)
+	}
+	if left, err := filepath.Glob(filepath.Join(folder, "day=*")); err != nil || len(left) > 0 {
+		t.Errorf("left behind: %q, %v", left, err)
+	}
+}
+
+// TestExportSaysItsWindow: the last line has the window, and which flag takes
+// another if none was given.
+func TestExportSaysItsWindow(t *testing.T) {
+	t.Parallel()
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		if r.URL.Query().Get("limit") == "1" {
+			fmt.Fprint(w, `{"data":[],"paging":{},"query":{"capturedFrom":"2026-10-01T00:00:00.000Z","capturedTo":null}}`)
+			return
+		}
+		sendRows(w, r, "", `{"itemId":"1","site":"a","capturedAt":"2026-10-01T00:00:00.000Z"}`)
+	}))
+	defer server.Close()
+	name := filepath.Join(t.TempDir(), "rows.ndjson")
+	for _, c := range []struct {
+		flags []string
+		end   string
+	}{
+		{nil, "; --from takes an earlier beginning.\n"},
+		{[]string{"--from", "2026-10-01"}, ".\n"},
+	} {
+		_, errs, code := inProcess(t, append([]string{"export", "--site", "a", "-o", name, "--url", server.URL, "--token", "any"}, c.flags...)...)
+		if want := "1 row in " + name + ", captured from 2026-10-01T00:00:00.000Z to now" + c.end; code != 0 || errs != want {
+			t.Errorf("exit code %d: %q, want %q", code, errs, want)
+		}
+	}
+}

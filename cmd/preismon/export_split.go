@@ -68,7 +68,11 @@ func (c *exportCmd) split(ctx context.Context, std streams, log *slog.Logger, r 
 			err = fmt.Errorf("%d of %s: the server's tables are behind those that were counted", n, plural(w.Rows, "row"))
 		}
 		if err != nil {
-			return fmt.Errorf("day %s: %w\nComplete before it: %s; run the command again for the others", day, err, plural(read, "day"))
+			next := "; run the command again for the others"
+			if client.Invalid(err) { // which another try cannot help
+				next = ""
+			}
+			return fmt.Errorf("day %s: %w\nComplete before it: %s%s", day, err, plural(read, "day"), next)
 		}
 		state.Days[day] = splitDay{n, w.Digest}
 		if err := state.keep(); err != nil {
@@ -86,12 +90,13 @@ func (c *exportCmd) split(ctx context.Context, std streams, log *slog.Logger, r 
 	return nil
 }
 
-// day writes the rows of one window; without any there is no file. Parts that
-// earlier runs left are removed.
+// day writes the rows of one window; without any there is no file, and without a
+// file no folder. Parts that earlier runs left are removed.
 func (c *exportCmd) day(ctx context.Context, std streams, log *slog.Logger, r *remote, name string, w client.CountedWindow) (int64, error) {
 	if err := removeParts(name); err != nil {
 		return 0, err
 	}
+	defer os.Remove(filepath.Dir(name)) //nolint:errcheck // it stays if it holds a file
 	if w.Rows == 0 {
 		if err := os.Remove(name); !errors.Is(err, fs.ErrNotExist) {
 			return 0, err

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"net/url"
 	"slices"
 	"strconv"
@@ -44,14 +45,14 @@ func (c *overviewCmd) Run(ctx context.Context, std streams) error {
 
 type itemSummaryCmd struct {
 	recordFlags
-	ItemID         string `arg:"" help:"Id of the product."`
-	Site           string `help:"Only this site, by its key." env:"-" placeholder:"KEY"`
-	From           string `help:"First instant or day of the window, with --to. Default: the last 30 days." env:"-" placeholder:"TIME"`
-	To             string `help:"Last instant or day of the window." env:"-" placeholder:"TIME"`
-	OwnMerchant    string `help:"Your name as a merchant." env:"-" placeholder:"TEXT"`
-	CandidatePrice string `help:"Rank this price among the offers, instead of yours." env:"-" placeholder:"AMOUNT"`
-	Currency       string `help:"Currency of the candidate price. Default: that of each market." env:"-" placeholder:"CODE"`
-	Timezone       string `help:"IANA zone of days and of the times in the answer." env:"-" placeholder:"ZONE"`
+	ItemID         string  `arg:"" help:"Id of the product."`
+	Site           string  `help:"Only this site, by its key." env:"-" placeholder:"KEY"`
+	From           instant `help:"First instant or day of the window, or like now-7d, with --to. Default: the last 30 days." env:"-" placeholder:"TIME"`
+	To             instant `help:"Last instant or day of the window." env:"-" placeholder:"TIME"`
+	OwnMerchant    string  `help:"Your name as a merchant." env:"-" placeholder:"TEXT"`
+	CandidatePrice string  `help:"Rank this price among the offers, instead of yours." env:"-" placeholder:"AMOUNT"`
+	Currency       string  `help:"Currency of the candidate price. Default: that of each market." env:"-" placeholder:"CODE"`
+	Timezone       string  `help:"IANA zone of days and of the times in the answer." env:"-" placeholder:"ZONE"`
 }
 
 var itemSummaryFields = []string{
@@ -59,8 +60,44 @@ var itemSummaryFields = []string{
 }
 
 func (c *itemSummaryCmd) Run(ctx context.Context, std streams) error {
-	p := (&scopeFlags{Site: c.Site, Timezone: c.Timezone}).params(map[string]string{"capturedFrom": c.From, "capturedTo": c.To, "ownMerchant": c.OwnMerchant, "candidatePrice": c.CandidatePrice, "currencyCode": c.Currency})
-	return c.list(ctx, std, "/ext/v1/items/"+url.PathEscape(c.ItemID)+"/summary", p, itemSummaryFields, query.RecordColumns[query.ItemMarket]())
+	p := (&scopeFlags{Site: c.Site, Timezone: c.Timezone}).params(map[string]string{"capturedFrom": string(c.From), "capturedTo": string(c.To), "ownMerchant": c.OwnMerchant, "candidatePrice": c.CandidatePrice, "currencyCode": c.Currency})
+	return c.listForPeople(ctx, std, "/ext/v1/items/"+url.PathEscape(c.ItemID)+"/summary", p, itemSummaryFields, query.RecordColumns[query.ItemMarket](), itemSummaryCells, nil)
+}
+
+// itemSummaryCells returns what people see of a market of one product.
+func itemSummaryCells(record json.RawMessage, _ func(string) string) ([]cell, error) {
+	type extreme struct{ Price *json.Number }
+	var m struct {
+		Country, LastCapturedAt                  *string
+		CurrencyCode                             string
+		Offers, OwnPrice, Rank, RankWithShipping *json.Number
+		Low, High                                extreme // null: without a price
+		Cheapest                                 struct {
+			Site       string
+			Merchant   *string
+			TotalPrice *json.Number
+		}
+	}
+	if err := json.Unmarshal(record, &m); err != nil {
+		return nil, err
+	}
+	at := m.Cheapest.Site
+	if merchant := textOf(m.Cheapest.Merchant); merchant != "" {
+		at += ", " + merchant
+	}
+	return []cell{
+		{"country", textOf(m.Country)},
+		{"currencyCode", m.CurrencyCode},
+		{"cheapest", money(m.Cheapest.TotalPrice, m.CurrencyCode)},
+		{"at", at},
+		{"offers", money(m.Offers, "")},
+		{"yours", money(m.OwnPrice, m.CurrencyCode)},
+		{"rank", money(m.Rank, "")},
+		{"with shipping", money(m.RankWithShipping, "")},
+		{"lowest", money(m.Low.Price, m.CurrencyCode)},
+		{"highest", money(m.High.Price, m.CurrencyCode)},
+		{"capturedAt", textOf(m.LastCapturedAt)},
+	}, nil
 }
 
 type siteStatusCmd struct {

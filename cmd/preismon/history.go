@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -21,16 +22,39 @@ type historyCmd struct {
 // historyFlags select files.
 type historyFlags struct {
 	Remote     remoteFlags `embed:""`
-	Order      string      `arg:"" help:"Id of the order."`
+	Order      string      `arg:"" help:"Id of the order, or its alias."`
 	Kind       string      `help:"Which files: ${enum}." enum:"exports,imports" default:"exports" env:"-"`
-	DateFrom   string      `aliases:"from" help:"Archived at this time or later. Also --from." env:"-" placeholder:"TIME"`
-	DateTo     string      `aliases:"to" help:"Archived at this time or earlier. Also --to." env:"-" placeholder:"TIME"`
+	DateFrom   instant     `aliases:"from" help:"Archived at this time or later: RFC 3339, a date, or like now-7d. Also --from." env:"-" placeholder:"TIME"`
+	DateTo     instant     `aliases:"to" help:"Archived at this time or earlier: RFC 3339, a date, or like now-7d. Also --to." env:"-" placeholder:"TIME"`
 	ExportName string      `help:"Only files of this export." env:"-" placeholder:"TEXT"`
 	Name       string      `help:"Only this file." env:"-" placeholder:"TEXT"`
 }
 
 func (f *historyFlags) params() url.Values {
-	return (&scopeFlags{}).params(map[string]string{"dateFrom": f.DateFrom, "dateTo": f.DateTo, "exportName": f.ExportName, "name": f.Name})
+	return (&scopeFlags{}).params(map[string]string{"dateFrom": string(f.DateFrom), "dateTo": string(f.DateTo), "exportName": f.ExportName, "name": f.Name})
+}
+
+// order returns the id of the order, which may be given by its alias. Ids are
+// digits.
+func (f *historyFlags) order(ctx context.Context, r *remote) (string, error) {
+	if strings.Trim(f.Order, "0123456789") == "" {
+		return f.Order, nil
+	}
+	var ids []string
+	for row, err := range r.List(client.Executed(ctx), "/v1/orders", url.Values{"alias": {f.Order}}) {
+		var order struct{ OrderID string }
+		if err == nil {
+			err = json.Unmarshal(row, &order)
+		}
+		if err != nil {
+			return "", r.explain(err)
+		}
+		ids = append(ids, order.OrderID)
+	}
+	if len(ids) != 1 {
+		return "", fmt.Errorf("order: %s have the alias %q; preismon orders shows the id of each", plural(len(ids), "order"), f.Order)
+	}
+	return ids[0], nil
 }
 
 type historyListCmd struct {
@@ -39,7 +63,15 @@ type historyListCmd struct {
 }
 
 func (c *historyListCmd) Run(ctx context.Context, std streams) error {
-	return list(ctx, std, c.Remote, c.listFlags, "/v1/orders/"+url.PathEscape(c.Order)+"/"+c.Kind+"/history", c.params(), fileFields[c.Kind])
+	r, err := c.Remote.connect(std)
+	if err != nil {
+		return err
+	}
+	order, err := c.order(ctx, r)
+	if err != nil {
+		return err
+	}
+	return list(ctx, std, c.Remote, c.listFlags, "/v1/orders/"+url.PathEscape(order)+"/"+c.Kind+"/history", c.params(), fileFields[c.Kind])
 }
 
 type historyDownloadCmd struct {
@@ -57,7 +89,11 @@ func (c *historyDownloadCmd) Run(ctx context.Context, std streams, log *slog.Log
 	if c.Latest {
 		params.Set("latest", "true")
 	}
-	file, err := r.Download(ctx, c.Kind, c.Order, params)
+	order, err := c.order(ctx, r)
+	if err != nil {
+		return err
+	}
+	file, err := r.Download(ctx, c.Kind, order, params)
 	if client.Invalid(err) { // the error names the API's parameters
 		return fmt.Errorf("%w Here: %s", err, strings.Join(c.narrowing(), ", "))
 	}

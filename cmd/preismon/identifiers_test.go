@@ -20,8 +20,8 @@ func TestListsOfIdentifiers(t *testing.T) {
 	wide := must.Get(unicode.UTF16(unicode.LittleEndian, unicode.UseBOM).NewEncoder().String(plain))(t)
 	for _, text := range []string{plain, "\ufeff" + plain, wide} {
 		found, err := (&lookupCmd{File: "-", Kind: "ean"}).identifiers(strings.NewReader(text))
-		if err != nil || !slices.Equal(found, []identifier{{"ean", want[0]}, {"ean", want[1]}}) {
-			t.Errorf("lookup of %q: %q, %v", text, found, err)
+		if err != nil || !slices.Equal(found, []identifier{{"ean", want[0], 1}, {"ean", want[1], 3}}) {
+			t.Errorf("lookup of %q: %v, %v", text, found, err)
 		}
 		name := filepath.Join(t.TempDir(), "items.txt")
 		must.Do(t, os.WriteFile(name, []byte(text), 0o600))

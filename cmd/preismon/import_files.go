@@ -125,7 +125,7 @@ func (r *importRun) stdin(ctx context.Context) (string, error) {
 
 // rejectsOf returns the file for the rejected rows of a file.
 func rejectsOf(name, label string, several bool) *lazyFile {
-	if several {
+	if several && !isDevice(name) {
 		ext := filepath.Ext(name)
 		name = strings.TrimSuffix(name, ext) + "-" + strings.NewReplacer("/", "-", `\`, "-", "..", "").Replace(label) + ext
 	}

@@ -211,3 +211,21 @@ func TestLabelled(t *testing.T) {
 		}
 	}
 }
+
+// TestRejectsToDevices: what is no regular file is written to under its own name,
+// also for several files.
+func TestRejectsToDevices(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	name := filepath.Join(dir, "null")
+	must.Do(t, os.Symlink(os.DevNull, name))
+	for _, several := range []bool{false, true} {
+		rejects := rejectsOf(name, "prices", several)
+		_, err := rejects.Write([]byte("{}\n"))
+		must.Do(t, err)
+		must.Do(t, rejects.remove())
+		if left := must.Get(os.ReadDir(dir))(t); rejects.name != name || len(left) != 1 {
+			t.Errorf("several: %t: written to %s; %v", several, rejects.name, left)
+		}
+	}
+}

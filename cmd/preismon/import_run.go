@@ -7,12 +7,14 @@ import (
 	"io"
 	"iter"
 	"log/slog"
+	"slices"
 	"text/tabwriter"
 	"time"
 
 	"preismon/contracts"
 	"preismon/contracts/event"
 	"preismon/contracts/fault"
+	"preismon/deploy/embedded"
 	"preismon/ingest"
 	"preismon/ingest/maps"
 )
@@ -202,6 +204,19 @@ func (r *importRun) report(done []importedFile) error {
 	return t.Flush()
 }
 
+// urlFlag returns the flag that login needs to find the server of the data folder;
+// empty: it needs none, or only the streams are known.
+func (r *importRun) urlFlag() string {
+	if r.Bus.DataDir == "" {
+		return ""
+	}
+	running, err := embedded.ReadRuntime(r.Bus.DataDir)
+	if err != nil || running.APIURL == localServer {
+		return ""
+	}
+	return "--url " + running.APIURL + " "
+}
+
 // end prints what to do next.
 func (r *importRun) end(done []importedFile, accepted, rejected int) error {
 	if !r.DryRun && accepted > 0 {
@@ -211,8 +226,14 @@ func (r *importRun) end(done []importedFile, accepted, rejected int) error {
 				newest = f.Summary
 			}
 		}
-		fmt.Fprintf(r.std.err, "The newest price is of %s. Look at them: preismon login --login %s, then preismon results --site %s --from %s\n",
-			newest.Last.Format(time.RFC3339), newest.Login, newest.Sites[0].Site, newest.Last.Format(time.DateOnly))
+		fmt.Fprintf(r.std.err, "The newest price is of %s. Look at them: preismon login %s--login %s, then preismon results --site %s --from %s\n",
+			newest.Last.Format(time.RFC3339), r.urlFlag(), newest.Login, newest.Sites[0].Site, newest.Last.Format(time.DateOnly))
+	}
+	for _, f := range done {
+		if r.Conflicts == "reject" && slices.ContainsFunc(f.RejectedBy, func(c maps.Count) bool { return c.What == "imported otherwise" }) {
+			fmt.Fprintln(r.std.err, "What was imported is never changed: --conflicts add keeps the earlier price in the history, too. To be without it, import the corrected files into a new data folder.")
+			break
+		}
 	}
 	for _, f := range done {
 		if f.rejects != "" {

@@ -143,7 +143,7 @@ func TestImport(t *testing.T) {
 		}
 	}
 	t.Logf("the summary:\n%s", out)
-	if !strings.Contains(out, "7 accepted rows imported before") || !strings.Contains(errs, "preismon login --login me, then preismon results --site alpha.example --from 2026-03-11") {
+	if !strings.Contains(out, "7 accepted rows imported before") || !strings.Contains(errs, "preismon login --url "+u.URL+" --login me, then preismon results --site alpha.example --from 2026-03-11") {
 		t.Errorf("the second time: %s%s", out, errs)
 	}
 	grown(t, u, args, password)
@@ -258,8 +258,8 @@ func grown(t *testing.T, u *upProcess, args []string, password string) {
 	args[1] = file(t, "shops.csv", header+"\ngamma.example;G-1;;Brush;2026-03-10 09:00:00;470;JPY;1;Gamma\n")
 	out, errs, code = inProcess(t, append(slices.Clone(args), password)...)
 	says(t, out, errs, code, exitRejected, "r-2.ndjson")
-	if !strings.Contains(out, "imported otherwise (line 2)") {
-		t.Errorf("a contradiction: %s", out)
+	if !strings.Contains(out, "imported otherwise (line 2)") || !strings.Contains(errs, "What was imported is never changed: ") {
+		t.Errorf("a contradiction: %s%s", out, errs)
 	}
 	rejected(t, filepath.Join(dir, "r.ndjson"), 10, 11, 12, 13)
 	rejected(t, filepath.Join(dir, "r-2.ndjson"), 2)

@@ -113,7 +113,8 @@ func interruptible(ctx context.Context, r io.Reader) io.Reader {
 }
 
 // lazyFile is created when the first byte is written to it. A file of an earlier
-// run is kept: the new name then gets a number.
+// run is kept: the new name then gets a number. A device or a pipe is written to
+// as it is.
 type lazyFile struct {
 	name    string // in the end, the name of the file
 	created bool
@@ -121,6 +122,13 @@ type lazyFile struct {
 }
 
 func (l *lazyFile) Write(b []byte) (int, error) {
+	if l.f == nil && isDevice(l.name) {
+		f, err := os.OpenFile(l.name, os.O_WRONLY, 0)
+		if err != nil {
+			return 0, err
+		}
+		l.f = f
+	}
 	if l.f == nil {
 		ext := filepath.Ext(l.name)
 		stem := strings.TrimSuffix(l.name, ext)
@@ -148,10 +156,17 @@ func (l *lazyFile) Close() error {
 	return err
 }
 
+// isDevice reports whether there is something of a name that is neither a file nor
+// a folder: a device or a pipe.
+func isDevice(name string) bool {
+	info, err := os.Stat(name)
+	return err == nil && !info.Mode().IsRegular() && !info.IsDir()
+}
+
 // remove closes the file, and removes it if it was created.
 func (l *lazyFile) remove() error {
 	if !l.created {
-		return nil
+		return l.Close()
 	}
 	return errors.Join(l.Close(), os.Remove(l.name))
 }

@@ -8,7 +8,9 @@ import (
 	"io"
 	"net/url"
 	"os"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"golang.org/x/text/encoding/unicode"
@@ -33,7 +35,10 @@ type lookupCmd struct {
 var lookupFields = []string{"asked", "known", "seen", "items", "noResult", "latest"}
 
 // identifier is one identifier and its kind.
-type identifier struct{ kind, value string }
+type identifier struct {
+	kind, value string
+	line        int // of the file; 0: it is from a flag
+}
 
 func (c *lookupCmd) Run(ctx context.Context, std streams) error {
 	all, err := c.identifiers(std.in)
@@ -58,7 +63,7 @@ func (c *lookupCmd) Run(ctx context.Context, std streams) error {
 	for n, part := range slices.Collect(slices.Chunk(all, client.MaxLookups)) {
 		rows, err := r.Lookup(ctx, byKind(part), params)
 		if err != nil {
-			err = r.explain(err)
+			err = located(r.explain(err), part)
 			if n > 0 {
 				err = errors.Join(errIncomplete, err)
 			}
@@ -80,7 +85,7 @@ func (c *lookupCmd) identifiers(in io.Reader) (all []identifier, err error) {
 		values []string
 	}{{"ean", c.Ean}, {"pzn", c.Pzn}, {"asin", c.Asin}, {"item-id", c.ItemID}} {
 		for _, value := range given.values {
-			all = append(all, identifier{given.kind, value})
+			all = append(all, identifier{given.kind, value, 0})
 		}
 	}
 	switch c.File {
@@ -96,10 +101,19 @@ func (c *lookupCmd) identifiers(in io.Reader) (all []identifier, err error) {
 		in = f
 	}
 	lines := bufio.NewScanner(userText(in))
-	for lines.Scan() {
-		if value := strings.TrimSpace(lines.Text()); value != "" {
-			all = append(all, identifier{c.Kind, value})
+	heading := true
+	for n := 1; lines.Scan(); n++ {
+		value := strings.TrimSpace(lines.Text())
+		if text, ok := strings.CutPrefix(value, `"`); ok {
+			value = strings.TrimSuffix(text, `"`)
 		}
+		if value == "" {
+			continue
+		}
+		if !heading || !slices.Contains(headings, strings.ToLower(value)) {
+			all = append(all, identifier{c.Kind, value, n})
+		}
+		heading = false
 	}
 	if err := lines.Err(); err != nil {
 		return nil, fmt.Errorf("%s: %w", c.File, err)
@@ -107,18 +121,52 @@ func (c *lookupCmd) identifiers(in io.Reader) (all []identifier, err error) {
 	return all, nil
 }
 
+// headings are the first lines of files that are no identifiers, in small letters.
+var headings = []string{"ean", "gtin", "pzn", "asin", "item-id", "itemid", "item_id"}
+
 // userText returns the text of a user without a byte order mark; one in UTF-16, as
 // programs of Windows write it, becomes UTF-8.
 func userText(in io.Reader) io.Reader {
 	return transform.NewReader(in, unicode.BOMOverride(transform.Nop))
 }
 
+// identifierKinds are the kinds by their names in the contract.
+var identifierKinds = map[string]string{"eans": "ean", "pzns": "pzn", "asins": "asin", "itemIds": "item-id"}
+
 // byKind groups identifiers by their kind in the contract.
 func byKind(part []identifier) url.Values {
-	kinds := map[string]string{"ean": "eans", "pzn": "pzns", "asin": "asins", "item-id": "itemIds"}
 	all := url.Values{}
-	for _, i := range part {
-		all.Add(kinds[i.kind], i.value)
+	for name, kind := range identifierKinds {
+		for _, i := range part {
+			if i.kind == kind {
+				all.Add(name, i.value)
+			}
+		}
 	}
 	return all
+}
+
+// placed matches how a refusal names the place of an identifier.
+var placed = regexp.MustCompile(`\b(eans|pzns|asins|itemIds)\[(\d+)\](\.\w+)?`)
+
+// located makes a refusal name the lines of the file, or the flags.
+func located(err error, part []identifier) error {
+	text := placed.ReplaceAllStringFunc(err.Error(), func(place string) string {
+		match := placed.FindStringSubmatch(place)
+		n, _ := strconv.Atoi(match[2]) // digits
+		for _, i := range part {
+			if i.kind != identifierKinds[match[1]] {
+				continue
+			}
+			if n--; n >= 0 {
+				continue
+			}
+			if i.line > 0 {
+				return fmt.Sprintf("line %d", i.line)
+			}
+			return "--" + i.kind
+		}
+		return place
+	})
+	return flagged{err, text}
 }

@@ -3,20 +3,23 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"slices"
 	"strings"
+	"time"
 
+	"preismon/cmd/preismon/client"
 	"preismon/query"
 )
 
 type moversCmd struct {
 	recordFlags
 	scopeFlags
-	Since       string `help:"Start of the comparison: RFC 3339, or a date." env:"-" placeholder:"TIME" required:""`
-	Until       string `help:"End of the comparison: RFC 3339, or a date, which is included. Default: now." env:"-" placeholder:"TIME"`
-	Kind        string `help:"Only movers of this kind, like PRICE_DOWN." env:"-" placeholder:"KIND"`
-	Brand       string `help:"Only this brand." env:"-" placeholder:"TEXT"`
-	OwnMerchant string `help:"Your name as a merchant, for buy boxes won and lost." env:"-" placeholder:"TEXT"`
+	Since       string  `help:"Start of the comparison: RFC 3339, a date, or like now-24h or now-7d." env:"-" placeholder:"TIME" required:""`
+	Until       instant `help:"End of the comparison: RFC 3339, a date, which is included, or like now-24h. Default: now." env:"-" placeholder:"TIME"`
+	Kind        string  `help:"Only movers of this kind, like PRICE_DOWN." env:"-" placeholder:"KIND"`
+	Brand       string  `help:"Only this brand." env:"-" placeholder:"TEXT"`
+	OwnMerchant string  `help:"Your name as a merchant, for buy boxes won and lost." env:"-" placeholder:"TEXT"`
 }
 
 var moverFields = slices.Concat([]string{"itemId", "site", "kinds", "priceDifference", "priceDifferencePercent"}, sideFields("before"), sideFields("after"))
@@ -30,10 +33,19 @@ func sideFields(side string) (all []string) {
 }
 
 func (c *moversCmd) Run(ctx context.Context, std streams) error {
+	now := time.Now()
+	since, until := agoOr(c.Since, now), string(c.Until)
+	if since != c.Since && until == "" { // of the server's now, which is a little later, it would be more than the hours that are allowed
+		until = rfc3339(now)
+	}
 	p := c.params(map[string]string{
-		"since": c.Since, "until": c.Until, "kind": c.Kind, "brand": c.Brand, "ownMerchant": c.OwnMerchant, "limit": "10000",
+		"since": since, "until": until, "kind": c.Kind, "brand": c.Brand, "ownMerchant": c.OwnMerchant, "limit": "10000",
 	})
-	return c.listForPeople(ctx, std, "/ext/v1/movers", p, moverFields, query.RecordColumns[query.Mover](), moverCells)
+	err := c.listForPeople(ctx, std, "/ext/v1/movers", p, moverFields, query.RecordColumns[query.Mover](), moverCells, nil)
+	if client.TooBroad(err) {
+		return fmt.Errorf("%w\nGive --site, --item-id or --order-id, or a later --since: now-7d is the longest for everything at once", err)
+	}
+	return err
 }
 
 // moverCells returns what people see of a mover: the state before and after.

@@ -20,14 +20,23 @@ type cell struct{ name, text string }
 type shape func(record json.RawMessage, product func(itemID string) string) ([]cell, error)
 
 // listForPeople is like list, but its tables have a shape of their own that
-// names products.
-func (f recordFlags) listForPeople(ctx context.Context, std streams, path string, params url.Values, fields []string, columns []frame.Column, of shape) error {
-	if f.Format != "table" && (f.Format != "auto" || !isTerminal(std.out)) {
-		return f.list(ctx, std, path, params, fields, columns)
-	}
+// names products, and reason, if there is one, is called when there are no rows.
+func (f recordFlags) listForPeople(ctx context.Context, std streams, path string, params url.Values, fields []string, columns []frame.Column, of shape, reason func(r *remote)) error {
 	r, err := f.Remote.connect(std)
 	if err != nil {
 		return err
+	}
+	none := func() {
+		if reason != nil {
+			reason(r)
+		}
+	}
+	if f.Format != "table" && (f.Format != "auto" || !isTerminal(std.out)) {
+		out, err := f.writer(std, fields, columns)
+		if err != nil {
+			return err
+		}
+		return listTo(ctx, std, f.Remote, f.Limit, path, params, &saysNone{Writer: out, says: none})
 	}
 	names := r.products(ctx)
 	defer names.stop()
@@ -41,7 +50,10 @@ func (f recordFlags) listForPeople(ctx context.Context, std streams, path string
 			}
 		}
 	}
-	return r.writeList(shaped, &saysNone{Writer: forPeople(std, records.Table), says: std.err})
+	return r.writeList(shaped, &saysNone{Writer: forPeople(std, records.Table), says: func() {
+		std.saysNoRows()
+		none()
+	}})
 }
 
 // products provides the names of products, which are read only as far as they are needed.

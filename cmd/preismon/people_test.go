@@ -32,9 +32,19 @@ func TestTablesForPeople(t *testing.T) {
 		},
 		"position": {
 			positionCells,
-			`{"itemId":"17","country":"DE","currencyCode":"EUR","ownPrice":12.00,"ownSite":null,"rank":3,"offers":7,"cheapest":{"site":"s","merchant":"M","price":10.00},"difference":2.00,"differencePercent":20.00}`,
+			`{"itemId":"17","country":"DE","currencyCode":"EUR","ownPrice":12.00,"ownSite":null,"rank":4,"offers":3,"cheapest":{"site":"s","merchant":"M","price":10.00},"difference":2.00,"differencePercent":20.00}`,
 			"product       yours      cheapest   difference  percent   rank    at    country  your site  itemId\n" +
-				"Kettle, blue  12.00 EUR  10.00 EUR  2.00 EUR    +20.00 %  3 of 7  s, M  DE       –          17\n",
+				"Kettle, blue  12.00 EUR  10.00 EUR  2.00 EUR    +20.00 %  4 of 4  s, M  DE       –          17\n",
+		},
+		"market": {
+			itemSummaryCells,
+			`{"country":"DE","currencyCode":"EUR","cheapest":{"site":"s","merchant":"M","price":9.00,"shippingCost":1.00,"totalPrice":10.00,"capturedAt":"t"},"offers":7,"withoutShipping":2,"ownPrice":12.00,"rank":3,"rankWithShipping":4,"position":{},"low":{"price":8.00,"site":"s","on":"2026-10-01"},"high":{"price":15.00,"site":"s","on":"2026-10-02"},"observations":{},"buyBox":[{}],"lastCapturedAt":"u","sites":[{}]}`,
+			"country currencyCode cheapest at offers yours rank with shipping lowest highest capturedAt DE EUR 10.00 EUR s, M 7 12.00 EUR 3 4 8.00 EUR 15.00 EUR u",
+		},
+		"market without offers": {
+			itemSummaryCells,
+			`{"country":null,"currencyCode":"EUR","cheapest":null,"offers":0,"ownPrice":null,"rank":null,"rankWithShipping":null,"low":null,"high":null,"lastCapturedAt":null}`,
+			"country currencyCode cheapest at offers yours rank with shipping lowest highest capturedAt – EUR – – 0 – – – – – –",
 		},
 		"statistic": {
 			(&statsCmd{By: "product", Bucket: "whole"}).cells,

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"time"
 
 	"preismon/query"
 )
@@ -24,10 +25,41 @@ var positionFields = []string{
 
 func (c *positionCmd) Run(ctx context.Context, std streams) error {
 	p := c.params(map[string]string{"ownMerchant": c.OwnMerchant, "ownSite": c.OwnSite, "amount": c.Amount, "offers": c.Offers, "limit": "10000"})
-	return c.listForPeople(ctx, std, "/ext/v1/position", p, positionFields, query.RecordColumns[query.OwnPosition](), positionCells)
+	return c.listForPeople(ctx, std, "/ext/v1/position", p, positionFields, query.RecordColumns[query.OwnPosition](), positionCells, func(r *remote) { c.explainNone(ctx, std, r) })
 }
 
-// positionCells returns what people see of a position: their own price and the cheapest.
+// currentHours is for how long the service takes an offer as current.
+const currentHours = 168
+
+// explainNone tells a user who got no positions what was compared, and the likely
+// reason.
+func (c *positionCmd) explainNone(ctx context.Context, std streams, r *remote) {
+	own, likely := "Your reference prices", "none of the products has a reference price: `preismon ingest` publishes them; --own-site and --own-merchant compare offers instead"
+	switch {
+	case c.OwnMerchant != "":
+		own = "The offers of " + c.OwnMerchant
+	case c.OwnSite != "":
+		own = "The offers at " + c.OwnSite
+	}
+	if c.OwnMerchant != "" || c.OwnSite != "" {
+		likely = "none of them is current, or nobody else has a current offer"
+	}
+	fmt.Fprintf(std.err, "%s were compared with offers captured in the last %d hours.\n", own, currentHours)
+	_, newest, err := r.newest(ctx, c.params(nil))
+	at, timeErr := time.Parse(time.RFC3339, newest)
+	switch {
+	case err != nil:
+	case newest == "":
+		fmt.Fprintln(std.err, "Nothing was captured at any time, as far as you can see.")
+	case timeErr == nil && time.Since(at) > currentHours*time.Hour:
+		fmt.Fprintf(std.err, "The newest capture is of %s, which is older.\n", newest)
+	default:
+		fmt.Fprintf(std.err, "Probably %s.\n", likely)
+	}
+}
+
+// positionCells returns what people see of a position: their own price and the
+// cheapest. The rank is among the offers of others and their own.
 func positionCells(record json.RawMessage, product func(string) string) ([]cell, error) {
 	var p struct {
 		ItemID, CurrencyCode                    string
@@ -53,7 +85,7 @@ func positionCells(record json.RawMessage, product func(string) string) ([]cell,
 		{"cheapest", money(p.Cheapest.Price, p.CurrencyCode)},
 		{"difference", money(p.Difference, p.CurrencyCode)},
 		{"percent", percent(p.DifferencePercent, true)},
-		{"rank", fmt.Sprintf("%d of %d", p.Rank, p.Offers)},
+		{"rank", fmt.Sprintf("%d of %d", p.Rank, p.Offers+1)},
 		{"at", at},
 		{"country", textOf(p.Country)},
 		{"your site", textOf(p.OwnSite)},

@@ -209,7 +209,7 @@ func (f formatFlag) writer(std streams, fields []string) records.Writer {
 	case f.Format == "csv":
 		return records.Flat(records.CSV(std.out, fields), fields)
 	case f.Format == "table" || f.Format == "auto" && isTerminal(std.out):
-		return &saysNone{Writer: records.Flat(forPeople(std, records.Table), fields), says: std.err}
+		return &saysNone{Writer: records.Flat(forPeople(std, records.Table), fields), says: std.saysNoRows}
 	}
 	return records.NDJSON(std.out)
 }
@@ -244,10 +244,10 @@ func printList(std streams, columns []string, rows [][]any, none string) error {
 	return out.Close()
 }
 
-// saysNone says when nothing was written: an empty table would show nothing.
+// saysNone calls says when nothing was written: an empty table would show nothing.
 type saysNone struct {
 	records.Writer
-	says io.Writer
+	says func()
 	any  bool
 }
 
@@ -258,10 +258,12 @@ func (c *saysNone) Write(record []byte) error {
 
 func (c *saysNone) Close() error {
 	if !c.any {
-		fmt.Fprintln(c.says, "No rows.")
+		c.says()
 	}
 	return c.Writer.Close()
 }
+
+func (s streams) saysNoRows() { fmt.Fprintln(s.err, "No rows.") }
 
 // coloured reports whether to use colours (no-color.org).
 func coloured(std streams) bool {

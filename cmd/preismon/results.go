@@ -149,6 +149,23 @@ func incomplete(err error) bool {
 	return errors.Is(err, errIncomplete) || errors.As(err, new(*client.Incomplete))
 }
 
+// windowWritten returns what the message says about the window of the rows; empty:
+// there are none, or it cannot be found out.
+func (r *remote) windowWritten(ctx context.Context, n int64, params url.Values) string {
+	if n == 0 {
+		return ""
+	}
+	covered, err := r.Covered(ctx, params)
+	if err != nil || covered == (client.Window{}) {
+		return ""
+	}
+	said := fmt.Sprintf(", captured from %s to %s", cmp.Or(covered.From, "the beginning"), cmp.Or(covered.To, "now"))
+	if covered.From != "" && !params.Has("capturedFrom") {
+		said += "; --from takes an earlier beginning"
+	}
+	return said
+}
+
 // rowsWritten returns the message at the end of an export.
 func rowsWritten(n int64, to string) string {
 	return fmt.Sprintf("%s in %s.", plural(n, "row"), to)

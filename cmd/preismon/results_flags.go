@@ -51,6 +51,9 @@ func parameterFlags() any {
 func flagField(p query.Parameter) reflect.StructField {
 	f := reflect.StructField{Name: strings.ToUpper(p.Name[:1]) + p.Name[1:], Type: reflect.TypeFor[string]()}
 	help := strings.TrimSuffix(p.Help, ".")
+	if p.Kind == query.WindowParameter {
+		f.Type, help = reflect.TypeFor[instant](), help+", or like now-7d"
+	}
 	if p.Requires != "" {
 		help += "; needs --" + dashed(p.Requires)
 	}

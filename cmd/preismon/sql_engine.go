@@ -68,20 +68,24 @@ func (e *sqlEngine) fill(ctx context.Context, source string) (int64, error) {
 	}
 	// By a name of our own: theirs may contain characters that have a meaning in
 	// a pattern.
-	name := "results" + filepath.Ext(source)
+	name, first := "results"+filepath.Ext(source), source
 	if info.IsDir() {
 		days, err := filepath.Glob(filepath.Join(source, "day=*", "rows.*"))
 		if err != nil || len(days) == 0 {
 			return 0, errors.Join(err, fmt.Errorf("%s is no folder of days; `preismon export --split day -o %s` writes one", source, quoteShell(source)))
 		}
-		name = "results/day=*/rows" + filepath.Ext(days[0])
+		name, first = "results/day=*/rows"+filepath.Ext(days[0]), days[0]
+	}
+	form, err := inputForm(first)
+	if err != nil {
+		return 0, err
 	}
 	link, _, _ := strings.Cut(name, "/")
 	if err := os.Symlink(source, filepath.Join(e.files, link)); err != nil {
 		return 0, err
 	}
-	err = e.server.Run(ctx, embedded.AdminUser, "CREATE TABLE results ENGINE = MergeTree ORDER BY tuple() AS SELECT * FROM file({path:String})",
-		url.Values{"database": {embedded.DefaultDatabase}, "param_path": {filepath.Join(e.files, name)}}, io.Discard)
+	err = e.server.Run(ctx, embedded.AdminUser, "CREATE TABLE results ENGINE = MergeTree ORDER BY tuple() AS SELECT * FROM file({path:String}, {form:String})",
+		url.Values{"database": {embedded.DefaultDatabase}, "param_path": {filepath.Join(e.files, name)}, "param_form": {form}}, io.Discard)
 	var count strings.Builder
 	if err == nil {
 		err = e.server.Run(ctx, embedded.AdminUser, "SELECT count() FROM results", url.Values{"database": {embedded.DefaultDatabase}}, &count)
@@ -90,6 +94,27 @@ func (e *sqlEngine) fill(ctx context.Context, source string) (int64, error) {
 		return 0, fmt.Errorf("%s: %w", source, plainly(err))
 	}
 	return strconv.ParseInt(strings.TrimSpace(count.String()), 10, 64)
+}
+
+// inputForm returns ClickHouse's name for the form of a file, or "auto": it takes
+// the form from the extension, but .arrow is for it what begins with a magic word,
+// and no stream.
+func inputForm(name string) (string, error) {
+	switch strings.ToLower(filepath.Ext(name)) {
+	case ".arrow", ".arrows":
+	default:
+		return "auto", nil
+	}
+	f, err := os.Open(name)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close() //nolint:errcheck // was only read
+	magic := make([]byte, len("ARROW1"))
+	if _, err := io.ReadFull(f, magic); err == nil && string(magic) == "ARROW1" {
+		return "Arrow", nil
+	}
+	return "ArrowStream", nil
 }
 
 // ask writes the answer of a statement. Its user may read the table, and nothing else.

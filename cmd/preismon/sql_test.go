@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"slices"
@@ -151,6 +152,35 @@ func TestConverse(t *testing.T) {
 		code := run(t.Context(), []string{"sql", "--in", rows}, streams{strings.NewReader(c.in), &out, &errs})
 		if out.String() != c.out || code != c.code || !strings.Contains(errs.String(), "2 rows in table results.") {
 			t.Errorf("%q: %q, exit code %d, %s", c.in, &out, code, &errs)
+		}
+	}
+}
+
+// TestSQLOfArrow: Arrow streams, which exports write, are read like Arrow files,
+// which ClickHouse writes, and so is a folder of streams.
+func TestSQLOfArrow(t *testing.T) {
+	t.Parallel()
+	shop := &shopOfOneDay{hold: func() {}}
+	shop.rows.Store(2)
+	server := httptest.NewServer(shop)
+	defer server.Close()
+	dir := t.TempDir()
+	days, stream, short, file := filepath.Join(dir, "days"), filepath.Join(dir, "rows.arrow"), filepath.Join(dir, "rows.arrows"), filepath.Join(dir, "file.arrow")
+	ask := func(args ...string) string {
+		t.Helper()
+		out, errs, code := inProcess(t, args...)
+		if code != 0 {
+			t.Fatalf("%q: exit code %d: %s", args, code, errs)
+		}
+		return out
+	}
+	for _, to := range [][]string{{"-o", stream}, {"-o", short}, {"--split", "day", "--format", "arrow", "-o", days}} {
+		ask(slices.Concat([]string{"export", "--url", server.URL, "--token", "any"}, to)...)
+	}
+	must.Do(t, os.WriteFile(file, []byte(ask("sql", "--in", stream, "--format", "Arrow", "SELECT * FROM results")), 0o600))
+	for _, in := range []string{stream, short, days, file} {
+		if got := ask("sql", "--in", in, "SELECT count() FROM results"); got != "count()\n2\n" {
+			t.Errorf("%s: %q", in, got)
 		}
 	}
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"maps"
 	"net/url"
 	"slices"
 	"strings"
@@ -38,8 +39,8 @@ type statsCmd struct {
 	scopeFlags
 	GlobalScope  bool     `help:"Everything that you see; needs both bounds of the window." env:"-"`
 	Brand        string   `help:"Only this brand." env:"-" placeholder:"TEXT"`
-	CapturedFrom string   `aliases:"from" help:"Earliest capture time: RFC 3339, or a date. Also --from." env:"-" placeholder:"TIME"`
-	CapturedTo   string   `aliases:"to" help:"Latest capture time: RFC 3339, or a date, which is included. Also --to." env:"-" placeholder:"TIME"`
+	CapturedFrom instant  `aliases:"from" help:"Earliest capture time: RFC 3339, a date, or like now-7d. Also --from." env:"-" placeholder:"TIME"`
+	CapturedTo   instant  `aliases:"to" help:"Latest capture time: RFC 3339, a date, which is included, or like now-24h. Also --to." env:"-" placeholder:"TIME"`
 	By           string   `help:"What each record covers: ${enum}." enum:"product,site,merchant,brand,all" default:"product" env:"-"`
 	Bucket       string   `help:"The parts of the window: ${enum}." enum:"hour,day,week,whole" default:"whole" env:"-"`
 	Include      []string `help:"Further fields of products: ${enum}. trend: the median of each of 24 parts of the window; standing: the cheapest current offer and your reference price; identity: the name, brand, EAN, PZN and ASIN." enum:"trend,standing,identity" env:"-" placeholder:"GROUP"`
@@ -55,9 +56,13 @@ var statsIdentityFields = []string{
 }
 
 func (c *statsCmd) Run(ctx context.Context, std streams) error {
-	p := c.params(map[string]string{"by": c.By, "bucket": c.Bucket, "brand": c.Brand, "capturedFrom": c.CapturedFrom, "capturedTo": c.CapturedTo, "limit": "10000"})
+	rows := c.params(map[string]string{"brand": c.Brand, "capturedFrom": string(c.CapturedFrom), "capturedTo": string(c.CapturedTo)})
 	if c.GlobalScope {
-		p.Set("globalScope", "true")
+		rows.Set("globalScope", "true")
+	}
+	p := maps.Clone(rows)
+	for name, value := range map[string]string{"by": c.By, "bucket": c.Bucket, "limit": "10000"} {
+		p.Set(name, value)
 	}
 	fields := statsFields
 	for _, group := range c.Include {
@@ -69,7 +74,7 @@ func (c *statsCmd) Run(ctx context.Context, std streams) error {
 			p.Set("limit", "1000")
 		}
 	}
-	return c.listForPeople(ctx, std, "/ext/v1/statistics", p, fields, query.RecordColumns[query.StatisticRecord](), c.cells)
+	return c.listForPeople(ctx, std, "/ext/v1/statistics", p, fields, query.RecordColumns[query.StatisticRecord](), c.cells, func(r *remote) { r.explainNoRows(ctx, std, rows) })
 }
 
 // cells returns what people see of a record: what it covers, and its prices in

@@ -13,14 +13,14 @@ type windowsCmd struct {
 	Remote remoteFlags `embed:""`
 	tableFlag
 	scopeFlags
-	CapturedFrom string `aliases:"from" help:"When the first window begins: RFC 3339, or a date. Also --from." env:"-" placeholder:"TIME"`
-	CapturedTo   string `aliases:"to" help:"When the last window ends; default: the current one. Also --to." env:"-" placeholder:"TIME"`
-	Bucket       string `help:"How long a window is: hour, day or week. Default: day." enum:",hour,day,week" default:"" env:"-" placeholder:"TIME"`
-	Since        string `help:"Token of an earlier answer: only windows whose rows may have changed. No selectors may be given with it." env:"-" placeholder:"TOKEN"`
+	CapturedFrom instant `aliases:"from" help:"When the first window begins: RFC 3339, a date, or like now-7d. Also --from." env:"-" placeholder:"TIME"`
+	CapturedTo   instant `aliases:"to" help:"When the last window ends; default: the current one. Also --to." env:"-" placeholder:"TIME"`
+	Bucket       string  `help:"How long a window is: hour, day or week. Default: day." enum:",hour,day,week" default:"" env:"-" placeholder:"TIME"`
+	Since        string  `help:"Token of an earlier answer: only windows whose rows may have changed. No selectors may be given with it." env:"-" placeholder:"TOKEN"`
 }
 
 func (c *windowsCmd) Run(ctx context.Context, std streams) error {
-	p := c.params(map[string]string{"capturedFrom": c.CapturedFrom, "capturedTo": c.CapturedTo, "bucket": c.Bucket})
+	p := c.params(map[string]string{"capturedFrom": string(c.CapturedFrom), "capturedTo": string(c.CapturedTo), "bucket": c.Bucket})
 	if c.Since != "" && len(p) > 0 {
 		return faulty(errors.New("since: the token contains the selectors, the window and the bucket; leave them out"))
 	}

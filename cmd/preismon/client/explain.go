@@ -35,6 +35,12 @@ func Explain(ctx context.Context, e *Explanation) context.Context {
 	return context.WithValue(ctx, explanationKey{}, &explaining{e, cancel})
 }
 
+// Executed returns a context in which reads are executed, also those of a command
+// that is explained.
+func Executed(ctx context.Context) context.Context {
+	return context.WithValue(ctx, explanationKey{}, (*explaining)(nil))
+}
+
 type explaining struct {
 	*Explanation
 	cancel context.CancelCauseFunc

@@ -128,11 +128,11 @@ func (s *slicer) walk(ctx context.Context, params url.Values) (broad bool, err e
 	}
 	err = w.run(ctx)
 	s.rows += w.rows
-	return w.rows == 0 && tooBroad(err), err
+	return w.rows == 0 && TooBroad(err), err
 }
 
-// tooBroad reports whether a smaller read may succeed.
-func tooBroad(err error) bool {
+// TooBroad reports whether a smaller read may succeed.
+func TooBroad(err error) bool {
 	switch codeOf(err) {
 	case "RESULTS_SCOPE_TOO_BROAD", "RESULTS_LATEST_PAIR_SCOPE_TOO_BROAD", "RESULTS_QUERY_TIMEOUT":
 		return true
