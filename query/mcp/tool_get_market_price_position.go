@@ -22,7 +22,7 @@ func getMarketPricePosition() tool {
 			"Without it, where the caller is overpriced: its reference prices of an order, a site, or all, beside the cheapest " +
 			"featured offer (buy box, else cheapest), worst first; query.above, equal, below, undercutBy count all pages. An empty answer proves nothing.",
 		words: map[string]string{
-			"ownMerchant": "Whose prices are ours", "site": "Its offers alone", "amount": "totalPrice: with shipping",
+			"ownMerchant": "Whose prices are ours", "ownSite": "Our own shop", "site": "Its offers alone", "amount": "totalPrice: with shipping",
 		},
 		answer: shapeWith("listPositions", positionAnswer),
 		run:    runPosition,
