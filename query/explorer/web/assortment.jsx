@@ -5,6 +5,7 @@ import * as api from './api.js';
 import { catalogue, itemName, learn, siteName, sitesRead } from './catalogue.js';
 import { fields, Files } from './files.jsx';
 import { by, clear, draw, h } from './preact.js';
+import { Elsewhere } from './product.jsx';
 import { Same } from './same.jsx';
 import { Sparkline } from './sparkline.jsx';
 import { linkTo, mostEverything, narrowed, sortedOf, state, timeWindow, windowAddress, windowParams } from './state.js';
@@ -45,15 +46,29 @@ export async function readAssortment(signal, again = false) {
     showAssortment();
     last = performance.now();
   });
+  const captured = found.length ? -Infinity : await newestCapture(signal);
   [lines, whole] = [found, true];
+  draw(Number.isFinite(captured) && <Elsewhere captured={captured} zone={w.zone} to={{ view: 'assortment' }} />, by('assortment-elsewhere'));
   draw(<Files files={() => [assortmentFile()]} />, by('assortment-files'));
   showAssortment();
+}
+
+/** newestCapture returns when anything of the scope was captured last, in ms; -Infinity: never, or it is not known. */
+async function newestCapture(signal) {
+  try {
+    const { data } = await api.page('ext/v1/sites/status', { site: state.site, ...narrowed() }, signal);
+    return Math.max(...data.map((s) => Date.parse(s.lastCapturedAt)).filter(Number.isFinite));
+  } catch (e) {
+    signal.throwIfAborted();
+    if (e instanceof api.Problem) return -Infinity;
+    throw e;
+  }
 }
 
 /** forgetAssortment clears the view. */
 export function forgetAssortment() {
   [lines, whole] = [undefined, false];
-  clear('products', 'assortment-files');
+  clear('products', 'assortment-elsewhere', 'assortment-files');
 }
 
 /** linesOf returns one line for each currency of a product; a product without a price has one line. A trend covers the window. */
