@@ -11,6 +11,7 @@ import { Sparkline } from './sparkline.jsx';
 import { linkTo, mostEverything, narrowed, sortedOf, state, timeWindow, windowAddress, windowParams } from './state.js';
 import { inOrder, Table } from './table.jsx';
 import { money, number, percent, t } from './texts.js';
+import { inNames, wordsOf } from './words.js';
 
 const mostLines = 300; // shown at most; the file has all
 const mostPairs = 100e3; // whose offers the service compares for a page
@@ -82,12 +83,12 @@ const linesOf = (r, w) => (r.prices.length ? r.prices : [{}]).map((p) => ({
 
 /** matching returns the lines where each word of a text is in the name or the brand, if they are known, or is a code of the product. */
 function matching(text) {
-  const words = text.trim().toLowerCase().split(/\s+/).filter(Boolean);
+  const words = wordsOf(text);
   if (!words.length) return lines;
   return lines.filter((l) => {
-    const named = `${l.name ?? ''} ${l.brand ?? ''}`.toLowerCase();
+    const named = inNames(l.name, l.brand);
     const codes = [l.itemId, l.ean, l.pzn, l.asin?.toLowerCase()];
-    return words.every((w) => named.includes(w) || codes.includes(w));
+    return words.every((w) => named(w) || codes.includes(w));
   });
 }
 
