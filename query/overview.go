@@ -326,19 +326,9 @@ func (s *Service) nameProducts(ctx context.Context, lists []OverviewList) error 
 	for _, l := range lists {
 		all = append(all, of(l)...)
 	}
-	if len(all) == 0 {
-		return nil
-	}
-	slices.Sort(all)
-	records, err := s.store.ItemRecords(ctx, slices.Compact(all))
+	names, err := s.ProductNames(ctx, all)
 	if err != nil {
-		return s.budget(ctx, err)
-	}
-	names := map[contracts.ItemID]*string{}
-	for _, r := range records {
-		if r.Name != "" {
-			names[r.ItemID] = new(r.Name)
-		}
+		return err
 	}
 	for i := range lists {
 		for _, id := range of(lists[i]) {
@@ -346,4 +336,24 @@ func (s *Service) nameProducts(ctx context.Context, lists []OverviewList) error 
 		}
 	}
 	return nil
+}
+
+// ProductNames returns the names of products, those of records that the caller
+// was shown; a product without a name is left out. It makes at most one
+// statement.
+func (s *Service) ProductNames(ctx context.Context, items []contracts.ItemID) (map[contracts.ItemID]*string, error) {
+	names := map[contracts.ItemID]*string{}
+	if len(items) == 0 {
+		return names, nil
+	}
+	records, err := s.store.ItemRecords(ctx, slices.Compact(slices.Sorted(slices.Values(items))))
+	if err != nil {
+		return nil, s.budget(ctx, err)
+	}
+	for _, r := range records {
+		if r.Name != "" {
+			names[r.ItemID] = new(r.Name)
+		}
+	}
+	return names, nil
 }

@@ -42,7 +42,7 @@ type statsCmd struct {
 	CapturedFrom instant  `aliases:"from" help:"Earliest capture time: RFC 3339, a date, or like now-7d. Also --from." env:"-" placeholder:"TIME"`
 	CapturedTo   instant  `aliases:"to" help:"Latest capture time: RFC 3339, a date, which is included, or like now-24h. Also --to." env:"-" placeholder:"TIME"`
 	By           string   `help:"What each record covers: ${enum}." enum:"product,site,merchant,brand,all" default:"product" env:"-"`
-	Bucket       string   `help:"The parts of the window: ${enum}." enum:"hour,day,week,whole" default:"whole" env:"-"`
+	Bucket       string   `help:"The parts of the window: ${enum}. A part without a record was not observed." enum:"hour,day,week,whole" default:"whole" env:"-"`
 	Include      []string `help:"Further fields of products: ${enum}. trend: the median of each of 24 parts of the window; standing: the cheapest current offer and your reference price; identity: the name, brand, EAN, PZN and ASIN." enum:"trend,standing,identity" env:"-" placeholder:"GROUP"`
 }
 

@@ -45,11 +45,11 @@ func briefly(argument string) string {
 
 // extra returns the schemas of arguments that no operation of the contract has.
 func extra() map[string]schema {
-	text := schema{"type": "string", "minLength": 1, "maxLength": 256}
+	text := schema{"type": "string", "maxLength": 256}
 	flag := schema{"type": "boolean"}
 	return map[string]schema{
 		"name": text, "category": text, "discoverCategories": flag,
-		"since": text, "until": text, "ownMerchant": text,
+		"since": text, "until": text, "ownMerchant": text, "ownSite": text,
 		"kind":           {"type": "string", "enum": anyOf(query.MoverKinds())},
 		"amount":         {"type": "string", "enum": []any{"price", "totalPrice"}, "default": "price"},
 		"candidatePrice": {"type": "string", "pattern": `^[0-9]+(\.[0-9]+)?$`},

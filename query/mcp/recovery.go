@@ -102,7 +102,9 @@ func renamed(u *wire.Unknown) string {
 	for _, name := range u.Names[:min(len(u.Names), 5)] {
 		near := search.NearestTo(name)
 		for _, known := range u.Known {
-			near.Add(known, known)
+			if !qualifies(name, known) {
+				near.Add(known, known)
+			}
 		}
 		if found := near.Found(); len(found) > 0 {
 			all = append(all, fmt.Sprintf("In place of %s: %s.", wire.Quote(name), strings.Join(found, ", ")))
@@ -112,6 +114,13 @@ func renamed(u *wire.Unknown) string {
 		all = append(all, fmt.Sprintf("The arguments are %s.", strings.Join(u.Known, ", ")))
 	}
 	return strings.Join(all, " ")
+}
+
+// qualifies reports whether an argument says more than a known one, as ownSite
+// does of site: it means something else.
+func qualifies(name, known string) bool {
+	name, known = search.Fold(name), search.Fold(known)
+	return name != known && strings.HasSuffix(name, known)
 }
 
 // tooBroad are the refusals whose page of the contract explains what to do.

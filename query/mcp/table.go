@@ -21,7 +21,7 @@ const mostFields = 40
 
 // fieldsSchema returns the schema of the argument.
 func fieldsSchema() schema {
-	return schema{"type": "array", "items": schema{"type": "string"}, "description": "Only these of each record, as a table"}
+	return schema{"type": "array", "items": schema{"type": "string"}, "description": "Only these, as a table"}
 }
 
 // params returns the arguments of a call, to be decoded.

@@ -74,6 +74,9 @@ func summed(op wire.Operation, summary func(returned int) any) runner {
 		if err != nil {
 			return Result{}, explained(ctx, s, c, err)
 		}
+		if page, err = withNames(ctx, s, page, c.Fields); err != nil {
+			return Result{}, err
+		}
 		why := moreRows
 		for {
 			shown, err := shownPage(page, c.Fields)

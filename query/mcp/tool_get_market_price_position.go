@@ -17,12 +17,12 @@ func getMarketPricePosition() tool {
 		}
 	}
 	return tool{
-		name: "get_market_price_position", title: "Price position", operation: "listResults", records: shapeOf("listPositions"), heavy: true, arguments: arguments, maxLimit: query.MaxResultsLimit,
+		name: "get_market_price_position", title: "Price position", operation: "listResults", records: shapeWithNames("listPositions"), heavy: true, arguments: arguments, maxLimit: query.MaxResultsLimit,
 		about: "Places a candidatePrice among the current offers (168 hours) of a product, by country and currency. " +
 			"Without it, where the caller is overpriced: its reference prices of an order, a site, or all, beside the cheapest " +
-			"featured offer (buy box, else cheapest), worst first; query.above, equal, below, undercutBy count all pages. An empty answer proves nothing.",
+			"featured offer (buy box, else cheapest), worst first; query.above, equal, below, undercutBy count all pages. `fields` may have productName. An empty answer proves nothing.",
 		words: map[string]string{
-			"ownMerchant": "Whose prices are ours", "site": "Its offers alone", "amount": "totalPrice: with shipping",
+			"ownMerchant": "Whose prices are ours", "ownSite": "Our own shop", "site": "Its offers alone", "amount": "totalPrice: with shipping",
 		},
 		answer: shapeWith("listPositions", positionAnswer),
 		run:    runPosition,

@@ -202,9 +202,11 @@ func (p *Params) asinLocale() string {
 	return p.form("asinLocale", contracts.ValidASINLocale, "a locale key like de or co.uk")
 }
 
-func (p *Params) site() contracts.SiteKey {
+func (p *Params) site() contracts.SiteKey { return p.siteKey("site") }
+
+func (p *Params) siteKey(name string) contracts.SiteKey {
 	valid := func(s string) bool { return contracts.SiteKey(s).Valid() }
-	return contracts.SiteKey(p.form("site", valid, "a site key"))
+	return contracts.SiteKey(p.form(name, valid, "a site key"))
 }
 
 func (p *Params) limit() *int { return p.integer("limit") }

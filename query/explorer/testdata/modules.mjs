@@ -7,6 +7,7 @@ const { daysOf, instant, local, zoneNamed } = await load('zone.js');
 const { History, align, ends, holds, offerAt, only, outcomeOf, seenAt, spans, stands, withoutPrice } = await load('series.js');
 const { amountOf } = await load('amount.js');
 const { csv } = await load('csv.js');
+const { withWords } = await load('words.js');
 
 // Local times of a zone and instants, also where the clocks change.
 for (const [text, zone, want] of [
@@ -22,6 +23,12 @@ for (const [text, zone, want] of [
 assert.equal(local(Date.parse('2026-07-01T22:00:00Z'), 'Europe/Berlin'), '2026-07-02T00:00:00');
 assert.equal(local(Date.parse('0002-01-01T00:00:00Z'), 'UTC'), '0002-01-01T00:00:00');
 for (const [text, want] of [['Asia/Tokyo', 'Asia/Tokyo'], ['europe/berlin', 'Europe/Berlin'], ['utc', 'UTC'], ['Nowhere/At_All', ''], ['+02:00', ''], ['', '']]) assert.equal(zoneNamed(text), want, text);
+
+// Words are found in names, however they are spelt.
+for (const [text, name, want] of [
+  ['ruehrbesen', 'Rührbesen 24 cm', true], ['Rührbesen', 'RUEHRBESEN', true], ['ruhrbesen', 'Rührbesen', true], ['strasse 4', 'Straße 42', true], ['creme', 'Crème', true],
+  ['ue', 'blaue', true], ['e', 'Oboe', true], ['', 'x', true], ['rühr topf', 'Rührbesen', false], ['besan', 'Besen', false],
+]) assert.equal(withWords(text, name, null, undefined), want, `${text} in ${name}`);
 
 // The outcomes stay apart.
 for (const [row, want] of [

@@ -5,11 +5,13 @@ import * as api from './api.js';
 import { catalogue, itemName, learn, siteName, sitesRead } from './catalogue.js';
 import { fields, Files } from './files.jsx';
 import { by, clear, draw, h } from './preact.js';
+import { Elsewhere } from './product.jsx';
 import { Same } from './same.jsx';
 import { Sparkline } from './sparkline.jsx';
 import { linkTo, mostEverything, narrowed, sortedOf, state, timeWindow, windowAddress, windowParams } from './state.js';
 import { inOrder, Table } from './table.jsx';
 import { money, number, percent, t } from './texts.js';
+import { inNames, wordsOf } from './words.js';
 
 const mostLines = 300; // shown at most; the file has all
 const mostPairs = 100e3; // whose offers the service compares for a page
@@ -45,15 +47,29 @@ export async function readAssortment(signal, again = false) {
     showAssortment();
     last = performance.now();
   });
+  const captured = found.length ? -Infinity : await newestCapture(signal);
   [lines, whole] = [found, true];
+  draw(Number.isFinite(captured) && <Elsewhere captured={captured} zone={w.zone} to={{ view: 'assortment' }} />, by('assortment-elsewhere'));
   draw(<Files files={() => [assortmentFile()]} />, by('assortment-files'));
   showAssortment();
+}
+
+/** newestCapture returns when anything of the scope was captured last, in ms; -Infinity: never, or it is not known. */
+async function newestCapture(signal) {
+  try {
+    const { data } = await api.page('ext/v1/sites/status', { site: state.site, ...narrowed() }, signal);
+    return Math.max(...data.map((s) => Date.parse(s.lastCapturedAt)).filter(Number.isFinite));
+  } catch (e) {
+    signal.throwIfAborted();
+    if (e instanceof api.Problem) return -Infinity;
+    throw e;
+  }
 }
 
 /** forgetAssortment clears the view. */
 export function forgetAssortment() {
   [lines, whole] = [undefined, false];
-  clear('products', 'assortment-files');
+  clear('products', 'assortment-elsewhere', 'assortment-files');
 }
 
 /** linesOf returns one line for each currency of a product; a product without a price has one line. A trend covers the window. */
@@ -67,12 +83,12 @@ const linesOf = (r, w) => (r.prices.length ? r.prices : [{}]).map((p) => ({
 
 /** matching returns the lines where each word of a text is in the name or the brand, if they are known, or is a code of the product. */
 function matching(text) {
-  const words = text.trim().toLowerCase().split(/\s+/).filter(Boolean);
+  const words = wordsOf(text);
   if (!words.length) return lines;
   return lines.filter((l) => {
-    const named = `${l.name ?? ''} ${l.brand ?? ''}`.toLowerCase();
+    const named = inNames(l.name, l.brand);
     const codes = [l.itemId, l.ean, l.pzn, l.asin?.toLowerCase()];
-    return words.every((w) => named.includes(w) || codes.includes(w));
+    return words.every((w) => named(w) || codes.includes(w));
   });
 }
 

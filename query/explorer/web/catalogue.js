@@ -1,5 +1,6 @@
 // The sites and products that the caller sees, as far as the page has read them.
 import * as api from './api.js';
+import { withWords } from './words.js';
 
 /** catalogue has products in the order in which they were read; more: the service has others. */
 export const catalogue = { sites: [], items: [], more: false };
@@ -86,9 +87,5 @@ export async function lookUp(text) {
 
 /** matching returns the products whose names and codes contain all words of a text. */
 export function matching(text) {
-  const words = text.trim().toLowerCase().split(/\s+/).filter(Boolean);
-  return catalogue.items.filter((i) => {
-    const names = [i.name, i.brand, i.manufacturer, i.ean, i.pzn, i.asin, i.itemId].join(' ').toLowerCase();
-    return words.every((w) => names.includes(w));
-  });
+  return catalogue.items.filter((i) => withWords(text, i.name, i.brand, i.manufacturer, i.ean, i.pzn, i.asin, i.itemId));
 }

@@ -91,7 +91,7 @@ export class Chart {
       scales: { x: { time: true, range: (u, min, max) => (this.part = min === max ? [from, to] : [min, max]) }, ...Object.fromEntries(currencies.map((c) => [c, { range: (u, min, max) => library.rangeNum(...this.extent(c, min, max), 0.1, true) }])) },
       axes: [
         { stroke: ink, grid, ticks: grid, font, values: (u, at) => ticks(at, zone) , space: narrow ? 70 : 90 },
-        ...currencies.map((c, i) => ({ scale: c, side: i === 0 ? 3 : 1, stroke: ink, grid: i === 0 ? grid : { show: false }, ticks: grid, font, size: 74, values: (u, at) => at.map((v) => money(v, c)) })),
+        ...currencies.map((c, i) => ({ scale: c, side: i === 0 ? 3 : 1, stroke: ink, grid: i === 0 ? grid : { show: false }, ticks: grid, font, size: room, values: (u, at) => at.map((v) => money(v, c)) })),
       ],
       series: [{}, ...lines.map((l, i) => ({
         scale: l.currency, stroke: colourOf(i), width: 2, dash: dashes[Math.floor(i / 8) % dashes.length], show: !this.hidden.has(l.key),
@@ -235,7 +235,7 @@ export class Chart {
     const i = u.cursor.idx;
     if (i === null || i === undefined) return this.onRead('');
     const at = this.data[0][i];
-    const parts = this.held(u, i).map((p) => `${p.line.merchant ?? t.noMerchant} ${money(p.price, p.currency)}`);
+    const parts = this.held(u, i).map((p) => `${p.line.label} ${money(p.price, p.currency)}`);
     const words = { unavailable: t.unavailable, restricted: t.accessRestricted };
     const gone = this.lanes.flatMap((p) => words[seenAt(p, at)] ? `${p.label}: ${words[seenAt(p, at)]}` : []);
     this.onRead([show(at * 1000, this.zone, language), ...parts, ...gone].join(' · '));
@@ -268,6 +268,13 @@ export class Chart {
     const i = Math.max(first, Math.min(last, (this.plot.cursor.idx ?? (step > 0 ? first - 1 : last + 1)) + step));
     this.plot.setCursor({ left: this.plot.valToPos(times[i], 'x'), top: this.plot.over.clientHeight / 2 });
   }
+}
+
+/** room returns how wide an axis of prices is with its labels; null: it has none yet. */
+function room({ ctx, axes }, labels, i) {
+  const { font, gap, ticks } = axes[i];
+  ctx.font = font[0]; // in pixels of the canvas
+  return Math.max(74, ...(labels ?? []).map((label) => Math.ceil(ctx.measureText(label).width / devicePixelRatio + ticks.size + gap)));
 }
 
 /** shortened returns a text cut to a width. */

@@ -268,7 +268,7 @@ export function showHistory() {
   if (whole && state.zoom && !(lines.length && charts())) unzoomed();
   if (by('no-charts').hidden && charts()) showChart(drawn, lines, pairs);
   const captured = Math.max(...monitored(drawn).map((s) => Date.parse(s.lastCapturedAt)).filter(Number.isFinite));
-  draw(whole && !past.rows && monitored(drawn).every(nothing) && Number.isFinite(captured) && <Elsewhere captured={captured} zone={zone} />, by('elsewhere'));
+  draw(whole && !past.rows && monitored(drawn).every(nothing) && Number.isFinite(captured) && <Elsewhere captured={captured} zone={zone} to={{ view: 'history', items: state.items.join(',') }} />, by('elsewhere'));
   draw(whole && <Newest past={past} zone={zone} />, by('now'));
   if (!by('no-charts').hidden) by('history-table').open = true;
   showRows();
@@ -285,6 +285,8 @@ export function showRows() {
 function showChart(of, lines, pairs) {
   const { from, to, zone } = of.window;
   const label = (p) => (state.items.length > 1 ? `${siteName(p.site)} · ${itemName(p.itemId)}` : siteName(p.site));
+  const sold = lines.some((l) => l.merchant); // otherwise the sites name the lines
+  for (const l of lines) l.label = l.merchant ?? (sold ? t.noMerchant : label(l.pair));
   by('readout').dataset.hint = t.readHint;
   by('readout').classList.toggle('few', lines.length < 5);
   const seen = pairs.filter((p) => p.at.length && !p.partial);

@@ -20,12 +20,13 @@ const Under = ({ value, words }) => <span>{value}<small>{words.filter(Boolean).j
 
 const day = (date) => formatOf(language, { timeZone: 'UTC', dateStyle: 'medium' }).format(Date.parse(date));
 
-/** Cheapest shows the cheapest current offer, shipping included, or why there is none. */
+/** Cheapest shows the cheapest current offer, shipping included; where no shipping is known, the lowest price without it, or why there is none. */
 function Cheapest({ market: m, siteName }) {
-  const { cheapest: best, withoutShipping } = m;
+  const { cheapest: best, withoutShipping, position } = m;
   const open = withoutShipping ? t.unknownOf(number(withoutShipping)) : '';
-  if (best) return <Under value={money(best.totalPrice, m.currencyCode)} words={[best.merchant ?? t.noMerchant, siteName(best.site), open]} />;
-  return m.offers ? <Under value={t.shippingUnknown} words={[open]} /> : t.noOffer;
+  if (best) return <Under value={money(best.totalPrice, m.currencyCode)} words={[best.merchant, siteName(best.site), open]} />;
+  if (!m.offers) return t.noOffer;
+  return position ? <Under value={money(position.min, m.currencyCode)} words={[t.plusShipping, open]} /> : <Under value={t.shippingUnknown} words={[open]} />;
 }
 
 /** Markets has a line for each product and market. */

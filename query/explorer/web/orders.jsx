@@ -8,8 +8,9 @@ import { fields, Files } from './files.jsx';
 import { by, clear, draw, Fragment, h } from './preact.js';
 import { Same } from './same.jsx';
 import { sortedOf, state } from './state.js';
-import { inOrder, Scrolled, Table, withWords } from './table.jsx';
+import { inOrder, Scrolled, Table } from './table.jsx';
 import { bytes, language, number, percent, t } from './texts.js';
+import { withWords } from './words.js';
 import { show } from './zone.js';
 
 const newestFiles = 5; // of each kind of each order

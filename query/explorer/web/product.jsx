@@ -22,7 +22,7 @@ export const nothing = (s) => Object.values(s.observations).every((n) => n === 0
 export const Legend = ({ lines, label, hidden, toggle }) => lines.map((l, i) => <li key={l.key}>
   <button type="button" aria-pressed={!hidden.has(l.key)} onClick={() => toggle(i)}>
     <i style={{ borderTopColor: colourOf(i), borderTopStyle: i < 8 ? 'solid' : 'dashed' }} />
-    <span>{l.merchant ?? t.noMerchant}<small>{label(l.pair)}</small></span>
+    <span>{l.label}{l.label !== label(l.pair) && <small>{label(l.pair)}</small>}</span>
   </button>
 </li>);
 
@@ -38,22 +38,23 @@ export function Pairs({ sites, zone, product, siteName }) {
   ]} />;
 }
 
-/** Newest has the offers of the newest capture of each pair in the window, grouped by currency, the cheapest with shipping first. */
+/** Newest has the offers of the newest capture of each pair in the window, grouped by currency, the cheapest with shipping first, then those with unknown shipping, by their prices. */
 export function Newest({ past, zone }) {
   const offers = [...past.pairs.values()].flatMap((p) => p.newest).filter((r) => outcomeOf(r) === 'price'); // an unavailable product may have a price, too
   if (!offers.length) return null;
   const found = new Map(columns(zone).map((c) => [c.name, c]));
   const all = [state.items.length > 1 ? 'product' : '', ...newestColumns].map((name) => found.get(name)).filter(Boolean);
-  const rows = inOrder(all, offers, { column: 'total', up: true });
+  const rows = ['price', 'total'].reduce((some, column) => inOrder(all, some, { column, up: true }), offers);
+  const title = t.newestOffers + (rows.some((r) => r.totalPrice === null) ? t.thenUnshipped : '');
   return <>
-    <h2>{t.newestOffers}</h2>
-    <Scrolled caption={t.newestOffers} columns={all} rows={rows.slice(0, mostOffers)} id={offerId} />
+    <h2>{title}</h2>
+    <Scrolled caption={title} columns={all} rows={rows.slice(0, mostOffers)} id={offerId} />
     {rows.length > mostOffers && <p class="small">{t.firstLines(mostOffers)}</p>}
   </>;
 }
 
-/** Elsewhere links to the newest capture, if the window has none. */
-export function Elsewhere({ captured, zone }) {
+/** Elsewhere links to the newest capture, in a view with these parameters, if the window has none. */
+export function Elsewhere({ captured, zone, to }) {
   const window = { from: new Date(captured - 168 * 3600e3).toISOString(), to: new Date(captured + 60e3).toISOString() };
-  return <p class="notice">{t.newestElsewhere(show(captured, zone, language))} <a href={linkTo({ view: 'history', site: state.site, items: state.items.join(','), ...narrowed(), ...window })}>{t.showThen}</a></p>;
+  return <p class="notice">{t.newestElsewhere(show(captured, zone, language))} <a href={linkTo({ ...to, site: state.site, ...narrowed(), ...window })}>{t.showThen}</a></p>;
 }

@@ -6,8 +6,9 @@ import { fields, Files } from './files.jsx';
 import { by, clear, draw, h } from './preact.js';
 import { Same } from './same.jsx';
 import { linkTo, narrowed, sortedOf, state } from './state.js';
-import { inOrder, Table, withWords } from './table.jsx';
+import { inOrder, Table } from './table.jsx';
 import { fromNow, language, number, t } from './texts.js';
+import { withWords } from './words.js';
 import { show } from './zone.js';
 
 let sites; // as read, before the filter; undefined: not read

@@ -2,12 +2,6 @@
 import { Component, h } from './preact.js';
 import { remember, sortedOf } from './state.js';
 
-/** withWords reports whether the names contain all words of a text. */
-export const withWords = (text, ...names) => {
-  const all = names.join(' ').toLowerCase();
-  return text.trim().toLowerCase().split(/\s+/).every((word) => all.includes(word));
-};
-
 /** inOrder returns rows in the order in which a table of these columns shows them. */
 export function inOrder(columns, rows, sorted) {
   const by = sorted && columns.find((c) => c.name === sorted.column);

@@ -341,6 +341,20 @@ async function years() {
   await page.context().close();
 }
 
+/** empty: an assortment without anything in its window says when something was captured last, and leads there. */
+async function empty() {
+  const captured = ago(500);
+  const page = await opened('empty', 'view=assortment&last=24h&zone=UTC', {
+    'ext/v1/sites/status': () => list([status, { ...status, site: 'b.example', lastCapturedAt: captured }], { query: { asOf: ago(0), ...status } }),
+    'ext/v1/statistics': (p) => list(p.get('capturedTo') < ago(400) ? [sumOf('1')] : []),
+  });
+  await page.click('#assortment-elsewhere a');
+  await says(page, '#products', 'Product 1');
+  if (!(await param(page, 'to')).startsWith(new Date(Date.parse(captured) + 60e3).toISOString().slice(0, 16))) fail('empty', `it leads to ${page.url()}`);
+  if (await text(page, '#assortment-elsewhere')) fail('empty', 'beside products it says where others are');
+  await page.context().close();
+}
+
 /** streaming: the keyboard gets from Start to Stop and back, though each is disabled in turn. */
 async function streaming() {
   const late = held();
@@ -356,7 +370,7 @@ async function streaming() {
   await page.context().close();
 }
 
-const checks = { behind, others, silent, names, paged, retries, accounts, evidence, zoomed, files, filtered, unread, zones, years, streaming };
+const checks = { behind, others, silent, names, paged, retries, accounts, evidence, zoomed, files, filtered, unread, zones, years, empty, streaming };
 
 await Promise.all(Object.entries(checks).map(([name, check]) => check(name).catch((e) => fail(name, `${e.stack}`.slice(0, 900)))));
 await done();

@@ -136,5 +136,65 @@ async function planned() {
   await page.context().close();
 }
 
-await Promise.all(Object.entries({ narrowed, owned, unavailable, unpriced, held, planned }).map(([name, check]) => check().catch((e) => fail(name, `${e.stack}`.slice(0, 900)))));
+/** unshipped: offers whose shipping is unknown are in the order of their prices, after the others, and the cheapest of them is told where no total is. */
+async function unshipped() {
+  const open = (price) => rowOf(2, price, { totalPrice: null, merchant: `M${price}` });
+  const market = (known) => ({ offers: 4, withoutShipping: 4 - known, cheapest: known ? { site: a, merchant: null, price: 200, shippingCost: 1, totalPrice: 201, capturedAt: ago(2) } : null, position: { min: 123.21, median: 200, max: 1187.2, candidate: null }, sites: [seen(a, 4, 2)] });
+  for (const known of [0, 1]) {
+    const rows = [1187.2, 194.04, 210.58, 123.21].map(open).concat(known ? rowOf(2, 200, { totalPrice: 201, merchant: 'M200' }) : []);
+    const page = await opened('unshipped', 'view=history&items=1&last=24h&zone=UTC', { ...sites, 'ext/v1/items/1/summary': () => history('1', rows, market(known)) });
+    await page.waitForSelector('#now tbody tr');
+    const merchants = (await page.locator('#now tbody tr td:first-child').allTextContents()).join();
+    if (merchants !== `${known ? 'M200,' : ''}M123.21,M194.04,M210.58,M1187.2`) fail('unshipped', `the newest offers are of ${merchants}`);
+    if (!/unknown shipping/.test(await text(page, '#now h2'))) fail('unshipped', `the heading is ${await text(page, '#now h2')}`);
+    const markets = await text(page, '#markets tbody');
+    if (!(known ? /€201\.00/ : /€123\.21.*plus unknown shipping/).test(markets)) fail('unshipped', `the market is ${markets}`);
+    if (/no merchant/.test(markets)) fail('unshipped', `of a site without merchants it says ${markets}`);
+    await page.context().close();
+  }
+}
+
+/** wide: the labels of the price axis are not cut off, however large the amounts are. */
+async function wide() {
+  for (const price of [7, 1400, 8400000]) {
+    const page = await opened('wide', 'view=sites', { ...sites, 'ext/v1/items/1/summary': () => history('1', range(9).map((i) => rowOf(10 - i, price * (1 + i / 9))), { sites: [seen(a, 9, 2)] }) }, { locale: 'de-DE' });
+    await page.waitForSelector('#fresh tbody tr');
+    await page.evaluate(() => {
+      const { prototype } = CanvasRenderingContext2D;
+      const real = prototype.fillText;
+      globalThis.cut = [];
+      globalThis.right = 0;
+      prototype.fillText = function fillText(words, x, ...rest) {
+        if (this.textAlign === 'right') {
+          globalThis.right++;
+          if (x - this.measureText(words).width < 0) globalThis.cut.push(words);
+        }
+        return real.call(this, words, x, ...rest);
+      };
+    });
+    await go(page, 'view=history&items=1&last=24h&zone=UTC');
+    await shown(page);
+    const [cut, right] = await page.evaluate(() => [globalThis.cut, globalThis.right]);
+    if (cut.length || !right) fail('wide', `of ${right} labels these are cut off: ${cut}`);
+    await page.context().close();
+  }
+}
+
+/** merchants: where no merchant is known at all, the site names the line; beside others, that there is none. */
+async function merchants() {
+  for (const merchant of [null, 'M']) {
+    const rows = [rowOf(3, 24, { merchant }), rowOf(3, 29, { site: b, merchant: null })];
+    const page = await opened('merchants', 'view=history&items=1&last=24h&zone=UTC', { ...sites, 'ext/v1/items/1/summary': () => history('1', rows, { sites: [seen(a, 1, 3), seen(b, 1, 3)] }) });
+    await shown(page);
+    const legend = (await page.locator('#legend li').allTextContents()).sort().join();
+    if (legend !== (merchant ? 'MShop a.example,no merchantShop b.example' : 'Shop a.example,Shop b.example')) fail('merchants', `the legend is ${legend}`);
+    await page.evaluate((at) => { const u = window.preismon.chart; u.setCursor({ left: u.valToPos(at, 'x'), top: 9 }); }, Date.parse(rows[0].capturedAt) / 1e3);
+    await page.waitForFunction(() => document.querySelector('#readout').textContent);
+    const read = await text(page, '#readout');
+    if (!read.includes(merchant ? 'no merchant €29.00' : 'Shop b.example €29.00')) fail('merchants', `under the cursor is ${read}`);
+    await page.context().close();
+  }
+}
+
+await Promise.all(Object.entries({ narrowed, owned, unavailable, unpriced, held, planned, unshipped, wide, merchants }).map(([name, check]) => check().catch((e) => fail(name, `${e.stack}`.slice(0, 900)))));
 await done();
