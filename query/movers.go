@@ -103,7 +103,7 @@ func (s *Service) Movers(ctx context.Context, p Principal, r MoversRequest) (*Mo
 	}
 	if length := fromMs(position.Until).Sub(window.From); r.GlobalScope && length > maxGlobalWindow {
 		return nil, fault.New(fault.Invalid, CodeScopeTooBroad,
-			"since lies %s before until: without a product, an order or a site at most 168 hours. Send a new request with a later since.", length)
+			"since lies %s before until: without a product, an order or a site at most 168 hours. Send a new request with a later since.", inHours(length))
 	}
 	plan, err := s.plan(p, rows)
 	if err != nil {

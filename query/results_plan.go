@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"math"
+	"strconv"
 	"sync/atomic"
 	"time"
 
@@ -153,7 +154,7 @@ func (p *resultsPlan) checkWindow(r ResultsRequest) error {
 		return p.noTime(r)
 	case r.GlobalScope && q.Window.Length() > maxGlobalWindow:
 		return fault.New(fault.Invalid, CodeScopeTooBroad,
-			"The window of a global read is %s, at most 168 hours. Send a new request with a narrower window; keep both bounds.", q.Window.Length())
+			"The window of a global read is %s, at most 168 hours. Send a new request with a narrower window; keep both bounds.", inHours(q.Window.Length()))
 	}
 	return nil
 }
@@ -295,4 +296,9 @@ func (l *lastInstant) format(at time.Time, zone *time.Location) string {
 		l.last.Store(f)
 	}
 	return f.text
+}
+
+// inHours returns a duration for people, in tenths of an hour, rounded up.
+func inHours(d time.Duration) string {
+	return strconv.FormatFloat(math.Ceil(10*d.Hours())/10, 'f', -1, 64) + " hours"
 }

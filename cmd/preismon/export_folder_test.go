@@ -173,7 +173,7 @@ func TestExportSaysItsWindow(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
 		if r.URL.Query().Get("limit") == "1" {
-			fmt.Fprint(w, `{"data":[],"paging":{},"query":{"capturedFrom":"2026-10-01T00:00:00.000Z","capturedTo":null}}`)
+			fmt.Fprint(w, `{"data":[],"paging":{},"query":{"capturedFrom":"2026-10-01T00:00:00.000Z","capturedTo":"2026-10-02T00:00:00.000Z"}}`)
 			return
 		}
 		sendRows(w, r, "", `{"itemId":"1","site":"a","capturedAt":"2026-10-01T00:00:00.000Z"}`)
@@ -182,13 +182,14 @@ func TestExportSaysItsWindow(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "rows.ndjson")
 	for _, c := range []struct {
 		flags []string
-		end   string
+		said  string
 	}{
-		{nil, "; --from takes an earlier beginning.\n"},
-		{[]string{"--from", "2026-10-01"}, ".\n"},
+		{nil, "in the last 24 hours; --from takes an earlier beginning"},
+		{[]string{"--from", "2026-10-01"}, "since 2026-10-01T00:00:00.000Z"},
+		{[]string{"--from", "2026-10-01", "--to", "2026-10-02"}, "from 2026-10-01T00:00:00.000Z to 2026-10-02T00:00:00.000Z"},
 	} {
 		_, errs, code := inProcess(t, append([]string{"export", "--site", "a", "-o", name, "--url", server.URL, "--token", "any"}, c.flags...)...)
-		if want := "1 row in " + name + ", captured from 2026-10-01T00:00:00.000Z to now" + c.end; code != 0 || errs != want {
+		if want := "1 row in " + name + ", captured " + c.said + ".\n"; code != 0 || errs != want {
 			t.Errorf("exit code %d: %q, want %q", code, errs, want)
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/url"
 	"slices"
+	"time"
 
 	"preismon/cmd/preismon/client"
 	"preismon/cmd/preismon/records"
@@ -159,11 +160,16 @@ func (r *remote) windowWritten(ctx context.Context, n int64, params url.Values) 
 	if err != nil || covered == (client.Window{}) {
 		return ""
 	}
-	said := fmt.Sprintf(", captured from %s to %s", cmp.Or(covered.From, "the beginning"), cmp.Or(covered.To, "now"))
-	if covered.From != "" && !params.Has("capturedFrom") {
-		said += "; --from takes an earlier beginning"
+	given, ended := params.Has("capturedFrom"), params.Has("capturedTo")
+	from, fromErr := time.Parse(time.RFC3339, covered.From)
+	to, toErr := time.Parse(time.RFC3339, covered.To)
+	switch {
+	case !given && !ended && fromErr == nil && toErr == nil: // that of the rows ended a moment before this one
+		return fmt.Sprintf(", captured in the last %s; --from takes an earlier beginning", plural(int64(to.Sub(from)/time.Hour), "hour"))
+	case !ended:
+		return ", captured since " + cmp.Or(covered.From, "the beginning")
 	}
-	return said
+	return fmt.Sprintf(", captured from %s to %s", cmp.Or(covered.From, "the beginning"), cmp.Or(covered.To, "now"))
 }
 
 // rowsWritten returns the message at the end of an export.
