@@ -40,7 +40,7 @@ func WaitApplied(ctx context.Context, js jetstream.JetStream, partitions int) er
 			return err
 		}
 		for partition := range partitions {
-			consumer, err := s.Consumer(ctx, ProjectorConsumer(partition, partitions))
+			consumer, err := consumerOf(ctx, js, stream, ProjectorConsumer(partition, partitions))
 			if errors.Is(err, jetstream.ErrConsumerNotFound) {
 				return fmt.Errorf("no projector of partition %d of %d has read the stream %s yet", partition, partitions, stream)
 			}
@@ -53,6 +53,25 @@ func WaitApplied(ctx context.Context, js jetstream.JetStream, partitions int) er
 		}
 	}
 	return nil
+}
+
+// startsWithin is how long a projector that reads one stream takes at most until
+// it reads the other, too.
+const startsWithin = 10 * time.Second
+
+// consumerOf returns the consumer of a projector. It waits for that of a projector
+// which has just begun, and so far has only that of the other stream.
+func consumerOf(ctx context.Context, js jetstream.JetStream, stream, name string) (jetstream.Consumer, error) {
+	for began := time.Now(); ; {
+		consumer, err := js.Consumer(ctx, stream, name)
+		begins := errors.Is(err, jetstream.ErrConsumerNotFound) && slices.ContainsFunc(projected, func(other string) bool {
+			_, err := js.Consumer(ctx, other, name)
+			return err == nil
+		})
+		if !begins || time.Since(began) > startsWithin || !sleep(ctx, appliedPoll) {
+			return consumer, err
+		}
+	}
 }
 
 // projected are the streams that projectors read.

@@ -190,6 +190,29 @@ func TestTakeoverWithinOnePartition(t *testing.T) {
 	}
 }
 
+// TestWaitAppliedWaitsForABeginning: a projector that reads one stream so far is
+// about to read the other.
+func TestWaitAppliedWaitsForABeginning(t *testing.T) {
+	t.Parallel()
+	nc, js := connect(t)
+	publish(t, nc, observations(2, 1), item(1, 1))
+	loop := run(t, js, share(0, 1), newRecorder())
+	loop.reach(t, js)
+	loop.stop()
+	must.Do(t, js.DeleteConsumer(t.Context(), event.StreamCatalog, ingest.ProjectorConsumer(0, 1)))
+	waited := make(chan error, 1)
+	go func() { waited <- ingest.WaitApplied(t.Context(), js, 0) }()
+	select {
+	case err := <-waited:
+		t.Fatal("it did not wait: ", err)
+	case <-time.After(300 * time.Millisecond):
+	}
+	run(t, js, share(0, 1), newRecorder())
+	if err := <-waited; err != nil {
+		t.Error(err)
+	}
+}
+
 // TestWaitAppliedWaitsForAllPartitions: it waits for all partitions of the
 // number given, or of the only number that runs, and for no other consumer.
 func TestWaitAppliedWaitsForAllPartitions(t *testing.T) {

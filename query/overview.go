@@ -14,7 +14,7 @@ import (
 	"preismon/contracts/fault"
 )
 
-// OverviewTop is how many records each list of an overview shows.
+// OverviewTop is how many records each list of an overview shows at most.
 const OverviewTop = 10
 
 // overviewSince is what an overview compares with if nothing is requested.
@@ -34,6 +34,7 @@ type OverviewRequest struct {
 	Since       string            // RFC 3339, a date, or hours or days ago like now-24h; empty: now-24h
 	Site        contracts.SiteKey // only this one
 	OwnMerchant string            // as in movers and positions
+	Limit       *int              // records of each list; nil: OverviewTop, which is also the most
 	Timezone    string
 }
 
@@ -128,10 +129,16 @@ func (s *Service) Overview(ctx context.Context, p Principal, r OverviewRequest) 
 	if err != nil {
 		return nil, err
 	}
+	limit := OverviewTop
+	if r.Limit != nil {
+		if limit, err = pageLimit(r.Limit, OverviewTop); err != nil {
+			return nil, err
+		}
+	}
 	ctx, cancel := s.within(ctx)
 	defer cancel()
 	o := overview{
-		s: s, p: p, r: r, zone: zone, rows: ResultsRequest{Site: r.Site, Timezone: zone.String()},
+		s: s, p: p, r: r, limit: limit, zone: zone, rows: ResultsRequest{Site: r.Site, Timezone: zone.String()},
 		Overview: Overview{Query: OverviewEcho{Since: formatInstant(since, zone), Until: formatInstant(now, zone), Timezone: zone.String()}},
 	}
 	explaining(ctx).noteOpen(true)
@@ -185,11 +192,12 @@ func overviewFrom(text string, now time.Time, zone *time.Location) (time.Time, e
 
 // overview is an overview that is being built.
 type overview struct {
-	s    *Service
-	p    Principal
-	r    OverviewRequest
-	zone *time.Location
-	rows ResultsRequest // the selectors of the movers and the positions
+	s     *Service
+	p     Principal
+	r     OverviewRequest
+	limit int // records of each list
+	zone  *time.Location
+	rows  ResultsRequest // the selectors of the movers and the positions
 	Overview
 }
 
@@ -203,7 +211,7 @@ func (o *overview) movers(ctx context.Context) (part overviewPart, err error) {
 	rows := o.rows
 	rows.GlobalScope = rows.Everything()
 	page, err := o.s.Movers(ctx, o.p, MoversRequest{
-		ResultsRequest: rows, Since: o.Query.Since, Until: o.Query.Until, OwnMerchant: o.r.OwnMerchant, each: OverviewTop,
+		ResultsRequest: rows, Since: o.Query.Since, Until: o.Query.Until, OwnMerchant: o.r.OwnMerchant, each: o.limit,
 	})
 	problem, err := part.problem(err)
 	if err != nil {
@@ -225,7 +233,7 @@ func (o *overview) movers(ctx context.Context) (part overviewPart, err error) {
 
 func (o *overview) positions(ctx context.Context) (part overviewPart, err error) {
 	rows := o.rows
-	rows.Limit = new(OverviewTop)
+	rows.Limit = new(o.limit)
 	page, err := o.s.Positions(ctx, o.p, PositionsRequest{ResultsRequest: rows, OwnMerchant: o.r.OwnMerchant})
 	problem, err := part.problem(err)
 	if err != nil {
@@ -256,7 +264,7 @@ func (o *overview) sites(ctx context.Context) (part overviewPart, err error) {
 		slices.SortStableFunc(page.Data, func(a, b SiteStatus) int {
 			return cmp.Or(cmp.Compare(b.Reasons.Overdue, a.Reasons.Overdue), cmp.Compare(b.Late, a.Late))
 		})
-		list.Sites = append(list.Sites, page.Data[:min(len(page.Data), OverviewTop)]...)
+		list.Sites = append(list.Sites, page.Data[:min(len(page.Data), o.limit)]...)
 	}
 	part.lists = append(part.lists, list)
 	return part, nil

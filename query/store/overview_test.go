@@ -46,6 +46,11 @@ func TestOverviewSaysWhatTheReadsSay(t *testing.T) {
 			Site:     contracts.SiteKey(rapid.SampledFrom([]string{"", "", "market.example", "none.example"}).Draw(rt, "site")),
 			Timezone: rapid.SampledFrom([]string{"", "Asia/Kolkata"}).Draw(rt, "zone"),
 		}
+		top := query.OverviewTop
+		if rapid.Bool().Draw(rt, "limited") {
+			top = rapid.IntRange(1, query.OverviewTop).Draw(rt, "limit")
+			r.Limit = &top
+		}
 		p := query.Principal{Account: a}
 		o, err := w.service.Overview(t.Context(), p, r)
 		if err != nil {
@@ -71,7 +76,7 @@ func TestOverviewSaysWhatTheReadsSay(t *testing.T) {
 					rt.Fatalf("%s: %+v for %+v", list.List, o.Query.Movers, page.Query)
 				}
 				whole, first = len(page.Data), len(list.Movers)
-				all, shown = page.Data[:min(whole, query.OverviewTop)], list.Movers
+				all, shown = page.Data[:min(whole, top)], list.Movers
 			case "/ext/v1/position":
 				page, err := w.service.Positions(t.Context(), p, query.PositionsRequest{ResultsRequest: rows})
 				if err != nil {
@@ -84,7 +89,7 @@ func TestOverviewSaysWhatTheReadsSay(t *testing.T) {
 					end = len(page.Data)
 				}
 				whole, first = end, len(list.Positions)
-				all, shown = page.Data[:min(whole, query.OverviewTop)], list.Positions
+				all, shown = page.Data[:min(whole, top)], list.Positions
 			case "/ext/v1/sites/status":
 				page, err := w.service.SiteStatus(t.Context(), p, query.SiteStatusRequest{Site: rows.Site, Timezone: rows.Timezone})
 				if err != nil {
@@ -105,7 +110,7 @@ func TestOverviewSaysWhatTheReadsSay(t *testing.T) {
 			default:
 				rt.Fatalf("read %q", list.Read)
 			}
-			if diff := gocmp.Diff(all, shown, unexported, cmpopts.EquateEmpty()); diff != "" || *list.Count != whole || first != min(whole, query.OverviewTop) {
+			if diff := gocmp.Diff(all, shown, unexported, cmpopts.EquateEmpty()); diff != "" || *list.Count != whole || first != min(whole, top) {
 				rt.Fatalf("%s: %d of %d, counted %d (-read +overview):\n%s", list.List, first, whole, *list.Count, diff)
 			}
 			for _, i := range list.Products {
@@ -139,7 +144,7 @@ func TestOverviewSaysWhatIsRefused(t *testing.T) {
 	if o.Query.Sites != nil || o.Query.Movers == nil || o.Query.Positions == nil {
 		t.Errorf("%+v", o.Query)
 	}
-	for _, r := range []query.OverviewRequest{{Since: "yesterday"}, {Since: "now-0h"}, {Since: "2999-01-01"}, {Timezone: "Mars"}} {
+	for _, r := range []query.OverviewRequest{{Since: "yesterday"}, {Since: "now-0h"}, {Since: "2999-01-01"}, {Timezone: "Mars"}, {Limit: ptr(0)}, {Limit: ptr(query.OverviewTop + 1)}} {
 		if _, err := w.service.Overview(t.Context(), query.Principal{Account: accountWhole}, r); fault.KindOf(err) != fault.Invalid {
 			t.Errorf("%+v: %v", r, err)
 		}
