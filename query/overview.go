@@ -34,7 +34,7 @@ type OverviewRequest struct {
 	Since       string            // RFC 3339, a date, or hours or days ago like now-24h; empty: now-24h
 	Site        contracts.SiteKey // only this one
 	OwnMerchant string            // as in movers and positions
-	Limit       *int              // records of each list; nil: OverviewTop, which is also the most
+	Top         *int              // records of each list; nil: OverviewTop, which is also the most
 	Timezone    string
 }
 
@@ -129,16 +129,17 @@ func (s *Service) Overview(ctx context.Context, p Principal, r OverviewRequest) 
 	if err != nil {
 		return nil, err
 	}
-	limit := OverviewTop
-	if r.Limit != nil {
-		if limit, err = pageLimit(r.Limit, OverviewTop); err != nil {
-			return nil, err
-		}
+	top := OverviewTop
+	if r.Top != nil {
+		top = *r.Top
+	}
+	if top < 1 || top > OverviewTop {
+		return nil, invalid("top: %d is outside 1 to %d.", top, OverviewTop)
 	}
 	ctx, cancel := s.within(ctx)
 	defer cancel()
 	o := overview{
-		s: s, p: p, r: r, limit: limit, zone: zone, rows: ResultsRequest{Site: r.Site, Timezone: zone.String()},
+		s: s, p: p, r: r, top: top, zone: zone, rows: ResultsRequest{Site: r.Site, Timezone: zone.String()},
 		Overview: Overview{Query: OverviewEcho{Since: formatInstant(since, zone), Until: formatInstant(now, zone), Timezone: zone.String()}},
 	}
 	explaining(ctx).noteOpen(true)
@@ -192,12 +193,12 @@ func overviewFrom(text string, now time.Time, zone *time.Location) (time.Time, e
 
 // overview is an overview that is being built.
 type overview struct {
-	s     *Service
-	p     Principal
-	r     OverviewRequest
-	limit int // records of each list
-	zone  *time.Location
-	rows  ResultsRequest // the selectors of the movers and the positions
+	s    *Service
+	p    Principal
+	r    OverviewRequest
+	top  int // records of each list
+	zone *time.Location
+	rows ResultsRequest // the selectors of the movers and the positions
 	Overview
 }
 
@@ -211,7 +212,7 @@ func (o *overview) movers(ctx context.Context) (part overviewPart, err error) {
 	rows := o.rows
 	rows.GlobalScope = rows.Everything()
 	page, err := o.s.Movers(ctx, o.p, MoversRequest{
-		ResultsRequest: rows, Since: o.Query.Since, Until: o.Query.Until, OwnMerchant: o.r.OwnMerchant, each: o.limit,
+		ResultsRequest: rows, Since: o.Query.Since, Until: o.Query.Until, OwnMerchant: o.r.OwnMerchant, each: o.top,
 	})
 	problem, err := part.problem(err)
 	if err != nil {
@@ -233,7 +234,7 @@ func (o *overview) movers(ctx context.Context) (part overviewPart, err error) {
 
 func (o *overview) positions(ctx context.Context) (part overviewPart, err error) {
 	rows := o.rows
-	rows.Limit = new(o.limit)
+	rows.Limit = new(o.top)
 	page, err := o.s.Positions(ctx, o.p, PositionsRequest{ResultsRequest: rows, OwnMerchant: o.r.OwnMerchant})
 	problem, err := part.problem(err)
 	if err != nil {
@@ -264,7 +265,7 @@ func (o *overview) sites(ctx context.Context) (part overviewPart, err error) {
 		slices.SortStableFunc(page.Data, func(a, b SiteStatus) int {
 			return cmp.Or(cmp.Compare(b.Reasons.Overdue, a.Reasons.Overdue), cmp.Compare(b.Late, a.Late))
 		})
-		list.Sites = append(list.Sites, page.Data[:min(len(page.Data), o.limit)]...)
+		list.Sites = append(list.Sites, page.Data[:min(len(page.Data), o.top)]...)
 	}
 	part.lists = append(part.lists, list)
 	return part, nil

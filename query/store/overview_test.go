@@ -47,9 +47,9 @@ func TestOverviewSaysWhatTheReadsSay(t *testing.T) {
 			Timezone: rapid.SampledFrom([]string{"", "Asia/Kolkata"}).Draw(rt, "zone"),
 		}
 		top := query.OverviewTop
-		if rapid.Bool().Draw(rt, "limited") {
-			top = rapid.IntRange(1, query.OverviewTop).Draw(rt, "limit")
-			r.Limit = &top
+		if rapid.Bool().Draw(rt, "shortened") {
+			top = rapid.IntRange(1, query.OverviewTop).Draw(rt, "top")
+			r.Top = &top
 		}
 		p := query.Principal{Account: a}
 		o, err := w.service.Overview(t.Context(), p, r)
@@ -144,7 +144,7 @@ func TestOverviewSaysWhatIsRefused(t *testing.T) {
 	if o.Query.Sites != nil || o.Query.Movers == nil || o.Query.Positions == nil {
 		t.Errorf("%+v", o.Query)
 	}
-	for _, r := range []query.OverviewRequest{{Since: "yesterday"}, {Since: "now-0h"}, {Since: "2999-01-01"}, {Timezone: "Mars"}, {Limit: ptr(0)}, {Limit: ptr(query.OverviewTop + 1)}} {
+	for _, r := range []query.OverviewRequest{{Since: "yesterday"}, {Since: "now-0h"}, {Since: "2999-01-01"}, {Timezone: "Mars"}, {Top: ptr(0)}, {Top: ptr(query.OverviewTop + 1)}} {
 		if _, err := w.service.Overview(t.Context(), query.Principal{Account: accountWhole}, r); fault.KindOf(err) != fault.Invalid {
 			t.Errorf("%+v: %v", r, err)
 		}

@@ -54,6 +54,6 @@ func OrderStatus(ctx context.Context, s *query.Service, p query.Principal, in *P
 
 // Overview lists what changed and what needs attention.
 func Overview(ctx context.Context, s *query.Service, p query.Principal, in *Params, _ []byte) (*Records, error) {
-	req := query.OverviewRequest{Since: in.text("since"), Site: in.site(), OwnMerchant: in.text("ownMerchant"), Limit: in.limit(), Timezone: in.text("timezone")}
+	req := query.OverviewRequest{Since: in.text("since"), Site: in.site(), OwnMerchant: in.text("ownMerchant"), Top: in.integer("top"), Timezone: in.text("timezone")}
 	return answered(ctx, p, req, in.Err(), s.Overview)
 }
