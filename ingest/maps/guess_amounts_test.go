@@ -23,6 +23,8 @@ func TestGuessedAmounts(t *testing.T) {
 		"English":        {[]string{"1,234", "2,500"}, "1234.00 EUR", `assuming that "," separates thousands`},
 		"yen":            {[]string{"¥1,234"}, "1234 JPY", `assuming that "," separates thousands`},
 		"dinar":          {[]string{"1.234 KWD", "2.500 KWD"}, "1.234 KWD", `"2.500 KWD" has three digits behind the mark ".", which is assumed to be the decimal mark`},
+		"francs":         {[]string{"Fr. 12.50", "Fr. 1'234.50"}, "12.50 CHF", ""},
+		"about":          {[]string{"ca. 12,50", "13,50"}, "12.50 EUR", ""},
 		"shown":          {[]string{"1.234", "12,50"}, "1234.00 EUR", ""},
 		"contradictory":  {[]string{"2.500", "12.50"}, "2.50 EUR", `"2.500" has three digits behind the mark "."`},
 		"less than one":  {[]string{"0.500", "0.750"}, "0.50 EUR", ""},
@@ -60,7 +62,8 @@ func TestWordsBesideAmounts(t *testing.T) {
 		"kinds":     {[]string{"ab 12,50 €", "Ab 13,50 €", "statt 99,00 €", "UVP 49,99"}, `["ab" "statt" "uvp"] beside amounts in column "Preis" are left out, but mean different prices`},
 		"about":     {[]string{"~ 12,50 €"}, `"~" beside amounts`},
 		"currency":  {[]string{"12,50 €*", "EUR 13,50", "1,20 Euro"}, ""},
-		"francs":    {[]string{"Fr 12,50", "12,50 SFr"}, ""},
+		"francs":    {[]string{"Fr 12,50", "12,50 SFr", "Fr. 12,50"}, ""},
+		"a dot":     {[]string{"ca. 12,50 €"}, `"ca." beside amounts in column "Preis" is left out`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			file := filepath.Join(t.TempDir(), "words.csv")

@@ -8,8 +8,8 @@ import (
 	"preismon/contracts"
 )
 
-// amountText matches an amount with marks before or after it.
-var amountText = regexp.MustCompile(`^([^\d.,+-]*?)\s*([+-]?\d[\d.,'’\x{a0}\x{202f} ]*?)\s*([^\d.,+-]*)$`)
+// amountText matches an amount with marks before or after it, like "Fr. 12.50".
+var amountText = regexp.MustCompile(`^((?:[^\d.,+-]|\pL\.)*?)\s*([+-]?\d[\d.,'’\x{a0}\x{202f} ]*?)\s*((?:[^\d.,+-]|\pL\.)*)$`)
 
 func isAmount(s string) bool { return amountText.MatchString(s) }
 
