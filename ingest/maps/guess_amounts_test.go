@@ -25,6 +25,8 @@ func TestGuessedAmounts(t *testing.T) {
 		"dinar":          {[]string{"1.234 KWD", "2.500 KWD"}, "1.234 KWD", `"2.500 KWD" has three digits behind the mark ".", which is assumed to be the decimal mark`},
 		"francs":         {[]string{"Fr. 12.50", "Fr. 1'234.50"}, "12.50 CHF", ""},
 		"about":          {[]string{"ca. 12,50", "13,50"}, "12.50 EUR", ""},
+		"dashes":         {[]string{"12,- €", "1.299,-", "12,--"}, "12.00 EUR", ""},
+		"Swiss dashes":   {[]string{"Fr. 1'012.-", "Fr. 12.50", "12.–"}, "1012.00 CHF", ""},
 		"shown":          {[]string{"1.234", "12,50"}, "1234.00 EUR", ""},
 		"contradictory":  {[]string{"2.500", "12.50"}, "2.50 EUR", `"2.500" has three digits behind the mark "."`},
 		"less than one":  {[]string{"0.500", "0.750"}, "0.50 EUR", ""},

@@ -8,8 +8,9 @@ import (
 	"preismon/contracts"
 )
 
-// amountText matches an amount with marks before or after it, like "Fr. 12.50".
-var amountText = regexp.MustCompile(`^((?:[^\d.,+-]|\pL\.)*?)\s*([+-]?\d[\d.,'’\x{a0}\x{202f} ]*?)\s*((?:[^\d.,+-]|\pL\.)*)$`)
+// amountText matches an amount with marks before or after it, like "Fr. 12.50" and
+// "12,- €".
+var amountText = regexp.MustCompile(`^((?:[^\d.,+-]|\pL\.)*?)\s*([+-]?\d[\d.,'’\x{a0}\x{202f} ]*?)([.,][-–—]{1,2})?\s*((?:[^\d.,+-]|\pL\.)*)$`)
 
 func isAmount(s string) bool { return amountText.MatchString(s) }
 
@@ -17,6 +18,7 @@ func isAmount(s string) bool { return amountText.MatchString(s) }
 type amountForm struct {
 	decimal, thousands string
 	strip              []string
+	dashes             []string          // in place of decimals that are zero, like ",-"
 	currencies         map[string]int    // how many amounts name each
 	three              map[string]string // by mark, an amount with three digits behind it, which may be thousands
 	settled            bool              // an amount shows which mark is which
@@ -35,7 +37,13 @@ func amountsOf(texts []string) amountForm {
 		if m == nil {
 			continue
 		}
-		for _, mark := range []string{strings.TrimSpace(m[1]), strings.TrimSpace(m[3])} {
+		if dashes := m[3]; dashes != "" {
+			votes[dashes[:1]]++
+			if !slices.Contains(f.dashes, dashes) {
+				f.dashes = append(f.dashes, dashes)
+			}
+		}
+		for _, mark := range []string{strings.TrimSpace(m[1]), strings.TrimSpace(m[4])} {
 			if mark != "" && !slices.Contains(f.strip, mark) {
 				f.strip = append(f.strip, mark)
 			}

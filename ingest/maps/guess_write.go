@@ -255,7 +255,7 @@ func amountOptions(f amountForm) string {
 	if f.thousands != "" {
 		s += ", thousands: " + scalar(f.thousands)
 	}
-	return s + wordOption("strip", f.strip)
+	return s + wordOption("strip", slices.Concat(f.strip, f.dashes))
 }
 
 // scalar returns a text in a form that YAML accepts: JSON's form is always
