@@ -327,9 +327,24 @@ func (r *running) reach(tb testing.TB, js jetstream.JetStream) {
 	ctx, cancel := context.WithTimeout(tb.Context(), 30*time.Second)
 	defer cancel()
 	for _, stream := range []string{event.StreamCatalog, event.StreamObservations} {
-		end := must.Get(ingest.End(ctx, js, stream))(tb)
+		end := endOf(ctx, tb, js, stream)
 		if err := r.CaughtUp(ctx, stream, end); err != nil {
 			tb.Fatalf("%s does not reach %d: %v; %+v", stream, end, err, r.Progress())
 		}
 	}
+}
+
+// endOf is ingest.End. A request on a connection that breaks is never answered, and
+// a client may learn late of a server that has been restarted: then it is sent
+// again.
+func endOf(ctx context.Context, tb testing.TB, js jetstream.JetStream, stream string) (end uint64) {
+	tb.Helper()
+	must.Eventually(tb, 30*time.Second, "the end of "+stream, func() bool {
+		short, cancel := context.WithTimeout(ctx, 2*time.Second)
+		defer cancel()
+		var err error
+		end, err = ingest.End(short, js, stream)
+		return err == nil
+	})
+	return end
 }
