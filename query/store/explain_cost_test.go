@@ -1,6 +1,7 @@
 package store_test
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -81,10 +82,10 @@ func TestExplainedRemembered(t *testing.T) {
 
 // TestExplainedCost: explaining a read costs less than a tenth of it, or of
 // movers, which read few rows themselves, a third, in rows and in bytes that
-// ClickHouse reads, also the first time, when the pairs are
-// counted, and clearly less time, compared as medians. On a node that explained
-// such a read before, it takes one statement, the one for the current watermark.
-// Each turn has its own watermark, so that no rows are remembered.
+// ClickHouse reads, also the first time, when the pairs are counted, and at most
+// half of the time, comparing the least of several. On a node that explained such
+// a read before, it takes one statement, the one for the current watermark. Each
+// turn has its own watermark, so that no rows are remembered.
 func TestExplainedCost(t *testing.T) {
 	w := newWorld(t, 73, 0)
 	const products = 500
@@ -147,8 +148,8 @@ func TestExplainedCost(t *testing.T) {
 			made = append(made, costOf(asked, func() { must.Do(t, read.ask(t.Context())) }))
 		}
 		whole, first, again := made[len(made)-1], explained[0], explained[len(explained)-1]
-		t.Logf("%s took %s and read %d rows in %d bytes; its first explanation %s, %d and %d by %d statements, the last one %d and %d by %d, with a median of %s",
-			read.name, median(made), whole.rows, whole.bytes, first.took, first.rows, first.bytes, first.statements, again.rows, again.bytes, again.statements, median(explained))
+		t.Logf("%s took %s and read %d rows in %d bytes; its first explanation %s, %d and %d by %d statements, the last one %d and %d by %d, at least %s",
+			read.name, least(made), whole.rows, whole.bytes, first.took, first.rows, first.bytes, first.statements, again.rows, again.bytes, again.statements, least(explained))
 		part := uint64(10)
 		if read.name == "movers" {
 			part = 3
@@ -161,8 +162,8 @@ func TestExplainedCost(t *testing.T) {
 		if again.statements > 1 {
 			t.Errorf("%s: explaining it takes %d statements", read.name, again.statements)
 		}
-		if median(explained)*2 > median(made) {
-			t.Errorf("%s: explaining it takes %s, it takes %s", read.name, median(explained), median(made))
+		if least(explained)*2 > least(made) {
+			t.Errorf("%s: explaining it takes %s, it takes %s", read.name, least(explained), least(made))
 		}
 	}
 }
@@ -185,6 +186,11 @@ func costOf(asked *statements, ask func()) (c cost) {
 		c.bytes, c.rows, c.statements = c.bytes+a.Bytes, c.rows+a.Rows, c.statements+1
 	}
 	return c
+}
+
+// least is the least time.
+func least(all []cost) time.Duration {
+	return slices.MinFunc(all, func(a, b cost) int { return cmp.Compare(a.took, b.took) }).took
 }
 
 // median is the median time.
