@@ -2,6 +2,8 @@ package contracts
 
 import (
 	"fmt"
+	"regexp"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -29,6 +31,20 @@ func (w Window) Whole() Window {
 
 // Empty reports whether the window contains no instant.
 func (w Window) Empty() bool { return !w.From.IsZero() && !w.To.IsZero() && w.From.After(w.To) }
+
+var ago = regexp.MustCompile(`^now-([1-9][0-9]{0,3})([hd])$`)
+
+// Ago returns the instant that a text like now-24h or now-7d names: so many hours,
+// or days of 24 hours, before now. ok: it is such a text.
+func Ago(s string, now time.Time) (_ time.Time, ok bool) {
+	match := ago.FindStringSubmatch(s)
+	if match == nil {
+		return time.Time{}, false
+	}
+	n, _ := strconv.Atoi(match[1]) // four digits
+	unit := map[string]time.Duration{"h": time.Hour, "d": 24 * time.Hour}[match[2]]
+	return now.Add(-time.Duration(n) * unit), true
+}
 
 // ParseLower parses the lower bound of a window, as exactly as it is written:
 // RFC 3339 with an offset, or a date, which means the first instant of that day

@@ -126,7 +126,7 @@ func (s *Service) itemSummary(ctx context.Context, seen *sight, r ItemSummaryReq
 	at := func(t time.Time) string { return formatInstant(t, in.zone) }
 	o := itemSumming{s: s, in: in, r: r, reasons: a.may(contracts.ReadOrders), edges: edges, until: max(min(w.To.UnixMilli()+1, now.UnixMilli()), w.From.UnixMilli()), now: now, zone: newZoneFormat(in.zone)}
 	o.Query = ItemSummaryEcho{
-		ItemID: r.ItemID, CapturedFrom: at(w.From), CapturedTo: at(w.To), CurrentFrom: at(now.Add(-currentOffers)), AsOf: at(now),
+		ItemID: r.ItemID, CapturedFrom: at(w.From), CapturedTo: at(w.To), CurrentFrom: at(now.Add(-CurrentOffers)), AsOf: at(now),
 		Timezone: in.echo.Timezone, Beside: r.comparedWith(), Pairs: in.size.Pairs,
 	}
 	o.Data = []ItemMarket{}
@@ -210,7 +210,7 @@ func (o *itemSumming) readNewest(ctx context.Context) error {
 			if o.newest[site].state != contracts.PriceObserved { // one of its offers is enough
 				o.newest[site] = newestCapture{b.CapturedMs[i], state}
 			}
-			if state == contracts.PriceObserved && b.CapturedMs[i] >= o.now.Add(-currentOffers).UnixMilli() {
+			if state == contracts.PriceObserved && b.CapturedMs[i] >= o.now.Add(-CurrentOffers).UnixMilli() {
 				o.offers = append(o.offers, texts.offerOf(b, i))
 			}
 		}

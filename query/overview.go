@@ -5,9 +5,7 @@ import (
 	"context"
 	"errors"
 	"net/url"
-	"regexp"
 	"slices"
-	"strconv"
 	"time"
 
 	"preismon/contracts"
@@ -172,14 +170,10 @@ func (s *Service) Overview(ctx context.Context, p Principal, r OverviewRequest) 
 	return &o.Overview, s.nameProducts(ctx, o.Data)
 }
 
-var ago = regexp.MustCompile(`^now-([1-9][0-9]{0,3})([hd])$`)
-
 // overviewFrom parses the instant that is compared with.
 func overviewFrom(text string, now time.Time, zone *time.Location) (time.Time, error) {
-	if match := ago.FindStringSubmatch(text); match != nil {
-		n, _ := strconv.Atoi(match[1]) // four digits
-		unit := map[string]time.Duration{"h": time.Hour, "d": day}[match[2]]
-		return now.Add(-time.Duration(n) * unit), nil
+	if since, ok := contracts.Ago(text, now); ok {
+		return since, nil
 	}
 	since, err := contracts.ParseLower(text, zone)
 	switch {

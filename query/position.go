@@ -44,9 +44,9 @@ type PositionEcho struct {
 	CapturedTo   string `json:"capturedTo"`
 }
 
-// currentOffers is how old the newest capture of a pair may be for its offers
+// CurrentOffers is how old the newest capture of a pair may be for its offers
 // to be current.
-const currentOffers = 168 * time.Hour
+const CurrentOffers = 168 * time.Hour
 
 const (
 	noteStandings = "Each position is one country and one currency. The candidate price is taken as an amount of the position's own currency; nothing is converted."
@@ -74,7 +74,7 @@ func (s *Service) MarketPosition(ctx context.Context, p Principal, r PositionReq
 	rows := ResultsRequest{
 		ItemID: r.ItemID, PZN: r.PZN, EAN: r.EAN, ASINLocale: r.ASINLocale, ASIN: r.ASIN,
 		LatestObservationPerPair: true, Filters: Filters{CoverageState: "PRICE_OBSERVED"},
-		CapturedFrom: now.Add(-currentOffers).Format(time.RFC3339Nano), CapturedTo: now.Format(time.RFC3339Nano),
+		CapturedFrom: now.Add(-CurrentOffers).Format(time.RFC3339Nano), CapturedTo: now.Format(time.RFC3339Nano),
 	}
 	plan, err := s.plan(p, rows)
 	if err != nil {

@@ -158,7 +158,7 @@ func (r *PositionsRequest) selected() ResultsRequest {
 func (r *PositionsRequest) current(until time.Time) ResultsRequest {
 	rows := r.selected()
 	rows.GlobalScope = rows.Everything()
-	rows.CapturedFrom, rows.CapturedTo = until.Add(-currentOffers).Format(time.RFC3339Nano), until.Format(time.RFC3339Nano)
+	rows.CapturedFrom, rows.CapturedTo = until.Add(-CurrentOffers).Format(time.RFC3339Nano), until.Format(time.RFC3339Nano)
 	return rows
 }
 

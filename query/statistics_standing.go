@@ -100,7 +100,7 @@ type productCurrency struct {
 // addStandings adds where the customer stands to each price.
 func (s *Service) addStandings(ctx context.Context, in *read, held *offerRoom, position statisticsCursor, prices map[productCurrency]*StatisticPricing) error {
 	to := fromMs(min(position.To, position.Until))
-	in.query.Window, in.query.FromNow, in.query.ToNow = contracts.Window{From: to.Add(-currentOffers), To: to}, false, false
+	in.query.Window, in.query.FromNow, in.query.ToNow = contracts.Window{From: to.Add(-CurrentOffers), To: to}, false, false
 	in.query.Latest, in.query.Outcomes = NewestWhole, coverageOutcomes["PRICE_OBSERVED"]
 	in.query.Current = s.current(&in.query)
 	wanted := func(o offer, _ siteFacts) bool { return prices[productCurrency{o.Item, o.currency}] != nil }

@@ -230,7 +230,7 @@ func (r *importRun) end(done []importedFile, accepted, rejected int) error {
 			newest.Last.Format(time.RFC3339), r.urlFlag(), newest.Login, newest.Sites[0].Site, newest.Last.Format(time.DateOnly))
 	}
 	for _, f := range done {
-		if r.Conflicts == "reject" && slices.ContainsFunc(f.RejectedBy, func(c maps.Count) bool { return c.What == "imported otherwise" }) {
+		if r.Conflicts == "reject" && slices.ContainsFunc(f.RejectedBy, func(c maps.Count) bool { return c.What == maps.ImportedOtherwise }) {
 			fmt.Fprintln(r.std.err, "What was imported is never changed: --conflicts add keeps the earlier price in the history, too. To be without it, import the corrected files into a new data folder.")
 			break
 		}

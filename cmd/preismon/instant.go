@@ -1,9 +1,10 @@
 package main
 
 import (
-	"regexp"
-	"strconv"
 	"time"
+
+	"preismon/cmd/preismon/client"
+	"preismon/contracts"
 )
 
 // instant is a flag for a time that the server parses. Hours or days ago, like
@@ -16,19 +17,11 @@ func (i *instant) UnmarshalText(text []byte) error {
 	return nil
 }
 
-var ago = regexp.MustCompile(`^now-([1-9][0-9]{0,3})([hd])$`)
-
 // agoOr returns the time that is so many hours or days before now; any other text
 // stays as it is.
 func agoOr(text string, now time.Time) string {
-	match := ago.FindStringSubmatch(text)
-	if match == nil {
-		return text
+	if at, ok := contracts.Ago(text, now); ok {
+		return client.Instant(at)
 	}
-	n, _ := strconv.Atoi(match[1]) // four digits
-	unit := map[string]time.Duration{"h": time.Hour, "d": 24 * time.Hour}[match[2]]
-	return rfc3339(now.Add(-time.Duration(n) * unit))
+	return text
 }
-
-// rfc3339 returns a time as the server returns it.
-func rfc3339(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z07:00") }

@@ -36,7 +36,7 @@ func (c *moversCmd) Run(ctx context.Context, std streams) error {
 	now := time.Now()
 	since, until := agoOr(c.Since, now), string(c.Until)
 	if since != c.Since && until == "" { // of the server's now, which is a little later, it would be more than the hours that are allowed
-		until = rfc3339(now)
+		until = client.Instant(now)
 	}
 	p := c.params(map[string]string{
 		"since": since, "until": until, "kind": c.Kind, "brand": c.Brand, "ownMerchant": c.OwnMerchant, "limit": "10000",

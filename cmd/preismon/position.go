@@ -28,9 +28,6 @@ func (c *positionCmd) Run(ctx context.Context, std streams) error {
 	return c.listForPeople(ctx, std, "/ext/v1/position", p, positionFields, query.RecordColumns[query.OwnPosition](), positionCells, func(r *remote) { c.explainNone(ctx, std, r) })
 }
 
-// currentHours is for how long the service takes an offer as current.
-const currentHours = 168
-
 // explainNone tells a user who got no positions what was compared, and the likely
 // reason.
 func (c *positionCmd) explainNone(ctx context.Context, std streams, r *remote) {
@@ -44,14 +41,14 @@ func (c *positionCmd) explainNone(ctx context.Context, std streams, r *remote) {
 	if c.OwnMerchant != "" || c.OwnSite != "" {
 		likely = "none of them is current, or nobody else has a current offer"
 	}
-	fmt.Fprintf(std.err, "%s were compared with offers captured in the last %d hours.\n", own, currentHours)
+	fmt.Fprintf(std.err, "%s were compared with offers captured in the last %d hours.\n", own, query.CurrentOffers/time.Hour)
 	_, newest, err := r.newest(ctx, c.params(nil))
 	at, timeErr := time.Parse(time.RFC3339, newest)
 	switch {
 	case err != nil:
 	case newest == "":
 		fmt.Fprintln(std.err, "Nothing was captured at any time, as far as you can see.")
-	case timeErr == nil && time.Since(at) > currentHours*time.Hour:
+	case timeErr == nil && time.Since(at) > query.CurrentOffers:
 		fmt.Fprintf(std.err, "The newest capture is of %s, which is older.\n", newest)
 	default:
 		fmt.Fprintf(std.err, "Probably %s.\n", likely)

@@ -17,6 +17,9 @@ func (r *rejection) Error() string { return fmt.Sprintf("line %d: %s", r.Line, r
 // would help. A cause without a setting of its own names the flag.
 type cause struct{ code, help string }
 
+// ImportedOtherwise is the reason of rows that contradict what was imported before.
+const ImportedOtherwise = "imported otherwise"
+
 var (
 	notCSV             = &cause{"not CSV", "csv.lazyQuotes: true takes quotation marks inside a field as they are"}
 	quoteOpen          = &cause{"not CSV", "close it in the file, or double it; csv.lazyQuotes: false rejects the lines with stray ones alone"}
@@ -47,7 +50,7 @@ var (
 	manyBytes          = &cause{"too many bytes", "columns.title, columns.url and columns.deliveryText can be left out"}
 	unavailableAmong   = &cause{"unavailable among offers", "columns.capturedAt.clock, or a layout with a time of day in columns.capturedAt.layouts, distinguishes captures"}
 	nothingAmong       = &cause{"no price among others", "columns.capturedAt.clock, or a layout with a time of day in columns.capturedAt.layouts, distinguishes captures"}
-	otherwiseKnown     = &cause{"imported otherwise", "--conflicts add keeps both"}
+	otherwiseKnown     = &cause{ImportedOtherwise, "--conflicts add keeps both"}
 )
 
 // reject returns the rejection of a row: what is wrong with it, and what would

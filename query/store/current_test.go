@@ -48,3 +48,39 @@ func TestCurrentReads(t *testing.T) {
 		t.Errorf("%d rows are too few to tell anything", rows)
 	}
 }
+
+// TestCurrentReadsAreTriedFirst: a read of newest observations whose window ends now
+// takes one statement, and a second one only where something came later. A window
+// that ended a while ago is read from all rows.
+func TestCurrentReadsAreTriedFirst(t *testing.T) {
+	w := newWorld(t, 66, 0)
+	w.crowded(rand.New(rand.NewPCG(6, 6)), 100)
+	w.setMark(w.mark)
+	asked := w.listen()
+	statements := func(ago time.Duration) int {
+		t.Helper()
+		asked.take()
+		page, err := w.service.Results(t.Context(), query.Principal{Account: accountOther}, query.ResultsRequest{
+			LatestPerPair: true, Site: "market.example", CapturedFrom: w.now.Add(-48 * time.Hour).Format(time.RFC3339), CapturedTo: w.now.Add(-ago).Format(time.RFC3339),
+		})
+		if err != nil || page.Rows.Len() == 0 {
+			t.Fatal(err)
+		}
+		page.Rows.Release()
+		return len(asked.take("results"))
+	}
+	if n := statements(0); n != 1 {
+		t.Errorf("%d statements", n)
+	}
+	seen := w.mark
+	w.capture(5, "market.example", 0, contracts.Unavailable)
+	w.mark = seen
+	w.exec("TRUNCATE TABLE checkpoints")
+	w.setMark(seen)
+	if n := statements(0); n != 2 {
+		t.Errorf("%d statements where one came later", n)
+	}
+	if n := statements(6 * time.Minute); n != 1 {
+		t.Errorf("%d statements of a window that is over", n)
+	}
+}

@@ -25,7 +25,7 @@ func (c *Client) Covered(ctx context.Context, params url.Values) (Window, error)
 // any window; empty if there is none.
 func (c *Client) Newest(ctx context.Context, params url.Values) (string, error) {
 	params = clone(params)
-	for name, value := range map[string]string{"capturedFrom": "1970-01-02", "capturedTo": instant(c.now()), "sort": "desc"} {
+	for name, value := range map[string]string{"capturedFrom": "1970-01-02", "capturedTo": Instant(c.now()), "sort": "desc"} {
 		params.Set(name, value)
 	}
 	params.Del("latestPerPair")

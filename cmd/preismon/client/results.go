@@ -58,10 +58,10 @@ func (e *Incomplete) Error() string {
 			what = "site " + m.Site
 		}
 		if !m.Window.From.IsZero() {
-			what += " from " + instant(m.Window.From)
+			what += " from " + Instant(m.Window.From)
 		}
 		if !m.Window.To.IsZero() {
-			what += " to " + instant(m.Window.To)
+			what += " to " + Instant(m.Window.To)
 		}
 		lines = append(lines, fmt.Sprintf("  %s: %v", what, m.Err))
 	}

@@ -101,14 +101,15 @@ func bounded(params url.Values, w contracts.Window, now time.Time) url.Values {
 			w.To = now
 		}
 	}
-	all.Set("capturedFrom", instant(w.From))
+	all.Set("capturedFrom", Instant(w.From))
 	if !w.To.IsZero() {
-		all.Set("capturedTo", instant(w.To))
+		all.Set("capturedTo", Instant(w.To))
 	}
 	return all
 }
 
-func instant(t time.Time) string {
+// Instant returns a time in the form of the server; of the zero time, "now".
+func Instant(t time.Time) string {
 	if t.IsZero() {
 		return "now"
 	}
