@@ -40,7 +40,7 @@ func TestRejectionsNameSettings(t *testing.T) {
 	}
 	path := regexp.MustCompile(`\b(csv|columns|sites|defaultSite|distinguish)\b(\.[A-Za-z]+)*`)
 	source := must.Get(os.ReadFile("rejection.go"))(t)
-	causes := regexp.MustCompile(`= &cause\{"(.*)", "(.*)"\}`).FindAllSubmatch(source, -1)
+	causes := regexp.MustCompile(`= &cause\{"?(.*?)"?, "(.*)"\}`).FindAllSubmatch(source, -1)
 	if len(causes) < 30 {
 		t.Fatalf("%d causes were found", len(causes))
 	}
