@@ -1,0 +1,44 @@
+package store
+
+import (
+	"context"
+	"errors"
+
+	"preismon/query"
+)
+
+// Reads of newest observations as if none came later. See
+// contracts/decisions/071-newest-rows-are-read-once.md.
+
+// tryCurrent reports whether a read should be tried as a current one. A walk
+// that goes on is of an older moment.
+func tryCurrent(q *query.ResultsQuery) bool { return fromLatest(q) && q.After == nil && q.Read == nil }
+
+// current reads newest captures as if none of the pairs had one after the
+// watermark, or after the window: with those it would have to look for the one
+// before, which takes longer than all the rest. False: some had, and no row was
+// passed on.
+func (s *Store) current(ctx context.Context, v query.Visibility, q *query.ResultsQuery, each func(*query.Block) error) (bool, error) {
+	first := true
+	err := s.eachRow(ctx, resultsStatement(s.shards, v, q, readOptions{current: true}), q, func(b *query.Block) error {
+		if first && b.Len > 0 && later(b, q) {
+			return errLater
+		}
+		first = false
+		return each(b)
+	})
+	if errors.Is(err, errLater) {
+		return false, nil
+	}
+	return true, err
+}
+
+var errLater = errors.New("a newest capture came later than the read covers")
+
+// later reports whether the first row of a current read, which has those first,
+// came after its watermark or its window.
+func later(b *query.Block, q *query.ResultsQuery) bool {
+	i := b.At(0)
+	return query.Watermark{Epoch: b.Epoch[i], Seq: b.Seq[i]}.Compare(q.Watermark) > 0 ||
+		!q.Window.To.IsZero() && b.CapturedMs[i] > q.Window.To.UnixMilli()
+}
