@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"errors"
 
 	"preismon/query"
 )
@@ -19,21 +18,18 @@ func tryCurrent(q *query.ResultsQuery) bool { return fromLatest(q) && q.After ==
 // before, which takes longer than all the rest. False: some had, and no row was
 // passed on.
 func (s *Store) current(ctx context.Context, v query.Visibility, q *query.ResultsQuery, each func(*query.Block) error) (bool, error) {
-	first := true
+	first, came := true, false
 	err := s.eachRow(ctx, resultsStatement(s.shards, v, q, readOptions{current: true}), q, func(b *query.Block) error {
-		if first && b.Len > 0 && later(b, q) {
-			return errLater
+		if first {
+			first, came = false, later(b, q)
 		}
-		first = false
+		if came { // the rest is read to its end, since a statement that is cancelled takes its connection with it
+			return nil
+		}
 		return each(b)
 	})
-	if errors.Is(err, errLater) {
-		return false, nil
-	}
-	return true, err
+	return !came, err
 }
-
-var errLater = errors.New("a newest capture came later than the read covers")
 
 // later reports whether the first row of a current read, which has those first,
 // came after its watermark or its window.
