@@ -123,7 +123,7 @@ type waiting struct {
 func (*waiting) Holds() int64       { return 0 }
 func (*waiting) Start(string) error { return nil }
 
-func (w *waiting) Lines(ndjson []byte, _ int) error {
+func (w *waiting) Send(ndjson []byte, _ int) error {
 	w.Write(ndjson)
 	if w.chunks++; w.node == nil || w.chunks > 2 {
 		return nil

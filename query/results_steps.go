@@ -96,7 +96,7 @@ func (s *Service) stream(ctx context.Context, seen *sight, r ResultsRequest, w R
 	return s.budget(ctx, s.executeStream(ctx, in, segments, w, holds, look, token))
 }
 
-// repeat finds what is remembered of a stream of lines, and sets its tag.
+// repeat finds what is remembered of a stream, and sets its tag.
 func (s *Service) repeat(ctx context.Context, in *read, r ResultsRequest, w ResultsStream, generation uint64) (found *segments, err error) {
 	if !s.repeats(ctx, in.resultsPlan, in.vis, r) {
 		return nil, nil
@@ -107,10 +107,8 @@ func (s *Service) repeat(ctx context.Context, in *read, r ResultsRequest, w Resu
 	if err != nil {
 		return nil, err
 	}
-	if _, table := w.(TableStream); !table {
-		if found, err = s.segmentsOf(ctx, in, about, packingOf(w)); err != nil {
-			return nil, err
-		}
+	if found, err = s.segmentsOf(ctx, in, about, w); err != nil {
+		return nil, err
 	}
 	if r.Condition != nil && in.query.Window.To.UnixMilli() <= s.overBefore() {
 		r.Condition.Tag = s.tags.make(about.of(in.query.Window), r.Condition.Form, found.newest(in.query.Watermark))

@@ -8,44 +8,54 @@ import (
 )
 
 // ResultsStream receives a stream of observations. Start is called once, when
-// the first rows are available or the read has turned out to have none; Lines
+// the first rows are available or the read has turned out to have none; Send
 // receives NDJSON, whole lines, which may not be kept.
 type ResultsStream interface {
 	// Holds is how many bytes the stream's own buffers take as long as it
 	// lasts.
 	Holds() int64
 	Start(scope string) error
-	Lines(ndjson []byte, rows int) error
+	Send(text []byte, rows int) error
 }
 
 // DeflatedStream is a ResultsStream that may be compressed by DEFLATE. If it
-// is, it takes lines that were compressed before.
+// is, it takes text that was compressed before.
 type DeflatedStream interface {
 	ResultsStream
 	Deflates() bool
-	// Deflated receives lines, in order, with so many rows.
-	Deflated(lines []Deflated, rows int) error
+	// Deflated receives text, in order, with so many rows.
+	Deflated(text []Deflated, rows int) error
 }
 
-// Deflated are lines as whole blocks of DEFLATE (RFC 1951) that end at a byte.
+// Deflated is text as whole blocks of DEFLATE (RFC 1951) that end at a byte.
 // None is the final one, and none refers to anything before the first.
 type Deflated struct {
 	Blocks []byte
-	Size   int    // of the lines
-	CRC    uint32 // CRC-32 (IEEE) of the lines
+	Size   int    // of the text
+	CRC    uint32 // CRC-32 (IEEE) of the text
 }
 
-// TableStream is a ResultsStream that receives batches instead of lines.
+// TableStream is a ResultsStream that encodes batches in a form of its own: what
+// is sent is the bytes of a table instead of lines. It is encoded by these
+// methods, once the stream has started; all bytes that they return are valid
+// until the next call, and must be sent before it.
 type TableStream interface {
 	ResultsStream
+	// Form identifies the form, with its options.
+	Form() string
 	// Flat reports whether the stream expects the columns of Flat.
 	Flat() bool
-	// Make calls its argument for a batch, of which nothing may be kept, and
-	// encodes it in the form of the stream, both once a processor is free. It
-	// returns the size of the result. Send sends the result, which holds so
-	// many rows.
-	Make(func() *frame.Batch) (bytes int, err error)
-	Send(rows int) error
+	// Coarse reports whether sections should be few and large.
+	Coarse() bool
+	// Encode encodes a batch, of which nothing may be kept. Its bytes may come
+	// with later ones.
+	Encode(rows *frame.Batch) (text []byte, err error)
+	// Cut ends a section: what is encoded later refers to nothing before it. It
+	// returns the end of the section, and its description for Splice.
+	Cut() (end, section []byte, err error)
+	// Splice adds a section of another table in the same form. It returns what
+	// must be sent before the bytes of that section, which must be sent then.
+	Splice(section []byte) (before []byte, err error)
 }
 
 // streamer passes blocks on as NDJSON, or as batches.
@@ -61,7 +71,8 @@ type streamer struct {
 
 	to      TableStream // nil: w takes lines
 	batches *batcher
-	made    int // bytes of the last chunk
+	chunk   []byte // that is sent next
+	made    int    // its bytes, before they were compressed
 
 	recorder *recorder  // nil: nothing is to be remembered
 	deflated []Deflated // that are sent together
@@ -99,7 +110,10 @@ func (c *streamer) take(ctx context.Context, b *Block) error {
 	for from := 0; from < b.Len; {
 		end := b.Len
 		if c.recorder != nil {
-			end = c.recorder.reach(b, from)
+			var err error
+			if end, err = c.recorder.reach(c, b, from); err != nil {
+				return err
+			}
 		}
 		to, err := c.make(b, from, end)
 		if err != nil {
@@ -117,7 +131,7 @@ func (c *streamer) take(ctx context.Context, b *Block) error {
 // returns the index after its last one.
 func (c *streamer) make(b *Block, from, end int) (to int, err error) {
 	if c.to != nil {
-		return c.tabulate(b, from)
+		return c.tabulate(b, from, end)
 	}
 	if err := c.node.Work(func() (err error) { to, err = c.encode(b, from, end); return err }); err != nil {
 		return to, err
@@ -129,18 +143,22 @@ func (c *streamer) make(b *Block, from, end int) (to int, err error) {
 const firstTabled = 1024
 
 // tabulate builds a part of the table.
-func (c *streamer) tabulate(b *Block, from int) (to int, err error) {
-	end := b.Len
+func (c *streamer) tabulate(b *Block, from, end int) (to int, err error) {
 	if !c.started { // the first rows are sent soon
 		end = min(end, from+firstTabled)
 	}
 	if err := c.start(); err != nil {
 		return from, err
 	}
-	c.made, err = c.to.Make(func() (batch *frame.Batch) {
+	err = c.node.Work(func() (err error) {
+		var batch *frame.Batch
 		batch, to = c.batches.make(from, end)
-		return batch
+		if c.chunk, err = c.to.Encode(batch); err == nil && c.recorder != nil && c.recorder.lines != nil {
+			c.recorder.lines.addRows(c.in.encoder, b, from, to)
+		}
+		return err
 	})
+	c.made = len(c.chunk)
 	return to, err
 }
 
@@ -174,13 +192,10 @@ func (c *streamer) lendBlock(b *Block, to, rows int) error {
 // hand passes the chunk on.
 func (c *streamer) hand(rows int) error {
 	var err error
-	switch {
-	case c.to != nil:
-		err = c.to.Send(rows)
-	case c.recorder != nil && c.recorder.records():
+	if c.recorder != nil && c.recorder.records() {
 		err = c.record(rows)
-	default:
-		err = c.w.Lines(c.buf, rows)
+	} else {
+		err = c.w.Send(c.chunk, rows)
 	}
 	if err != nil {
 		return err
@@ -204,6 +219,6 @@ func (c *streamer) encode(b *Block, from, end int) (to int, err error) {
 			return to, tooLarge(c.maxLine, false, c.in.include != Include{})
 		}
 	}
-	c.made = len(c.buf)
+	c.chunk, c.made = c.buf, len(c.buf)
 	return to, nil
 }

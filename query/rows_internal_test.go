@@ -65,7 +65,7 @@ type nowhere struct{ bytes, rows int }
 
 func (*nowhere) Holds() int64       { return 0 }
 func (*nowhere) Start(string) error { return nil }
-func (n *nowhere) Lines(ndjson []byte, rows int) error {
+func (n *nowhere) Send(ndjson []byte, rows int) error {
 	n.bytes, n.rows = n.bytes+len(ndjson), n.rows+rows
 	return nil
 }

@@ -44,9 +44,9 @@ func (s *shifting) Results(ctx context.Context, v query.Visibility, q *query.Res
 // taken counts the rows of a stream.
 type taken struct{ starts, rows int }
 
-func (k *taken) Holds() int64                   { return 0 }
-func (k *taken) Start(string) error             { k.starts++; return nil }
-func (k *taken) Lines(_ []byte, rows int) error { k.rows += rows; return nil }
+func (k *taken) Holds() int64                  { return 0 }
+func (k *taken) Start(string) error            { k.starts++; return nil }
+func (k *taken) Send(_ []byte, rows int) error { k.rows += rows; return nil }
 
 func sees(version uint64, applied bool, orders ...contracts.OrderID) query.Access {
 	return query.Access{Account: 1, Permissions: contracts.Permissions(), Watermark: query.Watermark{Epoch: 1, Seq: 1}, Visibility: query.Visibility{

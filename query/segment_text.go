@@ -11,11 +11,14 @@ import (
 	"github.com/klauspost/compress/s2"
 )
 
-// segmentText is the text of a segment: the lines of all its rows that were
-// visible at a watermark. It is shared, and never modified.
+// segmentText is the text of a segment: all its rows that were visible at a
+// watermark, as lines or as a section of a table. It is shared, and never
+// modified.
 type segmentText struct {
-	chunks []packedLines
-	bytes  int // packed
+	chunks  []packedText
+	section []byte  // that of a table: see TableStream
+	lines   textSum // of a table: of its rows as lines; zero: unknown
+	bytes   int     // packed, and of the section
 	validity
 }
 
@@ -30,13 +33,13 @@ func (v validity) holds(mark Watermark) bool {
 	return v.since.Compare(mark) <= 0 && v.at.Compare(mark) >= 0
 }
 
-// packedLines are some whole lines, compressed.
-type packedLines struct {
+// packedText is a piece of text, compressed: of lines, some whole ones.
+type packedText struct {
 	Deflated // or by S2, without a CRC
 	rows     int
 }
 
-// packing is how lines are compressed: for clients that take DEFLATE as they
+// packing is how text is compressed: for clients that take DEFLATE as they
 // can be sent, for others so that they are quickly unpacked.
 type packing byte
 
@@ -70,7 +73,7 @@ func segmentBytes(memory int64) int64 {
 	return min(maxSegmentBytes, memory/recordersShare/maxRecorders)
 }
 
-// packer compresses lines.
+// packer compresses text.
 type packer struct {
 	packing packing
 	scratch []byte
@@ -84,10 +87,10 @@ var deflaters = sync.Pool{New: func() any {
 	return w
 }}
 
-func (p *packer) pack(lines []byte, rows int) (l packedLines, err error) {
-	l = packedLines{Deflated{Size: len(lines)}, rows}
+func (p *packer) pack(text []byte) (l packedText, err error) {
+	l.Size = len(text)
 	if p.packing == byS2 {
-		p.scratch = s2.EncodeBetter(p.scratch[:cap(p.scratch)], lines)
+		p.scratch = s2.EncodeBetter(p.scratch[:cap(p.scratch)], text)
 		l.Blocks = bytes.Clone(p.scratch)
 		return l, nil
 	}
@@ -95,16 +98,16 @@ func (p *packer) pack(lines []byte, rows int) (l packedLines, err error) {
 	w := deflaters.Get().(*flate.Writer)
 	defer deflaters.Put(w)
 	w.Reset(out)
-	if _, err = w.Write(lines); err == nil {
+	if _, err = w.Write(text); err == nil {
 		err = w.Flush()
 	}
 	p.scratch = out.Bytes()
-	l.Blocks, l.CRC = bytes.Clone(p.scratch), crc32.ChecksumIEEE(lines)
+	l.Blocks, l.CRC = bytes.Clone(p.scratch), crc32.ChecksumIEEE(text)
 	return l, err
 }
 
-// append appends the lines to what has room for them.
-func (l *packedLines) append(to []byte, by packing) ([]byte, error) {
+// append appends the text to what has room for it.
+func (l *packedText) append(to []byte, by packing) ([]byte, error) {
 	into := to[len(to) : len(to)+l.Size]
 	if by == byDeflate {
 		_, err := io.ReadFull(flate.NewReader(bytes.NewReader(l.Blocks)), into)

@@ -64,7 +64,9 @@ func (t *segmentTexts) put(key answerKey, text *segmentText) { t.memory.Put(key,
 func (t *segmentTexts) extend(key answerKey, v validity) {
 	if text, ok := t.memory.Get(key); ok {
 		if text.since == v.since && text.at.Compare(v.at) < 0 {
-			t.memory.Put(key, &segmentText{text.chunks, text.bytes, v})
+			longer := *text
+			longer.validity = v
+			t.memory.Put(key, &longer)
 		}
 		return
 	}

@@ -18,8 +18,8 @@ const (
 	hourMs = int64(time.Hour / time.Millisecond)
 	dayMs  = 24 * hourMs
 
-	// hourlyWindow is the longest window that is divided into hours only: in a
-	// longer one, whole days are one segment each.
+	// hourlyWindow is the longest window of which all segments are hours, unless
+	// the form is coarse: in a longer one, whole days are one segment each.
 	hourlyWindow = maxGlobalWindow
 	// dividedWindow is the longest window that is divided at all.
 	dividedWindow = 400 * 24 * time.Hour
@@ -68,8 +68,10 @@ func (q question) of(w contracts.Window) question {
 	return sha256.Sum256(binary.BigEndian.AppendUint64(text, uint64(w.To.UnixMilli())))
 }
 
-// packed is the key of the text that answers the question.
-func (q question) packed(by packing) answerKey { return sha256.Sum256(append(q[:], byte(by))) }
+// packed is the key of the text that answers the question in a form.
+func (q question) packed(by packing, form string) answerKey {
+	return sha256.Sum256(append(append(q[:], byte(by)), form...))
+}
 
 // repeats reports whether the text of a stream may be sent again. It may be if a
 // feed can follow it: its rows change only by those that arrive, by the scope,
@@ -123,29 +125,32 @@ func (s *Service) overBefore() int64 { return s.now().Add(-overAfter).UnixMilli(
 
 // segmentsOf divides the window of a stream, and finds which of its text is
 // remembered; nil: none may be.
-func (s *Service) segmentsOf(ctx context.Context, in *read, of question, by packing) (*segments, error) {
+func (s *Service) segmentsOf(ctx context.Context, in *read, of question, w ResultsStream) (*segments, error) {
 	q := &in.query
 	if s.cfg.RememberStreamBytes == 0 || q.Window.Length() > dividedWindow {
 		return nil, nil
 	}
-	over := s.overBefore()
-	p := &segments{service: s, in: in, store: s.store, packing: by, all: divide(q.Window, over)}
+	over, daily, form := s.overBefore(), q.Window.Length() > hourlyWindow, ""
+	if to, ok := w.(TableStream); ok {
+		form = to.Form()
+		daily = daily || to.Coarse()
+	}
+	p := &segments{service: s, in: in, store: s.store, packing: packingOf(w), all: divide(q.Window, over, daily)}
 	if !q.Ascending {
 		slices.Reverse(p.all)
 	}
 	for i := range p.all {
 		if one := &p.all[i]; one.to <= over {
-			one.key = of.of(one.window()).packed(by)
+			one.key = of.of(one.window()).packed(p.packing, form)
 		}
 	}
 	return p, p.find(ctx)
 }
 
-// divide cuts a window at whole hours, or whole days if it is long. What is not
-// over is one segment.
-func divide(w contracts.Window, over int64) (all []segment) {
+// divide cuts a window at whole hours, or daily, at whole days where it has them.
+// What is not over is one segment.
+func divide(w contracts.Window, over int64, daily bool) (all []segment) {
 	from, to := w.From.UnixMilli(), w.To.UnixMilli()
-	daily := w.Length() > hourlyWindow
 	for from <= to {
 		end := min(to, from-from%hourMs+hourMs-1)
 		if last := from + dayMs - 1; daily && from%dayMs == 0 && last <= min(to, over) {

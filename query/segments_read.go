@@ -3,6 +3,7 @@ package query
 import (
 	"context"
 	"crypto/sha256"
+	"hash"
 	"slices"
 	"sort"
 	"time"
@@ -67,6 +68,9 @@ func (p *segments) replay(ctx context.Context, c *streamer, one *segment, text *
 			return err
 		}
 	}
+	if err := step(func() error { return c.splice(text) }); err != nil {
+		return err
+	}
 	var room *admission.Room // of text that was evicted: what is remembered has memory of its own
 	defer func() {
 		if room != nil {
@@ -84,9 +88,6 @@ func (p *segments) replay(ctx context.Context, c *streamer, one *segment, text *
 			return err
 		}
 		err := step(func() error {
-			if err := c.start(); err != nil {
-				return err
-			}
 			if p.packing == byS2 {
 				return c.hand(rows)
 			}
@@ -101,8 +102,8 @@ func (p *segments) replay(ctx context.Context, c *streamer, one *segment, text *
 	return nil
 }
 
-// groupOf returns how many packed lines are sent together, and their rows.
-func groupOf(chunks []packedLines) (n, rows int) {
+// groupOf returns how many packed texts are sent together, and their rows.
+func groupOf(chunks []packedText) (n, rows int) {
 	for bytes := 0; n < len(chunks) && (n == 0 || bytes+len(chunks[n].Blocks) <= chunkBytes/2); n++ {
 		bytes += len(chunks[n].Blocks)
 		rows += chunks[n].rows
@@ -110,9 +111,9 @@ func groupOf(chunks []packedLines) (n, rows int) {
 	return n, rows
 }
 
-// unpack builds a chunk of packed lines, and returns how many of these, and of
+// unpack builds a chunk of packed texts, and returns how many of these, and of
 // rows, it holds.
-func (c *streamer) unpack(chunks []packedLines) (n, rows int, err error) {
+func (c *streamer) unpack(chunks []packedText) (n, rows int, err error) {
 	c.buf = c.buf[:0]
 	for ; n < len(chunks); n++ {
 		size := chunks[n].Size
@@ -127,16 +128,43 @@ func (c *streamer) unpack(chunks []packedLines) (n, rows int, err error) {
 		}
 		rows += chunks[n].rows
 	}
-	c.made = len(c.buf)
+	c.chunk, c.made = c.buf, len(c.buf)
 	return n, rows, nil
 }
 
-// pass passes deflated lines on as they are.
-func (c *streamer) pass(lines []packedLines, rows int) error {
+// splice prepares the stream for the text of a segment.
+func (c *streamer) splice(text *segmentText) error {
+	if err := c.start(); err != nil || c.to == nil || len(text.chunks) == 0 {
+		return err
+	}
+	if _, err := c.cut(); err != nil {
+		return err
+	}
+	before, err := c.to.Splice(text.section)
+	if err != nil {
+		return err
+	}
+	return c.w.Send(before, 0)
+}
+
+// cut ends the section of a table, and returns its description.
+func (c *streamer) cut() (section []byte, err error) {
+	if err = c.start(); err != nil {
+		return nil, err
+	}
+	err = c.node.Work(func() (err error) { c.chunk, section, err = c.to.Cut(); return err })
+	if c.made = len(c.chunk); err == nil && c.made > 0 {
+		err = c.hand(0)
+	}
+	return section, err
+}
+
+// pass passes deflated text on as it is.
+func (c *streamer) pass(text []packedText, rows int) error {
 	c.deflated, c.made = c.deflated[:0], 0
-	for i := range lines {
-		c.deflated = append(c.deflated, lines[i].Deflated)
-		c.made += lines[i].Size
+	for i := range text {
+		c.deflated = append(c.deflated, text[i].Deflated)
+		c.made += text[i].Size
 	}
 	if err := c.w.(DeflatedStream).Deflated(c.deflated, rows); err != nil {
 		return err
@@ -158,6 +186,9 @@ func (p *segments) readRun(ctx context.Context, c *streamer, run []segment, step
 		c.recorder = &recorder{
 			store: p.store, at: q.Watermark, run: run, packer: packer{packing: p.packing}, most: int(segmentBytes(p.service.cfg.RememberStreamBytes)),
 		}
+		if c.to != nil && p.store.check {
+			c.recorder.lines = newLineSum()
+		}
 		defer func() {
 			c.recorder.stop()
 			c.recorder = nil
@@ -167,7 +198,7 @@ func (p *segments) readRun(ctx context.Context, c *streamer, run []segment, step
 		return step(func() error { return c.take(ctx, b) })
 	})
 	if err == nil && c.recorder != nil {
-		c.recorder.finish()
+		err = step(func() error { return c.recorder.finish(c) })
 	}
 	return err
 }
@@ -180,16 +211,24 @@ type recorder struct {
 	text   segmentText
 	packer packer
 	most   int       // bytes of a segment
-	began  time.Time // when the first segment did; zero: it has no rows yet
+	rows   int       // whose bytes come with later ones
+	began  time.Time // when the first segment did; zero: it is not being recorded
+	lines  *lineSum  // of the rows of a table, if answers are compared; nil: they are not
 }
 
 // reach returns the end of the rows of a block, from one on, that are in the
-// same segment. All of its segments before that one are complete.
-func (r *recorder) reach(b *Block, from int) int {
+// same segment. All segments before that one are complete, and that one is being
+// recorded, if it is to be.
+func (r *recorder) reach(c *streamer, b *Block, from int) (to int, err error) {
 	for !r.run[0].has(b, from) {
-		r.next()
+		if err := r.next(c); err != nil {
+			return from, err
+		}
 	}
-	return from + sort.Search(b.Len-from, func(k int) bool { return !r.run[0].has(b, from+k) })
+	if err := r.begin(c); err != nil {
+		return from, err
+	}
+	return from + sort.Search(b.Len-from, func(k int) bool { return !r.run[0].has(b, from+k) }), nil
 }
 
 func (p *segment) has(b *Block, k int) bool {
@@ -197,25 +236,37 @@ func (p *segment) has(b *Block, k int) bool {
 	return p.from <= ms && ms <= p.to
 }
 
-// records reports whether the chunk that is next belongs to a segment that is
-// recorded. The first chunk of one takes a place among those being recorded; if
-// none is free, its text is not remembered this time.
-func (r *recorder) records() bool {
+// begin begins to record the first segment, if it is to be recorded. It takes a
+// place among those being recorded; if none is free, its text is not remembered
+// this time.
+func (r *recorder) begin(c *streamer) error {
 	one := &r.run[0]
-	switch {
-	case !one.record:
-	case r.began.IsZero():
-		select {
-		case r.store.recorders <- struct{}{}:
-			r.began = time.Now()
-		default:
-			one.record = false
-		}
-	case r.text.bytes > r.most || time.Since(r.began) > recordingTime:
+	if !one.record || !r.began.IsZero() {
+		return nil
+	}
+	select {
+	case r.store.recorders <- struct{}{}:
+	default:
 		one.record = false
+		return nil
+	}
+	if c.to != nil {
+		if _, err := c.cut(); err != nil {
+			<-r.store.recorders
+			return err
+		}
+	}
+	r.began = time.Now()
+	return nil
+}
+
+// records reports whether the chunk that is next is recorded.
+func (r *recorder) records() bool {
+	if !r.began.IsZero() && (r.text.bytes > r.most || time.Since(r.began) > recordingTime) {
+		r.run[0].record = false
 		r.stop()
 	}
-	return one.record
+	return !r.began.IsZero()
 }
 
 // stop forgets what was recorded of a segment, and gives its place back.
@@ -223,43 +274,81 @@ func (r *recorder) stop() {
 	if !r.began.IsZero() {
 		<-r.store.recorders
 	}
-	r.text, r.began = segmentText{}, time.Time{}
+	r.text, r.rows, r.began = segmentText{}, 0, time.Time{}
+	if r.lines != nil {
+		r.lines = newLineSum()
+	}
 }
 
-// record passes the chunk on, and adds it to the text of its segment. What is
-// deflated for that is what the stream sends.
+// record passes the chunk on, and adds it to the text of its segment, that of a
+// table in pieces that are quickly unpacked. What is deflated for that is what
+// the stream sends.
 func (c *streamer) record(rows int) error {
-	r := c.recorder
-	var packed packedLines
-	if err := c.node.Work(func() (err error) { packed, err = r.packer.pack(c.buf, rows); return err }); err != nil {
-		return err
+	r, most := c.recorder, len(c.chunk)
+	if c.to != nil {
+		most = chunkBytes
 	}
-	r.text.chunks = append(r.text.chunks, packed)
-	r.text.bytes += len(packed.Blocks)
+	c.deflated = c.deflated[:0]
+	r.rows += rows
+	for rest := c.chunk; len(rest) > 0; {
+		piece := rest[:min(most, len(rest))]
+		rest = rest[len(piece):]
+		packed, err := c.packed(piece)
+		if err != nil {
+			return err
+		}
+		if len(rest) == 0 {
+			packed.rows, r.rows = r.rows, 0
+		}
+		r.text.chunks = append(r.text.chunks, packed)
+		r.text.bytes += len(packed.Blocks)
+		c.deflated = append(c.deflated, packed.Deflated)
+	}
 	if r.packer.packing == byS2 {
-		return c.w.Lines(c.buf, rows)
+		return c.w.Send(c.chunk, rows)
 	}
-	return c.w.(DeflatedStream).Deflated([]Deflated{packed.Deflated}, rows)
+	return c.w.(DeflatedStream).Deflated(c.deflated, rows)
+}
+
+// packed is a piece of the chunk, compressed once a processor is free.
+func (c *streamer) packed(piece []byte) (packed packedText, err error) {
+	err = c.node.Work(func() (err error) { packed, err = c.recorder.packer.pack(piece); return err })
+	return packed, err
 }
 
 // next completes the first segment.
-func (r *recorder) next() {
+func (r *recorder) next(c *streamer) error {
 	one := &r.run[0]
+	var section []byte
+	if c.to != nil && !r.began.IsZero() {
+		var err error
+		if section, err = c.cut(); err != nil {
+			return err
+		}
+	}
 	if one.record && r.text.bytes <= r.most {
 		newer, ok := r.store.texts.validity(one.key)
 		if !ok || newer.at.Compare(r.at) < 0 {
-			r.store.texts.put(one.key, &segmentText{r.text.chunks, r.text.bytes, validity{r.at, r.at}})
+			text := &segmentText{chunks: r.text.chunks, section: section, bytes: r.text.bytes + len(section), validity: validity{r.at, r.at}}
+			if r.lines != nil {
+				text.lines = r.lines.sum()
+			}
+			r.store.texts.put(one.key, text)
 		}
 	}
 	r.stop()
 	r.run = r.run[1:]
+	return nil
 }
 
 // finish completes all segments.
-func (r *recorder) finish() {
+func (r *recorder) finish(c *streamer) error {
 	for len(r.run) > 0 {
-		r.next()
+		if err := r.next(c); err != nil {
+			return err
+		}
 	}
+	return nil
 }
 
 // textSum identifies a text in a comparison, and in its error.
@@ -268,18 +357,48 @@ type textSum struct {
 	Sum   [sha256.Size]byte
 }
 
-func sumOf(text []byte) textSum { return textSum{len(text), sha256.Sum256(text)} }
+// lineSum is that of lines, which are added.
+type lineSum struct {
+	bytes int
+	of    hash.Hash
+	line  []byte
+}
 
-// compare reads a remembered segment again, and fails if its text differs.
-func (p *segments) compare(ctx context.Context, one *segment, text *segmentText) error {
-	var remembered []byte
-	for _, l := range text.chunks {
-		var err error
-		if remembered, err = l.append(slices.Grow(remembered, l.Size), p.packing); err != nil {
-			return err
-		}
+func newLineSum() *lineSum { return &lineSum{of: sha256.New()} }
+
+func (s *lineSum) add(text []byte) {
+	s.bytes += len(text)
+	_, _ = s.of.Write(text) // never fails
+}
+
+func (s *lineSum) sum() textSum { return textSum{s.bytes, [sha256.Size]byte(s.of.Sum(nil))} }
+
+// addRows adds rows of a block, from one on and up to another.
+func (s *lineSum) addRows(e *rowEncoder, b *Block, from, to int) {
+	e.begin(b)
+	for k := from; k < to; k++ {
+		s.line = append(e.append(s.line[:0], b, b.At(k)), '\n')
+		s.add(s.line)
 	}
-	_, err := compared(ctx, p.store, "text of a stream from "+fromMs(one.from).String(), p.in.vis, sumOf(remembered), func(ctx context.Context) (textSum, error) {
+}
+
+// compare reads a remembered segment again, and fails if its text differs: that
+// of a table, if that of the same rows as lines does.
+func (p *segments) compare(ctx context.Context, one *segment, text *segmentText) error {
+	remembered := text.lines
+	if remembered == (textSum{}) {
+		var lines []byte
+		sum := newLineSum()
+		for _, l := range text.chunks {
+			var err error
+			if lines, err = l.append(slices.Grow(lines[:0], l.Size), p.packing); err != nil {
+				return err
+			}
+			sum.add(lines)
+		}
+		remembered = sum.sum()
+	}
+	_, err := compared(ctx, p.store, "text of a stream from "+fromMs(one.from).String(), p.in.vis, remembered, func(ctx context.Context) (textSum, error) {
 		return p.store.fresh(ctx, p.in, one.window(), p.in.query.Watermark)
 	})
 	return err
@@ -291,16 +410,13 @@ func (r *remembering) fresh(ctx context.Context, in *read, of contracts.Window, 
 	e := newRowEncoder(in.resultsPlan, in.encoder.facts, newEnrichment(in.include, r, in.vis))
 	q := in.query
 	q.Window, q.FromNow, q.ToNow, q.Read, q.Watermark = of, false, false, nil, at
-	var text []byte
+	text := newLineSum()
 	err := r.Store.Results(ctx, in.vis, &q, func(b *Block) error {
 		if err := e.rich.load(ctx, b); err != nil {
 			return err
 		}
-		e.begin(b)
-		for k := range b.Len {
-			text = append(e.append(text, b, b.At(k)), '\n')
-		}
+		text.addRows(e, b, 0, b.Len)
 		return nil
 	})
-	return sumOf(text), err
+	return text.sum(), err
 }

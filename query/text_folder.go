@@ -2,6 +2,7 @@ package query
 
 import (
 	"bytes"
+	"crypto/sha256"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -142,11 +143,12 @@ func (f *textFolder) get(key answerKey) (*segmentText, bool) {
 	return text, true
 }
 
-// A file holds, little-endian, the number of chunks (4 bytes), for each its rows,
-// its size, its CRC and the length of its blocks (4 bytes each), all blocks, and
-// xxHash64 of all that.
+// A file holds, little-endian, the number of chunks, the length of the section
+// (4 bytes each), the sum of its lines (8 and 32 bytes), for each chunk its rows,
+// its size, its CRC and the length of its blocks (4 bytes each), the section, all
+// blocks, and xxHash64 of all that.
 const (
-	textHead  = 4
+	textHead  = 4 + 4 + 8 + sha256.Size
 	chunkHead = 4 * 4
 	textTail  = 8
 )
@@ -154,11 +156,15 @@ const (
 func encodeText(t *segmentText) []byte {
 	to := make([]byte, 0, textHead+chunkHead*len(t.chunks)+t.bytes+textTail)
 	to = binary.LittleEndian.AppendUint32(to, uint32(len(t.chunks)))
+	to = binary.LittleEndian.AppendUint32(to, uint32(len(t.section)))
+	to = binary.LittleEndian.AppendUint64(to, uint64(t.lines.Bytes))
+	to = append(to, t.lines.Sum[:]...)
 	for _, c := range t.chunks {
 		for _, n := range []uint32{uint32(c.rows), uint32(c.Size), c.CRC, uint32(len(c.Blocks))} {
 			to = binary.LittleEndian.AppendUint32(to, n)
 		}
 	}
+	to = append(to, t.section...)
 	for _, c := range t.chunks {
 		to = append(to, c.Blocks...)
 	}
@@ -176,12 +182,14 @@ func decodeText(content []byte) (t *segmentText, whole bool) {
 		return nil, false
 	}
 	number := func(at int) int { return int(binary.LittleEndian.Uint32(body[at:])) }
-	t = &segmentText{chunks: make([]packedLines, number(0))}
+	t = &segmentText{chunks: make([]packedText, number(0)), bytes: number(4)}
+	t.lines = textSum{int(binary.LittleEndian.Uint64(body[8:])), [sha256.Size]byte(body[16:])}
 	blocks := body[textHead+chunkHead*len(t.chunks):]
+	t.section, blocks = slices.Clip(blocks[:t.bytes]), blocks[t.bytes:]
 	for i := range t.chunks {
 		at := textHead + chunkHead*i
 		n := number(at + 12)
-		t.chunks[i] = packedLines{Deflated{Size: number(at + 4), CRC: uint32(number(at + 8)), Blocks: slices.Clip(blocks[:n])}, number(at)}
+		t.chunks[i] = packedText{Deflated{Size: number(at + 4), CRC: uint32(number(at + 8)), Blocks: slices.Clip(blocks[:n])}, number(at)}
 		t.bytes += n
 		blocks = blocks[n:]
 	}

@@ -20,7 +20,7 @@ func textOf(r *rand.Rand) *segmentText {
 		for i := range blocks {
 			blocks[i] = byte(r.Uint32())
 		}
-		t.chunks = append(t.chunks, packedLines{Deflated{Blocks: blocks, Size: r.IntN(1 << 20), CRC: r.Uint32()}, r.IntN(1000)})
+		t.chunks = append(t.chunks, packedText{Deflated{Blocks: blocks, Size: r.IntN(1 << 20), CRC: r.Uint32()}, r.IntN(1000)})
 		t.bytes += len(blocks)
 	}
 	return t
@@ -152,7 +152,7 @@ func TestTextsGoToDisk(t *testing.T) {
 	}
 	for n := range each {
 		text := textOf(r)
-		text.chunks, text.bytes = []packedLines{{Deflated{Blocks: fmt.Appendf(nil, "%300d", n), Size: n}, n}}, 300 // all of one size: each puts out one at most
+		text.chunks, text.bytes = []packedText{{Deflated{Blocks: fmt.Appendf(nil, "%300d", n), Size: n}, n}}, 300 // all of one size: each puts out one at most
 		key := answerKey(sha256.Sum256(fmt.Append(nil, n)))
 		want[key] = text
 		texts.put(key, text)

@@ -233,7 +233,7 @@ func (c *counted) Start(string) error {
 	return nil
 }
 
-func (c *counted) Lines(_ []byte, rows int) error {
+func (c *counted) Send(_ []byte, rows int) error {
 	c.rows += rows
 	time.Sleep(c.pause)
 	return nil
@@ -244,9 +244,17 @@ type countedTable struct{ *counted }
 
 func (c *countedTable) Flat() bool { return false }
 
-func (c *countedTable) Make(rows func() *frame.Batch) (int, error) { return 100 * rows().Len, nil }
+func (c *countedTable) Form() string { return "counted" }
 
-func (c *countedTable) Send(rows int) error { return c.Lines(nil, rows) }
+func (c *countedTable) Coarse() bool { return false }
+
+func (c *countedTable) Encode(rows *frame.Batch) ([]byte, error) {
+	return make([]byte, 100*rows.Len), nil
+}
+
+func (c *countedTable) Cut() (end, section []byte, err error) { return nil, nil, nil }
+
+func (c *countedTable) Splice([]byte) ([]byte, error) { return nil, nil }
 
 // The default window of a stream is computed at one instant, however long the
 // stream lasts: RES-05c.

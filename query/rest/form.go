@@ -20,7 +20,7 @@ type form struct {
 	// unsaid are parameters that the form has without naming them.
 	unsaid map[string]string
 	// write creates the writer of rows in this form; nil: they are sent as JSON.
-	write func(w io.Writer, columns []frame.Column, sorted table.Sorting) table.Writer
+	write func(w io.Writer, columns []frame.Column, sorted table.Sorting) table.Sections
 	// flat forms have the columns of query.Flat.
 	flat bool
 	// lines forms are JSON, with one row per line.
@@ -37,10 +37,10 @@ type form struct {
 var (
 	jsonForm   = form{media: "application/json", typed: "application/json"}
 	ndjsonForm = form{media: "application/x-ndjson", typed: "application/x-ndjson", lines: true, steady: true}
-	csvForm    = form{media: "text/csv", typed: "text/csv; charset=utf-8; header=present", flat: true, steady: true, holds: 2 << 20, write: func(w io.Writer, columns []frame.Column, _ table.Sorting) table.Writer {
+	csvForm    = form{media: "text/csv", typed: "text/csv; charset=utf-8; header=present", flat: true, steady: true, holds: 2 << 20, write: func(w io.Writer, columns []frame.Column, _ table.Sorting) table.Sections {
 		return table.CSV(w, columns)
 	}}
-	parquetForm = form{media: "application/vnd.apache.parquet", typed: "application/vnd.apache.parquet", dense: true, holds: 16 << 20, write: func(w io.Writer, columns []frame.Column, sorted table.Sorting) table.Writer {
+	parquetForm = form{media: "application/vnd.apache.parquet", typed: "application/vnd.apache.parquet", dense: true, holds: 16 << 20, write: func(w io.Writer, columns []frame.Column, sorted table.Sorting) table.Sections {
 		return table.Parquet(w, columns, sorted)
 	}}
 
@@ -76,7 +76,7 @@ func arrowVariants() (all []*form) {
 				f.holds = 28 << 20 // arrow-go gives its encoder a window of 8 MiB, and no choice
 			}
 			options := table.ArrowOptions{Dictionaries: dictionaries == "replaced", Compression: compression}
-			f.write = func(w io.Writer, columns []frame.Column, _ table.Sorting) table.Writer {
+			f.write = func(w io.Writer, columns []frame.Column, _ table.Sorting) table.Sections {
 				return table.Arrow(w, columns, options)
 			}
 			all = append(all, f)

@@ -59,10 +59,11 @@ func exportLines(n, from int, long bool) []byte {
 type sending struct{ tableTransfer }
 
 func (s sending) Write(rows *frame.Batch) error {
-	if _, err := s.Make(func() *frame.Batch { return rows }); err != nil {
+	text, err := s.Encode(rows)
+	if err != nil {
 		return err
 	}
-	return s.Send(rows.Len)
+	return s.Send(text, rows.Len)
 }
 
 func (s sending) Close() error { return nil }
@@ -103,7 +104,7 @@ func TestEncodersHoldWhatIsCharged(t *testing.T) {
 			}
 			before, most := liveBytes(), int64(0)
 			must.Do(t, s.Start("all"))
-			send := func(lines []byte) error { return s.Lines(lines, 190) }
+			send := func(lines []byte) error { return s.Send(lines, 190) }
 			if s.table != nil {
 				rows, bytes := 8192, 2<<20 // as the service builds them
 				if s.form.flat {

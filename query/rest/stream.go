@@ -152,8 +152,9 @@ type transfer struct {
 
 	mu      sync.Mutex // the timer flushes concurrently with the handler
 	enc     encoder
-	table   table.Writer // nil: lines are sent as they are
-	out     bytes.Buffer // built and not yet sent
+	table   table.Sections // nil: lines are sent as they are
+	built   bytes.Buffer   // of the table
+	out     bytes.Buffer   // compressed and not yet sent
 	rows    int64
 	held    bool // something has not been flushed
 	flushed time.Time
@@ -163,7 +164,7 @@ type transfer struct {
 }
 
 // What an encoder holds, as TestEncodersHoldWhatIsCharged measures it, and what
-// it, or a table being built, has written.
+// it has written.
 const (
 	codingBytes = 1100 << 10
 	outBytes    = 64 << 10
@@ -207,49 +208,44 @@ func (s *transfer) Start(scope string) error {
 		s.enc.Reset(&s.out)
 	}
 	if s.form.write != nil {
-		s.table = s.form.write(s.to(), s.form.columns(query.Columns(s.request.Include.Fields())), table.SortingOf(s.request.Sort != "asc"))
+		s.table = s.form.write(&s.built, s.form.columns(query.Columns(s.request.Include.Fields())), table.SortingOf(s.request.Sort != "asc"))
 	}
 	s.w.WriteHeader(http.StatusOK)
 	s.w.WriteHeaderNow()
 	if s.first == nil {
 		return nil
 	}
-	return s.Lines(s.first, 0)
+	return s.Send(s.first, 0)
 }
 
-// to returns where a table is written, possibly to be compressed.
-func (s *transfer) to() io.Writer {
-	if s.enc != nil {
-		return s.enc
-	}
-	return &s.out
-}
-
-// Lines sends whole lines.
-func (s *transfer) Lines(lines []byte, rows int) error {
+// Send sends text: whole lines, or bytes of a table.
+func (s *transfer) Send(text []byte, rows int) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.err != nil {
-		return s.err
-	}
-	if s.enc != nil {
-		s.err = s.make(func() error { _, err := s.enc.Write(lines); return err })
-	} else {
-		_, s.err = s.w.Write(lines)
-	}
+	s.write(text)
 	return s.sent(rows)
+}
+
+func (s *transfer) write(text []byte) {
+	switch {
+	case s.err != nil || len(text) == 0:
+	case s.enc != nil:
+		s.err = s.make(func() error { _, err := s.enc.Write(text); return err })
+	default:
+		_, s.err = s.w.Write(text)
+	}
 }
 
 // Deflates implements query.DeflatedStream.
 func (s *transfer) Deflates() bool { return s.coding == "gzip" }
 
-// Deflated sends lines that were compressed before.
-func (s *transfer) Deflated(lines []query.Deflated, rows int) error {
+// Deflated sends text that was compressed before.
+func (s *transfer) Deflated(text []query.Deflated, rows int) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for i := range lines {
+	for i := range text {
 		if s.err == nil {
-			s.err = s.enc.(*splicer).splice(&lines[i])
+			s.err = s.enc.(*splicer).splice(&text[i])
 		}
 	}
 	if s.err == nil {
@@ -279,27 +275,34 @@ type tableTransfer struct{ *transfer }
 // Flat implements query.TableStream.
 func (s tableTransfer) Flat() bool { return s.form.flat }
 
-// Make implements query.TableStream.
-func (s tableTransfer) Make(rows func() *frame.Batch) (int, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.err == nil {
-		s.err = s.work(func() error { return s.table.Write(rows()) })
-	}
-	return s.out.Len(), s.err
+// Form implements query.TableStream.
+func (s tableTransfer) Form() string { return s.form.typed }
+
+// Coarse implements query.TableStream: a section of Parquet is a row group.
+func (s tableTransfer) Coarse() bool { return s.form == &parquetForm }
+
+// Encode implements query.TableStream.
+func (s tableTransfer) Encode(rows *frame.Batch) ([]byte, error) {
+	s.built.Reset()
+	err := s.table.Write(rows)
+	return s.built.Bytes(), err
 }
 
-// Send implements query.TableStream.
-func (s tableTransfer) Send(rows int) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.err == nil {
-		s.err = s.push()
-	}
-	return s.sent(rows)
+// Cut implements query.TableStream.
+func (s tableTransfer) Cut() (end, section []byte, err error) {
+	s.built.Reset()
+	section, err = s.table.Cut()
+	return s.built.Bytes(), section, err
 }
 
-// push sends what was built.
+// Splice implements query.TableStream.
+func (s tableTransfer) Splice(section []byte) ([]byte, error) {
+	s.built.Reset()
+	err := s.table.Splice(section)
+	return s.built.Bytes(), err
+}
+
+// push sends what was compressed.
 func (s *transfer) push() error {
 	if s.out.Len() == 0 {
 		return nil
@@ -309,8 +312,8 @@ func (s *transfer) push() error {
 	return err
 }
 
-// make writes a table, or compresses, when a processor is free, and sends the
-// output afterwards: a slow client keeps no other stream waiting.
+// make compresses when a processor is free, and sends the output afterwards: a
+// slow client keeps no other stream waiting.
 func (s *transfer) make(work func() error) error {
 	if err := s.work(work); err != nil {
 		return err
@@ -352,7 +355,11 @@ func (s *transfer) finish() error {
 	}
 	s.over = true
 	if s.table != nil {
-		if s.err = s.make(s.table.Close); s.err != nil {
+		s.built.Reset()
+		if s.err = s.work(s.table.Close); s.err == nil {
+			s.write(s.built.Bytes())
+		}
+		if s.err != nil {
 			return s.err
 		}
 	}

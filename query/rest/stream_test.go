@@ -37,7 +37,7 @@ func (s *surface) raw() *http.Client {
 	return &http.Client{Transport: tr}
 }
 
-func decoded(t *testing.T, resp *http.Response) io.Reader {
+func decoded(t testing.TB, resp *http.Response) io.Reader {
 	t.Helper()
 	switch resp.Header.Get("Content-Encoding") {
 	case "gzip":

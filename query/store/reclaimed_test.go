@@ -1,9 +1,7 @@
 package store_test
 
 import (
-	"bytes"
 	"context"
-	"io"
 	"reflect"
 	"testing"
 	"time"
@@ -11,7 +9,6 @@ import (
 	"preismon/deploy/testserver/must"
 	"preismon/query"
 	"preismon/query/admission"
-	"preismon/query/frame"
 	"preismon/query/table"
 	"preismon/query/table/tabletest"
 )
@@ -19,23 +16,15 @@ import (
 // tableStream collects a stream as a table. Other reads need all of the node's
 // memory during its first chunks.
 type tableStream struct {
-	lines
-	flat      bool
-	table     table.Writer
-	out       bytes.Buffer
+	*tabletest.Stream
 	node      *admission.Node // nil: no others
 	disturbed int
 }
 
-func (s *tableStream) Flat() bool { return s.flat }
-
-func (s *tableStream) Make(rows func() *frame.Batch) (int, error) {
-	err := s.table.Write(rows())
-	return s.out.Len(), err
-}
-
-func (s *tableStream) Send(rows int) error {
-	s.rows += rows
+func (s *tableStream) Send(text []byte, rows int) error {
+	if err := s.Stream.Send(text, rows); err != nil {
+		return err
+	}
 	if s.node == nil || s.disturbed == 4 {
 		return nil
 	}
@@ -64,43 +53,20 @@ func TestTablesOverReclaimedBlocks(t *testing.T) {
 	w.exec("ALTER TABLE observations_by_mandate UPDATE title = repeat(concat(toString(seq), ' Marker '), 1200) WHERE 1 SETTINGS mutations_sync = 2")
 	w.listen()
 	include := query.Include{ExportFields: true}
-	columns := query.Columns(include.Fields())
 	request := query.ResultsRequest{OrderID: orderA, CapturedFrom: "2026-01-01", Include: include}
-	for name, form := range map[string]struct {
-		flat  bool
-		write func(io.Writer) table.Writer
-		read  func([]byte) ([]tabletest.Record, error)
-	}{
-		"csv": {
-			true, func(w io.Writer) table.Writer { return table.CSV(w, query.Flat(columns)) },
-			func(b []byte) ([]tabletest.Record, error) { return tabletest.CSV(b, include.Fields()) },
-		},
-		"arrow": {
-			false, func(w io.Writer) table.Writer {
-				return table.Arrow(w, columns, table.ArrowOptions{Dictionaries: true, Compression: "lz4"})
-			},
-			func(b []byte) ([]tabletest.Record, error) { return tabletest.Arrow(b, time.UTC) },
-		},
-		"parquet": {
-			false, func(w io.Writer) table.Writer { return table.Parquet(w, columns, table.Descending) },
-			func(b []byte) ([]tabletest.Record, error) { return tabletest.Parquet(b, time.UTC) },
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
+	for _, form := range tabletest.Forms {
+		t.Run(form.Name, func(t *testing.T) {
 			var tables [2][]tabletest.Record
 			before := w.service.Admission().Stats().Reclaimed
 			for i := range tables {
-				s := &tableStream{flat: form.flat}
-				s.table = form.write(&s.out)
+				s := &tableStream{Stream: form.Stream(include, table.Descending)}
 				if i == 1 {
 					s.node = w.service.Admission()
 				}
 				must.Do(t, w.service.StreamResults(t.Context(), query.Principal{Account: accountWhole}, request, s))
-				must.Do(t, s.table.Close())
-				var err error
-				tables[i], err = form.read(s.out.Bytes())
-				if must.Do(t, err); len(tables[i]) != s.rows || s.rows < 500 {
-					t.Fatalf("%d rows of %d", len(tables[i]), s.rows)
+				tables[i] = must.Get(s.Records(time.UTC))(t)
+				if len(tables[i]) != s.Rows || s.Rows < 500 {
+					t.Fatalf("%d rows of %d", len(tables[i]), s.Rows)
 				}
 			}
 			if n := w.service.Admission().Stats().Reclaimed - before; n < 4 {

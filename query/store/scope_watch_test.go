@@ -14,12 +14,12 @@ type shifted struct {
 	with func()
 }
 
-func (s *shifted) Lines(ndjson []byte, rows int) error {
+func (s *shifted) Send(ndjson []byte, rows int) error {
 	if s.with != nil {
 		s.with()
 		s.with = nil
 	}
-	return s.lines.Lines(ndjson, rows)
+	return s.lines.Send(ndjson, rows)
 }
 
 // TestStreamOverAScopeChange: a scope gets a new version while a stream is read

@@ -14,6 +14,8 @@ import (
 	"preismon/deploy/testserver"
 	"preismon/deploy/testserver/must"
 	"preismon/query"
+	"preismon/query/table"
+	"preismon/query/table/tabletest"
 
 	gocmp "github.com/google/go-cmp/cmp"
 )
@@ -62,6 +64,16 @@ func TestRememberedStreamsAreTheRows(t *testing.T) {
 			t.Fatalf("account %d, %+v: started %d times", a, q, got.starts)
 		}
 		return fmt.Sprintf("%s %d\n%s", got.scope, got.rows, got.text.String())
+	}
+	// tabled is the same as a table, whose sections may have been cut elsewhere.
+	tabled := func(s *query.Service, a contracts.AccountID, q query.ResultsRequest, f tabletest.Form) []tabletest.Record {
+		got := f.Stream(q.Include, table.SortingOf(q.Sort != "asc"))
+		must.Do(t, s.StreamResults(t.Context(), query.Principal{Account: a}, q, got))
+		all := must.Get(got.Records(time.UTC))(t)
+		if len(all) != got.Rows || got.Starts != 1 {
+			t.Fatalf("account %d, %+v, %s: started %d times, %d rows of %d", a, q, f.Name, got.Starts, len(all), got.Rows)
+		}
+		return all
 	}
 	type read struct {
 		account contracts.AccountID
@@ -167,6 +179,12 @@ func TestRememberedStreamsAreTheRows(t *testing.T) {
 						t.Fatalf("step %d, %s, account %d, %+v: %s", step, name, a, q, diff)
 					}
 					compared++
+					if q.Timezone == "" {
+						f := tabletest.Forms[j%len(tabletest.Forms)]
+						if diff := gocmp.Diff(tabled(never, a, q, f), tabled(s, a, q, f)); diff != "" {
+							t.Fatalf("step %d, %s, account %d, %+v, %s: %s", step, name, a, q, f.Name, diff)
+						}
+					}
 					conditionally(s, read{a, j}, want)
 				}
 			}
@@ -196,9 +214,9 @@ func TestRememberedStreamsAreTheRows(t *testing.T) {
 // slowly are lines that are received with pauses.
 type slowly struct{ lines }
 
-func (l *slowly) Lines(ndjson []byte, rows int) error {
+func (l *slowly) Send(ndjson []byte, rows int) error {
 	time.Sleep(5 * time.Millisecond)
-	return l.lines.Lines(ndjson, rows)
+	return l.lines.Send(ndjson, rows)
 }
 
 // TestRememberedStreamsSideBySide: streams that began at different moments, some

@@ -30,7 +30,7 @@ func (l *lines) Start(scope string) error {
 	return nil
 }
 
-func (l *lines) Lines(ndjson []byte, rows int) error {
+func (l *lines) Send(ndjson []byte, rows int) error {
 	l.rows += rows
 	l.text.Write(ndjson)
 	if l.failAfter > 0 && l.rows >= l.failAfter {

@@ -1,6 +1,7 @@
 package table
 
 import (
+	"bytes"
 	"io"
 
 	"github.com/apache/arrow-go/v18/arrow"
@@ -24,16 +25,15 @@ type ArrowOptions struct {
 
 // Arrow writes rows as a stream of Arrow record batches (the IPC streaming
 // format), one for each batch that is written.
-func Arrow(w io.Writer, columns []frame.Column, o ArrowOptions) Writer {
+func Arrow(w io.Writer, columns []frame.Column, o ArrowOptions) Sections {
 	schema := arrow.NewSchema(arrowFields(columns, false, o.Dictionaries), nil)
-	options := []ipc.Option{ipc.WithSchema(schema)}
+	a := &batches{schema: schema, to: messages{to: w}, options: []ipc.Option{ipc.WithSchema(schema)}}
 	switch o.Compression {
 	case "lz4":
-		options = append(options, ipc.WithLZ4(), ipc.WithCompressConcurrency(1))
+		a.options = append(a.options, ipc.WithLZ4(), ipc.WithCompressConcurrency(1))
 	case "zstd":
-		options = append(options, ipc.WithZstd(), ipc.WithCompressConcurrency(1))
+		a.options = append(a.options, ipc.WithZstd(), ipc.WithCompressConcurrency(1))
 	}
-	a := &batches{schema: schema, out: ipc.NewWriter(w, options...)}
 	for i := range columns {
 		a.columns = append(a.columns, arrowColumnOf(&columns[i], schema.Field(i).Type))
 	}
@@ -81,9 +81,44 @@ func arrowType(c *frame.Column, ofEmpty, dictionaries bool) arrow.DataType {
 
 type batches struct {
 	schema  *arrow.Schema
-	out     *ipc.Writer
+	options []ipc.Option
+	to      messages
+	out     *ipc.Writer // of the section in progress; nil: it has no rows yet
 	columns []*arrowColumn
 	shared  shared
+}
+
+// messages passes on what the writers of all sections write: the schema with
+// which each of them begins only once, and no end marks.
+type messages struct {
+	to     io.Writer
+	schema int // bytes of the schema; 0: it is not written yet
+	skip   int // bytes of it that the writer of this section is about to write
+}
+
+// endMark is what an Arrow stream ends with.
+var endMark = []byte{0xff, 0xff, 0xff, 0xff, 0, 0, 0, 0}
+
+func (m *messages) Write(p []byte) (int, error) {
+	skipped := min(m.skip, len(p))
+	m.skip -= skipped
+	n, err := m.to.Write(p[skipped:])
+	return skipped + n, err
+}
+
+// begin writes the schema, unless it is written.
+func (a *batches) begin() error {
+	if a.to.schema > 0 {
+		return nil
+	}
+	var empty bytes.Buffer
+	if err := ipc.NewWriter(&empty, a.options...).Close(); err != nil {
+		return err
+	}
+	schema := bytes.TrimSuffix(empty.Bytes(), endMark)
+	a.to.schema = len(schema)
+	_, err := a.to.to.Write(schema)
+	return err
 }
 
 func (a *batches) Write(rows *frame.Batch) error {
@@ -97,11 +132,38 @@ func (a *batches) Write(rows *frame.Batch) error {
 	}
 	batch := array.NewRecordBatch(a.schema, arrays, int64(rows.Len))
 	defer batch.Release()
+	if a.out == nil {
+		if err := a.begin(); err != nil {
+			return err
+		}
+		a.to.skip = a.to.schema
+		a.out = ipc.NewWriter(&a.to, a.options...)
+	}
 	return a.out.Write(batch)
 }
 
 // Close writes the end mark. If there are no rows, it follows the schema.
-func (a *batches) Close() error { return a.out.Close() }
+func (a *batches) Close() error {
+	if err := a.begin(); err != nil {
+		return err
+	}
+	_, err := a.to.to.Write(endMark)
+	return err
+}
+
+// Cut implements Sections: dictionaries are written again after it.
+func (a *batches) Cut() ([]byte, error) {
+	if a.out != nil {
+		a.out = nil
+		for _, c := range a.columns {
+			c.forget()
+		}
+	}
+	return nil, a.begin()
+}
+
+// Splice implements Sections.
+func (a *batches) Splice([]byte) error { return a.begin() }
 
 // arrowColumn builds the arrays of a column, in buffers that it reuses.
 type arrowColumn struct {
@@ -200,6 +262,15 @@ func (a *arrowColumn) textsOf(v *frame.Vector, n int) []*memory.Buffer {
 	return []*memory.Buffer{memory.NewBufferBytes(arrow.Int32Traits.CastToBytes(a.ends)), memory.NewBufferBytes(a.bytes)}
 }
 
+// forget begins new dictionaries.
+func (a *arrowColumn) forget() {
+	a.known.forget()
+	a.dictionary = nil
+	for _, m := range a.members {
+		m.forget()
+	}
+}
+
 // knownBytes is about the maximum size of the texts of a dictionary, in bytes.
 const knownBytes = 1 << 20
 
@@ -207,8 +278,7 @@ const knownBytes = 1 << 20
 // there are new texts.
 func (a *arrowColumn) dictionaryOf(v *frame.Vector, n int, buffers []*memory.Buffer) arrow.ArrayData {
 	if len(a.known.values.Buf) > knownBytes {
-		a.known.forget()
-		a.dictionary = nil
+		a.forget()
 	}
 	a.known.begin(v)
 	a.numbers = a.numbers[:0]

@@ -22,7 +22,7 @@ import (
 // come from strangers. Such a text, and one that begins with ', gets a leading
 // ': spreadsheets hide it; programs remove one leading ' to get the text.
 // Numbers are not changed.
-func CSV(w io.Writer, columns []frame.Column) Writer {
+func CSV(w io.Writer, columns []frame.Column) Sections {
 	c := &commas{to: w}
 	for i := range columns {
 		column := &columns[i]
@@ -158,3 +158,9 @@ func (c *commas) flush() error {
 
 // Close writes at least the header: a table without rows is an answer, too.
 func (c *commas) Close() error { return c.flush() }
+
+// Cut implements Sections: each row stands for itself.
+func (c *commas) Cut() ([]byte, error) { return nil, c.flush() }
+
+// Splice implements Sections.
+func (c *commas) Splice([]byte) error { return c.flush() }

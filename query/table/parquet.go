@@ -2,6 +2,7 @@ package table
 
 import (
 	"encoding/binary"
+	"encoding/json"
 	"io"
 	"slices"
 
@@ -41,7 +42,7 @@ func SortingOf(descending bool) Sorting {
 // a library, because texts that repeat arrive as numbers of dictionary values
 // and go into the file as such. The file says that it is sorted only if all its
 // rows are: those of several reads may not be.
-func Parquet(w io.Writer, columns []frame.Column, sorted Sorting) Writer {
+func Parquet(w io.Writer, columns []frame.Column, sorted Sorting) Sections {
 	p := &groups{to: w, columns: columns, sorted: sorted}
 	p.compress, _ = zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(1), // these options cause no error
 		zstd.WithWindowSize(256<<10), zstd.WithEncoderCRC(false), zstd.WithLowerEncoderMem(true))
@@ -61,7 +62,8 @@ type groups struct {
 	columns  []frame.Column
 	sorted   Sorting
 	sortedBy *leaf // nil: no Instant is never missing
-	last     int64 // instant of it
+	first    int64 // instant of it in the row group in progress
+	last     int64 // the newest of its instants
 	compress *zstd.Encoder
 
 	leaves  []*leaf
@@ -69,6 +71,7 @@ type groups struct {
 	rows    int   // of the row group in progress
 	held    int   // bytes of its pages
 	written []rowGroup
+	cut     int // how many of them belong to sections that have ended
 	total   int64
 
 	// For the batch that is being written.
@@ -82,8 +85,9 @@ type groups struct {
 }
 
 type rowGroup struct {
-	rows   int64
-	chunks []chunk
+	Rows        int64
+	First, Last int64 // instants by which the file is sorted
+	Chunks      []chunk
 }
 
 // leavesOf appends the leaves of a column, in the order of the file.
@@ -117,13 +121,8 @@ func (p *groups) leavesOf(c *frame.Column, path []string, definition, repetition
 }
 
 func (p *groups) Write(rows *frame.Batch) error {
-	if p.at == 0 {
-		if err := p.send(parquetMagic); err != nil {
-			return err
-		}
-	}
-	if rows.Len == 0 {
-		return nil
+	if err := p.begin(); err != nil || rows.Len == 0 {
+		return err
 	}
 	p.shared = map[sharedKey]page{}
 	next := p.leaves
@@ -136,15 +135,17 @@ func (p *groups) Write(rows *frame.Batch) error {
 	return nil
 }
 
+func (p *groups) begin() error {
+	if p.at > 0 {
+		return nil
+	}
+	return p.send(parquetMagic)
+}
+
 // Close writes the last row group and the footer.
 func (p *groups) Close() error {
-	if err := p.Write(&frame.Batch{}); err != nil {
+	if _, err := p.Cut(); err != nil {
 		return err
-	}
-	if p.rows > 0 {
-		if err := p.endGroup(); err != nil {
-			return err
-		}
 	}
 	footer := p.footer()
 	footer = binary.LittleEndian.AppendUint32(footer, uint32(len(footer)))
@@ -157,8 +158,72 @@ func (p *groups) send(b []byte) error {
 	return err
 }
 
+// section describes row groups.
+type section struct {
+	Groups []rowGroup // their chunks begin so many bytes after the section
+	Sorted Sorting
+}
+
+// Cut implements Sections: it ends the row group.
+func (p *groups) Cut() ([]byte, error) {
+	if err := p.begin(); err != nil {
+		return nil, err
+	}
+	if p.rows > 0 {
+		if err := p.endGroup(); err != nil {
+			return nil, err
+		}
+	}
+	described := section{slices.Clone(p.written[p.cut:]), p.sorted}
+	if p.cut = len(p.written); len(described.Groups) == 0 {
+		return nil, nil
+	}
+	described.move(-described.Groups[0].Chunks[0].Start)
+	return json.Marshal(described)
+}
+
+// move notes that a section begins so many bytes later.
+func (s *section) move(by int64) {
+	for i := range s.Groups {
+		g := &s.Groups[i]
+		g.Chunks = slices.Clone(g.Chunks)
+		for n := range g.Chunks {
+			g.Chunks[n].Start += by
+			g.Chunks[n].Data += by
+		}
+	}
+}
+
+// Splice implements Sections.
+func (p *groups) Splice(described []byte) error {
+	if err := p.begin(); err != nil || len(described) == 0 {
+		return err
+	}
+	var s section
+	if err := json.Unmarshal(described, &s); err != nil {
+		return err
+	}
+	s.move(p.at)
+	for _, g := range s.Groups {
+		p.sees([]int64{g.First, g.Last})
+		p.total += g.Rows
+		for _, c := range g.Chunks {
+			p.at += c.Compressed
+		}
+	}
+	if s.Sorted == Unsorted {
+		p.sorted = Unsorted
+	}
+	p.written = append(p.written, s.Groups...)
+	p.cut = len(p.written)
+	return nil
+}
+
 // sees compares the next instants by which the file is sorted.
 func (p *groups) sees(instants []int64) {
+	if p.rows == 0 {
+		p.first = instants[0]
+	}
 	if p.total == 0 && p.rows == 0 {
 		p.last = instants[0]
 	}
@@ -172,30 +237,30 @@ func (p *groups) sees(instants []int64) {
 
 // endGroup writes the chunks of the columns one after another.
 func (p *groups) endGroup() error {
-	g := rowGroup{rows: int64(p.rows)}
+	g := rowGroup{Rows: int64(p.rows), First: p.first, Last: p.last}
 	for _, l := range p.leaves {
 		c := l.chunk()
-		c.start = p.at
+		c.Start = p.at
 		if l.numbers() > 0 {
 			values := p.page(dictionaryPage, l.dictionary(p.plain[:0]), l.numbers(), encodingPlain)
-			c.uncompressed += values.size
+			c.Uncompressed += values.size
 			if err := p.send(values.bytes); err != nil {
 				return err
 			}
-			c.dictionary = true
+			c.Dictionary = true
 		}
-		c.data = p.at
+		c.Data = p.at
 		if err := p.send(l.pages); err != nil {
 			return err
 		}
-		c.compressed = p.at - c.start
-		g.chunks = append(g.chunks, c)
+		c.Compressed = p.at - c.Start
+		g.Chunks = append(g.Chunks, c)
 	}
 	for _, l := range p.leaves { // only now, because leaves share dictionaries
 		l.forget()
 	}
 	p.written = append(p.written, g)
-	p.total += g.rows
+	p.total += g.Rows
 	p.rows, p.held = 0, 0
 	return nil
 }

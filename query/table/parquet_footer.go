@@ -157,16 +157,16 @@ func (t *thrift) element(kind, repetition int32, name string, children int, mean
 // describe writes the metadata of a row group.
 func (p *groups) describe(t *thrift, g *rowGroup) {
 	var plain, compressed int64
-	for _, c := range g.chunks {
-		plain, compressed = plain+c.uncompressed, compressed+c.compressed
+	for _, c := range g.Chunks {
+		plain, compressed = plain+c.Uncompressed, compressed+c.Compressed
 	}
 	t.begin()
-	t.list(1, thriftStruct, len(g.chunks))
-	for n := range g.chunks {
-		p.leaves[n].describe(t, &g.chunks[n])
+	t.list(1, thriftStruct, len(g.Chunks))
+	for n := range g.Chunks {
+		p.leaves[n].describe(t, &g.Chunks[n])
 	}
 	t.i64(2, plain)
-	t.i64(3, g.rows)
+	t.i64(3, g.Rows)
 	for n, l := range p.leaves {
 		if p.sorted != Unsorted && l == p.sortedBy {
 			t.list(4, thriftStruct, 1)
@@ -178,7 +178,7 @@ func (p *groups) describe(t *thrift, g *rowGroup) {
 			break
 		}
 	}
-	t.i64(5, g.chunks[0].start)
+	t.i64(5, g.Chunks[0].Start)
 	t.i64(6, compressed)
 	t.end()
 }
@@ -190,10 +190,10 @@ func (l *leaf) describe(t *thrift, c *chunk) {
 	t.object(3, func() {
 		t.i32(1, physical(l.kind))
 		encodings := []byte{2 * encodingRuns}
-		if c.plain || c.dictionary {
+		if c.Plain || c.Dictionary {
 			encodings = append(encodings, 2*encodingPlain)
 		}
-		if c.numbered {
+		if c.Numbered {
 			encodings = append(encodings, 2*encodingNumbered)
 		}
 		t.list(2, thriftI32, len(encodings))
@@ -203,20 +203,20 @@ func (l *leaf) describe(t *thrift, c *chunk) {
 			t.bytes([]byte(name))
 		}
 		t.i32(4, compressedZstd)
-		t.i64(5, c.values)
-		t.i64(6, c.uncompressed)
-		t.i64(7, c.compressed)
-		t.i64(9, c.data)
-		if c.dictionary {
-			t.i64(11, c.start)
+		t.i64(5, c.Values)
+		t.i64(6, c.Uncompressed)
+		t.i64(7, c.Compressed)
+		t.i64(9, c.Data)
+		if c.Dictionary {
+			t.i64(11, c.Start)
 		}
 		t.object(12, func() {
 			if l.repetition == 0 {
-				t.i64(3, c.nulls)
+				t.i64(3, c.Nulls)
 			}
-			if c.least != nil {
-				t.binary(5, c.most)
-				t.binary(6, c.least)
+			if c.Least != nil {
+				t.binary(5, c.Most)
+				t.binary(6, c.Least)
 			}
 		})
 	})

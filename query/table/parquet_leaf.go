@@ -33,17 +33,17 @@ const dictionaryBytes = 1 << 20
 
 // chunk describes a column of a row group that was written.
 type chunk struct {
-	start, data              int64
-	compressed, uncompressed int64
-	dictionary               bool
-	values, nulls            int64
-	least, most              []byte // nil: unknown
-	plain, numbered          bool   // how its pages are encoded
+	Start, Data              int64
+	Compressed, Uncompressed int64
+	Dictionary               bool
+	Values, Nulls            int64
+	Least, Most              []byte // nil: unknown
+	Plain, Numbered          bool   // how its pages are encoded
 }
 
 func (l *leaf) chunk() chunk {
-	c := chunk{uncompressed: l.uncompressed, values: l.values, nulls: l.nulls, plain: l.plain, numbered: l.numbered}
-	c.least, c.most = l.extremes()
+	c := chunk{Uncompressed: l.uncompressed, Values: l.values, Nulls: l.nulls, Plain: l.plain, Numbered: l.numbered}
+	c.Least, c.Most = l.extremes()
 	return c
 }
 

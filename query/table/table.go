@@ -25,6 +25,21 @@ type Writer interface {
 	Close() error
 }
 
+// Sections is a Writer of a table that is cut into sections, each of which can
+// also be a part of another table of the same columns and options.
+type Sections interface {
+	Writer
+	// Cut writes what is held, and ends a section: what is written later refers
+	// to nothing before it. The first thing written to a table, which every
+	// table begins with, belongs to no section. Cut returns a description of the
+	// section for Splice; it may be empty.
+	Cut() (section []byte, err error)
+	// Splice adds a section that was cut from another table. Only its
+	// description is needed: its bytes must be sent after everything that was
+	// written until then. The section in progress must have been cut before.
+	Splice(section []byte) error
+}
+
 // absentKey is in the metadata of an Arrow field whose nulls are absent fields,
 // and in that of a Parquet file, with the names of such columns.
 const absentKey = "preismon:absent"
