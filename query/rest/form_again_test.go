@@ -42,6 +42,13 @@ func (s *surface) inCoding(path, media, coding string) answer {
 	return answer{resp, body}
 }
 
+// spread distributes the rows over two days, up to an hour that is not over.
+func (m *memory) spread() {
+	for i := range m.rows {
+		m.rows[i].captured = time.Now().UTC().Truncate(time.Millisecond).Add(time.Duration(i-len(m.rows)+2) * 54 * time.Minute)
+	}
+}
+
 // past returns the path of a stream of the last hours, of which some are over,
 // and the others are not.
 func past(hours int, more string) string {
@@ -56,13 +63,14 @@ func past(hours int, more string) string {
 func TestRememberedTables(t *testing.T) {
 	s := serveOdd(t)
 	s.store.blockMax = 5 // so that dictionaries are replaced
+	s.store.spread()
 	include := query.Include{ExportFields: true, Identity: true, OrderIDs: true, CustomerData: true}
 	forms := append([]string{arrowMedia + ";compression=zstd", arrowMedia + ";dictionaries=replaced", arrowMedia + ";compression=lz4"}, tables...)
 	for _, media := range forms {
-		for _, coding := range codings[:testserver.Often(2, 3)] {
+		for n, coding := range codings[:testserver.Often(2, 3)] {
 			before := s.service.Stats()
-			for round := range 6 {
-				path := past([]int{50, 50, 50, 100, 160, 30}[round], []string{"&sort=asc", ""}[len(media)%2])
+			for round := range 10 {
+				path := past([]int{50, 50, 50, 100, 160, 30}[round%6], []string{"&sort=asc", ""}[(round/6+n+len(media))%2])
 				want := must.Get(tabletest.Lines(s.inCoding(path, ndjsonMedia, "identity").body))(t)
 				a := s.inCoding(path, media, coding)
 				if diff := cmp.Diff(want, a.reread(t, include.Fields(), time.UTC)); diff != "" {

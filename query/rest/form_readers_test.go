@@ -32,6 +32,7 @@ func TestAnalystsReadersReadTables(t *testing.T) {
 	testserver.Full(t, "readers of npm")
 	s := serveOdd(t)
 	s.store.blockMax = 5 // so that dictionaries are replaced
+	s.store.spread()
 	now := time.Now().UTC()
 	path := "/v1/results/stream?globalScope=true&includeExportFields=true&includeIdentity=true&includeCoverage=true&includeOrderIds=true&includeCustomerData=true&" +
 		url.Values{"capturedFrom": {now.Add(-100 * time.Hour).Format(time.RFC3339)}, "capturedTo": {now.Add(time.Hour).Format(time.RFC3339)}}.Encode()
