@@ -39,7 +39,7 @@ func (m *Mapping) complete() error {
 	for _, t := range []*Text{&c.Name, &c.Brand, &c.Manufacturer, &c.Title, &c.DeliveryText} {
 		t.prose = true
 	}
-	for _, t := range m.texts() {
+	for _, t := range c.texts() {
 		f.Check(t.Column == "" || len(t.Columns) == 0, "columns.%s: column and columns at once", t.name)
 		if len(t.Columns) > 0 && t.Join == "" {
 			t.Join = " "
@@ -144,7 +144,15 @@ func yes(flags ...*bool) bool {
 	return false
 }
 
-func (t *Text) mapped() bool { return t.Column != "" || len(t.Columns) > 0 || t.Value != "" }
+func (t *Text) mapped() bool { return len(t.names()) > 0 || t.Value != "" }
+
+// names returns the names of the columns that make up the text.
+func (t *Text) names() []string {
+	if t.Column != "" {
+		return []string{t.Column}
+	}
+	return t.Columns
+}
 
 func (a *Amount) check(f *contracts.Faults, path string) {
 	if a.Decimal == "" {
@@ -176,8 +184,7 @@ type namedText struct {
 	*Text
 }
 
-func (m *Mapping) texts() []namedText {
-	c := &m.Columns
+func (c *Columns) texts() []namedText {
 	return []namedText{
 		{"site", &c.Site},
 		{"productKey", &c.ProductKey},
@@ -195,32 +202,42 @@ func (m *Mapping) texts() []namedText {
 	}
 }
 
+// cell is a field of one column with its name in the mapping.
+type cell struct {
+	name, column string
+	at           *place
+}
+
+func (c *Columns) cells() []cell {
+	return []cell{
+		{"ean", c.EAN.Column, &c.EAN.at},
+		{"pzn", c.PZN.Column, &c.PZN.at},
+		{"capturedAt", c.CapturedAt.Column, &c.CapturedAt.at},
+		{"price", c.Price.Column, &c.Price.at},
+		{"shipping", c.Shipping.Column, &c.Shipping.at},
+		{"availability", c.Availability.Column, &c.Availability.at},
+		{"isBuyBox", c.IsBuyBox.Column, &c.IsBuyBox.at},
+		{"isPrime", c.IsPrime.Column, &c.IsPrime.at},
+	}
+}
+
 // fields returns, in a fixed order, each mapped field and its columns.
 func (m *Mapping) fields() []mappedField {
 	var all []mappedField
-	for _, t := range m.texts() {
-		switch {
-		case t.Column != "":
-			all = append(all, mappedField{t.name, []string{t.Column}, t.Value})
-		case len(t.Columns) > 0:
-			all = append(all, mappedField{t.name, t.Columns, t.Value})
-		case t.Value != "":
-			all = append(all, mappedField{t.name, nil, t.Value})
+	c := &m.Columns
+	for _, t := range c.texts() {
+		if t.mapped() {
+			all = append(all, mappedField{t.name, t.names(), t.Value})
 		}
 	}
-	c := &m.Columns
-	for _, o := range []mappedField{
-		{"ean", []string{c.EAN.Column}, ""},
-		{"pzn", []string{c.PZN.Column}, ""},
-		{"capturedAt", slices.DeleteFunc([]string{c.CapturedAt.Column, c.CapturedAt.Clock}, func(s string) bool { return s == "" }), c.CapturedAt.origin()},
-		{"price", []string{c.Price.Column}, ""},
-		{"shipping", []string{c.Shipping.Column}, ""},
-		{"availability", []string{c.Availability.Column}, ""},
-		{"isBuyBox", []string{c.IsBuyBox.Column}, ""},
-		{"isPrime", []string{c.IsPrime.Column}, ""},
-	} {
-		if o.value != "" || len(o.columns) > 0 && o.columns[0] != "" {
-			all = append(all, o)
+	for _, e := range c.cells() {
+		f := mappedField{field: e.name, columns: []string{e.column}}
+		if e.name == "capturedAt" {
+			f.columns, f.value = append(f.columns, c.CapturedAt.Clock), c.CapturedAt.origin()
+		}
+		f.columns = slices.DeleteFunc(f.columns, func(s string) bool { return s == "" })
+		if f.value != "" || len(f.columns) > 0 {
+			all = append(all, f)
 		}
 	}
 	if len(m.Distinguish) > 0 {

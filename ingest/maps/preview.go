@@ -53,7 +53,7 @@ func Preview(file string, m *Mapping, now time.Time) ([]Shown, error) {
 	return all, nil
 }
 
-func (b *book) show(cols *columnIndex, rec []string, line int) Shown {
+func (b *book) show(cols *Columns, rec []string, line int) Shown {
 	var r row
 	if bad := b.parse(cols, rec, line, &r); bad != nil {
 		return Shown{Line: line, Reject: bad.Reason}

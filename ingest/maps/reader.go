@@ -22,17 +22,6 @@ const maxRowBytes = 16 << 20
 
 var errLongRow = errors.New("row too long")
 
-// columnIndex holds the positions of the mapping's columns in this file; -1:
-// not mapped.
-type columnIndex struct {
-	site, key, asin, locale, name, brand, maker, currency, merchant, rating, title, url, delivery texts
-	ean, pzn, at, clock, price, shipping, available, buyBox, prime                                int
-	distinguish                                                                                   []int
-}
-
-// texts holds the positions of the columns of one text field.
-type texts []int
-
 // input is an open file, positioned after its header.
 type input struct {
 	ctx      context.Context
@@ -42,7 +31,7 @@ type input struct {
 	closers  []func()
 	header   []string
 	fields   int // of a row in the file
-	cols     *columnIndex
+	cols     *Columns
 	wide     wide
 	comma    string
 	rows     int
@@ -291,58 +280,43 @@ func (in *input) report() {
 	}
 }
 
-// find looks up the mapping's columns in the header.
-func (m *Mapping) find(header []string) (*columnIndex, error) {
+// find returns the columns with their places in the header.
+func (m *Mapping) find(header []string) (*Columns, error) {
 	var missing, twice []string
-	at := func(name string) int {
+	at := func(name string) place {
 		i := slices.Index(header, name)
 		if i < 0 {
 			missing = append(missing, name)
 		} else if slices.Index(header[i+1:], name) >= 0 {
 			twice = append(twice, name)
 		}
-		return i
+		return place(i)
 	}
-	one := func(name string) int {
-		if name == "" {
-			return -1
+	all := func(names []string) (places []place) {
+		for _, name := range names {
+			places = append(places, at(name))
 		}
-		return at(name)
+		return places
 	}
-	many := func(t *Text) (all texts) {
-		if t.Column != "" {
-			return texts{at(t.Column)}
+	c := m.Columns
+	for _, t := range c.texts() {
+		t.at = all(t.names())
+	}
+	for _, e := range append(c.cells(), cell{"clock", c.CapturedAt.Clock, &c.CapturedAt.clock}) {
+		*e.at = -1
+		if e.column != "" {
+			*e.at = at(e.column)
 		}
-		for _, name := range t.Columns {
-			all = append(all, at(name))
-		}
-		return all
 	}
-	c := &m.Columns
-	x := &columnIndex{
-		site: many(&c.Site), key: many(&c.ProductKey), asin: many(&c.ASIN), locale: many(&c.ASINLocale),
-		name: many(&c.Name), brand: many(&c.Brand), maker: many(&c.Manufacturer), currency: many(&c.Currency),
-		merchant: many(&c.Merchant), rating: many(&c.Rating), title: many(&c.Title), url: many(&c.URL), delivery: many(&c.DeliveryText),
-		ean: one(c.EAN.Column), pzn: one(c.PZN.Column), at: one(c.CapturedAt.Column), clock: one(c.CapturedAt.Clock), price: one(c.Price.Column),
-		shipping: one(c.Shipping.Column), available: one(c.Availability.Column), buyBox: one(c.IsBuyBox.Column), prime: one(c.IsPrime.Column),
-	}
-	for _, name := range m.Distinguish {
-		x.distinguish = append(x.distinguish, at(name))
-	}
-	quoted := func(names []string) string {
-		seen := slices.Compact(slices.Sorted(slices.Values(names)))
-		for i := range seen {
-			seen[i] = fmt.Sprintf("%q", seen[i])
-		}
-		return strings.Join(seen, ", ")
-	}
+	c.distinguish = all(m.Distinguish)
+	quoted := func(names []string) string { return list(slices.Compact(slices.Sorted(slices.Values(names)))) }
 	switch {
 	case len(missing) > 0:
 		return nil, fault.New(fault.Invalid, "", "the file has no column %s; its columns are %s", quoted(missing), quoted(header))
 	case len(twice) > 0:
 		return nil, fault.New(fault.Invalid, "", "the file has the column %s more than once: rename all but one in its header", quoted(twice))
 	}
-	return x, nil
+	return &c, nil
 }
 
 // excerpt returns the row as text, shortened if it is long.
