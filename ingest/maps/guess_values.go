@@ -137,20 +137,13 @@ var nothingToPay = []string{"kostenlos", "kostenfrei", "versandkostenfrei", "gra
 // noAmount are texts that stand for a missing amount.
 var noAmount = []string{"-", "--", "–", "—", "n/a", "na", "nan", "null", "none", "nil", "k.A.", "k. A.", "keine Angabe"}
 
-// wordsOf returns those of the values that are among the words, regardless of
-// case.
-func wordsOf(values, words []string) (found []string) {
-	for _, v := range values {
-		if slices.ContainsFunc(words, func(w string) bool { return strings.EqualFold(w, v) }) {
-			found = append(found, v)
-		}
-	}
-	return found
+// wordsOf returns those of the values that are among the words.
+func wordsOf(values, words []string) []string {
+	return slices.DeleteFunc(slices.Clone(values), func(v string) bool { return !among(words, v) })
 }
 
 // amountShare returns the fraction of the texts that are amounts, ignoring those
 // that stand for a missing amount.
 func amountShare(texts []string, ok func(string) bool) float64 {
-	none := wordsOf(distinct(texts), noAmount)
-	return share(slices.DeleteFunc(slices.Clone(texts), func(v string) bool { return slices.Contains(none, v) }), ok)
+	return share(slices.DeleteFunc(slices.Clone(texts), func(v string) bool { return among(noAmount, v) }), ok)
 }
