@@ -1,8 +1,6 @@
 package maps
 
 import (
-	"bytes"
-	"fmt"
 	"slices"
 	"strings"
 )
@@ -74,7 +72,7 @@ func sides(values []string) (yes, no, other []string) {
 }
 
 // writeFlags writes the columns of yes and no, with the words in them.
-func (g *guesser) writeFlags(b *bytes.Buffer) {
+func (g *guesser) writeFlags() {
 	for _, field := range []string{"availability", "isBuyBox", "isPrime"} {
 		column, ok := g.columns[field]
 		if !ok {
@@ -92,7 +90,7 @@ func (g *guesser) writeFlags(b *bytes.Buffer) {
 		case len(no) > 0 && len(yes) == 0:
 			yes = spelled(yesWords, quantities)
 		}
-		fmt.Fprintf(b, "  %s: {column: %s%s%s}\n", field, scalar(g.header[column]), wordOption("yes", yes), wordOption("no", no))
+		g.put("  %s: {column: %s%s%s}\n", field, scalar(g.header[column]), wordOption("yes", yes), wordOption("no", no))
 		if len(other) > 0 {
 			g.assume("%q in column %q is neither yes nor no (columns.%s)", cut(other[0], 40), g.header[column], field)
 		}

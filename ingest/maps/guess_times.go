@@ -1,7 +1,6 @@
 package maps
 
 import (
-	"bytes"
 	"fmt"
 	"slices"
 	"strings"
@@ -239,35 +238,34 @@ func (g *guesser) unreadValue(column int) string {
 	return values[max(0, slices.IndexFunc(values, unread))]
 }
 
-func (g *guesser) writeTime(b *bytes.Buffer, where countryDefaults) {
+func (g *guesser) writeTime(where countryDefaults) {
 	if g.origin != "" {
-		g.writeOrigin(b, where)
+		g.writeOrigin(where)
 		return
 	}
 	texts := g.of("capturedAt")
-	forms := formsOf(texts)
-	fmt.Fprintf(b, "  capturedAt:\n    column: %s\n", scalar(g.header[g.columns["capturedAt"]]))
-	if clock, ok := g.columns["clock"]; ok {
-		fmt.Fprintf(b, "    clock: %s\n", scalar(g.header[clock]))
-		texts = g.joined(clock)
-		forms = formsOf(texts)
+	g.put("  capturedAt:\n    column: %s\n", scalar(g.name("capturedAt")))
+	if g.has("clock") {
+		g.put("    clock: %s\n", scalar(g.name("clock")))
+		texts = g.joined(g.columns["clock"])
 	}
+	forms := formsOf(texts)
 	names := make([]string, len(forms))
 	zoned, day := true, false
 	for i, f := range forms {
 		names[i] = f.name
 		zoned, day = zoned && f.zoned, day || f.day
 	}
-	fmt.Fprintf(b, "    layouts: [%s]\n", list(names))
+	g.put("    layouts: [%s]\n", list(names))
 	if len(forms) > 1 {
 		g.assume("times are written in several forms: they are read as %s (columns.capturedAt.layouts)", strings.Join(names, ", then "))
 	}
 	if !zoned {
-		fmt.Fprintf(b, "    zone: %s\n", where.zone)
+		g.put("    zone: %s\n", where.zone)
 		g.assume("times have no zone: assuming %s (columns.capturedAt.zone)", where.zone)
 	}
 	if day {
-		fmt.Fprintf(b, "    dayTime: \"12:00\"\n")
+		g.put("    dayTime: \"12:00\"\n")
 		g.assume("the file has days without a time: assuming noon (columns.capturedAt.dayTime)")
 	}
 	g.assumeOrder(texts, forms)

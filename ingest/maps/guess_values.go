@@ -119,12 +119,10 @@ func (g *guesser) settleAmounts(f *amountForm, field string, digits int) {
 // a column names them, or of the one given.
 func (g *guesser) digitsOf(currency string) int {
 	rows, best := map[string]int{}, 0
-	if _, ok := g.columns["currency"]; ok {
-		for _, mark := range g.of("currency") {
-			if c := currencyOf(mark); contracts.Currency(c).Valid() {
-				if rows[c]++; rows[c] > best {
-					currency, best = c, rows[c]
-				}
+	for _, mark := range g.of("currency") {
+		if c := currencyOf(mark); contracts.Currency(c).Valid() {
+			if rows[c]++; rows[c] > best {
+				currency, best = c, rows[c]
 			}
 		}
 	}

@@ -1,9 +1,7 @@
 package maps
 
 import (
-	"bytes"
 	"cmp"
-	"fmt"
 	"os"
 	"path/filepath"
 	"time"
@@ -126,24 +124,24 @@ func timeIn(name string) (day, clock string) {
 
 // writeOrigin writes where the capture time comes from, which is always
 // an assumption.
-func (g *guesser) writeOrigin(b *bytes.Buffer, where countryDefaults) {
+func (g *guesser) writeOrigin(where countryDefaults) {
 	clock, clocked := g.columns["clock"]
-	fmt.Fprintf(b, "  capturedAt:\n    from: %s\n", g.origin)
+	g.put("  capturedAt:\n    from: %s\n", g.origin)
 	switch g.origin {
 	case fromFileNameTime:
-		fmt.Fprintf(b, "    zone: %s\n", where.zone)
+		g.put("    zone: %s\n", where.zone)
 		g.assume("no column says when a price was seen: assuming the day and time in the file's name, in %s (columns.capturedAt.from and zone, or a fixed value)", where.zone)
 		return
 	case fromFileTime:
 		g.assume("no column says when a price was seen: assuming the time of the file, which a copy may not keep (columns.capturedAt.from, or a fixed value)")
 		return
 	}
-	fmt.Fprintf(b, "    zone: %s\n", where.zone)
+	g.put("    zone: %s\n", where.zone)
 	g.assume("no column says on which day a price was seen: assuming the day in the file's name, in %s (columns.capturedAt.from and zone, or a fixed value)", where.zone)
 	if clocked {
-		fmt.Fprintf(b, "    clock: %s\n", scalar(g.header[clock]))
+		g.put("    clock: %s\n", scalar(g.header[clock]))
 		return
 	}
-	fmt.Fprintf(b, "    dayTime: \"12:00\"\n")
+	g.put("    dayTime: \"12:00\"\n")
 	g.assume("the file has a day without a time: assuming noon (columns.capturedAt.dayTime)")
 }
