@@ -106,7 +106,10 @@ func (s *S3) OpenRange(ctx context.Context, ref Ref, part Range) (io.ReadCloser,
 		return nil, err
 	}
 	if part.Length == 0 { // HTTP cannot express an empty range
-		return s.openNothing(ctx, ref)
+		if err := checkSize(ctx, s, ref); err != nil {
+			return nil, err
+		}
+		return object{storedPart(ctx, ref, 0, nothing()), io.NopCloser(nil)}, nil
 	}
 	var opts minio.GetObjectOptions
 	if err := opts.SetRange(part.Offset, part.Offset+part.Length-1); err != nil {
@@ -125,13 +128,6 @@ func (s *S3) OpenRange(ctx context.Context, ref Ref, part Range) (io.ReadCloser,
 		return nil, corrupt(ref.Key, fmt.Sprintf("range %q came for %q", got, want))
 	}
 	return object{storedPart(ctx, ref, part.Length, body), body}, nil
-}
-
-func (s *S3) openNothing(ctx context.Context, ref Ref) (io.ReadCloser, error) {
-	if err := checkSize(ctx, s, ref); err != nil {
-		return nil, err
-	}
-	return object{storedPart(ctx, ref, 0, eof{}), io.NopCloser(nil)}, nil
 }
 
 // Stat implements Store.
@@ -159,9 +155,6 @@ func (s *S3) failure(ctx context.Context, op string, key Key, err error) error {
 }
 
 func hasCode(err error, codes ...string) bool {
-	var e minio.ErrorResponse
-	if !errors.As(err, &e) {
-		return false
-	}
-	return slices.Contains(codes, e.Code)
+	e, ok := errors.AsType[minio.ErrorResponse](err)
+	return ok && slices.Contains(codes, e.Code)
 }
