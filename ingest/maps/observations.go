@@ -4,9 +4,7 @@ import (
 	"cmp"
 	"context"
 	"crypto/sha256"
-	"errors"
 	"fmt"
-	"io"
 	"slices"
 	"time"
 
@@ -84,20 +82,12 @@ func (s *sender) round(round, rounds int) error {
 	defer in.close()
 	var held []row
 	var r row
-	for {
-		rec, line, err := in.next()
-		if err == io.EOF {
-			break
-		}
-		var bad *rejection
-		if errors.As(err, &bad) {
-			continue // rejected by the first pass
-		}
+	for rec, err := range in.all() {
 		if err != nil {
 			return err
 		}
-		if s.book.parse(in.cols, rec, line, &r) != nil {
-			continue
+		if rec.bad != nil || s.book.parse(in.cols, rec, &r) != nil {
+			continue // rejected by the first pass
 		}
 		if r.product.site.index >= len(s.batches) {
 			return errChanged

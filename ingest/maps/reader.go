@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"os"
 	"slices"
 	"strings"
@@ -26,8 +27,8 @@ var errLongRow = errors.New("row too long")
 type input struct {
 	ctx      context.Context
 	csv      *csv.Reader
-	quotes   *quotes // nil: they enclose fields
-	guard    *guard
+	quotes   *quotes  // nil: they enclose fields
+	guard    *counter // of the bytes of one row
 	closers  []func()
 	header   []string
 	fields   int // of a row in the file
@@ -38,33 +39,21 @@ type input struct {
 	progress func(Progress)
 	state    Progress
 	offset   int64
-	raw      *counter
+	raw      *counter // of the bytes of the file as stored on disk
 }
 
-// counter counts the bytes of the file as stored on disk.
+// counter counts the bytes that are read, and fails after too many.
 type counter struct {
-	r io.Reader
-	n int64
+	r        io.Reader
+	n, limit int64 // limit 0: none
 }
 
 func (c *counter) Read(p []byte) (int, error) {
-	n, err := c.r.Read(p)
-	c.n += int64(n)
-	return n, err
-}
-
-// guard fails when more is read than one row may hold.
-type guard struct {
-	r io.Reader
-	n int
-}
-
-func (g *guard) Read(p []byte) (int, error) {
-	if g.n > maxRowBytes {
+	if c.limit > 0 && c.n > c.limit {
 		return 0, errLongRow
 	}
-	n, err := g.r.Read(p)
-	g.n += n
+	n, err := c.r.Read(p)
+	c.n += int64(n)
 	return n, err
 }
 
@@ -104,7 +93,7 @@ func (im *importer) open(ctx context.Context, pass, round, rounds int) (_ *input
 	if plain, err = im.decoded(plain); err != nil {
 		return nil, err
 	}
-	in.guard = &guard{r: plain}
+	in.guard = &counter{r: plain, limit: maxRowBytes}
 	br := bufio.NewReaderSize(in.guard, 256<<10)
 	bom, err := br.Peek(3)
 	switch {
@@ -151,7 +140,7 @@ func (in *input) head(skip int) ([]string, error) {
 	in.csv.FieldsPerRecord = -1
 	for {
 		row, err := in.csv.Read()
-		if bad := (*csv.ParseError)(nil); errors.As(err, &bad) && bad.Line <= skip {
+		if bad, ok := errors.AsType[*csv.ParseError](err); ok && bad.Line <= skip {
 			continue
 		}
 		if err != nil {
@@ -194,82 +183,97 @@ func (in *input) close() {
 	}
 }
 
-// next returns the next row and the physical line on which it begins. The next
-// call overwrites the row. A row that is not valid CSV is returned as a
-// *rejection; any other error ends the file.
-func (in *input) next() (rec []string, line int, err error) {
-	if in.rows%2048 == 0 {
-		if err := in.ctx.Err(); err != nil {
-			return nil, 0, err
-		}
-		in.report()
-	}
+// record is a row as it was read.
+type record struct {
+	cells []string   // overwritten by the next one
+	line  int        // the physical line on which it begins
+	bad   *rejection // why it is no row
+}
+
+// all yields the rows of the file. It ends after an error.
+func (in *input) all() iter.Seq2[record, error] {
 	read := in.read
 	if in.wide.columns != nil {
 		read = in.unpivoted
 	}
-	rec, line, err = read()
-	if bad := (*rejection)(nil); err == nil || errors.As(err, &bad) {
-		in.rows++
+	return func(yield func(record, error) bool) {
+		for {
+			if in.rows%2048 == 0 {
+				if err := in.ctx.Err(); err != nil {
+					yield(record{}, err)
+					return
+				}
+				in.report()
+			}
+			rec, err := read()
+			if err == nil {
+				in.rows++
+			}
+			if err == io.EOF || !yield(rec, err) || err != nil {
+				return
+			}
+		}
 	}
-	return rec, line, err
 }
 
 // unpivoted reads a row that is built from those of the file.
-func (in *input) unpivoted() ([]string, int, error) {
+func (in *input) unpivoted() (record, error) {
 	for {
-		if rec := in.wide.next(in.header); rec != nil {
-			return rec, in.wide.line, nil
+		if cells := in.wide.next(in.header); cells != nil {
+			return record{cells: cells, line: in.wide.line}, nil
 		}
-		row, line, err := in.read()
-		if err != nil {
-			return nil, 0, err
+		rec, err := in.read()
+		if err != nil || rec.bad != nil {
+			return rec, err
 		}
-		in.wide.take(row, line)
+		in.wide.take(rec.cells, rec.line)
 	}
 }
 
 // read reads a row of the file.
-func (in *input) read() ([]string, int, error) {
+func (in *input) read() (record, error) {
 	in.guard.n = 0
-	rec, err := in.csv.Read()
+	cells, err := in.csv.Read()
 	if err == nil {
 		line, _ := in.csv.FieldPos(0)
-		return rec, line, nil
+		return record{cells: cells, line: line}, nil
 	}
 	if err == io.EOF {
 		in.report()
-		return nil, 0, io.EOF
+		return record{}, io.EOF
 	}
-	var bad *csv.ParseError
-	if !errors.As(err, &bad) {
+	bad, ok := errors.AsType[*csv.ParseError](err)
+	if !ok {
 		if errors.Is(err, errLongRow) {
 			help := "csv.lazyQuotes may help"
 			if in.quotes != nil {
 				help = quoteOpen.help
 			}
-			return nil, 0, fault.New(fault.Invalid, "", "after %d rows one row has more than %d MiB; most likely a quotation mark there never ends (%s)", in.rows, maxRowBytes>>20, help)
+			return record{}, fault.New(fault.Invalid, "", "after %d rows one row has more than %d MiB; most likely a quotation mark there never ends (%s)", in.rows, maxRowBytes>>20, help)
 		}
 		if errors.Is(err, io.ErrUnexpectedEOF) {
 			err = fmt.Errorf("it ends early, as if cut off: %w", err)
 		}
-		return nil, 0, unreadable(err)
+		return record{}, unreadable(err)
+	}
+	no := func(why *cause, format string, args ...any) (record, error) {
+		return record{bad: reject(bad.StartLine, why, format, args...)}, nil
 	}
 	switch {
 	case in.quotes != nil && errors.Is(err, csv.ErrQuote):
-		return nil, 0, reject(bad.StartLine, quoteOpen, "a quotation mark is not closed; lines %d to %d are lost", bad.StartLine, bad.Line)
+		return no(quoteOpen, "a quotation mark is not closed; lines %d to %d are lost", bad.StartLine, bad.Line)
 	case errors.Is(err, csv.ErrFieldCount):
-		r := reject(bad.StartLine, fieldCount, "%d fields, but the header has %d", len(rec), in.fields)
-		if more := strings.Count(strings.Join(rec, ""), "\n"); more > 0 {
-			r = reject(bad.StartLine, fieldCount, "%d fields, but the header has %d; the row goes on to line %d, so a quotation mark is probably not closed, and these lines are lost",
-				len(rec), in.fields, bad.StartLine+more)
+		rec, _ := no(fieldCount, "%d fields, but the header has %d", len(cells), in.fields)
+		if more := strings.Count(strings.Join(cells, ""), "\n"); more > 0 {
+			rec, _ = no(fieldCount, "%d fields, but the header has %d; the row goes on to line %d, so a quotation mark is probably not closed, and these lines are lost",
+				len(cells), in.fields, bad.StartLine+more)
 		}
-		r.Text = excerpt(rec, in.comma)
-		return nil, 0, r
+		rec.bad.Text = excerpt(cells, in.comma)
+		return rec, nil
 	case bad.Line != bad.StartLine:
-		return nil, 0, reject(bad.StartLine, notCSV, "%s at line %d, column %d; lines %d to %d are lost", bad.Err, bad.Line, bad.Column, bad.StartLine, bad.Line)
+		return no(notCSV, "%s at line %d, column %d; lines %d to %d are lost", bad.Err, bad.Line, bad.Column, bad.StartLine, bad.Line)
 	default:
-		return nil, 0, reject(bad.StartLine, notCSV, "%s at column %d", bad.Err, bad.Column)
+		return no(notCSV, "%s at column %d", bad.Err, bad.Column)
 	}
 }
 

@@ -55,7 +55,8 @@ type row struct {
 }
 
 // parse parses one row into r, or returns why it cannot.
-func (b *book) parse(c *Columns, rec []string, line int, r *row) *rejection {
+func (b *book) parse(c *Columns, from record, r *row) *rejection {
+	rec, line := from.cells, from.line
 	*r = row{line: line}
 	for _, s := range rec {
 		if !utf8.ValidString(s) {
