@@ -190,43 +190,41 @@ type record struct {
 	bad   *rejection // why it is no row
 }
 
-// all yields the rows of the file. It ends after an error.
+// all yields the rows of the file, or those that it is split into. It ends after an
+// error.
 func (in *input) all() iter.Seq2[record, error] {
-	read := in.read
-	if in.wide.columns != nil {
-		read = in.unpivoted
-	}
 	return func(yield func(record, error) bool) {
-		for {
+		give := func(rec record) bool {
 			if in.rows%2048 == 0 {
 				if err := in.ctx.Err(); err != nil {
 					yield(record{}, err)
-					return
+					return false
 				}
 				in.report()
 			}
-			rec, err := read()
-			if err == nil {
-				in.rows++
-			}
-			if err == io.EOF || !yield(rec, err) || err != nil {
+			in.rows++
+			return yield(rec, nil)
+		}
+		for {
+			rec, err := in.read()
+			switch {
+			case err == io.EOF:
 				return
+			case err != nil:
+				yield(record{}, err)
+				return
+			case rec.bad != nil:
+				if !give(rec) {
+					return
+				}
+				continue
+			}
+			for cells := range in.wide.split(rec.cells) {
+				if !give(record{cells: cells, line: rec.line}) {
+					return
+				}
 			}
 		}
-	}
-}
-
-// unpivoted reads a row that is built from those of the file.
-func (in *input) unpivoted() (record, error) {
-	for {
-		if cells := in.wide.next(in.header); cells != nil {
-			return record{cells: cells, line: in.wide.line}, nil
-		}
-		rec, err := in.read()
-		if err != nil || rec.bad != nil {
-			return rec, err
-		}
-		in.wide.take(rec.cells, rec.line)
 	}
 }
 
