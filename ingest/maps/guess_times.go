@@ -20,33 +20,16 @@ type timeForm struct {
 
 // dateForms are tried in this order, each with every clock; day before month where
 // both fit.
-var dateForms = []struct{ name, swap string }{
-	{"2006-01-02", ""},
-	{"2006/01/02", ""},
-	{"2.1.2006", ""},
-	{"2.1.06", ""},
-	{"2/1/2006", "1/2/2006"},
-	{"2/1/06", "1/2/06"},
-	{"2-1-2006", "1-2-2006"},
-	{"2-1-06", "1-2-06"},
-	{"1/2/2006", ""},
-	{"1/2/06", ""},
-	{"1-2-2006", ""},
-	{"1-2-06", ""},
-	{"1.2.2006", ""},
-	{"1.2.06", ""},
-	{"2 Jan 2006", ""},
-	{"2 January 2006", ""},
-	{"2-Jan-2006", ""},
-	{"2-Jan-06", ""},
-	{"2. Jan 2006", ""},
-	{"2. Jan. 2006", ""},
-	{"2. January 2006", ""},
-	{"Jan 2, 2006", ""},
-	{"Jan 2 2006", ""},
-	{"January 2, 2006", ""},
-	{"January 2 2006", ""},
+var dateForms = []string{
+	"2006-01-02", "2006/01/02", "2.1.2006", "2.1.06", "2/1/2006", "2/1/06", "2-1-2006", "2-1-06",
+	"1/2/2006", "1/2/06", "1-2-2006", "1-2-06", "1.2.2006", "1.2.06",
+	"2 Jan 2006", "2 January 2006", "2-Jan-2006", "2-Jan-06", "2. Jan 2006", "2. Jan. 2006", "2. January 2006",
+	"Jan 2, 2006", "Jan 2 2006", "January 2, 2006", "January 2 2006",
 }
+
+// monthFirst turns the forms with the day first, which some write with the month
+// first, into those; a day with dots is always first.
+var monthFirst = strings.NewReplacer("2/1/", "1/2/", "2-1-", "1-2-")
 
 // clocks are the times of day behind a date; the last: none.
 var clocks = []string{
@@ -72,9 +55,9 @@ func allTimeForms() []timeForm {
 	}
 	for _, date := range dateForms {
 		for _, clock := range clocks {
-			f := timeForm{name: date.name + clock, day: clock == ""}
-			if date.swap != "" {
-				f.swap = date.swap + clock
+			f := timeForm{name: date + clock, day: clock == ""}
+			if swapped := monthFirst.Replace(f.name); swapped != f.name {
+				f.swap = swapped
 			}
 			forms = append(forms, f)
 		}

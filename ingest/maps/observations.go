@@ -197,18 +197,10 @@ func (s *sender) close() error {
 			offers = append(offers, r.offer())
 		}
 	}
-	switch outcome {
-	case offered:
-		obs.Outcome = contracts.PriceObserved
-	case unavailable:
-		obs.Outcome = contracts.Unavailable
-		if len(offers) == 1 && offers[0] == (contracts.Offer{}) {
-			offers = nil
-		}
-	default:
-		obs.Outcome = contracts.OutcomeUnknown
+	obs.Outcome = []contracts.Outcome{offered: contracts.PriceObserved, unavailable: contracts.Unavailable, unknown: contracts.OutcomeUnknown}[outcome]
+	if outcome != unavailable || len(offers) != 1 || offers[0] != (contracts.Offer{}) {
+		obs.Offers = offers
 	}
-	obs.Offers = offers
 
 	earlier, err := s.knownAt(s.current.pair.site)
 	if err != nil {

@@ -43,10 +43,7 @@ func (b *book) site(value string, line int) (*site, *rejection) {
 
 // zone returns the zone to assume for times of the site.
 func (m *Mapping) zone(value string) *time.Location {
-	name := m.Sites[value].Zone
-	if name == "" && m.DefaultSite != nil {
-		name = m.DefaultSite.Zone
-	}
+	name := cmp.Or(m.Sites[value].Zone, m.defaults().Zone)
 	if name == "" {
 		return m.Columns.CapturedAt.zone
 	}

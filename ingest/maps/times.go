@@ -70,7 +70,7 @@ func excelDay(s string) (at time.Time, whole, ok bool) {
 }
 
 // compile checks and compiles layouts, zone and time of day.
-func (t *Time) compile(f *contracts.Faults, sites map[string]Site, other *Site) {
+func (t *Time) compile(f *contracts.Faults, sites map[string]Site, other Site) {
 	zoned := false
 	zone := func(path, name string) (loc *time.Location) {
 		if name != "" {
@@ -84,9 +84,7 @@ func (t *Time) compile(f *contracts.Faults, sites map[string]Site, other *Site) 
 	for _, value := range slices.Sorted(maps.Keys(sites)) {
 		zone("sites."+value, sites[value].Zone)
 	}
-	if other != nil {
-		zone("defaultSite", other.Zone)
-	}
+	zone("defaultSite", other.Zone)
 	t.zone = zone("columns.capturedAt", t.Zone)
 	names := t.Layouts
 	switch {
