@@ -32,10 +32,7 @@ func NewS3(cfg S3Config) (*S3, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, fmt.Errorf("archive: %w", err)
 	}
-	endpoint, err := url.Parse(cfg.Endpoint)
-	if err != nil {
-		return nil, fmt.Errorf("archive: %w", err)
-	}
+	endpoint, _ := url.Parse(cfg.Endpoint) // Validate has parsed it, too
 	transport := newTransport(cfg.StallTimeout)
 	core, err := minio.NewCore(endpoint.Host, &minio.Options{
 		Creds:      credentials.NewStaticV4(cfg.AccessKey, cfg.SecretKey.Reveal(), ""),
