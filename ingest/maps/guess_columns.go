@@ -204,12 +204,7 @@ func (g *guesser) doubled() error {
 			continue
 		}
 		for _, name := range f.names {
-			var same []string
-			for _, h := range g.header {
-				if plainName(h) == name {
-					same = append(same, h)
-				}
-			}
+			same := slices.DeleteFunc(slices.Clone(g.header), func(h string) bool { return plainName(h) != name })
 			switch {
 			case len(same) < 2:
 			case slices.Contains(ofOffers, f.field):

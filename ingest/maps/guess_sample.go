@@ -30,14 +30,6 @@ type sample struct {
 	rows                [][]string // of the beginning, then of the excerpts; each as long as the header
 }
 
-func sampleOf(file string) (*sample, error) {
-	begin, excerpts, err := excerptsOf(file)
-	if err != nil {
-		return nil, err
-	}
-	return takeSample(begin, excerpts)
-}
-
 // excerptsOf returns the first bytes of a file, decompressed, and excerpts
 // spread evenly over the rest of it.
 func excerptsOf(file string) (begin []byte, excerpts [][]byte, err error) {
@@ -95,9 +87,13 @@ func spread(r io.Reader, size, most int) ([][]byte, error) {
 	}
 }
 
-// takeSample finds the encoding, and the delimiter with which the most lines
-// have as many fields as the header.
-func takeSample(begin []byte, excerpts [][]byte) (*sample, error) {
+// sampleOf finds the encoding of a file, and the delimiter with which the most
+// lines have as many fields as the header.
+func sampleOf(file string) (*sample, error) {
+	begin, excerpts, err := excerptsOf(file)
+	if err != nil {
+		return nil, err
+	}
 	for i, e := range excerpts {
 		excerpts[i] = wholeLines(e)
 	}

@@ -16,6 +16,7 @@
 package maps
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -133,12 +134,8 @@ func run(ctx context.Context, r Request, publish Publish, limit int) (*Summary, 
 	if r.Now == nil {
 		r.Now = time.Now
 	}
-	if r.Label == "" {
-		r.Label = Label(r.File)
-	}
-	if r.Memory == nil {
-		r.Memory = NewMemory()
-	}
+	r.Label = cmp.Or(r.Label, Label(r.File))
+	r.Memory = cmp.Or(r.Memory, NewMemory())
 	r.Login = strings.ToLower(strings.TrimSpace(r.Login))
 	r.Mandate = strings.TrimSpace(r.Mandate)
 	ownSite := strings.Contains(r.Mapping.Columns.Site.Value, ofMandate)

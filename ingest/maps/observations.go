@@ -39,7 +39,6 @@ type sender struct {
 	rows    []row
 	batches []*batch // by site
 	open    int
-	sum     *Summary
 	scratch []byte
 }
 
@@ -55,7 +54,7 @@ func (im *importer) publishObservations(ctx context.Context) error {
 	loose, rounds := im.book.rounds(im.limit)
 	im.sum.SortedRows = loose
 	im.book.tally = nil // its warnings have been counted
-	out := &sender{importer: im, ctx: ctx, sum: im.sum, batches: make([]*batch, len(im.book.ordered))}
+	out := &sender{importer: im, ctx: ctx, batches: make([]*batch, len(im.book.ordered))}
 	for i, s := range im.book.ordered {
 		out.batches[i] = &batch{site: s}
 	}

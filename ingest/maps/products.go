@@ -47,10 +47,7 @@ func (m *Mapping) zone(value string) *time.Location {
 	if name == "" {
 		return m.Columns.CapturedAt.zone
 	}
-	loc, err := location(name)
-	if err != nil {
-		return nil // refused by ParseMapping
-	}
+	loc, _ := location(name) // ParseMapping has refused others
 	return loc
 }
 
