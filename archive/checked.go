@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"hash"
 	"io"
+	"strings"
 )
 
 // checked hands out the bytes of src and ends with io.EOF only if src ended
@@ -88,7 +89,7 @@ func (c *checked) last() (n int, err error) {
 		return 0, err
 	}
 	c.one[0] = held
-	c.src = eof{} // the end was seen; a source need not report it twice
+	c.src = nothing() // the end was seen; a source need not report it twice
 	return 1, nil
 }
 
@@ -146,9 +147,8 @@ func (c *checked) failed() error {
 	return c.err
 }
 
-type eof struct{}
-
-func (eof) Read([]byte) (int, error) { return 0, io.EOF }
+// nothing returns a reader that is at its end.
+func nothing() io.Reader { return strings.NewReader("") }
 
 // object is an opened artifact.
 type object struct {

@@ -8,7 +8,6 @@ import (
 	"os"
 	"path"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/minio/minio-go/v7"
@@ -24,9 +23,13 @@ func (s *S3) UploadFolder(ctx context.Context, dir, prefix, last string) error {
 		}
 		return fmt.Errorf("%s in bucket %s holds objects already", prefix, s.cfg.Bucket)
 	}
-	var names []string
+	var names, marks []string
 	err := filepath.WalkDir(dir, func(name string, d fs.DirEntry, err error) error {
-		if err == nil && d.Type().IsRegular() {
+		switch {
+		case err != nil || !d.Type().IsRegular():
+		case d.Name() == last:
+			marks = append(marks, name)
+		default:
 			names = append(names, name)
 		}
 		return err
@@ -34,8 +37,7 @@ func (s *S3) UploadFolder(ctx context.Context, dir, prefix, last string) error {
 	if err != nil {
 		return err
 	}
-	slices.SortStableFunc(names, func(a, b string) int { return rank(a, last) - rank(b, last) })
-	for _, name := range names {
+	for _, name := range append(names, marks...) {
 		rel, err := filepath.Rel(dir, name)
 		if err != nil {
 			return err
@@ -46,13 +48,6 @@ func (s *S3) UploadFolder(ctx context.Context, dir, prefix, last string) error {
 		}
 	}
 	return nil
-}
-
-func rank(name, last string) int {
-	if filepath.Base(name) == last {
-		return 1
-	}
-	return 0
 }
 
 // DownloadFolder copies the objects under a prefix to a folder, which it

@@ -2,7 +2,6 @@ package archive
 
 import (
 	"fmt"
-	"strconv"
 
 	"preismon/contracts"
 )
@@ -38,11 +37,7 @@ type Key struct {
 
 // String returns the path, such as "exports/7/21/1234/0".
 func (k Key) String() string {
-	b := append(make([]byte, 0, 64), k.Folder.String()...)
-	for _, n := range [...]uint64{uint64(k.Mandate), uint64(k.Order), uint64(k.Archive)} {
-		b = strconv.AppendUint(append(b, '/'), n, 10)
-	}
-	return string(strconv.AppendInt(append(b, '/'), int64(k.File), 10))
+	return fmt.Sprintf("%s/%d/%d/%d/%d", k.Folder, k.Mandate, k.Order, k.Archive, k.File)
 }
 
 // Validate reports every fault of the key.

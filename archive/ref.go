@@ -3,6 +3,7 @@ package archive
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"strings"
 
 	"preismon/contracts"
 	"preismon/contracts/fault"
@@ -37,12 +38,7 @@ func (r Ref) Validate() error {
 }
 
 func isSHA256(s string) bool {
-	for _, c := range []byte(s) {
-		if (c < '0' || c > '9') && (c < 'a' || c > 'f') {
-			return false
-		}
-	}
-	return len(s) == hex.EncodedLen(sha256.Size)
+	return len(s) == hex.EncodedLen(sha256.Size) && strings.Trim(s, "0123456789abcdef") == ""
 }
 
 // Range is a part of an artifact, in bytes.

@@ -32,10 +32,7 @@ func NewS3(cfg S3Config) (*S3, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, fmt.Errorf("archive: %w", err)
 	}
-	endpoint, err := url.Parse(cfg.Endpoint)
-	if err != nil {
-		return nil, fmt.Errorf("archive: %w", err)
-	}
+	endpoint, _ := url.Parse(cfg.Endpoint) // Validate has parsed it, too
 	transport := newTransport(cfg.StallTimeout)
 	core, err := minio.NewCore(endpoint.Host, &minio.Options{
 		Creds:      credentials.NewStaticV4(cfg.AccessKey, cfg.SecretKey.Reveal(), ""),
@@ -106,7 +103,10 @@ func (s *S3) OpenRange(ctx context.Context, ref Ref, part Range) (io.ReadCloser,
 		return nil, err
 	}
 	if part.Length == 0 { // HTTP cannot express an empty range
-		return s.openNothing(ctx, ref)
+		if err := checkSize(ctx, s, ref); err != nil {
+			return nil, err
+		}
+		return object{storedPart(ctx, ref, 0, nothing()), io.NopCloser(nil)}, nil
 	}
 	var opts minio.GetObjectOptions
 	if err := opts.SetRange(part.Offset, part.Offset+part.Length-1); err != nil {
@@ -125,13 +125,6 @@ func (s *S3) OpenRange(ctx context.Context, ref Ref, part Range) (io.ReadCloser,
 		return nil, corrupt(ref.Key, fmt.Sprintf("range %q came for %q", got, want))
 	}
 	return object{storedPart(ctx, ref, part.Length, body), body}, nil
-}
-
-func (s *S3) openNothing(ctx context.Context, ref Ref) (io.ReadCloser, error) {
-	if err := checkSize(ctx, s, ref); err != nil {
-		return nil, err
-	}
-	return object{storedPart(ctx, ref, 0, eof{}), io.NopCloser(nil)}, nil
 }
 
 // Stat implements Store.
@@ -159,9 +152,6 @@ func (s *S3) failure(ctx context.Context, op string, key Key, err error) error {
 }
 
 func hasCode(err error, codes ...string) bool {
-	var e minio.ErrorResponse
-	if !errors.As(err, &e) {
-		return false
-	}
-	return slices.Contains(codes, e.Code)
+	e, ok := errors.AsType[minio.ErrorResponse](err)
+	return ok && slices.Contains(codes, e.Code)
 }

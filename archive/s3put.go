@@ -28,10 +28,10 @@ func (s *S3) Put(ctx context.Context, ref Ref, content io.Reader) error {
 	}
 	if ref.Size <= s.cfg.PartSize {
 		err = s.putOne(ctx, ref, src, onlyNew())
-	} else if err = s.free(ctx, ref.Key); err == nil {
-		err = s.putMany(ctx, ref, src, onlyNew())
-	} else if errors.Is(err, errTaken) {
+	} else if _, err = s.Stat(ctx, ref.Key); err == nil { // before all of it is sent
 		return sameChecked(ctx, s, ref, src)
+	} else if fault.KindOf(err) == fault.NotFound {
+		err = s.putMany(ctx, ref, src, onlyNew())
 	}
 	// The key was taken: by another writer, or by this one in a request whose
 	// answer was lost. Repeating that request returns the first code on servers
@@ -68,20 +68,6 @@ func (s *S3) contentToPut(ctx context.Context, ref Ref, content io.Reader) (*che
 		return nil, invalid(fmt.Errorf("size: %d bytes, at most %d parts of %d", ref.Size, maxParts, s.cfg.PartSize))
 	}
 	return contentToPut(ctx, ref, content), nil
-}
-
-var errTaken = errors.New("the key is taken")
-
-// free checks whether a key is free before all of a content is sent to it.
-func (s *S3) free(ctx context.Context, key Key) error {
-	_, err := s.Stat(ctx, key)
-	switch {
-	case err == nil:
-		return errTaken
-	case fault.KindOf(err) == fault.NotFound:
-		return nil
-	}
-	return err
 }
 
 func (s *S3) putOne(ctx context.Context, ref Ref, src *checked, opts minio.PutObjectOptions) error {

@@ -141,10 +141,8 @@ func waitAcknowledged(ctx context.Context, s jetstream.Stream, consumer jetstrea
 		if floor >= end {
 			return nil
 		}
-		select {
-		case <-ctx.Done():
+		if !sleep(ctx, appliedPoll) {
 			return context.Cause(ctx)
-		case <-time.After(appliedPoll):
 		}
 	}
 }

@@ -54,11 +54,10 @@ func (c *chunk) decode(stream string) {
 			continue
 		}
 		a.event, a.err = decode(stream, a.msg.Subject(), a.msg.Data())
-		a.rows = 1
 		if a.err != nil {
-			a.rows = 0
 			continue
 		}
+		a.rows = 1
 		if batch, ok := a.event.Data.(*contracts.Observations); ok {
 			a.rows = 0
 			for j := range batch.Observations {

@@ -286,11 +286,6 @@ func (l *Consumer) resume(ctx context.Context, stream string, now event.Incarnat
 	return l.sink.Resume(ctx, stream, now)
 }
 
-// taken may be called while batches are under way.
-func (l *Consumer) taken(ctx context.Context, stream string, epoch uint32, first, last uint64) (map[uint64]string, error) {
-	return l.sink.Taken(ctx, stream, epoch, first, last)
-}
-
 // watch keeps the known ends of the streams up to date.
 func (l *Consumer) watch(ctx context.Context) {
 	for sleep(ctx, time.Second) {

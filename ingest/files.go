@@ -1,6 +1,7 @@
 package ingest
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -164,10 +165,7 @@ func (j *filesJob) report(ctx context.Context) (stop func()) {
 	if j.req.Progress == nil {
 		return func() {}
 	}
-	every := j.req.ProgressEvery
-	if every <= 0 {
-		every = time.Second
-	}
+	every := cmp.Or(max(j.req.ProgressEvery, 0), time.Second)
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	var wg sync.WaitGroup
 	wg.Go(func() {

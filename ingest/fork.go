@@ -97,7 +97,8 @@ func (f *feed) fork(ctx context.Context, s jetstream.Stream, in event.Incarnatio
 }
 
 // takenFrom returns what the sink took from a range of sequences; nothing if the
-// stream has no message there any more, as where records have newer states.
+// stream has no message there any more, as where records have newer states. The
+// sink may have batches under way.
 func (f *feed) takenFrom(ctx context.Context, s jetstream.Stream, epoch uint32, first, last uint64) (map[uint64]string, error) {
 	next, err := s.GetMsg(ctx, first, jetstream.WithGetMsgSubject(">"))
 	if errors.Is(err, jetstream.ErrMsgNotFound) || err == nil && next.Sequence > last {
@@ -106,7 +107,7 @@ func (f *feed) takenFrom(ctx context.Context, s jetstream.Stream, epoch uint32, 
 	if err != nil {
 		return nil, err
 	}
-	return f.loop.taken(ctx, f.stream, epoch, first, last)
+	return f.loop.sink.Taken(ctx, f.stream, epoch, first, last)
 }
 
 // same reports whether the message is the one that the sink took at that sequence.
@@ -161,7 +162,7 @@ func (l *Consumer) forked(ctx context.Context, b *cut, found error) error {
 // reached returns the last sequence that the sink applied: it may have died
 // before it recorded how far it was.
 func (f *feed) reached(ctx context.Context, epoch uint32, applied uint64) (uint64, error) {
-	taken, err := f.loop.taken(ctx, f.stream, epoch, applied+1, applied+forkReach)
+	taken, err := f.loop.sink.Taken(ctx, f.stream, epoch, applied+1, applied+forkReach)
 	for seq := range taken {
 		applied = max(applied, seq)
 	}

@@ -99,16 +99,9 @@ func (d DeadLetters) Letter(ctx context.Context, letter uint64) (DeadLetter, err
 		return DeadLetter{}, fault.New(fault.NotFound, "", "there is no dead letter %d", letter)
 	}
 	l.Data = m.Data
-	s, err := d.js.Stream(ctx, event.StreamDeadLetters)
-	if err != nil {
-		return l, err
-	}
-	note, err := s.GetLastMsgForSubject(ctx, event.ReplayedSubject(l.Stream, letter))
-	if errors.Is(err, jetstream.ErrMsgNotFound) {
-		return l, nil
-	}
-	if err == nil {
-		_, l.Replayed, _ = replayOf(stored(event.StreamDeadLetters, note.Subject, note.Sequence, note.Time, note.Header, note.Data, false))
+	note, err := newest(ctx, d.js, event.StreamDeadLetters, event.ReplayedSubject(l.Stream, letter))
+	if note.Seq > 0 {
+		_, l.Replayed, _ = replayOf(note)
 	}
 	return l, err
 }
@@ -153,12 +146,7 @@ func (d DeadLetters) Renew(ctx context.Context, now time.Time) (renewed int, err
 	return renewed, nil
 }
 
-func header(m event.Stored, name string) string {
-	if v := m.Header[name]; len(v) > 0 {
-		return v[0]
-	}
-	return ""
-}
+func header(m event.Stored, name string) string { return nats.Header(m.Header).Get(name) }
 
 func letterOf(m event.Stored) (l DeadLetter, ok bool) {
 	stream, epoch, seq, ok := m.Origin()

@@ -153,7 +153,7 @@ func (p *Publisher) PublishAfter(ctx context.Context, read uint64, e *event.Even
 	if err != nil {
 		return err
 	}
-	last, err := newest(ctx, p.js, e.Subject())
+	last, err := newest(ctx, p.js, event.StreamCatalog, e.Subject())
 	if err != nil {
 		return err
 	}
@@ -177,7 +177,7 @@ func (p *Publisher) PublishAfter(ctx context.Context, read uint64, e *event.Even
 	}
 	// The other state may be our own, whose acknowledgement was lost: the server
 	// compares sequences before ids.
-	last, lastErr := newest(ctx, p.js, e.Subject())
+	last, lastErr := newest(ctx, p.js, event.StreamCatalog, e.Subject())
 	if lastErr != nil || last.ID == e.ID {
 		return lastErr
 	}

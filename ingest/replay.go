@@ -61,7 +61,7 @@ func (d DeadLetters) Replay(ctx context.Context, r ReplayRequest) (Replayed, err
 	case err == nil:
 		m.Subject, to = e.Subject(), e.Kind.Stream()
 		if to == event.StreamCatalog {
-			last, err := newest(ctx, d.js, m.Subject)
+			last, err := newest(ctx, d.js, to, m.Subject)
 			if err != nil {
 				return Replayed{}, err
 			}
@@ -122,10 +122,10 @@ func (d DeadLetters) whole(ctx context.Context, l DeadLetter) ([]byte, error) {
 	return nil, fault.New(fault.Conflict, "", "the letter holds the first %d of %d bytes, and stream %s has the message no more", len(l.Data), l.Size, l.Stream)
 }
 
-// newest returns the last message of a subject of the catalogue; the zero
-// value: there is none.
-func newest(ctx context.Context, js jetstream.JetStream, subject string) (event.Stored, error) {
-	s, err := js.Stream(ctx, event.StreamCatalog)
+// newest returns the last message of a subject of a stream, without its body; the
+// zero value: there is none.
+func newest(ctx context.Context, js jetstream.JetStream, stream, subject string) (event.Stored, error) {
+	s, err := js.Stream(ctx, stream)
 	if err != nil {
 		return event.Stored{}, err
 	}
@@ -136,7 +136,7 @@ func newest(ctx context.Context, js jetstream.JetStream, subject string) (event.
 	if err != nil {
 		return event.Stored{}, err
 	}
-	return stored(event.StreamCatalog, m.Subject, m.Sequence, m.Time, m.Header, m.Data, false), nil
+	return stored(stream, m.Subject, m.Sequence, m.Time, m.Header, m.Data, false), nil
 }
 
 // overtaken reports whether the subject's last message is newer than the

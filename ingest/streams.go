@@ -153,10 +153,9 @@ func raised(have, want jetstream.StreamConfig) jetstream.StreamConfig {
 	next.MaxBytes = higher(have.MaxBytes, want.MaxBytes)
 	next.MaxMsgs = higher(have.MaxMsgs, want.MaxMsgs)
 	next.MaxMsgSize = higher(have.MaxMsgSize, want.MaxMsgSize)
+	next.MaxMsgsPerSubject = 1
 	if want.MaxMsgsPerSubject != 1 { // otherwise it is a rule, not a limit
 		next.MaxMsgsPerSubject = higher(have.MaxMsgsPerSubject, want.MaxMsgsPerSubject)
-	} else {
-		next.MaxMsgsPerSubject = 1
 	}
 	next.Discard = want.Discard
 	next.DenyDelete = have.DenyDelete || want.DenyDelete
@@ -178,15 +177,8 @@ func higher[T ~int32 | ~int64](a, b T) T {
 // End returns the last sequence of a stream, 0 if it is empty and new: what
 // Consumer.CaughtUp waits for.
 func End(ctx context.Context, js jetstream.JetStream, stream string) (uint64, error) {
-	s, err := js.Stream(ctx, stream)
-	if err != nil {
-		return 0, fmt.Errorf("stream %s: %w", stream, err)
-	}
-	info, err := settledInfo(ctx, s)
-	if err != nil {
-		return 0, fmt.Errorf("stream %s: %w", stream, err)
-	}
-	return info.State.LastSeq, nil
+	s, err := NewHistory(js).State(ctx, stream)
+	return s.Last, err
 }
 
 // metaEpoch is the metadata key under which a stream records where it lost its
@@ -235,7 +227,7 @@ func beginEpoch(ctx context.Context, js jetstream.JetStream, info *jetstream.Str
 // WrongLastSequence reports whether a message was refused because its sender
 // did not expect another one that came before it.
 func WrongLastSequence(err error) bool {
-	var api *jetstream.APIError
-	return errors.As(err, &api) &&
+	api, ok := errors.AsType[*jetstream.APIError](err)
+	return ok &&
 		(api.ErrorCode == jetstream.JSErrCodeStreamWrongLastSequence || api.ErrorCode == jetstream.JSErrCodeStreamWrongLastSequenceConstant)
 }

@@ -2,6 +2,8 @@ package ingest
 
 import (
 	"context"
+	"maps"
+	"slices"
 
 	"github.com/nats-io/nats.go"
 	"go.opentelemetry.io/otel/attribute"
@@ -25,13 +27,7 @@ func (h headers) Get(key string) string {
 
 func (h headers) Set(key, value string) { h[key] = []string{value} }
 
-func (h headers) Keys() []string {
-	keys := make([]string, 0, len(h))
-	for k := range h {
-		keys = append(keys, k)
-	}
-	return keys
-}
+func (h headers) Keys() []string { return slices.Collect(maps.Keys(h)) }
 
 // publishing begins the span of an event, if there is a tracer, and writes it
 // into the message's headers if it is sampled.

@@ -82,7 +82,6 @@ func runProgram(spec childSpec, orphaned <-chan struct{}, terminated <-chan os.S
 	}
 	ended := make(chan error, 1)
 	go func() { ended <- cmd.Wait() }()
-	code := exitStopped
 	select {
 	case err := <-ended:
 		if err != nil {
@@ -109,5 +108,5 @@ func runProgram(spec childSpec, orphaned <-chan struct{}, terminated <-chan os.S
 			_ = os.RemoveAll(spec.Remove)
 		}
 	}
-	os.Exit(code)
+	os.Exit(exitStopped)
 }

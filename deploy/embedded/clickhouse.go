@@ -51,18 +51,10 @@ func StartClickHouse(ctx context.Context, cfg ClickHouseConfig) (*ClickHouse, er
 	if err := cfg.Validate(); err != nil {
 		return nil, err
 	}
-	if cfg.Logger == nil {
-		cfg.Logger = slog.Default()
-	}
-	if cfg.Library.Logger == nil {
-		cfg.Library.Logger = cfg.Logger
-	}
-	if cfg.Database == "" {
-		cfg.Database = DefaultDatabase
-	}
-	if cfg.LogLevel == "" {
-		cfg.LogLevel = "information"
-	}
+	cfg.Logger = cmp.Or(cfg.Logger, slog.Default())
+	cfg.Library.Logger = cmp.Or(cfg.Library.Logger, cfg.Logger)
+	cfg.Database = cmp.Or(cfg.Database, DefaultDatabase)
+	cfg.LogLevel = cmp.Or(cfg.LogLevel, "information")
 	dir, err := filepath.Abs(cfg.Dir)
 	if err != nil {
 		return nil, err
@@ -356,10 +348,7 @@ func (c *ClickHouse) Run(ctx context.Context, user, statement string, values url
 // DSN returns the address for clickhouse-go of one of the three users, native
 // protocol. An empty database means the one of the configuration.
 func (c *ClickHouse) DSN(user, database string) string {
-	if database == "" {
-		database = c.cfg.Database
-	}
-	u := url.URL{Scheme: "clickhouse", User: url.UserPassword(user, c.passwords[user]), Host: c.address(c.tcp), Path: "/" + database}
+	u := url.URL{Scheme: "clickhouse", User: url.UserPassword(user, c.passwords[user]), Host: c.address(c.tcp), Path: "/" + cmp.Or(database, c.cfg.Database)}
 	return u.String()
 }
 

@@ -1,13 +1,13 @@
 package embedded
 
 import (
-	"errors"
-	"fmt"
 	"log/slog"
 	"regexp"
 	"slices"
 	"strings"
 	"time"
+
+	"preismon/contracts"
 )
 
 // The users of an embedded ClickHouse. Their passwords are in its folder.
@@ -47,25 +47,17 @@ type ClickHouseConfig struct {
 
 // Validate returns all faults of the configuration at once.
 func (c ClickHouseConfig) Validate() error {
-	var errs []error
-	if c.Dir == "" {
-		errs = append(errs, errors.New("a folder for ClickHouse is needed"))
-	}
-	if c.Database != "" && !identifier.MatchString(c.Database) {
-		errs = append(errs, fmt.Errorf("%q is no database name", c.Database))
-	}
-	if c.GrantAlso != "" && !identifier.MatchString(strings.TrimSuffix(c.GrantAlso, "*")) {
-		errs = append(errs, fmt.Errorf("%q is no database name or prefix", c.GrantAlso))
-	}
-	if c.LogLevel != "" && !slices.Contains([]string{"none", "fatal", "critical", "error", "warning", "notice", "information", "debug", "trace", "test"}, c.LogLevel) {
-		errs = append(errs, fmt.Errorf("%q is no log level of ClickHouse", c.LogLevel))
-	}
+	var f contracts.Faults
+	f.Check(c.Dir != "", "a folder for ClickHouse is needed")
+	f.Check(c.Database == "" || identifier.MatchString(c.Database), "%q is no database name", c.Database)
+	f.Check(c.GrantAlso == "" || identifier.MatchString(strings.TrimSuffix(c.GrantAlso, "*")), "%q is no database name or prefix", c.GrantAlso)
+	f.Check(c.LogLevel == "" || slices.Contains(logLevels, c.LogLevel), "%q is no log level of ClickHouse", c.LogLevel)
 	for name := range c.Settings {
-		if !identifier.MatchString(name) {
-			errs = append(errs, fmt.Errorf("%q is no name of a setting", name))
-		}
+		f.Check(identifier.MatchString(name), "%q is no name of a setting", name)
 	}
-	return errors.Join(errs...)
+	return f.Err()
 }
+
+var logLevels = []string{"none", "fatal", "critical", "error", "warning", "notice", "information", "debug", "trace", "test"}
 
 var identifier = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)

@@ -23,11 +23,9 @@ import (
 	"preismon/contracts/atomicfile"
 )
 
-// newSecret returns a random password of 26 letters and digits, about 130 bits.
-func newSecret() string { return rand.Text() }
-
 // loadSecrets reads the named passwords in path, and creates those that are
-// missing. Only the owner can read the file.
+// missing, of 26 letters and digits, about 130 bits. Only the owner can read the
+// file.
 func loadSecrets(path string, names ...string) (map[string]string, error) {
 	secrets := map[string]string{}
 	data, err := os.ReadFile(path)
@@ -43,7 +41,7 @@ func loadSecrets(path string, names ...string) (map[string]string, error) {
 	missing := false
 	for _, name := range names {
 		if secrets[name] == "" {
-			secrets[name], missing = newSecret(), true
+			secrets[name], missing = rand.Text(), true
 		}
 	}
 	if !missing {

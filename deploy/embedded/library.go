@@ -17,6 +17,7 @@ import (
 	"path"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -44,16 +45,15 @@ type Package struct {
 	Instead string   // what else helps a user who cannot fetch it; empty: a ClickHouse program
 }
 
-func (p Package) files() []string {
+// withDefaults fills in what is empty for the ClickHouse library.
+func (p Package) withDefaults() Package {
 	if len(p.Files) == 0 {
-		return []string{libraryFile}
+		p.Files = []string{libraryFile}
 	}
-	return p.Files
+	p.What = cmp.Or(p.What, "ClickHouse library")
+	p.Instead = cmp.Or(p.Instead, getProgram(runtime.GOOS))
+	return p
 }
-
-func (p Package) what() string { return cmp.Or(p.What, "ClickHouse library") }
-
-func (p Package) instead() string { return cmp.Or(p.Instead, getProgram(runtime.GOOS)) }
 
 // PackageFiles returns the folder with the wanted files of a package, under
 // their base names. What is not in the user's cache folder yet is fetched there
@@ -97,17 +97,16 @@ func CacheDir() (string, error) {
 
 // resolve fills in the defaults and returns the folder of the library.
 func (l *Library) resolve() (dir string, err error) {
-	if l.Logger == nil {
-		l.Logger = slog.Default()
-	}
+	l.Logger = cmp.Or(l.Logger, slog.Default())
 	if l.Package.Name == "" {
 		if l.Package, err = LibraryFor(runtime.GOOS + "/" + runtime.GOARCH); err != nil {
 			return "", err
 		}
 	}
+	l.Package = l.Package.withDefaults()
 	if l.Package.Integrity == "" {
 		return "", fmt.Errorf("the %s %s@%s is not pinned in this version of preismon; %s",
-			l.Package.what(), l.Package.Name, l.Package.Version, l.Package.instead())
+			l.Package.What, l.Package.Name, l.Package.Version, l.Package.Instead)
 	}
 	base := l.CacheDir
 	if base == "" {
@@ -127,7 +126,7 @@ func (l *Library) Ensure(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	file := filepath.Join(dir, path.Base(l.Package.files()[0]))
+	file := filepath.Join(dir, path.Base(l.Package.Files[0]))
 	if l.whole(dir) {
 		return file, nil
 	}
@@ -138,7 +137,7 @@ func (l *Library) Ensure(ctx context.Context) (string, error) {
 	defer lock.Close()
 	locked, err := lock.TryLock()
 	if err == nil && !locked {
-		l.Logger.Info("waiting for another process that fetches the same", "what", l.Package.what())
+		l.Logger.Info("waiting for another process that fetches the same", "what", l.Package.What)
 		_, err = lock.TryLockContext(ctx, 100*time.Millisecond)
 	}
 	if err != nil {
@@ -148,11 +147,11 @@ func (l *Library) Ensure(ctx context.Context) (string, error) {
 		return file, nil
 	}
 	if st, err := os.Stat(file); err == nil {
-		l.Logger.Warn("what is cached is not whole and is fetched again", "what", l.Package.what(), "path", file, "bytes", st.Size())
+		l.Logger.Warn("what is cached is not whole and is fetched again", "what", l.Package.What, "path", file, "bytes", st.Size())
 	}
 	if err := l.fetch(ctx, dir); err != nil {
 		if errors.Is(err, syscall.ENOSPC) {
-			return "", fmt.Errorf("the disk is full while fetching the %s into %s; free space there, or name another folder in %s: %w", l.Package.what(), dir, CacheVariable, err)
+			return "", fmt.Errorf("the disk is full while fetching the %s into %s; free space there, or name another folder in %s: %w", l.Package.What, dir, CacheVariable, err)
 		}
 		return "", err
 	}
@@ -168,7 +167,7 @@ func (l *Library) Refetch(ctx context.Context) (bool, error) {
 	}
 	m, err := readMark(dir)
 	if err == nil {
-		if sum, err := sumFile(filepath.Join(dir, path.Base(l.Package.files()[0]))); err == nil && sum == m.SHA256 {
+		if sum, err := sumFile(filepath.Join(dir, path.Base(l.Package.Files[0]))); err == nil && sum == m.SHA256 {
 			return false, nil
 		}
 	}
@@ -198,7 +197,7 @@ func (l *Library) whole(dir string) bool {
 	if err != nil || m.Integrity != l.Package.Integrity {
 		return false
 	}
-	for i, name := range l.Package.files() {
+	for i, name := range l.Package.Files {
 		size := m.Size
 		if i > 0 {
 			size = m.Others[name]
@@ -229,13 +228,13 @@ func (l *Library) fetch(ctx context.Context, dir string) error {
 	spec := l.Package.Name + "@" + l.Package.Version
 	npm, err := exec.LookPath("npm")
 	if err != nil {
-		return fmt.Errorf("the %s is not in the cache and npm is not on PATH to fetch it; install npm (it comes with Node.js), or %s", l.Package.what(), l.Package.instead())
+		return fmt.Errorf("the %s is not in the cache and npm is not on PATH to fetch it; install npm (it comes with Node.js), or %s", l.Package.What, l.Package.Instead)
 	}
 	// npm keeps the packed file twice for a moment: in its cache and as output.
 	need := uint64(2*l.Package.Packed + l.Package.Unpacked)
 	if room, err := disk.Usage(dir); err == nil && room.Free < need {
 		return fmt.Errorf("fetching the %s needs %d MB in %s and only %d MB are free; free space there, or name another folder in %s",
-			l.Package.what(), need>>20, dir, room.Free>>20, CacheVariable)
+			l.Package.What, need>>20, dir, room.Free>>20, CacheVariable)
 	}
 	// No other process uses what a killed one left behind: we hold the lock.
 	old, _ := filepath.Glob(filepath.Join(dir, "fetch-*"))
@@ -248,7 +247,7 @@ func (l *Library) fetch(ctx context.Context, dir string) error {
 	}
 	defer os.RemoveAll(tmp)
 
-	l.Logger.Info("fetching, once", "what", l.Package.what(), "package", spec, "kilobytes", l.Package.Packed>>10, "into", dir)
+	l.Logger.Info("fetching, once", "what", l.Package.What, "package", spec, "kilobytes", l.Package.Packed>>10, "into", dir)
 	began := time.Now()
 	packed, err := l.pack(ctx, npm, spec, tmp)
 	if err != nil {
@@ -263,7 +262,7 @@ func (l *Library) fetch(ctx context.Context, dir string) error {
 	if err := os.Remove(filepath.Join(dir, markFile)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	for _, name := range l.Package.files() {
+	for _, name := range l.Package.Files {
 		if err := os.Rename(filepath.Join(tmp, path.Base(name)), filepath.Join(dir, path.Base(name))); err != nil {
 			return err
 		}
@@ -271,7 +270,7 @@ func (l *Library) fetch(ctx context.Context, dir string) error {
 	if err := writeJSON(filepath.Join(dir, markFile), m); err != nil {
 		return err
 	}
-	l.Logger.Info("fetched into the cache and verified", "what", l.Package.what(), "seconds", int(time.Since(began).Seconds()+0.5))
+	l.Logger.Info("fetched into the cache and verified", "what", l.Package.What, "seconds", int(time.Since(began).Seconds()+0.5))
 	return nil
 }
 
@@ -291,33 +290,28 @@ func (l *Library) pack(ctx context.Context, npm, spec, tmp string) (string, erro
 	stop(err == nil)
 	if err != nil {
 		if ctx.Err() != nil {
-			return "", fmt.Errorf("fetching the %s was interrupted: %w", l.Package.what(), context.Cause(ctx))
+			return "", fmt.Errorf("fetching the %s was interrupted: %w", l.Package.What, context.Cause(ctx))
 		}
 		return "", l.explainNPM(spec, stderr.String(), err)
 	}
 	found, _ := filepath.Glob(filepath.Join(tmp, "*.tgz"))
 	if len(found) != 1 {
-		return "", fmt.Errorf("npm pack %s ended well but left %d packed files instead of one; try again, or %s", spec, len(found), l.Package.instead())
+		return "", fmt.Errorf("npm pack %s ended well but left %d packed files instead of one; try again, or %s", spec, len(found), l.Package.Instead)
 	}
 	return found[0], nil
 }
 
 func (l *Library) explainNPM(spec, stderr string, err error) error {
 	has := func(words ...string) bool {
-		for _, w := range words {
-			if strings.Contains(stderr, w) {
-				return true
-			}
-		}
-		return false
+		return slices.ContainsFunc(words, func(w string) bool { return strings.Contains(stderr, w) })
 	}
 	switch {
 	case has("ENOTFOUND", "EAI_AGAIN", "ECONNREFUSED", "ECONNRESET", "ETIMEDOUT", "ENETUNREACH", "EHOSTUNREACH", "ERR_SOCKET_TIMEOUT", "ENOTCACHED"):
-		return fmt.Errorf("the %s is not in the cache and the npm registry cannot be reached; connect to the network once and start again, or %s: %w", l.Package.what(), l.Package.instead(), err)
+		return fmt.Errorf("the %s is not in the cache and the npm registry cannot be reached; connect to the network once and start again, or %s: %w", l.Package.What, l.Package.Instead, err)
 	case has("ENOSPC"):
 		return fmt.Errorf("npm found the disk full: %w", syscall.ENOSPC)
 	case has("E404", "ETARGET"):
-		return fmt.Errorf("the npm registry in use does not have %s; set another registry in npm, or %s: %w", spec, l.Package.instead(), err)
+		return fmt.Errorf("the npm registry in use does not have %s; set another registry in npm, or %s: %w", spec, l.Package.Instead, err)
 	}
 	last := ""
 	for line := range strings.Lines(stderr) {
@@ -325,5 +319,5 @@ func (l *Library) explainNPM(spec, stderr string, err error) error {
 			last = line
 		}
 	}
-	return fmt.Errorf("npm pack %s failed (%s); repair npm, or %s: %w", spec, last, l.Package.instead(), err)
+	return fmt.Errorf("npm pack %s failed (%s); repair npm, or %s: %w", spec, last, l.Package.Instead, err)
 }

@@ -44,7 +44,7 @@ func (l *Library) extract(ctx context.Context, packed, folder string) (mark, err
 	sum := sha512.New()
 	source := io.TeeReader(readerFunc(func(p []byte) (int, error) {
 		if err := ctx.Err(); err != nil {
-			return 0, fmt.Errorf("unpacking the %s was interrupted: %w", l.Package.what(), err)
+			return 0, fmt.Errorf("unpacking the %s was interrupted: %w", l.Package.What, err)
 		}
 		n, err := f.Read(p)
 		read.Add(int64(n))
@@ -57,7 +57,7 @@ func (l *Library) extract(ctx context.Context, packed, folder string) (mark, err
 	// The integrity is checked first: a wrong file may not be an archive at all.
 	if got := "sha512-" + base64.StdEncoding.EncodeToString(sum.Sum(nil)); got != l.Package.Integrity {
 		return mark{}, fmt.Errorf("the fetched %s %s@%s is not the one pinned in preismon (integrity %s, expected %s) and was thrown away; try again, and if it stays so do not trust the npm registry in use",
-			l.Package.what(), l.Package.Name, l.Package.Version, got, l.Package.Integrity)
+			l.Package.What, l.Package.Name, l.Package.Version, got, l.Package.Integrity)
 	}
 	if unpackErr != nil {
 		return mark{}, unpackErr
@@ -68,18 +68,18 @@ func (l *Library) extract(ctx context.Context, packed, folder string) (mark, err
 }
 
 func (l *Library) unpack(source io.Reader, folder string) (mark, error) {
-	failed := func(err error) (mark, error) { return mark{}, fmt.Errorf("unpack the %s: %w", l.Package.what(), err) }
+	failed := func(err error) (mark, error) { return mark{}, fmt.Errorf("unpack the %s: %w", l.Package.What, err) }
 	gz, err := gzip.NewReader(source)
 	if err != nil {
 		return failed(err)
 	}
 	var m mark
-	wanted := l.Package.files()
+	wanted := l.Package.Files
 	missing := slices.Clone(wanted)
 	for archive := tar.NewReader(gz); len(missing) > 0; {
 		h, err := archive.Next()
 		if err == io.EOF {
-			return mark{}, fmt.Errorf("the package of the %s holds no %s", l.Package.what(), missing[0])
+			return mark{}, fmt.Errorf("the package of the %s holds no %s", l.Package.What, missing[0])
 		}
 		if err != nil {
 			return failed(err)
@@ -129,7 +129,7 @@ func (l *Library) watch(what string, total int64, done func() int64) (stop func(
 	if l.Terminal != nil {
 		every = 100 * time.Millisecond
 		bar = progressbar.NewOptions64(total, progressbar.OptionSetWriter(l.Terminal), progressbar.OptionShowBytes(true),
-			progressbar.OptionSetDescription(strings.ToLower(l.Package.what())+", "+what), progressbar.OptionSetWidth(30),
+			progressbar.OptionSetDescription(strings.ToLower(l.Package.What)+", "+what), progressbar.OptionSetWidth(30),
 			progressbar.OptionOnCompletion(func() { fmt.Fprintln(l.Terminal) }))
 	}
 	go func() {
@@ -141,7 +141,7 @@ func (l *Library) watch(what string, total int64, done func() int64) (stop func(
 			case <-ticker.C:
 				n := done()
 				if bar == nil {
-					l.Logger.Info("fetching", "what", l.Package.what(), "step", what, "megabytes", n>>20, "of", total>>20)
+					l.Logger.Info("fetching", "what", l.Package.What, "step", what, "megabytes", n>>20, "of", total>>20)
 				} else if n < total { // the end is drawn by Finish
 					_ = bar.Set64(n)
 				}

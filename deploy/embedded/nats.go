@@ -1,6 +1,7 @@
 package embedded
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -40,12 +41,8 @@ func StartNATS(ctx context.Context, cfg NATSConfig) (*NATS, error) {
 	if cfg.Dir == "" {
 		return nil, errors.New("a folder for NATS is needed")
 	}
-	if cfg.Logger == nil {
-		cfg.Logger = slog.Default()
-	}
-	if cfg.MaxPayload == 0 {
-		cfg.MaxPayload = 8 << 20
-	}
+	cfg.Logger = cmp.Or(cfg.Logger, slog.Default())
+	cfg.MaxPayload = cmp.Or(cfg.MaxPayload, 8<<20)
 	if err := os.MkdirAll(cfg.Dir, 0o700); err != nil {
 		return nil, fmt.Errorf("make the folder of NATS: %w", err)
 	}
@@ -133,30 +130,16 @@ func (n *NATS) Stop(ctx context.Context) error {
 // start and stop, and only of interest when debugging.
 type natsLogger struct{ to *slog.Logger }
 
-func (l natsLogger) Noticef(f string, v ...any) {
-	l.to.Debug("nats server", "says", fmt.Sprintf(f, v...))
-}
+func (l natsLogger) Noticef(f string, v ...any) { l.say(slog.LevelDebug, f, v) }
+func (l natsLogger) Debugf(f string, v ...any)  { l.say(slog.LevelDebug, f, v) }
+func (l natsLogger) Tracef(f string, v ...any)  { l.say(slog.LevelDebug, f, v) }
+func (l natsLogger) Warnf(f string, v ...any)   { l.say(slog.LevelWarn, f, v) }
+func (l natsLogger) Errorf(f string, v ...any)  { l.say(slog.LevelError, f, v) }
+func (l natsLogger) Fatalf(f string, v ...any)  { l.say(slog.LevelError, f, v) }
 
-func (l natsLogger) Debugf(f string, v ...any) {
-	l.to.Debug("nats server", "says", fmt.Sprintf(f, v...))
-}
-
-func (l natsLogger) Tracef(f string, v ...any) {
-	l.to.Debug("nats server", "says", fmt.Sprintf(f, v...))
-}
-
-func (l natsLogger) Warnf(f string, v ...any) {
+func (l natsLogger) say(level slog.Level, f string, v []any) {
 	text := fmt.Sprintf(f, v...)
-	if strings.HasPrefix(text, "Plaintext passwords detected") { // our password is in no configuration file
-		return
+	if !strings.HasPrefix(text, "Plaintext passwords detected") { // our password is in no configuration file
+		l.to.Log(context.Background(), level, "nats server", "says", text)
 	}
-	l.to.Warn("nats server", "says", text)
-}
-
-func (l natsLogger) Errorf(f string, v ...any) {
-	l.to.Error("nats server", "says", fmt.Sprintf(f, v...))
-}
-
-func (l natsLogger) Fatalf(f string, v ...any) {
-	l.to.Error("nats server", "says", fmt.Sprintf(f, v...))
 }

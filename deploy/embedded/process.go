@@ -152,8 +152,7 @@ func (p *Process) ended() string {
 	if p.err == nil {
 		return "ended by itself"
 	}
-	var exit *exec.ExitError
-	if errors.As(p.err, &exit) {
+	if exit, ok := errors.AsType[*exec.ExitError](p.err); ok {
 		return "ended with " + exit.String()
 	}
 	return p.err.Error()

@@ -13,13 +13,7 @@ import (
 // not change with the JSON encoding. Changing this encoding duplicates every
 // import that is run again.
 func appendBatch(b []byte, source string, data *contracts.Observations) []byte {
-	str := func(v string) {
-		b = binary.AppendUvarint(b, uint64(len(v)))
-		b = append(b, v...)
-	}
-	str("preismon import observations 1")
-	str(source)
-	str(string(data.Site))
+	b = appendTexts(b, "preismon import observations 1", source, string(data.Site))
 	for i := range data.Observations {
 		b = appendObservation(b, &data.Observations[i])
 	}
@@ -28,10 +22,6 @@ func appendBatch(b []byte, source string, data *contracts.Observations) []byte {
 
 // appendObservation writes the contents of an observation.
 func appendObservation(b []byte, o *contracts.Observation) []byte {
-	str := func(v string) {
-		b = binary.AppendUvarint(b, uint64(len(v)))
-		b = append(b, v...)
-	}
 	num := func(v *int64) {
 		if v == nil {
 			b = append(b, 0)
@@ -48,13 +38,15 @@ func appendObservation(b []byte, o *contracts.Observation) []byte {
 		num(f.Price)
 		num(f.Shipping)
 		b = append(b, byte(f.IsPrime), byte(f.IsBuyBox))
-		str(string(f.CurrencyCode))
-		str(f.Merchant)
-		str(string(f.Rating))
-		str(f.Manufacturer)
-		str(f.Title)
-		str(f.URL)
-		str(f.DeliveryText)
+		b = appendTexts(b, string(f.CurrencyCode), f.Merchant, string(f.Rating), f.Manufacturer, f.Title, f.URL, f.DeliveryText)
+	}
+	return b
+}
+
+// appendTexts writes texts, each after its length.
+func appendTexts(b []byte, texts ...string) []byte {
+	for _, v := range texts {
+		b = append(binary.AppendUvarint(b, uint64(len(v))), v...)
 	}
 	return b
 }

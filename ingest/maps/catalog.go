@@ -36,12 +36,7 @@ func (im *importer) publishCatalog(ctx context.Context) (err error) {
 	if err := im.checkOwnSite(); err != nil {
 		return err
 	}
-	var sites []*site
-	for _, s := range im.book.ordered {
-		if s.rows > 0 {
-			sites = append(sites, s)
-		}
-	}
+	sites := slices.DeleteFunc(slices.Clone(im.book.ordered), func(s *site) bool { return s.rows == 0 })
 	for _, s := range sites {
 		if err := im.site(ctx, s); err != nil {
 			return err

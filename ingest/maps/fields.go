@@ -10,21 +10,21 @@ import (
 	"preismon/contracts"
 )
 
-// text reads a text field: its column or columns, without blanks at the ends,
+// read reads a text field: its column or columns, without blanks at the ends,
 // translated by the value list, or the fixed value if they are empty.
-func text(t *Text, at texts, rec []string) string {
+func (t *Text) read(rec []string) string {
 	clean := strings.TrimSpace
 	if t.prose {
 		clean = squeeze
 	}
 	var s string
-	switch len(at) {
+	switch len(t.at) {
 	case 0:
 	case 1:
-		s = clean(rec[at[0]])
+		s = clean(rec[t.at[0]])
 	default:
-		parts := make([]string, 0, len(at))
-		for _, i := range at {
+		parts := make([]string, 0, len(t.at))
+		for _, i := range t.at {
 			if p := clean(rec[i]); p != "" {
 				parts = append(parts, p)
 			}
@@ -62,39 +62,27 @@ func hostOf(s string) string {
 // removes those at the ends.
 func squeeze(s string) string {
 	blank := true // as if there was one before
-	for i := range len(s) {
-		switch c := s[i]; {
-		case c == ' ':
-			if blank {
-				return strings.Join(strings.Fields(s), " ")
-			}
-			blank = true
-		case c < ' ' || c >= 0x80:
-			if strings.ContainsFunc(s, func(r rune) bool { return r != ' ' && unicode.IsSpace(r) }) || blankRun(s) {
-				return strings.Join(strings.Fields(s), " ")
-			}
-			return s
-		default:
-			blank = false
+	for _, r := range s {
+		space := unicode.IsSpace(r)
+		if space && (blank || r != ' ') {
+			return strings.Join(strings.Fields(s), " ")
 		}
+		blank = space
 	}
-	if blank && s != "" {
-		return strings.Join(strings.Fields(s), " ")
-	}
-	return s
+	return strings.TrimSuffix(s, " ")
 }
 
-func blankRun(s string) bool {
-	return s[0] == ' ' || s[len(s)-1] == ' ' || strings.Contains(s, "  ")
+// among reports whether a text is one of the words, regardless of case.
+func among(words []string, text string) bool {
+	return slices.ContainsFunc(words, func(w string) bool { return strings.EqualFold(w, text) })
 }
 
 // flag reads a yes or no; ok is false for a text in neither list.
 func flag(g *Flag, v string) (f contracts.Flag, ok bool) {
-	fold := func(w string) bool { return strings.EqualFold(w, v) }
 	switch {
-	case slices.ContainsFunc(g.Yes, fold):
+	case among(g.Yes, v):
 		return contracts.FlagTrue, true
-	case slices.ContainsFunc(g.No, fold):
+	case among(g.No, v):
 		return contracts.FlagFalse, true
 	}
 	return contracts.FlagUnknown, v == ""
@@ -128,19 +116,17 @@ var (
 	shippingCauses = amountCauses{"shipping", shippingUnread, shippingDecimals, shippingFraction}
 )
 
-// amount reads money; -1: none.
-func amount(a *Amount, at int, rec []string, cur contracts.Currency, line int, why *amountCauses) (int64, *rejection) {
-	if at < 0 {
+// read reads money; -1: none.
+func (a *Amount) read(rec []string, cur contracts.Currency, line int, why *amountCauses) (int64, *rejection) {
+	if a.at < 0 {
 		return -1, nil
 	}
-	s := strings.TrimSpace(rec[at])
-	for _, z := range a.Zero {
-		if strings.EqualFold(s, z) {
-			return 0, nil
-		}
+	s := a.at.read(rec)
+	if among(a.Zero, s) {
+		return 0, nil
 	}
 	n, ok := plainAmountText(a, s)
-	if n == "" && ok || slices.ContainsFunc(a.Blank, func(w string) bool { return strings.EqualFold(s, w) }) {
+	if n == "" && ok || among(a.Blank, s) {
 		return -1, nil
 	}
 	if !ok {

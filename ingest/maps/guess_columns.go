@@ -1,6 +1,7 @@
 package maps
 
 import (
+	"bytes"
 	"fmt"
 	"slices"
 	"strings"
@@ -53,12 +54,13 @@ type guesser struct {
 	*sample
 	file        string
 	label       string
-	prices      []int          // columns that look like prices, if none has the name of one; two or more: a column for each shop
+	prices      []string       // columns that look like prices, if none has the name of one; two or more: a column for each shop
 	wide        []string       // columns that each hold the prices of one site
 	hosts       bool           // sites are the hosts of the addresses, because no column names them
 	origin      string         // where the capture time comes from if no column has it
 	columns     map[string]int // of each field
 	assumptions []string
+	text        bytes.Buffer
 }
 
 func (g *guesser) assume(format string, args ...any) {
@@ -117,7 +119,7 @@ func (g *guesser) findColumns() {
 		}
 	}
 	for _, f := range fieldNames {
-		if _, ok := g.columns[f.field]; ok {
+		if g.has(f.field) {
 			continue
 		}
 		for _, name := range f.names {
@@ -129,26 +131,21 @@ func (g *guesser) findColumns() {
 			break
 		}
 	}
-	if merchant, ok := g.columns["merchant"]; ok && share(g.texts(merchant), isDomain) >= 0.9 {
-		if _, ok := g.columns["site"]; !ok {
-			g.columns["site"] = merchant
-			delete(g.columns, "merchant")
-			g.assume("column %q has domains: assuming that each is a site (columns.site; columns.merchant, if all sell at one site)", g.header[merchant])
-		}
+	if !g.has("site") && share(g.of("merchant"), isDomain) >= 0.9 {
+		g.columns["site"] = g.columns["merchant"]
+		delete(g.columns, "merchant")
+		g.assume("column %q has domains: assuming that each is a site (columns.site; columns.merchant, if all sell at one site)", g.name("site"))
 	}
-	if address, ok := g.columns["url"]; ok {
-		_, named := g.columns["site"]
-		g.hosts = !named && share(g.texts(address), func(s string) bool { return hostOf(s) != s && isDomain(hostOf(s)) }) >= 0.9
-	}
-	if _, ok := g.columns["price"]; !ok {
+	g.hosts = !g.has("site") && share(g.of("url"), func(s string) bool { return hostOf(s) != s && isDomain(hostOf(s)) }) >= 0.9
+	if !g.has("price") {
 		for i := range g.header {
 			if !taken[i] && g.looksLike("price", i) {
-				g.prices = append(g.prices, i)
+				g.prices = append(g.prices, g.header[i])
 			}
 		}
 	}
 	for _, field := range []string{"ean", "capturedAt", "price"} {
-		if _, ok := g.columns[field]; ok {
+		if g.has(field) {
 			continue
 		}
 		for i := range g.header {
@@ -159,15 +156,16 @@ func (g *guesser) findColumns() {
 			}
 		}
 	}
-	at, dated := g.columns["capturedAt"]
-	if clock, ok := g.columns["clock"]; ok && !dated && share(g.texts(clock), isClock) == 1 {
-		return // the day comes from elsewhere
-	}
-	if clock, ok := g.columns["clock"]; ok && (!dated || formOf(g.texts(at)) == nil || !formOf(g.texts(at)).day) {
-		delete(g.columns, "clock")
-		if !dated && formOf(g.texts(clock)) != nil { // "time" may hold day and time
+	clock, clocked := g.columns["clock"]
+	form := formOf(g.of("capturedAt"))
+	switch dated := g.has("capturedAt"); {
+	case !clocked, form != nil && form.day:
+	case !dated && share(g.of("clock"), isClock) == 1: // the day comes from elsewhere
+	default:
+		if !dated && formOf(g.of("clock")) != nil { // "time" may hold day and time
 			g.columns["capturedAt"] = clock
 		}
+		delete(g.columns, "clock")
 	}
 }
 
@@ -179,15 +177,10 @@ var otherPrices = []string{"uvp", "rrp", "msrp", "listprice", "listenpreis", "ol
 // has the name of a price and nothing else shows which site or merchant a row
 // belongs to.
 func (g *guesser) unpivot() error {
-	if len(g.prices) < 2 || slices.ContainsFunc([]string{"site", "merchant", "url"}, func(field string) bool { _, ok := g.columns[field]; return ok }) {
+	names := g.prices
+	if len(names) < 2 || g.has("site") || g.has("merchant") || g.has("url") ||
+		slices.ContainsFunc(names, func(name string) bool { return slices.Contains(otherPrices, plainName(name)) }) {
 		return nil
-	}
-	names := make([]string, len(g.prices))
-	for i, column := range g.prices {
-		names[i] = g.header[column]
-		if slices.Contains(otherPrices, plainName(names[i])) {
-			return nil
-		}
 	}
 	s, err := g.unpivoted(names)
 	if err != nil {
@@ -207,16 +200,11 @@ var ofOffers = []string{"ean", "pzn", "asin", "site", "price", "shipping", "curr
 // none of them was taken for it. Of a field that only describes, it is reported.
 func (g *guesser) doubled() error {
 	for _, f := range fieldNames {
-		if column, ok := g.columns[f.field]; ok && (g.wide != nil || slices.Contains(f.names, plainName(g.header[column]))) {
+		if g.has(f.field) && (g.wide != nil || slices.Contains(f.names, plainName(g.name(f.field)))) {
 			continue
 		}
 		for _, name := range f.names {
-			var same []string
-			for _, h := range g.header {
-				if plainName(h) == name {
-					same = append(same, h)
-				}
-			}
+			same := slices.DeleteFunc(slices.Clone(g.header), func(h string) bool { return plainName(h) != name })
 			switch {
 			case len(same) < 2:
 			case slices.Contains(ofOffers, f.field):

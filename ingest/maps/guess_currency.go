@@ -101,7 +101,7 @@ func hasWord(mark string) bool {
 // assumeWords reports the words beside amounts, which are left out.
 func (g *guesser) assumeWords(f *amountForm, field string) {
 	words := f.wordsBeside()
-	name := g.header[g.columns[field]]
+	name := g.name(field)
 	switch len(words) {
 	case 0:
 	case 1:
@@ -124,6 +124,6 @@ func (g *guesser) unnamedCurrency() bool {
 func (g *guesser) refuseOthers(f *amountForm, field, currency string) {
 	if others := f.only(currency); len(others) > 0 {
 		g.assume("amounts with %q in column %q are rejected, because no column names the currency and only %s is read: put them into a separate file, or add a column of currencies (columns.currency)",
-			others, g.header[g.columns[field]], currency)
+			others, g.name(field), currency)
 	}
 }

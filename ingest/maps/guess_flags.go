@@ -1,8 +1,6 @@
 package maps
 
 import (
-	"bytes"
-	"fmt"
 	"slices"
 	"strings"
 )
@@ -36,16 +34,21 @@ func (g *guesser) quantities(column int) bool {
 
 // sides divides the texts of a column of flags into yes, no and others.
 func (g *guesser) sides(field string, column int, texts []string) (yes, no, other []string) {
-	yes, no, other = sides(texts)
-	if field != "availability" || !g.quantities(column) {
-		return yes, no, other
-	}
-	for _, v := range other {
-		if isQuantity(v) {
+	quantities := field == "availability" && g.quantities(column)
+	var numbers []string
+	for _, v := range texts {
+		switch f := folded(v); {
+		case slices.Contains(yesWords, f):
 			yes = append(yes, v)
+		case slices.Contains(noWords, f):
+			no = append(no, v)
+		case quantities && isQuantity(v):
+			numbers = append(numbers, v)
+		default:
+			other = append(other, v)
 		}
 	}
-	return yes, no, slices.DeleteFunc(other, isQuantity)
+	return append(yes, numbers...), no, other
 }
 
 // assumeUnread reports the columns that are named like a field, but hold something
@@ -58,23 +61,8 @@ func (g *guesser) assumeUnread(field string) {
 	}
 }
 
-// sides divides the values of a flag into yes, no and others.
-func sides(values []string) (yes, no, other []string) {
-	for _, v := range values {
-		switch f := folded(v); {
-		case slices.Contains(yesWords, f):
-			yes = append(yes, v)
-		case slices.Contains(noWords, f):
-			no = append(no, v)
-		default:
-			other = append(other, v)
-		}
-	}
-	return yes, no, other
-}
-
 // writeFlags writes the columns of yes and no, with the words in them.
-func (g *guesser) writeFlags(b *bytes.Buffer) {
+func (g *guesser) writeFlags() {
 	for _, field := range []string{"availability", "isBuyBox", "isPrime"} {
 		column, ok := g.columns[field]
 		if !ok {
@@ -92,7 +80,7 @@ func (g *guesser) writeFlags(b *bytes.Buffer) {
 		case len(no) > 0 && len(yes) == 0:
 			yes = spelled(yesWords, quantities)
 		}
-		fmt.Fprintf(b, "  %s: {column: %s%s%s}\n", field, scalar(g.header[column]), wordOption("yes", yes), wordOption("no", no))
+		g.put("  %s: {column: %s%s%s}\n", field, scalar(g.header[column]), wordOption("yes", yes), wordOption("no", no))
 		if len(other) > 0 {
 			g.assume("%q in column %q is neither yes nor no (columns.%s)", cut(other[0], 40), g.header[column], field)
 		}

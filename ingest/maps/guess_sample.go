@@ -30,14 +30,6 @@ type sample struct {
 	rows                [][]string // of the beginning, then of the excerpts; each as long as the header
 }
 
-func sampleOf(file string) (*sample, error) {
-	begin, excerpts, err := excerptsOf(file)
-	if err != nil {
-		return nil, err
-	}
-	return takeSample(begin, excerpts)
-}
-
 // excerptsOf returns the first bytes of a file, decompressed, and excerpts
 // spread evenly over the rest of it.
 func excerptsOf(file string) (begin []byte, excerpts [][]byte, err error) {
@@ -79,34 +71,29 @@ func spread(r io.Reader, size, most int) ([][]byte, error) {
 		if err != nil {
 			return nil, err
 		}
+		between := int64((every - 1) * size)
 		if len(kept) == most {
 			for i := range most / 2 {
 				kept[i] = kept[2*i]
 			}
 			kept = kept[:most/2]
-			err = discard(r, (every-1)*size) // to where the next excerpt is at the doubled distance
-			every *= 2
-		} else {
-			err = discard(r, (every-1)*size)
+			every *= 2 // which is where the next one is, too
 		}
-		if errors.Is(err, io.EOF) {
+		if _, err := io.CopyN(io.Discard, r, between); errors.Is(err, io.EOF) {
 			return kept, nil
-		}
-		if err != nil {
+		} else if err != nil {
 			return nil, err
 		}
 	}
 }
 
-// discard skips so many bytes; io.EOF: there are no more.
-func discard(r io.Reader, n int) error {
-	_, err := io.CopyN(io.Discard, r, int64(n))
-	return err
-}
-
-// takeSample finds the encoding, and the delimiter with which the most lines
-// have as many fields as the header.
-func takeSample(begin []byte, excerpts [][]byte) (*sample, error) {
+// sampleOf finds the encoding of a file, and the delimiter with which the most
+// lines have as many fields as the header.
+func sampleOf(file string) (*sample, error) {
+	begin, excerpts, err := excerptsOf(file)
+	if err != nil {
+		return nil, err
+	}
 	for i, e := range excerpts {
 		excerpts[i] = wholeLines(e)
 	}
@@ -115,13 +102,9 @@ func takeSample(begin []byte, excerpts [][]byte) (*sample, error) {
 		excerpts = nil // it is unknown where a character begins in them
 	}
 	whole := len(begin) < guessBytes
-	r, err := decoded(bytes.NewReader(begin), s.encoding)
-	if err != nil {
-		return nil, err
-	}
-	text, err := io.ReadAll(r)
+	text, err := s.decoded(begin)
 	if err != nil && whole {
-		return nil, unreadable(err)
+		return nil, err
 	}
 	text = bytes.TrimPrefix(text, []byte("\xef\xbb\xbf"))
 	if !whole { // the last line is cut off
@@ -177,13 +160,9 @@ func wholeLines(e []byte) []byte {
 // add adds the rows of an excerpt that fit on one line: the excerpt may begin
 // within a quoted field.
 func (s *sample) add(excerpt []byte) error {
-	r, err := decoded(bytes.NewReader(excerpt), s.encoding)
+	text, err := s.decoded(excerpt)
 	if err != nil {
 		return err
-	}
-	text, err := io.ReadAll(r)
-	if err != nil {
-		return unreadable(err)
 	}
 	for line := range bytes.Lines(text) {
 		r, marks := tolerantReader(line, s.delimiter)
@@ -193,6 +172,15 @@ func (s *sample) add(excerpt []byte) error {
 		}
 	}
 	return nil
+}
+
+// decoded returns a part of the file in UTF-8, as far as it can be read.
+func (s *sample) decoded(part []byte) ([]byte, error) {
+	text, err := io.ReadAll(decoders[s.encoding].NewDecoder().Reader(bytes.NewReader(part)))
+	if err != nil {
+		err = unreadable(err)
+	}
+	return text, err
 }
 
 // strayQuotes reports whether a text has quotation marks that do not enclose

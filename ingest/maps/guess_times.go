@@ -1,7 +1,6 @@
 package maps
 
 import (
-	"bytes"
 	"fmt"
 	"slices"
 	"strings"
@@ -21,33 +20,16 @@ type timeForm struct {
 
 // dateForms are tried in this order, each with every clock; day before month where
 // both fit.
-var dateForms = []struct{ name, swap string }{
-	{"2006-01-02", ""},
-	{"2006/01/02", ""},
-	{"2.1.2006", ""},
-	{"2.1.06", ""},
-	{"2/1/2006", "1/2/2006"},
-	{"2/1/06", "1/2/06"},
-	{"2-1-2006", "1-2-2006"},
-	{"2-1-06", "1-2-06"},
-	{"1/2/2006", ""},
-	{"1/2/06", ""},
-	{"1-2-2006", ""},
-	{"1-2-06", ""},
-	{"1.2.2006", ""},
-	{"1.2.06", ""},
-	{"2 Jan 2006", ""},
-	{"2 January 2006", ""},
-	{"2-Jan-2006", ""},
-	{"2-Jan-06", ""},
-	{"2. Jan 2006", ""},
-	{"2. Jan. 2006", ""},
-	{"2. January 2006", ""},
-	{"Jan 2, 2006", ""},
-	{"Jan 2 2006", ""},
-	{"January 2, 2006", ""},
-	{"January 2 2006", ""},
+var dateForms = []string{
+	"2006-01-02", "2006/01/02", "2.1.2006", "2.1.06", "2/1/2006", "2/1/06", "2-1-2006", "2-1-06",
+	"1/2/2006", "1/2/06", "1-2-2006", "1-2-06", "1.2.2006", "1.2.06",
+	"2 Jan 2006", "2 January 2006", "2-Jan-2006", "2-Jan-06", "2. Jan 2006", "2. Jan. 2006", "2. January 2006",
+	"Jan 2, 2006", "Jan 2 2006", "January 2, 2006", "January 2 2006",
 }
+
+// monthFirst turns the forms with the day first, which some write with the month
+// first, into those; a day with dots is always first.
+var monthFirst = strings.NewReplacer("2/1/", "1/2/", "2-1-", "1-2-")
 
 // clocks are the times of day behind a date; the last: none.
 var clocks = []string{
@@ -73,9 +55,9 @@ func allTimeForms() []timeForm {
 	}
 	for _, date := range dateForms {
 		for _, clock := range clocks {
-			f := timeForm{name: date.name + clock, day: clock == ""}
-			if date.swap != "" {
-				f.swap = date.swap + clock
+			f := timeForm{name: date + clock, day: clock == ""}
+			if swapped := monthFirst.Replace(f.name); swapped != f.name {
+				f.swap = swapped
 			}
 			forms = append(forms, f)
 		}
@@ -239,35 +221,34 @@ func (g *guesser) unreadValue(column int) string {
 	return values[max(0, slices.IndexFunc(values, unread))]
 }
 
-func (g *guesser) writeTime(b *bytes.Buffer, where countryDefaults) {
+func (g *guesser) writeTime(where countryDefaults) {
 	if g.origin != "" {
-		g.writeOrigin(b, where)
+		g.writeOrigin(where)
 		return
 	}
 	texts := g.of("capturedAt")
-	forms := formsOf(texts)
-	fmt.Fprintf(b, "  capturedAt:\n    column: %s\n", scalar(g.header[g.columns["capturedAt"]]))
-	if clock, ok := g.columns["clock"]; ok {
-		fmt.Fprintf(b, "    clock: %s\n", scalar(g.header[clock]))
-		texts = g.joined(clock)
-		forms = formsOf(texts)
+	g.put("  capturedAt:\n    column: %s\n", scalar(g.name("capturedAt")))
+	if g.has("clock") {
+		g.put("    clock: %s\n", scalar(g.name("clock")))
+		texts = g.joined(g.columns["clock"])
 	}
+	forms := formsOf(texts)
 	names := make([]string, len(forms))
 	zoned, day := true, false
 	for i, f := range forms {
 		names[i] = f.name
 		zoned, day = zoned && f.zoned, day || f.day
 	}
-	fmt.Fprintf(b, "    layouts: [%s]\n", list(names))
+	g.put("    layouts: [%s]\n", list(names))
 	if len(forms) > 1 {
 		g.assume("times are written in several forms: they are read as %s (columns.capturedAt.layouts)", strings.Join(names, ", then "))
 	}
 	if !zoned {
-		fmt.Fprintf(b, "    zone: %s\n", where.zone)
+		g.put("    zone: %s\n", where.zone)
 		g.assume("times have no zone: assuming %s (columns.capturedAt.zone)", where.zone)
 	}
 	if day {
-		fmt.Fprintf(b, "    dayTime: \"12:00\"\n")
+		g.put("    dayTime: \"12:00\"\n")
 		g.assume("the file has days without a time: assuming noon (columns.capturedAt.dayTime)")
 	}
 	g.assumeOrder(texts, forms)

@@ -119,12 +119,10 @@ func (g *guesser) settleAmounts(f *amountForm, field string, digits int) {
 // a column names them, or of the one given.
 func (g *guesser) digitsOf(currency string) int {
 	rows, best := map[string]int{}, 0
-	if _, ok := g.columns["currency"]; ok {
-		for _, mark := range g.of("currency") {
-			if c := currencyOf(mark); contracts.Currency(c).Valid() {
-				if rows[c]++; rows[c] > best {
-					currency, best = c, rows[c]
-				}
+	for _, mark := range g.of("currency") {
+		if c := currencyOf(mark); contracts.Currency(c).Valid() {
+			if rows[c]++; rows[c] > best {
+				currency, best = c, rows[c]
 			}
 		}
 	}
@@ -137,20 +135,13 @@ var nothingToPay = []string{"kostenlos", "kostenfrei", "versandkostenfrei", "gra
 // noAmount are texts that stand for a missing amount.
 var noAmount = []string{"-", "--", "–", "—", "n/a", "na", "nan", "null", "none", "nil", "k.A.", "k. A.", "keine Angabe"}
 
-// wordsOf returns those of the values that are among the words, regardless of
-// case.
-func wordsOf(values, words []string) (found []string) {
-	for _, v := range values {
-		if slices.ContainsFunc(words, func(w string) bool { return strings.EqualFold(w, v) }) {
-			found = append(found, v)
-		}
-	}
-	return found
+// wordsOf returns those of the values that are among the words.
+func wordsOf(values, words []string) []string {
+	return slices.DeleteFunc(slices.Clone(values), func(v string) bool { return !among(words, v) })
 }
 
 // amountShare returns the fraction of the texts that are amounts, ignoring those
 // that stand for a missing amount.
 func amountShare(texts []string, ok func(string) bool) float64 {
-	none := wordsOf(distinct(texts), noAmount)
-	return share(slices.DeleteFunc(slices.Clone(texts), func(v string) bool { return slices.Contains(none, v) }), ok)
+	return share(slices.DeleteFunc(slices.Clone(texts), func(v string) bool { return among(noAmount, v) }), ok)
 }

@@ -1,7 +1,6 @@
 package maps
 
 import (
-	"bytes"
 	"cmp"
 	"fmt"
 	"maps"
@@ -31,22 +30,17 @@ func (g *guesser) write() ([]byte, error) {
 	if err := g.lacks(); err != nil {
 		return nil, err
 	}
-	price, shipping := amountsOf(g.of("price")), amountForm{}
-	_, hasShipping := g.columns["shipping"]
-	if hasShipping {
-		shipping = amountsOf(g.of("shipping"))
-	}
+	price, shipping := amountsOf(g.of("price")), amountsOf(g.of("shipping"))
 	sites, where, known := g.sitesOf()
 	currency := price.currency()
-	if name := g.header[g.columns["price"]]; currency == "" {
-		for code := range strings.FieldsFuncSeq(strings.ToUpper(name), func(r rune) bool { return r < 'A' || r > 'Z' }) {
+	if currency == "" {
+		for code := range strings.FieldsFuncSeq(strings.ToUpper(g.name("price")), func(r rune) bool { return r < 'A' || r > 'Z' }) {
 			if len(code) == 3 && contracts.Currency(code).Valid() {
 				currency = code
 			}
 		}
 	}
 	currency = cmp.Or(currency, shipping.currency())
-	_, hasCurrency := g.columns["currency"]
 	if !known {
 		switch p, ok := defaultsByDomain[placeOfCurrency[currency]]; {
 		case ok:
@@ -60,80 +54,78 @@ func (g *guesser) write() ([]byte, error) {
 		}
 		g.assume("nothing names the country: assuming %s (defaultSite.country)", where.country)
 	}
-	if currency == "" && !hasCurrency {
+	if currency == "" && !g.has("currency") {
 		g.assume("no currency in the file: assuming %s (defaultSite.currency)", where.currency)
 	}
 	currency = cmp.Or(currency, where.currency)
-	if !hasCurrency {
+	if !g.has("currency") {
 		g.refuseOthers(&price, "price", currency)
 		g.refuseOthers(&shipping, "shipping", currency)
 	}
 
-	var b bytes.Buffer
-	fmt.Fprintf(&b, "# Made by `preismon import` from what the file looks like; `preismon import --example-map` explains every key.\n\n")
-	fmt.Fprintf(&b, "source: %s # part of the identity of every product: keep it\n\n", scalar(ofMandate+"/"+cut(g.label, 64-len(ofMandate)-1)))
-	fmt.Fprintf(&b, "csv:\n  encoding: %s\n  delimiter: %s\n", g.encoding, map[bool]string{true: "tab", false: scalar(g.delimiter)}[g.delimiter == "\t"])
+	g.put("# Made by `preismon import` from what the file looks like; `preismon import --example-map` explains every key.\n\n")
+	g.put("source: %s # part of the identity of every product: keep it\n\n", scalar(ofMandate+"/"+cut(g.label, 64-len(ofMandate)-1)))
+	g.put("csv:\n  encoding: %s\n  delimiter: %s\n", g.encoding, map[bool]string{true: "tab", false: scalar(g.delimiter)}[g.delimiter == "\t"])
 	if g.encoding == windowsText {
 		g.assume("the text is not UTF-8: it is read as Windows-1252 (csv.encoding)")
 	}
 	if g.skip > 0 {
-		fmt.Fprintf(&b, "  skip: %d\n", g.skip)
+		g.put("  skip: %d\n", g.skip)
 		g.assume("the header is assumed to be in line %d: what stands above it is left out (csv.skip)", g.skip+1)
 	}
 	if g.wide != nil {
-		fmt.Fprintf(&b, "  unpivot: [%s]\n", list(g.wide))
+		g.put("  unpivot: [%s]\n", list(g.wide))
 	}
 	if g.lazy {
-		fmt.Fprintf(&b, "  lazyQuotes: true\n")
+		g.put("  lazyQuotes: true\n")
 		g.assume("there are quotation marks inside fields: they are kept as they are (csv.lazyQuotes)")
 	}
-	fmt.Fprintf(&b, "\ncolumns:\n")
-	if column, ok := g.columns["site"]; ok {
-		fmt.Fprintf(&b, "  site: %s\n", scalar(g.header[column]))
+	g.put("\ncolumns:\n")
+	if g.has("site") {
+		g.put("  site: %s\n", scalar(g.name("site")))
 	} else if g.hosts {
-		address := g.header[g.columns["url"]]
-		fmt.Fprintf(&b, "  site: {column: %s, host: true}\n", scalar(address))
-		g.assume("no column names the site: assuming the host of the URL in column %q (columns.site)", address)
+		g.put("  site: {column: %s, host: true}\n", scalar(g.name("url")))
+		g.assume("no column names the site: assuming the host of the URL in column %q (columns.site)", g.name("url"))
 	} else {
 		key := cmp.Or(slug(g.label), "my-shop")
-		fmt.Fprintf(&b, "  site: {value: %s}\n", scalar(ofMandate+"_"+key))
+		g.put("  site: {value: %s}\n", scalar(ofMandate+"_"+key))
 		g.assume("no column names the site: assuming one site for all rows, named after the mandate and the file, %q (columns.site.value)", ofMandate+"_"+key)
 	}
 	for _, field := range []string{"productKey", "ean", "asin", "name", "brand", "manufacturer", "merchant", "rating", "url", "deliveryText"} {
-		if column, ok := g.columns[field]; ok {
-			fmt.Fprintf(&b, "  %s: %s\n", field, scalar(g.header[column]))
+		if g.has(field) {
+			g.put("  %s: %s\n", field, scalar(g.name(field)))
 		}
 	}
-	if column, ok := g.columns["pzn"]; ok {
-		fmt.Fprintf(&b, "  pzn: {column: %s, pad: 8}\n", scalar(g.header[column]))
+	if g.has("pzn") {
+		g.put("  pzn: {column: %s, pad: 8}\n", scalar(g.name("pzn")))
 	}
-	g.writeLocale(&b, where)
-	g.writeTime(&b, where)
+	g.writeLocale(where)
+	g.writeTime(where)
 	g.settleAmounts(&price, "price", g.digitsOf(currency))
 	g.settleAmounts(&shipping, "shipping", g.digitsOf(currency))
 	g.assumeWords(&price, "price")
 	g.assumeWords(&shipping, "shipping")
 	missing := ""
 	none := wordsOf(distinct(g.of("price")), noAmount)
-	if _, ok := g.columns["availability"]; !ok && (g.blank("price") || len(none) > 0) {
+	if !g.has("availability") && (g.blank("price") || len(none) > 0) {
 		missing = ", missing: unavailable"
 		g.assume("assuming that a row without a price is unavailable (columns.price.missing)")
 	}
-	fmt.Fprintf(&b, "  price: {column: %s%s%s%s}\n", scalar(g.header[g.columns["price"]]), amountOptions(price), wordOption("blank", none), missing)
-	if hasShipping {
+	g.put("  price: {column: %s%s%s%s}\n", scalar(g.name("price")), amountOptions(price), wordOption("blank", none), missing)
+	if g.has("shipping") {
 		values := distinct(g.of("shipping"))
-		fmt.Fprintf(&b, "  shipping: {column: %s%s%s%s}\n", scalar(g.header[g.columns["shipping"]]), amountOptions(shipping),
+		g.put("  shipping: {column: %s%s%s%s}\n", scalar(g.name("shipping")), amountOptions(shipping),
 			wordOption("zero", wordsOf(values, nothingToPay)), wordOption("blank", wordsOf(values, noAmount)))
 	}
-	if hasCurrency {
+	if g.has("currency") {
 		if g.unnamedCurrency() {
-			g.assume("rows without a currency in column %q: assuming %s (columns.currency.value)", g.header[g.columns["currency"]], currency)
+			g.assume("rows without a currency in column %q: assuming %s (columns.currency.value)", g.name("currency"), currency)
 		}
-		fmt.Fprintf(&b, "  currency: {column: %s, values: {\"€\": EUR, \"$\": USD, \"£\": GBP}}\n", scalar(g.header[g.columns["currency"]]))
+		g.put("  currency: {column: %s, values: {\"€\": EUR, \"$\": USD, \"£\": GBP}}\n", scalar(g.name("currency")))
 	}
-	g.writeFlags(&b)
+	g.writeFlags()
 	if len(sites) > 0 {
-		fmt.Fprintf(&b, "\nsites:\n")
+		g.put("\nsites:\n")
 		used := map[string]bool{}
 		for i, s := range sites {
 			key := slug(s)
@@ -141,43 +133,37 @@ func (g *guesser) write() ([]byte, error) {
 				key = "site-" + strconv.Itoa(i+1)
 			}
 			used[key] = true
-			fmt.Fprintf(&b, "  %s: {site: %s}\n", scalar(s), scalar(key))
+			g.put("  %s: {site: %s}\n", scalar(s), scalar(key))
 		}
 		g.assume("site names that are not valid keys, such as %q, were given keys (sites); such a site later in the file needs a line there", sites[0])
 	}
 	kind := "shop"
-	_, merchants := g.columns["merchant"]
-	if _, boxes := g.columns["isBuyBox"]; boxes && merchants {
+	if g.has("isBuyBox") && g.has("merchant") {
 		kind = "marketplace"
 	}
-	fmt.Fprintf(&b, "\ndefaultSite: {type: %s, country: %s, currency: %s}\n", kind, where.country, currency)
-	return b.Bytes(), nil
+	g.put("\ndefaultSite: {type: %s, country: %s, currency: %s}\n", kind, where.country, currency)
+	return g.text.Bytes(), nil
 }
 
 // lacks returns an error that names what every mapping needs and cannot be
 // found, and how to specify it.
 func (g *guesser) lacks() error {
 	var f contracts.Faults
-	has := func(field string) bool { _, ok := g.columns[field]; return ok }
 	if len(g.prices) > 1 {
-		names := make([]string, len(g.prices))
-		for i, column := range g.prices {
-			names[i] = g.header[column]
-		}
-		return fault.New(fault.Invalid, "", "the columns %q all look like prices, and not each of a shop: write a mapping that says which of them is the price (--map)", names)
+		return fault.New(fault.Invalid, "", "the columns %q all look like prices, and not each of a shop: write a mapping that says which of them is the price (--map)", g.prices)
 	}
 	if err := g.doubled(); err != nil {
 		return err
 	}
-	f.Check(has("price"), "no column looks like prices (columns.price)")
-	if !has("capturedAt") {
-		g.origin = originOf(g.file, has("clock"))
+	f.Check(g.has("price"), "no column looks like prices (columns.price)")
+	if !g.has("capturedAt") {
+		g.origin = originOf(g.file, g.has("clock"))
 		f.Check(g.origin != "", "no column looks like the time of a capture (columns.capturedAt), and the file's name and time tell none")
 	}
-	if !has("productKey") && !has("ean") && !has("pzn") && !has("asin") {
-		if name, ok := g.columns["name"]; ok {
-			g.columns["productKey"] = name
-			g.assume("no column has a product number: products are identified by their name %q (columns.productKey)", g.header[name])
+	if !g.has("productKey") && !g.has("ean") && !g.has("pzn") && !g.has("asin") {
+		if g.has("name") {
+			g.columns["productKey"] = g.columns["name"]
+			g.assume("no column has a product number: products are identified by their name %q (columns.productKey)", g.name("name"))
 		} else {
 			f.Addf("no column says which product a row is about (columns.productKey, ean, pzn or asin)")
 		}
@@ -188,7 +174,20 @@ func (g *guesser) lacks() error {
 	return g.unreadTime()
 }
 
-func (g *guesser) of(field string) []string { return g.texts(g.columns[field]) }
+func (g *guesser) has(field string) bool { _, ok := g.columns[field]; return ok }
+
+// name returns the name of a field's column.
+func (g *guesser) name(field string) string { return g.header[g.columns[field]] }
+
+// of returns what the rows have in a field.
+func (g *guesser) of(field string) []string {
+	if !g.has(field) {
+		return nil
+	}
+	return g.texts(g.columns[field])
+}
+
+func (g *guesser) put(format string, args ...any) { fmt.Fprintf(&g.text, format, args...) }
 
 // blank reports whether any row has nothing in the field.
 func (g *guesser) blank(field string) bool {
@@ -200,10 +199,8 @@ func (g *guesser) blank(field string) bool {
 // sitesOf returns the names of sites that cannot be keys unchanged, and the
 // country of most of the sites, if their domains show it.
 func (g *guesser) sitesOf() (odd []string, where countryDefaults, known bool) {
-	var values []string
-	if column, ok := g.columns["site"]; ok {
-		values = g.values(column)
-	} else if g.hosts {
+	values := distinct(g.of("site"))
+	if g.hosts {
 		for _, address := range distinct(g.of("url")) {
 			values = append(values, hostOf(address))
 		}
@@ -213,8 +210,7 @@ func (g *guesser) sitesOf() (odd []string, where countryDefaults, known bool) {
 		if key := contracts.SiteKey(siteKey(s)); !key.Valid() {
 			odd = append(odd, s)
 		}
-		domain := strings.ToLower(s[strings.LastIndexByte(s, '.')+1:])
-		counts[domain]++
+		counts[strings.ToLower(s[strings.LastIndexByte(s, '.')+1:])]++
 	}
 	best := 0
 	for _, domain := range slices.Sorted(maps.Keys(counts)) {
@@ -225,17 +221,16 @@ func (g *guesser) sitesOf() (odd []string, where countryDefaults, known bool) {
 	return odd, where, known
 }
 
-func (g *guesser) writeLocale(b *bytes.Buffer, where countryDefaults) {
-	if _, ok := g.columns["asin"]; !ok {
+func (g *guesser) writeLocale(where countryDefaults) {
+	if !g.has("asin") {
 		return
 	}
-	if column, ok := g.columns["asinLocale"]; ok {
-		fmt.Fprintf(b, "  asinLocale: %s\n", scalar(g.header[column]))
+	if g.has("asinLocale") {
+		g.put("  asinLocale: %s\n", scalar(g.name("asinLocale")))
 		return
 	}
-	locale := map[string]string{"GB": "co.uk"}[where.country]
-	locale = cmp.Or(locale, strings.ToLower(where.country))
-	fmt.Fprintf(b, "  asinLocale: {value: %s}\n", scalar(locale))
+	locale := cmp.Or(map[string]string{"GB": "co.uk"}[where.country], strings.ToLower(where.country))
+	g.put("  asinLocale: {value: %s}\n", scalar(locale))
 	g.assume("assuming that ASINs are those of %q (columns.asinLocale)", locale)
 }
 

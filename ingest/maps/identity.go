@@ -2,6 +2,7 @@ package maps
 
 import (
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -25,32 +26,22 @@ const (
 // circulation number is a GTIN, but not a worldwide product number: it can be
 // searched for, but does not identify the items of two sites with each other.
 func classifyEAN(s string, padTo12 bool) (gtin string, class eanClass) {
-	if s == "" {
-		return "", eanNone
-	}
-	for i := range len(s) {
-		if s[i] < '0' || s[i] > '9' {
-			return "", eanNoDigits
-		}
-	}
 	class = eanValid
-	switch len(s) {
-	case 8, 12, 13, 14:
-	case 11:
-		// One in ten random numbers has a valid check digit by chance, so zeros
-		// are added only if the mapping knows that they were lost.
-		if padTo12 && contracts.ValidEAN("0"+s) {
-			s, class = "0"+s, eanPadded
-			break
-		}
-		return "", eanBadLength
-	default:
-		return "", eanBadLength
+	// One in ten random numbers has a valid check digit by chance, so zeros are
+	// added only if the mapping knows that they were lost.
+	if padTo12 && len(s) == 11 && contracts.ValidEAN("0"+s) {
+		s, class = "0"+s, eanPadded
 	}
-	if !contracts.ValidEAN(s) {
+	switch {
+	case s == "":
+		return "", eanNone
+	case !isDigits(s):
+		return "", eanNoDigits
+	case !slices.Contains(eanLengths, len(s)):
+		return "", eanBadLength
+	case !contracts.ValidEAN(s):
 		return "", eanBadDigit
-	}
-	if inStore(gtin14(s)) {
+	case inStore(gtin14(s)):
 		return s, eanInStore
 	}
 	return s, class
@@ -115,18 +106,9 @@ func ownKey(number string) string {
 	return number
 }
 
-// eanRank ranks the lengths in which a GTIN can be written by how suitable they
-// are for display.
-func eanRank(s string) int {
-	switch len(s) {
-	case 13:
-		return 4
-	case 12:
-		return 3
-	case 14:
-		return 2
-	case 8:
-		return 1
-	}
-	return 0
-}
+// eanLengths are the lengths in which a GTIN can be written; the later, the more
+// suitable for display.
+var eanLengths = []int{8, 14, 12, 13}
+
+// eanRank ranks GTINs by how suitable their lengths are for display.
+func eanRank(s string) int { return slices.Index(eanLengths, len(s)) }

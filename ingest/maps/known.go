@@ -26,13 +26,25 @@ type Published func(site contracts.SiteKey, since time.Time) iter.Seq2[*contract
 type known struct {
 	since time.Time // what was published before is not known; zero: all is known
 
-	captures []uint64 // sorted; see captureOf
-	rows     []knownRow
-
-	freshCaptures []uint64 // of what this import publishes
-	freshRows     []knownRow
+	published           // sorted
+	fresh     published // by this import
 
 	newest, arrived prices // nil: changes are not requested
+}
+
+// published is a number of observations.
+type published struct {
+	captures []uint64 // see captureOf
+	rows     []knownRow
+}
+
+func (p *published) add(o *contracts.Observation) {
+	p.captures, p.rows = append(p.captures, captureOf(o)), append(p.rows, rowsOf(o)...)
+}
+
+func (p *published) sort() {
+	slices.Sort(p.captures)
+	slices.SortFunc(p.rows, knownRow.compare)
 }
 
 // knownRow is a row of an observation, as hashes; rows are sorted by the first
@@ -62,28 +74,27 @@ const (
 )
 
 // learn records what was published.
-func (k *known) learn(published iter.Seq2[*contracts.Observations, error]) error {
-	for batch, err := range published {
+func (k *known) learn(batches iter.Seq2[*contracts.Observations, error]) error {
+	for batch, err := range batches {
 		if err != nil {
 			return err
 		}
 		for i := range batch.Observations {
 			o := &batch.Observations[i]
-			k.captures, k.rows = append(k.captures, captureOf(o)), append(k.rows, rowsOf(o)...)
+			k.published.add(o)
 			if k.newest != nil {
 				k.newest.take(o)
 			}
 		}
 	}
-	slices.Sort(k.captures)
-	slices.SortFunc(k.rows, knownRow.compare)
+	k.sort()
 	return nil
 }
 
 // add records what this import publishes; it counts only after settle.
 func (k *known) add(o *contracts.Observation) {
 	if k != nil {
-		k.freshCaptures, k.freshRows = append(k.freshCaptures, captureOf(o)), append(k.freshRows, rowsOf(o)...)
+		k.fresh.add(o)
 		if k.arrived != nil {
 			k.arrived.take(o)
 		}
@@ -92,12 +103,11 @@ func (k *known) add(o *contracts.Observation) {
 
 // settle makes what this import published known to the next one.
 func (k *known) settle() {
-	if k.freshCaptures != nil {
-		k.captures, k.rows = append(k.captures, k.freshCaptures...), append(k.rows, k.freshRows...)
-		slices.Sort(k.captures)
-		slices.SortFunc(k.rows, knownRow.compare)
+	if k.fresh.captures != nil {
+		k.captures, k.rows = append(k.captures, k.fresh.captures...), append(k.rows, k.fresh.rows...)
+		k.sort()
 	}
-	k.freshCaptures, k.freshRows = nil, nil
+	k.fresh = published{}
 }
 
 // judge returns a verdict for each row of an observation.

@@ -57,6 +57,20 @@ type Columns struct {
 	Title        Text   `yaml:"title"`
 	URL          Text   `yaml:"url"`
 	DeliveryText Text   `yaml:"deliveryText"`
+
+	distinguish []place
+}
+
+// place is the position of a column in a file, as found by Mapping.find; -1: not
+// mapped.
+type place int
+
+// read returns what a row has there, without blanks at the ends.
+func (p place) read(rec []string) string {
+	if p < 0 {
+		return ""
+	}
+	return strings.TrimSpace(rec[p])
 }
 
 // Text is a field of text: one column, or several joined, or a fixed value.
@@ -71,18 +85,23 @@ type Text struct {
 	Suffix  string            `yaml:"suffix"`
 
 	prose bool // read by people: runs of blanks and line breaks mean one blank
+	at    []place
 }
 
 // EAN is a column of GTINs.
 type EAN struct {
 	Column  string `yaml:"column"`
 	PadTo12 bool   `yaml:"padTo12"`
+
+	at place
 }
 
 // PZN is a column of PZNs.
 type PZN struct {
 	Column string `yaml:"column"`
 	Pad    int    `yaml:"pad"`
+
+	at place
 }
 
 // Time is the column of the capture time, or where else it comes from: a fixed
@@ -99,6 +118,8 @@ type Time struct {
 	layouts []layout
 	zone    *time.Location // nil: times without a zone are rejected
 	dayTime time.Duration
+
+	at, clock place
 }
 
 // Amount is a column of amounts of money.
@@ -111,6 +132,8 @@ type Amount struct {
 	Blank     []string `yaml:"blank"`
 	Minor     bool     `yaml:"minor"`
 	Missing   string   `yaml:"missing"` // only for the price
+
+	at place
 }
 
 // Flag is a column of yes and no.
@@ -120,6 +143,7 @@ type Flag struct {
 	No     []string `yaml:"no"`
 
 	codes bool // a number among them: numbers are no quantities
+	at    place
 }
 
 // Site holds the facts about a site.

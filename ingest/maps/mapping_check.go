@@ -18,12 +18,9 @@ func (m *Mapping) complete() error {
 	var f contracts.Faults
 	f.Check(m.Source != "", "source: missing; give the file's origin a short name that stays")
 	f.Check(len(m.Source) <= 64 && utf8.ValidString(m.Source), "source: at most 64 bytes of UTF-8")
-	if m.CSV.Encoding == "" {
-		m.CSV.Encoding = utf8Text
-	}
-	if _, err := decoded(nil, m.CSV.Encoding); err != nil {
-		f.Under("csv.encoding", err)
-	}
+	m.CSV.Encoding = cmp.Or(m.CSV.Encoding, utf8Text)
+	_, err := decoded(nil, m.CSV.Encoding)
+	f.Under("csv.encoding", err)
 	switch d := m.CSV.Delimiter; {
 	case d == "":
 		m.CSV.Delimiter = ","
@@ -39,7 +36,7 @@ func (m *Mapping) complete() error {
 	for _, t := range []*Text{&c.Name, &c.Brand, &c.Manufacturer, &c.Title, &c.DeliveryText} {
 		t.prose = true
 	}
-	for _, t := range m.texts() {
+	for _, t := range c.texts() {
 		f.Check(t.Column == "" || len(t.Columns) == 0, "columns.%s: column and columns at once", t.name)
 		if len(t.Columns) > 0 && t.Join == "" {
 			t.Join = " "
@@ -51,23 +48,16 @@ func (m *Mapping) complete() error {
 	c.CapturedAt.checkOrigin(&f)
 	f.Check(c.Price.Column != "", "columns.price: missing")
 	f.Check(c.PZN.Pad == 0 || c.PZN.Pad == 8, "columns.pzn.pad: %d, only 8 has a meaning", c.PZN.Pad)
-	if c.Currency.Value != "" {
-		f.Check(contracts.Currency(c.Currency.Value).Valid(), "columns.currency.value: %q is not an ISO 4217 code", c.Currency.Value)
-	}
+	f.Check(c.Currency.Value == "" || contracts.Currency(c.Currency.Value).Valid(), "columns.currency.value: %q is not an ISO 4217 code", c.Currency.Value)
 	c.Price.check(&f, "columns.price")
 	c.Shipping.check(&f, "columns.shipping")
-	switch c.Price.Missing {
-	case "":
-		c.Price.Missing = "reject"
-	case "reject", "unavailable", "unknown":
-	default:
-		f.Addf("columns.price.missing: %q is none of reject, unavailable, unknown", c.Price.Missing)
-	}
+	c.Price.Missing = cmp.Or(c.Price.Missing, "reject")
+	f.Check(slices.Contains([]string{"reject", "unavailable", "unknown"}, c.Price.Missing), "columns.price.missing: %q is none of reject, unavailable, unknown", c.Price.Missing)
 	f.Check(c.Shipping.Missing == "", "columns.shipping.missing: belongs to the price")
 	c.Availability.check(&f, "columns.availability")
 	c.IsBuyBox.check(&f, "columns.isBuyBox")
 	c.IsPrime.check(&f, "columns.isPrime")
-	c.CapturedAt.compile(&f, m.Sites, m.DefaultSite)
+	c.CapturedAt.compile(&f, m.Sites, m.defaults())
 	m.checkSites(&f)
 	return f.Err()
 }
@@ -89,9 +79,8 @@ func (m *Mapping) checkSites(f *contracts.Faults) {
 	}
 	f.Check(len(m.Sites) > 0 || m.DefaultSite != nil, "sites: missing; name the sites, or say what is true of all of them under defaultSite")
 	if v := m.siteFor(""); v != "" && m.Columns.Site.Column == "" {
-		if _, err := m.site(v); err != nil {
-			f.Under("columns.site.value", err)
-		}
+		_, err := m.site(v)
+		f.Under("columns.site.value", err)
 	}
 }
 
@@ -106,19 +95,14 @@ func (m *Mapping) site(value string) (contracts.Site, error) {
 
 // facts completes the facts of a site with the default ones.
 func (m *Mapping) facts(value string, s Site) (contracts.Site, error) {
-	d := Site{}
-	if m.DefaultSite != nil {
-		d = *m.DefaultSite
-	}
-	if s.Site == "" {
-		s.Site = siteKey(value)
-	}
+	d := m.defaults()
+	yes := func(flag *bool) bool { return flag != nil && *flag }
 	out := contracts.Site{
-		Site: contracts.SiteKey(s.Site), Name: cmp.Or(s.Name, d.Name, value), SiteType: contracts.SiteType(cmp.Or(string(s.Type), string(d.Type))),
-		CountryCode: cmp.Or(s.Country, d.Country), CurrencyCode: contracts.Currency(cmp.Or(string(s.Currency), string(d.Currency))),
+		Site: contracts.SiteKey(cmp.Or(s.Site, siteKey(value))), Name: cmp.Or(s.Name, d.Name, value), SiteType: cmp.Or(s.Type, d.Type),
+		CountryCode: cmp.Or(s.Country, d.Country), CurrencyCode: cmp.Or(s.Currency, d.Currency),
 		Operator:               cmp.Or(s.Operator, d.Operator),
-		CanonicalCountryMarket: yes(s.CanonicalCountryMarket, d.CanonicalCountryMarket),
-		PriceComparisonMarket:  yes(s.PriceComparisonMarket, d.PriceComparisonMarket),
+		CanonicalCountryMarket: yes(cmp.Or(s.CanonicalCountryMarket, d.CanonicalCountryMarket)),
+		PriceComparisonMarket:  yes(cmp.Or(s.PriceComparisonMarket, d.PriceComparisonMarket)),
 	}
 	return out, out.Validate()
 }
@@ -135,21 +119,26 @@ func siteKey(value string) string {
 	return key
 }
 
-func yes(flags ...*bool) bool {
-	for _, f := range flags {
-		if f != nil {
-			return *f
-		}
+// defaults returns what is true of all sites.
+func (m *Mapping) defaults() Site {
+	if m.DefaultSite == nil {
+		return Site{}
 	}
-	return false
+	return *m.DefaultSite
 }
 
-func (t *Text) mapped() bool { return t.Column != "" || len(t.Columns) > 0 || t.Value != "" }
+func (t *Text) mapped() bool { return len(t.names()) > 0 || t.Value != "" }
+
+// names returns the names of the columns that make up the text.
+func (t *Text) names() []string {
+	if t.Column != "" {
+		return []string{t.Column}
+	}
+	return t.Columns
+}
 
 func (a *Amount) check(f *contracts.Faults, path string) {
-	if a.Decimal == "" {
-		a.Decimal = "."
-	}
+	a.Decimal = cmp.Or(a.Decimal, ".")
 	f.Check(a.Decimal == "." || a.Decimal == ",", `%s.decimal: %q is neither "." nor ","`, path, a.Decimal)
 	f.Check(a.Thousands != a.Decimal, "%s.thousands: the same as decimal", path)
 	f.Check(a.Thousands == "" || len([]rune(a.Thousands)) == 1 && !strings.ContainsAny(a.Thousands, "0123456789"), "%s.thousands: %q is not one character", path, a.Thousands)
@@ -176,8 +165,7 @@ type namedText struct {
 	*Text
 }
 
-func (m *Mapping) texts() []namedText {
-	c := &m.Columns
+func (c *Columns) texts() []namedText {
 	return []namedText{
 		{"site", &c.Site},
 		{"productKey", &c.ProductKey},
@@ -195,32 +183,42 @@ func (m *Mapping) texts() []namedText {
 	}
 }
 
+// cell is a field of one column with its name in the mapping.
+type cell struct {
+	name, column string
+	at           *place
+}
+
+func (c *Columns) cells() []cell {
+	return []cell{
+		{"ean", c.EAN.Column, &c.EAN.at},
+		{"pzn", c.PZN.Column, &c.PZN.at},
+		{"capturedAt", c.CapturedAt.Column, &c.CapturedAt.at},
+		{"price", c.Price.Column, &c.Price.at},
+		{"shipping", c.Shipping.Column, &c.Shipping.at},
+		{"availability", c.Availability.Column, &c.Availability.at},
+		{"isBuyBox", c.IsBuyBox.Column, &c.IsBuyBox.at},
+		{"isPrime", c.IsPrime.Column, &c.IsPrime.at},
+	}
+}
+
 // fields returns, in a fixed order, each mapped field and its columns.
 func (m *Mapping) fields() []mappedField {
 	var all []mappedField
-	for _, t := range m.texts() {
-		switch {
-		case t.Column != "":
-			all = append(all, mappedField{t.name, []string{t.Column}, t.Value})
-		case len(t.Columns) > 0:
-			all = append(all, mappedField{t.name, t.Columns, t.Value})
-		case t.Value != "":
-			all = append(all, mappedField{t.name, nil, t.Value})
+	c := &m.Columns
+	for _, t := range c.texts() {
+		if t.mapped() {
+			all = append(all, mappedField{t.name, t.names(), t.Value})
 		}
 	}
-	c := &m.Columns
-	for _, o := range []mappedField{
-		{"ean", []string{c.EAN.Column}, ""},
-		{"pzn", []string{c.PZN.Column}, ""},
-		{"capturedAt", slices.DeleteFunc([]string{c.CapturedAt.Column, c.CapturedAt.Clock}, func(s string) bool { return s == "" }), c.CapturedAt.origin()},
-		{"price", []string{c.Price.Column}, ""},
-		{"shipping", []string{c.Shipping.Column}, ""},
-		{"availability", []string{c.Availability.Column}, ""},
-		{"isBuyBox", []string{c.IsBuyBox.Column}, ""},
-		{"isPrime", []string{c.IsPrime.Column}, ""},
-	} {
-		if o.value != "" || len(o.columns) > 0 && o.columns[0] != "" {
-			all = append(all, o)
+	for _, e := range c.cells() {
+		f := mappedField{field: e.name, columns: []string{e.column}}
+		if e.name == "capturedAt" {
+			f.columns, f.value = append(f.columns, c.CapturedAt.Clock), c.CapturedAt.origin()
+		}
+		f.columns = slices.DeleteFunc(f.columns, func(s string) bool { return s == "" })
+		if f.value != "" || len(f.columns) > 0 {
+			all = append(all, f)
 		}
 	}
 	if len(m.Distinguish) > 0 {

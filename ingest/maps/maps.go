@@ -16,8 +16,8 @@
 package maps
 
 import (
+	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -134,12 +134,8 @@ func run(ctx context.Context, r Request, publish Publish, limit int) (*Summary, 
 	if r.Now == nil {
 		r.Now = time.Now
 	}
-	if r.Label == "" {
-		r.Label = Label(r.File)
-	}
-	if r.Memory == nil {
-		r.Memory = NewMemory()
-	}
+	r.Label = cmp.Or(r.Label, Label(r.File))
+	r.Memory = cmp.Or(r.Memory, NewMemory())
 	r.Login = strings.ToLower(strings.TrimSpace(r.Login))
 	r.Mandate = strings.TrimSpace(r.Mandate)
 	ownSite := strings.Contains(r.Mapping.Columns.Site.Value, ofMandate)
@@ -215,28 +211,25 @@ func (im *importer) read(ctx context.Context) error {
 	defer in.close()
 	im.sum.columns(im.Mapping, in.header)
 	var r row
-	for {
-		rec, line, err := in.next()
-		var bad *rejection
-		switch {
-		case err == io.EOF:
-			im.sum.Rows = in.rows
-			return nil
-		case errors.As(err, &bad):
-			im.tally.reject(*bad)
-			continue
-		case err != nil:
-			im.sum.Rows = in.rows
+	for rec, err := range in.all() {
+		im.sum.Rows = in.rows
+		if err != nil {
 			return err
 		}
-		if slices.ContainsFunc(rec, func(s string) bool { return strings.Contains(s, "\n") }) {
-			im.sum.MultiLineRows++
+		bad := rec.bad
+		if bad == nil {
+			if slices.ContainsFunc(rec.cells, func(s string) bool { return strings.Contains(s, "\n") }) {
+				im.sum.MultiLineRows++
+			}
+			if bad = im.book.parse(in.cols, rec, &r); bad != nil {
+				bad.Text = excerpt(rec.cells, in.comma)
+			}
 		}
-		if bad := im.book.parse(in.cols, rec, line, &r); bad != nil {
-			bad.Text = excerpt(rec, in.comma)
+		if bad != nil {
 			im.tally.reject(*bad)
 			continue
 		}
 		im.book.learn(&r)
 	}
+	return nil
 }

@@ -4,9 +4,7 @@ import (
 	"cmp"
 	"context"
 	"crypto/sha256"
-	"errors"
 	"fmt"
-	"io"
 	"slices"
 	"time"
 
@@ -41,7 +39,6 @@ type sender struct {
 	rows    []row
 	batches []*batch // by site
 	open    int
-	sum     *Summary
 	scratch []byte
 }
 
@@ -57,7 +54,7 @@ func (im *importer) publishObservations(ctx context.Context) error {
 	loose, rounds := im.book.rounds(im.limit)
 	im.sum.SortedRows = loose
 	im.book.tally = nil // its warnings have been counted
-	out := &sender{importer: im, ctx: ctx, sum: im.sum, batches: make([]*batch, len(im.book.ordered))}
+	out := &sender{importer: im, ctx: ctx, batches: make([]*batch, len(im.book.ordered))}
 	for i, s := range im.book.ordered {
 		out.batches[i] = &batch{site: s}
 	}
@@ -84,20 +81,12 @@ func (s *sender) round(round, rounds int) error {
 	defer in.close()
 	var held []row
 	var r row
-	for {
-		rec, line, err := in.next()
-		if err == io.EOF {
-			break
-		}
-		var bad *rejection
-		if errors.As(err, &bad) {
-			continue // rejected by the first pass
-		}
+	for rec, err := range in.all() {
 		if err != nil {
 			return err
 		}
-		if s.book.parse(in.cols, rec, line, &r) != nil {
-			continue
+		if rec.bad != nil || s.book.parse(in.cols, rec, &r) != nil {
+			continue // rejected by the first pass
 		}
 		if r.product.site.index >= len(s.batches) {
 			return errChanged
@@ -207,18 +196,10 @@ func (s *sender) close() error {
 			offers = append(offers, r.offer())
 		}
 	}
-	switch outcome {
-	case offered:
-		obs.Outcome = contracts.PriceObserved
-	case unavailable:
-		obs.Outcome = contracts.Unavailable
-		if len(offers) == 1 && offers[0] == (contracts.Offer{}) {
-			offers = nil
-		}
-	default:
-		obs.Outcome = contracts.OutcomeUnknown
+	obs.Outcome = []contracts.Outcome{offered: contracts.PriceObserved, unavailable: contracts.Unavailable, unknown: contracts.OutcomeUnknown}[outcome]
+	if outcome != unavailable || len(offers) != 1 || offers[0] != (contracts.Offer{}) {
+		obs.Offers = offers
 	}
-	obs.Offers = offers
 
 	earlier, err := s.knownAt(s.current.pair.site)
 	if err != nil {

@@ -1,11 +1,10 @@
 package maps
 
 import (
-	"bytes"
 	"cmp"
-	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"preismon/contracts"
@@ -20,43 +19,30 @@ const (
 	fromFileTime     = "fileTime"     // when it was last changed
 )
 
+// origins describes for people where the time then comes from.
+var origins = map[string]string{
+	fromFileName:     "the day in the file's name",
+	fromFileNameTime: "the day and time in the file's name",
+	fromFileTime:     "the file's time",
+}
+
 // originLayouts are the forms of these times, with and without a time of day.
 var originLayouts = []string{"rfc3339", "datetime", "2006-01-02 15:04", "2006-01-02 15:04 Uhr", "2006-01-02 15:04:05 Uhr", "day"}
 
 // checkOrigin checks that a capture time comes from exactly one place.
 func (t *Time) checkOrigin(f *contracts.Faults) {
-	n := 0
-	for _, said := range []string{t.Column, t.Value, t.From} {
-		if said != "" {
-			n++
-		}
-	}
+	n := len(slices.DeleteFunc([]string{t.Column, t.Value, t.From}, func(said string) bool { return said == "" }))
 	f.Check(n > 0, "columns.capturedAt: missing; name its column, a fixed {value: 2026-10-31}, or {from: fileName} or {from: fileTime}")
 	f.Check(n < 2, "columns.capturedAt: more than one of column, value, from")
-	switch t.From {
-	case "", fromFileName:
-	case fromFileNameTime, fromFileTime:
-		f.Check(t.Clock == "", "columns.capturedAt.clock: %s has a time of day already", t.From)
-	default:
-		f.Addf("columns.capturedAt.from: %q is none of %s, %s, %s", t.From, fromFileName, fromFileNameTime, fromFileTime)
-	}
+	f.Check(t.Clock == "" || t.From != fromFileNameTime && t.From != fromFileTime, "columns.capturedAt.clock: %s has a time of day already", t.From)
+	f.Check(t.From == "" || origins[t.From] != "", "columns.capturedAt.from: %q is none of %s, %s, %s", t.From, fromFileName, fromFileNameTime, fromFileTime)
 	f.Check(t.From == "" || len(t.Layouts) == 0, "columns.capturedAt.layouts: belong to a column or a value")
 	f.Check(t.From != fromFileName && t.From != fromFileNameTime || t.Zone != "", "columns.capturedAt.zone: missing; the day in a file's name has no zone, so say which one to assume")
 }
 
 // origin describes for people where the time of all rows comes from; empty:
 // from a column.
-func (t *Time) origin() string {
-	switch t.From {
-	case fromFileName:
-		return "the day in the file's name"
-	case fromFileNameTime:
-		return "the day and time in the file's name"
-	case fromFileTime:
-		return "the file's time"
-	}
-	return t.Value
-}
+func (t *Time) origin() string { return cmp.Or(origins[t.From], t.Value) }
 
 // ofFile returns the capture time of all rows of a file, as a text in one of
 // the layouts; empty: a column has it. Errors are Invalid.
@@ -126,24 +112,24 @@ func timeIn(name string) (day, clock string) {
 
 // writeOrigin writes where the capture time comes from, which is always
 // an assumption.
-func (g *guesser) writeOrigin(b *bytes.Buffer, where countryDefaults) {
+func (g *guesser) writeOrigin(where countryDefaults) {
 	clock, clocked := g.columns["clock"]
-	fmt.Fprintf(b, "  capturedAt:\n    from: %s\n", g.origin)
+	g.put("  capturedAt:\n    from: %s\n", g.origin)
 	switch g.origin {
 	case fromFileNameTime:
-		fmt.Fprintf(b, "    zone: %s\n", where.zone)
+		g.put("    zone: %s\n", where.zone)
 		g.assume("no column says when a price was seen: assuming the day and time in the file's name, in %s (columns.capturedAt.from and zone, or a fixed value)", where.zone)
 		return
 	case fromFileTime:
 		g.assume("no column says when a price was seen: assuming the time of the file, which a copy may not keep (columns.capturedAt.from, or a fixed value)")
 		return
 	}
-	fmt.Fprintf(b, "    zone: %s\n", where.zone)
+	g.put("    zone: %s\n", where.zone)
 	g.assume("no column says on which day a price was seen: assuming the day in the file's name, in %s (columns.capturedAt.from and zone, or a fixed value)", where.zone)
 	if clocked {
-		fmt.Fprintf(b, "    clock: %s\n", scalar(g.header[clock]))
+		g.put("    clock: %s\n", scalar(g.header[clock]))
 		return
 	}
-	fmt.Fprintf(b, "    dayTime: \"12:00\"\n")
+	g.put("    dayTime: \"12:00\"\n")
 	g.assume("the file has a day without a time: assuming noon (columns.capturedAt.dayTime)")
 }

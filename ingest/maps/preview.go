@@ -3,8 +3,6 @@ package maps
 import (
 	"cmp"
 	"context"
-	"errors"
-	"io"
 	"strconv"
 	"time"
 )
@@ -34,32 +32,31 @@ func Preview(file string, m *Mapping, now time.Time) ([]Shown, error) {
 		return nil, err
 	}
 	var all []Shown
-	for len(all) < guessShown {
-		rec, line, err := in.next()
-		var bad *rejection
-		switch {
-		case err == io.EOF && len(all) == 0:
-			return nil, errNoRows
-		case err == io.EOF:
-			return all, nil
-		case errors.As(err, &bad):
-			all = append(all, Shown{Line: bad.Line, Reject: bad.Reason})
-		case err != nil:
+	for rec, err := range in.all() {
+		if err != nil {
 			return nil, err
-		default:
-			all = append(all, b.show(in.cols, rec, line))
 		}
+		if all = append(all, b.show(in.cols, rec)); len(all) == guessShown {
+			break
+		}
+	}
+	if len(all) == 0 {
+		return nil, errNoRows
 	}
 	return all, nil
 }
 
-func (b *book) show(cols *columnIndex, rec []string, line int) Shown {
+func (b *book) show(cols *Columns, rec record) Shown {
 	var r row
-	if bad := b.parse(cols, rec, line, &r); bad != nil {
-		return Shown{Line: line, Reject: bad.Reason}
+	bad := rec.bad
+	if bad == nil {
+		bad = b.parse(cols, rec, &r)
+	}
+	if bad != nil {
+		return Shown{Line: bad.Line, Reject: bad.Reason}
 	}
 	shown := Shown{
-		Line: line, Site: string(r.product.site.Site.Site), Product: cmp.Or(r.name, r.product.item.EAN, r.product.key),
+		Line: rec.line, Site: string(r.product.site.Site.Site), Product: cmp.Or(r.name, r.product.item.EAN, r.product.key),
 		CapturedAt: time.UnixMilli(r.ms).UTC().Format(time.RFC3339), Merchant: r.merchant,
 		Outcome: []string{offered: "available", unavailable: "unavailable", unknown: "unknown"}[r.state],
 	}

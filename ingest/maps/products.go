@@ -43,32 +43,19 @@ func (b *book) site(value string, line int) (*site, *rejection) {
 
 // zone returns the zone to assume for times of the site.
 func (m *Mapping) zone(value string) *time.Location {
-	name := m.Sites[value].Zone
-	if name == "" && m.DefaultSite != nil {
-		name = m.DefaultSite.Zone
-	}
+	name := cmp.Or(m.Sites[value].Zone, m.defaults().Zone)
 	if name == "" {
 		return m.Columns.CapturedAt.zone
 	}
-	loc, err := location(name)
-	if err != nil {
-		return nil // refused by ParseMapping
-	}
+	loc, _ := location(name) // ParseMapping has refused others
 	return loc
 }
 
 // product returns the product of a row, and creates it if necessary.
-func (b *book) product(x *columnIndex, rec []string, s *site, line int) (*product, *rejection) {
-	c := &b.m.Columns
-	keys := [5]string{text(&c.ProductKey, x.key, rec)}
-	if x.ean >= 0 {
-		keys[1] = strings.TrimSpace(rec[x.ean])
-	}
-	if x.pzn >= 0 {
-		keys[2] = strings.TrimSpace(rec[x.pzn])
-	}
-	if keys[3] = text(&c.ASIN, x.asin, rec); keys[3] != "" {
-		keys[4] = strings.ToLower(text(&c.ASINLocale, x.locale, rec))
+func (b *book) product(c *Columns, rec []string, s *site, line int) (*product, *rejection) {
+	keys := [5]string{c.ProductKey.read(rec), c.EAN.at.read(rec), c.PZN.at.read(rec), c.ASIN.read(rec)}
+	if keys[3] != "" {
+		keys[4] = strings.ToLower(c.ASINLocale.read(rec))
 	}
 	if b.lastProduct != nil && b.lastProduct.site == s && keys == b.lastKeys {
 		return b.lastProduct, nil
@@ -97,6 +84,8 @@ func (b *book) product(x *columnIndex, rec []string, s *site, line int) (*produc
 	return p, nil
 }
 
+var eanDoubts = map[eanClass]warning{eanPadded: eanPad, eanInStore: eanStore, eanBadDigit: eanDigit, eanBadLength: eanLength, eanNoDigits: eanText}
+
 // item returns the item for the keys of a product, and creates it if necessary:
 // by its EAN, otherwise PZN, otherwise ASIN, otherwise by the site's own key.
 func (b *book) item(s *site, key string, keys [5]string, line int) *item {
@@ -105,27 +94,14 @@ func (b *book) item(s *site, key string, keys [5]string, line int) *item {
 	known := contracts.Item{}
 	gtin, class := classifyEAN(keys[1], c.EAN.PadTo12)
 	known.EAN = gtin
-	switch class {
-	case eanPadded:
-		d.add(eanPad)
-	case eanInStore:
-		d.add(eanStore)
-	case eanBadDigit:
-		d.add(eanDigit)
-	case eanBadLength:
-		d.add(eanLength)
-	case eanNoDigits:
-		d.add(eanText)
+	if doubt, ok := eanDoubts[class]; ok {
+		d.add(doubt)
 	}
 	if keys[2] != "" {
 		pzn, padded, ok := classifyPZN(keys[2], c.PZN.Pad == 8)
-		switch {
-		case !ok:
-			d.add(pznWrong)
-		case padded:
-			d.add(pznPad)
-			known.PZN = pzn
-		default:
+		d.addIf(!ok, pznWrong)
+		d.addIf(ok && padded, pznPad)
+		if ok {
 			known.PZN = pzn
 		}
 	}

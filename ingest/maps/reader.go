@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"os"
 	"slices"
 	"strings"
@@ -22,60 +23,37 @@ const maxRowBytes = 16 << 20
 
 var errLongRow = errors.New("row too long")
 
-// columnIndex holds the positions of the mapping's columns in this file; -1:
-// not mapped.
-type columnIndex struct {
-	site, key, asin, locale, name, brand, maker, currency, merchant, rating, title, url, delivery texts
-	ean, pzn, at, clock, price, shipping, available, buyBox, prime                                int
-	distinguish                                                                                   []int
-}
-
-// texts holds the positions of the columns of one text field.
-type texts []int
-
 // input is an open file, positioned after its header.
 type input struct {
 	ctx      context.Context
 	csv      *csv.Reader
-	quotes   *quotes // nil: they enclose fields
-	guard    *guard
+	quotes   *quotes  // nil: they enclose fields
+	guard    *counter // of the bytes of one row
 	closers  []func()
 	header   []string
 	fields   int // of a row in the file
-	cols     *columnIndex
+	cols     *Columns
 	wide     wide
 	comma    string
 	rows     int
 	progress func(Progress)
 	state    Progress
 	offset   int64
-	raw      *counter
+	raw      *counter // of the bytes of the file as stored on disk
 }
 
-// counter counts the bytes of the file as stored on disk.
+// counter counts the bytes that are read, and fails after too many.
 type counter struct {
-	r io.Reader
-	n int64
+	r        io.Reader
+	n, limit int64 // limit 0: none
 }
 
 func (c *counter) Read(p []byte) (int, error) {
-	n, err := c.r.Read(p)
-	c.n += int64(n)
-	return n, err
-}
-
-// guard fails when more is read than one row may hold.
-type guard struct {
-	r io.Reader
-	n int
-}
-
-func (g *guard) Read(p []byte) (int, error) {
-	if g.n > maxRowBytes {
+	if c.limit > 0 && c.n > c.limit {
 		return 0, errLongRow
 	}
-	n, err := g.r.Read(p)
-	g.n += n
+	n, err := c.r.Read(p)
+	c.n += int64(n)
 	return n, err
 }
 
@@ -115,7 +93,7 @@ func (im *importer) open(ctx context.Context, pass, round, rounds int) (_ *input
 	if plain, err = im.decoded(plain); err != nil {
 		return nil, err
 	}
-	in.guard = &guard{r: plain}
+	in.guard = &counter{r: plain, limit: maxRowBytes}
 	br := bufio.NewReaderSize(in.guard, 256<<10)
 	bom, err := br.Peek(3)
 	switch {
@@ -162,7 +140,7 @@ func (in *input) head(skip int) ([]string, error) {
 	in.csv.FieldsPerRecord = -1
 	for {
 		row, err := in.csv.Read()
-		if bad := (*csv.ParseError)(nil); errors.As(err, &bad) && bad.Line <= skip {
+		if bad, ok := errors.AsType[*csv.ParseError](err); ok && bad.Line <= skip {
 			continue
 		}
 		if err != nil {
@@ -205,82 +183,95 @@ func (in *input) close() {
 	}
 }
 
-// next returns the next row and the physical line on which it begins. The next
-// call overwrites the row. A row that is not valid CSV is returned as a
-// *rejection; any other error ends the file.
-func (in *input) next() (rec []string, line int, err error) {
-	if in.rows%2048 == 0 {
-		if err := in.ctx.Err(); err != nil {
-			return nil, 0, err
-		}
-		in.report()
-	}
-	read := in.read
-	if in.wide.columns != nil {
-		read = in.unpivoted
-	}
-	rec, line, err = read()
-	if bad := (*rejection)(nil); err == nil || errors.As(err, &bad) {
-		in.rows++
-	}
-	return rec, line, err
+// record is a row as it was read.
+type record struct {
+	cells []string   // overwritten by the next one
+	line  int        // the physical line on which it begins
+	bad   *rejection // why it is no row
 }
 
-// unpivoted reads a row that is built from those of the file.
-func (in *input) unpivoted() ([]string, int, error) {
-	for {
-		if rec := in.wide.next(in.header); rec != nil {
-			return rec, in.wide.line, nil
+// all yields the rows of the file, or those that it is split into. It ends after an
+// error.
+func (in *input) all() iter.Seq2[record, error] {
+	return func(yield func(record, error) bool) {
+		give := func(rec record) bool {
+			if in.rows%2048 == 0 {
+				if err := in.ctx.Err(); err != nil {
+					yield(record{}, err)
+					return false
+				}
+				in.report()
+			}
+			in.rows++
+			return yield(rec, nil)
 		}
-		row, line, err := in.read()
-		if err != nil {
-			return nil, 0, err
+		for {
+			rec, err := in.read()
+			switch {
+			case err == io.EOF:
+				return
+			case err != nil:
+				yield(record{}, err)
+				return
+			case rec.bad != nil:
+				if !give(rec) {
+					return
+				}
+				continue
+			}
+			for cells := range in.wide.split(rec.cells) {
+				if !give(record{cells: cells, line: rec.line}) {
+					return
+				}
+			}
 		}
-		in.wide.take(row, line)
 	}
 }
 
 // read reads a row of the file.
-func (in *input) read() ([]string, int, error) {
+func (in *input) read() (record, error) {
 	in.guard.n = 0
-	rec, err := in.csv.Read()
+	cells, err := in.csv.Read()
 	if err == nil {
 		line, _ := in.csv.FieldPos(0)
-		return rec, line, nil
+		return record{cells: cells, line: line}, nil
 	}
 	if err == io.EOF {
 		in.report()
-		return nil, 0, io.EOF
+		return record{}, io.EOF
 	}
-	var bad *csv.ParseError
-	if !errors.As(err, &bad) {
+	bad, ok := errors.AsType[*csv.ParseError](err)
+	if !ok {
 		if errors.Is(err, errLongRow) {
 			help := "csv.lazyQuotes may help"
 			if in.quotes != nil {
 				help = quoteOpen.help
 			}
-			return nil, 0, fault.New(fault.Invalid, "", "after %d rows one row has more than %d MiB; most likely a quotation mark there never ends (%s)", in.rows, maxRowBytes>>20, help)
+			return record{}, fault.New(fault.Invalid, "", "after %d rows one row has more than %d MiB; most likely a quotation mark there never ends (%s)", in.rows, maxRowBytes>>20, help)
 		}
 		if errors.Is(err, io.ErrUnexpectedEOF) {
 			err = fmt.Errorf("it ends early, as if cut off: %w", err)
 		}
-		return nil, 0, unreadable(err)
+		return record{}, unreadable(err)
+	}
+	no := func(why *cause, format string, args ...any) (record, error) {
+		return record{bad: reject(bad.StartLine, why, format, args...)}, nil
 	}
 	switch {
 	case in.quotes != nil && errors.Is(err, csv.ErrQuote):
-		return nil, 0, reject(bad.StartLine, quoteOpen, "a quotation mark is not closed; lines %d to %d are lost", bad.StartLine, bad.Line)
+		return no(quoteOpen, "a quotation mark is not closed; lines %d to %d are lost", bad.StartLine, bad.Line)
 	case errors.Is(err, csv.ErrFieldCount):
-		r := reject(bad.StartLine, fieldCount, "%d fields, but the header has %d", len(rec), in.fields)
-		if more := strings.Count(strings.Join(rec, ""), "\n"); more > 0 {
-			r = reject(bad.StartLine, fieldCount, "%d fields, but the header has %d; the row goes on to line %d, so a quotation mark is probably not closed, and these lines are lost",
-				len(rec), in.fields, bad.StartLine+more)
+		rec, _ := no(fieldCount, "%d fields, but the header has %d", len(cells), in.fields)
+		if more := strings.Count(strings.Join(cells, ""), "\n"); more > 0 {
+			rec, _ = no(fieldCount, "%d fields, but the header has %d; the row goes on to line %d, so a quotation mark is probably not closed, and these lines are lost",
+				len(cells), in.fields, bad.StartLine+more)
 		}
-		r.Text = excerpt(rec, in.comma)
-		return nil, 0, r
+		rec.bad.Text = excerpt(cells, in.comma)
+		return rec, nil
 	case bad.Line != bad.StartLine:
-		return nil, 0, reject(bad.StartLine, notCSV, "%s at line %d, column %d; lines %d to %d are lost", bad.Err, bad.Line, bad.Column, bad.StartLine, bad.Line)
+		return no(notCSV, "%s at line %d, column %d; lines %d to %d are lost", bad.Err, bad.Line, bad.Column, bad.StartLine, bad.Line)
 	default:
-		return nil, 0, reject(bad.StartLine, notCSV, "%s at column %d", bad.Err, bad.Column)
+		return no(notCSV, "%s at column %d", bad.Err, bad.Column)
 	}
 }
 
@@ -291,58 +282,43 @@ func (in *input) report() {
 	}
 }
 
-// find looks up the mapping's columns in the header.
-func (m *Mapping) find(header []string) (*columnIndex, error) {
+// find returns the columns with their places in the header.
+func (m *Mapping) find(header []string) (*Columns, error) {
 	var missing, twice []string
-	at := func(name string) int {
+	at := func(name string) place {
 		i := slices.Index(header, name)
 		if i < 0 {
 			missing = append(missing, name)
 		} else if slices.Index(header[i+1:], name) >= 0 {
 			twice = append(twice, name)
 		}
-		return i
+		return place(i)
 	}
-	one := func(name string) int {
-		if name == "" {
-			return -1
+	all := func(names []string) (places []place) {
+		for _, name := range names {
+			places = append(places, at(name))
 		}
-		return at(name)
+		return places
 	}
-	many := func(t *Text) (all texts) {
-		if t.Column != "" {
-			return texts{at(t.Column)}
+	c := m.Columns
+	for _, t := range c.texts() {
+		t.at = all(t.names())
+	}
+	for _, e := range append(c.cells(), cell{"clock", c.CapturedAt.Clock, &c.CapturedAt.clock}) {
+		*e.at = -1
+		if e.column != "" {
+			*e.at = at(e.column)
 		}
-		for _, name := range t.Columns {
-			all = append(all, at(name))
-		}
-		return all
 	}
-	c := &m.Columns
-	x := &columnIndex{
-		site: many(&c.Site), key: many(&c.ProductKey), asin: many(&c.ASIN), locale: many(&c.ASINLocale),
-		name: many(&c.Name), brand: many(&c.Brand), maker: many(&c.Manufacturer), currency: many(&c.Currency),
-		merchant: many(&c.Merchant), rating: many(&c.Rating), title: many(&c.Title), url: many(&c.URL), delivery: many(&c.DeliveryText),
-		ean: one(c.EAN.Column), pzn: one(c.PZN.Column), at: one(c.CapturedAt.Column), clock: one(c.CapturedAt.Clock), price: one(c.Price.Column),
-		shipping: one(c.Shipping.Column), available: one(c.Availability.Column), buyBox: one(c.IsBuyBox.Column), prime: one(c.IsPrime.Column),
-	}
-	for _, name := range m.Distinguish {
-		x.distinguish = append(x.distinguish, at(name))
-	}
-	quoted := func(names []string) string {
-		seen := slices.Compact(slices.Sorted(slices.Values(names)))
-		for i := range seen {
-			seen[i] = fmt.Sprintf("%q", seen[i])
-		}
-		return strings.Join(seen, ", ")
-	}
+	c.distinguish = all(m.Distinguish)
+	quoted := func(names []string) string { return list(slices.Compact(slices.Sorted(slices.Values(names)))) }
 	switch {
 	case len(missing) > 0:
 		return nil, fault.New(fault.Invalid, "", "the file has no column %s; its columns are %s", quoted(missing), quoted(header))
 	case len(twice) > 0:
 		return nil, fault.New(fault.Invalid, "", "the file has the column %s more than once: rename all but one in its header", quoted(twice))
 	}
-	return x, nil
+	return &c, nil
 }
 
 // excerpt returns the row as text, shortened if it is long.

@@ -2,16 +2,13 @@ package maps
 
 import "fmt"
 
-// rejection is a row that did not become an offer, and why. It is an error so
-// that the reader can return it in place of a row.
+// rejection is a row that did not become an offer, and why.
 type rejection struct {
 	Line   int    `json:"line"`   // physical line on which the row begins, from 1
 	Code   string `json:"code"`   // a few words, the same for all rejections of this kind
 	Reason string `json:"reason"` // a sentence about this row, and the setting that would help
 	Text   string `json:"text"`   // the row, or its beginning
 }
-
-func (r *rejection) Error() string { return fmt.Sprintf("line %d: %s", r.Line, r.Reason) }
 
 // cause is a kind of rejection: its code, and the settings of the mapping that
 // would help. A cause without a setting of its own names the flag.

@@ -55,41 +55,42 @@ type row struct {
 }
 
 // parse parses one row into r, or returns why it cannot.
-func (b *book) parse(x *columnIndex, rec []string, line int, r *row) *rejection {
+func (b *book) parse(c *Columns, from record, r *row) *rejection {
+	rec, line := from.cells, from.line
 	*r = row{line: line}
 	for _, s := range rec {
 		if !utf8.ValidString(s) {
 			return reject(line, notUTF8, "not UTF-8")
 		}
 	}
-	s, bad := b.site(text(&b.m.Columns.Site, x.site, rec), line)
+	s, bad := b.site(c.Site.read(rec), line)
 	if bad != nil {
 		return bad
 	}
-	if r.product, bad = b.product(x, rec, s, line); bad != nil {
+	if r.product, bad = b.product(c, rec, s, line); bad != nil {
 		return bad
 	}
-	at, bad := b.capturedAt(x, rec, s.zone, line)
+	at, bad := b.capturedAt(c, rec, s.zone, line)
 	if bad != nil {
 		return bad
 	}
 	r.ms = at.ms
-	assumed, bad := b.money(x, rec, r)
+	assumed, bad := b.money(c, rec, r)
 	if bad != nil {
 		return bad
 	}
-	if bad := b.stand(x, rec, r); bad != nil {
+	if bad := b.stand(c, rec, r); bad != nil {
 		return bad
 	}
 	d := rowWarnings{t: b.tally, line: line}
-	if bad := b.describe(x, rec, r, &d); bad != nil {
+	if bad := b.describe(c, rec, r, &d); bad != nil {
 		return bad
 	}
 	if d.t != nil {
 		d.addIf(at.zoneless, zoneAssumed)
 		d.addIf(at.day, dayAssumed)
 		d.addIf(at.shifted, clockShift)
-		d.addIf(assumed && b.m.Columns.Currency.mapped() && (r.price >= 0 || r.shipping >= 0), currencyAssumed)
+		d.addIf(assumed && c.Currency.mapped() && (r.price >= 0 || r.shipping >= 0), currencyAssumed)
 		d.addIf(r.state == unavailable && r.price >= 0, unavailablePriced)
 		d.addIf(r.price < 0, priceMissing)
 		d.addIf(r.price == 0, priceZero)
@@ -98,21 +99,21 @@ func (b *book) parse(x *columnIndex, rec []string, line int, r *row) *rejection 
 }
 
 // capturedAt reads the capture time, in zone if it names none.
-func (b *book) capturedAt(x *columnIndex, rec []string, zone *time.Location, line int) (moment, *rejection) {
+func (b *book) capturedAt(c *Columns, rec []string, zone *time.Location, line int) (moment, *rejection) {
 	at := b.at
-	if x.at >= 0 {
-		at = strings.TrimSpace(rec[x.at])
+	if c.CapturedAt.at >= 0 {
+		at = c.CapturedAt.at.read(rec)
 	}
 	if at == "" {
 		return moment{}, reject(line, timeNone, "no capture time")
 	}
-	if x.clock >= 0 {
-		at = strings.TrimSpace(at + " " + strings.TrimSpace(rec[x.clock]))
+	if c.CapturedAt.clock >= 0 {
+		at = strings.TrimSpace(at + " " + c.CapturedAt.clock.read(rec))
 	}
 	no := func(why *cause, text string) (moment, *rejection) {
 		return moment{}, reject(line, why, "capture time %q %s", cut(at, 40), text)
 	}
-	switch m, why := b.m.Columns.CapturedAt.parse(at, zone); {
+	switch m, why := c.CapturedAt.parse(at, zone); {
 	case why == timeZoneless:
 		return no(why, "has no zone, and the mapping assumes none")
 	case why == timeUnread:
@@ -127,32 +128,27 @@ func (b *book) capturedAt(x *columnIndex, rec []string, zone *time.Location, lin
 }
 
 // money reads the amounts; assumed: their currency is the site's.
-func (b *book) money(x *columnIndex, rec []string, r *row) (assumed bool, bad *rejection) {
-	c := &b.m.Columns
-	r.currency = contracts.Currency(text(&c.Currency, x.currency, rec))
+func (b *book) money(c *Columns, rec []string, r *row) (assumed bool, bad *rejection) {
+	r.currency = contracts.Currency(c.Currency.read(rec))
 	if r.currency == "" {
 		assumed, r.currency = true, r.product.site.CurrencyCode
 	}
 	if !r.currency.Valid() {
 		return false, reject(r.line, currencyUnknown, "currency %q is no active ISO 4217 code", cut(string(r.currency), 20))
 	}
-	if r.price, bad = amount(&c.Price, x.price, rec, r.currency, r.line, &priceCauses); bad != nil {
+	if r.price, bad = c.Price.read(rec, r.currency, r.line, &priceCauses); bad != nil {
 		return false, bad
 	}
-	r.shipping, bad = amount(&c.Shipping, x.shipping, rec, r.currency, r.line, &shippingCauses)
+	r.shipping, bad = c.Shipping.read(rec, r.currency, r.line, &shippingCauses)
 	return assumed, bad
 }
 
 // stand reads whether the product was offered.
-func (b *book) stand(x *columnIndex, rec []string, r *row) *rejection {
-	c := &b.m.Columns
-	stock := contracts.FlagUnknown
-	if x.available >= 0 {
-		v := strings.TrimSpace(rec[x.available])
-		var ok bool
-		if stock, ok = available(&c.Availability, v); !ok {
-			return reject(r.line, availabilityUnread, "availability %q is in neither list of the mapping", cut(v, 40))
-		}
+func (b *book) stand(c *Columns, rec []string, r *row) *rejection {
+	v := c.Availability.at.read(rec)
+	stock, ok := available(&c.Availability, v)
+	if !ok {
+		return reject(r.line, availabilityUnread, "availability %q is in neither list of the mapping", cut(v, 40))
 	}
 	switch {
 	case stock == contracts.FlagFalse:
@@ -172,36 +168,35 @@ func (b *book) stand(x *columnIndex, rec []string, r *row) *rejection {
 }
 
 // describe reads the texts and flags that describe the offer and the product.
-func (b *book) describe(x *columnIndex, rec []string, r *row, d *rowWarnings) *rejection {
-	c := &b.m.Columns
-	r.merchant = text(&c.Merchant, x.merchant, rec)
+func (b *book) describe(c *Columns, rec []string, r *row, d *rowWarnings) *rejection {
+	r.merchant = c.Merchant.read(rec)
 	if len(r.merchant) > 256 {
 		return reject(r.line, merchantLong, "the merchant's name has %d bytes, at most 256", len(r.merchant))
 	}
-	r.rating = text(&c.Rating, x.rating, rec)
+	r.rating = c.Rating.read(rec)
 	if len(r.rating) > 64 {
 		r.rating = ""
 		d.add(ratingLong)
 	}
-	r.url = text(&c.URL, x.url, rec)
+	r.url = c.URL.read(rec)
 	if len(r.url) > 2048 {
 		r.url = ""
 		d.add(urlLong)
 	}
-	r.title = d.cut(text(&c.Title, x.title, rec), 1024)
-	r.delivery = d.cut(text(&c.DeliveryText, x.delivery, rec), 512)
-	r.name = d.cut(text(&c.Name, x.name, rec), 1024)
-	r.brand = d.cut(text(&c.Brand, x.brand, rec), 256)
-	r.maker = d.cut(text(&c.Manufacturer, x.maker, rec), 256)
-	r.buyBox = d.flag(&c.IsBuyBox, x.buyBox, rec, buyBoxUnread)
-	r.prime = d.flag(&c.IsPrime, x.prime, rec, primeUnread)
-	switch len(x.distinguish) {
+	r.title = d.cut(c.Title.read(rec), 1024)
+	r.delivery = d.cut(c.DeliveryText.read(rec), 512)
+	r.name = d.cut(c.Name.read(rec), 1024)
+	r.brand = d.cut(c.Brand.read(rec), 256)
+	r.maker = d.cut(c.Manufacturer.read(rec), 256)
+	r.buyBox = d.flag(&c.IsBuyBox, rec, buyBoxUnread)
+	r.prime = d.flag(&c.IsPrime, rec, primeUnread)
+	switch len(c.distinguish) {
 	case 0:
 	case 1:
-		r.distinguishing = rec[x.distinguish[0]]
+		r.distinguishing = rec[c.distinguish[0]]
 	default:
-		parts := make([]string, len(x.distinguish))
-		for i, at := range x.distinguish {
+		parts := make([]string, len(c.distinguish))
+		for i, at := range c.distinguish {
 			parts[i] = rec[at]
 		}
 		r.distinguishing = strings.Join(parts, "\x00")

@@ -48,18 +48,11 @@ func (u *unpacking) workbook(file string, z *zip.Reader) ([]Source, error) {
 		return nil, unreadable(err)
 	}
 	since1904 := properties.Date1904 != nil && *properties.Date1904
-	var all []Source
-	var other []string
 	sheets, err := tablesFirst(book)
 	if err != nil {
 		return nil, err
 	}
-	read := ""
-	for _, sheet := range sheets {
-		if len(all) > 0 {
-			other = append(other, sheet)
-			continue
-		}
+	for i, sheet := range sheets {
 		rows := 0
 		s, err := u.source(u.name, Label(u.name)+".csv", u.at, func(w io.Writer) (err error) {
 			rows, err = sheetRows(book, sheet, since1904, csv.NewWriter(w))
@@ -68,17 +61,16 @@ func (u *unpacking) workbook(file string, z *zip.Reader) ([]Source, error) {
 		if err != nil {
 			return nil, err
 		}
-		if s.made = true; rows > 1 {
-			all, read = append(all, s), sheet
+		if rows < 2 {
+			continue
 		}
+		if other := sheets[i+1:]; len(other) > 0 {
+			s.Note = fmt.Sprintf("only the sheet %s is read; not %s", sheet, strings.Join(other, ", "))
+		}
+		s.made = true
+		return []Source{s}, nil
 	}
-	if len(all) == 0 {
-		return nil, fault.New(fault.Invalid, "", "no sheet of %s has a header and rows", u.name)
-	}
-	if len(other) > 0 {
-		all[0].Note = fmt.Sprintf("only the sheet %s is read; not %s", read, strings.Join(other, ", "))
-	}
-	return all, nil
+	return nil, fault.New(fault.Invalid, "", "no sheet of %s has a header and rows", u.name)
 }
 
 // tableWidth is how many columns a table of prices has at least: a product, a price

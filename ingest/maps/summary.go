@@ -214,15 +214,10 @@ func linesOf(c Count) string {
 	for i, l := range c.Lines {
 		lines[i] = strconv.Itoa(l)
 	}
-	word := "lines "
-	if c.N == 1 {
-		word = "line "
-	}
-	more := ""
 	if c.N > len(lines) {
-		more = ", ..."
+		lines = append(lines, "...")
 	}
-	return word + strings.Join(lines, ", ") + more
+	return english.PluralWord(c.N, "line", "") + " " + strings.Join(lines, ", ")
 }
 
 func counted[K ~string](m map[K]int) string {

@@ -137,11 +137,8 @@ func (d *rowWarnings) cut(s string, limit int) string {
 	return cut(s, limit)
 }
 
-func (d *rowWarnings) flag(g *Flag, at int, rec []string, unread warning) contracts.Flag {
-	if at < 0 {
-		return contracts.FlagUnknown
-	}
-	f, ok := flag(g, squeeze(rec[at]))
+func (d *rowWarnings) flag(g *Flag, rec []string, unread warning) contracts.Flag {
+	f, ok := flag(g, squeeze(g.at.read(rec)))
 	d.addIf(!ok, unread)
 	return f
 }

@@ -70,24 +70,22 @@ func excelDay(s string) (at time.Time, whole, ok bool) {
 }
 
 // compile checks and compiles layouts, zone and time of day.
-func (t *Time) compile(f *contracts.Faults, sites map[string]Site, other *Site) {
-	zoned := t.Zone != "" || other != nil && other.Zone != ""
-	for _, value := range slices.Sorted(maps.Keys(sites)) {
-		zoned = zoned || sites[value].Zone != ""
-		if z := sites[value].Zone; z != "" {
-			_, err := location(z)
-			f.Under("sites."+value+".zone", err)
+func (t *Time) compile(f *contracts.Faults, sites map[string]Site, other Site) {
+	zoned := false
+	zone := func(path, name string) (loc *time.Location) {
+		if name != "" {
+			var err error
+			loc, err = location(name)
+			f.Under(path+".zone", err)
+			zoned = true
 		}
+		return loc
 	}
-	if other != nil && other.Zone != "" {
-		_, err := location(other.Zone)
-		f.Under("defaultSite.zone", err)
+	for _, value := range slices.Sorted(maps.Keys(sites)) {
+		zone("sites."+value, sites[value].Zone)
 	}
-	if t.Zone != "" {
-		var err error
-		t.zone, err = location(t.Zone)
-		f.Under("columns.capturedAt.zone", err)
-	}
+	zone("defaultSite", other.Zone)
+	t.zone = zone("columns.capturedAt", t.Zone)
 	names := t.Layouts
 	switch {
 	case t.From != "":

@@ -1,6 +1,7 @@
 package maps
 
 import (
+	"iter"
 	"slices"
 	"strings"
 
@@ -18,10 +19,8 @@ const (
 // blank.
 type wide struct {
 	columns []int // nil: the table is not of this kind
-	row     []string
-	line    int
-	at      int      // index of the next of columns
-	made    []string // the row returned last
+	header  []string
+	made    []string // the row yielded last
 }
 
 // widen finds the columns in a header, and returns the header of the resulting
@@ -30,7 +29,7 @@ func widen(columns, header []string) (wide, []string, error) {
 	if len(columns) == 0 {
 		return wide{}, header, nil
 	}
-	var w wide
+	w := wide{header: header}
 	for _, name := range columns {
 		i := slices.Index(header, name)
 		if i < 0 {
@@ -41,27 +40,26 @@ func widen(columns, header []string) (wide, []string, error) {
 		}
 		w.columns = append(w.columns, i)
 	}
-	w.at = len(w.columns) // there is no row yet
 	return w, slices.Concat(header, []string{wideName, wideValue}), nil
 }
 
-// take sets the row of the file to split.
-func (w *wide) take(row []string, line int) {
-	w.row, w.line, w.at = row, line, 0
-}
-
-// next returns the next resulting row; nil: take must be called with the file's
-// next row.
-func (w *wide) next(header []string) []string {
-	for w.at < len(w.columns) {
-		i := w.columns[w.at]
-		w.at++
-		if i < len(w.row) && strings.TrimSpace(w.row[i]) != "" {
-			w.made = append(append(w.made[:0], w.row...), header[i], w.row[i])
-			return w.made
+// split yields the rows that a row of the file results in. Each overwrites the one
+// before.
+func (w *wide) split(row []string) iter.Seq[[]string] {
+	return func(yield func([]string) bool) {
+		if w.columns == nil {
+			yield(row)
+			return
+		}
+		for _, i := range w.columns {
+			if i < len(row) && strings.TrimSpace(row[i]) != "" {
+				w.made = append(append(w.made[:0], row...), w.header[i], row[i])
+				if !yield(w.made) {
+					return
+				}
+			}
 		}
 	}
-	return nil
 }
 
 // unpivoted returns the sample with the resulting rows.
@@ -73,8 +71,7 @@ func (s *sample) unpivoted(columns []string) (*sample, error) {
 	made := *s
 	made.header, made.rows = header, nil
 	for _, row := range s.rows {
-		w.take(row, 0)
-		for rec := w.next(header); rec != nil; rec = w.next(header) {
+		for rec := range w.split(row) {
 			made.rows = append(made.rows, slices.Clone(rec))
 		}
 	}

@@ -15,8 +15,38 @@ import (
 // export and import definitions, and their archived files. Orders are as of
 // Config.Now. A record that a later start returns unchanged has the same bytes.
 func (m *Market) Catalog() iter.Seq[*event.Event] {
+	return joined(
+		each(m.sites, func(s site) *event.Event { return m.record(event.KindSite, founded, &s.Site) }),
+		each(m.items, func(it item) *event.Event { return m.record(event.KindItem, founded, &it.Item) }),
+		each(m.mandates, func(c *mandate) *event.Event {
+			rec := c.Mandate
+			return m.record(event.KindMandate, founded, &rec)
+		}),
+		m.Orders(m.cfg.Now),
+		each(m.accounts, func(a account) *event.Event {
+			a.PasswordHash = m.hashes()[a.LoginIdentifier]
+			return m.record(event.KindAccount, founded, &a.Account)
+		}),
+		m.customerRecords(),
+		m.fileRecords(),
+	)
+}
+
+// each yields what record returns for each of all.
+func each[T any](all []T, record func(T) *event.Event) iter.Seq[*event.Event] {
 	return func(yield func(*event.Event) bool) {
-		for _, part := range []iter.Seq[*event.Event]{m.masterData(), m.Orders(m.cfg.Now), m.accountRecords(), m.customerRecords(), m.fileRecords()} {
+		for _, one := range all {
+			if !yield(record(one)) {
+				return
+			}
+		}
+	}
+}
+
+// joined yields one part after the other.
+func joined(parts ...iter.Seq[*event.Event]) iter.Seq[*event.Event] {
+	return func(yield func(*event.Event) bool) {
+		for _, part := range parts {
 			for e := range part {
 				if !yield(e) {
 					return
@@ -26,42 +56,14 @@ func (m *Market) Catalog() iter.Seq[*event.Event] {
 	}
 }
 
-func (m *Market) masterData() iter.Seq[*event.Event] {
-	return func(yield func(*event.Event) bool) {
-		for i := range m.sites {
-			rec := m.sites[i].Site
-			if !yield(m.record(event.KindSite, founded, &rec)) {
-				return
-			}
-		}
-		for i := range m.items {
-			rec := m.items[i].Item
-			if !yield(m.record(event.KindItem, founded, &rec)) {
-				return
-			}
-		}
-		for i := range m.mandates {
-			rec := m.mandates[i].Mandate
-			if !yield(m.record(event.KindMandate, founded, &rec)) {
-				return
-			}
-		}
-	}
-}
-
-func (m *Market) accountRecords() iter.Seq[*event.Event] {
-	return func(yield func(*event.Event) bool) {
-		hashes := m.hashes()
-		for i := range m.mandates {
-			for _, a := range m.mandates[i].accounts {
-				rec := a.Account
-				rec.PasswordHash, hashes = hashes[0], hashes[1:]
-				if !yield(m.record(event.KindAccount, founded, &rec)) {
-					return
-				}
-			}
-		}
-	}
+// Orders returns the orders as they are at that time: schedule and counters
+// advance, the rest stays the same.
+func (m *Market) Orders(at time.Time) iter.Seq[*event.Event] {
+	at = at.UTC().Truncate(time.Second)
+	return each(m.orders, func(o *order) *event.Event {
+		rec := m.order(o, at)
+		return m.record(event.KindOrder, at, &rec)
+	})
 }
 
 // order returns the record of an order at a time: when its runs were and will
@@ -133,11 +135,11 @@ func (m *Market) order(o *order, at time.Time) contracts.Order {
 func (c *mandate) watched() []contracts.ItemID {
 	var ids []contracts.ItemID
 	seen := map[contracts.ItemID]bool{}
-	for i := range c.orders {
-		if !c.orders[i].Active {
+	for _, o := range c.orders {
+		if !o.Active {
 			continue
 		}
-		for _, id := range c.orders[i].Items {
+		for _, id := range o.Items {
 			if !seen[id] {
 				seen[id] = true
 				ids = append(ids, id)
@@ -149,8 +151,7 @@ func (c *mandate) watched() []contracts.ItemID {
 
 func (m *Market) customerRecords() iter.Seq[*event.Event] {
 	return func(yield func(*event.Event) bool) {
-		for i := range m.mandates {
-			c := &m.mandates[i]
+		for _, c := range m.mandates {
 			for place, id := range c.watched() {
 				if prices := m.references(c, m.byID[id], place); prices != nil {
 					rec := contracts.ReferencePrices{MandateID: c.MandateID, ItemID: id, Prices: prices}

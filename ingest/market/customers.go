@@ -16,11 +16,9 @@ import (
 // mandate is a customer with everything that belongs to it.
 type mandate struct {
 	contracts.Mandate
-	orders     []order
-	accounts   []account
+	orders     []*order
 	references bool
 	categories bool
-	jobs       []job
 }
 
 // order is a monitoring order, independent of a time.
@@ -33,6 +31,7 @@ type order struct {
 type account struct {
 	contracts.Account
 	password string
+	mandate  string // its name
 	sees     string
 }
 
@@ -48,10 +47,8 @@ type DemoAccount struct {
 // Accounts returns the logins of the demo, those of the named mandates first.
 func (m *Market) Accounts() []DemoAccount {
 	var all []DemoAccount
-	for i := range m.mandates {
-		for _, a := range m.mandates[i].accounts {
-			all = append(all, DemoAccount{a.LoginIdentifier, a.password, m.mandates[i].Name, a.sees})
-		}
+	for _, a := range m.accounts {
+		all = append(all, DemoAccount{a.LoginIdentifier, a.password, a.mandate, a.sees})
 	}
 	return all
 }
@@ -86,11 +83,12 @@ const (
 	small    = "demo-laden-klein"
 )
 
-func (m *Market) newMandate(key, name, pack string, maxItems int) mandate {
-	var c mandate
+func (m *Market) newMandate(key, name, pack string, maxItems int) *mandate {
+	c := &mandate{}
 	c.MandateID = contracts.DeriveID[contracts.MandateID](m.seedText(), "mandate", key)
 	c.Name = name
 	c.Package = contracts.Package{Name: pack, MaxItems: maxItems}
+	m.mandates = append(m.mandates, c)
 	return c
 }
 
@@ -99,7 +97,7 @@ func (m *Market) newMandate(key, name, pack string, maxItems int) mandate {
 const maxOrderItems = 40_000
 
 func (m *Market) newOrder(c *mandate, alias, name string, every int, items []contracts.ItemID, sites []contracts.SiteKey) *order {
-	var o order
+	o := &order{}
 	o.OrderID = contracts.DeriveID[contracts.OrderID](m.seedText(), "order", c.MandateID.String(), alias)
 	o.MandateID, o.Alias, o.Name, o.Active = c.MandateID, alias, name, true
 	o.CreatedAt = founded.Add(time.Duration(len(c.orders)) * 24 * time.Hour)
@@ -107,8 +105,8 @@ func (m *Market) newOrder(c *mandate, alias, name string, every int, items []con
 	if every > 0 {
 		o.Schedule = &contracts.Schedule{IntervalMinutes: every}
 	}
-	c.orders = append(c.orders, o)
-	return &c.orders[len(c.orders)-1]
+	c.orders, m.orders = append(c.orders, o), append(m.orders, o)
+	return o
 }
 
 // newLegacyOrder creates an order that was imported from an older system, which
@@ -135,9 +133,9 @@ func (m *Market) newAccount(c *mandate, login, sees string, scope contracts.Acco
 	var a account
 	a.AccountID = contracts.DeriveID[contracts.AccountID](m.seedText(), "account", login)
 	a.MandateID, a.LoginIdentifier, a.Permissions, a.Scope = c.MandateID, login, contracts.Permissions(), scope
-	a.password, a.sees = m.password(login), sees
-	c.accounts = append(c.accounts, a)
-	return &c.accounts[len(c.accounts)-1]
+	a.password, a.mandate, a.sees = m.password(login), c.Name, sees
+	m.accounts = append(m.accounts, a)
+	return &m.accounts[len(m.accounts)-1]
 }
 
 func (m *Market) makeMandates() {
@@ -149,51 +147,50 @@ func (m *Market) makeMandates() {
 	whole := contracts.AccountScope{AllOrders: true, AllSites: true}
 
 	nord := m.newMandate(maker, "Demo Hersteller Nord (simulated)", "Premium (simulated)", m.scaled(2_000, 2_000))
-	m.newOrder(&nord, "elektronik-kern", "Elektronik Kernsortiment", 120, m.choose(all, catElectronics), m.siteKeys(elektro, marktDE, preisvergleich, souk))
-	buybox := m.newOrder(&nord, "buybox", "Buy-Box-Wache in drei Ländern", 15,
+	m.newOrder(nord, "elektronik-kern", "Elektronik Kernsortiment", 120, m.choose(all, catElectronics), m.siteKeys(elektro, marktDE, preisvergleich, souk))
+	buybox := m.newOrder(nord, "buybox", "Buy-Box-Wache in drei Ländern", 15,
 		append(m.choose(first(40), catElectronics), m.choose(all, catFrance, catJapan)...), m.siteKeys(marktDE, marktFR, marktJP, marktAlle)).OrderID
-	ended := m.newOrder(&nord, "weihnachten-2023", "Weihnachtsgeschäft 2023 (beendet)", 1_440, m.choose(first(60), catToys), m.siteKeys(spielzeug))
+	ended := m.newOrder(nord, "weihnachten-2023", "Weihnachtsgeschäft 2023 (beendet)", 1_440, m.choose(first(60), catToys), m.siteKeys(spielzeug))
 	ended.Active = false
-	m.newOrder(&nord, "fruehjahr", "Frühjahrsgeschäft (noch ohne Plan)", 0, m.choose(first(5), catElectronics), m.siteKeys(comparateur))
+	m.newOrder(nord, "fruehjahr", "Frühjahrsgeschäft (noch ohne Plan)", 0, m.choose(first(5), catElectronics), m.siteKeys(comparateur))
 	nord.references, nord.categories = true, true
-	m.newAccount(&nord, "anna@"+maker+".example", "everything of Demo Hersteller Nord: two orders at seven sites and one that is not planned yet, prices in EUR, JPY and KWD", whole)
-	m.newAccount(&nord, "bert@"+maker+".example", "one order: Buy-Box-Wache (three country markets and the list of all markets)",
+	m.newAccount(nord, "anna@"+maker+".example", "everything of Demo Hersteller Nord: two orders at seven sites and one that is not planned yet, prices in EUR, JPY and KWD", whole)
+	m.newAccount(nord, "bert@"+maker+".example", "one order: Buy-Box-Wache (three country markets and the list of all markets)",
 		contracts.AccountScope{Orders: []contracts.OrderID{buybox}, AllSites: true})
-	m.newAccount(&nord, "clara@"+maker+".example", "all orders, but two sites: Demo Markt Deutschland and Demo Preisvergleich; the lists of export and import files but not their content, which may hold the other sites, too",
+	m.newAccount(nord, "clara@"+maker+".example", "all orders, but two sites: Demo Markt Deutschland and Demo Preisvergleich; the lists of export and import files but not their content, which may hold the other sites, too",
 		contracts.AccountScope{AllOrders: true, Sites: m.siteKeys(marktDE, preisvergleich)})
-	m.newAccount(&nord, "admin@"+maker+".example", "nothing: an administrative account, refused at login", whole).Administrative = true
+	m.newAccount(nord, "admin@"+maker+".example", "nothing: an administrative account, refused at login", whole).Administrative = true
 
 	apo := m.newMandate(pharmacy, "Demo Apothekenverbund (simulated)", "Standard (simulated)", m.scaled(1_000, 1_000))
-	m.newOrder(&apo, "otc", "OTC-Sortiment stündlich", 60, m.choose(all, catPharmacy), m.siteKeys(apoNord, apoSued, apoInsel))
-	m.newOrder(&apo, "freiwahl", "Freiwahl und Drogerie", 360, m.choose(first(150), catDrugstore), m.siteKeys(drogerie, apoSued, frischmarkt)).conflicting = true
+	m.newOrder(apo, "otc", "OTC-Sortiment stündlich", 60, m.choose(all, catPharmacy), m.siteKeys(apoNord, apoSued, apoInsel))
+	m.newOrder(apo, "freiwahl", "Freiwahl und Drogerie", 360, m.choose(first(150), catDrugstore), m.siteKeys(drogerie, apoSued, frischmarkt)).conflicting = true
 	apo.references, apo.categories = true, true
-	m.newAccount(&apo, "dora@"+pharmacy+".example", "everything of Demo Apothekenverbund: PZN articles at three pharmacies, and drugstore articles", whole)
-	m.newAccount(&apo, "emil@"+pharmacy+".example", "everything of Demo Apothekenverbund but export and import files (no permission)", whole).
+	m.newAccount(apo, "dora@"+pharmacy+".example", "everything of Demo Apothekenverbund: PZN articles at three pharmacies, and drugstore articles", whole)
+	m.newAccount(apo, "emil@"+pharmacy+".example", "everything of Demo Apothekenverbund but export and import files (no permission)", whole).
 		Permissions = []contracts.Permission{contracts.ReadSites, contracts.ReadItems, contracts.ReadOrders, contracts.ReadResults}
 
 	sued := m.newMandate(toyTrade, "Demo Spielwaren Süd (simulated)", "Standard (simulated)", m.scaled(1_000, 1_000))
-	m.newOrder(&sued, "spielwaren", "Spielwaren gesamt", 180, m.choose(all, catToys), m.siteKeys(spielzeug, marktDE, marktAlle, preisvergleich))
-	m.newLegacyOrder(&sued, "randsortiment", "Randsortiment Elektronik und Lebensmittel", 240,
+	m.newOrder(sued, "spielwaren", "Spielwaren gesamt", 180, m.choose(all, catToys), m.siteKeys(spielzeug, marktDE, marktAlle, preisvergleich))
+	m.newLegacyOrder(sued, "randsortiment", "Randsortiment Elektronik und Lebensmittel", 240,
 		append(m.choose(first(80), catElectronics), m.choose(all, catGroceries)...), m.siteKeys(elektro, preisvergleich, frischmarkt, drogerie))
-	m.newOrder(&sued, "neuheiten", "Spielwaren-Neuheiten im Fachhandel", 15, m.choose(all, catToys), m.siteKeys(noveltySites[:]...)).novelties = true
+	m.newOrder(sued, "neuheiten", "Spielwaren-Neuheiten im Fachhandel", 15, m.choose(all, catToys), m.siteKeys(noveltySites[:]...)).novelties = true
 	sued.references, sued.categories = true, true
-	m.newAccount(&sued, "frida@"+toyTrade+".example", fmt.Sprintf("everything of Demo Spielwaren Süd: toys and their novelties, groceries, and %d electronics items that Demo Hersteller Nord watches, too", m.scaled(80, 3)), whole)
-	m.newAccount(&sued, "gustav@"+toyTrade+".example", "nothing: its scope is empty", contracts.AccountScope{})
+	m.newAccount(sued, "frida@"+toyTrade+".example", fmt.Sprintf("everything of Demo Spielwaren Süd: toys and their novelties, groceries, and %d electronics items that Demo Hersteller Nord watches, too", m.scaled(80, 3)), whole)
+	m.newAccount(sued, "gustav@"+toyTrade+".example", "nothing: its scope is empty", contracts.AccountScope{})
 
 	klein := m.newMandate(small, "Demo Laden Klein (simulated)", "Mini (simulated)", 10)
-	m.newOrder(&klein, "probe", "Probeauftrag mit mehr Artikeln als gebucht", 240, m.choose(first(25), catElectronics), m.siteKeys(elektro, marktDE))
-	m.newAccount(&klein, "hanna@"+small+".example", "a small package: the first 10 items of its only order, the lists of its files but not their content, which holds the other items, too; neither reference prices nor customer data", whole)
+	m.newOrder(klein, "probe", "Probeauftrag mit mehr Artikeln als gebucht", 240, m.choose(first(25), catElectronics), m.siteKeys(elektro, marktDE))
+	m.newAccount(klein, "hanna@"+small+".example", "a small package: the first 10 items of its only order, the lists of its files but not their content, which holds the other items, too; neither reference prices nor customer data", whole)
 
-	m.mandates = []mandate{nord, apo, sued, klein}
-	for n := len(m.mandates); n < m.scaled(4, 4); n++ {
-		m.mandates = append(m.mandates, m.numbered(n+1))
+	for len(m.mandates) < m.scaled(4, 4) {
+		m.newNumbered(len(m.mandates) + 1)
 	}
 	m.makeJobs()
 }
 
-// numbered returns one of the mandates of a larger scale: an order over a slice
+// newNumbered creates one of the mandates of a larger scale: an order over a slice
 // of the assortment, from a few items to hundreds.
-func (m *Market) numbered(n int) mandate {
+func (m *Market) newNumbered(n int) {
 	h := m.draw(drawCustomer, uint64(n), 0)
 	key := fmt.Sprintf("demo-kunde-%03d", n)
 	c := m.newMandate(key, fmt.Sprintf("Demo Kunde %d (simulated)", n), "Standard (simulated)", 1_000)
@@ -204,11 +201,10 @@ func (m *Market) numbered(n int) mandate {
 	for _, cov := range cat.coverage {
 		sites = append(sites, m.sites[cov.site].Site.Site)
 	}
-	m.newOrder(&c, "auftrag", "Auftrag von "+c.Name, 240, m.choose(func(it *item) bool {
+	m.newOrder(c, "auftrag", "Auftrag von "+c.Name, 240, m.choose(func(it *item) bool {
 		return it.place >= from && it.place < from+int(size)
 	}, cat.name), sites)
-	m.newAccount(&c, "leser@"+key+".example", "everything of "+c.Name, contracts.AccountScope{AllOrders: true, AllSites: true})
-	return c
+	m.newAccount(c, "leser@"+key+".example", "everything of "+c.Name, contracts.AccountScope{AllOrders: true, AllSites: true})
 }
 
 // password returns a password that can be spoken and typed: six syllables and
@@ -231,21 +227,19 @@ func (m *Market) password(login string) string {
 	return b.String()
 }
 
-// hashPasswords hashes every password as OWASP recommends for argon2id: 19 MiB,
-// two passes, one lane. The salt is derived from the seed too, because
-// otherwise the accounts would differ from one start to the next.
-func (m *Market) hashPasswords() []string {
+// hashPasswords hashes the password of each login as OWASP recommends for
+// argon2id: 19 MiB, two passes, one lane. The salt is derived from the seed too,
+// because otherwise the accounts would differ from one start to the next.
+func (m *Market) hashPasswords() map[string]string {
 	const memory, passes, lanes, length = 19 * 1024, 2, 1, 32
-	var all []string
-	for i := range m.mandates {
-		for _, a := range m.mandates[i].accounts {
-			sum := sha256.Sum256([]byte(m.seedText() + "\nsalt\n" + a.LoginIdentifier))
-			salt := sum[:16]
-			hash := argon2.IDKey([]byte(a.password), salt, passes, memory, lanes, length)
-			b64 := base64.RawStdEncoding
-			all = append(all, fmt.Sprintf("$argon2id$v=%d$m=%d,t=%d,p=%d$%s$%s", argon2.Version, memory, passes, lanes,
-				b64.EncodeToString(salt), b64.EncodeToString(hash)))
-		}
+	b64 := base64.RawStdEncoding
+	all := map[string]string{}
+	for _, a := range m.accounts {
+		sum := sha256.Sum256([]byte(m.seedText() + "\nsalt\n" + a.LoginIdentifier))
+		salt := sum[:16]
+		hash := argon2.IDKey([]byte(a.password), salt, passes, memory, lanes, length)
+		all[a.LoginIdentifier] = fmt.Sprintf("$argon2id$v=%d$m=%d,t=%d,p=%d$%s$%s", argon2.Version, memory, passes, lanes,
+			b64.EncodeToString(salt), b64.EncodeToString(hash))
 	}
 	return all
 }

@@ -15,6 +15,7 @@ import (
 	"encoding/binary"
 	"encoding/json"
 	"fmt"
+	"hash/fnv"
 	"math"
 	"strings"
 	"sync"
@@ -95,8 +96,11 @@ type Market struct {
 	byPair   map[contracts.Pair]*pair
 	away     map[contracts.Pair]*pair // watched where no site carries them
 	rhythms  []rhythm
-	mandates []mandate
-	hashes   func() []string // password hashes, in the order of accounts
+	mandates []*mandate
+	orders   []*order // of all mandates, as are those below
+	accounts []account
+	jobs     []*job
+	hashes   func() map[string]string // password hashes, by login
 }
 
 // New creates the market. It fails if the configuration is not valid.
@@ -171,11 +175,9 @@ func (m *Market) draw(d draw, a, b uint64) uint64 {
 func chance(h uint64, of10000 uint64) bool { return (h>>32)%10_000 < of10000 }
 
 func textKey(s string) uint64 {
-	h := uint64(14695981039346656037) // FNV-1a
-	for i := range len(s) {
-		h = (h ^ uint64(s[i])) * 1099511628211
-	}
-	return h
+	h := fnv.New64a()
+	h.Write([]byte(s))
+	return h.Sum64()
 }
 
 func (m *Market) seedText() string { return fmt.Sprintf("demo-market/%d", m.cfg.Seed) }
@@ -210,13 +212,9 @@ func (m *Market) record(kind event.Kind, at time.Time, data event.Payload) *even
 func (m *Market) Describe() string {
 	var b strings.Builder
 	week := m.Volume(m.cfg.Now.AddDate(0, 0, -7), m.cfg.Now)
-	orders := 0
-	for _, c := range m.mandates {
-		orders += len(c.orders)
-	}
 	fmt.Fprintf(&b, "A simulated market (seed %d, scale %g): no shop, product or price in it is real.\n", m.cfg.Seed, m.cfg.Scale)
 	fmt.Fprintf(&b, "%d sites, %d items, %d pairs, %d merchants; %d mandates with %d orders and %d accounts.\n",
-		len(m.sites), len(m.items), len(m.pairs), len(merchants), len(m.mandates), orders, len(m.Accounts()))
+		len(m.sites), len(m.items), len(m.pairs), len(merchants), len(m.mandates), len(m.orders), len(m.accounts))
 	fmt.Fprintf(&b, "About %d rows a day in EUR, JPY and KWD; live, %d captures a second more.\n",
 		week.Rows/7, max(0, m.cfg.LiveRate))
 	for i := range m.sites {

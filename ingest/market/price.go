@@ -25,9 +25,7 @@ func (m *Market) At(p contracts.Pair, t time.Time) (o contracts.Observation, ok 
 	if !ok {
 		return contracts.Observation{}, false
 	}
-	var w page
-	w.reserve(pr.site.maxOffers)
-	return m.observe(pr, t.UnixMilli(), &w), true
+	return m.observe(pr, t.UnixMilli(), newPage(pr.site.maxOffers)), true
 }
 
 // page is the memory that the observations of one event share.
@@ -36,9 +34,8 @@ type page struct {
 	amounts []int64
 }
 
-func (w *page) reserve(offers int) {
-	w.offers = make([]contracts.Offer, 0, offers)
-	w.amounts = make([]int64, 0, 2*offers)
+func newPage(offers int) *page {
+	return &page{make([]contracts.Offer, 0, offers), make([]int64, 0, 2*offers)}
 }
 
 func (w *page) amount(v int64) *int64 {

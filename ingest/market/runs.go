@@ -149,15 +149,14 @@ func (m *Market) batch(c chunk) *event.Event {
 	s := &m.sites[r.site]
 	pairs := r.pairs[c.first:min(c.first+r.chunk, len(r.pairs))]
 	start, _ := m.start(r, c.run)
-	var w page
-	w.reserve(len(pairs) * s.maxOffers)
+	w := newPage(len(pairs) * s.maxOffers)
 	b := &contracts.Observations{
 		Site:         s.Site.Site,
 		Run:          r.name + "-" + time.UnixMilli(start).UTC().Format("20060102T150405Z"),
 		Observations: make([]contracts.Observation, len(pairs)),
 	}
 	for i, p := range pairs {
-		b.Observations[i] = m.observe(p, m.capture(r, c.run, start, c.first+i), &w)
+		b.Observations[i] = m.observe(p, m.capture(r, c.run, start, c.first+i), w)
 	}
 	run := m.draw(drawChunk, r.key, uint64(c.run))
 	return &event.Event{
@@ -219,34 +218,16 @@ func (m *Market) LiveCaptures(from, to time.Time) iter.Seq[*event.Event] {
 				// between.
 				at := sec*1_000 + 50 + int64(j*9/uint64(m.cfg.LiveRate))*100
 				p := m.pairs[(h%uint64(len(m.pairs))+j)%uint64(len(m.pairs))]
-				var w page
-				w.reserve(p.site.maxOffers)
 				id := m.draw(drawLive, h^mix(uint64(at)), j)
 				e := &event.Event{
 					ID: uuidOf(id, mix(id^p.hash)), Kind: event.KindObservations, Producer: Producer,
 					ProducedAt: time.UnixMilli(at + 20).UTC(),
 					Data: &contracts.Observations{
 						Site: p.site.Site.Site, Run: "live-" + time.Unix(sec, 0).UTC().Format("20060102T150405Z"),
-						Observations: []contracts.Observation{m.observe(p, at, &w)},
+						Observations: []contracts.Observation{m.observe(p, at, newPage(p.site.maxOffers))},
 					},
 				}
 				if !yield(e) {
-					return
-				}
-			}
-		}
-	}
-}
-
-// Orders returns the orders as they are at that time: schedule and counters
-// advance, the rest stays the same.
-func (m *Market) Orders(at time.Time) iter.Seq[*event.Event] {
-	return func(yield func(*event.Event) bool) {
-		at = at.UTC().Truncate(time.Second)
-		for c := range m.mandates {
-			for o := range m.mandates[c].orders {
-				rec := m.order(&m.mandates[c].orders[o], at)
-				if !yield(m.record(event.KindOrder, at, &rec)) {
 					return
 				}
 			}

@@ -46,70 +46,78 @@ func sites() []site {
 	de := [4]string{"sofort lieferbar", "Lieferung in 1–3 Werktagen", "Lieferung morgen, wenn Sie heute bestellen", "derzeit nicht verfügbar"}
 	apo := [4]string{"auf Lager, Lieferung in 1–2 Werktagen", "sofort lieferbar", "Abholung heute ab 16 Uhr", "nicht lieferbar beim Großhandel"}
 	fr := [4]string{"Expédié sous 24 h", "Livraison en 2–4 jours ouvrés", "En stock", "Actuellement indisponible"}
+	facts := func(kind contracts.SiteType, country string, currency contracts.Currency, key contracts.SiteKey, name string) contracts.Site {
+		return contracts.Site{Site: key, Name: name, SiteType: kind, CountryCode: country, CurrencyCode: currency}
+	}
 	all := []site{
 		elektro: {
-			Site:     contracts.Site{Site: "demo-elektro-nord.example", Name: "Demo Elektro Nord (simulated)", SiteType: contracts.Shop, CountryCode: "DE", CurrencyCode: "EUR"},
+			Site:     facts(contracts.Shop, "DE", "EUR", "demo-elektro-nord.example", "Demo Elektro Nord (simulated)"),
 			merchant: "Demo Elektro Nord", maxOffers: 1, rated: true, level: 10_000, weekend: 300,
 			titleTail: " | Demo Elektro Nord (simulated)", delivery: de, shipping: [3]int64{0, 499, 599},
 		},
 		spielzeug: {
-			Site:     contracts.Site{Site: "demo-spielzeugkiste.example", Name: "Demo Spielzeugkiste (simulated)", SiteType: contracts.Shop, CountryCode: "DE", CurrencyCode: "EUR"},
+			Site:     facts(contracts.Shop, "DE", "EUR", "demo-spielzeugkiste.example", "Demo Spielzeugkiste (simulated)"),
 			merchant: "Demo Spielzeugkiste", maxOffers: 1, level: 10_200, weekend: 500,
 			titleTail: " – simulated", delivery: de, shipping: [3]int64{395, 0, 395},
 		},
 		drogerie: {
-			Site:      contracts.Site{Site: "demo-drogerie-linde.example", Name: "Demo Drogerie Linde (simulated)", SiteType: contracts.Shop, CountryCode: "DE", CurrencyCode: "EUR"},
+			Site:      facts(contracts.Shop, "DE", "EUR", "demo-drogerie-linde.example", "Demo Drogerie Linde (simulated)"),
 			maxOffers: 1, level: 9_800, titleTail: " (simulated)", delivery: de, shipping: [3]int64{495, 495, 0},
 		},
 		frischmarkt: {
-			Site:      contracts.Site{Site: "demo-frischmarkt.example", Name: "Demo Frischmarkt (simulated)", SiteType: contracts.Shop, CountryCode: "DE", CurrencyCode: "EUR"},
+			Site:      facts(contracts.Shop, "DE", "EUR", "demo-frischmarkt.example", "Demo Frischmarkt (simulated)"),
 			maxOffers: 1, level: 10_000, weekend: 800, titleTail: " (simulated)", delivery: de, shipping: [3]int64{-1, -1, -1},
 		},
 		marktDE: {
-			Site:      contracts.Site{Site: "demo-markt-de.example", Name: "Demo Markt Deutschland (simulated)", SiteType: contracts.Marketplace, CountryCode: "DE", CurrencyCode: "EUR", Operator: operator, CanonicalCountryMarket: true},
+			Site:      facts(contracts.Marketplace, "DE", "EUR", "demo-markt-de.example", "Demo Markt Deutschland (simulated)"),
 			maxOffers: 8, flags: true, rated: true, level: 9_700, titleTail: " (simulated)", delivery: de, shipping: [3]int64{0, 0, 399},
 		},
 		marktFR: {
-			Site:      contracts.Site{Site: "demo-markt-fr.example", Name: "Demo Markt France (simulated)", SiteType: contracts.Marketplace, CountryCode: "FR", CurrencyCode: "EUR", Operator: operator, CanonicalCountryMarket: true},
+			Site:      facts(contracts.Marketplace, "FR", "EUR", "demo-markt-fr.example", "Demo Markt France (simulated)"),
 			maxOffers: 7, flags: true, level: 10_400, titleTail: " (simulated)", delivery: fr, shipping: [3]int64{0, 299, 490},
 		},
 		marktJP: {
-			Site:      contracts.Site{Site: "demo-markt-jp.example", Name: "Demo Markt Japan (simulated)", SiteType: contracts.Marketplace, CountryCode: "JP", CurrencyCode: "JPY", Operator: operator, CanonicalCountryMarket: true},
+			Site:      facts(contracts.Marketplace, "JP", "JPY", "demo-markt-jp.example", "Demo Markt Japan (simulated)"),
 			maxOffers: 5, flags: true, level: 10_800, titleTail: "（simulated）",
 			delivery: [4]string{"通常1〜2日以内に発送", "明日中にお届け", "在庫あり", "現在在庫切れです"}, shipping: [3]int64{0, 350, 0},
 		},
 		marktAlle: {
-			Site:      contracts.Site{Site: "demo-markt-alle.example", Name: "Demo Markt, alle Märkte (simulated list)", SiteType: contracts.Marketplace, CountryCode: "DE", CurrencyCode: "EUR", Operator: operator},
+			Site:      facts(contracts.Marketplace, "DE", "EUR", "demo-markt-alle.example", "Demo Markt, alle Märkte (simulated list)"),
 			maxOffers: 3, flags: true, rated: true, level: 9_900, titleTail: " (simulated)", delivery: de, shipping: [3]int64{-1, 0, -1},
 		},
 		preisvergleich: {
-			Site:      contracts.Site{Site: "demo-preisvergleich.example", Name: "Demo Preisvergleich (simulated)", SiteType: contracts.Platform, CountryCode: "DE", CurrencyCode: "EUR", PriceComparisonMarket: true},
+			Site:      facts(contracts.Platform, "DE", "EUR", "demo-preisvergleich.example", "Demo Preisvergleich (simulated)"),
 			maxOffers: 9, sorted: true, rated: true, level: 9_500, titleTail: " im Vergleich (simulated)", delivery: de, shipping: [3]int64{0, 495, -1},
 		},
 		apoNord: {
-			Site:     contracts.Site{Site: "demo-apotheke-nord.example", Name: "Demo Apotheke Nord (simulated)", SiteType: contracts.Shop, CountryCode: "DE", CurrencyCode: "EUR"},
+			Site:     facts(contracts.Shop, "DE", "EUR", "demo-apotheke-nord.example", "Demo Apotheke Nord (simulated)"),
 			merchant: "Demo Apotheke Nord", maxOffers: 1, level: 9_000, titleTail: " (simulated)", delivery: apo, shipping: [3]int64{395, 0, 395},
 		},
 		apoSued: {
-			Site:     contracts.Site{Site: "demo-apotheke-sued.example", Name: "Demo Apotheke Süd (simulated)", SiteType: contracts.Shop, CountryCode: "DE", CurrencyCode: "EUR"},
+			Site:     facts(contracts.Shop, "DE", "EUR", "demo-apotheke-sued.example", "Demo Apotheke Süd (simulated)"),
 			merchant: "Demo Apotheke Süd e. K.", maxOffers: 1, level: 8_700, titleTail: " (simulated)", delivery: apo, shipping: [3]int64{349, 349, 0},
 		},
 		apoInsel: {
-			Site:     contracts.Site{Site: "demo-versandapotheke-insel.example", Name: "Demo Versandapotheke Insel (simulated)", SiteType: contracts.Shop, CountryCode: "DE", CurrencyCode: "EUR"},
+			Site:     facts(contracts.Shop, "DE", "EUR", "demo-versandapotheke-insel.example", "Demo Versandapotheke Insel (simulated)"),
 			merchant: "Demo Versandapotheke Insel", maxOffers: 1, level: 8_300, weekend: 200, titleTail: " (simulated)", delivery: apo, shipping: [3]int64{590, 0, 590},
 		},
 		comparateur: {
-			Site:      contracts.Site{Site: "demo-comparateur.example", Name: "Démo Comparateur (simulated)", SiteType: contracts.Platform, CountryCode: "FR", CurrencyCode: "EUR"},
+			Site:      facts(contracts.Platform, "FR", "EUR", "demo-comparateur.example", "Démo Comparateur (simulated)"),
 			maxOffers: 6, sorted: true, rated: true, level: 10_200, titleTail: " (simulated)", delivery: fr, shipping: [3]int64{0, 399, -1},
 		},
 		souk: {
-			Site:     contracts.Site{Site: "demo-souk-kuwait.example", Name: "Demo Souk Kuwait (simulated)", SiteType: contracts.Shop, CountryCode: "KW", CurrencyCode: "KWD"},
+			Site:     facts(contracts.Shop, "KW", "KWD", "demo-souk-kuwait.example", "Demo Souk Kuwait (simulated)"),
 			merchant: "سوق ديمو (Demo Souk)", maxOffers: 1, level: 11_000, titleTail: " (simulated)",
 			delivery: [4]string{"Delivered tomorrow", "توصيل خلال يومين", "Pick-up today", "Out of stock"}, shipping: [3]int64{1_500, 0, 750},
 		},
 	}
 	for i := range all {
-		all[i].key = textKey(string(all[i].Site.Site))
+		s := &all[i]
+		s.key = textKey(string(s.Site.Site))
+		s.PriceComparisonMarket = i == preisvergleich
+		if s.SiteType == contracts.Marketplace {
+			s.Operator, s.CanonicalCountryMarket = operator, i != marktAlle
+		}
 	}
 	return all
 }
@@ -148,7 +156,7 @@ type rhythm struct {
 }
 
 func (m *Market) makeRhythms() {
-	const minute, hour = int64(time.Minute / time.Millisecond), int64(time.Hour / time.Millisecond)
+	const minute, hour = msHour / 60, msHour
 	m.rhythms = []rhythm{
 		{site: marktDE, name: "hot", hot: true, interval: 15 * minute, offset: 2 * minute, jitter: 40_000, chunk: 60},
 		{site: elektro, name: "all", interval: 90 * minute, offset: 7 * minute, jitter: 3 * minute, spread: true, chunk: 12},
@@ -199,9 +207,8 @@ func (r *rhythm) rests(hour int) bool {
 
 // runsPerDay counts the runs of a day and those due up to an instant of it.
 func (r *rhythm) runsPerDay(until time.Duration) (day, due int) {
-	const dayMS = int64(24 * time.Hour / time.Millisecond)
-	for at := r.offset % r.interval; at < dayMS; at += r.interval {
-		if r.rests(int(at / (dayMS / 24))) {
+	for at := r.offset % r.interval; at < msDay; at += r.interval {
+		if r.rests(int(at / msHour)) {
 			continue
 		}
 		day++

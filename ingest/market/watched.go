@@ -13,24 +13,21 @@ import (
 func (m *Market) makeAway() {
 	m.away = map[contracts.Pair]*pair{}
 	bySite := make([][]*pair, len(m.sites))
-	for i := range m.mandates {
-		for j := range m.mandates[i].orders {
-			o := &m.mandates[i].orders[j]
-			if !o.Active || o.Schedule == nil || o.novelties {
-				continue
-			}
-			for _, key := range o.Sites {
-				at := slices.IndexFunc(m.sites, func(s site) bool { return s.Site.Site == key })
-				for _, id := range o.Items {
-					of := contracts.Pair{Item: id, Site: key}
-					if m.byPair[of] != nil || m.away[of] != nil {
-						continue
-					}
-					p := m.newPair(m.byID[id], &m.sites[at])
-					p.away = true
-					m.away[of] = p
-					bySite[at] = append(bySite[at], p)
+	for _, o := range m.orders {
+		if !o.Active || o.Schedule == nil || o.novelties {
+			continue
+		}
+		for _, key := range o.Sites {
+			at := slices.IndexFunc(m.sites, func(s site) bool { return s.Site.Site == key })
+			for _, id := range o.Items {
+				of := contracts.Pair{Item: id, Site: key}
+				if m.byPair[of] != nil || m.away[of] != nil {
+					continue
 				}
+				p := m.newPair(m.byID[id], &m.sites[at])
+				p.away = true
+				m.away[of] = p
+				bySite[at] = append(bySite[at], p)
 			}
 		}
 	}
@@ -63,29 +60,25 @@ var noveltySites = [...]int{elektro, drogerie} // which otherwise carry none of 
 
 // makeNovelties adds the captures of the order of novelties.
 func (m *Market) makeNovelties() {
-	for i := range m.mandates {
-		for j := range m.mandates[i].orders {
-			o := &m.mandates[i].orders[j]
-			if !o.novelties {
-				continue
+	for _, o := range m.orders {
+		if !o.novelties {
+			continue
+		}
+		for k, at := range noveltySites {
+			var pairs []*pair
+			for _, id := range o.Items {
+				p := m.newPair(m.byID[id], &m.sites[at])
+				m.byPair[p.key()] = p
+				pairs = append(pairs, p)
 			}
-			window := noveltyWindow(o)
-			for k, at := range noveltySites {
-				var pairs []*pair
-				for _, id := range o.Items {
-					p := m.newPair(m.byID[id], &m.sites[at])
-					m.byPair[p.key()] = p
-					pairs = append(pairs, p)
-				}
-				take := window
-				if k == 1 {
-					take = 1 // one is enough
-				}
-				m.addRhythm(rhythm{
-					site: at, name: "novelties", interval: noveltyEvery, offset: noveltyAfter, jitter: 20_000, chunk: take, window: take,
-					pairs: slices.Concat(pairs[len(pairs)-take+1:], pairs),
-				})
+			take := noveltyWindow(o)
+			if k == 1 {
+				take = 1 // one is enough
 			}
+			m.addRhythm(rhythm{
+				site: at, name: "novelties", interval: noveltyEvery, offset: noveltyAfter, jitter: 20_000, chunk: take, window: take,
+				pairs: slices.Concat(pairs[len(pairs)-take+1:], pairs),
+			})
 		}
 	}
 }

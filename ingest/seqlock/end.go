@@ -104,8 +104,10 @@ func (e *end) resend(ctx context.Context) error {
 		}
 		e.begun = b
 	}
-	if e.isOver() {
+	select {
+	case <-e.over:
 		return errOver
+	default:
 	}
 	_, err := e.js.PublishMsg(ctx, e.message(), e.once())
 	return err
@@ -132,15 +134,6 @@ func (e *end) begin(ctx context.Context) (begun, error) {
 		return begun{}, err
 	}
 	return begun{ack.Sequence, e.id}, nil
-}
-
-func (e *end) isOver() bool {
-	select {
-	case <-e.over:
-		return true
-	default:
-		return false
-	}
 }
 
 // refused reports whether an error is final: another message is where this one

@@ -81,7 +81,8 @@ func (r *Reader) Written(ctx context.Context) *event.Written {
 
 	late := time.NewTimer(r.cfg.Wait)
 	defer late.Stop()
-	err := r.conn.Publish(answerSubject(r.id), r.question(n))
+	question := binary.BigEndian.AppendUint64(binary.BigEndian.AppendUint64(nil, r.id), n)
+	err := r.conn.Publish(answerSubject(r.id), question)
 	if err == nil {
 		select {
 		case w := <-came:
@@ -121,12 +122,6 @@ func (r *Reader) wake() {
 		close(r.moved)
 		r.moved = nil
 	}
-}
-
-// question returns the message of a question: the reader's id, and the
-// question's number.
-func (r *Reader) question(n uint64) []byte {
-	return binary.BigEndian.AppendUint64(binary.BigEndian.AppendUint64(nil, r.id), n)
 }
 
 // Run watches the stream until ctx ends, and begins again when the watch ends.

@@ -14,6 +14,7 @@
 package seqlock
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -61,9 +62,7 @@ type Config struct {
 
 func (c Config) withDefaults() Config {
 	c.Replicas = max(c.Replicas, 1)
-	if c.Wait == 0 {
-		c.Wait = 50 * time.Millisecond
-	}
+	c.Wait = cmp.Or(c.Wait, 50*time.Millisecond)
 	return c
 }
 

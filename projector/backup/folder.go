@@ -76,10 +76,7 @@ func Look(path string) (Folder, error) {
 		}
 		return err
 	})
-	if errors.Is(err, fs.ErrNotExist) { // a backup that is being taken, or removed
-		err = nil
-	}
-	if err != nil {
+	if err != nil && !errors.Is(err, fs.ErrNotExist) { // as of a backup that is being taken, or removed
 		return f, err
 	}
 	text, err := os.ReadFile(filepath.Join(path, noteFile))

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/ClickHouse/ch-go"
@@ -31,12 +32,7 @@ func (p Location) inWords(err error) error {
 		return err
 	}
 	says := func(words ...string) bool {
-		for _, w := range words {
-			if strings.Contains(e.Message, w) {
-				return true
-			}
-		}
-		return false
+		return slices.ContainsFunc(words, func(w string) bool { return strings.Contains(e.Message, w) })
 	}
 	switch {
 	case e.IsCode(proto.ErrBackupAlreadyExists):

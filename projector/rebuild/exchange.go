@@ -45,12 +45,9 @@ func Exchange(ctx context.Context, conn clickhouse.Conn, database string, tables
 		return err
 	}
 	// The new witness must refuse older leaders, too.
-	err = conn.Do(ctx, ch.Query{
-		Body:     "INSERT INTO " + table(NewDatabase(database), witness) + " (partition, fence) SELECT partition, fence FROM " + table(database, witness),
-		Settings: []ch.Setting{ch.SettingInt("async_insert", 0)},
-	})
+	err = insert(ctx, conn, "copy the fences", table(NewDatabase(database), witness)+" (partition, fence) SELECT partition, fence FROM "+table(database, witness))
 	if err != nil {
-		return fmt.Errorf("copy the fences: %w", err)
+		return err
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), exchangeTimeout)
 	defer cancel()

@@ -157,15 +157,9 @@ func floor(database string) string {
 // KeepFloor copies the floor of the other tables to the tables of the rebuild,
 // which are empty.
 func KeepFloor(ctx context.Context, conn clickhouse.Conn, database string) error {
-	err := conn.Do(ctx, ch.Query{
-		Body: "INSERT INTO " + table(NewDatabase(database), "checkpoints") + " (stream, partition, partitions, epoch, seq, floor) SELECT stream, partition, partitions, 0, 0, floor FROM " +
-			table(database, "checkpoints") + " FINAL WHERE stream = 'OBSERVATIONS' AND floor > 0",
-		Settings: []ch.Setting{ch.SettingInt("async_insert", 0)},
-	})
-	if err != nil {
-		return fmt.Errorf("keep the floor: %w", err)
-	}
-	return nil
+	return insert(ctx, conn, "keep the floor", table(NewDatabase(database), "checkpoints")+
+		" (stream, partition, partitions, epoch, seq, floor) SELECT stream, partition, partitions, 0, 0, floor FROM "+
+		table(database, "checkpoints")+" FINAL WHERE stream = 'OBSERVATIONS' AND floor > 0")
 }
 
 // scope returns the query for the pairs in force.
@@ -182,28 +176,25 @@ func table(database, t string) string { return clickhouse.Name(database) + "." +
 // not. Nothing may write to them.
 func ForgetProof(ctx context.Context, conn clickhouse.Conn, database string) error {
 	t := table(database, "checkpoints")
-	err := conn.Do(ctx, ch.Query{
-		Body: "INSERT INTO " + t + " (stream, partition, partitions, epoch, seq, written_at, floor) SELECT stream, partition, partitions, epoch, seq, written_at, floor FROM " + t +
-			" FINAL WHERE stream = 'OBSERVATIONS'",
-		Settings: []ch.Setting{ch.SettingInt("async_insert", 0)},
-	})
-	if err != nil {
-		return fmt.Errorf("forget the proof of the checkpoint: %w", err)
-	}
-	return nil
+	return insert(ctx, conn, "forget the proof of the checkpoint", t+
+		" (stream, partition, partitions, epoch, seq, written_at, floor) SELECT stream, partition, partitions, epoch, seq, written_at, floor FROM "+t+
+		" FINAL WHERE stream = 'OBSERVATIONS'")
 }
 
 // NextGeneration lets readers of changes know that rows may have been added at
 // places that they have already passed, so that they begin again.
 func NextGeneration(ctx context.Context, conn clickhouse.Conn, database string) error {
 	t := table(database, "checkpoints")
-	err := conn.Do(ctx, ch.Query{
-		Body: "INSERT INTO " + t + " (stream, partition, partitions, epoch, seq) SELECT 'GENERATION', partition, partitions, 0, greatest(toUInt64(toUnixTimestamp64Nano(now64(9))), (SELECT max(seq) + 1 FROM " + t +
-			" WHERE stream = 'GENERATION')) FROM " + t + " FINAL WHERE stream = 'OBSERVATIONS'",
-		Settings: []ch.Setting{ch.SettingInt("async_insert", 0)},
-	})
+	return insert(ctx, conn, "begin a generation of rows", t+
+		" (stream, partition, partitions, epoch, seq) SELECT 'GENERATION', partition, partitions, 0, greatest(toUInt64(toUnixTimestamp64Nano(now64(9))), (SELECT max(seq) + 1 FROM "+t+
+		" WHERE stream = 'GENERATION')) FROM "+t+" FINAL WHERE stream = 'OBSERVATIONS'")
+}
+
+// insert runs an INSERT, given from its table on; what is its purpose.
+func insert(ctx context.Context, conn clickhouse.Conn, what, rows string) error {
+	err := conn.Do(ctx, ch.Query{Body: "INSERT INTO " + rows, Settings: []ch.Setting{ch.SettingInt("async_insert", 0)}})
 	if err != nil {
-		return fmt.Errorf("begin a generation of rows: %w", err)
+		return fmt.Errorf("%s: %w", what, err)
 	}
 	return nil
 }
