@@ -12,6 +12,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -26,40 +27,87 @@ import (
 	"preismon/contracts"
 )
 
-// Config is the configuration of a run.
+// Config is the configuration of a run: the flags of the command.
 type Config struct {
-	Observations int    // rows of the table observations
-	Mandates     int    // that watch them
-	Seed         uint64 // which data set
-	Quick        bool   // fewer rounds and smaller parts
-	Rounds       int    // of every comparison except hot reads; 0: as in size, fewer with Quick
-	DataDir      string // kept; empty: a temporary folder that is removed
-	Only         []string
-	Profiles     string // folder for CPU profiles of what is measured; empty: none
-	Program      string // preismon, for the roles that run as children
-	Import       string // file that is imported; empty: one is made
-	// Existing servers instead of embedded ones; all or none.
-	ClickHouse     contracts.Secret // DSN of a user that may create databases
-	ClickHouseHTTP string           // URL of its HTTP interface
-	NATS           contracts.Secret
+	Observations   int              `help:"Rows of observations. Default: 50 million, or 3 million with --quick."`
+	Mandates       int              `help:"Mandates that watch the products, each with a different share." default:"100"`
+	Quick          bool             `help:"A small data set and few rounds: five minutes."`
+	Seed           uint64           `help:"Seed of the data set." default:"1"`
+	Rounds         int              `help:"Rounds of each comparison, instead of the usual number."`
+	Only           []string         `help:"Measure these parts only: ${parts}." placeholder:"PART"`
+	DataDir        string           `help:"Keep the data here, and use what is there. Default: a temporary folder." type:"path" placeholder:"DIR"`
+	JSON           bool             `name:"json" xor:"form" help:"Print one JSON object."`
+	Markdown       bool             `xor:"form" help:"Print the table of figures in the documentation."`
+	Join           []string         `help:"Measure nothing: draw curves over these results of --json, and forecast the largest from the others." type:"existingfile" placeholder:"FILE"`
+	Report         string           `help:"Write a page with plots." type:"path" placeholder:"FILE.html"`
+	Profiles       string           `help:"Write CPU profiles of what is measured." type:"path" placeholder:"DIR"`
+	Program        string           `name:"preismon" help:"The program to measure. Default: it is built from this folder." type:"existingfile" placeholder:"FILE"`
+	Import         string           `help:"File of observed prices, with the columns of the built-in mapping \"observations\", to import. Default: one of the same shape is made." type:"existingfile" placeholder:"FILE"`
+	ClickHouse     contracts.Secret `name:"clickhouse-dsn" env:"PREISMON_CLICKHOUSE_DSN" help:"Measure on this ClickHouse, as a user that may create databases, instead of an embedded one." placeholder:"DSN"`
+	ClickHouseHTTP string           `name:"clickhouse-url" env:"PREISMON_CLICKHOUSE_URL" help:"Its HTTP interface." placeholder:"URL"`
+	NATS           contracts.Secret `name:"nats-url" env:"PREISMON_NATS_URL" help:"And this NATS." placeholder:"URL"`
+	Verbose        bool             `help:"Log what the servers say."`
 
-	Progress io.Writer // progress messages for people
-	Logger   *slog.Logger
+	Progress io.Writer    `kong:"-"` // progress messages for people
+	Logger   *slog.Logger `kong:"-"`
 }
 
-// Parts returns the names of the parts of a run, in order.
-func Parts() []string {
-	return []string{"size", "stream", "tables", "export", "page", "beside", "readrows", "hot", "moved", "reads", "mcp", "tools", "logins", "statistics", "growth", "dashboards", "costs", "again", "resident", "memory", "publish", "drain", "visible", "tails", "ready", "import", "idle"}
+// part is a part of a run.
+type part struct {
+	name string
+	do   func(*run, context.Context) error
 }
 
-// Validate returns every fault of the configuration.
-func (c Config) Validate() error {
+// parts returns the parts of a run, in order.
+func parts() []part {
+	return []part{
+		{"size", (*run).measureSize},
+		{"stream", (*run).measureStream},
+		{"tables", (*run).measureTables},
+		{"export", (*run).measureExport},
+		{"page", (*run).measurePage},
+		{"beside", (*run).measureNeighbours},
+		{"readrows", (*run).measureReadRows},
+		{"hot", (*run).measureHot},
+		{"moved", (*run).measureMoved},
+		{"reads", (*run).measureReads},
+		{"mcp", (*run).measureMCP},
+		{"tools", (*run).measureTools},
+		{"logins", (*run).measureLogins},
+		{"statistics", (*run).measureStatistics},
+		{"growth", (*run).measureGrowth},
+		{"dashboards", (*run).measureDashboards},
+		{"costs", (*run).measureCosts},
+		{"again", (*run).measureRepeated},
+		{"resident", (*run).measureResident},
+		{"memory", (*run).measureMemory},
+		{"publish", (*run).measurePublish},
+		{"drain", (*run).measureDrain},
+		{"visible", (*run).measureVisible},
+		{"tails", (*run).measureTails},
+		{"ready", (*run).measureReady},
+		{"import", (*run).measureImport},
+		{"idle", (*run).measureIdle},
+	}
+}
+
+// partNames returns the names of the parts, for people.
+func partNames() string {
+	var names []string
+	for _, p := range parts() {
+		names = append(names, p.name)
+	}
+	return strings.Join(names, ", ")
+}
+
+// validate returns every fault of the configuration.
+func (c Config) validate() error {
 	var f contracts.Faults
 	f.Check(c.Observations >= 10_000, "observations: %d, at least 10000", c.Observations)
 	f.Check(c.Mandates >= 10, "mandates: %d, at least 10", c.Mandates)
 	f.Check(c.Rounds >= 0, "rounds: negative")
 	for _, p := range c.Only {
-		f.Check(slices.Contains(Parts(), p), "only: %q is none of %s", p, strings.Join(Parts(), ", "))
+		f.Check(slices.ContainsFunc(parts(), func(known part) bool { return known.name == p }), "only: %q is none of %s", p, partNames())
 	}
 	given := 0
 	for _, set := range []bool{c.ClickHouse != "", c.ClickHouseHTTP != "", c.NATS != ""} {
@@ -71,21 +119,21 @@ func (c Config) Validate() error {
 	return f.Err()
 }
 
+// tableRows are the rows of the streams of which each form is compared.
+const tableRows = 300_000
+
 // size is how much of everything a run does.
 type size struct {
 	rounds, warm int
 	streamRows   int
 	streamRounds int
-	tableRows    int
 	memoryRows   int
-	pages        int // which page is the far one
 	readRounds   int
 	publishBatch int // events of a round
 	drain        int // captures in the backlog
 	drainRounds  int
 	visible      time.Duration
 	tails        time.Duration
-	dashboards   int
 	hotRounds    int
 	movedRounds  int
 	hotRound     time.Duration
@@ -97,14 +145,14 @@ type size struct {
 
 func (c Config) size() size {
 	s := size{
-		rounds: 25, warm: 3, streamRows: 2_000_000, streamRounds: 7, tableRows: 300_000, memoryRows: 10_000_000, pages: 100, readRounds: 15,
-		publishBatch: 5_000, drain: 2_000_000, drainRounds: 3, visible: 30 * time.Second, tails: 20 * time.Second, dashboards: 64,
+		rounds: 25, warm: 3, streamRows: 2_000_000, streamRounds: 7, memoryRows: 10_000_000, readRounds: 15,
+		publishBatch: 5_000, drain: 2_000_000, drainRounds: 3, visible: 30 * time.Second, tails: 20 * time.Second,
 		hotRounds: 5, hotRound: 3 * time.Second, movedRounds: 10, costRounds: 5, costRound: 2 * time.Second, importDays: 150, quiet: time.Minute,
 	}
 	if c.Quick {
 		s = size{
-			rounds: 11, warm: 2, streamRows: 1_000_000, streamRounds: 3, tableRows: 300_000, memoryRows: 2_000_000, pages: 100, readRounds: 7,
-			publishBatch: 2_000, drain: 300_000, drainRounds: 3, visible: 8 * time.Second, tails: 8 * time.Second, dashboards: 64,
+			rounds: 11, warm: 2, streamRows: 1_000_000, streamRounds: 3, memoryRows: 2_000_000, readRounds: 7,
+			publishBatch: 2_000, drain: 300_000, drainRounds: 3, visible: 8 * time.Second, tails: 8 * time.Second,
 			hotRounds: 2, hotRound: 500 * time.Millisecond, movedRounds: 5, costRounds: 3, costRound: time.Second, importDays: 50, quiet: 30 * time.Second,
 		}
 	}
@@ -112,32 +160,6 @@ func (c Config) size() size {
 		s.rounds, s.streamRounds, s.readRounds, s.drainRounds = c.Rounds, c.Rounds, c.Rounds, c.Rounds
 	}
 	return s
-}
-
-// Run runs the measurements. The result also has what was measured before an error.
-func Run(ctx context.Context, c Config) (*Result, error) {
-	if err := c.Validate(); err != nil {
-		return nil, err
-	}
-	if c.Logger == nil {
-		c.Logger = slog.New(slog.DiscardHandler)
-	}
-	if c.Progress == nil {
-		c.Progress = io.Discard
-	}
-	if c.Profiles != "" {
-		if err := os.MkdirAll(c.Profiles, 0o755); err != nil {
-			return nil, err
-		}
-	}
-	began := time.Now()
-	r := &run{Config: c, size: c.size(), began: began, result: &Result{
-		Machine: machine(), Began: began.UTC(), Quick: c.Quick, Seed: c.Seed, Values: map[string]float64{},
-		DataSet: fmt.Sprintf("made inside ClickHouse by INSERT SELECT from numbers() and hash functions, seed %d; not by the projector", c.Seed),
-	}}
-	err := r.run(ctx)
-	r.result.Seconds = time.Since(began).Seconds()
-	return r.result, err
 }
 
 // run is one run.
@@ -152,16 +174,30 @@ type run struct {
 	unreadSoFar int // requests that unread has changed
 }
 
+// newRun prepares a run.
+func newRun(c Config) *run {
+	began := time.Now()
+	return &run{Config: c, size: c.size(), began: began, result: &Result{
+		Machine: machine(), Began: began.UTC(), Quick: c.Quick, Seed: c.Seed, Values: map[string]float64{},
+		DataSet: fmt.Sprintf("made inside ClickHouse by INSERT SELECT from numbers() and hash functions, seed %d; not by the projector", c.Seed),
+	}}
+}
+
 func (r *run) say(format string, args ...any) {
 	fmt.Fprintf(r.Progress, "%6.1f s  %s\n", time.Since(r.began).Seconds(), fmt.Sprintf(format, args...))
 }
 
-func (r *run) wants(part string) bool { return len(r.Only) == 0 || slices.Contains(r.Only, part) }
-
+// run runs the measurements. After an error, the result has what was measured
+// before.
 func (r *run) run(ctx context.Context) (err error) {
+	defer func() { r.result.Seconds = time.Since(r.began).Seconds() }()
+	if r.Profiles != "" {
+		if err := os.MkdirAll(r.Profiles, 0o755); err != nil {
+			return err
+		}
+	}
 	r.say("starting servers")
-	r.world, err = startWorld(ctx, r.Config)
-	if err != nil {
+	if r.world, err = startWorld(ctx, r.Config); err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, r.world.close()) }()
@@ -171,43 +207,12 @@ func (r *run) run(ctx context.Context) (err error) {
 	if err := r.world.serve(ctx, r.world.database); err != nil {
 		return err
 	}
-	for _, part := range []struct {
-		name string
-		do   func(context.Context) error
-	}{
-		{"size", r.measureSize},
-		{"stream", r.measureStream},
-		{"tables", r.measureTables},
-		{"export", r.measureExport},
-		{"page", r.measurePage},
-		{"beside", r.measureNeighbours},
-		{"readrows", r.measureReadRows},
-		{"hot", r.measureHot},
-		{"moved", r.measureMoved},
-		{"reads", r.measureReads},
-		{"mcp", r.measureMCP},
-		{"tools", r.measureTools},
-		{"logins", r.measureLogins},
-		{"statistics", r.measureStatistics},
-		{"growth", r.measureGrowth},
-		{"dashboards", r.measureDashboards},
-		{"costs", r.measureCosts},
-		{"again", r.measureRepeated},
-		{"resident", r.measureResident},
-		{"memory", r.measureMemory},
-		{"publish", r.measurePublish},
-		{"drain", r.measureDrain},
-		{"visible", r.measureVisible},
-		{"tails", r.measureTails},
-		{"ready", r.measureReady},
-		{"import", r.measureImport},
-		{"idle", r.measureIdle},
-	} {
-		if !r.wants(part.name) {
+	for _, part := range parts() {
+		if len(r.Only) > 0 && !slices.Contains(r.Only, part.name) {
 			continue
 		}
 		r.say("measuring: %s", part.name)
-		if err := part.do(ctx); err != nil {
+		if err := part.do(r, ctx); err != nil {
 			return fmt.Errorf("%s: %w", part.name, err)
 		}
 	}
@@ -216,21 +221,28 @@ func (r *run) run(ctx context.Context) (err error) {
 
 // machine describes the machine that the numbers come from.
 func machine() string {
-	model := "unknown processor"
-	if text, err := os.ReadFile("/proc/cpuinfo"); err == nil {
-		for line := range strings.Lines(string(text)) {
-			if name, value, ok := strings.Cut(line, ":"); ok && strings.TrimSpace(name) == "model name" {
-				model = strings.TrimSpace(value)
-				break
-			}
-		}
-	}
-	memory := ""
-	if text, err := os.ReadFile("/proc/meminfo"); err == nil {
-		var kib int64
-		if _, err := fmt.Sscanf(string(text), "MemTotal: %d kB", &kib); err == nil {
-			memory = fmt.Sprintf(", %.0f GiB", float64(kib)/(1<<20))
-		}
+	model, memory := cmp.Or(procField("/proc/cpuinfo", "model name"), "unknown processor"), ""
+	if mib := procMiB("/proc/meminfo", "MemTotal"); mib > 0 {
+		memory = fmt.Sprintf(", %.0f GiB", mib/1024)
 	}
 	return fmt.Sprintf("%d cores of %s%s, %s/%s, %s", runtime.NumCPU(), model, memory, runtime.GOOS, runtime.GOARCH, runtime.Version())
+}
+
+// procField returns a value by its name in a file of the kernel; empty where the
+// system has none.
+func procField(file, name string) string {
+	text, _ := os.ReadFile(file)
+	for line := range strings.Lines(string(text)) {
+		if field, value, _ := strings.Cut(line, ":"); strings.TrimSpace(field) == name {
+			return strings.TrimSpace(value)
+		}
+	}
+	return ""
+}
+
+// procMiB returns a value in MiB; 0 where the system has none.
+func procMiB(file, name string) float64 {
+	var kib float64
+	_, _ = fmt.Sscanf(procField(file, name), "%f kB", &kib)
+	return kib / 1024
 }

@@ -75,7 +75,7 @@ func sample() *Result {
 	r.put("page_vs_clickhouse_http", "a page", "×", exactly(1.4), 1.3, true, "")
 	r.put("publish_vs_bare_publish", "publishing", "×", exactly(0.9), 0, false, "")
 	timed := Series{Name: "ours & theirs", Seconds: []float64{1, 2, 3}, Rows: 5, Bytes: 7}
-	r.Tables = []Table{
+	r.Tables = []*Table{
 		{Title: "timed", Series: []Series{timed, {Name: "other", Seconds: []float64{2, 2, 2}}}, Work: []Work{{Name: "w", Queries: 1, ReadRows: 10}}},
 		{Title: "sizes", Series: []Series{{Name: "observations", Rows: 3, Bytes: 60, Note: "20 bytes a row"}}},
 	}

@@ -3,6 +3,6 @@ package main
 import "syscall"
 
 // withParent ends a child when this process ends, for whatever reason.
-func withParent(signal syscall.Signal) *syscall.SysProcAttr {
-	return &syscall.SysProcAttr{Pdeathsig: signal}
+func withParent() *syscall.SysProcAttr {
+	return &syscall.SysProcAttr{Pdeathsig: syscall.SIGTERM}
 }

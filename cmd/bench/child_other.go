@@ -5,4 +5,4 @@ package main
 import "syscall"
 
 // withParent cannot tie a child to this process on this system.
-func withParent(syscall.Signal) *syscall.SysProcAttr { return nil }
+func withParent() *syscall.SysProcAttr { return nil }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -10,7 +11,6 @@ import (
 	"maps"
 	"net/http"
 	"net/url"
-	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -42,36 +42,87 @@ func swallow(body io.Reader, began time.Time) (d done, err error) {
 	}
 }
 
-// get sends a request of a mandate's account to a query service, and returns an
-// answer that is no error.
-func (r *run) get(ctx context.Context, node string, mandate uint64, path string, query url.Values, header http.Header) (*http.Response, error) {
-	resp, err := r.send(ctx, r.world.http, node, 1000+mandate, path, query, header)
-	return accepted(path+": ", resp, err)
+// request is a request to a query service.
+type request struct {
+	node    string
+	admin   bool         // to its private surface
+	account uint64       // whose token is sent
+	token   string       // instead of the account's
+	client  *http.Client // nil: that of the run
+	path    string
+	query   url.Values
+	header  http.Header
+	body    any // is posted as JSON
 }
 
-// send sends a request of an account to a query service.
-func (r *run) send(ctx context.Context, client *http.Client, node string, account uint64, path string, query url.Values, header http.Header) (*http.Response, error) {
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, r.world.nodes[node].url+path+"?"+query.Encode(), nil)
+// asked is a request of a mandate's account.
+func asked(node string, mandate uint64, path string, query url.Values) request {
+	return request{node: node, account: 1000 + mandate, path: path, query: query}
+}
+
+// send sends a request, and returns an answer that is no error.
+func (r *run) send(ctx context.Context, q request) (resp *http.Response, err error) {
+	if q.token == "" && q.account > 0 {
+		if q.token, err = r.world.token(q.account); err != nil {
+			return nil, err
+		}
+	}
+	base := r.world.nodes[q.node].url
+	if q.admin {
+		base = r.world.nodes[q.node].admin
+	}
+	target := base + q.path + "?" + q.query.Encode()
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, target, nil)
+	if q.body != nil {
+		text, _ := json.Marshal(q.body) // of maps and texts
+		req, err = http.NewRequestWithContext(ctx, http.MethodPost, target, bytes.NewReader(text))
+	}
 	if err != nil {
 		return nil, err
 	}
-	token, err := r.world.token(account)
-	if err != nil {
-		return nil, err
+	maps.Copy(req.Header, q.header)
+	if q.body != nil {
+		req.Host = nodeHost
+		req.Header.Set("Content-Type", "application/json")
 	}
-	maps.Copy(req.Header, header)
-	req.Header.Set("Authorization", "Bearer "+token)
-	return client.Do(req)
+	if q.token != "" {
+		req.Header.Set("Authorization", "Bearer "+q.token)
+	}
+	resp, err = cmp.Or(q.client, r.world.http).Do(req)
+	return accepted(q.path+": ", resp, err)
 }
 
-// accepted turns an answer with another status than 200 into an error.
+// accepted turns an answer of another status than 200 and 304 into an error.
 func accepted(what string, resp *http.Response, err error) (*http.Response, error) {
-	if err == nil && resp.StatusCode != http.StatusOK {
+	if err == nil && resp.StatusCode != http.StatusOK && resp.StatusCode != http.StatusNotModified {
 		text, _ := io.ReadAll(io.LimitReader(resp.Body, 2000))
 		_ = resp.Body.Close()
 		return nil, fmt.Errorf("%s%s: %s", what, resp.Status, bytes.TrimSpace(text))
 	}
 	return resp, err
+}
+
+// read reads an answer to its end.
+func (r *run) read(ctx context.Context, q request) (d done, resp *http.Response, err error) {
+	began := time.Now()
+	if resp, err = r.send(ctx, q); err != nil {
+		return d, nil, err
+	}
+	defer resp.Body.Close() //nolint:errcheck // read to its end
+	d, err = swallow(resp.Body, began)
+	return d, resp, err
+}
+
+// text returns the whole of an answer.
+func (r *run) text(ctx context.Context, q request) (d done, body []byte, err error) {
+	began := time.Now()
+	resp, err := r.send(ctx, q)
+	if err != nil {
+		return d, nil, err
+	}
+	defer resp.Body.Close() //nolint:errcheck // read to its end
+	body, err = io.ReadAll(resp.Body)
+	return done{took: time.Since(began), bytes: int64(len(body))}, body, err
 }
 
 // as asks for a form; empty: the default one.
@@ -84,36 +135,32 @@ func as(accept string) http.Header {
 
 // stream reads one of our streams to its proven end.
 func (r *run) stream(ctx context.Context, node string, mandate uint64, query url.Values, header http.Header) (done, error) {
-	began := time.Now()
-	resp, err := r.get(ctx, node, mandate, "/v1/results/stream", query, header)
+	q := asked(node, mandate, "/v1/results/stream", query)
+	q.header = header
+	d, resp, err := r.read(ctx, q)
 	if err != nil {
-		return done{}, err
-	}
-	defer resp.Body.Close() //nolint:errcheck // read to its end
-	d, err := swallow(resp.Body, began)
-	if err != nil {
-		return done{}, err
+		return d, err
 	}
 	if resp.Trailer.Get("X-Results-Complete") != "true" {
-		return done{}, fmt.Errorf("%s: a stream without its end", resp.Status)
+		return d, fmt.Errorf("%s: a stream without its end", resp.Status)
 	}
 	_, err = fmt.Sscan(resp.Trailer.Get("X-Results-Returned"), &d.rows)
 	return d, err
 }
 
+// streams is the task of reading a stream of the main database.
+func (r *run) streams(mandate uint64, query url.Values, header http.Header) task {
+	return func(ctx context.Context) (done, error) {
+		return r.stream(ctx, r.world.database, mandate, query, header)
+	}
+}
+
 // page reads one of our pages; the rows are counted after the clock was stopped.
-func (r *run) page(ctx context.Context, database string, mandate uint64, query url.Values) (d done, next string, err error) {
-	began := time.Now()
-	resp, err := r.get(ctx, database, mandate, "/v1/results", query, nil)
+func (r *run) page(ctx context.Context, node string, mandate uint64, query url.Values) (d done, next string, err error) {
+	d, body, err := r.text(ctx, asked(node, mandate, "/v1/results", query))
 	if err != nil {
-		return done{}, "", err
+		return d, "", err
 	}
-	defer resp.Body.Close() //nolint:errcheck // read to its end
-	body, err := io.ReadAll(resp.Body)
-	if err != nil {
-		return done{}, "", err
-	}
-	d = done{took: time.Since(began), bytes: int64(len(body))}
 	at := bytes.LastIndex(body, []byte(`,"paging":`))
 	if at < 0 {
 		return d, "", errors.New("a page without paging")
@@ -124,86 +171,73 @@ func (r *run) page(ctx context.Context, database string, mandate uint64, query u
 			NextCursor string
 		}
 	}
-	if err := json.Unmarshal(append([]byte{'{'}, body[at+1:]...), &tail); err != nil {
-		return d, "", err
-	}
+	err = json.Unmarshal(append([]byte{'{'}, body[at+1:]...), &tail)
 	d.rows = tail.Paging.Returned
-	return d, tail.Paging.NextCursor, nil
+	return d, tail.Paging.NextCursor, err
 }
 
-// paged returns what a contestant does who reads one page.
-func (r *run) paged(database string, mandate uint64, query url.Values) func(context.Context) (done, error) {
+// pages is the task of reading one page.
+func (r *run) pages(node string, mandate uint64, query url.Values) task {
 	return func(ctx context.Context) (done, error) {
-		d, _, err := r.page(ctx, database, mandate, query)
+		d, _, err := r.page(ctx, node, mandate, query)
 		return d, err
 	}
 }
 
 const jsonEachRow = "FORMAT JSONEachRow"
 
-// clickhouse reads the answer of a statement over HTTP, as the user of the query
-// service.
-func (r *run) clickhouse(ctx context.Context, statement, format string) (done, error) {
-	began := time.Now()
-	body, err := r.world.ask(ctx, embedded.QueryUser, r.world.database, statement+"\n"+format, nil)
-	if err != nil {
-		return done{}, err
+// clickhouse is the task of reading the answer of a statement over HTTP, as the
+// user of the query service.
+func (r *run) clickhouse(statement, format string) task {
+	return func(ctx context.Context) (done, error) {
+		began := time.Now()
+		body, err := r.world.ask(ctx, embedded.QueryUser, r.world.database, statement+"\n"+format)
+		if err != nil {
+			return done{}, err
+		}
+		defer body.Close() //nolint:errcheck // read to its end
+		return swallow(body, began)
 	}
-	defer body.Close() //nolint:errcheck // read to its end
-	return swallow(body, began)
 }
 
 // overHTTP is the opponent that reads a statement's rows as JSON.
 func (r *run) overHTTP(statement string) contestant {
-	return contestant{"ClickHouse JSONEachRow over HTTP", func(ctx context.Context) (done, error) {
-		return r.clickhouse(ctx, statement, jsonEachRow)
-	}}
+	return contestant{"ClickHouse JSONEachRow over HTTP", r.clickhouse(statement, jsonEachRow)}
 }
 
 // byMandate matches the statements of pages and streams.
 const byMandate = "%FROM observations_by_mandate%"
 
-// compare interleaves contestants, and returns what their statements have cost too.
-func (r *run) compare(ctx context.Context, database, like string, warm, rounds int, all ...contestant) ([]Series, []Work, error) {
-	since := time.Now()
-	series, err := r.interleave(ctx, warm, rounds, all...)
-	if err != nil {
-		return nil, nil, err
-	}
-	work, err := r.work(ctx, database, since, like)
-	return series, work, err
-}
-
 // work reads from the query log what a user's statements on tables of
 // observations have cost since a moment, except those of sameFields. Each Work
 // is named after the client.
 func (r *run) work(ctx context.Context, database string, since time.Time, like string) ([]Work, error) {
-	if err := r.world.exec(ctx, "SYSTEM FLUSH LOGS query_log"); err != nil {
-		return nil, err
-	}
 	_, user, _ := r.world.httpAccess(embedded.QueryUser)
-	rows, err := r.world.rows(ctx, database, fmt.Sprintf(`
+	rows, err := r.queryLog(ctx, fmt.Sprintf(`
 SELECT if(interface = 1, 'ours', 'ClickHouse over HTTP') AS who, count(), quantileExactIf(0.5)(read_rows, type = 'QueryFinish'), quantileExactIf(0.5)(read_bytes, type = 'QueryFinish'),
-    quantileExactIf(0.5)(ProfileEvents['SelectedMarks'], type = 'QueryFinish'), quantileExactIf(0.5)(memory_usage, type = 'QueryFinish'), countIf(type != 'QueryFinish'), sum(ProfileEvents['OSCPUVirtualTimeMicroseconds']) / 1e6
+    quantileExactIf(0.5)(ProfileEvents['SelectedMarks'], type = 'QueryFinish'), quantileExactIf(0.5)(memory_usage, type = 'QueryFinish'), countIf(type != 'QueryFinish'), sum(ProfileEvents['OSCPUVirtualTimeMicroseconds']) / 1e6, sum(read_rows)
 FROM system.query_log
 WHERE type > 1 AND event_time_microseconds >= fromUnixTimestamp64Micro(%d) AND user = '%s' AND current_database = '%s' AND query LIKE '%s' AND query NOT LIKE '%%AS customerReferencePrices%%'
 GROUP BY who ORDER BY who`, since.UnixMicro(), user, database, strings.ReplaceAll(like, "'", "''")))
-	if err != nil && strings.Contains(err.Error(), "query_log") && strings.Contains(err.Error(), "Code: 60") {
-		const missing = "what ClickHouse read: this server keeps no query log"
-		if !slices.Contains(r.result.Missing, missing) {
-			r.result.Missing = append(r.result.Missing, missing)
-		}
-		return nil, nil
-	}
-	if err != nil {
-		return nil, err
-	}
 	var all []Work
 	for _, row := range rows {
 		name, v := measured(row)
-		all = append(all, Work{Name: name, Queries: int(v[1]), ReadRows: v[2], ReadBytes: v[3], Marks: v[4], Memory: v[5], Failed: int(v[6]), CPU: v[7]})
+		all = append(all, Work{Name: name, Queries: int(v[1]), ReadRows: v[2], ReadBytes: v[3], Marks: v[4], Memory: v[5], Failed: int(v[6]), CPU: v[7], allRows: v[8]})
 	}
-	return all, nil
+	return all, err
+}
+
+// queryLog reads from the query log; no rows where the server keeps none.
+func (r *run) queryLog(ctx context.Context, statement string) ([][]any, error) {
+	if err := r.world.exec(ctx, "SYSTEM FLUSH LOGS query_log"); err != nil {
+		return nil, err
+	}
+	rows, err := r.world.rows(ctx, r.world.database, statement)
+	if err != nil && strings.Contains(err.Error(), "query_log") && strings.Contains(err.Error(), "Code: 60") {
+		r.result.miss("what ClickHouse read: this server keeps no query log")
+		return nil, nil
+	}
+	return rows, err
 }
 
 // measured returns the name that begins a row, and its numbers by their column.
@@ -243,10 +277,10 @@ type selection struct {
 // sameFields returns the statement for all rows of a window with the same fields
 // as results, each produced as SQL can produce it.
 func (r *run) sameFields(s selection) string {
-	return r.statement("same.sql", struct {
+	return statements("same.sql", struct {
 		Rows, Order string
 		Mandate     uint64
-	}{"SELECT * " + r.from(s), s.order(), s.mandate})
+	}{"SELECT * " + r.from(s), s.order(), s.mandate})[0]
 }
 
 func (r *run) from(s selection) string {

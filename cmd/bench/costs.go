@@ -4,9 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"net/url"
-	"strconv"
+	"slices"
 	"time"
 )
 
@@ -26,33 +25,25 @@ func (r *run) measureCosts(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	hot := map[string]hotRead{}
-	for _, q := range reads {
-		hot[q.key] = q
+	hot := func(key string) hotRead {
+		return reads[slices.IndexFunc(reads, func(q hotRead) bool { return q.key == key })]
 	}
-	repeated := func(q hotRead) func(context.Context, int) (int64, error) {
-		return func(ctx context.Context, n int) (int64, error) { return 1, r.hotAnswer(ctx, q.path, q.ask(n)) }
-	}
-	first := func(q hotRead) func(context.Context, int) (int64, error) {
-		return func(ctx context.Context, n int) (int64, error) {
-			return 1, r.hotAnswer(ctx, q.path, r.unread(q.ask(n)))
-		}
-	}
-	from, err := r.windowOf(ctx, r.size.tableRows)
-	if err != nil {
-		return err
+	one := func(ask answer) func(context.Context, int) (int64, error) {
+		return func(ctx context.Context, n int) (int64, error) { return 1, ask(ctx, n) }
 	}
 	units := []costOf{
-		{"list", "a list that is remembered", repeated(hot["sites_vs_healthz"])},
-		{"latest", "the latest rows of a product, remembered", repeated(hot["latest_item_vs_clickhouse"])},
-		{"small_page", "10 rows of a product of 168 h, read for the first time", first(hot["page_item_vs_clickhouse"])},
-		{"page", "a page of 10,000 rows, read for the first time", func(ctx context.Context, _ int) (int64, error) {
-			q := r.unread(window(r.data.from, r.data.to, "globalScope", "true", "limit", strconv.Itoa(10_000)))
-			_, _, err := r.page(ctx, r.world.database, 1, q)
-			return 1, err
-		}},
+		{"list", "a list that is remembered", one(r.ours(hot("sites_vs_healthz")))},
+		{"latest", "the latest rows of a product, remembered", one(r.ours(hot("latest_item_vs_clickhouse")))},
+		{"small_page", "10 rows of a product of 168 h, read for the first time", one(func(ctx context.Context, n int) error {
+			q := hot("page_item_vs_clickhouse")
+			return r.hotAnswer(ctx, q.path, r.unread(q.ask(n)))
+		})},
+		{"page", "a page of 10,000 rows, read for the first time", one(func(ctx context.Context, _ int) error {
+			_, _, err := r.page(ctx, r.world.database, 1, r.unread(r.widePage()))
+			return err
+		})},
 		{"streamed_row", "a row of a stream with export fields", func(ctx context.Context, _ int) (int64, error) {
-			d, err := r.stream(ctx, r.world.database, 1, r.unread(r.exported(from)), nil)
+			d, err := r.streams(1, r.unread(r.exported(r.data.starts[tableRows])), nil)(ctx)
 			return d.rows, err
 		}},
 	}
@@ -80,12 +71,12 @@ func (r *run) measureCost(ctx context.Context, u costOf) error {
 	if _, err := u.do(ctx, 0); err != nil {
 		return err
 	}
-	node, clickhouse := spread{low: math.Inf(1)}, spread{low: math.Inf(1)}
-	total, nodeCPU, clickhouseCPU := int64(0), 0.0, 0.0
+	var all CPU
+	var total int64
+	var node, clickhouse []float64 // µs of one unit, by round
 	since, n := time.Now(), 1
 	for range r.size.costRounds {
-		before, began := r.world.cpu(), time.Now()
-		units := int64(0)
+		before, began, units := r.world.cpu(), time.Now(), int64(0)
 		for ; time.Since(began) < r.size.costRound; n++ {
 			done, err := u.do(ctx, n)
 			if err != nil {
@@ -96,18 +87,17 @@ func (r *run) measureCost(ctx context.Context, u costOf) error {
 		if units == 0 {
 			return errors.New("nothing was read")
 		}
-		after := r.world.cpu()
-		each := func(cpu float64, of *spread, sum *float64) {
-			*sum += cpu
-			of.low, of.high = min(of.low, 1e6*cpu/float64(units)), max(of.high, 1e6*cpu/float64(units))
-		}
-		each(after.Query-before.Query, &node, &nodeCPU)
-		each(after.ClickHouse-before.ClickHouse, &clickhouse, &clickhouseCPU)
+		var round CPU
+		round.add(r.world.cpu(), before)
+		all.add(round, CPU{})
 		total += units
+		node, clickhouse = append(node, 1e6*round.Query/float64(units)), append(clickhouse, 1e6*round.ClickHouse/float64(units))
 	}
-	node.value, clickhouse.value = 1e6*nodeCPU/float64(total), 1e6*clickhouseCPU/float64(total)
-	r.result.put("cost_"+u.key+"_node_cpu_us", u.title+": CPU of the query node", "µs", node, 0, true, "")
-	r.result.put("cost_"+u.key+"_clickhouse_cpu_us", u.title+": CPU of ClickHouse", "µs", clickhouse, 0, true, "")
+	each := func(seconds float64, rounds []float64) spread {
+		return spread{1e6 * seconds / float64(total), slices.Min(rounds), slices.Max(rounds)}
+	}
+	r.result.put("cost_"+u.key+"_node_cpu_us", u.title+": CPU of the query node", "µs", each(all.Query, node), 0, true, "")
+	r.result.put("cost_"+u.key+"_clickhouse_cpu_us", u.title+": CPU of ClickHouse", "µs", each(all.ClickHouse, clickhouse), 0, true, "")
 	work, err := r.work(ctx, r.world.database, since, "%")
 	if err != nil {
 		return err

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"embed"
 	"fmt"
@@ -12,8 +11,6 @@ import (
 	"strings"
 	"text/template"
 	"time"
-
-	"preismon/deploy/embedded"
 )
 
 // The shape of the market. Items are divided into groups; the items of a group
@@ -46,7 +43,6 @@ type dataSet struct {
 	from, to     time.Time // of the window of 168 h
 	rows         int64     // of observations
 	byMandate    int64
-	events       int64
 	items        []item
 	mandates     int     // numbered from 1; the first one is the largest
 	inWindow     []int64 // rows of a mandate in the last 168 h, by its number
@@ -54,6 +50,7 @@ type dataSet struct {
 	alone        uint64 // the mandate that also has a database of its own
 	latestOf     uint64 // the one with the most pairs up to 1,000
 	watermarkSeq int64
+	starts       map[int]time.Time // of windows that hold about so many rows of the largest mandate, by their rows
 }
 
 // item is one product, with the mandates that watch it.
@@ -118,50 +115,42 @@ var sqlFiles embed.FS
 
 var templates = template.Must(template.New("").ParseFS(sqlFiles, "sql/*.sql"))
 
-func (r *run) statement(file string, values any) string {
+// statements returns the statements of a file.
+func statements(file string, values any) (all []string) {
 	var b strings.Builder
 	if err := templates.ExecuteTemplate(&b, file, values); err != nil {
 		panic("bench: " + file + ": " + err.Error()) // a mistake in an embedded file
 	}
-	return b.String()
+	for s := range strings.SplitSeq(b.String(), ";\n") {
+		if s = strings.TrimSpace(s); s != "" {
+			all = append(all, s)
+		}
+	}
+	return all
 }
 
-// chunk is a range of captures that is made at once.
-type chunk struct {
-	Seed, From, Captures, PerEvent int64
-	StartMs, EventMicros           int64
-	Groups, PerGroup, Shops        int64
-	Markets, FirstItem, Late       int64
-	Skew                           float64
-	Epoch                          int64
-}
-
+// chunkCaptures are the captures that are made at once.
 const chunkCaptures = 500_000
 
 // makeData fills the database, or uses what the folder has.
 func makeData(ctx context.Context, r *run) (*dataSet, error) {
 	w := r.world
-	there, err := w.number(ctx, w.database, "SELECT count() FROM observations")
+	rows, err := w.rows(ctx, w.database, "SELECT (SELECT count() FROM observations), (SELECT uniqExact(mandate) FROM mandates)")
 	if err != nil {
 		return nil, err
 	}
-	mandates := r.Mandates
+	_, v := measured(rows[0])
+	there, mandates := v[0], r.Mandates
 	if there > 0 {
-		n, err := w.number(ctx, w.database, "SELECT uniqExact(mandate) FROM mandates")
-		if err != nil {
-			return nil, err
-		}
-		mandates = int(n)
+		mandates = int(v[1])
 	}
 	d := &dataSet{
 		items: makeItems(r.Seed, mandates), mandates: mandates, inWindow: make([]int64, mandates+1), pairs: make([]int64, mandates+1),
-		from: dataEnd.Add(-168 * time.Hour), to: dataEnd,
+		from: dataEnd.Add(-168 * time.Hour), to: dataEnd, starts: map[int]time.Time{},
 	}
-	captures := int64(float64(r.Observations)/rowsPerCap/capturesOf+1) * capturesOf
-	d.events = captures / capturesOf
 	if there == 0 {
 		r.say("making %s observations inside ClickHouse", grouped(int64(r.Observations)))
-		if err := d.fill(ctx, r, captures); err != nil {
+		if err := d.fill(ctx, r); err != nil {
 			return nil, err
 		}
 	} else {
@@ -173,47 +162,34 @@ func makeData(ctx context.Context, r *run) (*dataSet, error) {
 	return d, d.look(ctx, r)
 }
 
-func (d *dataSet) fill(ctx context.Context, r *run, captures int64) error {
-	if err := d.catalog(ctx, r); err != nil {
+func (d *dataSet) fill(ctx context.Context, r *run) error {
+	if err := r.world.exec(ctx, append(d.catalog(), statements("stage.sql", nil)...)...); err != nil {
 		return err
 	}
-	if err := r.execFile(ctx, "stage.sql", nil); err != nil {
-		return err
-	}
-	c := chunk{
-		Seed: int64(r.Seed), PerEvent: capturesOf, StartMs: dataEnd.AddDate(0, 0, -spanDays).UnixMilli(),
-		EventMicros: int64(spanDays*24*time.Hour/time.Microsecond) / d.events,
-		Groups:      groups, PerGroup: itemsOfGroup, Shops: shops, Markets: markets, FirstItem: firstItem, Late: latePercent, Skew: skew, Epoch: epoch,
+	events := int64(float64(r.Observations)/rowsPerCap/capturesOf + 1)
+	captures := events * capturesOf
+	c := map[string]any{
+		"Seed": int64(r.Seed), "PerEvent": capturesOf, "StartMs": dataEnd.AddDate(0, 0, -spanDays).UnixMilli(),
+		"EventMicros": int64(spanDays*24*time.Hour/time.Microsecond) / events,
+		"Groups":      groups, "PerGroup": itemsOfGroup, "Shops": shops, "Markets": markets, "FirstItem": firstItem, "Late": latePercent, "Skew": skew, "Epoch": epoch,
 	}
 	for from := int64(0); from < captures; from += chunkCaptures {
-		c.From, c.Captures = from, min(chunkCaptures, captures-from)
-		if err := r.execFile(ctx, "chunk.sql", c); err != nil {
+		size := min(chunkCaptures, captures-from)
+		c["From"], c["Captures"] = from, size
+		if err := r.world.exec(ctx, statements("chunk.sql", c)...); err != nil {
 			return err
 		}
-		if done := from + c.Captures; from/(10*chunkCaptures) != done/(10*chunkCaptures) {
+		if done := from + size; from/(10*chunkCaptures) != done/(10*chunkCaptures) {
 			r.say("%.0f %%", 100*float64(done)/float64(captures))
 		}
 	}
-	return r.execFile(ctx, "finish.sql", map[string]int64{"Epoch": epoch, "Events": d.events})
+	return r.world.exec(ctx, statements("finish.sql", map[string]int64{"Epoch": epoch, "Events": events})...)
 }
 
-// execFile runs the statements of a file.
-func (r *run) execFile(ctx context.Context, file string, values any) error {
-	for s := range strings.SplitSeq(r.statement(file, values), ";\n") {
-		if s = strings.TrimSpace(s); s != "" {
-			if err := r.world.exec(ctx, s); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
-
-// catalog writes master data, orders and scopes: the state that a projector
-// would have written, so that one can take over.
-func (d *dataSet) catalog(ctx context.Context, r *run) error {
-	w := r.world
-	var dims, sites bytes.Buffer
+// catalog returns the statements that write master data, orders and scopes: the
+// state that a projector would have written, so that one can take over.
+func (d *dataSet) catalog() []string {
+	var dims, sites strings.Builder
 	for n := range d.items {
 		it := &d.items[n]
 		list := make([]string, len(it.mandates))
@@ -233,42 +209,25 @@ func (d *dataSet) catalog(ctx context.Context, r *run) error {
 		}
 		fmt.Fprintf(&sites, "%s\tSite %d\t%s\t%s\tEUR\t\t%d\t%d\t1\n", siteName(n), n+1, kind, country, canonical, compare)
 	}
-	if err := w.exec(ctx, "CREATE OR REPLACE TABLE bench_items (item UInt64, name String, brand String, maker String, ean String, base Int64, slug String, mandates Array(UInt64)) ENGINE = MergeTree ORDER BY item"); err != nil {
-		return err
-	}
-	for statement, data := range map[string]*bytes.Buffer{
-		"INSERT INTO bench_items FORMAT TabSeparated": &dims,
-		"INSERT INTO sites (site, name, site_type, country_code, currency, operator, canonical_country_market, price_comparison_market, version) FORMAT TabSeparated": &sites,
-	} {
-		body, err := w.ask(ctx, embedded.AdminUser, w.database, statement, data)
-		if err != nil {
-			return err
-		}
-		_ = body.Close()
-	}
-	return r.execFile(ctx, "catalog.sql", map[string]any{
+	return append([]string{
+		"CREATE OR REPLACE TABLE bench_items (item UInt64, name String, brand String, maker String, ean String, base Int64, slug String, mandates Array(UInt64)) ENGINE = MergeTree ORDER BY item",
+		"INSERT INTO bench_items FORMAT TabSeparated\n" + dims.String(),
+		"INSERT INTO sites (site, name, site_type, country_code, currency, operator, canonical_country_market, price_comparison_market, version) FORMAT TabSeparated\n" + sites.String(),
+	}, statements("catalog.sql", map[string]any{
 		"Groups": groups, "PerGroup": itemsOfGroup, "FirstItem": firstItem, "Shops": shops, "Markets": markets,
 		"CreatedMs": dataEnd.AddDate(-1, 0, 0).UnixMilli(), "Mandates": d.mandates,
-	})
+	})...)
 }
 
 // look finds out what the measurements must know.
 func (d *dataSet) look(ctx context.Context, r *run) error {
 	w := r.world
-	for _, count := range []struct {
-		into      *int64
-		statement string
-	}{
-		{&d.rows, "SELECT count() FROM observations"},
-		{&d.byMandate, "SELECT count() FROM observations_by_mandate"},
-		{&d.watermarkSeq, "SELECT max(seq) FROM checkpoints WHERE stream = 'OBSERVATIONS' AND epoch = 1"},
-	} {
-		n, err := w.number(ctx, w.database, count.statement)
-		if err != nil {
-			return err
-		}
-		*count.into = int64(n)
+	counts, err := w.rows(ctx, w.database, "SELECT (SELECT count() FROM observations), (SELECT count() FROM observations_by_mandate), (SELECT max(seq) FROM checkpoints WHERE stream = 'OBSERVATIONS' AND epoch = 1)")
+	if err != nil {
+		return err
 	}
+	_, v := measured(counts[0])
+	d.rows, d.byMandate, d.watermarkSeq = int64(v[0]), int64(v[1]), int64(v[2])
 	for _, perMandate := range []struct {
 		into      []int64
 		statement string
@@ -292,20 +251,25 @@ func (d *dataSet) look(ctx context.Context, r *run) error {
 			d.latestOf = uint64(m)
 		}
 	}
+	for _, rows := range []int{tableRows, r.size.streamRows / 10, r.size.streamRows / 3, r.size.streamRows, r.size.memoryRows} {
+		if d.starts[rows], err = d.start(ctx, w, rows); err != nil {
+			return err
+		}
+	}
 	r.result.Observations, r.result.Mandates = d.rows, d.mandates
 	r.result.DataSet += fmt.Sprintf("; %s rows of observations, %s by mandate, %d mandates of %s to %s pairs, %d days, %d %% late events",
 		grouped(d.rows), grouped(d.byMandate), d.mandates, grouped(slices.Min(d.pairs[1:])), grouped(d.pairs[1]), spanDays, latePercent)
 	return nil
 }
 
-// windowOf returns the lower end of a window up to the end of the data that
-// holds about that many rows of the largest mandate, at most 168 h.
-func (r *run) windowOf(ctx context.Context, rows int) (time.Time, error) {
-	got, err := r.world.rows(ctx, r.world.database, fmt.Sprintf(
+// start returns the lower end of a window up to the end of the data that holds
+// about that many rows of the largest mandate, at most 168 h.
+func (d *dataSet) start(ctx context.Context, w *world, rows int) (time.Time, error) {
+	got, err := w.rows(ctx, w.database, fmt.Sprintf(
 		"SELECT captured_desc FROM observations_by_mandate WHERE mandate = 1 AND captured_desc BETWEEN %d AND %d ORDER BY captured_desc LIMIT 1 OFFSET %d",
-		-r.data.to.UnixMilli(), -r.data.from.UnixMilli(), rows))
+		-d.to.UnixMilli(), -d.from.UnixMilli(), rows))
 	if err != nil || len(got) == 0 {
-		return r.data.from, err
+		return d.from, err
 	}
 	return time.UnixMilli(-int64(got[0][0].(float64))).UTC(), nil
 }

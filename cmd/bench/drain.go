@@ -29,24 +29,20 @@ func (r *run) pool(database string) (*clickhouse.Pool, error) {
 	return clickhouse.Open(cfg, 8), nil
 }
 
-// emptyCopy creates a database with the catalogue and the scopes, and no rows.
-func (r *run) emptyCopy(ctx context.Context, database string) error {
-	if err := r.world.makeDatabase(ctx, database); err != nil {
-		return err
+// emptyDrain creates a database with the catalogue and the scopes, and no rows,
+// and opens connections to it.
+func (r *run) emptyDrain(ctx context.Context) (*clickhouse.Pool, error) {
+	if err := r.world.makeDatabase(ctx, drainDatabase,
+		r.world.copies(drainDatabase, "1", "mandates", "orders", "scope_pairs", "scopes", "scopes_applied")...); err != nil {
+		return nil, err
 	}
-	if err := r.copyTables(ctx, database, "1", "mandates", "orders", "scope_pairs", "scopes", "scopes_applied"); err != nil {
-		return err
-	}
-	return r.world.settle(ctx)
+	return r.pool(drainDatabase)
 }
 
 // measureDrain fills the stream and lets the projector drain it.
-func (r *run) measureDrain(ctx context.Context) error {
-	b, stop, err := r.scratchBroker(ctx)
-	if err != nil {
-		return err
-	}
-	defer stop()
+func (r *run) measureDrain(ctx context.Context) error { return r.withBroker(ctx, r.measureBacklog) }
+
+func (r *run) measureBacklog(ctx context.Context, b *broker) error {
 	const captures = 100
 	p := r.data.producer(r.Seed+1, r.data.to)
 	rows := int64(0)
@@ -89,7 +85,10 @@ func (r *run) measureDrain(ctx context.Context) error {
 		d.rows = rows
 		return d, err
 	}
-	series, err := r.interleave(ctx, 0, r.size.drainRounds,
+	t := r.result.table("Draining a backlog of "+grouped(int64(r.size.drain))+" captures",
+		fmt.Sprintf("%s rows of observations, %s by mandate, %s latest; the ready-made blocks are those the projector sent, unfolded, one connection a table without waiting for each other",
+			grouped(written["observations"]), grouped(written["observations_by_mandate"]), grouped(written["latest_observations"])))
+	series, err := r.compare(ctx, t, 0, r.size.drainRounds,
 		contestant{"preismon projector", func(ctx context.Context) (done, error) { return count(r.drain(ctx, b, end, nil)) }},
 		contestant{"ready-made native blocks, no JetStream", func(ctx context.Context) (done, error) { return count(r.insertReady(ctx, rec.inserts)) }},
 		contestant{"bare consumer: fetch and acknowledge", func(ctx context.Context) (done, error) { return count(b.fetch(ctx, end)) }},
@@ -97,16 +96,9 @@ func (r *run) measureDrain(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	work, err := r.writeWork(ctx, since)
-	if err != nil {
+	if t.Work, err = r.writeWork(ctx, since); err != nil {
 		return err
 	}
-	r.result.Tables = append(r.result.Tables, Table{
-		Work:  work,
-		Title: "Draining a backlog of " + grouped(int64(r.size.drain)) + " captures", Series: series,
-		Note: fmt.Sprintf("%s rows of observations, %s by mandate, %s latest; the ready-made blocks are those the projector sent, unfolded, one connection a table without waiting for each other",
-			grouped(written["observations"]), grouped(written["observations_by_mandate"]), grouped(written["latest_observations"])),
-	})
 	r.result.put("drain_vs_direct_insert", "draining a backlog: speed against inserting the same ready-made blocks", "×", faster(series[0], series[1]), 0.8, false, "")
 	perRow := 1e6 / float64(rows)
 	r.result.put("cost_applied_row_projector_cpu_us", "an observation applied from a backlog: CPU of projector and NATS", "µs", exactly(series[0].CPU.Self*perRow), 0, true, "")
@@ -118,10 +110,7 @@ func (r *run) measureDrain(ctx context.Context) error {
 
 // drain lets a projector write the whole stream into an empty database.
 func (r *run) drain(ctx context.Context, b *broker, end uint64, rec *recorder) (done, error) {
-	if err := r.emptyCopy(ctx, drainDatabase); err != nil {
-		return done{}, err
-	}
-	pool, err := r.pool(drainDatabase)
+	pool, err := r.emptyDrain(ctx)
 	if err != nil {
 		return done{}, err
 	}
@@ -131,12 +120,7 @@ func (r *run) drain(ctx context.Context, b *broker, end uint64, rec *recorder) (
 		rec.Conn = pool
 		conn = rec
 	}
-	cfg := projector.DefaultConfig()
-	cfg.Fence, cfg.Logger = 1, r.Logger
-	if cfg.Readers, err = r.readers(b); err != nil {
-		return done{}, err
-	}
-	proj, err := projector.New(cfg, conn)
+	proj, consumer, err := r.projector(b, conn, 1)
 	if err != nil {
 		return done{}, err
 	}
@@ -149,18 +133,13 @@ func (r *run) drain(ctx context.Context, b *broker, end uint64, rec *recorder) (
 	if err := proj.ApplyObservations(ctx, &event.Batch{Stream: event.StreamObservations, Epoch: at, First: 1, Last: 0}); err != nil {
 		return done{}, err
 	}
-	consumer, err := ingest.NewConsumer(ingest.DefaultConsumerConfig(), b.js, proj, r.Logger)
-	if err != nil {
-		return done{}, err
-	}
-	work, cancel := context.WithCancel(ctx)
-	over := make(chan error, 1)
+	var took time.Duration
 	began := time.Now()
-	go func() { over <- consumer.Run(work) }()
-	err = consumer.CaughtUp(ctx, event.StreamObservations, end)
-	took := time.Since(began)
-	cancel()
-	err = errors.Join(err, <-over)
+	err = consuming(ctx, consumer, func() error {
+		err := consumer.CaughtUp(ctx, event.StreamObservations, end)
+		took = time.Since(began)
+		return err
+	})
 	if err != nil {
 		return done{}, err
 	}
@@ -173,10 +152,7 @@ func (r *run) drain(ctx context.Context, b *broker, end uint64, rec *recorder) (
 // insertReady inserts the blocks into an empty database, with one connection per
 // table.
 func (r *run) insertReady(ctx context.Context, inserts []insert) (done, error) {
-	if err := r.emptyCopy(ctx, drainDatabase); err != nil {
-		return done{}, err
-	}
-	pool, err := r.pool(drainDatabase)
+	pool, err := r.emptyDrain(ctx)
 	if err != nil {
 		return done{}, err
 	}
@@ -232,23 +208,17 @@ func (b *broker) fetch(ctx context.Context, end uint64) (done, error) {
 // writeWork reads from the query log what the statements of a drain have cost,
 // by what they wrote.
 func (r *run) writeWork(ctx context.Context, since time.Time) ([]Work, error) {
-	if err := r.world.exec(ctx, "SYSTEM FLUSH LOGS query_log"); err != nil {
-		return nil, err
-	}
-	rows, err := r.world.rows(ctx, r.world.database, fmt.Sprintf(`
+	rows, err := r.queryLog(ctx, fmt.Sprintf(`
 SELECT if(startsWith(query_id, 'p0-'), 'projector: ', if(query_kind = 'Insert', 'ready-made: ', 'projector reads: '))
         || if(query_kind = 'Insert', extract(query, 'INSERT INTO (\\w+)'), extract(query, 'FROM (\\w+)')) AS what,
     count(), sum(written_rows), sum(ProfileEvents['OSCPUVirtualTimeMicroseconds']) / 1e6, sum(query_duration_ms) / 1e3
 FROM system.query_log
 WHERE type = 'QueryFinish' AND event_time_microseconds >= fromUnixTimestamp64Micro(%d) AND current_database = '%s' AND interface = 1
 GROUP BY what HAVING sum(query_duration_ms) > 20 ORDER BY what`, since.UnixMicro(), drainDatabase))
-	if err != nil {
-		return nil, nil //nolint:nilerr // a server without a query log
-	}
 	var all []Work
 	for _, row := range rows {
 		name, v := measured(row)
 		all = append(all, Work{Name: name, Queries: int(v[1]), Written: v[2], CPU: v[3], Seconds: v[4]})
 	}
-	return all, nil
+	return all, err
 }

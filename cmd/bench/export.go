@@ -23,14 +23,10 @@ var exportForms = []struct{ key, accept string }{
 // measureExport compares the command with curl, each of which writes a file.
 func (r *run) measureExport(ctx context.Context) error {
 	if _, err := exec.LookPath("curl"); err != nil {
-		r.result.Missing = append(r.result.Missing, "export: there is no curl")
+		r.result.miss("export: there is no curl")
 		return nil
 	}
 	const mandate = 1
-	from, err := r.windowOf(ctx, r.size.tableRows)
-	if err != nil {
-		return err
-	}
 	token, err := r.world.token(1000 + mandate)
 	if err != nil {
 		return err
@@ -41,14 +37,14 @@ func (r *run) measureExport(ctx context.Context) error {
 	}
 	defer os.RemoveAll(folder) //nolint:errcheck // a temporary folder
 	server := r.world.nodes[r.world.database].url
-	query := r.exported(from)
-	t := Table{Title: "Export to a file, export fields", Note: "curl keeps what it gets, uncompressed; ours can go on after a break, and says how many rows there are."}
+	query := r.exported(r.data.starts[tableRows])
+	t := r.result.table("Export to a file, export fields", "curl keeps what it gets, uncompressed; ours can go on after a break, and says how many rows there are.")
 	for _, f := range exportForms {
-		of, err := r.stream(ctx, r.world.database, mandate, query, as(f.accept))
+		of, err := r.streams(mandate, query, as(f.accept))(ctx)
 		if err != nil {
 			return err
 		}
-		series, err := r.interleave(ctx, 1, r.size.streamRounds,
+		series, err := r.compare(ctx, t, 1, r.size.streamRounds,
 			contestant{"preismon export, " + f.key, func(ctx context.Context) (done, error) {
 				return exportTo(ctx, filepath.Join(folder, "ours."+f.key), r.Program, server, token, f.key, query)
 			}},
@@ -65,10 +61,8 @@ func (r *run) measureExport(ctx context.Context) error {
 		if series[0].Rows != of.rows {
 			return fmt.Errorf("%s: ours wrote %d rows of %d", f.key, series[0].Rows, of.rows)
 		}
-		t.Series = append(t.Series, series...)
 		r.result.put("export_vs_curl_"+f.key, "`preismon export` as "+f.key+", export fields: time against curl's", "×", slower(series[0], series[1]), 1.2, true, "")
 	}
-	r.result.Tables = append(r.result.Tables, t)
 	return nil
 }
 

@@ -2,10 +2,10 @@ package main
 
 import (
 	"context"
+	"errors"
 	"time"
 
-	"github.com/nats-io/nats.go"
-	"github.com/nats-io/nats.go/jetstream"
+	"golang.org/x/sync/errgroup"
 
 	"preismon/contracts/event"
 	"preismon/ingest"
@@ -14,51 +14,85 @@ import (
 
 // flow is a publisher with a projector behind it, on the full tables.
 type flow struct {
-	conn      *nats.Conn
-	js        jetstream.JetStream
+	*broker
 	publisher *ingest.Publisher
 	proj      *projector.Projector
 	first     uint64 // sequence of the last event before this flow
-	stop      func()
 }
 
-// flow starts a flow, which has caught up.
-func (r *run) flow(ctx context.Context) (*flow, error) {
-	b, err := r.broker(ctx, r.world.natsURL)
+// withFlow starts a flow, which has caught up. Its projector has a lease as taken
+// by `preismon up`: its fence must not block the next leader.
+func (r *run) withFlow(ctx context.Context, do func(context.Context, *flow) error) error {
+	b, err := r.world.connect(r.world.natsURL)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	f := &flow{conn: b.conn, js: b.js, stop: b.conn.Close}
-	also := func(more func()) {
-		before := f.stop
-		f.stop = func() { more(); before() }
-	}
-	fail := func(err error) (*flow, error) {
-		f.stop()
-		return nil, err
+	defer b.conn.Close()
+	if err := ingest.EnsureStreams(ctx, b.js, ingest.StreamConfig{}); err != nil {
+		return err
 	}
 	pool, err := r.pool(r.world.database)
 	if err != nil {
-		return fail(err)
+		return err
 	}
-	also(func() { _ = pool.Close() }) // nothing is under way
-	consumer, proj, stop, err := r.lead(ctx, b, pool)
+	defer pool.Close() //nolint:errcheck // nothing is under way
+	lease, err := ingest.NewLease(ingest.LeaseConfig{Key: ingest.ProjectorLease(0, 1), Alone: true}, b.js, r.Logger)
 	if err != nil {
-		return fail(err)
+		return err
 	}
-	f.proj = proj
-	also(stop)
-	if f.first, err = ingest.End(ctx, b.js, event.StreamObservations); err != nil {
-		return fail(err)
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	var failed error
+	err = lease.RunAsLeader(ctx, func(ctx context.Context, fence uint64) error {
+		defer cancel() // it leads once
+		var consumer *ingest.Consumer
+		f := &flow{broker: b}
+		if f.proj, consumer, failed = r.projector(b, pool, fence); failed != nil {
+			return failed
+		}
+		failed = consuming(ctx, consumer, func() (err error) {
+			if f.first, err = ingest.End(ctx, b.js, event.StreamObservations); err != nil {
+				return err
+			}
+			if err := consumer.CaughtUp(ctx, event.StreamObservations, f.first); err != nil {
+				return err
+			}
+			if f.publisher, err = ingest.NewPublisher(b.conn, ingest.PublisherConfig{}, r.Logger); err != nil {
+				return err
+			}
+			defer f.publisher.Close()
+			return do(ctx, f)
+		})
+		return failed
+	})
+	return errors.Join(err, failed)
+}
+
+// projector returns a projector, and the consumer that feeds it.
+func (r *run) projector(b *broker, conn projector.Conn, fence uint64) (*projector.Projector, *ingest.Consumer, error) {
+	cfg := projector.DefaultConfig()
+	cfg.Fence, cfg.Logger = fence, r.Logger
+	var err error
+	if cfg.Readers, err = b.readers(r.Logger); err != nil {
+		return nil, nil, err
 	}
-	if err := consumer.CaughtUp(ctx, event.StreamObservations, f.first); err != nil {
-		return fail(err)
+	proj, err := projector.New(cfg, conn)
+	if err != nil {
+		return nil, nil, err
 	}
-	if f.publisher, err = ingest.NewPublisher(b.conn, ingest.PublisherConfig{}, r.Logger); err != nil {
-		return fail(err)
-	}
-	also(f.publisher.Close)
-	return f, nil
+	consumer, err := ingest.NewConsumer(ingest.DefaultConsumerConfig(), b.js, proj, r.Logger)
+	return proj, consumer, err
+}
+
+// consuming runs a consumer while something is done.
+func consuming(ctx context.Context, consumer *ingest.Consumer, do func() error) error {
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	var group errgroup.Group
+	group.Go(func() error { return consumer.Run(ctx) })
+	err := do()
+	stop()
+	return errors.Join(err, group.Wait())
 }
 
 // publish sends total events of one capture each, captured at this moment, at

@@ -21,71 +21,79 @@ func (r *run) measureGrowth(ctx context.Context) error {
 
 // grown is one size of the data that a page is read from.
 type grown struct {
+	name     string
 	database string
 	x        float64
 }
 
-// growPages reads the page of a mandate at each size and draws the curve. It
-// returns the series in the order of the sizes.
-func (r *run) growPages(ctx context.Context, curve Curve, mandate uint64, sizes []grown) ([]Series, error) {
-	query := window(r.data.from, r.data.to, "globalScope", "true", "limit", "10000")
+// readPages reads the page of a mandate at each size, as a table.
+func (r *run) readPages(ctx context.Context, t *Table, mandate uint64, sizes []grown) ([]Series, error) {
 	var contestants []contestant
 	for _, g := range sizes {
-		contestants = append(contestants, contestant{short(g.x) + " " + curve.X, r.paged(g.database, mandate, query)})
+		contestants = append(contestants, contestant{g.name, r.pages(g.database, mandate, r.widePage())})
 	}
 	since := time.Now()
-	series, err := r.interleave(ctx, r.size.warm, r.size.rounds, contestants...)
+	series, err := r.compare(ctx, t, r.size.warm, r.size.rounds, contestants...)
 	if err != nil {
 		return nil, err
 	}
-	line := Line{Name: "page of 10,000, p50 with least and greatest"}
-	table := Table{Title: curve.Title, Series: series}
-	for i, s := range series {
-		line.Points = append(line.Points, Point{sizes[i].x, 1e3 * s.Median(), 1e3 * s.Least(), 1e3 * s.Greatest()})
-		work, err := r.work(ctx, sizes[i].database, since, byMandate)
-		if err != nil {
+	for _, g := range sizes {
+		if err := r.addWork(ctx, t, g.name, g.database, byMandate, since); err != nil {
 			return nil, err
 		}
-		for _, k := range work {
-			k.Name = s.Name
-			table.Work = append(table.Work, k)
-		}
 	}
-	curve.Lines = []Line{line}
-	r.result.Growth = append(r.result.Growth, curve)
-	r.result.Tables = append(r.result.Tables, table)
 	return series, nil
+}
+
+// pageCurve adds a curve of pages by their size.
+func (r *run) pageCurve(title, x string, sizes []grown, series []Series) {
+	line := Line{Name: "page of 10,000, p50 with least and greatest"}
+	for i, s := range series {
+		line.Points = append(line.Points, s.point(sizes[i].x, 1e3))
+	}
+	r.result.Growth = append(r.result.Growth, Curve{Title: title, X: x, Y: "ms", LogX: true, Lines: []Line{line}})
+}
+
+// growPages reads the page of a mandate at each size and draws the curve. It puts
+// the time at the last size against that at the first one.
+func (r *run) growPages(ctx context.Context, title, x string, mandate uint64, sizes []grown, key, what string) error {
+	for i := range sizes {
+		sizes[i].name = short(sizes[i].x) + " " + x
+	}
+	series, err := r.readPages(ctx, r.result.table(title, ""), mandate, sizes)
+	if err != nil {
+		return err
+	}
+	r.pageCurve(title, x, sizes, series)
+	r.result.put(key, what, "×", slower(series[len(series)-1], series[0]), 1.2, true, "")
+	return nil
 }
 
 // growRows keeps a tenth and three tenths of all events.
 func (r *run) growRows(ctx context.Context) error {
-	if r.data.inWindow[1] < 110_000 {
-		r.result.Missing = append(r.result.Missing, "a page at 10 x the rows: a tenth of so few observations fills no page")
+	rows := float64(r.data.inWindow[1])
+	if rows < 110_000 {
+		r.result.miss("a page at 10 x the rows: a tenth of so few observations fills no page")
 		return nil
 	}
-	sizes := []grown{}
+	var sizes []grown
 	for _, tenths := range []int{1, 3} {
 		database := extraPrefix + strconv.Itoa(tenths) + "_tenths"
 		if _, err := r.cut(ctx, database, "mandate = 1", fmt.Sprintf("seq %% 10 < %d", tenths)); err != nil {
 			return err
 		}
-		sizes = append(sizes, grown{database, float64(r.data.inWindow[1]) * float64(tenths) / 10})
+		sizes = append(sizes, grown{database: database, x: rows * float64(tenths) / 10})
 	}
-	sizes = append(sizes, grown{r.world.database, float64(r.data.inWindow[1])})
-	series, err := r.growPages(ctx, Curve{Title: "The same page, of 1 x and of 10 x the rows", X: "rows of the mandate in 168 h", Y: "ms", LogX: true}, 1, sizes)
-	if err != nil {
-		return err
-	}
-	r.result.put("page_growth", "page of 10,000: time at 10 x the rows of its mandate", "×", slower(series[len(series)-1], series[0]), 1.2, true, "")
-	return nil
+	return r.growPages(ctx, "The same page, of 1 x and of 10 x the rows", "rows of the mandate in 168 h", 1,
+		append(sizes, grown{database: r.world.database, x: rows}), "page_growth", "page of 10,000: time at 10 x the rows of its mandate")
 }
 
 // growMandates reads the page of one mandate alone, alongside nine smaller ones,
 // and alongside all.
 func (r *run) growMandates(ctx context.Context) error {
-	m := r.data.alone
-	if m == 0 || m+9 > uint64(r.data.mandates) {
-		r.result.Missing = append(r.result.Missing, "a page beside more and more mandates: with so few observations no small mandate fills a page")
+	m, all := r.data.alone, r.data.mandates
+	if m == 0 || m+9 > uint64(all) {
+		r.result.miss("a page beside more and more mandates: with so few observations no small mandate fills a page")
 		return nil
 	}
 	var sizes []grown
@@ -94,71 +102,42 @@ func (r *run) growMandates(ctx context.Context) error {
 		if _, err := r.cut(ctx, database, fmt.Sprintf("mandate BETWEEN %d AND %d", m, m+n-1), "1"); err != nil {
 			return err
 		}
-		sizes = append(sizes, grown{database, float64(n)})
+		sizes = append(sizes, grown{database: database, x: float64(n)})
 	}
-	sizes = append(sizes, grown{r.world.database, float64(r.data.mandates)})
-	series, err := r.growPages(ctx, Curve{Title: fmt.Sprintf("The same page, beside 1 to %d mandates", r.data.mandates), X: "mandates", Y: "ms", LogX: true}, m, sizes)
-	if err != nil {
-		return err
-	}
-	r.result.put("page_100_mandates", fmt.Sprintf("page of 10,000: time among %d mandates against alone", r.data.mandates), "×", slower(series[len(series)-1], series[0]), 1.2, true, "")
-	return nil
+	return r.growPages(ctx, fmt.Sprintf("The same page, beside 1 to %d mandates", all), "mandates", m,
+		append(sizes, grown{database: r.world.database, x: float64(all)}), "page_100_mandates", fmt.Sprintf("page of 10,000: time among %d mandates against alone", all))
 }
 
 // growMandate reads pages of mandates of all sizes.
 func (r *run) growMandate(ctx context.Context) error {
-	line := Line{Name: "page of 10,000, p50 with least and greatest"}
-	query := window(r.data.from, r.data.to, "globalScope", "true", "limit", "10000")
 	var contestants []contestant
-	var at []int64
+	var sizes []grown
 	for m := r.data.mandates; m >= 1; m-- {
-		if n := r.data.inWindow[m]; n > 10_000 && (len(at) == 0 || n >= 2*at[len(at)-1] || m == 1) {
-			at = append(at, n)
-			contestants = append(contestants, contestant{strconv.Itoa(m), r.paged(r.world.database, uint64(m), query)})
+		if n := float64(r.data.inWindow[m]); n > 10_000 && (len(sizes) == 0 || n >= 2*sizes[len(sizes)-1].x || m == 1) {
+			sizes = append(sizes, grown{x: n})
+			contestants = append(contestants, contestant{strconv.Itoa(m), r.pages(r.world.database, uint64(m), r.widePage())})
 		}
 	}
 	series, err := r.interleave(ctx, r.size.warm, r.size.readRounds, contestants...)
-	if err != nil {
-		return err
+	if err == nil {
+		r.pageCurve("Pages of small and large mandates", "rows of the mandate in 168 h", sizes, series)
 	}
-	for i, s := range series {
-		line.Points = append(line.Points, Point{float64(at[i]), 1e3 * s.Median(), 1e3 * s.Least(), 1e3 * s.Greatest()})
-	}
-	r.result.Growth = append(r.result.Growth, Curve{
-		Title: "Pages of small and large mandates", X: "rows of the mandate in 168 h", Y: "ms", LogX: true, Lines: []Line{line},
-	})
-	return nil
+	return err
 }
 
 // growStream reads streams of growing length, ours and ClickHouse's own.
 func (r *run) growStream(ctx context.Context) error {
-	streams := Curve{Title: "A stream by its rows", X: "rows", Y: "s"}
-	for _, c := range []struct {
-		name string
-		do   func(ctx context.Context, from time.Time) (done, error)
-	}{
-		{"preismon stream", func(ctx context.Context, from time.Time) (done, error) {
-			return r.stream(ctx, r.world.database, 1, r.exported(from), nil)
-		}},
-		{"ClickHouse JSONEachRow", func(ctx context.Context, from time.Time) (done, error) {
-			return r.clickhouse(ctx, r.sql(selection{mandate: 1, from: from, export: true}), jsonEachRow)
-		}},
-	} {
-		line := Line{Name: c.name}
-		for _, rows := range []int{r.size.streamRows / 10, r.size.streamRows / 3, r.size.streamRows} {
-			from, err := r.windowOf(ctx, rows)
+	lines := []Line{{Name: "preismon stream"}, {Name: "ClickHouse JSONEachRow"}}
+	for _, rows := range []int{r.size.streamRows / 10, r.size.streamRows / 3, r.size.streamRows} {
+		s := selection{mandate: 1, from: r.data.starts[rows], export: true}
+		for i, do := range []task{r.streams(1, r.exported(s.from), nil), r.clickhouse(r.sql(s), jsonEachRow)} {
+			series, err := r.interleave(ctx, 1, min(3, r.size.streamRounds), contestant{lines[i].Name, do})
 			if err != nil {
 				return err
 			}
-			series, err := r.interleave(ctx, 1, min(3, r.size.streamRounds), contestant{c.name, func(ctx context.Context) (done, error) { return c.do(ctx, from) }})
-			if err != nil {
-				return err
-			}
-			s := series[0]
-			line.Points = append(line.Points, Point{float64(s.Rows), s.Median(), s.Least(), s.Greatest()})
+			lines[i].Points = append(lines[i].Points, series[0].point(float64(series[0].Rows), 1))
 		}
-		streams.Lines = append(streams.Lines, line)
 	}
-	r.result.Growth = append(r.result.Growth, streams)
+	r.result.Growth = append(r.result.Growth, Curve{Title: "A stream by its rows", X: "rows", Y: "s", Lines: lines})
 	return nil
 }

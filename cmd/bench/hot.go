@@ -4,17 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"math"
-	"net/http"
 	"net/url"
-	"strings"
 	"sync/atomic"
 	"time"
 
 	"golang.org/x/sync/errgroup"
-
-	"preismon/deploy/embedded"
 )
 
 // hotConnections are the numbers of concurrent clients. Each sends its next
@@ -33,55 +27,74 @@ type hotRead struct {
 	statement  func(n int) string     // of ClickHouse; nil: the opponent is /healthz
 }
 
+// answer sends a request for the n-th time and reads its answer.
+type answer func(ctx context.Context, n int) error
+
+// ours and theirs are the answers of a hot read and of its alternative.
+func (r *run) ours(q hotRead) answer {
+	return func(ctx context.Context, n int) error { return r.hotAnswer(ctx, q.path, q.ask(n)) }
+}
+
+func (r *run) theirs(q hotRead) answer {
+	if q.statement == nil {
+		return r.health
+	}
+	return func(ctx context.Context, n int) error {
+		d, err := r.clickhouse(q.statement(n), jsonEachRow)(ctx)
+		if err == nil && d.bytes == 0 {
+			err = errors.New("no rows: " + q.statement(n))
+		}
+		return err
+	}
+}
+
 // measureHot measures how many small reads per second are answered, for one
 // client and for many at once, while no rows arrive, so that what a node
 // remembers of the rows stays valid. Their opponents are the same rows by
 // hand-written SQL over ClickHouse's HTTP interface and, for lists, which a node
 // remembers as well, the fastest answer that this server has.
 func (r *run) measureHot(ctx context.Context) error {
-	stop := r.profileNode(ctx, "hot")
-	defer stop()
+	defer r.profileNode(ctx, "hot")()
 	reads, err := r.hotReads(ctx)
 	if err != nil {
 		return err
 	}
 	for _, q := range reads {
 		for n := range hotProducts { // repeated requests are measured, so each is sent once before
-			if err := r.hotAnswer(ctx, q.path, q.ask(n)); err != nil {
+			if err := r.ours(q)(ctx, n); err != nil {
 				return fmt.Errorf("%s: %w", q.title, err)
 			}
 		}
-		against := "the same rows from ClickHouse over HTTP"
+		opponent, against := "ClickHouse over HTTP", "the same rows from ClickHouse over HTTP"
 		if q.statement == nil {
-			against = "/healthz"
+			opponent, against = "/healthz", "/healthz"
 		}
-		worst := spread{value: math.Inf(1)}
-		t := Table{Title: "Hot reads: " + q.title, Note: "Rows are requests. No row arrives meanwhile."}
-		for _, connections := range hotConnections {
-			opponent := fmt.Sprintf("ClickHouse over HTTP, %d at once", connections)
-			other := func(ctx context.Context, n int) error { return r.hotStatement(ctx, q.statement(n)) }
-			if q.statement == nil {
-				opponent = fmt.Sprintf("/healthz, %d at once", connections)
-				other = func(ctx context.Context, _ int) error { return r.health(ctx) }
-			}
-			series, err := r.interleave(ctx, 1, r.size.hotRounds,
-				contestant{fmt.Sprintf("preismon, %d at once", connections), r.atOnce(connections, func(ctx context.Context, n int) error {
-					return r.hotAnswer(ctx, q.path, q.ask(n))
-				})},
-				contestant{opponent, r.atOnce(connections, other)},
-			)
-			if err != nil {
-				return fmt.Errorf("%s: %w", q.title, err)
-			}
-			t.Series = append(t.Series, series...)
-			ratio := faster(series[0], series[1])
-			worst = least(worst, ratio)
-			r.result.put(fmt.Sprintf("%s_%d", q.key, connections), fmt.Sprintf("%s: answers a second against %s, %d at once", q.title, against, connections), "×", ratio, 0, false, "")
+		t := r.result.table("Hot reads: "+q.title, "Rows are requests. No row arrives meanwhile.")
+		ratios, err := r.compareRates(ctx, t, "preismon", opponent, r.ours(q), r.theirs(q))
+		if err != nil {
+			return fmt.Errorf("%s: %w", q.title, err)
 		}
-		r.result.Tables = append(r.result.Tables, t)
-		r.result.put(q.key, q.title+": answers a second against "+against+", the least of 1, 8 and 64 clients", "×", worst, q.target, false, "")
+		for i, ratio := range ratios {
+			r.result.put(fmt.Sprintf("%s_%d", q.key, hotConnections[i]), fmt.Sprintf("%s: answers a second against %s, %d at once", q.title, against, hotConnections[i]), "×", ratio, 0, false, "")
+		}
+		r.result.put(q.key, q.title+": answers a second against "+against+", the least of 1, 8 and 64 clients", "×", least(ratios...), q.target, false, "")
 	}
 	return nil
+}
+
+// compareRates compares answers a second, for each number of clients.
+func (r *run) compareRates(ctx context.Context, t *Table, name, opponent string, ours, theirs answer) (ratios []spread, err error) {
+	for _, clients := range hotConnections {
+		series, err := r.compare(ctx, t, 1, r.size.hotRounds,
+			contestant{fmt.Sprintf("%s, %d at once", name, clients), r.atOnce(clients, ours)},
+			contestant{fmt.Sprintf("%s, %d at once", opponent, clients), r.atOnce(clients, theirs)},
+		)
+		if err != nil {
+			return nil, err
+		}
+		ratios = append(ratios, faster(series[0], series[1]))
+	}
+	return ratios, nil
 }
 
 func (r *run) hotReads(ctx context.Context) ([]hotRead, error) {
@@ -141,7 +154,7 @@ func (r *run) hotReads(ctx context.Context) ([]hotRead, error) {
 const hotMandate = 2
 
 // atOnce lets clients send requests for a while. Its rows are answers.
-func (r *run) atOnce(clients int, ask func(ctx context.Context, n int) error) func(ctx context.Context) (done, error) {
+func (r *run) atOnce(clients int, ask answer) task {
 	return func(ctx context.Context) (done, error) {
 		var answers atomic.Int64
 		began := time.Now()
@@ -166,36 +179,15 @@ func (r *run) atOnce(clients int, ask func(ctx context.Context, n int) error) fu
 }
 
 func (r *run) hotAnswer(ctx context.Context, path string, query url.Values) error {
-	d, err := r.whole(ctx, hotMandate, path, query)
+	d, _, err := r.read(ctx, asked(r.world.database, hotMandate, path, query))
 	if err == nil && d.bytes < 100 {
 		err = errors.New(path + ": an answer of nothing")
 	}
 	return err
 }
 
-func (r *run) hotStatement(ctx context.Context, statement string) error {
-	body, err := r.world.ask(ctx, embedded.QueryUser, r.world.database, statement+"\n"+jsonEachRow, nil)
-	if err != nil {
-		return err
-	}
-	defer body.Close() //nolint:errcheck // read to its end
-	n, err := io.Copy(io.Discard, body)
-	if err == nil && n == 0 {
-		err = errors.New("no rows: " + strings.TrimSpace(statement))
-	}
-	return err
-}
-
-func (r *run) health(ctx context.Context) error {
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, r.world.nodes[r.world.database].url+"/healthz", nil)
-	if err != nil {
-		return err
-	}
-	resp, err := r.world.http.Do(req)
-	if err != nil {
-		return err
-	}
-	defer resp.Body.Close() //nolint:errcheck // read to its end
-	_, err = io.Copy(io.Discard, resp.Body)
+// health asks whether the query service lives, which is its fastest answer.
+func (r *run) health(ctx context.Context, _ int) error {
+	_, _, err := r.read(ctx, request{node: r.world.database, path: "/healthz"})
 	return err
 }

@@ -2,11 +2,11 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strconv"
-	"strings"
 	"time"
 )
 
@@ -20,16 +20,16 @@ func (r *run) measureIdle(ctx context.Context) error {
 		return err
 	}
 	defer os.RemoveAll(folder) //nolint:errcheck // a temporary folder
-	u, err := r.startUp(ctx, folder, "--demo")
+	up, err := r.world.up(ctx, folder, "--demo")
 	if err != nil {
 		return err
 	}
-	share, err := idleShare(ctx, u.cmd.Process.Pid, r.size.quiet)
-	if err := u.end(err); err != nil {
+	share, err := idleShare(ctx, up.pid(), r.size.quiet)
+	if err = errors.Join(err, up.stop()); err != nil {
 		return err
 	}
 	if share == 0 {
-		r.result.Missing = append(r.result.Missing, "an idle demo: this system does not tell the processor time of processes")
+		r.result.miss("an idle demo: this system does not tell the processor time of processes")
 		return nil
 	}
 	r.result.put("idle_demo_cpu_share", fmt.Sprintf("`preismon up --demo` that nobody reads: share of a core, over %.0f s", r.size.quiet.Seconds()), "", exactly(share), 0.05, true, "")
@@ -52,16 +52,10 @@ func idleShare(ctx context.Context, pid int, over time.Duration) (float64, error
 // seconds.
 func treeTime(pid int) float64 {
 	sum := processorTime(pid)
-	all, _ := filepath.Glob("/proc/[0-9]*/stat")
+	all, _ := filepath.Glob("/proc/[0-9]*")
 	for _, name := range all {
-		text, err := os.ReadFile(name)
-		if err != nil {
-			continue // it has ended
-		}
-		_, rest, _ := strings.Cut(string(text), ") ")
-		fields := strings.Fields(rest)
-		child, err := strconv.Atoi(filepath.Base(filepath.Dir(name)))
-		if err == nil && len(fields) > 1 && fields[1] == strconv.Itoa(pid) {
+		child, _ := strconv.Atoi(filepath.Base(name))
+		if fields := procStat(child); len(fields) > 1 && fields[1] == strconv.Itoa(pid) { // otherwise it has ended, or is another's
 			sum += treeTime(child)
 		}
 	}

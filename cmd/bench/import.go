@@ -43,14 +43,14 @@ func (r *run) measureImport(ctx context.Context) error {
 			return err
 		}
 	}
-	series, err := r.interleave(ctx, 0, r.size.drainRounds, contestant{"preismon import", func(ctx context.Context) (done, error) {
+	t := r.result.table("Import", note+"; from the start of the command until everything can be queried")
+	series, err := r.compare(ctx, t, 0, r.size.drainRounds, contestant{"preismon import", func(ctx context.Context) (done, error) {
 		return r.importOnce(ctx, file)
 	}})
 	if err != nil {
 		return err
 	}
 	s := series[0]
-	r.result.Tables = append(r.result.Tables, Table{Title: "Import", Series: series, Note: note + "; from the start of the command until everything can be queried"})
 	r.result.put("import_rows_per_second", "`preismon import` of observed prices, from the file to what can be queried", "rows/s",
 		spread{s.Rate(), float64(s.Rows) / s.Greatest(), float64(s.Rows) / s.Least()}, 200_000, false, note)
 	return nil
@@ -63,7 +63,7 @@ func (r *run) importOnce(ctx context.Context, file string) (d done, err error) {
 		return d, err
 	}
 	defer os.RemoveAll(folder) //nolint:errcheck // a temporary folder
-	u, err := r.startUp(ctx, filepath.Join(folder, "data"))
+	up, err := r.world.up(ctx, filepath.Join(folder, "data"))
 	if err != nil {
 		return d, err
 	}
@@ -76,7 +76,7 @@ func (r *run) importOnce(ctx context.Context, file string) (d done, err error) {
 	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) {
 		err = fmt.Errorf("%w: %s", err, exit.Stderr)
 	}
-	if err = u.end(err); err != nil {
+	if err = errors.Join(err, up.stop()); err != nil {
 		return d, err
 	}
 	found := importedRows.FindSubmatch(out)

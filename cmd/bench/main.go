@@ -11,10 +11,7 @@ import (
 	"os/exec"
 	"os/signal"
 	"path/filepath"
-	"strings"
 	"syscall"
-
-	"preismon/contracts"
 
 	"github.com/alecthomas/kong"
 )
@@ -29,28 +26,6 @@ As a page:   go run ./cmd/bench --report bench.html --json >bench.json
 
 How it grows: go run ./cmd/bench --join small.json,middle.json,large.json --report growth.html`
 
-// flags are the flags of the command.
-type flags struct {
-	Observations   int      `help:"Rows of observations. Default: 50 million, or 3 million with --quick."`
-	Mandates       int      `help:"Mandates that watch the products, each with a different share." default:"100"`
-	Quick          bool     `help:"A small data set and few rounds: five minutes."`
-	Seed           uint64   `help:"Seed of the data set." default:"1"`
-	Rounds         int      `help:"Rounds of each comparison, instead of the usual number."`
-	Only           []string `help:"Measure these parts only: ${parts}." placeholder:"PART"`
-	DataDir        string   `help:"Keep the data here, and use what is there. Default: a temporary folder." type:"path" placeholder:"DIR"`
-	JSON           bool     `name:"json" xor:"form" help:"Print one JSON object."`
-	Markdown       bool     `xor:"form" help:"Print the table of figures in the documentation."`
-	Join           []string `help:"Measure nothing: draw curves over these results of --json, and forecast the largest from the others." type:"existingfile" placeholder:"FILE"`
-	Report         string   `help:"Write a page with plots." type:"path" placeholder:"FILE.html"`
-	Profiles       string   `help:"Write CPU profiles of what is measured." type:"path" placeholder:"DIR"`
-	Program        string   `name:"preismon" help:"The program to measure. Default: it is built from this folder." type:"existingfile" placeholder:"FILE"`
-	Import         string   `help:"File of observed prices, with the columns of the built-in mapping \"observations\", to import. Default: one of the same shape is made." type:"existingfile" placeholder:"FILE"`
-	ClickHouse     string   `name:"clickhouse-dsn" env:"PREISMON_CLICKHOUSE_DSN" help:"Measure on this ClickHouse, as a user that may create databases, instead of an embedded one." placeholder:"DSN"`
-	ClickHouseHTTP string   `name:"clickhouse-url" env:"PREISMON_CLICKHOUSE_URL" help:"Its HTTP interface." placeholder:"URL"`
-	NATS           string   `name:"nats-url" env:"PREISMON_NATS_URL" help:"And this NATS." placeholder:"URL"`
-	Verbose        bool     `help:"Log what the servers say."`
-}
-
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop) // a second Ctrl-C ends the program at once
@@ -59,54 +34,54 @@ func main() {
 
 // bench returns the exit code: 1 if measuring failed, 2 if the flags are wrong.
 func bench(ctx context.Context, args []string, out, errs io.Writer) int {
-	var f flags
+	c := Config{Progress: errs, Logger: slog.New(slog.DiscardHandler)}
 	code := -1
-	parser := kong.Must(&f, kong.Name("bench"), kong.Description(description), kong.Writers(out, errs), kong.Exit(func(c int) { code = c }),
-		kong.ConfigureHelp(kong.HelpOptions{WrapUpperBound: 110}), kong.Vars{"parts": strings.Join(Parts(), ", ")})
+	parser := kong.Must(&c, kong.Name("bench"), kong.Description(description), kong.Writers(out, errs), kong.Exit(func(c int) { code = c }),
+		kong.ConfigureHelp(kong.HelpOptions{WrapUpperBound: 110}), kong.Vars{"parts": partNames()})
 	_, err := parser.Parse(args)
 	if code >= 0 { // --help has been printed
 		return code
 	}
-	if err == nil && len(f.Join) > 0 {
-		if err := f.join(out); err != nil {
-			fmt.Fprintf(errs, "bench: %v\n", err)
-			return 1
+	fail := func(code int, err error) int {
+		fmt.Fprintf(errs, "bench: %v\n", err)
+		return code
+	}
+	if err == nil && len(c.Join) > 0 {
+		err = c.join(out)
+	} else {
+		c.complete()
+		if err = errors.Join(err, c.validate()); err != nil {
+			return fail(2, err)
 		}
-		return 0
+		err = c.measure(ctx, out)
 	}
-	cfg := f.config(errs)
-	if err = errors.Join(err, cfg.Validate()); err != nil {
-		fmt.Fprintf(errs, "bench: %v\n", err)
-		return 2
-	}
-	if err := f.measure(ctx, cfg, out, errs); err != nil {
-		fmt.Fprintf(errs, "bench: %v\n", err)
-		return 1
+	if err != nil {
+		return fail(1, err)
 	}
 	return 0
 }
 
 // join writes the forecasts of several results, and a report of their curves.
-func (f *flags) join(out io.Writer) error {
-	all, err := readResults(f.Join)
+func (c Config) join(out io.Writer) error {
+	all, err := readResults(c.Join)
 	if err != nil {
 		return err
 	}
-	if f.Report != "" {
-		if err := os.WriteFile(f.Report, join(all).HTML(), 0o644); err != nil {
-			return err
-		}
-	}
-	return writeForecasts(out, forecasts(all))
+	return errors.Join(c.report(join(all)), writeForecasts(out, forecasts(all)))
 }
 
-func (f *flags) config(errs io.Writer) Config {
-	c := Config{
-		Observations: f.Observations, Mandates: f.Mandates, Seed: f.Seed, Quick: f.Quick, Rounds: f.Rounds, DataDir: f.DataDir, Only: f.Only, Profiles: f.Profiles,
-		Program: f.Program, Import: f.Import, ClickHouse: contracts.Secret(f.ClickHouse), ClickHouseHTTP: f.ClickHouseHTTP, NATS: contracts.Secret(f.NATS), Progress: errs,
+// report writes the page with plots, if it is wanted.
+func (c Config) report(r *Result) error {
+	if c.Report == "" {
+		return nil
 	}
-	if f.Verbose {
-		c.Logger = slog.New(slog.NewTextHandler(errs, &slog.HandlerOptions{Level: slog.LevelDebug}))
+	return os.WriteFile(c.Report, r.HTML(), 0o644)
+}
+
+// complete fills in what depends on other flags.
+func (c *Config) complete() {
+	if c.Verbose {
+		c.Logger = slog.New(slog.NewTextHandler(c.Progress, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	}
 	switch {
 	case c.Observations == 0 && c.Quick:
@@ -114,40 +89,33 @@ func (f *flags) config(errs io.Writer) Config {
 	case c.Observations == 0:
 		c.Observations = 50_000_000
 	}
-	return c
 }
 
 // measure runs the benchmark, and writes its result.
-func (f *flags) measure(ctx context.Context, cfg Config, out, errs io.Writer) error {
-	if cfg.Program == "" {
+func (c Config) measure(ctx context.Context, out io.Writer) error {
+	if c.Program == "" {
 		folder, err := os.MkdirTemp("", "preismon-bench-")
 		if err != nil {
 			return err
 		}
 		defer os.RemoveAll(folder) //nolint:errcheck // a temporary folder
-		if cfg.Program, err = build(ctx, folder, errs); err != nil {
+		if c.Program, err = build(ctx, folder, c.Progress); err != nil {
 			return err
 		}
 	}
-	result, err := Run(ctx, cfg)
-	if result == nil {
-		return err
-	}
+	r := newRun(c)
+	err, result := r.run(ctx), r.result
 	if err != nil && len(result.Ratios) > 0 {
-		fmt.Fprintf(errs, "The run ended early; what follows is incomplete.\n")
+		fmt.Fprintf(c.Progress, "The run ended early; what follows is incomplete.\n")
 	}
+	write := result.WriteText
 	switch {
-	case f.JSON:
-		err = errors.Join(err, json.NewEncoder(out).Encode(result))
-	case f.Markdown:
-		err = errors.Join(err, result.WriteMarkdown(out))
-	default:
-		err = errors.Join(err, result.WriteText(out))
+	case c.JSON:
+		write = func(w io.Writer) error { return json.NewEncoder(w).Encode(result) }
+	case c.Markdown:
+		write = result.WriteMarkdown
 	}
-	if f.Report != "" {
-		err = errors.Join(err, os.WriteFile(f.Report, result.HTML(), 0o644))
-	}
-	return err
+	return errors.Join(err, write(out), c.report(result))
 }
 
 // build builds preismon from source into a folder.

@@ -13,10 +13,12 @@ import (
 	"time"
 )
 
-// contestant does one thing once, and reports how much it did.
+// task does one thing once, and reports how much it did.
+type task func(ctx context.Context) (done, error)
+
 type contestant struct {
 	name string
-	do   func(ctx context.Context) (done, error)
+	do   task
 }
 
 // done is what a contestant did in one go. If took is zero, it is measured
@@ -59,7 +61,12 @@ func (c *CPU) over(n int) {
 	c.ClickHouse, c.Query, c.Self = c.ClickHouse/d, c.Query/d, c.Self/d
 }
 
-func (c CPU) String() string {
+// note says the processor times; empty if a round took too little to be measured
+// in ticks.
+func (c CPU) note() string {
+	if c.ClickHouse+c.Query+c.Self < 0.1 {
+		return ""
+	}
 	return fmt.Sprintf("CPU: ClickHouse %.2f s, query service %.2f s, here %.2f s", c.ClickHouse, c.Query, c.Self)
 }
 
@@ -70,7 +77,7 @@ func (w *world) cpu() (c CPU) {
 		c.ClickHouse = processorTime(w.ch.PID())
 	}
 	for _, n := range w.nodes {
-		c.Query += processorTime(n.cmd.Process.Pid)
+		c.Query += processorTime(n.pid())
 	}
 	c.Self = processorTime(os.Getpid())
 	return c
@@ -78,19 +85,22 @@ func (w *world) cpu() (c CPU) {
 
 // processorTime returns the user and system time of a process in seconds.
 func processorTime(pid int) float64 {
-	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-	if err != nil {
-		return 0
-	}
-	_, rest, ok := strings.Cut(string(text), ") ") // the name may contain anything
-	fields := strings.Fields(rest)
-	if !ok || len(fields) < 13 {
+	fields := procStat(pid)
+	if len(fields) < 13 {
 		return 0
 	}
 	user, _ := strconv.ParseFloat(fields[11], 64)
 	system, _ := strconv.ParseFloat(fields[12], 64)
 	const ticks = 100 // per second, on every Linux
 	return (user + system) / ticks
+}
+
+// procStat returns what the kernel says of a process after its name, which may
+// contain anything.
+func procStat(pid int) []string {
+	text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	_, rest, _ := strings.Cut(string(text), ") ")
+	return strings.Fields(rest)
 }
 
 // interleave lets the contestants take turns. The first one changes with each
@@ -129,12 +139,55 @@ func (r *run) interleave(ctx context.Context, warm, rounds int, all ...contestan
 	return series, nil
 }
 
+// compare interleaves contestants, whose rounds become a part of a table.
+func (r *run) compare(ctx context.Context, t *Table, warm, rounds int, all ...contestant) ([]Series, error) {
+	series, err := r.interleave(ctx, warm, rounds, all...)
+	if err == nil {
+		t.Series = append(t.Series, series...)
+	}
+	return series, err
+}
+
+// compareWork is compare that also finds what the statements have cost. That of
+// a single contestant is named after it.
+func (r *run) compareWork(ctx context.Context, t *Table, database, like string, warm, rounds int, all ...contestant) ([]Series, error) {
+	since := time.Now()
+	series, err := r.compare(ctx, t, warm, rounds, all...)
+	if err != nil {
+		return nil, err
+	}
+	name := ""
+	if len(all) == 1 {
+		name = all[0].name
+	}
+	return series, r.addWork(ctx, t, name, database, like, since)
+}
+
+// addWork adds to a table what statements have cost since a moment, under a name
+// or those of their clients.
+func (r *run) addWork(ctx context.Context, t *Table, name, database, like string, since time.Time) error {
+	work, err := r.work(ctx, database, since, like)
+	for _, w := range work {
+		w.Name = cmp.Or(name, w.Name)
+		t.Work = append(t.Work, w)
+	}
+	return err
+}
+
 // Median returns the median of the rounds.
 func (s Series) Median() float64 { return quantile(s.Seconds, 0.5) }
 
 // Least and Greatest return the shortest and the longest of the rounds.
 func (s Series) Least() float64    { return quantile(s.Seconds, 0) }
 func (s Series) Greatest() float64 { return quantile(s.Seconds, 1) }
+
+// all is the median with the least and the greatest of the rounds.
+func (s Series) all() spread { return spreadOf(s.Seconds, 0.5) }
+
+// point is the point of a curve with the times of the rounds, times a factor.
+func (s Series) point(x, factor float64) Point {
+	return Point{x, factor * s.Median(), factor * s.Least(), factor * s.Greatest()}
+}
 
 // Rate returns rows per second.
 func (s Series) Rate() float64 { return float64(s.Rows) / s.Median() }
@@ -150,14 +203,17 @@ func quantile[T cmp.Ordered](values []T, q float64) (zero T) {
 // spread is a value with its minimum and maximum.
 type spread struct{ value, low, high float64 }
 
-// least and greatest return the one with the lower and the higher value.
-func least(a, b spread) spread {
-	return slices.MinFunc([]spread{a, b}, byValue)
+// exactly is a value that has been measured once.
+func exactly(v float64) spread { return spread{v, v, v} }
+
+// spreadOf is a quantile of values, with the least and the greatest of them.
+func spreadOf(values []float64, q float64) spread {
+	return spread{quantile(values, q), quantile(values, 0), quantile(values, 1)}
 }
 
-func greatest(a, b spread) spread {
-	return slices.MaxFunc([]spread{a, b}, byValue)
-}
+// least and greatest return the one with the lowest and the highest value.
+func least(all ...spread) spread    { return slices.MinFunc(all, byValue) }
+func greatest(all ...spread) spread { return slices.MaxFunc(all, byValue) }
 
 func byValue(a, b spread) int { return cmp.Compare(a.value, b.value) }
 

@@ -10,6 +10,8 @@ import (
 	"net/http"
 	"os"
 	"os/exec"
+	"runtime"
+	"strings"
 	"syscall"
 	"time"
 
@@ -22,11 +24,78 @@ const (
 	nodeURL  = "http://" + nodeHost
 )
 
-// node is a `preismon query` in a child process.
+// node is a preismon in a child process.
 type node struct {
 	cmd        *exec.Cmd
-	url, admin string
+	url, admin string // of a query service
 	ended      chan struct{}
+	err        error // of its end
+}
+
+// start starts preismon, and waits until it writes the text that says it is
+// ready, in the line that is returned. The child ends when this process ends, for
+// whatever reason: the kernel ties it to the thread that started it.
+func (w *world) start(ctx context.Context, ready string, env []string, args ...string) (n *node, line string, err error) {
+	cmd := exec.Command(w.cfg.Program, args...)
+	cmd.Env, cmd.SysProcAttr = append(os.Environ(), env...), withParent()
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		return nil, "", err
+	}
+	cmd.Stderr = cmd.Stdout
+	n = &node{cmd: cmd, ended: make(chan struct{})}
+	started, running, last := make(chan error), make(chan string, 1), ""
+	go func() {
+		runtime.LockOSThread()
+		defer runtime.UnlockOSThread()
+		err := cmd.Start()
+		started <- err
+		if err != nil {
+			return
+		}
+		defer close(n.ended)
+		for lines := bufio.NewScanner(out); lines.Scan(); {
+			last = lines.Text()
+			w.cfg.Logger.Debug(args[0], "says", last)
+			if strings.Contains(last, ready) && len(running) == 0 {
+				running <- last
+			}
+		}
+		n.err = cmd.Wait()
+	}()
+	if err := <-started; err != nil {
+		return nil, "", err
+	}
+	select {
+	case line := <-running:
+		return n, line, nil
+	case <-n.ended:
+	case <-time.After(3 * time.Minute):
+	case <-ctx.Done():
+	}
+	err = n.stop()
+	return nil, "", fmt.Errorf("`preismon %s` did not become ready: %w", args[0], errors.Join(err, errors.New(last)))
+}
+
+func (n *node) pid() int { return n.cmd.Process.Pid }
+
+// stop ends the process, and returns its error.
+func (n *node) stop() error {
+	_ = n.cmd.Process.Signal(syscall.SIGTERM)
+	select {
+	case <-n.ended:
+	case <-time.After(time.Minute):
+		_ = n.cmd.Process.Kill()
+		<-n.ended
+	}
+	return n.err
+}
+
+// up starts `preismon up` on a folder, and waits until it is ready.
+func (w *world) up(ctx context.Context, folder string, flags ...string) (*node, error) {
+	n, _, err := w.start(ctx, "everything published so far can be queried", nil,
+		append([]string{"up", "--data-dir", folder, "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0"}, flags...)...)
+	return n, err
 }
 
 // serve starts the query service on a database. It remembers no text of
@@ -40,49 +109,23 @@ func (w *world) serveAs(ctx context.Context, name, database string, flags ...str
 	if w.nodes[name] != nil {
 		return nil
 	}
-	cmd := exec.Command(w.cfg.Program, append([]string{
-		"query", "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0", "--base-url", nodeURL,
-		"--token-key", w.keyFile, "--reads-per-minute", "100000000", "--heavy-at-once", "1000", "--log-format", "json",
-	}, flags...)...)
-	cmd.Env = append(os.Environ(), "PREISMON_CLICKHOUSE_DSN="+w.dsn(embedded.QueryUser, database), "PREISMON_NATS_URL="+w.natsURL, "PREISMON_CURSOR_KEY="+w.cursors)
-	stderr, err := cmd.StderrPipe()
+	n, text, err := w.start(ctx, `"msg":"query service runs"`,
+		[]string{"PREISMON_CLICKHOUSE_DSN=" + w.dsn(embedded.QueryUser, database), "PREISMON_NATS_URL=" + w.natsURL, "PREISMON_CURSOR_KEY=" + w.cursors},
+		append([]string{
+			"query", "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0", "--base-url", nodeURL,
+			"--token-key", w.keyFile, "--reads-per-minute", "100000000", "--heavy-at-once", "1000", "--log-format", "json",
+		}, flags...)...)
 	if err != nil {
 		return err
-	}
-	release, err := startTied(cmd, syscall.SIGKILL)
-	if err != nil {
-		return err
-	}
-	n := &node{cmd: cmd, ended: make(chan struct{})}
-	started := make(chan struct{})
-	var last string
-	go func() {
-		defer close(n.ended)
-		lines := bufio.NewScanner(stderr)
-		for lines.Scan() {
-			var line struct{ Msg, Listen, Admin string }
-			if json.Unmarshal(lines.Bytes(), &line) == nil && line.Msg == "query service runs" {
-				n.url, n.admin = "http://"+line.Listen, "http://"+line.Admin
-				close(started)
-			}
-			last = lines.Text()
-			w.cfg.Logger.Debug("query service", "says", last)
-		}
-		_ = cmd.Wait()
-		release()
-	}()
-	select {
-	case <-started:
-	case <-n.ended:
-		return fmt.Errorf("the query service did not start: %s", last)
-	case <-time.After(30 * time.Second):
-		n.stop()
-		return errors.New("the query service did not start in time")
 	}
 	w.nodes[name] = n
+	var line struct{ Listen, Admin string }
+	if err := json.Unmarshal([]byte(text), &line); err != nil {
+		return err
+	}
+	n.url, n.admin = "http://"+line.Listen, "http://"+line.Admin
 	for { // until tokens are accepted
-		resp, err := w.http.Get(n.admin + "/readyz")
-		if err == nil {
+		if resp, err := w.http.Get(n.admin + "/readyz"); err == nil {
 			_, _ = io.Copy(io.Discard, resp.Body)
 			_ = resp.Body.Close()
 			if resp.StatusCode == http.StatusOK {
@@ -92,15 +135,5 @@ func (w *world) serveAs(ctx context.Context, name, database string, flags ...str
 		if err := pause(ctx, 20*time.Millisecond); err != nil {
 			return err
 		}
-	}
-}
-
-func (n *node) stop() {
-	_ = n.cmd.Process.Signal(syscall.SIGTERM)
-	select {
-	case <-n.ended:
-	case <-time.After(10 * time.Second):
-		_ = n.cmd.Process.Kill()
-		<-n.ended
 	}
 }

@@ -100,17 +100,20 @@ func (p *plain) serve(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-func (p *plain) stream(ctx context.Context, statement string) (done, error) {
-	began := time.Now()
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, p.url, nil)
-	if err != nil {
-		return done{}, err
+// stream is the task of reading a statement's rows.
+func (p *plain) stream(statement string) task {
+	return func(ctx context.Context) (done, error) {
+		began := time.Now()
+		req, err := http.NewRequestWithContext(ctx, http.MethodGet, p.url, nil)
+		if err != nil {
+			return done{}, err
+		}
+		req.Header.Set("X-Statement", strings.ReplaceAll(statement, "\n", " "))
+		resp, err := http.DefaultClient.Do(req)
+		if err != nil {
+			return done{}, err
+		}
+		defer resp.Body.Close() //nolint:errcheck // read to its end
+		return swallow(resp.Body, began)
 	}
-	req.Header.Set("X-Statement", strings.ReplaceAll(statement, "\n", " "))
-	resp, err := http.DefaultClient.Do(req)
-	if err != nil {
-		return done{}, err
-	}
-	defer resp.Body.Close() //nolint:errcheck // read to its end
-	return swallow(resp.Body, began)
 }

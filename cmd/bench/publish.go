@@ -3,32 +3,32 @@ package main
 import (
 	"context"
 	"errors"
+	"log/slog"
+	"os"
 	"time"
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
 	"preismon/contracts/event"
+	"preismon/deploy/embedded"
 	"preismon/ingest"
 	"preismon/ingest/seqlock"
-	"preismon/projector"
 )
 
-// broker is a connection to NATS with the program's streams.
+// broker is a connection to NATS.
 type broker struct {
 	conn *nats.Conn
 	js   jetstream.JetStream
 }
 
-func (r *run) broker(ctx context.Context, natsURL string) (*broker, error) {
-	conn, err := ingest.Connect(ingest.Config{URL: natsURL, Name: "preismon bench", Logger: r.Logger})
+// connect connects to NATS.
+func (w *world) connect(natsURL string) (*broker, error) {
+	conn, err := ingest.Connect(ingest.Config{URL: natsURL, Name: "preismon bench", Logger: w.cfg.Logger})
 	if err != nil {
 		return nil, err
 	}
 	js, err := jetstream.New(conn)
-	if err == nil {
-		err = ingest.EnsureStreams(ctx, js, ingest.StreamConfig{})
-	}
 	if err != nil {
 		conn.Close()
 		return nil, err
@@ -36,27 +36,43 @@ func (r *run) broker(ctx context.Context, natsURL string) (*broker, error) {
 	return &broker{conn, js}, nil
 }
 
-// readers returns the readers that are notified of the checkpoints a projector
+// readers returns the readers that are notified of the checkpoints that one
 // writes here.
-func (r *run) readers(b *broker) (projector.Readers, error) {
-	return seqlock.NewWriter(seqlock.Config{Partitions: 1}, b.js, 0, r.Logger)
+func (b *broker) readers(log *slog.Logger) (*seqlock.Writer, error) {
+	return seqlock.NewWriter(seqlock.Config{Partitions: 1}, b.js, 0, log)
 }
 
-// scratchBroker returns a NATS server that lives for one measurement.
-func (r *run) scratchBroker(ctx context.Context) (_ *broker, stop func(), err error) {
-	natsURL, stopServer, err := r.world.scratchNATS(ctx)
-	if err != nil {
-		return nil, nil, err
+// announce notifies readers before and after checkpoints are written.
+func announce(ctx context.Context, readers *seqlock.Writer, write func(context.Context) error) error {
+	if err := readers.Begin(ctx); err != nil {
+		return err
 	}
-	b, err := r.broker(ctx, natsURL)
+	defer readers.End(nil)
+	return write(ctx)
+}
+
+// withBroker connects to a NATS server that lives for one measurement, and has
+// the program's streams.
+func (r *run) withBroker(ctx context.Context, do func(context.Context, *broker) error) error {
+	dir, err := os.MkdirTemp(r.world.temp, "preismon-bench-nats-")
 	if err != nil {
-		stopServer()
-		return nil, nil, err
+		return err
 	}
-	return b, func() {
-		b.conn.Close()
-		stopServer()
-	}, nil
+	defer os.RemoveAll(dir) //nolint:errcheck // a temporary folder
+	n, err := embedded.StartNATS(ctx, embedded.NATSConfig{Dir: dir, Logger: r.Logger})
+	if err != nil {
+		return err
+	}
+	defer n.Stop(context.WithoutCancel(ctx)) //nolint:errcheck // nothing of it is needed
+	b, err := r.world.connect(n.URL())
+	if err != nil {
+		return err
+	}
+	defer b.conn.Close()
+	if err := ingest.EnsureStreams(ctx, b.js, ingest.StreamConfig{}); err != nil {
+		return err
+	}
+	return do(ctx, b)
 }
 
 // empty recreates the stream of observations.
@@ -92,16 +108,10 @@ func (b *broker) bare(ctx context.Context, letters []letter) error {
 	if err != nil {
 		return err
 	}
-	failed := make(chan error, len(letters))
-	for _, l := range letters {
-		f, err := js.PublishAsync(l.subject, l.data, jetstream.WithMsgID(l.id), jetstream.WithStallWait(time.Minute))
-		if err != nil {
+	futures := make([]jetstream.PubAckFuture, len(letters))
+	for i, l := range letters {
+		if futures[i], err = js.PublishAsync(l.subject, l.data, jetstream.WithMsgID(l.id), jetstream.WithStallWait(time.Minute)); err != nil {
 			return err
-		}
-		select {
-		case err := <-f.Err():
-			failed <- err
-		default:
 		}
 	}
 	select {
@@ -109,20 +119,20 @@ func (b *broker) bare(ctx context.Context, letters []letter) error {
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
-	select {
-	case err := <-failed:
-		return err
-	default:
-		return nil
+	for _, f := range futures {
+		select {
+		case err := <-f.Err():
+			return err
+		default:
+		}
 	}
+	return nil
 }
 
-func (r *run) measurePublish(ctx context.Context) error {
-	b, stop, err := r.scratchBroker(ctx)
-	if err != nil {
-		return err
-	}
-	defer stop()
+// measurePublish publishes events, ours and as bare bytes.
+func (r *run) measurePublish(ctx context.Context) error { return r.withBroker(ctx, r.publish) }
+
+func (r *run) publish(ctx context.Context, b *broker) error {
 	const captures = 100
 	p := r.data.producer(r.Seed, r.data.to)
 	events := make([]*event.Event, r.size.publishBatch)
@@ -142,7 +152,7 @@ func (r *run) measurePublish(ctx context.Context) error {
 		return err
 	}
 	defer stopProfile()
-	timed := func(do func(ctx context.Context) error) func(ctx context.Context) (done, error) {
+	timed := func(do func(ctx context.Context) error) task {
 		return func(ctx context.Context) (done, error) {
 			if err := b.empty(ctx); err != nil {
 				return done{}, err
@@ -152,7 +162,8 @@ func (r *run) measurePublish(ctx context.Context) error {
 			return done{rows: int64(len(events)) * captures, bytes: bytes, took: time.Since(began)}, err
 		}
 	}
-	series, err := r.interleave(ctx, 1, r.size.streamRounds,
+	t := r.result.table("Publishing, 100 captures an event", "Rows are captures. Ours validates and encodes each event; the server runs in this process.")
+	series, err := r.compare(ctx, t, 1, r.size.streamRounds,
 		contestant{"preismon publisher", timed(func(ctx context.Context) error {
 			p, err := ingest.NewPublisher(b.conn, ingest.PublisherConfig{}, r.Logger)
 			if err != nil {
@@ -172,9 +183,6 @@ func (r *run) measurePublish(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	r.result.Tables = append(r.result.Tables, Table{
-		Title: "Publishing, 100 captures an event", Series: series, Note: "Rows are captures. Ours validates and encodes each event; the server runs in this process.",
-	})
 	r.result.put("publish_vs_bare_publish", "publishing: speed against bare PublishAsync of ready-made bytes", "×", faster(series[0], series[1]), 0, false, "")
 	return nil
 }

@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"net/url"
 	"time"
-
-	"preismon/deploy/embedded"
 )
 
 // measureReadRows compares the rows that ClickHouse reads for a stream with
@@ -32,34 +30,18 @@ func (r *run) measureReadRows(ctx context.Context) error {
 		},
 	} {
 		since := time.Now()
-		d, err := r.stream(ctx, r.world.database, mandate, q.query, nil)
+		d, err := r.streams(mandate, q.query, nil)(ctx)
 		if err != nil {
 			return err
 		}
 		if d.rows == 0 {
 			return errors.New(q.title + ": no rows")
 		}
-		read, err := r.readRows(ctx, since)
-		if err != nil {
+		work, err := r.work(ctx, r.world.database, since, "%FROM observations%")
+		if err != nil || len(work) == 0 { // it keeps no query log
 			return err
 		}
-		if read == 0 { // it keeps no query log
-			return nil
-		}
-		r.result.put(q.key, q.title+": rows that ClickHouse reads for each row sent", "×", exactly(read/float64(d.rows)), q.target, true, q.note)
+		r.result.put(q.key, q.title+": rows that ClickHouse reads for each row sent", "×", exactly(work[0].allRows/float64(d.rows)), q.target, true, q.note)
 	}
 	return nil
-}
-
-// readRows returns how many rows all statements of the query services on tables
-// of observations have read since a moment; 0 where there is no query log.
-func (r *run) readRows(ctx context.Context, since time.Time) (float64, error) {
-	work, err := r.work(ctx, r.world.database, since, "%FROM observations%") // flushes the log, and says if there is none
-	if err != nil || len(work) == 0 {
-		return 0, err
-	}
-	_, user, _ := r.world.httpAccess(embedded.QueryUser)
-	return r.world.number(ctx, r.world.database, fmt.Sprintf(
-		"SELECT sum(read_rows) FROM system.query_log WHERE type > 1 AND event_time_microseconds >= fromUnixTimestamp64Micro(%d) AND user = '%s' AND current_database = '%s' AND query LIKE '%%FROM observations%%'",
-		since.UnixMicro(), user, r.world.database))
 }

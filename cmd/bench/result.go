@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"math"
+	"slices"
 	"time"
 )
 
@@ -20,7 +21,7 @@ type Result struct {
 	Seed         uint64
 	Values       map[string]float64 // by their public key
 	Ratios       []Ratio
-	Tables       []Table
+	Tables       []*Table
 	Growth       []Curve
 	Missing      []string // what this run could not measure
 }
@@ -59,16 +60,17 @@ type Work struct {
 	Failed    int     `json:"failed"` // statements that were ended early or failed
 	CPU       float64 `json:"cpu"`    // seconds of all of them
 	Seconds   float64 `json:"seconds"`
+
+	allRows float64 // read by all of them
 }
 
 // Curve shows how something grows.
 type Curve struct {
-	Title string  `json:"title"`
-	X     string  `json:"x"`
-	Y     string  `json:"y"`
-	Lines []Line  `json:"lines"`
-	LogX  bool    `json:"logX"`
-	MinY  float64 `json:"-"`
+	Title string `json:"title"`
+	X     string `json:"x"`
+	Y     string `json:"y"`
+	Lines []Line `json:"lines"`
+	LogX  bool   `json:"logX"`
 }
 
 // Line is one line of a curve.
@@ -85,6 +87,20 @@ type Point struct {
 	High float64 `json:"high"`
 }
 
+// table adds a table, which has no series yet.
+func (r *Result) table(title, note string) *Table {
+	t := &Table{Title: title, Note: note}
+	r.Tables = append(r.Tables, t)
+	return t
+}
+
+// miss records, once, what this run could not measure.
+func (r *Result) miss(what string) {
+	if !slices.Contains(r.Missing, what) {
+		r.Missing = append(r.Missing, what)
+	}
+}
+
 // put records a value under its public key; target 0: none.
 func (r *Result) put(key, what, unit string, s spread, target float64, atMost bool, note string) {
 	r.Values[key] = s.value
@@ -94,18 +110,8 @@ func (r *Result) put(key, what, unit string, s spread, target float64, atMost bo
 	})
 }
 
-// cpuNote returns the processor times, or "" if a round took too little to be
-// measured in ticks.
-func cpuNote(c CPU) string {
-	if c.ClickHouse+c.Query+c.Self < 0.1 {
-		return ""
-	}
-	return c.String()
-}
-
-func exactly(v float64) spread { return spread{v, v, v} }
-
-// MarshalJSON writes one object: the values by key, and the details.
+// MarshalJSON writes one object: the values by key, and the details. Of those,
+// what curves need is read into the fields of the same names.
 func (r *Result) MarshalJSON() ([]byte, error) {
 	all := map[string]any{
 		"machine": r.Machine, "data_set": r.DataSet, "observations": r.Observations, "mandates": r.Mandates, "began": r.Began, "seconds": round3(r.Seconds), "quick": r.Quick, "seed": r.Seed,
@@ -117,23 +123,6 @@ func (r *Result) MarshalJSON() ([]byte, error) {
 		}
 	}
 	return json.Marshal(all)
-}
-
-// UnmarshalJSON reads what MarshalJSON writes, as far as curves need it.
-func (r *Result) UnmarshalJSON(text []byte) error {
-	var of struct {
-		Machine      string
-		Observations int64
-		Mandates     int
-		Began        time.Time
-		Seconds      float64
-		Ratios       []Ratio
-	}
-	if err := json.Unmarshal(text, &of); err != nil {
-		return err
-	}
-	*r = Result{Machine: of.Machine, Observations: of.Observations, Mandates: of.Mandates, Began: of.Began, Seconds: of.Seconds, Ratios: of.Ratios}
-	return nil
 }
 
 func round3(v float64) float64 { return math.Round(v*1000) / 1000 }

@@ -23,7 +23,13 @@ func (r *run) measureStatistics(ctx context.Context) error {
 	for _, bucket := range []string{"whole", "day"} {
 		query := window(r.data.from, r.data.to, "globalScope", "true", "by", "product", "bucket", bucket, "limit", "10000")
 		sums, held := r.plainStatistics(bucket)
-		series, work, err := r.compare(ctx, r.world.database, byMandate, r.size.warm, r.size.readRounds,
+		title := "statistics of a week by product"
+		if bucket == "day" {
+			title += " and day"
+		}
+		t := r.result.table(strings.ToUpper(title[:1])+title[1:],
+			"At most 10,000 records, as JSON. The second statement gives what the service does of prices and times; neither chooses the offer that stands, nor counts what was not observed.")
+		series, err := r.compareWork(ctx, t, r.world.database, byMandate, r.size.warm, r.size.readRounds,
 			contestant{"preismon", r.statistics(r.world.database, query)},
 			contestant{"SQL: GROUP BY", r.sqlRecords(sums)},
 			contestant{"SQL: GROUP BY, over a window function", r.sqlRecords(held)},
@@ -31,29 +37,17 @@ func (r *run) measureStatistics(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		title := "statistics of a week by product"
-		if bucket == "day" {
-			title += " and day"
-		}
-		r.result.Tables = append(r.result.Tables, Table{
-			Title: strings.ToUpper(title[:1]) + title[1:], Series: series, Work: work,
-			Note: "At most 10,000 records, as JSON. The second statement gives what the service does of prices and times; neither chooses the offer that stands, nor counts what was not observed.",
-		})
 		r.result.put("statistics_"+bucket+"_vs_group_by", title+": time against GROUP BY in SQL, sums alone", "×", slower(series[0], series[1]), 0, true, "")
 		r.result.put("statistics_"+bucket+"_vs_window_function", title+": time against SQL with a window function, for how long each price held", "×", slower(series[0], series[2]), 0, true, "")
 	}
 	return r.measureMonth(ctx)
 }
 
-// statistics returns what a contestant does who asks a query service.
-func (r *run) statistics(database string, query url.Values) func(context.Context) (done, error) {
+// statistics is the task of asking a query service.
+func (r *run) statistics(node string, query url.Values) task {
 	return func(ctx context.Context) (done, error) {
-		resp, err := r.get(ctx, database, statisticsMandate, "/ext/v1/statistics", query, nil)
-		if err != nil {
-			return done{}, err
-		}
-		defer resp.Body.Close() //nolint:errcheck // read to its end
-		return records(resp.Body)
+		_, body, err := r.text(ctx, asked(node, statisticsMandate, "/ext/v1/statistics", query))
+		return records(body, err)
 	}
 }
 
@@ -78,30 +72,26 @@ func (r *run) plainStatistics(bucket string) (sums, held string) {
 	return sums, held
 }
 
-// sqlRecords reads the answer of a statement over HTTP.
-func (r *run) sqlRecords(sql string) func(context.Context) (done, error) {
+// sqlRecords is the task of reading the answer of a statement over HTTP.
+func (r *run) sqlRecords(sql string) task {
 	return func(ctx context.Context) (done, error) {
-		body, err := r.world.ask(ctx, embedded.QueryUser, r.world.database, sql+"\nFORMAT JSON", nil)
+		body, err := r.world.ask(ctx, embedded.QueryUser, r.world.database, sql+"\nFORMAT JSON")
 		if err != nil {
 			return done{}, err
 		}
 		defer body.Close() //nolint:errcheck // read to its end
-		return records(body)
+		return records(io.ReadAll(body))
 	}
 }
 
-// records reads a JSON answer with its records in data.
-func records(body io.Reader) (done, error) {
-	text, err := io.ReadAll(body)
-	if err != nil {
-		return done{}, err
-	}
+// records decodes a JSON answer with its records in data.
+func records(text []byte, err error) (done, error) {
 	var answer struct{ Data []json.RawMessage }
-	if err := json.Unmarshal(text, &answer); err != nil {
-		return done{}, err
+	if err == nil {
+		err = json.Unmarshal(text, &answer)
 	}
-	if len(answer.Data) == 0 {
-		return done{}, errors.New("an answer without records")
+	if err == nil && len(answer.Data) == 0 {
+		err = errors.New("an answer without records")
 	}
-	return done{rows: int64(len(answer.Data)), bytes: int64(len(text))}, nil
+	return done{rows: int64(len(answer.Data)), bytes: int64(len(text))}, err
 }

@@ -25,18 +25,15 @@ func (r *run) measureMonth(ctx context.Context) error {
 		query := window(dataEnd.AddDate(0, 0, -monthDays), dataEnd, "site", "shop-01.example", "by", "product", "bucket", bucket, "limit", "10000")
 		contestants = append(contestants, contestant{"bucket=" + bucket, r.statistics(monthDatabase, query)})
 	}
-	series, work, err := r.compare(ctx, monthDatabase, byMandate, r.size.warm, r.size.readRounds, contestants...)
+	const title = "statistics of 10,000 products over 30 days"
+	t := r.result.table(strings.ToUpper(title[:1])+title[1:],
+		"A page of 10,000 records as JSON, from the request to the last decoded record; two captures a day of each product at one site.")
+	series, err := r.compareWork(ctx, t, monthDatabase, byMandate, r.size.warm, r.size.readRounds, contestants...)
 	if err != nil {
 		return err
 	}
-	const title = "statistics of 10,000 products over 30 days"
-	r.result.Tables = append(r.result.Tables, Table{
-		Title: strings.ToUpper(title[:1]) + title[1:], Series: series, Work: work,
-		Note: "A page of 10,000 records as JSON, from the request to the last decoded record; two captures a day of each product at one site.",
-	})
 	for i, bucket := range buckets {
-		s := series[i]
-		r.result.put("statistics_month_"+bucket, title+", bucket="+bucket, "s", spread{s.Median(), s.Least(), s.Greatest()}, monthSeconds, true, "end to end")
+		r.result.put("statistics_month_"+bucket, title+", bucket="+bucket, "s", series[i].all(), monthSeconds, true, "end to end")
 	}
 	return nil
 }
@@ -44,19 +41,11 @@ func (r *run) measureMonth(ctx context.Context) error {
 // makeMonth makes a database for the month, and a query service on it.
 func (r *run) makeMonth(ctx context.Context) error {
 	w := r.world
-	if err := w.makeDatabase(ctx, monthDatabase); err != nil {
-		return err
-	}
-	if err := r.copyTables(ctx, monthDatabase, "1", "accounts", "mandates", "sites", "items", "checkpoints"); err != nil {
-		return err
-	}
-	if err := r.execFile(ctx, "month.sql", map[string]any{
+	fill := append(w.copies(monthDatabase, "1", "accounts", "mandates", "sites", "items", "checkpoints"), statements("month.sql", map[string]any{
 		"Database": monthDatabase, "Mandate": statisticsMandate, "FirstItem": firstItem, "Products": monthProducts, "Days": monthDays,
 		"EndMs": dataEnd.UnixMilli(), "Epoch": epoch,
-	}); err != nil {
-		return err
-	}
-	if err := w.settle(ctx); err != nil {
+	})...)
+	if err := w.makeDatabase(ctx, monthDatabase, fill...); err != nil {
 		return err
 	}
 	return w.serve(ctx, monthDatabase)

@@ -28,80 +28,66 @@ var tableKeys = []string{"csv", "arrow", "parquet"}
 // measureTables compares streams of tables with ClickHouse's own formats of
 // the same rows in the same order, with and without export fields.
 func (r *run) measureTables(ctx context.Context) error {
-	const mandate = 1
-	from, err := r.windowOf(ctx, r.size.tableRows)
-	if err != nil {
+	if err := r.compareTables(ctx, "Tables, lean", false, func(tableForm, []Series) {}); err != nil {
 		return err
 	}
-	worst, same, first, largest := map[string]spread{}, map[string]spread{}, map[string]spread{}, map[string]float64{}
-	for _, export := range []bool{false, true} {
-		s := selection{mandate: mandate, from: from, export: export}
-		query := window(from, r.data.to, "globalScope", "true", "includeExportFields", fmt.Sprint(export))
-		rows, err := r.world.number(ctx, r.world.database, "SELECT count() FROM ("+r.sql(s)+")")
-		if err != nil {
-			return err
-		}
-		sameRows, err := r.world.number(ctx, r.world.database, "SELECT count() FROM ("+r.sameFields(s)+")")
-		if err != nil {
-			return err
-		}
-		t := Table{Title: "Tables, lean", Note: "Ours has money objects and reference prices joined in; ClickHouse has the bare columns, and place and outcome as numbers, or the same fields made by SQL. Bytes are as sent."}
-		if export {
-			t.Title = "Tables, export fields"
-		}
-		for _, f := range tableForms {
-			rivals := []contestant{
-				{"preismon " + f.name, func(ctx context.Context) (done, error) {
-					return r.stream(ctx, r.world.database, mandate, query, as(f.accept))
-				}},
-				{"ClickHouse " + f.name, func(ctx context.Context) (done, error) { return r.clickhouse(ctx, r.sql(s), f.format) }},
-			}
-			if export {
-				rivals = append(rivals, contestant{"ClickHouse " + f.name + ", same fields", func(ctx context.Context) (done, error) {
-					return r.clickhouse(ctx, r.sameFields(s), f.format)
-				}}, contestant{"preismon NDJSON", func(ctx context.Context) (done, error) {
-					return r.stream(ctx, r.world.database, mandate, query, nil)
-				}})
-			}
-			stop := func() {}
-			if export {
-				stop = r.profileNode(ctx, "tables-"+strings.ToLower(strings.ReplaceAll(f.name, ", ", "-")))
-			}
-			series, err := r.interleave(ctx, 1, r.size.streamRounds, rivals...)
-			stop()
-			if err != nil {
-				return fmt.Errorf("%s: %w", f.name, err)
-			}
-			for i, n := range []float64{rows, sameRows}[:min(2, len(series)-1)] { // lines are not rows of every form
-				if series[i+1].Rows = int64(n); series[i+1].Rows != series[0].Rows {
-					return fmt.Errorf("ours gave %d rows, and %s %d", series[0].Rows, series[i+1].Name, series[i+1].Rows)
-				}
-			}
-			if _, peak, err := resident(r.world.nodes[r.world.database].cmd.Process.Pid); err == nil {
-				series[0].Note = fmt.Sprintf("greatest resident memory of the query process so far: %.0f MiB", peak)
-			}
-			t.Series = append(t.Series, series...)
-			if !export {
-				continue
-			}
-			for n, of := range []map[string]spread{worst, same} {
-				ratio := faster(series[0], series[n+1])
-				if w, ok := of[f.key]; !ok || ratio.value < w.value {
-					of[f.key] = ratio
-				}
-			}
-			first[f.key] = greatest(first[f.key], slower(Series{Seconds: series[0].First}, Series{Seconds: series[3].First}))
-			largest[f.key] = max(largest[f.key], float64(series[0].Bytes)/math.Max(1, float64(series[2].Bytes)))
-		}
-		r.result.Tables = append(r.result.Tables, t)
+	ratios, same, first, larger := map[string][]spread{}, map[string][]spread{}, map[string][]spread{}, map[string][]spread{}
+	add := func(to map[string][]spread, key string, ratio spread) { to[key] = append(to[key], ratio) }
+	if err := r.compareTables(ctx, "Tables, export fields", true, func(f tableForm, series []Series) {
+		add(ratios, f.key, faster(series[0], series[1]))
+		add(same, f.key, faster(series[0], series[2]))
+		add(first, f.key, slower(Series{Seconds: series[0].First}, Series{Seconds: series[3].First}))
+		add(larger, f.key, exactly(float64(series[0].Bytes)/math.Max(1, float64(series[2].Bytes))))
+	}); err != nil {
+		return err
 	}
 	for _, key := range tableKeys {
-		r.result.put(key+"_vs_clickhouse", "stream as "+key+", export fields: speed against ClickHouse's own, the slower where there are several", "×", worst[key], 1, false, "")
-		r.result.put(key+"_vs_clickhouse_same_fields", "the same against a statement that gives the same fields", "×", same[key], 0, false, "")
+		r.result.put(key+"_vs_clickhouse", "stream as "+key+", export fields: speed against ClickHouse's own, the slower where there are several", "×", least(ratios[key]...), 1, false, "")
+		r.result.put(key+"_vs_clickhouse_same_fields", "the same against a statement that gives the same fields", "×", least(same[key]...), 0, false, "")
 	}
 	for _, key := range []string{"csv", "arrow"} { // Parquet begins with a whole row group
-		r.result.put(key+"_first_byte_vs_ndjson", "stream as "+key+", export fields: time to the first byte against NDJSON's", "×", first[key], 1.2, true, "")
+		r.result.put(key+"_first_byte_vs_ndjson", "stream as "+key+", export fields: time to the first byte against NDJSON's", "×", greatest(first[key]...), 1.2, true, "")
 	}
-	r.result.put("arrow_bytes_vs_clickhouse", "Arrow with export fields: bytes against ClickHouse's for the same fields, plain and compressed like with like, the larger", "×", exactly(largest["arrow"]), 1.5, true, "")
+	r.result.put("arrow_bytes_vs_clickhouse", "Arrow with export fields: bytes against ClickHouse's for the same fields, plain and compressed like with like, the larger", "×", greatest(larger["arrow"]...), 1.5, true, "")
+	return nil
+}
+
+// compareTables compares each form: ours, ClickHouse's of the bare columns and,
+// with export fields, of the same fields, and our NDJSON.
+func (r *run) compareTables(ctx context.Context, title string, export bool, found func(tableForm, []Series)) error {
+	s := selection{mandate: 1, from: r.data.starts[tableRows], export: export}
+	query := with(r.exported(s.from), "includeExportFields", fmt.Sprint(export))
+	var rows [2]float64
+	for i, statement := range []string{r.sql(s), r.sameFields(s)} {
+		var err error
+		if rows[i], err = r.world.number(ctx, r.world.database, "SELECT count() FROM ("+statement+")"); err != nil {
+			return err
+		}
+	}
+	t := r.result.table(title, "Ours has money objects and reference prices joined in; ClickHouse has the bare columns, and place and outcome as numbers, or the same fields made by SQL. Bytes are as sent.")
+	for _, f := range tableForms {
+		rivals := []contestant{{"preismon " + f.name, r.streams(1, query, as(f.accept))}, {"ClickHouse " + f.name, r.clickhouse(r.sql(s), f.format)}}
+		stop := func() {}
+		if export {
+			rivals = append(rivals, contestant{"ClickHouse " + f.name + ", same fields", r.clickhouse(r.sameFields(s), f.format)}, contestant{"preismon NDJSON", r.streams(1, query, nil)})
+			stop = r.profileNode(ctx, "tables-"+strings.ToLower(strings.ReplaceAll(f.name, ", ", "-")))
+		}
+		series, err := r.interleave(ctx, 1, r.size.streamRounds, rivals...)
+		stop()
+		if err != nil {
+			return fmt.Errorf("%s: %w", f.name, err)
+		}
+		for i := 1; i < min(3, len(series)); i++ { // lines are not rows of every form
+			series[i].Rows = int64(rows[i-1])
+		}
+		if err := sameRows(series); err != nil {
+			return err
+		}
+		if _, peak, err := resident(r.world.nodes[r.world.database].pid()); err == nil {
+			series[0].Note = fmt.Sprintf("greatest resident memory of the query process so far: %.0f MiB", peak)
+		}
+		t.Series = append(t.Series, series...)
+		found(f, series)
+	}
 	return nil
 }

@@ -41,12 +41,9 @@ type tailing struct {
 // measureTails follows the changes of many accounts on one node, while events
 // arrive at a steady rate: how long a row takes from its publisher to the
 // client, and what it costs the node.
-func (r *run) measureTails(ctx context.Context) error {
-	f, err := r.flow(ctx)
-	if err != nil {
-		return err
-	}
-	defer f.stop()
+func (r *run) measureTails(ctx context.Context) error { return r.withFlow(ctx, r.allTails) }
+
+func (r *run) allTails(ctx context.Context, f *flow) error {
 	most := 0 // accounts: the tails of the previous count may not have ended yet
 	for _, n := range tailCounts {
 		most += (n + tailsOfAccount - 1) / tailsOfAccount
@@ -57,7 +54,8 @@ SELECT %d + number, %d + number %% %d, concat('tail', toString(number), '@exampl
 		return err
 	}
 	p := r.data.producer(r.Seed+3, time.Now().UTC())
-	t := Table{Title: "Publish to tail at 5,000 events a second", Note: fmt.Sprintf("of %d mandates, %d equal tails each at the most; rows are those of all tails", tailMandates, tailCounts[len(tailCounts)-1]/tailMandates)}
+	t := r.result.table("Publish to tail at 5,000 events a second",
+		fmt.Sprintf("of %d mandates, %d equal tails each at the most; rows are those of all tails", tailMandates, tailCounts[len(tailCounts)-1]/tailMandates))
 	account := uint64(firstAccount)
 	for _, n := range tailCounts {
 		s, p99, err := r.tails(ctx, f, p, account, n)
@@ -68,7 +66,6 @@ SELECT %d + number, %d + number %% %d, concat('tail', toString(number), '@exampl
 		t.Series = append(t.Series, s)
 		r.result.put(fmt.Sprintf("publish_to_tail_%d_p99_seconds", n), fmt.Sprintf("publish to tail at 5,000 events/s, %d tails on a node, p99", n), "s", p99, tailTarget, true, "")
 	}
-	r.result.Tables = append(r.result.Tables, t)
 	return nil
 }
 
@@ -82,23 +79,24 @@ func (r *run) tails(ctx context.Context, f *flow, p *producer, account uint64, n
 	defer reading.Wait()
 	defer cancel()
 	for i := range n {
-		body, err := r.follow(ctx, client, account+uint64(i/tailsOfAccount))
+		resp, err := r.send(ctx, request{
+			node: r.world.database, account: account + uint64(i/tailsOfAccount), client: client, path: "/ext/v1/changes", query: url.Values{"follow": {"true"}},
+		})
 		if err != nil {
 			return s, p99, err
 		}
 		reading.Go(func() {
-			defer body.Close() //nolint:errcheck // it was read
-			if err := all.read(body); ctx.Err() == nil {
+			defer resp.Body.Close() //nolint:errcheck // it was read
+			if err := all.read(resp.Body); ctx.Err() == nil {
 				all.mu.Lock()
 				defer all.mu.Unlock()
 				all.broken = errors.Join(all.broken, err, errors.New("a tail ended"))
 			}
 		})
 	}
-	stop := r.profileNode(ctx, fmt.Sprintf("tails-%d", n))
-	defer stop()
+	defer r.profileNode(ctx, fmt.Sprintf("tails-%d", n))()
 	const warm = 2 * time.Second
-	pid := r.world.nodes[r.world.database].cmd.Process.Pid
+	pid := r.world.nodes[r.world.database].pid()
 	began, skip := time.Now(), int(warm.Seconds()*visibleRate)
 	sent, peak := 0, 0.0
 	took, err := f.publish(ctx, p, skip+int(r.size.tails.Seconds()*visibleRate), func(*event.Event) {
@@ -133,16 +131,7 @@ func (r *run) tails(ctx context.Context, f *flow, p *producer, account uint64, n
 	s = Series{Name: fmt.Sprintf("%d tails", n), Rows: all.rows, Bytes: all.bytes, Note: fmt.Sprintf(
 		"%.0f events a second, p50 %s, p99 %s, greatest %s, node %.0f MiB resident%s", float64(sent)/took.Seconds(),
 		milliseconds(quantile(all.waits, 0.5)), milliseconds(quantile(all.waits, 0.99)), milliseconds(quantile(all.waits, 1)), peak, statements)}
-	return s, spread{quantile(all.waits, 0.99), quantile(all.waits, 0), quantile(all.waits, 1)}, nil
-}
-
-// follow opens a tail of everything that an account sees.
-func (r *run) follow(ctx context.Context, client *http.Client, account uint64) (io.ReadCloser, error) {
-	resp, err := r.send(ctx, client, r.world.database, account, "/ext/v1/changes", url.Values{"follow": {"true"}}, nil)
-	if resp, err = accepted("", resp, err); err != nil {
-		return nil, err
-	}
-	return resp.Body, nil
+	return s, spreadOf(all.waits, 0.99), nil
 }
 
 // read reads the lines of a tail.

@@ -36,7 +36,7 @@ func (r *Result) WriteText(w io.Writer) error {
 			if s.Bytes > 0 {
 				more += fmt.Sprintf("\t%.1f MB", float64(s.Bytes)/1e6)
 			}
-			fmt.Fprintf(t, "  %s\t%s\t%s – %s\t%s\t%s\n", s.Name, milliseconds(s.Median()), milliseconds(s.Least()), milliseconds(s.Greatest()), more, strings.TrimSpace(s.Note+" "+cpuNote(s.CPU)))
+			fmt.Fprintf(t, "  %s\t%s\t%s – %s\t%s\t%s\n", s.Name, milliseconds(s.Median()), milliseconds(s.Least()), milliseconds(s.Greatest()), more, strings.TrimSpace(s.Note+" "+s.CPU.note()))
 		}
 		for _, k := range table.Work {
 			if k.Written > 0 || k.Seconds > 0 {

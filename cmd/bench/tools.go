@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"io"
 	"net/url"
 	"time"
 )
@@ -46,37 +45,27 @@ func (r *run) measureTools(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	t := Table{Title: "Tools of agents with small answers", Note: "each beside its read over REST"}
+	t := r.result.table("Tools of agents with small answers", "each beside its read over REST")
 	worst, which := spread{}, ""
 	for _, q := range r.smallTools(mandate) {
-		series, err := r.interleave(ctx, r.size.warm, r.size.rounds,
+		series, err := r.compare(ctx, t, r.size.warm, r.size.rounds,
 			contestant{"MCP " + q.name, func(ctx context.Context) (done, error) {
-				d, _, err := r.askTool(ctx, token, q.name, q.arguments)
+				d, err := r.askTool(ctx, token, q.name, q.arguments)
+				d.rows = 0
 				return d, err
 			}},
-			contestant{"REST " + q.path, func(ctx context.Context) (done, error) { return r.whole(ctx, mandate, q.path, q.query) }},
+			contestant{"REST " + q.path, func(ctx context.Context) (done, error) {
+				d, _, err := r.text(ctx, asked(r.world.database, mandate, q.path, q.query))
+				return d, err
+			}},
 		)
 		if err != nil {
 			return fmt.Errorf("%s: %w", q.name, err)
 		}
-		t.Series = append(t.Series, series...)
 		if ratio := slower(series[0], series[1]); ratio.value > worst.value {
 			worst, which = ratio, q.name
 		}
 	}
-	r.result.Tables = append(r.result.Tables, t)
 	r.result.put("mcp_small_tools_vs_rest", "tools of agents with small answers: p50 against the read over REST, the slowest, "+which, "×", worst, 2, true, "")
 	return nil
-}
-
-// whole reads an answer of REST to its end.
-func (r *run) whole(ctx context.Context, mandate uint64, path string, query url.Values) (done, error) {
-	began := time.Now()
-	resp, err := r.get(ctx, r.world.database, mandate, path, query, nil)
-	if err != nil {
-		return done{}, err
-	}
-	defer resp.Body.Close() //nolint:errcheck // read to its end
-	n, err := io.Copy(io.Discard, resp.Body)
-	return done{took: time.Since(began), bytes: n}, err
 }

@@ -8,11 +8,11 @@ import (
 	"strconv"
 	"time"
 
+	"golang.org/x/sync/errgroup"
+
 	"preismon/contracts"
 	"preismon/contracts/event"
-	"preismon/ingest"
 	"preismon/ingest/seqlock"
-	"preismon/projector"
 )
 
 const (
@@ -27,13 +27,9 @@ const (
 // passed it. That is learned the way a query node learns it: by a message, or
 // from the table while no messages arrive. Afterwards the last event is read
 // through the API.
-func (r *run) measureVisible(ctx context.Context) error {
-	f, err := r.flow(ctx)
-	if err != nil {
-		return err
-	}
-	defer f.stop()
-	publisher, proj := f.publisher, f.proj
+func (r *run) measureVisible(ctx context.Context) error { return r.withFlow(ctx, r.visible) }
+
+func (r *run) visible(ctx context.Context, f *flow) error {
 	stream, err := f.js.Stream(ctx, event.StreamObservations)
 	if err != nil {
 		return err
@@ -63,8 +59,8 @@ func (r *run) measureVisible(ctx context.Context) error {
 	total := int((warm + r.size.visible).Seconds() * visibleRate)
 	published := make([]time.Time, 0, total)
 	seen := make([]time.Time, total)
-	watched := make(chan error, 1)
-	go func() { watched <- r.watch(ctx, reached, f.first, seen) }()
+	var watching errgroup.Group
+	watching.Go(func() error { return r.watch(ctx, reached, f.first, seen) })
 
 	var last *event.Event
 	took, err := f.publish(ctx, r.data.producer(r.Seed+2, time.Now().UTC()), total, func(e *event.Event) {
@@ -73,80 +69,28 @@ func (r *run) measureVisible(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if s := publisher.Stats(); s.Retries > 0 {
+	if s := f.publisher.Stats(); s.Retries > 0 {
 		return errors.New("events were published again: their order is not known")
 	}
-	if err := <-watched; err != nil {
+	if err := watching.Wait(); err != nil {
 		return err
 	}
-	skip := int(warm.Seconds() * visibleRate)
-	waits := make([]float64, 0, total)
-	for i := skip; i < total; i++ {
+	var waits []float64
+	for i := int(warm.Seconds() * visibleRate); i < total; i++ {
 		waits = append(waits, seen[i].Sub(published[i]).Seconds())
 	}
-	if s := proj.Stats(); s.ScopeVersions > 0 {
+	if s := f.proj.Stats(); s.ScopeVersions > 0 {
 		return fmt.Errorf("the projector changed %d scopes: the data set contradicts itself", s.ScopeVersions)
 	}
 	if err := r.shown(ctx, last); err != nil {
 		return err
 	}
-	r.result.Tables = append(r.result.Tables, Table{
-		Title:  "Publish to visible at 5,000 events a second",
-		Note:   fmt.Sprintf("%s events of one capture at %.0f a second beside the full tables; p50 %s, p90 %s, p99 %s, greatest %s", grouped(int64(len(waits))), float64(total)/took.Seconds(), milliseconds(quantile(waits, 0.5)), milliseconds(quantile(waits, 0.9)), milliseconds(quantile(waits, 0.99)), milliseconds(quantile(waits, 1))),
-		Series: nil,
-	})
-	r.result.put("publish_to_visible_p99_seconds", "publish to visible at 5,000 events/s, p99", "s", spread{quantile(waits, 0.99), quantile(waits, 0), quantile(waits, 1)}, 0.25, true, "")
+	r.result.table("Publish to visible at 5,000 events a second", fmt.Sprintf("%s events of one capture at %.0f a second beside the full tables; p50 %s, p90 %s, p99 %s, greatest %s",
+		grouped(int64(len(waits))), float64(total)/took.Seconds(),
+		milliseconds(quantile(waits, 0.5)), milliseconds(quantile(waits, 0.9)), milliseconds(quantile(waits, 0.99)), milliseconds(quantile(waits, 1))))
+	r.result.put("publish_to_visible_p99_seconds", "publish to visible at 5,000 events/s, p99", "s", spreadOf(waits, 0.99), 0.25, true, "")
 	r.result.put("publish_to_visible_p50_seconds", "publish to visible at 5,000 events/s, p50", "s", exactly(quantile(waits, 0.5)), 0, true, "")
 	return nil
-}
-
-// lead runs the projector role on the main database, with a lease as taken by
-// `preismon up`: its fence must not block the next leader.
-func (r *run) lead(ctx context.Context, b *broker, pool projector.Conn) (*ingest.Consumer, *projector.Projector, func(), error) {
-	lease, err := ingest.NewLease(ingest.LeaseConfig{Key: ingest.ProjectorLease(0, 1), Alone: true}, b.js, r.Logger)
-	if err != nil {
-		return nil, nil, nil, err
-	}
-	type led struct {
-		consumer *ingest.Consumer
-		proj     *projector.Projector
-	}
-	ctx, cancel := context.WithCancel(ctx)
-	leading, over := make(chan led, 1), make(chan error, 1)
-	go func() {
-		over <- lease.RunAsLeader(ctx, func(ctx context.Context, fence uint64) error {
-			cfg := projector.DefaultConfig()
-			cfg.Fence, cfg.Logger = fence, r.Logger
-			var err error
-			if cfg.Readers, err = r.readers(b); err != nil {
-				return err
-			}
-			proj, err := projector.New(cfg, pool)
-			if err != nil {
-				return err
-			}
-			consumer, err := ingest.NewConsumer(ingest.DefaultConsumerConfig(), b.js, proj, r.Logger)
-			if err != nil {
-				return err
-			}
-			select {
-			case leading <- led{consumer, proj}:
-			default:
-			}
-			return consumer.Run(ctx)
-		})
-	}()
-	stop := func() {
-		cancel()
-		<-over
-	}
-	select {
-	case l := <-leading:
-		return l.consumer, l.proj, stop, nil
-	case err := <-over:
-		over <- err
-		return nil, nil, nil, fmt.Errorf("the projector did not lead: %w", err)
-	}
 }
 
 // watch records when the checkpoint passes each sequence after first.

@@ -15,13 +15,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/nats-io/nats.go"
-	"github.com/nats-io/nats.go/jetstream"
-
 	"preismon/contracts"
 	"preismon/deploy/embedded"
-	"preismon/ingest"
-	"preismon/ingest/seqlock"
 	"preismon/projector/schema"
 	"preismon/query/auth"
 )
@@ -32,7 +27,8 @@ const extraPrefix = "preismon_bench_"
 // world holds the servers and the roles that are measured.
 type world struct {
 	cfg      Config
-	temp     string // removed at the end
+	given    *url.URL // the ClickHouse that was given; nil: an embedded one
+	temp     string   // removed at the end
 	dir      *embedded.DataDir
 	ch       *embedded.ClickHouse
 	nats     *embedded.NATS
@@ -41,7 +37,7 @@ type world struct {
 	http     *http.Client
 	tokens   *auth.Authority
 	issuing  sync.Mutex
-	issued   map[uint64]kept // tokens by account
+	issued   map[uint64]kept // by account
 	keyFile  string
 	cursors  string
 	nodes    map[string]*node // query services by database
@@ -58,32 +54,39 @@ func startWorld(ctx context.Context, c Config) (_ *world, err error) {
 			err = errors.Join(err, w.close())
 		}
 	}()
-	if c.DataDir == "" {
+	folder := c.DataDir
+	if folder == "" {
 		if w.temp, err = os.MkdirTemp("", "preismon-bench-"); err != nil {
 			return w, err
 		}
-	}
-	folder := c.DataDir
-	if folder == "" {
 		folder = filepath.Join(w.temp, "data")
 	}
 	if c.ClickHouse != "" {
+		if w.given, err = url.Parse(c.ClickHouse.Reveal()); err != nil {
+			return w, errors.New("clickhouse-dsn: no URL") // the error would show the password
+		}
 		w.database, w.natsURL = strings.TrimSuffix(extraPrefix, "_"), c.NATS.Reveal()
-		if err := os.MkdirAll(folder, 0o700); err != nil {
-			return w, err
-		}
+		err = os.MkdirAll(folder, 0o700)
 	} else {
-		if err := w.embed(ctx, folder); err != nil {
-			return w, err
-		}
+		err = w.embed(ctx, folder)
+	}
+	if err != nil {
+		return w, err
 	}
 	if err := schema.Migrate(ctx, w.dsn(embedded.AdminUser, w.database), schema.Options{}); err != nil {
 		return w, err
 	}
+	// The tokens for the query services are signed with the same key.
 	w.keyFile = filepath.Join(folder, "token-key.pem")
-	return w, w.openTokens()
+	if err := auth.EnsureKey(w.keyFile); err != nil {
+		return w, err
+	}
+	w.tokens, err = auth.NewIssuer(nodeURL, w.keyFile)
+	return w, err
 }
 
+// embed starts the servers. What an idle projector has notified query nodes of is
+// announced: here the tables are filled by statements.
 func (w *world) embed(ctx context.Context, folder string) (err error) {
 	w.database = embedded.DefaultDatabase
 	if w.dir, err = embedded.OpenDataDir(folder); err != nil {
@@ -98,67 +101,25 @@ func (w *world) embed(ctx context.Context, folder string) (err error) {
 		return err
 	}
 	w.natsURL = w.nats.URL()
-	return w.announce(ctx)
-}
-
-// announce notifies the query nodes of what an idle projector has notified them
-// of: here the tables are filled by statements. On servers that others use, it
-// does nothing.
-func (w *world) announce(ctx context.Context) error {
-	checkpoints, conn, err := w.announcer()
+	b, err := w.connect(w.natsURL)
 	if err != nil {
 		return err
 	}
-	defer conn.Close()
-	if err := checkpoints.Begin(ctx); err != nil {
+	defer b.conn.Close()
+	readers, err := b.readers(w.cfg.Logger)
+	if err != nil {
 		return err
 	}
-	checkpoints.End(nil)
-	return conn.Flush()
-}
-
-// announcer returns what announces writes to query nodes.
-func (w *world) announcer() (*seqlock.Writer, *nats.Conn, error) {
-	conn, err := ingest.Connect(ingest.Config{URL: w.natsURL, Name: "preismon bench", Logger: w.cfg.Logger})
-	if err != nil {
-		return nil, nil, err
-	}
-	js, err := jetstream.New(conn)
-	if err == nil {
-		var checkpoints *seqlock.Writer
-		if checkpoints, err = seqlock.NewWriter(seqlock.Config{Partitions: 1}, js, 0, w.cfg.Logger); err == nil {
-			return checkpoints, conn, nil
-		}
-	}
-	conn.Close()
-	return nil, nil, err
-}
-
-// scratchNATS starts a NATS server that lives for one measurement.
-func (w *world) scratchNATS(ctx context.Context) (natsURL string, stop func(), err error) {
-	dir, err := os.MkdirTemp(w.temp, "preismon-bench-nats-")
-	if err != nil {
-		return "", nil, err
-	}
-	n, err := embedded.StartNATS(ctx, embedded.NATSConfig{Dir: dir, Logger: w.cfg.Logger})
-	if err != nil {
-		return "", nil, errors.Join(err, os.RemoveAll(dir))
-	}
-	return n.URL(), func() {
-		_ = n.Stop(context.WithoutCancel(ctx))
-		_ = os.RemoveAll(dir)
-	}, nil
-}
-
-// openTokens prepares the tokens for the query services: they are signed with
-// the same key.
-func (w *world) openTokens() error {
-	if err := auth.EnsureKey(w.keyFile); err != nil {
+	if err := announce(ctx, readers, func(context.Context) error { return nil }); err != nil {
 		return err
 	}
-	var err error
-	w.tokens, err = auth.NewIssuer(nodeURL, w.keyFile)
-	return err
+	return b.conn.Flush()
+}
+
+// kept is a token that is reused until then.
+type kept struct {
+	text  string
+	until time.Time
 }
 
 // token returns the account's token, the same one for half of its lifetime: a
@@ -167,100 +128,73 @@ func (w *world) openTokens() error {
 func (w *world) token(account uint64) (string, error) {
 	w.issuing.Lock()
 	defer w.issuing.Unlock()
-	t, ok := w.issued[account]
-	if !ok || !time.Now().Before(t.until) {
-		issued, lifetime, err := w.tokens.IssueREST(contracts.AccountID(account))
-		if err != nil {
-			return "", err
-		}
-		t = kept{issued.Token.Reveal(), issued.Expires.Add(-lifetime / 2)}
-		w.issued[account] = t
+	if t := w.issued[account]; time.Now().Before(t.until) {
+		return t.text, nil
 	}
-	return t.token, nil
-}
-
-// kept is a token that is reused until then.
-type kept struct {
-	token string
-	until time.Time
+	issued, lifetime, err := w.tokens.IssueREST(contracts.AccountID(account))
+	if err != nil {
+		return "", err
+	}
+	w.issued[account] = kept{issued.Token.Reveal(), issued.Expires.Add(-lifetime / 2)}
+	return w.issued[account].text, nil
 }
 
 // close stops everything, and removes what should not be kept.
 func (w *world) close() error {
-	var errs []error
-	for _, n := range w.nodes {
-		n.stop()
-	}
-	w.nodes = map[string]*node{}
-	if w.cfg.ClickHouse != "" {
+	errs := []error{w.stop()}
+	if w.given != nil {
 		for _, db := range append(w.extra, w.database) {
 			errs = append(errs, w.exec(context.Background(), "DROP DATABASE IF EXISTS "+db+" SYNC"))
 		}
-		w.extra, w.cfg.ClickHouse = nil, ""
 	}
-	errs = append(errs, w.stopServers())
-	if w.temp != "" {
-		errs = append(errs, os.RemoveAll(w.temp))
-		w.temp = ""
-	}
-	return errors.Join(errs...)
+	return errors.Join(append(errs, os.RemoveAll(w.temp))...)
 }
 
-func (w *world) stopServers() error {
+// stop stops the query services and the servers.
+func (w *world) stop() error {
+	for _, n := range w.nodes {
+		_ = n.stop()
+	}
+	clear(w.nodes)
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	var errs []error
 	if w.nats != nil {
 		errs = append(errs, w.nats.Stop(ctx))
-		w.nats = nil
 	}
 	if w.ch != nil {
 		errs = append(errs, w.ch.Stop(ctx))
-		w.ch = nil
 	}
 	if w.dir != nil {
 		errs = append(errs, w.dir.Close())
-		w.dir = nil
 	}
+	w.nats, w.ch, w.dir = nil, nil, nil
 	return errors.Join(errs...)
 }
 
 // dsn returns the data source name of a user for a database.
 func (w *world) dsn(user, database string) string {
-	if w.ch != nil {
+	if w.given == nil {
 		return w.ch.DSN(user, database)
 	}
-	u, err := url.Parse(w.cfg.ClickHouse.Reveal())
-	if err != nil {
-		return ""
-	}
+	u := *w.given
 	u.Path = "/" + database
 	return u.String()
 }
 
 // httpAccess returns how the HTTP interface of ClickHouse is reached.
 func (w *world) httpAccess(user string) (base, name, password string) {
-	if w.ch != nil {
+	if w.given == nil {
 		return w.ch.HTTPURL(), user, w.ch.Password(user)
 	}
-	u, err := url.Parse(w.cfg.ClickHouse.Reveal())
-	if err != nil {
-		return "", "", ""
-	}
-	password, _ = u.User.Password()
-	return w.cfg.ClickHouseHTTP, u.User.Username(), password
+	password, _ = w.given.User.Password()
+	return w.cfg.ClickHouseHTTP, w.given.User.Username(), password
 }
 
 // ask sends a statement over HTTP and returns the answer's body.
-func (w *world) ask(ctx context.Context, user, database, statement string, data io.Reader) (io.ReadCloser, error) {
+func (w *world) ask(ctx context.Context, user, database, statement string) (io.ReadCloser, error) {
 	base, name, password := w.httpAccess(user)
-	target := base + "?database=" + url.QueryEscape(database)
-	var body io.Reader = strings.NewReader(statement)
-	if data != nil {
-		target += "&query=" + url.QueryEscape(statement)
-		body = data
-	}
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, target, body)
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, base+"?database="+url.QueryEscape(database), strings.NewReader(statement))
 	if err != nil {
 		return nil, err
 	}
@@ -273,14 +207,19 @@ func (w *world) ask(ctx context.Context, user, database, statement string, data 
 	return resp.Body, nil
 }
 
-// exec runs a statement of the administrator in the main database.
-func (w *world) exec(ctx context.Context, statement string) error {
-	body, err := w.ask(ctx, embedded.AdminUser, w.database, statement, nil)
-	if err != nil {
-		return fmt.Errorf("%w\n%s", err, clip(statement))
+// exec runs statements of the administrator in the main database, until one fails.
+func (w *world) exec(ctx context.Context, statements ...string) error {
+	for _, statement := range statements {
+		body, err := w.ask(ctx, embedded.AdminUser, w.database, statement)
+		if err != nil {
+			return fmt.Errorf("%w\n%s", err, clip(statement))
+		}
+		_, err = io.Copy(io.Discard, body)
+		if err = errors.Join(err, body.Close()); err != nil {
+			return err
+		}
 	}
-	_, err = io.Copy(io.Discard, body)
-	return errors.Join(err, body.Close())
+	return nil
 }
 
 func clip(s string) string {
@@ -292,7 +231,7 @@ func clip(s string) string {
 
 // rows returns the rows of an answer, each an array of JSON values.
 func (w *world) rows(ctx context.Context, database, statement string) (all [][]any, err error) {
-	body, err := w.ask(ctx, embedded.AdminUser, database, statement+" FORMAT JSONCompactEachRow SETTINGS output_format_json_quote_64bit_integers=0", nil)
+	body, err := w.ask(ctx, embedded.AdminUser, database, statement+" FORMAT JSONCompactEachRow SETTINGS output_format_json_quote_64bit_integers=0")
 	if err != nil {
 		return nil, fmt.Errorf("%w\n%s", err, clip(statement))
 	}
@@ -321,13 +260,27 @@ func (w *world) number(ctx context.Context, database, statement string) (float64
 	return n, nil
 }
 
-// makeDatabase recreates a database with the schema and without rows.
-func (w *world) makeDatabase(ctx context.Context, name string) error {
+// makeDatabase recreates a database with the schema, and fills it by statements.
+func (w *world) makeDatabase(ctx context.Context, name string, fill ...string) error {
 	if err := w.exec(ctx, "DROP DATABASE IF EXISTS "+name+" SYNC"); err != nil {
 		return err
 	}
 	w.extra = append(w.extra, name)
-	return schema.Migrate(ctx, w.dsn(embedded.AdminUser, name), schema.Options{})
+	if err := schema.Migrate(ctx, w.dsn(embedded.AdminUser, name), schema.Options{}); err != nil {
+		return err
+	}
+	if err := w.exec(ctx, fill...); err != nil {
+		return err
+	}
+	return w.settle(ctx)
+}
+
+// copies returns the statements that copy rows of the main database.
+func (w *world) copies(to, where string, tables ...string) (all []string) {
+	for _, table := range tables {
+		all = append(all, fmt.Sprintf("INSERT INTO %[1]s.%[2]s SELECT * FROM %[3]s.%[2]s WHERE %[4]s SETTINGS async_insert = 0", to, table, w.database, where))
+	}
+	return all
 }
 
 // settle waits until background merges are done.
