@@ -34,7 +34,7 @@ type followFlags struct {
 const changesWait = 20 * time.Second
 
 func (c *changesCmd) Run(ctx context.Context, std streams) error {
-	return c.run(ctx, std, c.Remote, "changes", c.params(nil), (*client.Client).Changes, changedShape)
+	return c.run(ctx, std, c.Remote, "changes", parametersOf(*c), (*client.Client).Changes, changedShape)
 }
 
 // run writes what follows the token.
@@ -168,9 +168,5 @@ type alertsCmd struct {
 }
 
 func (c *alertsCmd) Run(ctx context.Context, std streams) error {
-	p := c.params(map[string]string{
-		"rule": c.Rule, "price": c.Price, "currencyCode": c.CurrencyCode, "percent": c.Percent, "ownMerchant": c.OwnMerchant, "confirm": c.Confirm, "rearmPercent": c.RearmPercent,
-		"silentFor": c.SilentFor,
-	})
-	return c.run(ctx, std, c.Remote, "alerts", p, (*client.Client).Alerts, alertShape)
+	return c.run(ctx, std, c.Remote, "alerts", parametersOf(*c), (*client.Client).Alerts, alertShape)
 }

@@ -31,7 +31,10 @@ type historyFlags struct {
 }
 
 func (f *historyFlags) params() url.Values {
-	return (&scopeFlags{}).params(map[string]string{"dateFrom": string(f.DateFrom), "dateTo": string(f.DateTo), "exportName": f.ExportName, "name": f.Name})
+	p := parametersOf(*f)
+	p.Del("order") // this and the kind are in the path
+	p.Del("kind")
+	return p
 }
 
 // order returns the id of the order, which may be given by its alias. Ids are

@@ -27,8 +27,7 @@ func (c *itemsCmd) Run(ctx context.Context, std streams) error {
 	if err != nil {
 		return err
 	}
-	params := parametersOf(scopeFlags{ItemID: c.ItemID, Ean: c.Ean, Pzn: c.Pzn, Asin: c.Asin, AsinLocale: c.AsinLocale})
-	return r.writeList(firstOf(withWords(r.List(ctx, "/v1/items", params), c.Words), c.Limit), c.writer(std, itemFields))
+	return r.writeList(firstOf(withWords(r.List(ctx, "/v1/items", parametersOf(*c)), c.Words), c.Limit), c.writer(std, itemFields))
 }
 
 // withWords yields the items in which each of the words occurs.

@@ -20,7 +20,8 @@ type windowsCmd struct {
 }
 
 func (c *windowsCmd) Run(ctx context.Context, std streams) error {
-	p := c.params(map[string]string{"capturedFrom": string(c.CapturedFrom), "capturedTo": string(c.CapturedTo), "bucket": c.Bucket})
+	p := parametersOf(*c)
+	p.Del("since")
 	if c.Since != "" && len(p) > 0 {
 		return faulty(errors.New("since: the token contains the selectors, the window and the bucket; leave them out"))
 	}
