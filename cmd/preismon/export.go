@@ -16,7 +16,7 @@ import (
 )
 
 type exportCmd struct {
-	Remote remoteFlags `embed:""`
+	remoteFlags
 	resultFlags
 	fileFlags
 	Split string `help:"day: write a folder with a file for each day, and when run again only the days whose rows have changed." enum:",day" default:"" env:"-" placeholder:"day"`
@@ -28,7 +28,7 @@ func (c *exportCmd) Run(ctx context.Context, std streams, log *slog.Logger) erro
 	} else if err := c.decide(); err != nil {
 		return err
 	}
-	r, err := c.Remote.connect(std)
+	r, err := c.connect(std)
 	if err != nil {
 		return err
 	}

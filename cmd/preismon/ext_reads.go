@@ -55,10 +55,10 @@ var itemSummaryFields = []string{
 	"country", "currencyCode", "cheapest.site", "cheapest.merchant", "cheapest.totalPrice", "offers", "ownPrice", "rank", "rankWithShipping", "position.candidate.differencePercent", "low.price", "high.price", "lastCapturedAt",
 }
 
-func (c *itemSummaryCmd) Run(ctx context.Context, std streams) error {
+func (c *itemSummaryCmd) Run(ctx context.Context, std streams, r *remote) error {
 	p := parametersOf(*c)
 	p.Del("itemId") // it is in the path
-	return c.listForPeople(ctx, std, "/ext/v1/items/"+url.PathEscape(c.ItemID)+"/summary", p, itemSummaryFields, query.RecordColumns[query.ItemMarket](), itemSummaryCells, nil)
+	return c.listForPeople(ctx, std, r, "/ext/v1/items/"+url.PathEscape(c.ItemID)+"/summary", p, itemSummaryFields, query.RecordColumns[query.ItemMarket](), itemSummaryCells, func() {})
 }
 
 // itemSummaryCells returns what people see of a market of one product.

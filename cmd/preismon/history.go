@@ -21,13 +21,13 @@ type historyCmd struct {
 
 // historyFlags select files.
 type historyFlags struct {
-	Remote     remoteFlags `embed:""`
-	Order      string      `arg:"" help:"Id of the order, or its alias."`
-	Kind       string      `help:"Which files: ${enum}." enum:"exports,imports" default:"exports" env:"-"`
-	DateFrom   instant     `aliases:"from" help:"Archived at this time or later: RFC 3339, a date, or like now-7d. Also --from." env:"-" placeholder:"TIME"`
-	DateTo     instant     `aliases:"to" help:"Archived at this time or earlier: RFC 3339, a date, or like now-7d. Also --to." env:"-" placeholder:"TIME"`
-	ExportName string      `help:"Only files of this export." env:"-" placeholder:"TEXT"`
-	Name       string      `help:"Only this file." env:"-" placeholder:"TEXT"`
+	remoteFlags
+	Order      string  `arg:"" help:"Id of the order, or its alias."`
+	Kind       string  `help:"Which files: ${enum}." enum:"exports,imports" default:"exports" env:"-"`
+	DateFrom   instant `aliases:"from" help:"Archived at this time or later: RFC 3339, a date, or like now-7d. Also --from." env:"-" placeholder:"TIME"`
+	DateTo     instant `aliases:"to" help:"Archived at this time or earlier: RFC 3339, a date, or like now-7d. Also --to." env:"-" placeholder:"TIME"`
+	ExportName string  `help:"Only files of this export." env:"-" placeholder:"TEXT"`
+	Name       string  `help:"Only this file." env:"-" placeholder:"TEXT"`
 }
 
 func (f *historyFlags) params() url.Values {
@@ -65,16 +65,12 @@ type historyListCmd struct {
 	listFlags
 }
 
-func (c *historyListCmd) Run(ctx context.Context, std streams) error {
-	r, err := c.Remote.connect(std)
-	if err != nil {
-		return err
-	}
+func (c *historyListCmd) Run(ctx context.Context, std streams, r *remote) error {
 	order, err := c.order(ctx, r)
 	if err != nil {
 		return err
 	}
-	return list(ctx, std, c.Remote, c.listFlags, "/v1/orders/"+url.PathEscape(order)+"/"+c.Kind+"/history", c.params(), fileFields[c.Kind])
+	return r.list(ctx, c.Limit, "/v1/orders/"+url.PathEscape(order)+"/"+c.Kind+"/history", c.params(), c.writer(std, fileFields[c.Kind]))
 }
 
 type historyDownloadCmd struct {
@@ -83,11 +79,7 @@ type historyDownloadCmd struct {
 	Output string `short:"o" help:"File to write; - is standard output. Default: the server's name for it, in this folder; an existing file is not replaced." env:"-" placeholder:"FILE"`
 }
 
-func (c *historyDownloadCmd) Run(ctx context.Context, std streams, log *slog.Logger) error {
-	r, err := c.Remote.connect(std)
-	if err != nil {
-		return err
-	}
+func (c *historyDownloadCmd) Run(ctx context.Context, std streams, log *slog.Logger, r *remote) error {
 	params := c.params()
 	if c.Latest {
 		params.Set("latest", "true")

@@ -21,7 +21,7 @@ import (
 )
 
 type lookupCmd struct {
-	Remote remoteFlags `embed:""`
+	remoteFlags
 	tableFlag
 	Ean      []string `help:"EANs or GTINs." env:"-" placeholder:"DIGITS"`
 	Pzn      []string `help:"Pharmazentralnummern." env:"-" placeholder:"DIGITS"`
@@ -52,7 +52,7 @@ func (c *lookupCmd) Run(ctx context.Context, std streams) error {
 	if c.Timezone != "" {
 		params.Set("timezone", c.Timezone)
 	}
-	r, err := c.Remote.connect(std)
+	r, err := c.connect(std)
 	if err != nil {
 		return err
 	}

@@ -30,7 +30,7 @@ func sideFields(side string) (all []string) {
 	return all
 }
 
-func (c *moversCmd) Run(ctx context.Context, std streams) error {
+func (c *moversCmd) Run(ctx context.Context, std streams, r *remote) error {
 	now, p := time.Now(), parametersOf(*c)
 	p.Set("limit", "10000")
 	if since := agoOr(c.Since, now); since != c.Since {
@@ -39,7 +39,7 @@ func (c *moversCmd) Run(ctx context.Context, std streams) error {
 			p.Set("until", client.Instant(now))
 		}
 	}
-	err := c.listForPeople(ctx, std, "/ext/v1/movers", p, moverFields, query.RecordColumns[query.Mover](), moverCells, nil)
+	err := c.listForPeople(ctx, std, r, "/ext/v1/movers", p, moverFields, query.RecordColumns[query.Mover](), moverCells, func() {})
 	if client.TooBroad(err) {
 		return fmt.Errorf("%w\nGive --site, --item-id or --order-id, or a later --since: now-7d is the longest for everything at once", err)
 	}

@@ -93,23 +93,14 @@ func (r record) list(path string, of func(element any) string) string {
 }
 
 // listForPeople is like list, but its tables have a shape of their own that
-// names products, and reason, if there is one, is called when there are no rows.
-func (f recordFlags) listForPeople(ctx context.Context, std streams, path string, params url.Values, fields []string, columns []frame.Column, of shape, reason func(r *remote)) error {
-	r, err := f.Remote.connect(std)
-	if err != nil {
-		return err
-	}
-	none := func() {
-		if reason != nil {
-			reason(r)
-		}
-	}
+// names products, and reason is called when there are no rows.
+func (f recordFlags) listForPeople(ctx context.Context, std streams, r *remote, path string, params url.Values, fields []string, columns []frame.Column, of shape, reason func()) error {
 	if f.Format != "table" && (f.Format != "auto" || !isTerminal(std.out)) {
 		out, err := f.writer(std, fields, columns)
 		if err != nil {
 			return err
 		}
-		return listTo(ctx, std, f.Remote, f.Limit, path, params, &saysNone{Writer: out, says: none})
+		return r.list(ctx, f.Limit, path, params, &saysNone{Writer: out, says: reason})
 	}
 	names := r.products(ctx)
 	defer names.stop()
@@ -125,7 +116,7 @@ func (f recordFlags) listForPeople(ctx context.Context, std streams, path string
 	}
 	return r.writeList(shaped, &saysNone{Writer: forPeople(std, records.Table), says: func() {
 		std.saysNoRows()
-		none()
+		reason()
 	}})
 }
 

@@ -22,10 +22,10 @@ var positionFields = []string{
 	"difference", "differencePercent", "oldestCapturedAt", "newestCapturedAt",
 }
 
-func (c *positionCmd) Run(ctx context.Context, std streams) error {
+func (c *positionCmd) Run(ctx context.Context, std streams, r *remote) error {
 	p := parametersOf(*c)
 	p.Set("limit", "10000")
-	return c.listForPeople(ctx, std, "/ext/v1/position", p, positionFields, query.RecordColumns[query.OwnPosition](), positionCells, func(r *remote) { c.explainNone(ctx, std, r) })
+	return c.listForPeople(ctx, std, r, "/ext/v1/position", p, positionFields, query.RecordColumns[query.OwnPosition](), positionCells, func() { c.explainNone(ctx, std, r) })
 }
 
 // explainNone tells a user who got no positions what was compared, and the likely

@@ -67,6 +67,9 @@ type remote struct {
 	url, login string
 }
 
+// ProvideRemote connects before a command runs that takes a *remote.
+func (f remoteFlags) ProvideRemote(std streams) (*remote, error) { return f.connect(std) }
+
 // connect determines address and token. It sends nothing to the server.
 func (f remoteFlags) connect(std streams) (*remote, error) {
 	r := &remote{login: "YOU"}

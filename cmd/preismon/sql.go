@@ -13,7 +13,7 @@ import (
 )
 
 type sqlCmd struct {
-	Remote remoteFlags `embed:""`
+	remoteFlags
 	resultFlags
 	Statement string        `arg:"" optional:"" help:"Statement about the table results, in ClickHouse's SQL. Without it, statements are read from standard input; each ends with ; at the end of a line."`
 	In        string        `help:"Read a file, or a folder of \"preismon export --split day\", instead of a server." env:"-" type:"path" placeholder:"PATH"`
@@ -80,11 +80,11 @@ func (c *sqlCmd) Run(ctx context.Context, std streams, log *slog.Logger) (err er
 
 // read writes what the caller sees to a file.
 func (c *sqlCmd) read(ctx context.Context, std streams, log *slog.Logger, name string) error {
-	r, err := c.Remote.connect(std)
+	r, err := c.connect(std)
 	if err != nil {
 		return err
 	}
-	export := exportCmd{Remote: c.Remote, resultFlags: c.resultFlags, fileFlags: fileFlags{Format: "parquet"}}
+	export := exportCmd{resultFlags: c.resultFlags, fileFlags: fileFlags{Format: "parquet"}}
 	_, err = export.toFile(ctx, std, log, r, c.params(), name)
 	return err
 }

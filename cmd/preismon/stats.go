@@ -40,7 +40,7 @@ var statsIdentityFields = []string{
 	"identity.ean", "identity.pzn", "identity.asin", "identity.asinLocale", "identity.productName", "identity.brand", "identity.manufacturer",
 }
 
-func (c *statsCmd) Run(ctx context.Context, std streams) error {
+func (c *statsCmd) Run(ctx context.Context, std streams, r *remote) error {
 	p, rows := parametersOf(*c), parametersOf(*c)
 	p.Set("limit", "10000")
 	rows.Del("by")
@@ -55,7 +55,7 @@ func (c *statsCmd) Run(ctx context.Context, std streams) error {
 			p.Set("limit", "1000")
 		}
 	}
-	return c.listForPeople(ctx, std, "/ext/v1/statistics", p, fields, query.RecordColumns[query.StatisticRecord](), c.cells, func(r *remote) { r.explainNoRows(ctx, std, rows) })
+	return c.listForPeople(ctx, std, r, "/ext/v1/statistics", p, fields, query.RecordColumns[query.StatisticRecord](), c.cells, func() { r.explainNoRows(ctx, std, rows) })
 }
 
 // cells returns what people see of a record: what it covers, and its prices in

@@ -16,7 +16,7 @@ type tableFlag struct {
 
 // recordFlags select whose list of /ext/v1 is written, how much of it, and in which form.
 type recordFlags struct {
-	Remote remoteFlags `embed:""`
+	remoteFlags
 	tableFlag
 	Limit int `help:"Stop after this many records; 0: all." env:"-" default:"0" placeholder:"N"`
 }
@@ -43,5 +43,9 @@ func (f recordFlags) list(ctx context.Context, std streams, path string, params 
 	if err != nil {
 		return err
 	}
-	return listTo(ctx, std, f.Remote, f.Limit, path, params, out)
+	r, err := f.connect(std)
+	if err != nil {
+		return err
+	}
+	return r.list(ctx, f.Limit, path, params, out)
 }

@@ -10,7 +10,7 @@ import (
 )
 
 type windowsCmd struct {
-	Remote remoteFlags `embed:""`
+	remoteFlags
 	tableFlag
 	scopeFlags
 	CapturedFrom instant `aliases:"from" help:"When the first window begins: RFC 3339, a date, or like now-7d. Also --from." env:"-" placeholder:"TIME"`
@@ -29,7 +29,7 @@ func (c *windowsCmd) Run(ctx context.Context, std streams) error {
 	if err != nil {
 		return err
 	}
-	r, err := c.Remote.connect(std)
+	r, err := c.connect(std)
 	if err != nil {
 		return err
 	}
