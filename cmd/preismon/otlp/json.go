@@ -56,14 +56,8 @@ type (
 		Message string `json:"message,omitempty"`
 	}
 	keyValue struct {
-		Key   string `json:"key"`
-		Value value  `json:"value"`
-	}
-	value struct {
-		String *string  `json:"stringValue,omitempty"`
-		Bool   *bool    `json:"boolValue,omitempty"`
-		Int    *string  `json:"intValue,omitempty"`
-		Double *float64 `json:"doubleValue,omitempty"`
+		Key   string         `json:"key"`
+		Value map[string]any `json:"value"` // one, by its kind
 	}
 )
 
@@ -132,18 +126,14 @@ func attributesOf(all []attribute.KeyValue) []keyValue {
 	return out
 }
 
-func valueOf(v attribute.Value) value {
+func valueOf(v attribute.Value) map[string]any {
 	switch v.Type() {
 	case attribute.BOOL:
-		b := v.AsBool()
-		return value{Bool: &b}
+		return map[string]any{"boolValue": v.AsBool()}
 	case attribute.INT64:
-		n := strconv.FormatInt(v.AsInt64(), 10)
-		return value{Int: &n}
+		return map[string]any{"intValue": strconv.FormatInt(v.AsInt64(), 10)}
 	case attribute.FLOAT64:
-		f := v.AsFloat64()
-		return value{Double: &f}
+		return map[string]any{"doubleValue": v.AsFloat64()}
 	}
-	text := v.String() // also for lists, of which we have none
-	return value{String: &text}
+	return map[string]any{"stringValue": v.String()} // also of lists, of which we have none
 }
