@@ -64,7 +64,7 @@ func New(cfg Config) (*Client, error) {
 		cfg.Stall = time.Minute
 	}
 	if cfg.Wait == nil {
-		cfg.Wait = sleep
+		cfg.Wait = Sleep
 	}
 	if cfg.Notice == nil {
 		cfg.Notice = func(string) {}
@@ -94,11 +94,10 @@ func (c *Client) Local() bool {
 // from answers.
 func (c *Client) now() time.Time { return time.Now().Add(c.skew) }
 
-func sleep(ctx context.Context, d time.Duration) error {
-	t := time.NewTimer(d)
-	defer t.Stop()
+// Sleep waits for a time, or until ctx ends, whose cause is the error.
+func Sleep(ctx context.Context, d time.Duration) error {
 	select {
-	case <-t.C:
+	case <-time.After(d):
 		return nil
 	case <-ctx.Done():
 		return context.Cause(ctx)

@@ -37,7 +37,7 @@ func (e *OutputError) Unwrap() error { return e.Err }
 
 // form is how a walk reads its answers.
 type form interface {
-	accept() string // empty: what servers send unless told otherwise
+	Accept() string // empty: what servers send unless told otherwise
 	// page reads a page to its end.
 	page(resp *http.Response) (*page, error)
 	// stream reads a stream as Table.Read does.
@@ -69,7 +69,7 @@ func (p *page) whole(skip bool, passed func(rows int, last []byte)) error {
 // rowByRow reads JSON pages and NDJSON streams.
 type rowByRow struct{ emit func(row []byte) error }
 
-func (rowByRow) accept() string { return "" }
+func (rowByRow) Accept() string { return "" }
 
 func (f rowByRow) page(resp *http.Response) (*page, error) {
 	var p Page
@@ -149,8 +149,6 @@ var Identifying = []string{"itemId", "site", "capturedAt", "availability", "merc
 
 // tables reads pages and streams of a Table.
 type tables struct{ Table }
-
-func (f tables) accept() string { return f.Accept() }
 
 func (f tables) page(resp *http.Response) (*page, error) {
 	text, err := io.ReadAll(resp.Body)

@@ -128,7 +128,7 @@ func (c *Client) Login(ctx context.Context, login string, password contracts.Sec
 		AccessToken string `json:"accessToken"`
 		ExpiresIn   int    `json:"expiresIn"`
 	}
-	if err := c.post(ctx, "/v1/auth/token", string(body), &answer); err != nil {
+	if err := c.post(ctx, request{path: "/v1/auth/token", body: string(body)}, &answer); err != nil {
 		return nil, err
 	}
 	if answer.AccessToken == "" {
@@ -142,16 +142,12 @@ func (c *Client) Logout(ctx context.Context) (revoked bool, err error) {
 	var answer struct {
 		Revoked bool `json:"revoked"`
 	}
-	err = c.post(ctx, "/v1/auth/logout", "", &answer)
+	err = c.post(ctx, request{path: "/v1/auth/logout"}, &answer)
 	return answer.Revoked, err
 }
 
-func (c *Client) post(ctx context.Context, path, body string, into any) error {
-	return c.postTo(ctx, request{path: path, post: true, body: body}, into)
-}
-
-func (c *Client) postTo(ctx context.Context, r request, into any) error {
-	if r.body != "" {
+func (c *Client) post(ctx context.Context, r request, into any) error {
+	if r.post = true; r.body != "" {
 		r.header = map[string][]string{"Content-Type": {"application/json"}}
 	}
 	resp, err := c.do(ctx, r)

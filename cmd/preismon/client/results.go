@@ -90,8 +90,7 @@ func (c *Client) Results(ctx context.Context, r Results) error {
 			err = s.narrow(ctx, r.Params, w, refusal)
 		}
 	}
-	var mine *OutputError
-	if errors.As(err, &mine) {
+	if mine, ok := errors.AsType[*OutputError](err); ok {
 		return mine.Err
 	}
 	switch {
