@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -91,17 +92,15 @@ func (c *exportCmd) read(ctx context.Context, r *remote, read client.Results, to
 	switch c.Format {
 	case "csv":
 		read.Table = client.CSV(to)
-		if err := r.Results(ctx, read); err != nil {
-			return r.explain(err)
-		}
-		return nil
+		return r.explain(r.Results(ctx, read))
 	case "arrow", "parquet":
-		out := newArrowTo(to, r.Local(), c.Format == "arrow", func(w io.Writer, columns []frame.Column) table.Writer {
+		out := &arrowTo{plain: r.Local(), doubles: c.Format == "arrow", out: bufio.NewWriterSize(to, 64<<10)}
+		out.create = func(w io.Writer, columns []frame.Column) table.Writer {
 			if c.Format == "arrow" {
 				return table.Arrow(w, columns, table.ArrowOptions{})
 			}
 			return table.Parquet(w, columns, table.SortingOf(c.params().Get("sort") != "asc"))
-		})
+		}
 		read.Table = out
 		return r.read(ctx, read, out)
 	}

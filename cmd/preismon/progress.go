@@ -1,11 +1,11 @@
 package main
 
 import (
-	"fmt"
 	"io"
 	"log/slog"
 	"time"
 
+	"github.com/dustin/go-humanize"
 	"github.com/dustin/go-humanize/english"
 	"github.com/schollz/progressbar/v3"
 )
@@ -62,10 +62,4 @@ func plural[T ~int | ~int64 | ~uint32 | ~uint64](n T, thing string) string {
 }
 
 // thousands formats a count for people: 1,034,567.
-func thousands[T ~int | ~int64 | ~uint32 | ~uint64](n T) string {
-	s := fmt.Sprint(n)
-	for i := len(s) - 3; i > 0; i -= 3 {
-		s = s[:i] + "," + s[i:]
-	}
-	return s
-}
+func thousands[T ~int | ~int64 | ~uint32 | ~uint64](n T) string { return humanize.Comma(int64(n)) }

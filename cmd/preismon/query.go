@@ -332,15 +332,11 @@ func serveQueries(l *lifecycle, a *admin, s serving) error {
 }
 
 // accounts provides the store's accounts to the login.
-type accounts struct{ store *store.Store }
+type accounts struct{ *store.Store }
 
 func (a accounts) ByLogin(ctx context.Context, login string) (auth.Credentials, error) {
-	c, err := a.store.ByLogin(ctx, login)
+	c, err := a.Store.ByLogin(ctx, login)
 	return auth.Credentials(c), err
-}
-
-func (a accounts) Active(ctx context.Context, of []contracts.AccountID) ([]contracts.AccountID, error) {
-	return a.store.Active(ctx, of)
 }
 
 const (
