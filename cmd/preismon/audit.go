@@ -26,6 +26,8 @@ type siteFlags struct {
 	DataDir    string    `help:"Folder of a running \"preismon up\", instead of --nats-url and --clickhouse-dsn." type:"path" placeholder:"DIR"`
 }
 
+var errNotBoth = errors.New("data-dir: cannot be combined with nats-url or clickhouse-dsn")
+
 // config returns the configuration of both servers.
 func (f siteFlags) config(name string, log *slog.Logger) (ingest.Config, clickhouse.Config, error) {
 	cfg := f.NATS.config(name, log)
@@ -37,7 +39,7 @@ func (f siteFlags) config(name string, log *slog.Logger) (ingest.Config, clickho
 		return cfg, ch, errors.Join(cfg.Validate(), err)
 	}
 	if cfg.URL != "" || f.ClickHouse.Secret != "" {
-		return cfg, clickhouse.Config{}, errors.New("data-dir: cannot be combined with nats-url or clickhouse-dsn")
+		return cfg, clickhouse.Config{}, errNotBoth
 	}
 	r, err := embedded.ReadRuntime(f.DataDir)
 	if err != nil {

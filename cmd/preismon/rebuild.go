@@ -40,7 +40,7 @@ func (c *rebuildCmd) addresses(log *slog.Logger) (ingest.Config, contracts.Secre
 		return nats, dsn, errors.Join(nats.Validate(), err, checkOneServer(ch))
 	}
 	if nats.URL != "" || dsn != "" {
-		return nats, dsn, errors.New("data-dir: cannot be combined with nats-url or clickhouse-dsn")
+		return nats, dsn, errNotBoth
 	}
 	r, err := embedded.ReadRuntime(c.DataDir)
 	nats.URL = r.NATSURL

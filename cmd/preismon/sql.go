@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"preismon/cmd/preismon/client"
+	"preismon/contracts"
 )
 
 type sqlCmd struct {
@@ -24,20 +25,12 @@ type sqlCmd struct {
 }
 
 func (c *sqlCmd) faults() error {
-	var f []error
-	if c.Time <= 0 {
-		f = append(f, fmt.Errorf("time: %s, must be positive", c.Time))
-	}
-	if c.Memory <= 0 {
-		f = append(f, fmt.Errorf("memory: %d, must be positive", c.Memory))
-	}
-	if c.Rows < 0 {
-		f = append(f, fmt.Errorf("rows: %d, must not be negative", c.Rows))
-	}
-	if c.In != "" && len(c.params()) > 0 {
-		f = append(f, errors.New("in: it reads local files, so nothing can select what to read from a server; select it in the statement"))
-	}
-	return faulty(f...)
+	var f contracts.Faults
+	f.Check(c.Time > 0, "time: %s, must be positive", c.Time)
+	f.Check(c.Memory > 0, "memory: %d, must be positive", c.Memory)
+	f.Check(c.Rows >= 0, "rows: %d, must not be negative", c.Rows)
+	f.Check(c.In == "" || len(c.params()) == 0, "in: it reads local files, so nothing can select what to read from a server; select it in the statement")
+	return faulty(f.Err())
 }
 
 // Run starts the engine, fills its table, and runs the statements.
