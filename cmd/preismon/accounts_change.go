@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -19,25 +20,20 @@ import (
 // seesFlags are what an account may read, and of which sites and orders. What is
 // not given stays.
 type seesFlags struct {
-	Permissions []string `help:"What it may read: ${enum}." enum:"sites,items,orders,results,files" env:"-" placeholder:"AREA,..."`
-	Sites       []string `help:"The sites that it sees; all: all of its mandate." env:"-" placeholder:"SITE,..."`
-	Orders      []string `help:"The orders that it sees, by id; all: all of its mandate." env:"-" placeholder:"ID,..."`
+	Permissions []contracts.Permission `help:"What it may read: ${enum}." enum:"sites,items,orders,results,files" env:"-" placeholder:"AREA,..."`
+	Sites       []contracts.SiteKey    `help:"The sites that it sees; all: all of its mandate." env:"-" placeholder:"SITE,..."`
+	Orders      []string               `help:"The orders that it sees, by id; all: all of its mandate." env:"-" placeholder:"ID,..."`
 }
 
 // apply changes the account according to the flags.
 func (f seesFlags) apply(a *contracts.Account) error {
 	if len(f.Permissions) > 0 {
-		a.Permissions = nil
-		for _, p := range f.Permissions {
-			a.Permissions = append(a.Permissions, contracts.Permission(p))
-		}
+		a.Permissions = f.Permissions
 	}
 	if len(f.Sites) > 0 {
-		a.Scope.AllSites, a.Scope.Sites = slices.Equal(f.Sites, []string{"all"}), nil
-		for _, s := range f.Sites {
-			if !a.Scope.AllSites {
-				a.Scope.Sites = append(a.Scope.Sites, contracts.SiteKey(s))
-			}
+		a.Scope.AllSites, a.Scope.Sites = false, f.Sites
+		if slices.Equal(f.Sites, []contracts.SiteKey{"all"}) {
+			a.Scope.AllSites, a.Scope.Sites = true, nil
 		}
 	}
 	if len(f.Orders) > 0 {
@@ -197,10 +193,7 @@ func namesOf[T any](names []T, all bool) string {
 	for i, n := range names {
 		texts[i] = printable(fmt.Sprint(n), "")
 	}
-	if len(texts) == 0 {
-		return "none"
-	}
-	return strings.Join(texts, ", ")
+	return cmp.Or(strings.Join(texts, ", "), "none")
 }
 
 // anAccount returns the account of a login, which must exist.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -127,12 +128,7 @@ var siteLines = []recordLine[contracts.Site]{
 }
 
 // orNone returns an optional text for people.
-func orNone(text string) string {
-	if text == "" {
-		return "none"
-	}
-	return printable(text, "")
-}
+func orNone(text string) string { return cmp.Or(printable(text, ""), "none") }
 
 // knownSite returns a site by its key.
 func knownSite(ctx context.Context, b *bus, key string) (*contracts.Site, error) {

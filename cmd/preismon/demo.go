@@ -77,7 +77,7 @@ func (c *upCmd) demo(ctx context.Context, l *lifecycle, dir *embedded.DataDir, p
 	if err := proj.caughtUp(ctx); err != nil {
 		return err
 	}
-	if err := d.keepAccounts(); err != nil {
+	if err := d.write(demoAccountsFile, d.market.Accounts()); err != nil {
 		return err
 	}
 	welcome(p.std.out, page{
@@ -99,7 +99,7 @@ func openDemo(f demoFlags, dir *embedded.DataDir, now time.Time, log *slog.Logge
 		return nil, err
 	}
 	d := &demo{market: m, state: state, dir: dir, log: log}
-	return d, d.keep() // a fill that is killed continues with the market it started
+	return d, d.write(demoStateFile, d.state) // a fill that is killed continues with the market it started
 }
 
 // begin stores the market's files, unless artifacts is nil, and publishes
@@ -114,13 +114,13 @@ func (d *demo) begin(ctx context.Context, l *lifecycle, artifacts archive.Store,
 	return d.fill(ctx, std, now)
 }
 
-// keepAccounts writes the logins into the folder.
-func (d *demo) keepAccounts() error {
-	accounts, err := json.MarshalIndent(d.market.Accounts(), "", "  ")
+// write writes a file of the folder.
+func (d *demo) write(name string, content any) error {
+	text, err := json.MarshalIndent(content, "", "  ")
 	if err != nil {
 		return err
 	}
-	return atomicfile.Write(d.dir.Join(demoAccountsFile), append(accounts, '\n'))
+	return atomicfile.Write(d.dir.Join(name), append(text, '\n'))
 }
 
 // demoAccounts returns the file with the logins of the folder's market, empty if
@@ -216,16 +216,7 @@ func (d *demo) save(ctx context.Context, t time.Time) error {
 		return err
 	}
 	d.state.Published = t
-	return d.keep()
-}
-
-// keep writes the folder's state.
-func (d *demo) keep() error {
-	text, err := json.MarshalIndent(d.state, "", "  ")
-	if err != nil {
-		return err
-	}
-	return atomicfile.Write(d.dir.Join(demoStateFile), append(text, '\n'))
+	return d.write(demoStateFile, d.state)
 }
 
 // live publishes new captures as time passes, until ctx ends.

@@ -13,6 +13,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"preismon/cmd/preismon/client"
 	"preismon/cmd/preismon/doctor"
 	"preismon/contracts"
 	"preismon/deploy/runbook"
@@ -322,10 +323,7 @@ func serveQueries(l *lifecycle, a *admin, s serving) error {
 	serveHTTP(l, "query service", rest.NewServer(surface, s.log), s.listener, surface.Drain)
 	l.defers("readiness", func(grace context.Context) error {
 		stopping.Store(true)
-		select {
-		case <-time.After(s.stopDelay):
-		case <-grace.Done():
-		}
+		_ = client.Sleep(grace, s.stopDelay) // a stop that takes too long goes on
 		return nil
 	})
 	return nil

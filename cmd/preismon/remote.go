@@ -79,7 +79,11 @@ func (f remoteFlags) connect(std streams) (*remote, error) {
 	}
 	token := f.Token.Secret
 	if token == "" {
-		kept, err := f.kept(r.url)
+		store, err := tokens()
+		if err != nil {
+			return nil, err
+		}
+		kept, err := store.Of(r.url)
 		if errors.Is(err, fs.ErrNotExist) {
 			return nil, fmt.Errorf("you are not logged in at %s; run: preismon login --url %s --login %s", r.url, r.url, r.login)
 		}
@@ -90,14 +94,6 @@ func (f remoteFlags) connect(std streams) (*remote, error) {
 	}
 	r.Client, err = newClient(std, client.Config{URL: r.url, Token: token, Patience: f.patience})
 	return r, err
-}
-
-func (remoteFlags) kept(url string) (*client.Kept, error) {
-	t, err := tokens()
-	if err != nil {
-		return nil, err
-	}
-	return t.Of(url)
 }
 
 func newClient(std streams, cfg client.Config) (*client.Client, error) {
