@@ -112,36 +112,14 @@ func (c *auditCmd) faults() error {
 
 // auditAloud audits and shows its progress.
 func auditAloud(ctx context.Context, cfg projector.AuditConfig, std streams, log *slog.Logger) (*projector.Audit, error) {
-	show := auditProgress{std: std, log: log}
+	show := steps{to: std.err, log: log}
 	defer show.end()
-	cfg.Progress = show.at
+	cfg.Progress = func(p projector.AuditProgress) { show.at("auditing "+p.Step, int64(p.Done), int64(p.Total)) }
 	auditor, err := projector.NewAuditor(cfg)
 	if err != nil {
 		return nil, err
 	}
 	return auditor.Run(ctx)
-}
-
-// auditProgress shows one step after another.
-type auditProgress struct {
-	std  streams
-	log  *slog.Logger
-	step string
-	show *progress
-}
-
-func (p *auditProgress) at(to projector.AuditProgress) {
-	if to.Step != p.step {
-		p.end()
-		p.step, p.show = to.Step, newProgress(p.std.err, p.log, "auditing "+to.Step, int64(to.Total))
-	}
-	p.show.at(int64(to.Done))
-}
-
-func (p *auditProgress) end() {
-	if p.show != nil {
-		p.show.end()
-	}
 }
 
 // writeAudit prints the audit for people.

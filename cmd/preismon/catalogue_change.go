@@ -53,24 +53,6 @@ type planFlags struct {
 	DryRun bool `help:"Show the change, but do not make it." env:"-"`
 }
 
-// agreed asks for agreement to a change that has been shown; false: it must not be made.
-func (f planFlags) agreed(ctx context.Context, std streams) (bool, error) {
-	switch {
-	case f.DryRun:
-		fmt.Fprintln(std.err, "Nothing was changed.")
-		return false, nil
-	case f.Yes:
-		return true, nil
-	case !isTerminal(std.in):
-		return false, faulty(errors.New("yes: missing; nothing was changed. Check the change above, and run the command again with --yes"))
-	}
-	ok, err := agrees(ctx, std, "Make this change?")
-	if err == nil && !ok {
-		err = errors.New("nothing was changed")
-	}
-	return ok, err
-}
-
 // changePlan is a change of one record of the catalogue.
 type changePlan struct {
 	show   func(io.Writer) error // what the record becomes, next to what it is
@@ -102,8 +84,14 @@ func (c *catalogueChange) change(ctx context.Context, k *kong.Context, std strea
 		if err := plan.show(std.err); err != nil {
 			return err
 		}
-		if ok, err := c.Plan.agreed(ctx, std); !ok {
-			return err
+		if c.Plan.DryRun {
+			fmt.Fprintln(std.err, "Nothing was changed.")
+			return nil
+		}
+		if !c.Plan.Yes {
+			if err := consent(ctx, std, "change", "Make this change?", "nothing was changed"); err != nil {
+				return err
+			}
 		}
 		id, err := publishRecord(ctx, b, plan, c.Applied, log)
 		if err != nil {

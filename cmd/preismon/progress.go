@@ -56,6 +56,27 @@ func (p *progress) end() {
 	}
 }
 
+// steps shows the progress of one step after another.
+type steps struct {
+	to   io.Writer
+	log  *slog.Logger
+	show *progress // of the current step; nil: none has begun
+}
+
+func (s *steps) at(what string, n, max int64) {
+	if s.show == nil || s.show.what != what {
+		s.end()
+		s.show = newProgress(s.to, s.log, what, max)
+	}
+	s.show.at(n)
+}
+
+func (s *steps) end() {
+	if s.show != nil {
+		s.show.end()
+	}
+}
+
 // plural formats a number of things: 1 row, 1,034 rows.
 func plural[T ~int | ~int64 | ~uint32 | ~uint64](n T, thing string) string {
 	return thousands(n) + " " + english.PluralWord(int(n), thing, "")
