@@ -38,29 +38,24 @@ func (c *sitesCmd) Run(ctx context.Context, std streams, r *remote) error {
 type ordersCmd struct {
 	remoteFlags
 	listFlags
-	Order      string `arg:"" optional:"" help:"Id of an order: only this one, with the outcomes of its pairs."`
-	Alias      string `help:"Only the order with this alias." env:"-" placeholder:"TEXT"`
-	Coverage   bool   `help:"Add how well each order is observed." env:"-"`
-	Monitoring bool   `help:"Add which sites each order monitors, and when." env:"-"`
+	Order             string `arg:"" optional:"" help:"Id of an order: only this one, with the outcomes of its pairs."`
+	Alias             string `help:"Only the order with this alias." env:"-" placeholder:"TEXT"`
+	IncludeCoverage   bool   `name:"coverage" help:"Add how well each order is observed." env:"-"`
+	IncludeMonitoring bool   `name:"monitoring" help:"Add which sites each order monitors, and when." env:"-"`
 }
 
 func (c *ordersCmd) Run(ctx context.Context, std streams, r *remote) error {
 	if c.Order != "" {
 		return c.one(ctx, std, r)
 	}
-	params, fields := url.Values{}, orderFields
-	if c.Alias != "" {
-		params.Set("alias", c.Alias)
-	}
-	if c.Coverage {
-		params.Set("includeCoverage", "true")
+	fields := orderFields
+	if c.IncludeCoverage {
 		fields = slices.Concat(fields, coverageFields)
 	}
-	if c.Monitoring {
-		params.Set("includeMonitoring", "true")
+	if c.IncludeMonitoring {
 		fields = slices.Concat(fields, monitoringFields)
 	}
-	return r.list(ctx, c.Limit, "/v1/orders", params, c.writer(std, fields))
+	return r.list(ctx, c.Limit, "/v1/orders", parametersOf(*c), c.writer(std, fields))
 }
 
 // one writes one order, with everything that is known about it.

@@ -90,8 +90,15 @@ func (c *upCmd) demo(ctx context.Context, l *lifecycle, dir *embedded.DataDir, p
 
 // openDemo starts the market of a folder, or continues it.
 func openDemo(f demoFlags, dir *embedded.DataDir, now time.Time, log *slog.Logger) (*demo, error) {
-	state, err := f.open(dir, now)
-	if err != nil {
+	start := now.Add(-demoDays)
+	state := demoState{Seed: f.Seed, Scale: f.Scale, Start: start, Published: start}
+	text, err := os.ReadFile(dir.Join(demoStateFile))
+	if err == nil {
+		state = demoState{}
+		if err := json.Unmarshal(text, &state); err != nil {
+			return nil, fmt.Errorf("%s: %w", dir.Join(demoStateFile), err)
+		}
+	} else if !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
 	m, err := market.New(market.Config{Seed: state.Seed, Scale: state.Scale, Now: now, Start: state.Start, LiveRate: f.rate()})
@@ -132,23 +139,6 @@ func demoAccounts(dir *embedded.DataDir) string {
 		}
 	}
 	return dir.Join(demoAccountsFile)
-}
-
-// open reads the folder's state, or starts a new one.
-func (f demoFlags) open(dir *embedded.DataDir, now time.Time) (demoState, error) {
-	text, err := os.ReadFile(dir.Join(demoStateFile))
-	if errors.Is(err, fs.ErrNotExist) {
-		start := now.Add(-demoDays)
-		return demoState{Seed: f.Seed, Scale: f.Scale, Start: start, Published: start}, nil
-	}
-	if err != nil {
-		return demoState{}, err
-	}
-	var s demoState
-	if err := json.Unmarshal(text, &s); err != nil {
-		return s, fmt.Errorf("%s: %w", dir.Join(demoStateFile), err)
-	}
-	return s, nil
 }
 
 // demo publishes the market.

@@ -90,7 +90,11 @@ func (c *historyDownloadCmd) Run(ctx context.Context, std streams, log *slog.Log
 	}
 	file, err := r.Download(ctx, c.Kind, order, params)
 	if client.Invalid(err) { // the error names the API's parameters
-		return fmt.Errorf("%w Here: %s", err, strings.Join(c.narrowing(), ", "))
+		flags := "--name, --export-name, --from, --to, --latest" // that select one of several files
+		if c.Kind == "imports" {
+			flags = "--name, --from, --to, --latest"
+		}
+		return fmt.Errorf("%w Here: %s", err, flags)
 	}
 	if err != nil {
 		return r.explain(err)
@@ -121,14 +125,6 @@ func (c *historyDownloadCmd) Run(ctx context.Context, std streams, log *slog.Log
 	}
 	fmt.Fprintf(std.err, "%s in %s.\n", plural(size, "byte"), name)
 	return nil
-}
-
-// narrowing returns the flags that select one of several files.
-func (c *historyDownloadCmd) narrowing() []string {
-	if c.Kind == "imports" {
-		return []string{"--name", "--from", "--to", "--latest"}
-	}
-	return []string{"--name", "--export-name", "--from", "--to", "--latest"}
 }
 
 // save writes a file that gets its name only when it is complete.

@@ -73,16 +73,11 @@ func (r *importRun) all(ctx context.Context, files []importFile, cfg ingest.Conf
 	if err := r.report(done); err != nil {
 		return err
 	}
-	if failed != nil {
-		if !r.DryRun && accepted > 0 && ctx.Err() == nil { // of the files before it
-			failed = errors.Join(failed, r.flush(ctx, start, accepted))
-		}
-		return failed
+	if !r.DryRun && (failed == nil || accepted > 0 && ctx.Err() == nil) { // also what the files before it published
+		failed = errors.Join(failed, r.flush(ctx, start, accepted))
 	}
-	if !r.DryRun {
-		if err := r.flush(ctx, start, accepted); err != nil {
-			return err
-		}
+	if failed != nil {
+		return failed
 	}
 	return r.end(done, accepted, rejected)
 }

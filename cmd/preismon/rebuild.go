@@ -340,7 +340,11 @@ func (r *rebuilding) exchange(ctx context.Context, fence uint64) error {
 	if err := rebuild.NextGeneration(ctx, r.admin, r.database); err != nil {
 		return err
 	}
-	if err := rebuild.Exchange(ctx, r.admin, r.database, r.exchanged(), fence); err != nil {
+	tables := rebuild.Tables
+	if r.table != "" {
+		tables = []string{r.table}
+	}
+	if err := rebuild.Exchange(ctx, r.admin, r.database, tables, fence); err != nil {
 		return err
 	}
 	if err := rebuild.NextGeneration(context.WithoutCancel(ctx), r.admin, r.database); err != nil {
@@ -351,14 +355,6 @@ func (r *rebuilding) exchange(ctx context.Context, fence uint64) error {
 		return rebuild.ForgetProof(ctx, r.admin, r.database)
 	}
 	return nil
-}
-
-// exchanged returns the tables that are put in place.
-func (r *rebuilding) exchanged() []string {
-	if r.table != "" {
-		return []string{r.table}
-	}
-	return rebuild.Tables
 }
 
 // caughtUp waits until everything published so far is applied.

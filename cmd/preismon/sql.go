@@ -11,6 +11,7 @@ import (
 
 	"preismon/cmd/preismon/client"
 	"preismon/contracts"
+	"preismon/deploy/embedded"
 )
 
 type sqlCmd struct {
@@ -54,11 +55,15 @@ func (c *sqlCmd) Run(ctx context.Context, std streams, log *slog.Logger) (err er
 			return err
 		}
 	}
-	e, err := startSQL(ctx, dir, log)
+	folder := filepath.Join(dir, "engine")
+	server, err := embedded.StartClickHouse(ctx, embedded.ClickHouseConfig{
+		Dir: folder, Library: embedded.Library{Logger: log}, LogLevel: "error", Remove: dir, Logger: log,
+	})
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, e.server.Stop(context.WithoutCancel(ctx))) }()
+	defer func() { err = errors.Join(err, server.Stop(context.WithoutCancel(ctx))) }()
+	e := &sqlEngine{server: server, files: filepath.Join(folder, "user_files")}
 	n, err := e.fill(ctx, source)
 	if err != nil {
 		return err

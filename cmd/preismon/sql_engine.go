@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -42,17 +41,6 @@ func (l sqlLimits) values() url.Values {
 		"max_result_rows":                    {strconv.FormatInt(l.Rows, 10)},
 		"wait_end_of_query":                  {"1"}, // otherwise a failure comes in the middle of an answer with status 200
 	}
-}
-
-func startSQL(ctx context.Context, dir string, log *slog.Logger) (*sqlEngine, error) {
-	engine := filepath.Join(dir, "engine")
-	c, err := embedded.StartClickHouse(ctx, embedded.ClickHouseConfig{
-		Dir: engine, Library: embedded.Library{Logger: log}, LogLevel: "error", Remove: dir, Logger: log,
-	})
-	if err != nil {
-		return nil, err
-	}
-	return &sqlEngine{server: c, files: filepath.Join(engine, "user_files")}, nil
 }
 
 // fill creates the table from a file, or from the files of a folder of days, and

@@ -149,7 +149,7 @@ func (c *upCmd) up(ctx context.Context, l *lifecycle, dir *embedded.DataDir, p u
 	l.defers("projector connections", func(context.Context) error { return proj.close() })
 	l.run("projector", proj.run)
 
-	keys, err := openKeys(dir)
+	keys, cursorKey, err := openKeys(dir)
 	if err != nil {
 		return err
 	}
@@ -160,9 +160,9 @@ func (c *upCmd) up(ctx context.Context, l *lifecycle, dir *embedded.DataDir, p u
 		restCfg.AccessLevel = slog.LevelDebug
 	}
 	err = serveQueries(l, a, serving{
-		assets: assets, listener: p.public, store: storeCfg, rest: restCfg, keys: keys.tokens, bus: b, log: p.log,
+		assets: assets, listener: p.public, store: storeCfg, rest: restCfg, keys: keys, bus: b, log: p.log,
 		archives: append([]query.Archive{artifacts{own}}, further...),
-		query:    c.Budgets.query(keys.cursors, c.Archives), throttle: c.Budgets.throttle(), admission: c.Budgets.admission(), auth: c.Budgets.auth(p.url), traces: traces, schemes: c.Edge.Schemes,
+		query:    c.Budgets.query(cursorKey, c.Archives), throttle: c.Budgets.throttle(), admission: c.Budgets.admission(), auth: c.Budgets.auth(p.url), traces: traces, schemes: c.Edge.Schemes,
 	})
 	if err != nil {
 		return err
@@ -245,21 +245,15 @@ func startServers(ctx context.Context, l *lifecycle, dir *embedded.DataDir, sync
 	return s, err
 }
 
-// keys are the secrets behind tokens and cursors; they stay in the folder, so
-// that a restart ends no session.
-type keys struct {
-	tokens  *auth.Keyring
-	cursors contracts.Secret
-}
-
-func openKeys(dir *embedded.DataDir) (keys, error) {
+// openKeys returns the secrets behind tokens and cursors; they stay in the
+// folder, so that a restart ends no session.
+func openKeys(dir *embedded.DataDir) (tokens *auth.Keyring, cursors contracts.Secret, err error) {
 	signing := dir.Join("token-key.pem")
 	if err := auth.EnsureKey(signing); err != nil {
-		return keys{}, err
+		return nil, "", err
 	}
-	ring, err := auth.ReadKeyring(signing)
-	if err != nil {
-		return keys{}, err
+	if tokens, err = auth.ReadKeyring(signing); err != nil {
+		return nil, "", err
 	}
 	name := dir.Join("cursor-key")
 	text, err := os.ReadFile(name)
@@ -267,5 +261,5 @@ func openKeys(dir *embedded.DataDir) (keys, error) {
 		text = []byte(rand.Text() + rand.Text())
 		err = atomicfile.Write(name, text)
 	}
-	return keys{ring, contracts.Secret(text)}, err
+	return tokens, contracts.Secret(text), err
 }
