@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -37,12 +38,7 @@ func (f demoFlags) faults() error {
 }
 
 // rate is the speed in the market's terms, where 0 means the default and -1 none.
-func (f demoFlags) rate() int {
-	if f.Speed == 0 {
-		return -1
-	}
-	return f.Speed
-}
+func (f demoFlags) rate() int { return cmp.Or(f.Speed, -1) }
 
 // demoState is what a folder remembers about its market.
 type demoState struct {

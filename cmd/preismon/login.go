@@ -43,7 +43,7 @@ func (c *loginCmd) Run(ctx context.Context, std streams) error {
 	if err != nil {
 		return err
 	}
-	if err := store.Keep(client.Kept{URL: u.String(), Login: c.Login, Token: token.Secret, Expires: token.Expires}); err != nil {
+	if err := store.Keep(*token); err != nil {
 		return err
 	}
 	fmt.Fprintf(std.out, "Logged in at %s as %s until %s.\n", u, c.Login, token.Expires.Local().Format(time.DateTime))

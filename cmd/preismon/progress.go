@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"io"
 	"log/slog"
 	"time"
@@ -26,11 +27,7 @@ const progressLogEvery = 10 * time.Second
 func newProgress(w io.Writer, log *slog.Logger, what string, max int64) *progress {
 	p := &progress{what: what, log: log, last: time.Now(), max: max}
 	if isTerminal(w) {
-		shown := max
-		if shown == 0 {
-			shown = -1
-		}
-		p.bar = progressbar.NewOptions64(shown,
+		p.bar = progressbar.NewOptions64(cmp.Or(max, -1),
 			progressbar.OptionSetWriter(drawing(w)), progressbar.OptionUseANSICodes(true), progressbar.OptionSetDescription(what), progressbar.OptionSetWidth(24),
 			progressbar.OptionShowCount(), progressbar.OptionShowIts(), progressbar.OptionThrottle(100*time.Millisecond),
 			progressbar.OptionClearOnFinish())

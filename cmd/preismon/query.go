@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -98,11 +99,8 @@ type edgeFlags struct {
 
 func (f edgeFlags) rest(listener string) rest.Config {
 	cfg := rest.Defaults()
-	cfg.BaseURL, cfg.Build, cfg.TrustedProxies, cfg.AllowedOrigins = f.BaseURL, build(), f.TrustedProxies, f.AllowedOrigins
-	cfg.ContinueTraces = f.TraceContinue
-	if cfg.BaseURL == "" {
-		cfg.BaseURL = "http://" + reachable(listener)
-	}
+	cfg.BaseURL = cmp.Or(f.BaseURL, "http://"+reachable(listener))
+	cfg.Build, cfg.TrustedProxies, cfg.AllowedOrigins, cfg.ContinueTraces = build(), f.TrustedProxies, f.AllowedOrigins, f.TraceContinue
 	return cfg
 }
 

@@ -16,6 +16,7 @@ import (
 
 	"preismon/cmd/preismon/client"
 	"preismon/cmd/preismon/records"
+	"preismon/query/frame"
 
 	"github.com/alecthomas/kong"
 )
@@ -204,13 +205,24 @@ type formatFlag struct {
 // columns of CSV, and those with a dot also determine which objects a table
 // expands.
 func (f formatFlag) writer(std streams, fields []string) records.Writer {
-	switch {
-	case f.Format == "csv":
-		return records.Flat(records.CSV(std.out, fields), fields)
-	case f.Format == "table" || f.Format == "auto" && isTerminal(std.out):
+	if f.Format == "table" || f.Format == "auto" && isTerminal(std.out) {
 		return &saysNone{Writer: records.Flat(forPeople(std, records.Table), fields), says: std.saysNoRows}
 	}
-	return records.NDJSON(std.out)
+	return forPrograms(f.Format, std.out, fields, nil)
+}
+
+// forPrograms returns the writer of records in a form for programs: NDJSON, unless
+// it is another one.
+func forPrograms(form string, w io.Writer, fields []string, columns []frame.Column) records.Writer {
+	switch form {
+	case "csv":
+		return records.Flat(records.CSV(w, fields), fields)
+	case "arrow":
+		return records.Arrow(w, columns)
+	case "parquet":
+		return records.Parquet(w, columns)
+	}
+	return records.NDJSON(w)
 }
 
 // forPeople shows records as a table: no wider than the terminal and, if there

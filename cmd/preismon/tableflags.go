@@ -31,10 +31,7 @@ func (f tableFlag) writer(std streams, fields []string, columns []frame.Column) 
 	if isTerminal(std.out) {
 		return nil, faulty(fmt.Errorf("format: %s is not for terminals; write it to a file: > FILE", f.Format))
 	}
-	if f.Format == "arrow" {
-		return records.Arrow(std.out, columns), nil
-	}
-	return records.Parquet(std.out, columns), nil
+	return forPrograms(f.Format, std.out, fields, columns), nil
 }
 
 // list writes a list of /ext/v1, across all of its pages.

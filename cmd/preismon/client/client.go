@@ -6,6 +6,7 @@
 package client
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -57,12 +58,7 @@ func New(cfg Config) (*Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	if cfg.Patience == 0 {
-		cfg.Patience = 10 * time.Minute
-	}
-	if cfg.Stall == 0 {
-		cfg.Stall = time.Minute
-	}
+	cfg.Patience, cfg.Stall = cmp.Or(cfg.Patience, 10*time.Minute), cmp.Or(cfg.Stall, time.Minute)
 	if cfg.Wait == nil {
 		cfg.Wait = Sleep
 	}

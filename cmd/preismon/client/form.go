@@ -131,17 +131,11 @@ func (f rowByRow) stream(answer io.Reader, passed func(rows int, last []byte)) e
 // may differ between two reads of a row.
 func (rowByRow) same(a, b []byte) bool {
 	type identity struct {
-		ItemID, Site, CapturedAt, Availability string
-		Merchant                               *string
-		Price                                  *json.Number
+		ItemID, Site, CapturedAt, Availability, Merchant string // null is empty
+		Price                                            json.Number
 	}
 	var x, y identity
-	if json.Unmarshal(a, &x) != nil || json.Unmarshal(b, &y) != nil {
-		return false
-	}
-	same := func(p, q *string) bool { return p == nil && q == nil || p != nil && q != nil && *p == *q }
-	return x.ItemID == y.ItemID && x.Site == y.Site && x.CapturedAt == y.CapturedAt && x.Availability == y.Availability &&
-		same(x.Merchant, y.Merchant) && same((*string)(x.Price), (*string)(y.Price))
+	return json.Unmarshal(a, &x) == nil && json.Unmarshal(b, &y) == nil && x == y
 }
 
 // Identifying are the fields that identify a row when it is read once more.

@@ -112,14 +112,8 @@ func (c *Client) Capabilities(ctx context.Context) (*Capabilities, error) {
 	return &all, c.get(ctx, "/v1/results/capabilities", nil, &all)
 }
 
-// Token is an access token with its expiry.
-type Token struct {
-	Secret  contracts.Secret
-	Expires time.Time
-}
-
 // Login requests a token.
-func (c *Client) Login(ctx context.Context, login string, password contracts.Secret) (*Token, error) {
+func (c *Client) Login(ctx context.Context, login string, password contracts.Secret) (*Kept, error) {
 	body, err := json.Marshal(map[string]string{"loginIdentifier": login, "password": password.Reveal()})
 	if err != nil {
 		return nil, err
@@ -134,7 +128,8 @@ func (c *Client) Login(ctx context.Context, login string, password contracts.Sec
 	if answer.AccessToken == "" {
 		return nil, fmt.Errorf("%s answered the login without a token: is it a preismon server?", c.base)
 	}
-	return &Token{contracts.Secret(answer.AccessToken), time.Now().Add(time.Duration(answer.ExpiresIn) * time.Second)}, nil
+	expires := time.Now().Add(time.Duration(answer.ExpiresIn) * time.Second)
+	return &Kept{c.base.String(), login, contracts.Secret(answer.AccessToken), expires}, nil
 }
 
 // Logout revokes the token; false: the server cannot, and it expires by itself.

@@ -84,7 +84,7 @@ func spanOf(s sdk.ReadOnlySpan) span {
 		Flags: flagsOf(s.SpanContext(), s.Parent().IsRemote()), Name: s.Name(), Kind: int(s.SpanKind()),
 		Start: nanos(s.StartTime()), End: nanos(s.EndTime()),
 		Attributes: attributesOf(s.Attributes()), DroppedAttributes: s.DroppedAttributes(), DroppedLinks: s.DroppedLinks(),
-		Status: statusOf(s.Status()),
+		Status: status{statusCodes[s.Status().Code], s.Status().Description},
 	}
 	if s.Parent().SpanID().IsValid() {
 		out.ParentSpanID = s.Parent().SpanID().String()
@@ -105,16 +105,8 @@ func flagsOf(c trace.SpanContext, remote bool) uint32 {
 	return flags
 }
 
-// statusOf returns a status with the protocol's number, which differs from the API's.
-func statusOf(s sdk.Status) status {
-	switch s.Code {
-	case codes.Ok:
-		return status{Code: 1}
-	case codes.Error:
-		return status{Code: 2, Message: s.Description}
-	}
-	return status{}
-}
+// statusCodes are the protocol's numbers, which differ from the API's.
+var statusCodes = map[codes.Code]int{codes.Ok: 1, codes.Error: 2}
 
 func nanos(t time.Time) string { return strconv.FormatInt(t.UnixNano(), 10) }
 
