@@ -63,13 +63,12 @@ func (c *sqlCmd) Run(ctx context.Context, std streams, log *slog.Logger) (err er
 		return err
 	}
 	defer func() { err = errors.Join(err, server.Stop(context.WithoutCancel(ctx))) }()
-	e := &sqlEngine{server: server, files: filepath.Join(folder, "user_files")}
+	e := &sqlEngine{server: server, files: filepath.Join(folder, "user_files"), limits: c.limits(std)}
 	n, err := e.fill(ctx, source)
 	if err != nil {
 		return err
 	}
 	fmt.Fprintf(std.err, "%s in table results.\n", plural(n, "row"))
-	e.limits = sqlLimits{Time: c.Time, Memory: c.Memory << 20, Rows: c.Rows, Format: c.form(std)}
 	if c.Statement != "" {
 		return e.ask(ctx, c.Statement, std.out)
 	}

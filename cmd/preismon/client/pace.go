@@ -6,8 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"mime"
 	"net/http"
+	"net/url"
 	"strconv"
 	"time"
 
@@ -63,7 +65,9 @@ func Invalid(err error) bool {
 func (c *Client) do(ctx context.Context, r request) (*http.Response, error) {
 	explained := explainingOf(ctx, r)
 	if explained != nil {
-		r = explained.of(r)
+		params := url.Values{"path": {r.path}}
+		maps.Copy(params, r.params)
+		r = request{path: "/ext/v1/explain", params: params}
 	}
 	var waited time.Duration
 	var said string // the same reason is reported once
