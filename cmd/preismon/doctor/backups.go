@@ -37,7 +37,7 @@ func (s *Site) backups(context.Context) []Finding {
 // backups is known.
 func (s *Site) serverBackups(ctx context.Context) []Finding {
 	const check = "backup"
-	mend := "preismon backup " + s.Flags.Tables + " --to PLACE"
+	mend := s.tablesCommand("backup") + " --to PLACE"
 	newest, err := backup.Newest(ctx, s.Tables)
 	switch {
 	case err != nil:

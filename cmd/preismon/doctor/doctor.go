@@ -104,6 +104,14 @@ func (s *Site) command(words string) string { return "preismon " + words + " " +
 // natsCommand returns one on NATS alone.
 func (s *Site) natsCommand(words string) string { return "preismon " + words + " " + s.Flags.NATS }
 
+// tablesCommand returns one on ClickHouse alone.
+func (s *Site) tablesCommand(words string) string { return "preismon " + words + " " + s.Flags.Tables }
+
+// archivesCommand returns one on ClickHouse and the archives.
+func (s *Site) archivesCommand(words string) string {
+	return "preismon " + words + " " + s.Flags.Archives
+}
+
 // beyond returns Warning or Bad for values at or above their bounds, otherwise OK.
 func beyond[T int | uint64 | float64 | time.Duration](v, warning, bad T) State {
 	switch {

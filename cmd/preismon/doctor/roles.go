@@ -89,7 +89,7 @@ func (s *Site) archives(r role) (found []Finding) {
 			continue
 		}
 		if says := r.Checks[name]; says != "ok" {
-			found = append(found, one(name, Bad, "preismon audit --archives "+s.Flags.Archives+" # once it can be reached, and --archive of the node is right", "%s cannot read it: %s", r.at, says)...)
+			found = append(found, one(name, Bad, s.archivesCommand("audit --archives")+" # once it can be reached, and --archive of the node is right", "%s cannot read it: %s", r.at, says)...)
 			continue
 		}
 		found = append(found, one(name, OK, "", "%s can read it", r.at)...)
