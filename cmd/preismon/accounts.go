@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
-	"slices"
 	"strings"
 
 	"preismon/contracts"
@@ -29,20 +28,13 @@ type accountsListCmd struct {
 }
 
 func (c *accountsListCmd) Run(ctx context.Context, k *kong.Context, std streams, log *slog.Logger) error {
-	return c.connected("catalogue", k, std, log, nil, func(b *bus) error { return printAccounts(ctx, std, b) })
-}
-
-func printAccounts(ctx context.Context, std streams, b *bus) error {
-	all, err := ingest.Accounts(ctx, b.js)
-	if err != nil {
-		return err
-	}
-	slices.SortStableFunc(all, func(a, b *contracts.Account) int { return strings.Compare(a.LoginIdentifier, b.LoginIdentifier) })
-	var rows [][]any
-	for _, a := range all {
-		rows = append(rows, []any{a.LoginIdentifier, a.AccountID, a.MandateID, accountState(a)})
-	}
-	return printList(std, []string{"login", "account", "mandate", "state"}, rows, "No accounts.")
+	return listRecords(ctx, c.catalogueBus, k, std, log, recordList[contracts.Account]{
+		all: ingest.Accounts, by: func(a *contracts.Account) string { return a.LoginIdentifier },
+		columns: []string{"login", "account", "mandate", "state"}, none: "No accounts.",
+		row: func(a *contracts.Account) []any {
+			return []any{a.LoginIdentifier, a.AccountID, a.MandateID, accountState(a)}
+		},
+	})
 }
 
 type accountsPasswordCmd struct {

@@ -1,11 +1,11 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"slices"
 	"strings"
@@ -20,25 +20,20 @@ import (
 // seesFlags are what an account may read, and of which sites and orders. What is
 // not given stays.
 type seesFlags struct {
-	Permissions []string `help:"What it may read: ${enum}." enum:"sites,items,orders,results,files" env:"-" placeholder:"AREA,..."`
-	Sites       []string `help:"The sites that it sees; all: all of its mandate." env:"-" placeholder:"SITE,..."`
-	Orders      []string `help:"The orders that it sees, by id; all: all of its mandate." env:"-" placeholder:"ID,..."`
+	Permissions []contracts.Permission `help:"What it may read: ${enum}." enum:"sites,items,orders,results,files" env:"-" placeholder:"AREA,..."`
+	Sites       []contracts.SiteKey    `help:"The sites that it sees; all: all of its mandate." env:"-" placeholder:"SITE,..."`
+	Orders      []string               `help:"The orders that it sees, by id; all: all of its mandate." env:"-" placeholder:"ID,..."`
 }
 
 // apply changes the account according to the flags.
 func (f seesFlags) apply(a *contracts.Account) error {
 	if len(f.Permissions) > 0 {
-		a.Permissions = nil
-		for _, p := range f.Permissions {
-			a.Permissions = append(a.Permissions, contracts.Permission(p))
-		}
+		a.Permissions = f.Permissions
 	}
 	if len(f.Sites) > 0 {
-		a.Scope.AllSites, a.Scope.Sites = slices.Equal(f.Sites, []string{"all"}), nil
-		for _, s := range f.Sites {
-			if !a.Scope.AllSites {
-				a.Scope.Sites = append(a.Scope.Sites, contracts.SiteKey(s))
-			}
+		a.Scope.AllSites, a.Scope.Sites = false, f.Sites
+		if slices.Equal(f.Sites, []contracts.SiteKey{"all"}) {
+			a.Scope.AllSites, a.Scope.Sites = true, nil
 		}
 	}
 	if len(f.Orders) > 0 {
@@ -54,10 +49,7 @@ func (f seesFlags) apply(a *contracts.Account) error {
 			a.Scope.Orders = append(a.Scope.Orders, id)
 		}
 	}
-	if err := a.Validate(); err != nil {
-		return faulty(err)
-	}
-	return nil
+	return faulty(a.Validate())
 }
 
 // accountChange is what the commands that change an account share.
@@ -83,15 +75,13 @@ func (c *accountChange) change(ctx context.Context, k *kong.Context, std streams
 		if err != nil {
 			return nil, err
 		}
-		is := accountState(after)
+		is, lines := accountState(after), accountLines
 		if before != nil && before.PasswordHash != after.PasswordHash {
 			is = "another password"
+			lines = append(slices.Clip(lines), recordLine[contracts.Account]{"password", func(*contracts.Account) string { return "another one" }})
 		}
-		return &changePlan{
-			show: func(w io.Writer) error { return printAccount(w, before, after) },
-			kind: event.KindAccount, record: after,
-			done: fmt.Sprintf("account %s of mandate %s: %s", after.LoginIdentifier, after.MandateID, is),
-		}, nil
+		done := fmt.Sprintf("account %s of mandate %s: %s", after.LoginIdentifier, after.MandateID, is)
+		return &changePlan{show: recordShown(lines, before, after), kind: event.KindAccount, record: after, done: done}, nil
 	})
 }
 
@@ -171,30 +161,18 @@ type accountsShowCmd struct {
 }
 
 func (c *accountsShowCmd) Run(ctx context.Context, k *kong.Context, std streams, log *slog.Logger) error {
-	return c.connected("catalogue", k, std, log, nil, func(b *bus) error {
-		account, err := anAccount(ctx, b, c.Login)
-		if err != nil {
-			return err
-		}
-		return printAccount(std.out, nil, account)
-	})
+	return showRecord(ctx, c.catalogueBus, k, std, log, anAccount, c.Login, accountLines)
 }
 
-// printAccount shows an account, with earlier values where they differ. The hash
-// of its password is not shown.
-func printAccount(w io.Writer, before, after *contracts.Account) error {
-	t, line := beforeAndAfter(w, before, after)
-	line("login", func(a *contracts.Account) string { return printable(a.LoginIdentifier, "") })
-	line("account", func(a *contracts.Account) string { return a.AccountID.String() })
-	line("mandate", func(a *contracts.Account) string { return a.MandateID.String() })
-	line("state", accountState)
-	line("may read", func(a *contracts.Account) string { return namesOf(a.Permissions, false) })
-	line("sites", func(a *contracts.Account) string { return namesOf(a.Scope.Sites, a.Scope.AllSites) })
-	line("orders", func(a *contracts.Account) string { return namesOf(a.Scope.Orders, a.Scope.AllOrders) })
-	if before != nil && before.PasswordHash != after.PasswordHash {
-		fmt.Fprintln(t, "password\tanother one")
-	}
-	return t.Flush()
+// accountLines show an account, without the hash of its password.
+var accountLines = []recordLine[contracts.Account]{
+	{"login", func(a *contracts.Account) string { return printable(a.LoginIdentifier, "") }},
+	{"account", func(a *contracts.Account) string { return a.AccountID.String() }},
+	{"mandate", func(a *contracts.Account) string { return a.MandateID.String() }},
+	{"state", accountState},
+	{"may read", func(a *contracts.Account) string { return namesOf(a.Permissions, false) }},
+	{"sites", func(a *contracts.Account) string { return namesOf(a.Scope.Sites, a.Scope.AllSites) }},
+	{"orders", func(a *contracts.Account) string { return namesOf(a.Scope.Orders, a.Scope.AllOrders) }},
 }
 
 func accountState(a *contracts.Account) string {
@@ -215,10 +193,7 @@ func namesOf[T any](names []T, all bool) string {
 	for i, n := range names {
 		texts[i] = printable(fmt.Sprint(n), "")
 	}
-	if len(texts) == 0 {
-		return "none"
-	}
-	return strings.Join(texts, ", ")
+	return cmp.Or(strings.Join(texts, ", "), "none")
 }
 
 // anAccount returns the account of a login, which must exist.

@@ -177,12 +177,8 @@ func (a *admin) serve(l *lifecycle, listener net.Listener) {
 func serveHTTP(l *lifecycle, name string, srv *http.Server, listener net.Listener, drain func(ctx context.Context) error) {
 	served := make(chan error, 1)
 	go func() {
-		err := srv.Serve(listener)
-		if err != http.ErrServerClosed {
-			select {
-			case l.failed <- fmt.Errorf("%s: %w", name, err):
-			default:
-			}
+		if err := srv.Serve(listener); err != http.ErrServerClosed {
+			l.fails(name, err)
 		}
 		served <- nil
 	}()

@@ -26,13 +26,12 @@ type archiveFlags struct {
 
 // faults returns what is wrong with the locations, without their secrets.
 func (f archiveFlags) faults() error {
-	var errs []error
+	var faults contracts.Faults
 	for i, location := range f.Archives {
-		if _, err := parseArchive(location.Secret); err != nil {
-			errs = append(errs, fmt.Errorf("archive %d: %w", i+1, err))
-		}
+		_, err := parseArchive(location.Secret)
+		faults.Under(fmt.Sprintf("archive %d", i+1), err)
 	}
-	return errors.Join(errs...)
+	return faults.Err()
 }
 
 // archiveLocation is a folder or a bucket.

@@ -26,6 +26,8 @@ type siteFlags struct {
 	DataDir    string    `help:"Folder of a running \"preismon up\", instead of --nats-url and --clickhouse-dsn." type:"path" placeholder:"DIR"`
 }
 
+var errNotBoth = errors.New("data-dir: cannot be combined with nats-url or clickhouse-dsn")
+
 // config returns the configuration of both servers.
 func (f siteFlags) config(name string, log *slog.Logger) (ingest.Config, clickhouse.Config, error) {
 	cfg := f.NATS.config(name, log)
@@ -37,7 +39,7 @@ func (f siteFlags) config(name string, log *slog.Logger) (ingest.Config, clickho
 		return cfg, ch, errors.Join(cfg.Validate(), err)
 	}
 	if cfg.URL != "" || f.ClickHouse.Secret != "" {
-		return cfg, clickhouse.Config{}, errors.New("data-dir: cannot be combined with nats-url or clickhouse-dsn")
+		return cfg, clickhouse.Config{}, errNotBoth
 	}
 	r, err := embedded.ReadRuntime(f.DataDir)
 	if err != nil {
@@ -110,36 +112,14 @@ func (c *auditCmd) faults() error {
 
 // auditAloud audits and shows its progress.
 func auditAloud(ctx context.Context, cfg projector.AuditConfig, std streams, log *slog.Logger) (*projector.Audit, error) {
-	show := auditProgress{std: std, log: log}
+	show := steps{to: std.err, log: log}
 	defer show.end()
-	cfg.Progress = show.at
+	cfg.Progress = func(p projector.AuditProgress) { show.at("auditing "+p.Step, int64(p.Done), int64(p.Total)) }
 	auditor, err := projector.NewAuditor(cfg)
 	if err != nil {
 		return nil, err
 	}
 	return auditor.Run(ctx)
-}
-
-// auditProgress shows one step after another.
-type auditProgress struct {
-	std  streams
-	log  *slog.Logger
-	step string
-	show *progress
-}
-
-func (p *auditProgress) at(to projector.AuditProgress) {
-	if to.Step != p.step {
-		p.end()
-		p.step, p.show = to.Step, newProgress(p.std.err, p.log, "auditing "+to.Step, int64(to.Total))
-	}
-	p.show.at(int64(to.Done))
-}
-
-func (p *auditProgress) end() {
-	if p.show != nil {
-		p.show.end()
-	}
 }
 
 // writeAudit prints the audit for people.

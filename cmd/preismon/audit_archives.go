@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"preismon/archive"
-	"preismon/deploy/embedded"
+	"preismon/contracts"
 	"preismon/projector"
 	"preismon/projector/clickhouse"
 )
@@ -47,39 +47,28 @@ type archiveFinding struct {
 
 // files returns where the tables and the archives are.
 func (c *auditCmd) files() (ch clickhouse.Config, locations []archiveLocation, err error) {
-	var errs []error
-	if c.Content {
-		errs = append(errs, errors.New("content: cannot be combined with archives"))
-	}
+	var content, archives contracts.Faults
+	content.Check(!c.Content, "content: cannot be combined with archives")
 	switch {
 	case c.Site.DataDir == "" && c.Site.ClickHouse.Secret == "":
-		errs = append(errs, errors.New("data-dir, or clickhouse-dsn: missing"))
+		err = errors.New("data-dir, or clickhouse-dsn: missing")
 	case c.Site.DataDir == "":
 		ch, err = parseDSN(c.Site.ClickHouse.Secret)
-		errs = append(errs, err)
 	case c.Site.ClickHouse.Secret != "" || c.Site.NATS.URL.Secret != "":
-		errs = append(errs, errors.New("data-dir: cannot be combined with nats-url or clickhouse-dsn"))
+		err = errNotBoth
 	default:
-		r, err := embedded.ReadRuntime(c.Site.DataDir)
-		if err == nil {
-			ch, err = clickhouse.ParseDSN(r.ProjectorDSN)
-		}
-		errs = append(errs, err)
+		_, ch, err = c.Site.config("audit", nil)
 		locations = append(locations, archiveLocation{dir: filepath.Join(c.Site.DataDir, artifactsFolder)})
 	}
 	for i, place := range c.Archive {
-		p, err := parseArchive(place.Secret)
-		if err != nil {
-			errs = append(errs, fmt.Errorf("archive %d: %w", i+1, err))
-		} else if slices.ContainsFunc(locations, func(o archiveLocation) bool { return o.String() == p.String() }) {
-			errs = append(errs, fmt.Errorf("archive %d: named twice", i+1))
-		}
+		p, wrong := parseArchive(place.Secret)
+		archives.Under(fmt.Sprintf("archive %d", i+1), wrong)
+		again := slices.ContainsFunc(locations, func(o archiveLocation) bool { return o.String() == p.String() })
+		archives.Check(wrong != nil || !again, "archive %d: named twice", i+1)
 		locations = append(locations, p)
 	}
-	if len(locations) == 0 {
-		errs = append(errs, errors.New("archive: missing"))
-	}
-	return ch, locations, errors.Join(errs...)
+	archives.Check(len(locations) > 0, "archive: missing")
+	return ch, locations, errors.Join(content.Err(), err, archives.Err())
 }
 
 // runArchives compares the archives with the catalogue.

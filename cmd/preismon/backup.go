@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"path/filepath"
 	"time"
 
 	"preismon/contracts"
@@ -67,7 +68,9 @@ func (c *backupTakeCmd) Run(ctx context.Context, k *kong.Context, std streams, l
 	if c.DataDir == "" {
 		_, err = save(remote)
 	} else {
-		place = place.nextTo(c.DataDir)
+		if place.name != "" {
+			place = backupLocation{folder: filepath.Join(backupsFor(c.DataDir), place.name)}
+		}
 		err = place.take(ctx, c.DataDir, save)
 	}
 	if err != nil {

@@ -91,14 +91,6 @@ func serverBackups(dataDir string) string { return filepath.Join(dataDir, "click
 // drillsOf returns the file of a data folder that records the drills of backups.
 func drillsOf(dataDir string) string { return filepath.Join(dataDir, "drills.ndjson") }
 
-// nextTo turns a name into the folder of a new backup, next to the data folder.
-func (p backupLocation) nextTo(dataDir string) backupLocation {
-	if p.name != "" {
-		return backupLocation{folder: filepath.Join(backupsFor(dataDir), p.name)}
-	}
-	return p
-}
-
 // taken returns the folder of a backup that must exist; only for names and folders.
 func (p backupLocation) taken(dataDir string) (string, error) {
 	in := []string{p.folder}

@@ -27,48 +27,39 @@ var (
 )
 
 type sitesCmd struct {
-	Remote remoteFlags `embed:""`
+	remoteFlags
 	listFlags
 }
 
-func (c *sitesCmd) Run(ctx context.Context, std streams) error {
-	return list(ctx, std, c.Remote, c.listFlags, "/v1/sites", nil, siteFields)
+func (c *sitesCmd) Run(ctx context.Context, std streams, r *remote) error {
+	return r.list(ctx, c.Limit, "/v1/sites", nil, c.writer(std, siteFields))
 }
 
 type ordersCmd struct {
-	Remote remoteFlags `embed:""`
+	remoteFlags
 	listFlags
-	Order      string `arg:"" optional:"" help:"Id of an order: only this one, with the outcomes of its pairs."`
-	Alias      string `help:"Only the order with this alias." env:"-" placeholder:"TEXT"`
-	Coverage   bool   `help:"Add how well each order is observed." env:"-"`
-	Monitoring bool   `help:"Add which sites each order monitors, and when." env:"-"`
+	Order             string `arg:"" optional:"" help:"Id of an order: only this one, with the outcomes of its pairs."`
+	Alias             string `help:"Only the order with this alias." env:"-" placeholder:"TEXT"`
+	IncludeCoverage   bool   `name:"coverage" help:"Add how well each order is observed." env:"-"`
+	IncludeMonitoring bool   `name:"monitoring" help:"Add which sites each order monitors, and when." env:"-"`
 }
 
-func (c *ordersCmd) Run(ctx context.Context, std streams) error {
+func (c *ordersCmd) Run(ctx context.Context, std streams, r *remote) error {
 	if c.Order != "" {
-		return c.one(ctx, std)
+		return c.one(ctx, std, r)
 	}
-	params, fields := url.Values{}, orderFields
-	if c.Alias != "" {
-		params.Set("alias", c.Alias)
-	}
-	if c.Coverage {
-		params.Set("includeCoverage", "true")
+	fields := orderFields
+	if c.IncludeCoverage {
 		fields = slices.Concat(fields, coverageFields)
 	}
-	if c.Monitoring {
-		params.Set("includeMonitoring", "true")
+	if c.IncludeMonitoring {
 		fields = slices.Concat(fields, monitoringFields)
 	}
-	return list(ctx, std, c.Remote, c.listFlags, "/v1/orders", params, fields)
+	return r.list(ctx, c.Limit, "/v1/orders", parametersOf(*c), c.writer(std, fields))
 }
 
 // one writes one order, with everything that is known about it.
-func (c *ordersCmd) one(ctx context.Context, std streams) error {
-	r, err := c.Remote.connect(std)
-	if err != nil {
-		return err
-	}
+func (c *ordersCmd) one(ctx context.Context, std streams, r *remote) error {
 	order, err := r.Order(ctx, c.Order)
 	return r.writeList(func(yield func(json.RawMessage, error) bool) { yield(order, err) }, c.writer(std, slices.Concat(orderFields, coverageFields, monitoringFields)))
 }
@@ -79,17 +70,8 @@ type listFlags struct {
 	Limit int `help:"Stop after this many records; 0: all." env:"-" default:"0" placeholder:"N"`
 }
 
-// list writes a list of any kind, across all of its pages.
-func list(ctx context.Context, std streams, from remoteFlags, as listFlags, path string, params url.Values, fields []string) error {
-	return listTo(ctx, std, from, as.Limit, path, params, as.writer(std, fields))
-}
-
-// listTo writes the first records of a list; limit 0: all.
-func listTo(ctx context.Context, std streams, from remoteFlags, limit int, path string, params url.Values, out records.Writer) error {
-	r, err := from.connect(std)
-	if err != nil {
-		return err
-	}
+// list writes the first records of a list, across its pages; limit 0: all.
+func (r *remote) list(ctx context.Context, limit int, path string, params url.Values, out records.Writer) error {
 	if most, _ := strconv.Atoi(params.Get("limit")); limit > 0 && limit < most {
 		params.Set("limit", strconv.Itoa(limit)) // no page is larger than what is wanted
 	}

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"slices"
+	"strings"
 	"text/tabwriter"
 	"time"
 
@@ -14,6 +16,7 @@ import (
 
 	"github.com/alecthomas/kong"
 	"github.com/google/uuid"
+	"github.com/nats-io/nats.go/jetstream"
 )
 
 // catalogueCmd shows and changes orders and sites.
@@ -50,24 +53,6 @@ type planFlags struct {
 	DryRun bool `help:"Show the change, but do not make it." env:"-"`
 }
 
-// agreed asks for agreement to a change that has been shown; false: it must not be made.
-func (f planFlags) agreed(ctx context.Context, std streams) (bool, error) {
-	switch {
-	case f.DryRun:
-		fmt.Fprintln(std.err, "Nothing was changed.")
-		return false, nil
-	case f.Yes:
-		return true, nil
-	case !isTerminal(std.in):
-		return false, faulty(errors.New("yes: missing; nothing was changed. Check the change above, and run the command again with --yes"))
-	}
-	ok, err := agrees(ctx, std, "Make this change?")
-	if err == nil && !ok {
-		err = errors.New("nothing was changed")
-	}
-	return ok, err
-}
-
 // changePlan is a change of one record of the catalogue.
 type changePlan struct {
 	show   func(io.Writer) error // what the record becomes, next to what it is
@@ -99,8 +84,14 @@ func (c *catalogueChange) change(ctx context.Context, k *kong.Context, std strea
 		if err := plan.show(std.err); err != nil {
 			return err
 		}
-		if ok, err := c.Plan.agreed(ctx, std); !ok {
-			return err
+		if c.Plan.DryRun {
+			fmt.Fprintln(std.err, "Nothing was changed.")
+			return nil
+		}
+		if !c.Plan.Yes {
+			if err := consent(ctx, std, "change", "Make this change?", "nothing was changed"); err != nil {
+				return err
+			}
 		}
 		id, err := publishRecord(ctx, b, plan, c.Applied, log)
 		if err != nil {
@@ -129,16 +120,61 @@ func publishRecord(ctx context.Context, b *bus, plan *changePlan, applied applie
 	return e.ID, applied.wait(ctx, b)
 }
 
-// beforeAndAfter returns a function that writes lines about a record, each with
-// its earlier value if that differs; before may be nil. The caller must flush
-// the table.
-func beforeAndAfter[T any](w io.Writer, before, after *T) (*tabwriter.Writer, func(name string, of func(*T) string)) {
-	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	return t, func(name string, of func(*T) string) {
-		text := of(after)
-		if before != nil && of(before) != text {
-			text += "\t(was: " + of(before) + ")"
+// recordLine is a line about a record of the catalogue.
+type recordLine[T any] struct {
+	name string
+	of   func(*T) string
+}
+
+// recordShown returns a function that writes lines about a record, each with its
+// earlier value if that differs; before may be nil.
+func recordShown[T any](lines []recordLine[T], before, after *T) func(io.Writer) error {
+	return func(w io.Writer) error {
+		t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+		for _, l := range lines {
+			text := l.of(after)
+			if before != nil && l.of(before) != text {
+				text += "\t(was: " + l.of(before) + ")"
+			}
+			fmt.Fprintf(t, "%s\t%s\n", l.name, text)
 		}
-		fmt.Fprintf(t, "%s\t%s\n", name, text)
+		return t.Flush()
 	}
+}
+
+// showRecord shows the record that find finds.
+func showRecord[T any](ctx context.Context, c catalogueBus, k *kong.Context, std streams, log *slog.Logger,
+	find func(ctx context.Context, b *bus, key string) (*T, error), key string, lines []recordLine[T],
+) error {
+	return c.connected("catalogue", k, std, log, nil, func(b *bus) error {
+		record, err := find(ctx, b, key)
+		if err != nil {
+			return err
+		}
+		return recordShown(lines, nil, record)(std.out)
+	})
+}
+
+// recordList is how the records of one kind are listed.
+type recordList[T any] struct {
+	all     func(context.Context, jetstream.JetStream) ([]*T, error)
+	by      func(*T) string // what they are sorted by
+	columns []string
+	none    string // what is printed if there are none
+	row     func(*T) []any
+}
+
+func listRecords[T any](ctx context.Context, c catalogueBus, k *kong.Context, std streams, log *slog.Logger, of recordList[T]) error {
+	return c.connected("catalogue", k, std, log, nil, func(b *bus) error {
+		all, err := of.all(ctx, b.js)
+		if err != nil {
+			return err
+		}
+		slices.SortStableFunc(all, func(a, b *T) int { return strings.Compare(of.by(a), of.by(b)) })
+		var rows [][]any
+		for _, r := range all {
+			rows = append(rows, of.row(r))
+		}
+		return printList(std, of.columns, rows, of.none)
+	})
 }

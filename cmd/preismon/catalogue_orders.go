@@ -4,11 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"reflect"
 	"slices"
-	"strings"
 	"time"
 
 	"preismon/contracts"
@@ -32,17 +30,12 @@ type catalogueOrdersListCmd struct {
 }
 
 func (c *catalogueOrdersListCmd) Run(ctx context.Context, k *kong.Context, std streams, log *slog.Logger) error {
-	return c.connected("catalogue", k, std, log, nil, func(b *bus) error {
-		all, err := ingest.Orders(ctx, b.js)
-		if err != nil {
-			return err
-		}
-		slices.SortStableFunc(all, func(a, b *contracts.Order) int { return strings.Compare(a.Name, b.Name) })
-		var rows [][]any
-		for _, o := range all {
-			rows = append(rows, []any{o.OrderID, o.Name, o.MandateID, len(o.Items), len(o.Sites), orderState(o)})
-		}
-		return printList(std, []string{"order", "name", "mandate", "items", "sites", "state"}, rows, "No orders.")
+	return listRecords(ctx, c.catalogueBus, k, std, log, recordList[contracts.Order]{
+		all: ingest.Orders, by: func(o *contracts.Order) string { return o.Name },
+		columns: []string{"order", "name", "mandate", "items", "sites", "state"}, none: "No orders.",
+		row: func(o *contracts.Order) []any {
+			return []any{o.OrderID, o.Name, o.MandateID, len(o.Items), len(o.Sites), orderState(o)}
+		},
 	})
 }
 
@@ -52,13 +45,7 @@ type catalogueOrdersShowCmd struct {
 }
 
 func (c *catalogueOrdersShowCmd) Run(ctx context.Context, k *kong.Context, std streams, log *slog.Logger) error {
-	return c.connected("catalogue", k, std, log, nil, func(b *bus) error {
-		order, err := orderOf(ctx, b, c.Order)
-		if err != nil {
-			return err
-		}
-		return printOrder(std.out, nil, order)
-	})
+	return showRecord(ctx, c.catalogueBus, k, std, log, orderOf, c.Order, orderLines)
 }
 
 // orderFlags are what an order monitors, and how often. Fields that are not given stay.
@@ -102,10 +89,7 @@ func (f *orderFlags) apply(ctx context.Context, b *bus, o *contracts.Order, gone
 	}
 	o.Items = changedSet(o.Items, add, remove)
 	o.Sites = changedSet(o.Sites, addSites, removeSites)
-	if err := o.Validate(); err != nil {
-		return faulty(err)
-	}
-	return nil
+	return faulty(o.Validate())
 }
 
 type catalogueOrdersAddCmd struct {
@@ -180,30 +164,25 @@ func (c *catalogueOrdersPauseCmd) Run(ctx context.Context, k *kong.Context, std 
 
 // orderPlan returns the change of an order; before is nil if it is new.
 func orderPlan(before, after *contracts.Order) *changePlan {
-	return &changePlan{
-		show: func(w io.Writer) error { return printOrder(w, before, after) },
-		kind: event.KindOrder, record: after,
-		done: fmt.Sprintf("order %d of mandate %d: %s", after.OrderID, after.MandateID, orderState(after)),
-	}
+	done := fmt.Sprintf("order %d of mandate %d: %s", after.OrderID, after.MandateID, orderState(after))
+	return &changePlan{show: recordShown(orderLines, before, after), kind: event.KindOrder, record: after, done: done}
 }
 
-func printOrder(w io.Writer, before, after *contracts.Order) error {
-	t, line := beforeAndAfter(w, before, after)
-	line("order", func(o *contracts.Order) string { return o.OrderID.String() })
-	line("name", func(o *contracts.Order) string { return printable(o.Name, "") })
-	line("alias", func(o *contracts.Order) string { return orNone(o.Alias) })
-	line("mandate", func(o *contracts.Order) string { return o.MandateID.String() })
-	line("state", orderState)
-	line("captures", func(o *contracts.Order) string {
+var orderLines = []recordLine[contracts.Order]{
+	{"order", func(o *contracts.Order) string { return o.OrderID.String() }},
+	{"name", func(o *contracts.Order) string { return printable(o.Name, "") }},
+	{"alias", func(o *contracts.Order) string { return orNone(o.Alias) }},
+	{"mandate", func(o *contracts.Order) string { return o.MandateID.String() }},
+	{"state", orderState},
+	{"captures", func(o *contracts.Order) string {
 		if o.Schedule == nil {
 			return "no schedule"
 		}
 		return fmt.Sprintf("every %d minutes", o.Schedule.IntervalMinutes)
-	})
-	line("items", func(o *contracts.Order) string { return thousands(len(o.Items)) })
-	line("sites", func(o *contracts.Order) string { return namesOf(o.Sites, false) })
-	line("pairs", func(o *contracts.Order) string { return thousands(len(o.Items) * len(o.Sites)) })
-	return t.Flush()
+	}},
+	{"items", func(o *contracts.Order) string { return thousands(len(o.Items)) }},
+	{"sites", func(o *contracts.Order) string { return namesOf(o.Sites, false) }},
+	{"pairs", func(o *contracts.Order) string { return thousands(len(o.Items) * len(o.Sites)) }},
 }
 
 func orderState(o *contracts.Order) string {

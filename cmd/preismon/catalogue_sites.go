@@ -1,13 +1,12 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"slices"
-	"strings"
 
 	"preismon/contracts"
 	"preismon/contracts/event"
@@ -28,17 +27,12 @@ type catalogueSitesListCmd struct {
 }
 
 func (c *catalogueSitesListCmd) Run(ctx context.Context, k *kong.Context, std streams, log *slog.Logger) error {
-	return c.connected("catalogue", k, std, log, nil, func(b *bus) error {
-		all, err := ingest.Sites(ctx, b.js)
-		if err != nil {
-			return err
-		}
-		slices.SortFunc(all, func(a, b *contracts.Site) int { return strings.Compare(string(a.Site), string(b.Site)) })
-		var rows [][]any
-		for _, s := range all {
-			rows = append(rows, []any{s.Site, s.Name, s.SiteType, s.CountryCode, s.CurrencyCode, orNone(s.Operator)})
-		}
-		return printList(std, []string{"site", "name", "type", "country", "currency", "operator"}, rows, "No sites.")
+	return listRecords(ctx, c.catalogueBus, k, std, log, recordList[contracts.Site]{
+		all: ingest.Sites, by: func(s *contracts.Site) string { return string(s.Site) },
+		columns: []string{"site", "name", "type", "country", "currency", "operator"}, none: "No sites.",
+		row: func(s *contracts.Site) []any {
+			return []any{s.Site, s.Name, s.SiteType, s.CountryCode, s.CurrencyCode, orNone(s.Operator)}
+		},
 	})
 }
 
@@ -48,13 +42,7 @@ type catalogueSitesShowCmd struct {
 }
 
 func (c *catalogueSitesShowCmd) Run(ctx context.Context, k *kong.Context, std streams, log *slog.Logger) error {
-	return c.connected("catalogue", k, std, log, nil, func(b *bus) error {
-		site, err := knownSite(ctx, b, c.Site)
-		if err != nil {
-			return err
-		}
-		return printSite(std.out, nil, site)
-	})
+	return showRecord(ctx, c.catalogueBus, k, std, log, knownSite, c.Site, siteLines)
 }
 
 // siteRecordFlags are the fields of a site. Fields that are not given stay.
@@ -78,10 +66,7 @@ func (f siteRecordFlags) apply(s *contracts.Site) error {
 	set(&s.CountryCode, f.Country)
 	set((*string)(&s.CurrencyCode), f.Currency)
 	set(&s.Operator, f.Operator)
-	if err := s.Validate(); err != nil {
-		return faulty(err)
-	}
-	return nil
+	return faulty(s.Validate())
 }
 
 type catalogueSitesAddCmd struct {
@@ -129,31 +114,21 @@ func (c *catalogueSitesChangeCmd) Run(ctx context.Context, k *kong.Context, std 
 
 // sitePlan returns the change of a site; before is nil if it is new.
 func sitePlan(before, after *contracts.Site) *changePlan {
-	return &changePlan{
-		show: func(w io.Writer) error { return printSite(w, before, after) },
-		kind: event.KindSite, record: after,
-		done: fmt.Sprintf("site %s: %s", after.Site, after.Name),
-	}
+	done := fmt.Sprintf("site %s: %s", after.Site, after.Name)
+	return &changePlan{show: recordShown(siteLines, before, after), kind: event.KindSite, record: after, done: done}
 }
 
-func printSite(w io.Writer, before, after *contracts.Site) error {
-	t, line := beforeAndAfter(w, before, after)
-	line("site", func(s *contracts.Site) string { return string(s.Site) })
-	line("name", func(s *contracts.Site) string { return printable(s.Name, "") })
-	line("type", func(s *contracts.Site) string { return string(s.SiteType) })
-	line("country", func(s *contracts.Site) string { return s.CountryCode })
-	line("currency", func(s *contracts.Site) string { return string(s.CurrencyCode) })
-	line("operator", func(s *contracts.Site) string { return orNone(s.Operator) })
-	return t.Flush()
+var siteLines = []recordLine[contracts.Site]{
+	{"site", func(s *contracts.Site) string { return string(s.Site) }},
+	{"name", func(s *contracts.Site) string { return printable(s.Name, "") }},
+	{"type", func(s *contracts.Site) string { return string(s.SiteType) }},
+	{"country", func(s *contracts.Site) string { return s.CountryCode }},
+	{"currency", func(s *contracts.Site) string { return string(s.CurrencyCode) }},
+	{"operator", func(s *contracts.Site) string { return orNone(s.Operator) }},
 }
 
 // orNone returns an optional text for people.
-func orNone(text string) string {
-	if text == "" {
-		return "none"
-	}
-	return printable(text, "")
-}
+func orNone(text string) string { return cmp.Or(printable(text, ""), "none") }
 
 // knownSite returns a site by its key.
 func knownSite(ctx context.Context, b *bus, key string) (*contracts.Site, error) {

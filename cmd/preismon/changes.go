@@ -17,7 +17,7 @@ import (
 )
 
 type changesCmd struct {
-	Remote remoteFlags `embed:""`
+	remoteFlags
 	scopeFlags
 	followFlags
 }
@@ -34,7 +34,7 @@ type followFlags struct {
 const changesWait = 20 * time.Second
 
 func (c *changesCmd) Run(ctx context.Context, std streams) error {
-	return c.run(ctx, std, c.Remote, "changes", c.params(nil), (*client.Client).Changes, changedShape)
+	return c.run(ctx, std, c.remoteFlags, "changes", parametersOf(*c), (*client.Client).Changes, changedShape)
 }
 
 // run writes what follows the token.
@@ -154,7 +154,7 @@ func (c *followFlags) explain(r *remote, err error) error {
 }
 
 type alertsCmd struct {
-	Remote remoteFlags `embed:""`
+	remoteFlags
 	scopeFlags
 	followFlags
 	Rule         string `help:"The rule: PRICE_BELOW, PRICE_DROP, OUT_OF_STOCK, BACK_IN_STOCK, BUYBOX_LOST, UNDERCUT or NO_OBSERVATION." env:"-" placeholder:"RULE"`
@@ -168,9 +168,5 @@ type alertsCmd struct {
 }
 
 func (c *alertsCmd) Run(ctx context.Context, std streams) error {
-	p := c.params(map[string]string{
-		"rule": c.Rule, "price": c.Price, "currencyCode": c.CurrencyCode, "percent": c.Percent, "ownMerchant": c.OwnMerchant, "confirm": c.Confirm, "rearmPercent": c.RearmPercent,
-		"silentFor": c.SilentFor,
-	})
-	return c.run(ctx, std, c.Remote, "alerts", p, (*client.Client).Alerts, alertShape)
+	return c.run(ctx, std, c.remoteFlags, "alerts", parametersOf(*c), (*client.Client).Alerts, alertShape)
 }

@@ -149,16 +149,7 @@ func (t *feedTable) begin(rows []json.RawMessage) error {
 	if err != nil {
 		return err
 	}
-	switch t.form {
-	case "csv":
-		t.rows = records.Flat(records.CSV(t.to, fields), fields)
-	case "arrow":
-		t.rows = records.Arrow(t.to, columns)
-	case "parquet":
-		t.rows = records.Parquet(t.to, columns)
-	default:
-		t.rows = records.NDJSON(t.to)
-	}
+	t.rows = forPrograms(t.form, t.to, fields, columns)
 	return nil
 }
 

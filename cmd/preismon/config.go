@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"maps"
 	"net"
 	"os"
 	"slices"
@@ -112,24 +113,17 @@ type fileResolver map[string]any
 
 func (v fileResolver) Validate(app *kong.Application) error {
 	known := map[string]bool{}
-	var walk func(n *kong.Node)
-	walk = func(n *kong.Node) {
-		for _, f := range n.Flags {
+	_ = kong.Visit(app, func(node kong.Visitable, next kong.Next) error { // the visitor returns no errors
+		if f, ok := node.(*kong.Flag); ok {
 			known[f.Name] = true
 		}
-		for _, c := range n.Children {
-			walk(c)
-		}
+		return next(nil)
+	})
+	var faults contracts.Faults
+	for _, key := range slices.Sorted(maps.Keys(v)) {
+		faults.Check(known[key], "config file: %q is not a flag of any command", key)
 	}
-	walk(app.Node)
-	var errs []error
-	for key := range v {
-		if !known[key] {
-			errs = append(errs, fmt.Errorf("config file: %q is not a flag of any command", key))
-		}
-	}
-	slices.SortFunc(errs, func(a, b error) int { return strings.Compare(a.Error(), b.Error()) })
-	return errors.Join(errs...)
+	return faults.Err()
 }
 
 // Resolve returns the file's value, unless the environment has one: a resolver's

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -12,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"preismon/contracts"
 	"preismon/ingest"
 
 	"github.com/alecthomas/kong"
@@ -26,14 +26,10 @@ type lettersShowCmd struct {
 }
 
 func (c *lettersShowCmd) Run(ctx context.Context, k *kong.Context, std streams, log *slog.Logger) error {
-	var err error
-	if c.Raw && isTerminal(std.out) {
-		err = errors.New("raw: standard output is a terminal")
-	}
-	if c.Bytes < 0 {
-		err = errors.Join(err, errors.New("bytes: negative"))
-	}
-	return c.connected("deadletters", k, std, log, err, func(b *bus) error { return c.show(ctx, std, b) })
+	var faults contracts.Faults
+	faults.Check(!c.Raw || !isTerminal(std.out), "raw: standard output is a terminal")
+	faults.Check(c.Bytes >= 0, "bytes: negative")
+	return c.connected("deadletters", k, std, log, faults.Err(), func(b *bus) error { return c.show(ctx, std, b) })
 }
 
 func (c *lettersShowCmd) show(ctx context.Context, std streams, b *bus) error {

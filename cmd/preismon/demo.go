@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -37,12 +38,7 @@ func (f demoFlags) faults() error {
 }
 
 // rate is the speed in the market's terms, where 0 means the default and -1 none.
-func (f demoFlags) rate() int {
-	if f.Speed == 0 {
-		return -1
-	}
-	return f.Speed
-}
+func (f demoFlags) rate() int { return cmp.Or(f.Speed, -1) }
 
 // demoState is what a folder remembers about its market.
 type demoState struct {
@@ -77,7 +73,7 @@ func (c *upCmd) demo(ctx context.Context, l *lifecycle, dir *embedded.DataDir, p
 	if err := proj.caughtUp(ctx); err != nil {
 		return err
 	}
-	if err := d.keepAccounts(); err != nil {
+	if err := d.write(demoAccountsFile, d.market.Accounts()); err != nil {
 		return err
 	}
 	welcome(p.std.out, page{
@@ -90,8 +86,15 @@ func (c *upCmd) demo(ctx context.Context, l *lifecycle, dir *embedded.DataDir, p
 
 // openDemo starts the market of a folder, or continues it.
 func openDemo(f demoFlags, dir *embedded.DataDir, now time.Time, log *slog.Logger) (*demo, error) {
-	state, err := f.open(dir, now)
-	if err != nil {
+	start := now.Add(-demoDays)
+	state := demoState{Seed: f.Seed, Scale: f.Scale, Start: start, Published: start}
+	text, err := os.ReadFile(dir.Join(demoStateFile))
+	if err == nil {
+		state = demoState{}
+		if err := json.Unmarshal(text, &state); err != nil {
+			return nil, fmt.Errorf("%s: %w", dir.Join(demoStateFile), err)
+		}
+	} else if !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
 	m, err := market.New(market.Config{Seed: state.Seed, Scale: state.Scale, Now: now, Start: state.Start, LiveRate: f.rate()})
@@ -99,7 +102,7 @@ func openDemo(f demoFlags, dir *embedded.DataDir, now time.Time, log *slog.Logge
 		return nil, err
 	}
 	d := &demo{market: m, state: state, dir: dir, log: log}
-	return d, d.keep() // a fill that is killed continues with the market it started
+	return d, d.write(demoStateFile, d.state) // a fill that is killed continues with the market it started
 }
 
 // begin stores the market's files, unless artifacts is nil, and publishes
@@ -114,13 +117,13 @@ func (d *demo) begin(ctx context.Context, l *lifecycle, artifacts archive.Store,
 	return d.fill(ctx, std, now)
 }
 
-// keepAccounts writes the logins into the folder.
-func (d *demo) keepAccounts() error {
-	accounts, err := json.MarshalIndent(d.market.Accounts(), "", "  ")
+// write writes a file of the folder.
+func (d *demo) write(name string, content any) error {
+	text, err := json.MarshalIndent(content, "", "  ")
 	if err != nil {
 		return err
 	}
-	return atomicfile.Write(d.dir.Join(demoAccountsFile), append(accounts, '\n'))
+	return atomicfile.Write(d.dir.Join(name), append(text, '\n'))
 }
 
 // demoAccounts returns the file with the logins of the folder's market, empty if
@@ -132,23 +135,6 @@ func demoAccounts(dir *embedded.DataDir) string {
 		}
 	}
 	return dir.Join(demoAccountsFile)
-}
-
-// open reads the folder's state, or starts a new one.
-func (f demoFlags) open(dir *embedded.DataDir, now time.Time) (demoState, error) {
-	text, err := os.ReadFile(dir.Join(demoStateFile))
-	if errors.Is(err, fs.ErrNotExist) {
-		start := now.Add(-demoDays)
-		return demoState{Seed: f.Seed, Scale: f.Scale, Start: start, Published: start}, nil
-	}
-	if err != nil {
-		return demoState{}, err
-	}
-	var s demoState
-	if err := json.Unmarshal(text, &s); err != nil {
-		return s, fmt.Errorf("%s: %w", dir.Join(demoStateFile), err)
-	}
-	return s, nil
 }
 
 // demo publishes the market.
@@ -216,16 +202,7 @@ func (d *demo) save(ctx context.Context, t time.Time) error {
 		return err
 	}
 	d.state.Published = t
-	return d.keep()
-}
-
-// keep writes the folder's state.
-func (d *demo) keep() error {
-	text, err := json.MarshalIndent(d.state, "", "  ")
-	if err != nil {
-		return err
-	}
-	return atomicfile.Write(d.dir.Join(demoStateFile), append(text, '\n'))
+	return d.write(demoStateFile, d.state)
 }
 
 // live publishes new captures as time passes, until ctx ends.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -16,7 +17,7 @@ import (
 )
 
 type exportCmd struct {
-	Remote remoteFlags `embed:""`
+	remoteFlags
 	resultFlags
 	fileFlags
 	Split string `help:"day: write a folder with a file for each day, and when run again only the days whose rows have changed." enum:",day" default:"" env:"-" placeholder:"day"`
@@ -28,7 +29,7 @@ func (c *exportCmd) Run(ctx context.Context, std streams, log *slog.Logger) erro
 	} else if err := c.decide(); err != nil {
 		return err
 	}
-	r, err := c.Remote.connect(std)
+	r, err := c.connect(std)
 	if err != nil {
 		return err
 	}
@@ -91,17 +92,15 @@ func (c *exportCmd) read(ctx context.Context, r *remote, read client.Results, to
 	switch c.Format {
 	case "csv":
 		read.Table = client.CSV(to)
-		if err := r.Results(ctx, read); err != nil {
-			return r.explain(err)
-		}
-		return nil
+		return r.explain(r.Results(ctx, read))
 	case "arrow", "parquet":
-		out := newArrowTo(to, r.Local(), c.Format == "arrow", func(w io.Writer, columns []frame.Column) table.Writer {
+		out := &arrowTo{plain: r.Local(), doubles: c.Format == "arrow", out: bufio.NewWriterSize(to, 64<<10)}
+		out.create = func(w io.Writer, columns []frame.Column) table.Writer {
 			if c.Format == "arrow" {
 				return table.Arrow(w, columns, table.ArrowOptions{})
 			}
 			return table.Parquet(w, columns, table.SortingOf(c.params().Get("sort") != "asc"))
-		})
+		}
 		read.Table = out
 		return r.read(ctx, read, out)
 	}

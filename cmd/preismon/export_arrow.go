@@ -26,10 +26,6 @@ type arrowTo struct {
 	columns []frame.Column
 }
 
-func newArrowTo(w io.Writer, plain, doubles bool, create func(io.Writer, []frame.Column) table.Writer) *arrowTo {
-	return &arrowTo{plain: plain, doubles: doubles, create: create, out: bufio.NewWriterSize(w, 64<<10)}
-}
-
 // Accept implements client.Table.
 func (a *arrowTo) Accept() string {
 	const media = "application/vnd.apache.arrow.stream; dictionaries=replaced"

@@ -2,10 +2,8 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"net/url"
 	"slices"
-	"strconv"
 
 	"preismon/query"
 )
@@ -24,8 +22,7 @@ var evidenceFields = []string{
 }
 
 func (c *evidenceCmd) Run(ctx context.Context, std streams) error {
-	p := (&scopeFlags{ItemID: c.ItemID, Site: c.Site, Timezone: c.Timezone}).params(map[string]string{"capturedAt": c.CapturedAt, "merchant": c.Merchant})
-	return c.list(ctx, std, "/ext/v1/evidence", p, evidenceFields, query.RecordColumns[query.Evidence]())
+	return c.list(ctx, std, "/ext/v1/evidence", parametersOf(*c), evidenceFields, query.RecordColumns[query.Evidence]())
 }
 
 type overviewCmd struct {
@@ -39,19 +36,18 @@ type overviewCmd struct {
 var overviewFields = []string{"list", "count", "read", "problem.code", "problem.detail"}
 
 func (c *overviewCmd) Run(ctx context.Context, std streams) error {
-	p := (&scopeFlags{Site: c.Site, Timezone: c.Timezone}).params(map[string]string{"since": c.Since, "ownMerchant": c.OwnMerchant})
-	return c.list(ctx, std, "/ext/v1/overview", p, overviewFields, query.RecordColumns[query.OverviewList]())
+	return c.list(ctx, std, "/ext/v1/overview", parametersOf(*c), overviewFields, query.RecordColumns[query.OverviewList]())
 }
 
 type itemSummaryCmd struct {
 	recordFlags
 	ItemID         string  `arg:"" help:"Id of the product."`
 	Site           string  `help:"Only this site, by its key." env:"-" placeholder:"KEY"`
-	From           instant `help:"First instant or day of the window, or like now-7d, with --to. Default: the last 30 days." env:"-" placeholder:"TIME"`
-	To             instant `help:"Last instant or day of the window." env:"-" placeholder:"TIME"`
+	CapturedFrom   instant `name:"from" help:"First instant or day of the window, or like now-7d, with --to. Default: the last 30 days." env:"-" placeholder:"TIME"`
+	CapturedTo     instant `name:"to" help:"Last instant or day of the window." env:"-" placeholder:"TIME"`
 	OwnMerchant    string  `help:"Your name as a merchant." env:"-" placeholder:"TEXT"`
 	CandidatePrice string  `help:"Rank this price among the offers, instead of yours." env:"-" placeholder:"AMOUNT"`
-	Currency       string  `help:"Currency of the candidate price. Default: that of each market." env:"-" placeholder:"CODE"`
+	CurrencyCode   string  `name:"currency" help:"Currency of the candidate price. Default: that of each market." env:"-" placeholder:"CODE"`
 	Timezone       string  `help:"IANA zone of days and of the times in the answer." env:"-" placeholder:"ZONE"`
 }
 
@@ -59,45 +55,27 @@ var itemSummaryFields = []string{
 	"country", "currencyCode", "cheapest.site", "cheapest.merchant", "cheapest.totalPrice", "offers", "ownPrice", "rank", "rankWithShipping", "position.candidate.differencePercent", "low.price", "high.price", "lastCapturedAt",
 }
 
-func (c *itemSummaryCmd) Run(ctx context.Context, std streams) error {
-	p := (&scopeFlags{Site: c.Site, Timezone: c.Timezone}).params(map[string]string{"capturedFrom": string(c.From), "capturedTo": string(c.To), "ownMerchant": c.OwnMerchant, "candidatePrice": c.CandidatePrice, "currencyCode": c.Currency})
-	return c.listForPeople(ctx, std, "/ext/v1/items/"+url.PathEscape(c.ItemID)+"/summary", p, itemSummaryFields, query.RecordColumns[query.ItemMarket](), itemSummaryCells, nil)
+func (c *itemSummaryCmd) Run(ctx context.Context, std streams, r *remote) error {
+	p := parametersOf(*c)
+	p.Del("itemId") // it is in the path
+	return c.listForPeople(ctx, std, r, "/ext/v1/items/"+url.PathEscape(c.ItemID)+"/summary", p, itemSummaryFields, query.RecordColumns[query.ItemMarket](), itemSummaryCells, func() {})
 }
 
 // itemSummaryCells returns what people see of a market of one product.
-func itemSummaryCells(record json.RawMessage, _ func(string) string) ([]cell, error) {
-	type extreme struct{ Price *json.Number }
-	var m struct {
-		Country, LastCapturedAt                  *string
-		CurrencyCode                             string
-		Offers, OwnPrice, Rank, RankWithShipping *json.Number
-		Low, High                                extreme // null: without a price
-		Cheapest                                 struct {
-			Site       string
-			Merchant   *string
-			TotalPrice *json.Number
-		}
-	}
-	if err := json.Unmarshal(record, &m); err != nil {
-		return nil, err
-	}
-	at := m.Cheapest.Site
-	if merchant := textOf(m.Cheapest.Merchant); merchant != "" {
-		at += ", " + merchant
-	}
+func itemSummaryCells(m record, _ func(string) string) []cell {
 	return []cell{
-		{"country", textOf(m.Country)},
-		{"currencyCode", m.CurrencyCode},
-		{"cheapest", money(m.Cheapest.TotalPrice, m.CurrencyCode)},
-		{"at", at},
-		{"offers", money(m.Offers, "")},
-		{"yours", money(m.OwnPrice, m.CurrencyCode)},
-		{"rank", money(m.Rank, "")},
-		{"with shipping", money(m.RankWithShipping, "")},
-		{"lowest", money(m.Low.Price, m.CurrencyCode)},
-		{"highest", money(m.High.Price, m.CurrencyCode)},
-		{"capturedAt", textOf(m.LastCapturedAt)},
-	}, nil
+		{"country", m.text("country")},
+		{"currencyCode", m.text("currencyCode")},
+		{"cheapest", m.money("cheapest.totalPrice")},
+		{"at", m.offer("cheapest")},
+		{"offers", m.text("offers")},
+		{"yours", m.money("ownPrice")},
+		{"rank", m.text("rank")},
+		{"with shipping", m.text("rankWithShipping")},
+		{"lowest", m.money("low.price")},
+		{"highest", m.money("high.price")},
+		{"capturedAt", m.text("lastCapturedAt")},
+	}
 }
 
 type siteStatusCmd struct {
@@ -114,8 +92,7 @@ var siteStatusFields = []string{
 }
 
 func (c *siteStatusCmd) Run(ctx context.Context, std streams) error {
-	p := (&scopeFlags{OrderID: c.OrderID, Site: c.Site, Timezone: c.Timezone}).params(nil)
-	return c.list(ctx, std, "/ext/v1/sites/status", p, siteStatusFields, query.RecordColumns[query.SiteStatus]())
+	return c.list(ctx, std, "/ext/v1/sites/status", parametersOf(*c), siteStatusFields, query.RecordColumns[query.SiteStatus]())
 }
 
 type orderStatusCmd struct {
@@ -132,9 +109,5 @@ var orderStatusFields = slices.Concat(orderFields, coverageFields, monitoringFie
 })
 
 func (c *orderStatusCmd) Run(ctx context.Context, std streams) error {
-	p := (&scopeFlags{OrderID: c.OrderID, Timezone: c.Timezone}).params(nil)
-	if c.Files != 0 {
-		p.Set("files", strconv.Itoa(c.Files))
-	}
-	return c.list(ctx, std, "/ext/v1/orders/status", p, orderStatusFields, query.RecordColumns[query.OrderStatus]())
+	return c.list(ctx, std, "/ext/v1/orders/status", parametersOf(*c), orderStatusFields, query.RecordColumns[query.OrderStatus]())
 }

@@ -21,17 +21,20 @@ type historyCmd struct {
 
 // historyFlags select files.
 type historyFlags struct {
-	Remote     remoteFlags `embed:""`
-	Order      string      `arg:"" help:"Id of the order, or its alias."`
-	Kind       string      `help:"Which files: ${enum}." enum:"exports,imports" default:"exports" env:"-"`
-	DateFrom   instant     `aliases:"from" help:"Archived at this time or later: RFC 3339, a date, or like now-7d. Also --from." env:"-" placeholder:"TIME"`
-	DateTo     instant     `aliases:"to" help:"Archived at this time or earlier: RFC 3339, a date, or like now-7d. Also --to." env:"-" placeholder:"TIME"`
-	ExportName string      `help:"Only files of this export." env:"-" placeholder:"TEXT"`
-	Name       string      `help:"Only this file." env:"-" placeholder:"TEXT"`
+	remoteFlags
+	Order      string  `arg:"" help:"Id of the order, or its alias."`
+	Kind       string  `help:"Which files: ${enum}." enum:"exports,imports" default:"exports" env:"-"`
+	DateFrom   instant `aliases:"from" help:"Archived at this time or later: RFC 3339, a date, or like now-7d. Also --from." env:"-" placeholder:"TIME"`
+	DateTo     instant `aliases:"to" help:"Archived at this time or earlier: RFC 3339, a date, or like now-7d. Also --to." env:"-" placeholder:"TIME"`
+	ExportName string  `help:"Only files of this export." env:"-" placeholder:"TEXT"`
+	Name       string  `help:"Only this file." env:"-" placeholder:"TEXT"`
 }
 
 func (f *historyFlags) params() url.Values {
-	return (&scopeFlags{}).params(map[string]string{"dateFrom": string(f.DateFrom), "dateTo": string(f.DateTo), "exportName": f.ExportName, "name": f.Name})
+	p := parametersOf(*f)
+	p.Del("order") // this and the kind are in the path
+	p.Del("kind")
+	return p
 }
 
 // order returns the id of the order, which may be given by its alias. Ids are
@@ -62,16 +65,12 @@ type historyListCmd struct {
 	listFlags
 }
 
-func (c *historyListCmd) Run(ctx context.Context, std streams) error {
-	r, err := c.Remote.connect(std)
-	if err != nil {
-		return err
-	}
+func (c *historyListCmd) Run(ctx context.Context, std streams, r *remote) error {
 	order, err := c.order(ctx, r)
 	if err != nil {
 		return err
 	}
-	return list(ctx, std, c.Remote, c.listFlags, "/v1/orders/"+url.PathEscape(order)+"/"+c.Kind+"/history", c.params(), fileFields[c.Kind])
+	return r.list(ctx, c.Limit, "/v1/orders/"+url.PathEscape(order)+"/"+c.Kind+"/history", c.params(), c.writer(std, fileFields[c.Kind]))
 }
 
 type historyDownloadCmd struct {
@@ -80,11 +79,7 @@ type historyDownloadCmd struct {
 	Output string `short:"o" help:"File to write; - is standard output. Default: the server's name for it, in this folder; an existing file is not replaced." env:"-" placeholder:"FILE"`
 }
 
-func (c *historyDownloadCmd) Run(ctx context.Context, std streams, log *slog.Logger) error {
-	r, err := c.Remote.connect(std)
-	if err != nil {
-		return err
-	}
+func (c *historyDownloadCmd) Run(ctx context.Context, std streams, log *slog.Logger, r *remote) error {
 	params := c.params()
 	if c.Latest {
 		params.Set("latest", "true")
@@ -95,7 +90,11 @@ func (c *historyDownloadCmd) Run(ctx context.Context, std streams, log *slog.Log
 	}
 	file, err := r.Download(ctx, c.Kind, order, params)
 	if client.Invalid(err) { // the error names the API's parameters
-		return fmt.Errorf("%w Here: %s", err, strings.Join(c.narrowing(), ", "))
+		flags := "--name, --export-name, --from, --to, --latest" // that select one of several files
+		if c.Kind == "imports" {
+			flags = "--name, --from, --to, --latest"
+		}
+		return fmt.Errorf("%w Here: %s", err, flags)
 	}
 	if err != nil {
 		return r.explain(err)
@@ -126,14 +125,6 @@ func (c *historyDownloadCmd) Run(ctx context.Context, std streams, log *slog.Log
 	}
 	fmt.Fprintf(std.err, "%s in %s.\n", plural(size, "byte"), name)
 	return nil
-}
-
-// narrowing returns the flags that select one of several files.
-func (c *historyDownloadCmd) narrowing() []string {
-	if c.Kind == "imports" {
-		return []string{"--name", "--from", "--to", "--latest"}
-	}
-	return []string{"--name", "--export-name", "--from", "--to", "--latest"}
 }
 
 // save writes a file that gets its name only when it is complete.

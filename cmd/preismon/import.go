@@ -73,8 +73,8 @@ func (c *importCmd) Run(ctx context.Context, k *kong.Context, std streams, log *
 		if run.mapping, err = guessed(files, strings.TrimSpace(c.Mandate), std); err != nil {
 			return err
 		}
-		if !c.DryRun {
-			if err := c.agreed(ctx, std); err != nil {
+		if !c.DryRun && !c.Yes {
+			if err := consent(ctx, std, "rows", "Publish what is understood as above?", "nothing was published"); err != nil {
 				return err
 			}
 		}
@@ -144,17 +144,9 @@ func (c *importCmd) mapping() (*maps.Mapping, error) {
 }
 
 func (c *importCmd) progress(std streams, log *slog.Logger) func(maps.Progress) {
-	var show *progress
-	pass := 0
+	show := steps{to: std.err, log: log}
 	return func(p maps.Progress) {
-		if p.Pass != pass {
-			if show != nil {
-				show.end()
-			}
-			pass = p.Pass
-			show = newProgress(std.err, log, []string{1: "reading", 2: "publishing"}[pass], p.TotalBytes)
-		}
-		show.at(p.Bytes)
+		show.at([]string{1: "reading", 2: "publishing"}[p.Pass], p.Bytes, p.TotalBytes)
 		if p.Bytes >= p.TotalBytes {
 			show.end()
 		}

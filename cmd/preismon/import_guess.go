@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -90,20 +89,4 @@ func short(s string, limit int) string {
 		return string(r[:limit-1]) + "…"
 	}
 	return printable(s, "")
-}
-
-// agreed asks whether a guessed mapping is right. Without a terminal, --yes is
-// required.
-func (c *importCmd) agreed(ctx context.Context, std streams) error {
-	if c.Yes {
-		return nil
-	}
-	if !isTerminal(std.in) {
-		return faulty(errors.New("yes: missing; nothing was published. Check the rows above, and run the command again with --yes"))
-	}
-	ok, err := agrees(ctx, std, "Publish what is understood as above?")
-	if err == nil && !ok {
-		err = errors.New("nothing was published")
-	}
-	return err
 }

@@ -73,16 +73,11 @@ func (r *importRun) all(ctx context.Context, files []importFile, cfg ingest.Conf
 	if err := r.report(done); err != nil {
 		return err
 	}
-	if failed != nil {
-		if !r.DryRun && accepted > 0 && ctx.Err() == nil { // of the files before it
-			failed = errors.Join(failed, r.flush(ctx, start, accepted))
-		}
-		return failed
+	if !r.DryRun && (failed == nil || accepted > 0 && ctx.Err() == nil) { // also what the files before it published
+		failed = errors.Join(failed, r.flush(ctx, start, accepted))
 	}
-	if !r.DryRun {
-		if err := r.flush(ctx, start, accepted); err != nil {
-			return err
-		}
+	if failed != nil {
+		return failed
 	}
 	return r.end(done, accepted, rejected)
 }
@@ -220,12 +215,7 @@ func (r *importRun) urlFlag() string {
 // end prints what to do next.
 func (r *importRun) end(done []importedFile, accepted, rejected int) error {
 	if !r.DryRun && accepted > 0 {
-		newest := done[0].Summary
-		for _, f := range done {
-			if f.Last.After(newest.Last) {
-				newest = f.Summary
-			}
-		}
+		newest := slices.MaxFunc(done, func(a, b importedFile) int { return a.Last.Compare(b.Last) })
 		fmt.Fprintf(r.std.err, "The newest price is of %s. Look at them: preismon login %s--login %s, then preismon results --site %s --from %s\n",
 			newest.Last.Format(time.RFC3339), r.urlFlag(), newest.Login, newest.Sites[0].Site, newest.Last.Format(time.DateOnly))
 	}

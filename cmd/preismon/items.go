@@ -12,7 +12,7 @@ import (
 var itemFields = []string{"itemId", "name", "brand", "manufacturer", "ean", "pzn", "asin", "asinLocale"}
 
 type itemsCmd struct {
-	Remote remoteFlags `embed:""`
+	remoteFlags
 	listFlags
 	Words      []string `arg:"" optional:"" help:"Words of the name, the brand or the manufacturer, or codes (EAN, PZN, ASIN): all of them, in any order; case and accents do not matter."`
 	ItemID     string   `name:"item-id" help:"Only the item with this id." env:"-" placeholder:"ID"`
@@ -22,13 +22,8 @@ type itemsCmd struct {
 	AsinLocale string   `help:"Marketplace locale of the ASIN, like de." env:"-" placeholder:"LOCALE"`
 }
 
-func (c *itemsCmd) Run(ctx context.Context, std streams) error {
-	r, err := c.Remote.connect(std)
-	if err != nil {
-		return err
-	}
-	params := parametersOf(scopeFlags{ItemID: c.ItemID, Ean: c.Ean, Pzn: c.Pzn, Asin: c.Asin, AsinLocale: c.AsinLocale})
-	return r.writeList(firstOf(withWords(r.List(ctx, "/v1/items", params), c.Words), c.Limit), c.writer(std, itemFields))
+func (c *itemsCmd) Run(ctx context.Context, std streams, r *remote) error {
+	return r.writeList(firstOf(withWords(r.List(ctx, "/v1/items", parametersOf(*c)), c.Words), c.Limit), c.writer(std, itemFields))
 }
 
 // withWords yields the items in which each of the words occurs.

@@ -38,10 +38,7 @@ func (l *lifecycle) run(name string, part func(ctx context.Context) error) {
 	go func() {
 		err := part(ctx)
 		if err != nil && ctx.Err() == nil {
-			select {
-			case l.failed <- fmt.Errorf("%s: %w", name, err):
-			default:
-			}
+			l.fails(name, err)
 			err = nil // it has been reported already
 		}
 		done <- err
@@ -55,6 +52,14 @@ func (l *lifecycle) run(name string, part func(ctx context.Context) error) {
 			return fmt.Errorf("did not stop in time")
 		}
 	})
+}
+
+// fails reports that a part has ended by itself; only the first one counts.
+func (l *lifecycle) fails(name string, err error) {
+	select {
+	case l.failed <- fmt.Errorf("%s: %w", name, err):
+	default:
+	}
 }
 
 // wait blocks until ctx ends or a part fails.

@@ -43,7 +43,7 @@ func (c *loginCmd) Run(ctx context.Context, std streams) error {
 	if err != nil {
 		return err
 	}
-	if err := store.Keep(client.Kept{URL: u.String(), Login: c.Login, Token: token.Secret, Expires: token.Expires}); err != nil {
+	if err := store.Keep(*token); err != nil {
 		return err
 	}
 	fmt.Fprintf(std.out, "Logged in at %s as %s until %s.\n", u, c.Login, token.Expires.Local().Format(time.DateTime))
@@ -56,21 +56,17 @@ func loopback(u *url.URL) bool {
 }
 
 type logoutCmd struct {
-	Remote remoteFlags `embed:""`
+	remoteFlags
 }
 
-func (c *logoutCmd) Run(ctx context.Context, std streams) error {
-	r, err := c.Remote.connect(std)
-	if err != nil {
-		return err
-	}
+func (c *logoutCmd) Run(ctx context.Context, std streams, r *remote) error {
 	revoked, err := r.Logout(ctx)
 	if expired := client.Expired(err); err != nil && !expired {
 		return fmt.Errorf("the token may still be valid: %w", unanswered(r.url, err))
 	} else if expired {
 		revoked = true
 	}
-	if c.Remote.Token.Secret == "" {
+	if c.Token.Secret == "" {
 		store, err := tokens()
 		if err = errors.Join(err, store.Forget(r.url)); err != nil {
 			return err

@@ -21,7 +21,7 @@ import (
 )
 
 type lookupCmd struct {
-	Remote remoteFlags `embed:""`
+	remoteFlags
 	tableFlag
 	Ean      []string `help:"EANs or GTINs." env:"-" placeholder:"DIGITS"`
 	Pzn      []string `help:"Pharmazentralnummern." env:"-" placeholder:"DIGITS"`
@@ -52,7 +52,7 @@ func (c *lookupCmd) Run(ctx context.Context, std streams) error {
 	if c.Timezone != "" {
 		params.Set("timezone", c.Timezone)
 	}
-	r, err := c.Remote.connect(std)
+	r, err := c.connect(std)
 	if err != nil {
 		return err
 	}
@@ -130,18 +130,14 @@ func userText(in io.Reader) io.Reader {
 	return transform.NewReader(in, unicode.BOMOverride(transform.Nop))
 }
 
-// identifierKinds are the kinds by their names in the contract.
-var identifierKinds = map[string]string{"eans": "ean", "pzns": "pzn", "asins": "asin", "itemIds": "item-id"}
+// kindNames are the names of the kinds in the contract.
+var kindNames = map[string]string{"ean": "eans", "pzn": "pzns", "asin": "asins", "item-id": "itemIds"}
 
 // byKind groups identifiers by their kind in the contract.
 func byKind(part []identifier) url.Values {
 	all := url.Values{}
-	for name, kind := range identifierKinds {
-		for _, i := range part {
-			if i.kind == kind {
-				all.Add(name, i.value)
-			}
-		}
+	for _, i := range part {
+		all.Add(kindNames[i.kind], i.value)
 	}
 	return all
 }
@@ -155,7 +151,7 @@ func located(err error, part []identifier) error {
 		match := placed.FindStringSubmatch(place)
 		n, _ := strconv.Atoi(match[2]) // digits
 		for _, i := range part {
-			if i.kind != identifierKinds[match[1]] {
+			if kindNames[i.kind] != match[1] {
 				continue
 			}
 			if n--; n >= 0 {

@@ -89,7 +89,7 @@ func (c *marketCmd) Run(ctx context.Context, k *kong.Context, std streams, log *
 	if err := d.begin(ctx, l, files, std, now); err != nil {
 		return err
 	}
-	if err := d.keepAccounts(); err != nil {
+	if err := d.write(demoAccountsFile, d.market.Accounts()); err != nil {
 		return err
 	}
 	showMarket(std.out, page{market: d.market.Describe(), accounts: d.market.Accounts(), accountsFile: dir.Join(demoAccountsFile)})

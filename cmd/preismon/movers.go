@@ -2,10 +2,8 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"preismon/cmd/preismon/client"
@@ -32,16 +30,16 @@ func sideFields(side string) (all []string) {
 	return all
 }
 
-func (c *moversCmd) Run(ctx context.Context, std streams) error {
-	now := time.Now()
-	since, until := agoOr(c.Since, now), string(c.Until)
-	if since != c.Since && until == "" { // of the server's now, which is a little later, it would be more than the hours that are allowed
-		until = client.Instant(now)
+func (c *moversCmd) Run(ctx context.Context, std streams, r *remote) error {
+	now, p := time.Now(), parametersOf(*c)
+	p.Set("limit", "10000")
+	if since := agoOr(c.Since, now); since != c.Since {
+		p.Set("since", since)
+		if c.Until == "" { // of the server's now, which is a little later, it would be more than the hours that are allowed
+			p.Set("until", client.Instant(now))
+		}
 	}
-	p := c.params(map[string]string{
-		"since": since, "until": until, "kind": c.Kind, "brand": c.Brand, "ownMerchant": c.OwnMerchant, "limit": "10000",
-	})
-	err := c.listForPeople(ctx, std, "/ext/v1/movers", p, moverFields, query.RecordColumns[query.Mover](), moverCells, nil)
+	err := c.listForPeople(ctx, std, r, "/ext/v1/movers", p, moverFields, query.RecordColumns[query.Mover](), moverCells, func() {})
 	if client.TooBroad(err) {
 		return fmt.Errorf("%w\nGive --site, --item-id or --order-id, or a later --since: now-7d is the longest for everything at once", err)
 	}
@@ -49,43 +47,23 @@ func (c *moversCmd) Run(ctx context.Context, std streams) error {
 }
 
 // moverCells returns what people see of a mover: the state before and after.
-func moverCells(record json.RawMessage, product func(string) string) ([]cell, error) {
-	type side struct {
-		CapturedAt, CoverageState, CurrencyCode string
-		Price                                   *json.Number
-		Merchant                                *string
-	}
-	var m struct {
-		ItemID, Site           string
-		Kinds                  []string
-		PriceDifferencePercent *json.Number
-		Before, After          *side
-	}
-	if err := json.Unmarshal(record, &m); err != nil {
-		return nil, err
-	}
-	said := func(s *side) string {
-		switch {
-		case s == nil:
-			return ""
-		case s.CoverageState == "PRICE_OBSERVED":
-			return money(s.Price, s.CurrencyCode)
+func moverCells(m record, product func(string) string) []cell {
+	said := func(side record) string {
+		if state := side.text("coverageState"); state != "PRICE_OBSERVED" {
+			return state
 		}
-		return s.CoverageState
+		return side.money("price")
 	}
-	var merchant, at string
-	if m.After != nil {
-		merchant, at = textOf(m.After.Merchant), m.After.CapturedAt
-	}
+	after := m.of("after")
 	return []cell{
-		{"product", product(m.ItemID)},
-		{"site", m.Site},
-		{"kind", strings.Join(m.Kinds, ", ")},
-		{"before", said(m.Before)},
-		{"after", said(m.After)},
-		{"change", percent(m.PriceDifferencePercent, true)},
-		{"merchant", merchant},
-		{"capturedAt", at},
-		{"itemId", m.ItemID},
-	}, nil
+		{"product", product(m.text("itemId"))},
+		{"site", m.text("site")},
+		{"kind", m.list("kinds", func(kind any) string { return fmt.Sprint(kind) })},
+		{"before", said(m.of("before"))},
+		{"after", said(after)},
+		{"change", m.change("priceDifferencePercent")},
+		{"merchant", after.text("merchant")},
+		{"capturedAt", after.text("capturedAt")},
+		{"itemId", m.text("itemId")},
+	}
 }

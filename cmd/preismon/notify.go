@@ -12,10 +12,10 @@ import (
 )
 
 type notifyCmd struct {
-	Remote remoteFlags   `embed:""`
-	Rules  string        `arg:"" help:"The rules file, YAML." placeholder:"FILE"`
-	State  string        `help:"File that keeps how far each target has got. Default: ${default}." default:"notify.state" env:"-" placeholder:"FILE"`
-	Every  time.Duration `help:"How often new alerts are requested. Default: ${default}." default:"10s" env:"-"`
+	remoteFlags
+	Rules string        `arg:"" help:"The rules file, YAML." placeholder:"FILE"`
+	State string        `help:"File that keeps how far each target has got. Default: ${default}." default:"notify.state" env:"-" placeholder:"FILE"`
+	Every time.Duration `help:"How often new alerts are requested. Default: ${default}." default:"10s" env:"-"`
 
 	AdminListen string `help:"Address of /livez, /readyz, /metrics and pprof; without it there is none." env:"-" placeholder:"HOST:PORT"`
 
@@ -42,11 +42,11 @@ func (c *notifyCmd) Run(ctx context.Context, std streams, log *slog.Logger) erro
 	if err != nil {
 		return err
 	}
-	c.Remote.patience = notify.Patience
+	c.patience = notify.Patience
 	err = notify.Run(ctx, notify.Config{
 		File: file, State: c.State, Every: c.Every, Once: c.Once, Log: log, Stats: stats,
 		Connect: func() (*client.Client, error) {
-			r, err := c.Remote.connect(std)
+			r, err := c.connect(std)
 			if err != nil {
 				return nil, err
 			}

@@ -1,8 +1,10 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
+	"fmt"
 	"iter"
 	"net/url"
 	"strconv"
@@ -17,26 +19,88 @@ type cell struct{ name, text string }
 
 // shape returns the cells of a record, the most important column first: a narrow
 // terminal leaves out the last ones.
-type shape func(record json.RawMessage, product func(itemID string) string) ([]cell, error)
+type shape func(r record, product func(itemID string) string) []cell
+
+// record is a record of the server, or an object in it. A field has a path, like
+// "cheapest.site"; one that is null is as if it were not there.
+type record map[string]any
+
+func (r record) at(path string) any {
+	name, rest, deeper := strings.Cut(path, ".")
+	if deeper {
+		return r.of(name).at(rest)
+	}
+	return r[name]
+}
+
+// of returns an object in the record; nil: there is none.
+func (r record) of(path string) record {
+	object, _ := r.at(path).(map[string]any)
+	return object
+}
+
+// text returns a field as it is written; empty: there is none.
+func (r record) text(path string) string {
+	if v := r.at(path); v != nil {
+		return fmt.Sprint(v)
+	}
+	return ""
+}
+
+// count returns a field that is a number of things.
+func (r record) count(path string) int64 {
+	n, _ := strconv.ParseInt(r.text(path), 10, 64) // 0: there is none
+	return n
+}
+
+// money returns an amount with the currency of the record; empty: there is none.
+func (r record) money(path string) string {
+	if amount := r.text(path); amount != "" {
+		return strings.TrimSpace(amount + " " + r.text("currencyCode"))
+	}
+	return ""
+}
+
+// change returns a percentage with its sign; empty: there is none.
+func (r record) change(path string) string {
+	switch n := r.text(path); {
+	case n == "":
+		return ""
+	case !strings.HasPrefix(n, "-"):
+		return "+" + n + " %"
+	default:
+		return n + " %"
+	}
+}
+
+// offer returns the site of an offer with its merchant, if it has one.
+func (r record) offer(path string) string {
+	o := r.of(path)
+	if merchant := o.text("merchant"); merchant != "" {
+		return o.text("site") + ", " + merchant
+	}
+	return o.text("site")
+}
+
+// list returns what of says about each element of a list.
+func (r record) list(path string, of func(element any) string) string {
+	all, _ := r.at(path).([]any)
+	texts := make([]string, len(all))
+	for i, element := range all {
+		texts[i] = of(element)
+	}
+	return strings.Join(texts, ", ")
+}
 
 // listForPeople is like list, but its tables have a shape of their own that
-// names products, and reason, if there is one, is called when there are no rows.
-func (f recordFlags) listForPeople(ctx context.Context, std streams, path string, params url.Values, fields []string, columns []frame.Column, of shape, reason func(r *remote)) error {
-	r, err := f.Remote.connect(std)
-	if err != nil {
-		return err
-	}
-	none := func() {
-		if reason != nil {
-			reason(r)
-		}
-	}
+// names products, and reason is called when there are no rows.
+func (f recordFlags) listForPeople(ctx context.Context, std streams, r *remote, path string, params url.Values, fields []string, columns []frame.Column, of shape, reason func()) error {
 	if f.Format != "table" && (f.Format != "auto" || !isTerminal(std.out)) {
 		out, err := f.writer(std, fields, columns)
 		if err != nil {
 			return err
 		}
-		return listTo(ctx, std, f.Remote, f.Limit, path, params, &saysNone{Writer: out, says: none})
+		return r.list(ctx, f.Limit, path, params, &saysNone{Writer: out, says: reason})
 	}
 	names := r.products(ctx)
 	defer names.stop()
@@ -52,7 +116,7 @@ func (f recordFlags) listForPeople(ctx context.Context, std streams, path string
 	}
 	return r.writeList(shaped, &saysNone{Writer: forPeople(std, records.Table), says: func() {
 		std.saysNoRows()
-		none()
+		reason()
 	}})
 }
 
@@ -95,13 +159,16 @@ func (p *products) of(id string) string {
 	}
 }
 
-func (p *products) shaped(of shape, record json.RawMessage) (json.RawMessage, error) {
-	cells, err := of(record, p.of)
-	if err == nil {
-		err = p.err
-	}
-	if err != nil {
+func (p *products) shaped(of shape, row json.RawMessage) (json.RawMessage, error) {
+	var r record
+	decoder := json.NewDecoder(bytes.NewReader(row))
+	decoder.UseNumber() // as they are written
+	if err := decoder.Decode(&r); err != nil {
 		return nil, err
+	}
+	cells := of(r, p.of)
+	if p.err != nil {
+		return nil, p.err
 	}
 	names, texts := make([]string, len(cells)), make([]any, len(cells)) // an empty text stays null
 	for i, c := range cells {
@@ -128,30 +195,4 @@ func object(names []string, values []any) (json.RawMessage, error) {
 		b = append(b, value...)
 	}
 	return append(b, '}'), nil
-}
-
-// money returns an amount with its currency; empty: none.
-func money(amount *json.Number, currency string) string {
-	if amount == nil {
-		return ""
-	}
-	return strings.TrimSpace(amount.String() + " " + currency)
-}
-
-// percent returns a percentage, with its sign if it is a change.
-func percent(n *json.Number, change bool) string {
-	switch {
-	case n == nil:
-		return ""
-	case change && !strings.HasPrefix(n.String(), "-"):
-		return "+" + n.String() + " %"
-	}
-	return n.String() + " %"
-}
-
-func textOf(s *string) string {
-	if s == nil {
-		return ""
-	}
-	return *s
 }

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"time"
 
@@ -23,9 +22,10 @@ var positionFields = []string{
 	"difference", "differencePercent", "oldestCapturedAt", "newestCapturedAt",
 }
 
-func (c *positionCmd) Run(ctx context.Context, std streams) error {
-	p := c.params(map[string]string{"ownMerchant": c.OwnMerchant, "ownSite": c.OwnSite, "amount": c.Amount, "offers": c.Offers, "limit": "10000"})
-	return c.listForPeople(ctx, std, "/ext/v1/position", p, positionFields, query.RecordColumns[query.OwnPosition](), positionCells, func(r *remote) { c.explainNone(ctx, std, r) })
+func (c *positionCmd) Run(ctx context.Context, std streams, r *remote) error {
+	p := parametersOf(*c)
+	p.Set("limit", "10000")
+	return c.listForPeople(ctx, std, r, "/ext/v1/position", p, positionFields, query.RecordColumns[query.OwnPosition](), positionCells, func() { c.explainNone(ctx, std, r) })
 }
 
 // explainNone tells a user who got no positions what was compared, and the likely
@@ -42,7 +42,7 @@ func (c *positionCmd) explainNone(ctx context.Context, std streams, r *remote) {
 		likely = "none of them is current, or nobody else has a current offer"
 	}
 	fmt.Fprintf(std.err, "%s were compared with offers captured in the last %d hours.\n", own, query.CurrentOffers/time.Hour)
-	_, newest, err := r.newest(ctx, c.params(nil))
+	_, newest, err := r.newest(ctx, parametersOf(c.scopeFlags))
 	at, timeErr := time.Parse(time.RFC3339, newest)
 	switch {
 	case err != nil:
@@ -57,35 +57,17 @@ func (c *positionCmd) explainNone(ctx context.Context, std streams, r *remote) {
 
 // positionCells returns what people see of a position: their own price and the
 // cheapest. The rank is among the offers of others and their own.
-func positionCells(record json.RawMessage, product func(string) string) ([]cell, error) {
-	var p struct {
-		ItemID, CurrencyCode                    string
-		Country, OwnSite                        *string
-		OwnPrice, Difference, DifferencePercent *json.Number
-		Rank, Offers                            int
-		Cheapest                                struct {
-			Site     string
-			Merchant *string
-			Price    *json.Number
-		}
-	}
-	if err := json.Unmarshal(record, &p); err != nil {
-		return nil, err
-	}
-	at := p.Cheapest.Site
-	if m := textOf(p.Cheapest.Merchant); m != "" {
-		at += ", " + m
-	}
+func positionCells(p record, product func(string) string) []cell {
 	return []cell{
-		{"product", product(p.ItemID)},
-		{"yours", money(p.OwnPrice, p.CurrencyCode)},
-		{"cheapest", money(p.Cheapest.Price, p.CurrencyCode)},
-		{"difference", money(p.Difference, p.CurrencyCode)},
-		{"percent", percent(p.DifferencePercent, true)},
-		{"rank", fmt.Sprintf("%d of %d", p.Rank, p.Offers+1)},
-		{"at", at},
-		{"country", textOf(p.Country)},
-		{"your site", textOf(p.OwnSite)},
-		{"itemId", p.ItemID},
-	}, nil
+		{"product", product(p.text("itemId"))},
+		{"yours", p.money("ownPrice")},
+		{"cheapest", p.money("cheapest.price")},
+		{"difference", p.money("difference")},
+		{"percent", p.change("differencePercent")},
+		{"rank", fmt.Sprintf("%d of %d", p.count("rank"), p.count("offers")+1)},
+		{"at", p.offer("cheapest")},
+		{"country", p.text("country")},
+		{"your site", p.text("ownSite")},
+		{"itemId", p.text("itemId")},
+	}
 }

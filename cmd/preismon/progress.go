@@ -1,11 +1,12 @@
 package main
 
 import (
-	"fmt"
+	"cmp"
 	"io"
 	"log/slog"
 	"time"
 
+	"github.com/dustin/go-humanize"
 	"github.com/dustin/go-humanize/english"
 	"github.com/schollz/progressbar/v3"
 )
@@ -26,11 +27,7 @@ const progressLogEvery = 10 * time.Second
 func newProgress(w io.Writer, log *slog.Logger, what string, max int64) *progress {
 	p := &progress{what: what, log: log, last: time.Now(), max: max}
 	if isTerminal(w) {
-		shown := max
-		if shown == 0 {
-			shown = -1
-		}
-		p.bar = progressbar.NewOptions64(shown,
+		p.bar = progressbar.NewOptions64(cmp.Or(max, -1),
 			progressbar.OptionSetWriter(drawing(w)), progressbar.OptionUseANSICodes(true), progressbar.OptionSetDescription(what), progressbar.OptionSetWidth(24),
 			progressbar.OptionShowCount(), progressbar.OptionShowIts(), progressbar.OptionThrottle(100*time.Millisecond),
 			progressbar.OptionClearOnFinish())
@@ -56,16 +53,31 @@ func (p *progress) end() {
 	}
 }
 
+// steps shows the progress of one step after another.
+type steps struct {
+	to   io.Writer
+	log  *slog.Logger
+	show *progress // of the current step; nil: none has begun
+}
+
+func (s *steps) at(what string, n, max int64) {
+	if s.show == nil || s.show.what != what {
+		s.end()
+		s.show = newProgress(s.to, s.log, what, max)
+	}
+	s.show.at(n)
+}
+
+func (s *steps) end() {
+	if s.show != nil {
+		s.show.end()
+	}
+}
+
 // plural formats a number of things: 1 row, 1,034 rows.
 func plural[T ~int | ~int64 | ~uint32 | ~uint64](n T, thing string) string {
 	return thousands(n) + " " + english.PluralWord(int(n), thing, "")
 }
 
 // thousands formats a count for people: 1,034,567.
-func thousands[T ~int | ~int64 | ~uint32 | ~uint64](n T) string {
-	s := fmt.Sprint(n)
-	for i := len(s) - 3; i > 0; i -= 3 {
-		s = s[:i] + "," + s[i:]
-	}
-	return s
-}
+func thousands[T ~int | ~int64 | ~uint32 | ~uint64](n T) string { return humanize.Comma(int64(n)) }

@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"preismon/cmd/preismon/client"
 	"preismon/contracts"
 	"preismon/contracts/event"
 	"preismon/ingest"
@@ -265,10 +266,8 @@ func (p *projection) leads(ctx context.Context) (*led, error) {
 		if l := p.led.Load(); l != nil {
 			return l, nil
 		}
-		select {
-		case <-ctx.Done():
-			return nil, context.Cause(ctx)
-		case <-time.After(10 * time.Millisecond):
+		if err := client.Sleep(ctx, 10*time.Millisecond); err != nil {
+			return nil, err
 		}
 	}
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -13,6 +14,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"preismon/cmd/preismon/client"
 	"preismon/cmd/preismon/doctor"
 	"preismon/contracts"
 	"preismon/deploy/runbook"
@@ -97,11 +99,8 @@ type edgeFlags struct {
 
 func (f edgeFlags) rest(listener string) rest.Config {
 	cfg := rest.Defaults()
-	cfg.BaseURL, cfg.Build, cfg.TrustedProxies, cfg.AllowedOrigins = f.BaseURL, build(), f.TrustedProxies, f.AllowedOrigins
-	cfg.ContinueTraces = f.TraceContinue
-	if cfg.BaseURL == "" {
-		cfg.BaseURL = "http://" + reachable(listener)
-	}
+	cfg.BaseURL = cmp.Or(f.BaseURL, "http://"+reachable(listener))
+	cfg.Build, cfg.TrustedProxies, cfg.AllowedOrigins, cfg.ContinueTraces = build(), f.TrustedProxies, f.AllowedOrigins, f.TraceContinue
 	return cfg
 }
 
@@ -191,7 +190,7 @@ func (c *queryCmd) Run(ctx context.Context, k *kong.Context, std streams, log *s
 	l.run("token keys", func(ctx context.Context) error { return keys.Follow(ctx, log, c.TokenKey, c.VerifyKeys...) })
 	err = serveQueries(l, a, serving{
 		assets: assets, listener: public, store: storeCfg, rest: restCfg, keys: keys, bus: b, log: log, archives: archives,
-		query: c.query(), throttle: c.Budgets.throttle(), admission: c.Budgets.admission(), memoryGoal: c.Memory << 20, auth: c.Budgets.auth(restCfg.BaseURL), traces: traces,
+		query: c.query(), budgets: c.Budgets, memoryGoal: c.Memory << 20, traces: traces,
 		stopDelay: c.StopDelay, replicas: c.Streams.Replicas, schemes: c.Edge.Schemes,
 	})
 	if err != nil {
@@ -213,15 +212,12 @@ type serving struct {
 	archives   []query.Archive // tried in their order
 	query      query.Config
 	rest       rest.Config
-	auth       auth.Config
-	throttle   auth.ThrottleConfig
-	// admission bounds what reads may spend.
-	admission admission.Config
-	keys      *auth.Keyring
-	bus       *bus
-	schemes   []string // of redirect URIs
-	assets    fs.FS    // of the explorer; nil: none
-	log       *slog.Logger
+	budgets    budgetFlags
+	keys       *auth.Keyring
+	bus        *bus
+	schemes    []string // of redirect URIs
+	assets     fs.FS    // of the explorer; nil: none
+	log        *slog.Logger
 	// stopDelay is how long a stop continues to serve while no longer ready.
 	stopDelay time.Duration
 	traces    *tracing
@@ -232,7 +228,7 @@ type serving struct {
 func serveQueries(l *lifecycle, a *admin, s serving) error {
 	metrics := newQueryMetrics()
 	s.store.OnStatement = metrics.statementEnded
-	node := admission.New(s.admission)
+	node := admission.New(s.budgets.admission())
 	s.store.Admission, s.query.Admission = node, node
 	if err := requireTables(l, a, &s.store); err != nil {
 		return err
@@ -266,12 +262,12 @@ func serveQueries(l *lifecycle, a *admin, s serving) error {
 		return err
 	}
 	l.run("revoked tokens", revoked.Run)
-	throttle, err := auth.NewSharedThrottle(s.throttle, shared, s.bus.js, s.log, time.Now)
+	throttle, err := auth.NewSharedThrottle(s.budgets.throttle(), shared, s.bus.js, s.log, time.Now)
 	if err != nil {
 		return err
 	}
 	l.run("rate limits", throttle.Run)
-	authority, err := auth.New(s.auth, auth.Deps{
+	authority, err := auth.New(s.budgets.auth(s.rest.BaseURL), auth.Deps{
 		Keys: s.keys, Accounts: accounts{st}, Revocations: revoked, Throttle: throttle, Now: time.Now, Log: s.log,
 	})
 	if err != nil {
@@ -322,25 +318,18 @@ func serveQueries(l *lifecycle, a *admin, s serving) error {
 	serveHTTP(l, "query service", rest.NewServer(surface, s.log), s.listener, surface.Drain)
 	l.defers("readiness", func(grace context.Context) error {
 		stopping.Store(true)
-		select {
-		case <-time.After(s.stopDelay):
-		case <-grace.Done():
-		}
+		_ = client.Sleep(grace, s.stopDelay) // a stop that takes too long goes on
 		return nil
 	})
 	return nil
 }
 
 // accounts provides the store's accounts to the login.
-type accounts struct{ store *store.Store }
+type accounts struct{ *store.Store }
 
 func (a accounts) ByLogin(ctx context.Context, login string) (auth.Credentials, error) {
-	c, err := a.store.ByLogin(ctx, login)
+	c, err := a.Store.ByLogin(ctx, login)
 	return auth.Credentials(c), err
-}
-
-func (a accounts) Active(ctx context.Context, of []contracts.AccountID) ([]contracts.AccountID, error) {
-	return a.store.Active(ctx, of)
 }
 
 const (

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"strconv"
@@ -90,23 +91,16 @@ func (m *queryMetrics) fed(took time.Duration) { m.followed.Observe(took.Seconds
 func (m *queryMetrics) tailEnded(reason string) { m.tailEnds.WithLabelValues(reason).Inc() }
 
 func (m *queryMetrics) called(c mcp.Called) {
-	m.calls.WithLabelValues(c.Tool, okOr(c.Code)).Inc()
+	m.calls.WithLabelValues(c.Tool, cmp.Or(c.Code, resultOK)).Inc()
 	m.callSeconds.WithLabelValues(c.Tool).Observe(c.Took.Seconds())
 }
 
 func (m *queryMetrics) granted(grant, failure string) {
-	m.grants.WithLabelValues(grant, okOr(failure)).Inc()
+	m.grants.WithLabelValues(grant, cmp.Or(failure, resultOK)).Inc()
 }
 
 // resultOK is the label of a success.
 const resultOK = "ok"
-
-func okOr(code string) string {
-	if code == "" {
-		return resultOK
-	}
-	return code
-}
 
 // Results of statements.
 var statementResults = []string{resultOK, "not_found", "timeout", "cancelled", "unavailable", "failed"}

@@ -40,7 +40,7 @@ func (c *rebuildCmd) addresses(log *slog.Logger) (ingest.Config, contracts.Secre
 		return nats, dsn, errors.Join(nats.Validate(), err, checkOneServer(ch))
 	}
 	if nats.URL != "" || dsn != "" {
-		return nats, dsn, errors.New("data-dir: cannot be combined with nats-url or clickhouse-dsn")
+		return nats, dsn, errNotBoth
 	}
 	r, err := embedded.ReadRuntime(c.DataDir)
 	nats.URL = r.NATSURL
@@ -340,7 +340,11 @@ func (r *rebuilding) exchange(ctx context.Context, fence uint64) error {
 	if err := rebuild.NextGeneration(ctx, r.admin, r.database); err != nil {
 		return err
 	}
-	if err := rebuild.Exchange(ctx, r.admin, r.database, r.exchanged(), fence); err != nil {
+	tables := rebuild.Tables
+	if r.table != "" {
+		tables = []string{r.table}
+	}
+	if err := rebuild.Exchange(ctx, r.admin, r.database, tables, fence); err != nil {
 		return err
 	}
 	if err := rebuild.NextGeneration(context.WithoutCancel(ctx), r.admin, r.database); err != nil {
@@ -351,14 +355,6 @@ func (r *rebuilding) exchange(ctx context.Context, fence uint64) error {
 		return rebuild.ForgetProof(ctx, r.admin, r.database)
 	}
 	return nil
-}
-
-// exchanged returns the tables that are put in place.
-func (r *rebuilding) exchanged() []string {
-	if r.table != "" {
-		return []string{r.table}
-	}
-	return rebuild.Tables
 }
 
 // caughtUp waits until everything published so far is applied.

@@ -16,6 +16,7 @@ import (
 
 	"preismon/cmd/preismon/client"
 	"preismon/cmd/preismon/records"
+	"preismon/query/frame"
 
 	"github.com/alecthomas/kong"
 )
@@ -67,6 +68,9 @@ type remote struct {
 	url, login string
 }
 
+// ProvideRemote connects before a command runs that takes a *remote.
+func (f remoteFlags) ProvideRemote(std streams) (*remote, error) { return f.connect(std) }
+
 // connect determines address and token. It sends nothing to the server.
 func (f remoteFlags) connect(std streams) (*remote, error) {
 	r := &remote{login: "YOU"}
@@ -76,7 +80,11 @@ func (f remoteFlags) connect(std streams) (*remote, error) {
 	}
 	token := f.Token.Secret
 	if token == "" {
-		kept, err := f.kept(r.url)
+		store, err := tokens()
+		if err != nil {
+			return nil, err
+		}
+		kept, err := store.Of(r.url)
 		if errors.Is(err, fs.ErrNotExist) {
 			return nil, fmt.Errorf("you are not logged in at %s; run: preismon login --url %s --login %s", r.url, r.url, r.login)
 		}
@@ -87,14 +95,6 @@ func (f remoteFlags) connect(std streams) (*remote, error) {
 	}
 	r.Client, err = newClient(std, client.Config{URL: r.url, Token: token, Patience: f.patience})
 	return r, err
-}
-
-func (remoteFlags) kept(url string) (*client.Kept, error) {
-	t, err := tokens()
-	if err != nil {
-		return nil, err
-	}
-	return t.Of(url)
 }
 
 func newClient(std streams, cfg client.Config) (*client.Client, error) {
@@ -205,13 +205,24 @@ type formatFlag struct {
 // columns of CSV, and those with a dot also determine which objects a table
 // expands.
 func (f formatFlag) writer(std streams, fields []string) records.Writer {
-	switch {
-	case f.Format == "csv":
-		return records.Flat(records.CSV(std.out, fields), fields)
-	case f.Format == "table" || f.Format == "auto" && isTerminal(std.out):
+	if f.Format == "table" || f.Format == "auto" && isTerminal(std.out) {
 		return &saysNone{Writer: records.Flat(forPeople(std, records.Table), fields), says: std.saysNoRows}
 	}
-	return records.NDJSON(std.out)
+	return forPrograms(f.Format, std.out, fields, nil)
+}
+
+// forPrograms returns the writer of records in a form for programs: NDJSON, unless
+// it is another one.
+func forPrograms(form string, w io.Writer, fields []string, columns []frame.Column) records.Writer {
+	switch form {
+	case "csv":
+		return records.Flat(records.CSV(w, fields), fields)
+	case "arrow":
+		return records.Arrow(w, columns)
+	case "parquet":
+		return records.Parquet(w, columns)
+	}
+	return records.NDJSON(w)
 }
 
 // forPeople shows records as a table: no wider than the terminal and, if there

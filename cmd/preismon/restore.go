@@ -69,25 +69,20 @@ func restoreTables(ctx context.Context, dsn contracts.Secret, from backup.Locati
 	pool := clickhouse.Open(cfg, 1)
 	defer pool.Close() //nolint:errcheck // nothing is left to say
 	usable := func(ctx context.Context, database string) error {
-		cfg := cfg
-		cfg.Database = database
-		return checkRestored(ctx, cfg)
+		restored := cfg
+		restored.Database = database
+		pool := clickhouse.Open(restored, 1)
+		defer pool.Close() //nolint:errcheck // nothing is left to say
+		err := schema.Check(ctx, pool)
+		if err == nil || errors.Is(err, schema.ErrNotMigrated) { // an older version, which is brought to this one
+			return nil
+		}
+		return fmt.Errorf("nothing was restored, and the database is unchanged: %w", err)
 	}
 	if err := backup.Restore(ctx, pool, backup.RestoreRequest{Database: database, From: from, Replace: replace, Usable: usable}); err != nil {
 		return err
 	}
 	return schema.Migrate(ctx, dsn.Reveal(), schema.Options{})
-}
-
-// checkRestored refuses tables that cannot be brought to this version's schema.
-func checkRestored(ctx context.Context, cfg clickhouse.Config) error {
-	pool := clickhouse.Open(cfg, 1)
-	defer pool.Close() //nolint:errcheck // nothing is left to say
-	err := schema.Check(ctx, pool)
-	if err == nil || errors.Is(err, schema.ErrNotMigrated) { // an older version
-		return nil
-	}
-	return fmt.Errorf("nothing was restored, and the database is unchanged: %w", err)
 }
 
 // restoreEmbedded runs the folder's ClickHouse for the duration of the restore;

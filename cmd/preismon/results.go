@@ -38,29 +38,21 @@ func (f *resultFlags) fields(ctx context.Context, r *remote) ([]string, error) {
 }
 
 type resultsCmd struct {
-	Remote remoteFlags `embed:""`
+	remoteFlags
 	formatFlag
 	resultFlags
 	Limit int64 `help:"Stop after this many rows; 0: all." env:"-" default:"0" placeholder:"N"`
 }
 
-func (c *resultsCmd) Run(ctx context.Context, std streams) error {
-	r, err := c.Remote.connect(std)
-	if err != nil {
-		return err
-	}
+func (c *resultsCmd) Run(ctx context.Context, std streams, r *remote) error {
 	var fields []string
 	if c.Format == "csv" {
+		var err error
 		if fields, err = c.fields(ctx, r); err != nil {
 			return err
 		}
 	}
-	var count counted
-	if err := r.write(ctx, client.Results{Params: c.params(), Most: c.Limit, Passed: count.passed}, c.writer(std, fields)); err != nil || count.n > 0 {
-		return err
-	}
-	r.explainNoRows(ctx, std, c.params())
-	return nil
+	return r.rows(ctx, std, client.Results{Params: c.params(), Most: c.Limit}, c.writer(std, fields))
 }
 
 // explainNoRows tells a user who got no rows which window was read, and where rows
@@ -105,20 +97,22 @@ func (r *remote) newest(ctx context.Context, params url.Values) (site, newest st
 }
 
 type streamCmd struct {
-	Remote remoteFlags `embed:""`
+	remoteFlags
 	resultFlags
 }
 
-func (c *streamCmd) Run(ctx context.Context, std streams) error {
-	r, err := c.Remote.connect(std)
-	if err != nil {
-		return err
-	}
+func (c *streamCmd) Run(ctx context.Context, std streams, r *remote) error {
+	return r.rows(ctx, std, client.Results{Params: c.params(), Stream: true}, records.NDJSON(std.out))
+}
+
+// rows writes all rows of a read, or tells a user where there are some.
+func (r *remote) rows(ctx context.Context, std streams, read client.Results, out records.Writer) error {
 	var count counted
-	if err := r.write(ctx, client.Results{Params: c.params(), Stream: true, Passed: count.passed}, records.NDJSON(std.out)); err != nil || count.n > 0 {
+	read.Passed = count.passed
+	if err := r.write(ctx, read, out); err != nil || count.n > 0 {
 		return err
 	}
-	r.explainNoRows(ctx, std, c.params())
+	r.explainNoRows(ctx, std, read.Params)
 	return nil
 }
 

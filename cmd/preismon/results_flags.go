@@ -104,19 +104,22 @@ func (f *resultFlags) params() url.Values {
 	return p
 }
 
-// parametersOf returns the flags that are given, by the names of their fields,
-// without lists.
+// parametersOf returns the flags of a command that are given, by the names of
+// their fields: itemId for ItemID. Of lists and groups of flags, only the group
+// that selects the scope has parameters.
 func parametersOf(flags any) url.Values {
 	p := url.Values{}
-	for field, value := range reflect.ValueOf(flags).Fields() {
-		if value.Kind() != reflect.Slice && !value.IsZero() {
-			p.Set(parameterOf(field.Name), fmt.Sprint(value))
+	var add func(flags reflect.Value)
+	add = func(flags reflect.Value) {
+		for field, value := range flags.Fields() {
+			switch {
+			case field.Type == reflect.TypeFor[scopeFlags]():
+				add(value)
+			case value.Kind() != reflect.Slice && value.Kind() != reflect.Struct && !value.IsZero():
+				p.Set(strings.ReplaceAll(strings.ToLower(field.Name[:1])+field.Name[1:], "ID", "Id"), fmt.Sprint(value))
+			}
 		}
 	}
+	add(reflect.ValueOf(flags))
 	return p
-}
-
-// parameterOf returns the name of a parameter: itemId for the field ItemID.
-func parameterOf(field string) string {
-	return strings.ReplaceAll(strings.ToLower(field[:1])+field[1:], "ID", "Id")
 }

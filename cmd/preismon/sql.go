@@ -10,10 +10,12 @@ import (
 	"time"
 
 	"preismon/cmd/preismon/client"
+	"preismon/contracts"
+	"preismon/deploy/embedded"
 )
 
 type sqlCmd struct {
-	Remote remoteFlags `embed:""`
+	remoteFlags
 	resultFlags
 	Statement string        `arg:"" optional:"" help:"Statement about the table results, in ClickHouse's SQL. Without it, statements are read from standard input; each ends with ; at the end of a line."`
 	In        string        `help:"Read a file, or a folder of \"preismon export --split day\", instead of a server." env:"-" type:"path" placeholder:"PATH"`
@@ -24,20 +26,12 @@ type sqlCmd struct {
 }
 
 func (c *sqlCmd) faults() error {
-	var f []error
-	if c.Time <= 0 {
-		f = append(f, fmt.Errorf("time: %s, must be positive", c.Time))
-	}
-	if c.Memory <= 0 {
-		f = append(f, fmt.Errorf("memory: %d, must be positive", c.Memory))
-	}
-	if c.Rows < 0 {
-		f = append(f, fmt.Errorf("rows: %d, must not be negative", c.Rows))
-	}
-	if c.In != "" && len(c.params()) > 0 {
-		f = append(f, errors.New("in: it reads local files, so nothing can select what to read from a server; select it in the statement"))
-	}
-	return faulty(f...)
+	var f contracts.Faults
+	f.Check(c.Time > 0, "time: %s, must be positive", c.Time)
+	f.Check(c.Memory > 0, "memory: %d, must be positive", c.Memory)
+	f.Check(c.Rows >= 0, "rows: %d, must not be negative", c.Rows)
+	f.Check(c.In == "" || len(c.params()) == 0, "in: it reads local files, so nothing can select what to read from a server; select it in the statement")
+	return faulty(f.Err())
 }
 
 // Run starts the engine, fills its table, and runs the statements.
@@ -61,17 +55,20 @@ func (c *sqlCmd) Run(ctx context.Context, std streams, log *slog.Logger) (err er
 			return err
 		}
 	}
-	e, err := startSQL(ctx, dir, log)
+	folder := filepath.Join(dir, "engine")
+	server, err := embedded.StartClickHouse(ctx, embedded.ClickHouseConfig{
+		Dir: folder, Library: embedded.Library{Logger: log}, LogLevel: "error", Remove: dir, Logger: log,
+	})
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, e.server.Stop(context.WithoutCancel(ctx))) }()
+	defer func() { err = errors.Join(err, server.Stop(context.WithoutCancel(ctx))) }()
+	e := &sqlEngine{server: server, files: filepath.Join(folder, "user_files"), limits: c.limits(std)}
 	n, err := e.fill(ctx, source)
 	if err != nil {
 		return err
 	}
 	fmt.Fprintf(std.err, "%s in table results.\n", plural(n, "row"))
-	e.limits = sqlLimits{Time: c.Time, Memory: c.Memory << 20, Rows: c.Rows, Format: c.form(std)}
 	if c.Statement != "" {
 		return e.ask(ctx, c.Statement, std.out)
 	}
@@ -80,11 +77,11 @@ func (c *sqlCmd) Run(ctx context.Context, std streams, log *slog.Logger) (err er
 
 // read writes what the caller sees to a file.
 func (c *sqlCmd) read(ctx context.Context, std streams, log *slog.Logger, name string) error {
-	r, err := c.Remote.connect(std)
+	r, err := c.connect(std)
 	if err != nil {
 		return err
 	}
-	export := exportCmd{Remote: c.Remote, resultFlags: c.resultFlags, fileFlags: fileFlags{Format: "parquet"}}
+	export := exportCmd{resultFlags: c.resultFlags, fileFlags: fileFlags{Format: "parquet"}}
 	_, err = export.toFile(ctx, std, log, r, c.params(), name)
 	return err
 }

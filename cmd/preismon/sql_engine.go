@@ -5,14 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
 	"net/url"
 	"os"
 	"path/filepath"
 	"regexp"
 	"strconv"
 	"strings"
-	"time"
 
 	"preismon/deploy/embedded"
 )
@@ -20,39 +18,23 @@ import (
 // sqlEngine is a ClickHouse for this process only, with one table.
 type sqlEngine struct {
 	server *embedded.ClickHouse
-	files  string // the folder whose files its statements may name
-	limits sqlLimits
+	files  string     // the folder whose files its statements may name
+	limits url.Values // of one statement
 }
 
-// sqlLimits are the limits of one statement, and the format of its answer.
-type sqlLimits struct {
-	Time         time.Duration
-	Memory, Rows int64 // bytes; zero rows: any number
-	Format       string
-}
-
-func (l sqlLimits) values() url.Values {
+// limits are those of one statement, and the format of its answer.
+func (c *sqlCmd) limits(std streams) url.Values {
+	memory := c.Memory << 20
 	return url.Values{
 		"database":                           {embedded.DefaultDatabase},
-		"default_format":                     {l.Format},
-		"max_execution_time":                 {strconv.FormatFloat(l.Time.Seconds(), 'f', -1, 64)},
-		"max_memory_usage":                   {strconv.FormatInt(l.Memory, 10)},
-		"max_bytes_before_external_group_by": {strconv.FormatInt(l.Memory/2, 10)},
-		"max_bytes_before_external_sort":     {strconv.FormatInt(l.Memory/2, 10)},
-		"max_result_rows":                    {strconv.FormatInt(l.Rows, 10)},
-		"wait_end_of_query":                  {"1"}, // otherwise a failure comes in the middle of an answer with status 200
+		"default_format":                     {c.form(std)},
+		"max_execution_time":                 {strconv.FormatFloat(c.Time.Seconds(), 'f', -1, 64)},
+		"max_memory_usage":                   {strconv.FormatInt(memory, 10)},
+		"max_bytes_before_external_group_by": {strconv.FormatInt(memory/2, 10)},
+		"max_bytes_before_external_sort":     {strconv.FormatInt(memory/2, 10)},
+		"max_result_rows":                    {strconv.FormatInt(c.Rows, 10)}, // 0: any number
+		"wait_end_of_query":                  {"1"},                           // otherwise a failure comes in the middle of an answer with status 200
 	}
-}
-
-func startSQL(ctx context.Context, dir string, log *slog.Logger) (*sqlEngine, error) {
-	engine := filepath.Join(dir, "engine")
-	c, err := embedded.StartClickHouse(ctx, embedded.ClickHouseConfig{
-		Dir: engine, Library: embedded.Library{Logger: log}, LogLevel: "error", Remove: dir, Logger: log,
-	})
-	if err != nil {
-		return nil, err
-	}
-	return &sqlEngine{server: c, files: filepath.Join(engine, "user_files")}, nil
 }
 
 // fill creates the table from a file, or from the files of a folder of days, and
@@ -119,7 +101,7 @@ func inputForm(name string) (string, error) {
 
 // ask writes the answer of a statement. Its user may read the table, and nothing else.
 func (e *sqlEngine) ask(ctx context.Context, statement string, to io.Writer) error {
-	return plainly(e.server.Run(ctx, embedded.QueryUser, statement, e.limits.values(), to))
+	return plainly(e.server.Run(ctx, embedded.QueryUser, statement, e.limits, to))
 }
 
 var (

@@ -2,11 +2,7 @@ package main
 
 import (
 	"context"
-	"encoding/json"
-	"maps"
-	"net/url"
 	"slices"
-	"strings"
 
 	"preismon/query"
 )
@@ -21,17 +17,6 @@ type scopeFlags struct {
 	AsinLocale string `help:"Marketplace locale of the ASIN, like de." env:"-" placeholder:"LOCALE"`
 	OrderID    string `name:"order-id" help:"The pairs of one order." env:"-" placeholder:"ID"`
 	Timezone   string `help:"IANA zone of dates and of the times in the answer." env:"-" placeholder:"ZONE"`
-}
-
-// params returns the parameters for the flags that are given, and more.
-func (f *scopeFlags) params(more map[string]string) url.Values {
-	p := parametersOf(*f)
-	for name, value := range more {
-		if value != "" {
-			p.Set(name, value)
-		}
-	}
-	return p
 }
 
 type statsCmd struct {
@@ -55,15 +40,11 @@ var statsIdentityFields = []string{
 	"identity.ean", "identity.pzn", "identity.asin", "identity.asinLocale", "identity.productName", "identity.brand", "identity.manufacturer",
 }
 
-func (c *statsCmd) Run(ctx context.Context, std streams) error {
-	rows := c.params(map[string]string{"brand": c.Brand, "capturedFrom": string(c.CapturedFrom), "capturedTo": string(c.CapturedTo)})
-	if c.GlobalScope {
-		rows.Set("globalScope", "true")
-	}
-	p := maps.Clone(rows)
-	for name, value := range map[string]string{"by": c.By, "bucket": c.Bucket, "limit": "10000"} {
-		p.Set(name, value)
-	}
+func (c *statsCmd) Run(ctx context.Context, std streams, r *remote) error {
+	p, rows := parametersOf(*c), parametersOf(*c)
+	p.Set("limit", "10000")
+	rows.Del("by")
+	rows.Del("bucket")
 	fields := statsFields
 	for _, group := range c.Include {
 		if group == "identity" {
@@ -74,51 +55,37 @@ func (c *statsCmd) Run(ctx context.Context, std streams) error {
 			p.Set("limit", "1000")
 		}
 	}
-	return c.listForPeople(ctx, std, "/ext/v1/statistics", p, fields, query.RecordColumns[query.StatisticRecord](), c.cells, func(r *remote) { r.explainNoRows(ctx, std, rows) })
+	return c.listForPeople(ctx, std, r, "/ext/v1/statistics", p, fields, query.RecordColumns[query.StatisticRecord](), c.cells, func() { r.explainNoRows(ctx, std, rows) })
 }
 
 // cells returns what people see of a record: what it covers, and its prices in
 // each currency.
-func (c *statsCmd) cells(record json.RawMessage, product func(string) string) ([]cell, error) {
-	var s struct {
-		ItemID, Site, Merchant, Brand *string
-		From                          string
-		Pairs, Changes                uint64
-		Observations                  struct{ Priced, Unavailable uint64 }
-		ShareInStock                  *json.Number
-		Prices                        []struct {
-			CurrencyCode           string
-			Min, Median, Max, Last *json.Number
-		}
-	}
-	if err := json.Unmarshal(record, &s); err != nil {
-		return nil, err
-	}
+func (c *statsCmd) cells(s record, product func(string) string) []cell {
 	var cells []cell
 	switch c.By {
 	case "product":
-		cells = append(cells, cell{"product", product(textOf(s.ItemID))})
-	case "site":
-		cells = append(cells, cell{"site", textOf(s.Site)})
-	case "merchant":
-		cells = append(cells, cell{"merchant", textOf(s.Merchant)})
-	case "brand":
-		cells = append(cells, cell{"brand", textOf(s.Brand)})
+		cells = append(cells, cell{"product", product(s.text("itemId"))})
+	case "site", "merchant", "brand":
+		cells = append(cells, cell{c.By, s.text(c.By)})
 	}
 	if c.Bucket != "whole" {
-		cells = append(cells, cell{"from", s.From})
+		cells = append(cells, cell{"from", s.text("from")})
 	}
-	var lowest, median, highest, last []string
-	for _, p := range s.Prices {
-		lowest, median = append(lowest, money(p.Min, p.CurrencyCode)), append(median, money(p.Median, p.CurrencyCode))
-		highest, last = append(highest, money(p.Max, p.CurrencyCode)), append(last, money(p.Last, p.CurrencyCode))
+	for _, c := range [][2]string{{"lowest", "min"}, {"median", "median"}, {"highest", "max"}, {"last", "last"}} {
+		cells = append(cells, cell{c[0], s.list("prices", func(price any) string {
+			p, _ := price.(map[string]any)
+			return record(p).money(c[1])
+		})})
+	}
+	share := s.text("shareInStock")
+	if share != "" {
+		share += " %"
 	}
 	cells = append(cells,
-		cell{"lowest", strings.Join(lowest, ", ")}, cell{"median", strings.Join(median, ", ")}, cell{"highest", strings.Join(highest, ", ")}, cell{"last", strings.Join(last, ", ")},
-		cell{"changes", thousands(s.Changes)}, cell{"in stock", percent(s.ShareInStock, false)}, cell{"prices", thousands(s.Observations.Priced)},
-		cell{"unavailable", thousands(s.Observations.Unavailable)}, cell{"pairs", thousands(s.Pairs)})
+		cell{"changes", thousands(s.count("changes"))}, cell{"in stock", share}, cell{"prices", thousands(s.count("observations.priced"))},
+		cell{"unavailable", thousands(s.count("observations.unavailable"))}, cell{"pairs", thousands(s.count("pairs"))})
 	if c.By == "product" {
-		cells = append(cells, cell{"itemId", textOf(s.ItemID)})
+		cells = append(cells, cell{"itemId", s.text("itemId")})
 	}
-	return cells, nil
+	return cells
 }

@@ -16,7 +16,7 @@ type tableFlag struct {
 
 // recordFlags select whose list of /ext/v1 is written, how much of it, and in which form.
 type recordFlags struct {
-	Remote remoteFlags `embed:""`
+	remoteFlags
 	tableFlag
 	Limit int `help:"Stop after this many records; 0: all." env:"-" default:"0" placeholder:"N"`
 }
@@ -31,10 +31,7 @@ func (f tableFlag) writer(std streams, fields []string, columns []frame.Column) 
 	if isTerminal(std.out) {
 		return nil, faulty(fmt.Errorf("format: %s is not for terminals; write it to a file: > FILE", f.Format))
 	}
-	if f.Format == "arrow" {
-		return records.Arrow(std.out, columns), nil
-	}
-	return records.Parquet(std.out, columns), nil
+	return forPrograms(f.Format, std.out, fields, columns), nil
 }
 
 // list writes a list of /ext/v1, across all of its pages.
@@ -43,5 +40,9 @@ func (f recordFlags) list(ctx context.Context, std streams, path string, params 
 	if err != nil {
 		return err
 	}
-	return listTo(ctx, std, f.Remote, f.Limit, path, params, out)
+	r, err := f.connect(std)
+	if err != nil {
+		return err
+	}
+	return r.list(ctx, f.Limit, path, params, out)
 }

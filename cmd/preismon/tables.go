@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"preismon/cmd/preismon/client"
 	"preismon/contracts/event"
 	"preismon/projector"
 	"preismon/projector/clickhouse"
@@ -46,10 +47,8 @@ func (p *projection) awaitTables(ctx context.Context) error {
 		if try%sayEvery == 0 || was != migrated {
 			p.log.Warn("waiting for the tables", "error", err)
 		}
-		select {
-		case <-ctx.Done():
+		if client.Sleep(ctx, awaitEvery) != nil {
 			return nil
-		case <-time.After(awaitEvery):
 		}
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -84,15 +85,21 @@ func isTerminal(w any) bool {
 	return ok && term.IsTerminal(int(f.Fd()))
 }
 
-// agrees asks the user on a terminal; only y and yes mean yes. Its error is the
-// cause of the end of ctx.
-func agrees(ctx context.Context, std streams, question string) (bool, error) {
+// consent asks the user on a terminal about what was shown; only y and yes mean
+// yes. Without a terminal, --yes is required. nothing is what happens otherwise.
+func consent(ctx context.Context, std streams, shown, question, nothing string) error {
+	if !isTerminal(std.in) {
+		return faulty(fmt.Errorf("yes: missing; %s. Check the %s above, and run the command again with --yes", nothing, shown))
+	}
 	fmt.Fprint(std.err, question+" [y/N] ")
 	answer, err := until(ctx, func() (string, error) {
 		answer, _ := bufio.NewReader(std.in).ReadString('\n')
 		return strings.ToLower(strings.TrimSpace(answer)), nil
 	})
-	return answer == "y" || answer == "yes", err
+	if err == nil && answer != "y" && answer != "yes" {
+		err = errors.New(nothing)
+	}
+	return err
 }
 
 // until returns what a read from a terminal returns, or the cause of the end of

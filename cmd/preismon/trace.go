@@ -2,13 +2,12 @@ package main
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"log/slog"
 	"sync/atomic"
 	"time"
 
 	"preismon/cmd/preismon/otlp"
+	"preismon/contracts"
 
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/sdk/resource"
@@ -25,16 +24,13 @@ type traceFlags struct {
 
 // faults is not called Validate, otherwise kong would call it and report only its faults.
 func (f traceFlags) faults() error {
-	var errs []error
+	var faults contracts.Faults
 	if f.Endpoint != "" {
-		if _, err := otlp.New(f.Endpoint, nil); err != nil {
-			errs = append(errs, fmt.Errorf("trace-endpoint: %w", err))
-		}
+		_, err := otlp.New(f.Endpoint, nil)
+		faults.Under("trace-endpoint", err)
 	}
-	if !(f.Sample >= 0 && f.Sample <= 1) {
-		errs = append(errs, fmt.Errorf("trace-sample: %v is not from 0 to 1", f.Sample))
-	}
-	return errors.Join(errs...)
+	faults.Check(f.Sample >= 0 && f.Sample <= 1, "trace-sample: %v is not from 0 to 1", f.Sample)
+	return faults.Err()
 }
 
 // tracing creates spans and sends them; nil: tracing is off.

@@ -76,10 +76,8 @@ func (c *upCmd) Run(ctx context.Context, k *kong.Context, std streams, log *slog
 		err = errors.Join(err, l.stop(c.StopGrace), dir.Close())
 		log.Info("stopped", "seconds", time.Since(began).Seconds())
 	}()
-	if c.Edge.BaseURL == "" { // the port may have been chosen by the system
-		restCfg.BaseURL = "http://" + reachable(public.Addr().String())
-	}
-	err = c.up(ctx, l, dir, upParts{public: public, private: private, std: std, log: log, start: start, url: restCfg.BaseURL})
+	url := c.Edge.rest(public.Addr().String()).BaseURL // the port may have been chosen by the system
+	err = c.up(ctx, l, dir, upParts{public: public, private: private, std: std, log: log, start: start, url: url})
 	if err != nil && ctx.Err() != nil {
 		log.Info("stopped while starting", "at", err)
 		return nil
@@ -149,20 +147,20 @@ func (c *upCmd) up(ctx context.Context, l *lifecycle, dir *embedded.DataDir, p u
 	l.defers("projector connections", func(context.Context) error { return proj.close() })
 	l.run("projector", proj.run)
 
-	keys, err := openKeys(dir)
+	keys, cursorKey, err := openKeys(dir)
 	if err != nil {
 		return err
 	}
 	storeCfg, restCfg := store.Defaults(), c.Edge.rest(p.public.Addr().String())
 	storeCfg.DSN = contracts.Secret(servers.clickhouse.DSN(embedded.QueryUser, ""))
-	restCfg.BaseURL, restCfg.MinRate = p.url, c.Budgets.MinReadRate
+	restCfg.MinRate = c.Budgets.MinReadRate
 	if isTerminal(p.std.err) { // a user is watching: show problems, not every request
 		restCfg.AccessLevel = slog.LevelDebug
 	}
 	err = serveQueries(l, a, serving{
-		assets: assets, listener: p.public, store: storeCfg, rest: restCfg, keys: keys.tokens, bus: b, log: p.log,
+		assets: assets, listener: p.public, store: storeCfg, rest: restCfg, keys: keys, bus: b, log: p.log,
 		archives: append([]query.Archive{artifacts{own}}, further...),
-		query:    c.Budgets.query(keys.cursors, c.Archives), throttle: c.Budgets.throttle(), admission: c.Budgets.admission(), auth: c.Budgets.auth(p.url), traces: traces, schemes: c.Edge.Schemes,
+		query:    c.Budgets.query(cursorKey, c.Archives), budgets: c.Budgets, traces: traces, schemes: c.Edge.Schemes,
 	})
 	if err != nil {
 		return err
@@ -245,21 +243,15 @@ func startServers(ctx context.Context, l *lifecycle, dir *embedded.DataDir, sync
 	return s, err
 }
 
-// keys are the secrets behind tokens and cursors; they stay in the folder, so
-// that a restart ends no session.
-type keys struct {
-	tokens  *auth.Keyring
-	cursors contracts.Secret
-}
-
-func openKeys(dir *embedded.DataDir) (keys, error) {
+// openKeys returns the secrets behind tokens and cursors; they stay in the
+// folder, so that a restart ends no session.
+func openKeys(dir *embedded.DataDir) (tokens *auth.Keyring, cursors contracts.Secret, err error) {
 	signing := dir.Join("token-key.pem")
 	if err := auth.EnsureKey(signing); err != nil {
-		return keys{}, err
+		return nil, "", err
 	}
-	ring, err := auth.ReadKeyring(signing)
-	if err != nil {
-		return keys{}, err
+	if tokens, err = auth.ReadKeyring(signing); err != nil {
+		return nil, "", err
 	}
 	name := dir.Join("cursor-key")
 	text, err := os.ReadFile(name)
@@ -267,5 +259,5 @@ func openKeys(dir *embedded.DataDir) (keys, error) {
 		text = []byte(rand.Text() + rand.Text())
 		err = atomicfile.Write(name, text)
 	}
-	return keys{ring, contracts.Secret(text)}, err
+	return tokens, contracts.Secret(text), err
 }

@@ -41,15 +41,11 @@ Try it
 
 // showMarket prints what there is to see, and the logins for it.
 func showMarket(w io.Writer, p page) {
-	fmt.Fprintf(w, "\n%s\n", indent(p.market))
+	fmt.Fprintf(w, "\n  %s\n", strings.ReplaceAll(strings.TrimSpace(p.market), "\n", "\n  "))
 	fmt.Fprintf(w, "\nLogins (also in %s)\n\n", p.accountsFile)
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	for _, a := range p.accounts {
 		fmt.Fprintf(t, "  %s\t%s\t%s\t%s\n", a.LoginIdentifier, a.Password, a.Mandate, a.Sees)
 	}
 	_ = t.Flush() // a terminal that has gone is no reason to stop
-}
-
-func indent(text string) string {
-	return "  " + strings.ReplaceAll(strings.TrimSpace(text), "\n", "\n  ")
 }

@@ -10,7 +10,7 @@ import (
 )
 
 type windowsCmd struct {
-	Remote remoteFlags `embed:""`
+	remoteFlags
 	tableFlag
 	scopeFlags
 	CapturedFrom instant `aliases:"from" help:"When the first window begins: RFC 3339, a date, or like now-7d. Also --from." env:"-" placeholder:"TIME"`
@@ -20,7 +20,8 @@ type windowsCmd struct {
 }
 
 func (c *windowsCmd) Run(ctx context.Context, std streams) error {
-	p := c.params(map[string]string{"capturedFrom": string(c.CapturedFrom), "capturedTo": string(c.CapturedTo), "bucket": c.Bucket})
+	p := parametersOf(*c)
+	p.Del("since")
 	if c.Since != "" && len(p) > 0 {
 		return faulty(errors.New("since: the token contains the selectors, the window and the bucket; leave them out"))
 	}
@@ -28,7 +29,7 @@ func (c *windowsCmd) Run(ctx context.Context, std streams) error {
 	if err != nil {
 		return err
 	}
-	r, err := c.Remote.connect(std)
+	r, err := c.connect(std)
 	if err != nil {
 		return err
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"net/url"
+	"slices"
 	"strconv"
 	"time"
 )
@@ -47,9 +48,5 @@ func (c *Client) feed(ctx context.Context, path, since string, params url.Values
 
 // Restart reports whether an error means that a feed cannot continue from its token.
 func Restart(err error) bool {
-	switch codeOf(err) {
-	case "CHANGES_SCOPE_CHANGED", "CHANGES_HISTORY_REBUILT", "CHANGES_TOKEN_EXPIRED":
-		return true
-	}
-	return false
+	return slices.Contains([]string{"CHANGES_SCOPE_CHANGED", "CHANGES_HISTORY_REBUILT", "CHANGES_TOKEN_EXPIRED"}, codeOf(err))
 }

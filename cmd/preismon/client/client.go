@@ -6,6 +6,7 @@
 package client
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -57,14 +58,9 @@ func New(cfg Config) (*Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	if cfg.Patience == 0 {
-		cfg.Patience = 10 * time.Minute
-	}
-	if cfg.Stall == 0 {
-		cfg.Stall = time.Minute
-	}
+	cfg.Patience, cfg.Stall = cmp.Or(cfg.Patience, 10*time.Minute), cmp.Or(cfg.Stall, time.Minute)
 	if cfg.Wait == nil {
-		cfg.Wait = sleep
+		cfg.Wait = Sleep
 	}
 	if cfg.Notice == nil {
 		cfg.Notice = func(string) {}
@@ -94,11 +90,10 @@ func (c *Client) Local() bool {
 // from answers.
 func (c *Client) now() time.Time { return time.Now().Add(c.skew) }
 
-func sleep(ctx context.Context, d time.Duration) error {
-	t := time.NewTimer(d)
-	defer t.Stop()
+// Sleep waits for a time, or until ctx ends, whose cause is the error.
+func Sleep(ctx context.Context, d time.Duration) error {
 	select {
-	case <-t.C:
+	case <-time.After(d):
 		return nil
 	case <-ctx.Done():
 		return context.Cause(ctx)

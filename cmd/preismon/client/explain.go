@@ -5,9 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
-	"maps"
 	"net/http"
-	"net/url"
 )
 
 // Explanation is what the server says about a request that was not executed.
@@ -55,13 +53,6 @@ func explainingOf(ctx context.Context, r request) *explaining {
 		return nil
 	}
 	return e
-}
-
-// of returns the request for the explanation of another.
-func (e *explaining) of(r request) request {
-	params := url.Values{"path": {r.path}}
-	maps.Copy(params, r.params)
-	return request{path: "/ext/v1/explain", params: params}
 }
 
 // note stores the answer.

@@ -37,7 +37,7 @@ func (e *OutputError) Unwrap() error { return e.Err }
 
 // form is how a walk reads its answers.
 type form interface {
-	accept() string // empty: what servers send unless told otherwise
+	Accept() string // empty: what servers send unless told otherwise
 	// page reads a page to its end.
 	page(resp *http.Response) (*page, error)
 	// stream reads a stream as Table.Read does.
@@ -69,7 +69,7 @@ func (p *page) whole(skip bool, passed func(rows int, last []byte)) error {
 // rowByRow reads JSON pages and NDJSON streams.
 type rowByRow struct{ emit func(row []byte) error }
 
-func (rowByRow) accept() string { return "" }
+func (rowByRow) Accept() string { return "" }
 
 func (f rowByRow) page(resp *http.Response) (*page, error) {
 	var p Page
@@ -131,17 +131,11 @@ func (f rowByRow) stream(answer io.Reader, passed func(rows int, last []byte)) e
 // may differ between two reads of a row.
 func (rowByRow) same(a, b []byte) bool {
 	type identity struct {
-		ItemID, Site, CapturedAt, Availability string
-		Merchant                               *string
-		Price                                  *json.Number
+		ItemID, Site, CapturedAt, Availability, Merchant string // null is empty
+		Price                                            json.Number
 	}
 	var x, y identity
-	if json.Unmarshal(a, &x) != nil || json.Unmarshal(b, &y) != nil {
-		return false
-	}
-	same := func(p, q *string) bool { return p == nil && q == nil || p != nil && q != nil && *p == *q }
-	return x.ItemID == y.ItemID && x.Site == y.Site && x.CapturedAt == y.CapturedAt && x.Availability == y.Availability &&
-		same(x.Merchant, y.Merchant) && same((*string)(x.Price), (*string)(y.Price))
+	return json.Unmarshal(a, &x) == nil && json.Unmarshal(b, &y) == nil && x == y
 }
 
 // Identifying are the fields that identify a row when it is read once more.
@@ -149,8 +143,6 @@ var Identifying = []string{"itemId", "site", "capturedAt", "availability", "merc
 
 // tables reads pages and streams of a Table.
 type tables struct{ Table }
-
-func (f tables) accept() string { return f.Accept() }
 
 func (f tables) page(resp *http.Response) (*page, error) {
 	text, err := io.ReadAll(resp.Body)

@@ -112,14 +112,8 @@ func (c *Client) Capabilities(ctx context.Context) (*Capabilities, error) {
 	return &all, c.get(ctx, "/v1/results/capabilities", nil, &all)
 }
 
-// Token is an access token with its expiry.
-type Token struct {
-	Secret  contracts.Secret
-	Expires time.Time
-}
-
 // Login requests a token.
-func (c *Client) Login(ctx context.Context, login string, password contracts.Secret) (*Token, error) {
+func (c *Client) Login(ctx context.Context, login string, password contracts.Secret) (*Kept, error) {
 	body, err := json.Marshal(map[string]string{"loginIdentifier": login, "password": password.Reveal()})
 	if err != nil {
 		return nil, err
@@ -128,13 +122,14 @@ func (c *Client) Login(ctx context.Context, login string, password contracts.Sec
 		AccessToken string `json:"accessToken"`
 		ExpiresIn   int    `json:"expiresIn"`
 	}
-	if err := c.post(ctx, "/v1/auth/token", string(body), &answer); err != nil {
+	if err := c.post(ctx, request{path: "/v1/auth/token", body: string(body)}, &answer); err != nil {
 		return nil, err
 	}
 	if answer.AccessToken == "" {
 		return nil, fmt.Errorf("%s answered the login without a token: is it a preismon server?", c.base)
 	}
-	return &Token{contracts.Secret(answer.AccessToken), time.Now().Add(time.Duration(answer.ExpiresIn) * time.Second)}, nil
+	expires := time.Now().Add(time.Duration(answer.ExpiresIn) * time.Second)
+	return &Kept{c.base.String(), login, contracts.Secret(answer.AccessToken), expires}, nil
 }
 
 // Logout revokes the token; false: the server cannot, and it expires by itself.
@@ -142,16 +137,12 @@ func (c *Client) Logout(ctx context.Context) (revoked bool, err error) {
 	var answer struct {
 		Revoked bool `json:"revoked"`
 	}
-	err = c.post(ctx, "/v1/auth/logout", "", &answer)
+	err = c.post(ctx, request{path: "/v1/auth/logout"}, &answer)
 	return answer.Revoked, err
 }
 
-func (c *Client) post(ctx context.Context, path, body string, into any) error {
-	return c.postTo(ctx, request{path: path, post: true, body: body}, into)
-}
-
-func (c *Client) postTo(ctx context.Context, r request, into any) error {
-	if r.body != "" {
+func (c *Client) post(ctx context.Context, r request, into any) error {
+	if r.post = true; r.body != "" {
 		r.header = map[string][]string{"Content-Type": {"application/json"}}
 	}
 	resp, err := c.do(ctx, r)

@@ -34,7 +34,7 @@ func (c *Client) Lookup(ctx context.Context, identifiers, params url.Values) ([]
 	var answer struct {
 		Data []json.RawMessage `json:"data"`
 	}
-	err = c.postTo(ctx, r, &answer)
+	err = c.post(ctx, r, &answer)
 	return answer.Data, err
 }
 

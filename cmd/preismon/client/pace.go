@@ -6,8 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"mime"
 	"net/http"
+	"net/url"
 	"strconv"
 	"time"
 
@@ -40,8 +42,7 @@ func (p *Problem) Error() string {
 
 // codeOf returns the code of a refusal; empty for any other error.
 func codeOf(err error) string {
-	var p *Problem
-	if errors.As(err, &p) {
+	if p, ok := errors.AsType[*Problem](err); ok {
 		return p.Code
 	}
 	return ""
@@ -49,14 +50,14 @@ func codeOf(err error) string {
 
 // Expired reports whether an error means that the token is not (or no longer) valid.
 func Expired(err error) bool {
-	var p *Problem
-	return errors.As(err, &p) && p.Status == http.StatusUnauthorized && p.Code != "AUTH_CREDENTIALS_INVALID"
+	p, ok := errors.AsType[*Problem](err)
+	return ok && p.Status == http.StatusUnauthorized && p.Code != "AUTH_CREDENTIALS_INVALID"
 }
 
 // Invalid reports whether an error means that the request does not follow the contract.
 func Invalid(err error) bool {
-	var p *Problem
-	return errors.As(err, &p) && p.Status == http.StatusBadRequest
+	p, ok := errors.AsType[*Problem](err)
+	return ok && p.Status == http.StatusBadRequest
 }
 
 // do sends a request until it is answered: it waits if the server says so, and
@@ -64,7 +65,9 @@ func Invalid(err error) bool {
 func (c *Client) do(ctx context.Context, r request) (*http.Response, error) {
 	explained := explainingOf(ctx, r)
 	if explained != nil {
-		r = explained.of(r)
+		params := url.Values{"path": {r.path}}
+		maps.Copy(params, r.params)
+		r = request{path: "/ext/v1/explain", params: params}
 	}
 	var waited time.Duration
 	var said string // the same reason is reported once

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -90,8 +91,7 @@ func (c *Client) Results(ctx context.Context, r Results) error {
 			err = s.narrow(ctx, r.Params, w, refusal)
 		}
 	}
-	var mine *OutputError
-	if errors.As(err, &mine) {
+	if mine, ok := errors.AsType[*OutputError](err); ok {
 		return mine.Err
 	}
 	switch {
@@ -133,11 +133,7 @@ func (s *slicer) walk(ctx context.Context, params url.Values) (broad bool, err e
 
 // TooBroad reports whether a smaller read may succeed.
 func TooBroad(err error) bool {
-	switch codeOf(err) {
-	case "RESULTS_SCOPE_TOO_BROAD", "RESULTS_LATEST_PAIR_SCOPE_TOO_BROAD", "RESULTS_QUERY_TIMEOUT":
-		return true
-	}
-	return false
+	return slices.Contains([]string{"RESULTS_SCOPE_TOO_BROAD", "RESULTS_LATEST_PAIR_SCOPE_TOO_BROAD", "RESULTS_QUERY_TIMEOUT"}, codeOf(err))
 }
 
 // steps are the lengths of slices, in the order in which they are tried

@@ -138,7 +138,7 @@ func (w *walk) read(ctx context.Context, limit int) (*page, error) {
 
 // request requests the rows after the cursor, in the walk's form.
 func (w *walk) request(ctx context.Context, path string, limit int) (*http.Response, error) {
-	r, form := request{path: path, params: with(w.params, limit, w.cursor), header: http.Header{}}, w.form.accept()
+	r, form := request{path: path, params: with(w.params, limit, w.cursor), header: http.Header{}}, w.form.Accept()
 	if form != "" {
 		r.header.Set("Accept", form)
 	}

@@ -122,3 +122,14 @@ func beyond[T int | uint64 | float64 | time.Duration](v, warning, bad T) State {
 	}
 	return OK
 }
+
+// below returns Warning or Bad for values below their bounds, otherwise OK.
+func below[T uint64 | float64 | time.Duration](v, warning, bad T) State {
+	switch {
+	case v < bad:
+		return Bad
+	case v < warning:
+		return Warning
+	}
+	return OK
+}

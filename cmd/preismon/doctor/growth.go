@@ -61,12 +61,5 @@ func room(size projector.Size, free uint64) []Finding {
 		return one(check, OK, "", "%s; a day adds %s, and the disk has room until the next quarter is dropped", says, humanize.IBytes(size.Daily))
 	}
 	days := float64(free) / float64(size.Daily)
-	state := OK
-	switch left := days * 24; {
-	case left < roomEnds.Hours():
-		state = Bad
-	case left < roomShort.Hours():
-		state = Warning
-	}
-	return one(check, state, mend, "%s; a day adds %s, so that the disk is full in %.0f days", says, humanize.IBytes(size.Daily), days)
+	return one(check, below(days*24, roomShort.Hours(), roomEnds.Hours()), mend, "%s; a day adds %s, so that the disk is full in %.0f days", says, humanize.IBytes(size.Daily), days)
 }

@@ -42,14 +42,7 @@ func (s *Site) memory(ctx context.Context) []Finding {
 
 // inMemory returns a finding about available memory.
 func inMemory(check string, available, total uint64) []Finding {
-	state := OK
-	switch {
-	case available < 512<<20:
-		state = Bad
-	case available < 2<<30:
-		state = Warning
-	}
-	return one(check, state, "ps -eo rss,pid,args --sort=-rss | head # end what else runs there", "%s available of %s", humanize.IBytes(available), humanize.IBytes(total))
+	return one(check, below(available, 2<<30, 512<<20), "ps -eo rss,pid,args --sort=-rss | head # end what else runs there", "%s available of %s", humanize.IBytes(available), humanize.IBytes(total))
 }
 
 // serverRoom checks the disk and the memory of a ClickHouse that runs elsewhere.

@@ -107,13 +107,5 @@ func (s *Site) certificate(ctx context.Context, of string) []Finding {
 
 // validity returns a finding about how long a certificate is still valid.
 func (s *Site) validity(of, mend string, ends time.Time) []Finding {
-	left := ends.Sub(s.Now())
-	state := OK
-	switch {
-	case left < certificateLate:
-		state = Bad
-	case left < certificateSoon:
-		state = Warning
-	}
-	return one("certificate", state, mend, "of %s, valid until %s", of, ends.UTC().Format(time.RFC3339))
+	return one("certificate", below(ends.Sub(s.Now()), certificateSoon, certificateLate), mend, "of %s, valid until %s", of, ends.UTC().Format(time.RFC3339))
 }

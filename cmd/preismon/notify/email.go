@@ -34,6 +34,8 @@ type Email struct {
 	PasswordFile string `yaml:"passwordFile"`
 
 	host, password string
+	from           *mail.Address
+	to             []*mail.Address
 	roots          *x509.CertPool
 }
 
@@ -45,12 +47,13 @@ func (c *checker) email(name string, e *Email) {
 	e.TLS = cmp.Or(e.TLS, "starttls")
 	c.want(e.TLS == "starttls" || e.TLS == "tls" || e.TLS == "none", at+".tls", "%s: tls: %q is none of starttls, tls, none", of, e.TLS)
 	c.want(e.TLS != "none" || c.file.allows(host) && e.Username == "", at+".tls", "%s: tls: none goes to a host of allowHosts only, and without a username", of)
-	_, err = mail.ParseAddress(e.From)
+	e.from, err = mail.ParseAddress(e.From)
 	c.want(err == nil, at+".from", "%s: from: %q is no address", of, e.From)
 	c.want(len(e.To) > 0, at+".to", "%s: to: none", of)
 	for _, to := range e.To {
-		_, err := mail.ParseAddress(to)
+		address, err := mail.ParseAddress(to)
 		c.want(err == nil, at+".to", "%s: to: %q is no address", of, to)
+		e.to = append(e.to, address)
 	}
 	c.want((e.Username == "") == (e.PasswordFile == ""), at, "%s: username and passwordFile go together", of)
 	if e.PasswordFile != "" {
@@ -121,12 +124,12 @@ func (e *Email) hand(conn net.Conn, c *smtp.Client, text []byte) error {
 			return fmt.Errorf("the login is refused: %w", err)
 		}
 	}
-	if err := c.Mail(bare(e.From)); err != nil {
+	if err := c.Mail(e.from.Address); err != nil {
 		return fmt.Errorf("from: %w", err)
 	}
-	for _, to := range e.To {
-		if err := c.Rcpt(bare(to)); err != nil {
-			return fmt.Errorf("to %s: %w", bare(to), err)
+	for _, to := range e.to {
+		if err := c.Rcpt(to.Address); err != nil {
+			return fmt.Errorf("to %s: %w", to.Address, err)
 		}
 	}
 	w, err := c.Data()
@@ -139,12 +142,6 @@ func (e *Email) hand(conn net.Conn, c *smtp.Client, text []byte) error {
 	}
 	_ = errors.Join(conn.SetDeadline(time.Now().Add(time.Second)), c.Quit()) // it has the mail
 	return nil
-}
-
-// bare returns the address without its display name.
-func bare(address string) string {
-	a, _ := mail.ParseAddress(address) // was checked
-	return a.Address
 }
 
 // mail returns the text of a message. The id of the alert is in its Message-ID,
@@ -167,11 +164,15 @@ func (e *Email) mail(m message, now time.Time) ([]byte, error) {
 	if of.Data.Site != "" {
 		subject += " at " + of.Data.Site
 	}
-	_, domain, _ := strings.Cut(bare(e.From), "@")
+	_, domain, _ := strings.Cut(e.from.Address, "@")
+	var to []string // formatted for a header: nothing in them ends the line
+	for _, address := range e.to {
+		to = append(to, address.String())
+	}
 	var b bytes.Buffer
 	for _, header := range [][2]string{
-		{"From", address(e.From)},
-		{"To", addresses(e.To)},
+		{"From", e.from.String()},
+		{"To", strings.Join(to, ", ")},
 		{"Subject", mime.QEncoding.Encode("utf-8", subject)},
 		{"Date", now.Format("Mon, 02 Jan 2006 15:04:05 -0700")},
 		{"Message-ID", "<" + m.ID + "@" + domain + ">"},
@@ -190,18 +191,4 @@ func (e *Email) mail(m message, now time.Time) ([]byte, error) {
 	w := quotedprintable.NewWriter(&b)
 	_, err := w.Write(append(body.Bytes(), '\n'))
 	return b.Bytes(), errors.Join(err, w.Close())
-}
-
-// address formats an address for a header: nothing in it ends the line.
-func address(text string) string {
-	a, _ := mail.ParseAddress(text) // was checked
-	return a.String()
-}
-
-func addresses(all []string) string {
-	var out []string
-	for _, text := range all {
-		out = append(out, address(text))
-	}
-	return strings.Join(out, ", ")
 }

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"fmt"
 	"net"
+	"net/mail"
 	"strings"
 	"sync"
 	"testing"
@@ -55,7 +56,7 @@ func TestSlowMailServer(t *testing.T) {
 				var server sync.WaitGroup
 				defer server.Wait()
 				server.Go(func() { slowMailServer(theirs, c.takes) })
-				e := &Email{From: "a@shop.example", To: []string{"b@shop.example"}, TLS: "none", host: "mail.example"}
+				e := &Email{from: &mail.Address{Address: "a@shop.example"}, to: []*mail.Address{{Address: "b@shop.example"}}, TLS: "none", host: "mail.example"}
 				began := time.Now()
 				err := e.send(ours, nil, []byte("Subject: x\r\n\r\ny\r\n"))
 				if took := time.Since(began); (err == nil) != c.taken || took > c.most {

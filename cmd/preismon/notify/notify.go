@@ -48,7 +48,7 @@ func Run(ctx context.Context, cfg Config) error {
 		return err
 	}
 	if cfg.Wait == nil {
-		cfg.Wait = wait
+		cfg.Wait = client.Sleep
 	}
 	if cfg.Now == nil {
 		cfg.Now = time.Now
@@ -73,15 +73,6 @@ func Run(ctx context.Context, cfg Config) error {
 	}
 	all.Wait()
 	return errors.Join(errs...)
-}
-
-func wait(ctx context.Context, d time.Duration) error {
-	select {
-	case <-time.After(d):
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
 }
 
 // route delivers to one target.

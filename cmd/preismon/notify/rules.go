@@ -11,6 +11,7 @@ import (
 	"net/netip"
 	"net/url"
 	"os"
+	"reflect"
 	"regexp"
 	"slices"
 	"strings"
@@ -80,19 +81,16 @@ type Rule struct {
 	Timezone     scalar `yaml:"timezone"`
 }
 
-// params returns those of the request.
+// params returns those of the request: its scalars.
 func (r Rule) params() url.Values {
 	p := url.Values{}
-	for name, value := range map[string]scalar{
-		"rule": r.Rule, "price": r.Price, "currencyCode": r.CurrencyCode, "percent": r.Percent, "ownMerchant": r.OwnMerchant, "confirm": r.Confirm, "rearmPercent": r.RearmPercent,
-		"site": r.Site, "itemId": r.ItemID, "ean": r.EAN, "pzn": r.PZN, "asin": r.ASIN, "asinLocale": r.ASINLocale, "orderId": r.OrderID, "timezone": r.Timezone,
-	} {
-		if value != "" {
-			p.Set(name, string(value))
+	for field, value := range reflect.ValueOf(r).Fields() {
+		if field.Type == reflect.TypeFor[scalar]() && !value.IsZero() {
+			p.Set(field.Tag.Get("yaml"), value.String())
 		}
 	}
-	if r.SilentFor != "" && !r.ofSites() {
-		p.Set("silentFor", string(r.SilentFor))
+	if r.ofSites() {
+		p.Del("silentFor")
 	}
 	return p
 }

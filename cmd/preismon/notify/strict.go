@@ -73,12 +73,7 @@ func (c *checker) known(n ast.Node, t reflect.Type, at string) {
 	}
 }
 
-func path(at, key string) string {
-	if at == "" {
-		return key
-	}
-	return at + "." + key
-}
+func path(at, key string) string { return strings.TrimPrefix(at+"."+key, ".") }
 
 func fieldOf(t reflect.Type, key string) (reflect.StructField, bool) {
 	for f := range t.Fields() {

@@ -56,14 +56,8 @@ type (
 		Message string `json:"message,omitempty"`
 	}
 	keyValue struct {
-		Key   string `json:"key"`
-		Value value  `json:"value"`
-	}
-	value struct {
-		String *string  `json:"stringValue,omitempty"`
-		Bool   *bool    `json:"boolValue,omitempty"`
-		Int    *string  `json:"intValue,omitempty"`
-		Double *float64 `json:"doubleValue,omitempty"`
+		Key   string         `json:"key"`
+		Value map[string]any `json:"value"` // one, by its kind
 	}
 )
 
@@ -90,7 +84,7 @@ func spanOf(s sdk.ReadOnlySpan) span {
 		Flags: flagsOf(s.SpanContext(), s.Parent().IsRemote()), Name: s.Name(), Kind: int(s.SpanKind()),
 		Start: nanos(s.StartTime()), End: nanos(s.EndTime()),
 		Attributes: attributesOf(s.Attributes()), DroppedAttributes: s.DroppedAttributes(), DroppedLinks: s.DroppedLinks(),
-		Status: statusOf(s.Status()),
+		Status: status{statusCodes[s.Status().Code], s.Status().Description},
 	}
 	if s.Parent().SpanID().IsValid() {
 		out.ParentSpanID = s.Parent().SpanID().String()
@@ -111,16 +105,8 @@ func flagsOf(c trace.SpanContext, remote bool) uint32 {
 	return flags
 }
 
-// statusOf returns a status with the protocol's number, which differs from the API's.
-func statusOf(s sdk.Status) status {
-	switch s.Code {
-	case codes.Ok:
-		return status{Code: 1}
-	case codes.Error:
-		return status{Code: 2, Message: s.Description}
-	}
-	return status{}
-}
+// statusCodes are the protocol's numbers, which differ from the API's.
+var statusCodes = map[codes.Code]int{codes.Ok: 1, codes.Error: 2}
 
 func nanos(t time.Time) string { return strconv.FormatInt(t.UnixNano(), 10) }
 
@@ -132,18 +118,14 @@ func attributesOf(all []attribute.KeyValue) []keyValue {
 	return out
 }
 
-func valueOf(v attribute.Value) value {
+func valueOf(v attribute.Value) map[string]any {
 	switch v.Type() {
 	case attribute.BOOL:
-		b := v.AsBool()
-		return value{Bool: &b}
+		return map[string]any{"boolValue": v.AsBool()}
 	case attribute.INT64:
-		n := strconv.FormatInt(v.AsInt64(), 10)
-		return value{Int: &n}
+		return map[string]any{"intValue": strconv.FormatInt(v.AsInt64(), 10)}
 	case attribute.FLOAT64:
-		f := v.AsFloat64()
-		return value{Double: &f}
+		return map[string]any{"doubleValue": v.AsFloat64()}
 	}
-	text := v.String() // also for lists, of which we have none
-	return value{String: &text}
+	return map[string]any{"stringValue": v.String()} // also of lists, of which we have none
 }
