@@ -17,23 +17,23 @@ import (
 // download is the answer: the file's entry in the history and its content, or
 // lines of it.
 type download struct {
-	Metadata    any      `json:"metadata"`
-	ContentType string   `json:"contentType"` // as in the metadata (ART-04a)
-	SizeBytes   int64    `json:"sizeBytes"`   // of the file itself (ART-04b)
-	SHA256      string   `json:"sha256"`      // of the file itself, in hex
-	Encoding    encoding `json:"encoding,omitempty"`
-	Text        *string  `json:"text,omitempty"`
-	Data        *string  `json:"data,omitempty"`
-	Excerpt     *excerpt `json:"excerpt,omitempty"`
-	Link        string   `json:"link,omitempty"` // of the resource with the next lines, if there is an excerpt and lines follow it
+	Metadata    any             `json:"metadata"`
+	ContentType string          `json:"contentType"` // as in the metadata (ART-04a)
+	SizeBytes   int64           `json:"sizeBytes"`   // of the file itself (ART-04b)
+	SHA256      string          `json:"sha256"`      // of the file itself, in hex
+	Encoding    contentEncoding `json:"encoding,omitempty"`
+	Text        *string         `json:"text,omitempty"`
+	Data        *string         `json:"data,omitempty"`
+	Excerpt     *excerpt        `json:"excerpt,omitempty"`
+	Link        string          `json:"link,omitempty"` // of the resource with the next lines, if there is an excerpt and lines follow it
 }
 
-// encoding is how the content is shown.
-type encoding string
+// contentEncoding is how the content is shown.
+type contentEncoding string
 
 const (
-	asText   encoding = "utf-8"
-	asBase64 encoding = "base64"
+	asText   contentEncoding = "utf-8"
+	asBase64 contentEncoding = "base64"
 )
 
 func downloads(d query.Direction) runner {
