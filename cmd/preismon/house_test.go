@@ -104,6 +104,8 @@ var homes = map[string][]string{
 	"go.opentelemetry.io/otel":                    {"ingest", "projector", "query/store", "query/rest", "query/mcp", "cmd"},
 	"go.opentelemetry.io/otel/sdk":                {"cmd"},
 	"golang.org/x/text":                           {"query/oauth/page", "query/search", "query/look", "ingest/maps", "cmd/preismon"},
+	"golang.org/x/text/encoding":                  {"ingest/maps", "query/mcp", "cmd/preismon"},
+	"golang.org/x/text/transform":                 {"query/mcp", "query/search", "cmd/preismon"},
 	"golang.org/x/text/unicode/norm":              {"ingest/maps", "projector", "query/wire", "query/auth", "query/search", "cmd/preismon"},
 	"github.com/maypok86/otter":                   {"query/cache"},
 	"github.com/alecthomas/kong":                  {"cmd"},

@@ -1,5 +1,5 @@
-// Package strictjson reads JSON objects where it matters what encoding/json
-// tolerates: a repeated name, and anything after the object.
+// Package strictjson reads JSON where it matters what encoding/json tolerates: a
+// repeated name, and anything after the value.
 package strictjson
 
 import (
@@ -16,6 +16,58 @@ var (
 	ErrNoObject = errors.New("not one JSON object")
 	ErrAfter    = fmt.Errorf("%w: something follows it", ErrNoObject)
 )
+
+// Repeated is a name that an object has twice: readers differ in which of the
+// two they use.
+type Repeated string
+
+func (r Repeated) Error() string { return "a member twice: " + string(r) }
+
+// ErrDeep means that values are nested too deeply.
+var ErrDeep = errors.New("nested too deeply")
+
+// Unique refuses anything but one JSON value, in which no object has a name
+// twice, and which is nested no deeper than depth.
+func Unique(text []byte, depth int) error {
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.UseNumber()
+	if err := unique(d, depth); err != nil {
+		return err
+	}
+	if _, err := d.Token(); !errors.Is(err, io.EOF) {
+		return ErrAfter
+	}
+	return nil
+}
+
+// unique reads one value.
+func unique(d *json.Decoder, depth int) error {
+	open, err := d.Token()
+	if open != json.Delim('{') && open != json.Delim('[') {
+		return err
+	}
+	if depth == 0 {
+		return ErrDeep
+	}
+	names := map[json.Token]bool{}
+	for d.More() {
+		if open == json.Delim('{') {
+			name, err := d.Token()
+			if err != nil {
+				return err
+			}
+			if names[name] {
+				return Repeated(name.(string)) // a name is a string; Token refuses anything else
+			}
+			names[name] = true
+		}
+		if err := unique(d, depth-1); err != nil {
+			return err
+		}
+	}
+	_, err = d.Token() // the closing bracket
+	return err
+}
 
 // Members calls each for every member of the one object in text, in order,
 // repeated names included. An error of each ends it and is returned; any other

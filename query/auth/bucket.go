@@ -54,6 +54,28 @@ func conflict(err error) bool {
 	return errors.Is(err, jetstream.ErrKeyExists) || errors.Is(err, jetstream.ErrKeyRevisionMismatch)
 }
 
+// write writes a key that is at a revision; 0: it does not exist.
+func write(ctx context.Context, kv jetstream.KeyValue, key string, value []byte, revision uint64) (written uint64, err error) {
+	if revision == 0 {
+		return kv.Create(ctx, key, value)
+	}
+	return kv.Update(ctx, key, value, revision)
+}
+
+// read returns what parse makes of a key, and its revision; zeros: it does not
+// exist, or no longer.
+func read[T any](ctx context.Context, kv jetstream.KeyValue, key string, parse func([]byte) (T, error)) (value T, revision uint64, err error) {
+	entry, err := kv.Get(ctx, key)
+	if errors.Is(err, jetstream.ErrKeyNotFound) {
+		return value, 0, nil
+	}
+	if err != nil {
+		return value, 0, err
+	}
+	value, err = parse(entry.Value())
+	return value, entry.Revision(), err
+}
+
 var errAway = errors.New("rate limits: the bucket is out of reach")
 
 // use runs f on the bucket within Wait. After a failure it returns errAway at
@@ -79,19 +101,10 @@ func (b *bucket) use(f func(context.Context, jetstream.KeyValue) error) error {
 
 // run watches the bucket and gives back idle leases until ctx ends.
 func (b *bucket) run(ctx context.Context) error {
-	for {
-		err := b.watch(ctx)
-		if ctx.Err() != nil {
-			return nil
-		}
+	return again(ctx, b.cfg.Retry, b.watch, func(err error) {
 		b.set(nil, false)
 		b.log.WarnContext(ctx, "watch of rate limits lost", "error", err)
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-time.After(b.cfg.Retry):
-		}
-	}
+	})
 }
 
 func (b *bucket) watch(ctx context.Context) error {

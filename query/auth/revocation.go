@@ -92,18 +92,9 @@ func (r *RevokedTokens) Stats() (ids int, age time.Duration) {
 // Run watches the bucket until ctx ends, and starts again whenever the watch
 // fails.
 func (r *RevokedTokens) Run(ctx context.Context) error {
-	for {
-		err := r.watch(ctx)
-		if ctx.Err() != nil {
-			return nil
-		}
+	return again(ctx, r.cfg.Check/2, r.watch, func(err error) {
 		r.log.WarnContext(ctx, "watch of revoked tokens lost", "error", err)
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-time.After(r.cfg.Check / 2):
-		}
-	}
+	})
 }
 
 func (r *RevokedTokens) open(ctx context.Context) (jetstream.KeyValue, error) {

@@ -3,6 +3,7 @@ package auth
 import (
 	"context"
 	"errors"
+	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
 )
@@ -25,6 +26,23 @@ func OpenBucket(ctx context.Context, js jetstream.JetStream, bucket string, ensu
 		return nil, errors.Join(refused, err)
 	}
 	return kv, nil
+}
+
+// again watches until ctx ends: after each watch that was lost it waits for pause
+// and starts another one.
+func again(ctx context.Context, pause time.Duration, watch func(context.Context) error, lost func(error)) error {
+	for {
+		err := watch(ctx)
+		if ctx.Err() != nil {
+			return nil
+		}
+		lost(err)
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-time.After(pause):
+		}
+	}
 }
 
 // openBucket is OpenBucket for a configuration.

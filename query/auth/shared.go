@@ -5,7 +5,6 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/base64"
-	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -237,12 +236,8 @@ func (w *sharedWindows) change(ctx context.Context, kv jetstream.KeyValue, s *sh
 		next, n := apply(seen)
 		var err error
 		written := revision
-		switch {
-		case next == seen && revision != 0: // nothing to write
-		case revision == 0:
-			written, err = kv.Create(ctx, s.key, next.text())
-		default:
-			written, err = kv.Update(ctx, s.key, next.text(), revision)
+		if next != seen || revision == 0 { // otherwise there is nothing to write
+			written, err = write(ctx, kv, s.key, next.text(), revision)
 		}
 		if err == nil {
 			w.mu.Lock()
@@ -265,17 +260,8 @@ func (w *sharedWindows) change(ctx context.Context, kv jetstream.KeyValue, s *sh
 		if !conflict(err) {
 			return err
 		}
-		entry, err := kv.Get(ctx, s.key)
-		switch {
-		case errors.Is(err, jetstream.ErrKeyNotFound): // expired in the meantime
-			seen, revision = record{}, 0
-		case err != nil:
+		if seen, revision, err = read(ctx, kv, s.key, parseRecord); err != nil {
 			return err
-		default:
-			if seen, err = parseRecord(entry.Value()); err != nil {
-				return err
-			}
-			revision = entry.Revision()
 		}
 	}
 }

@@ -2,7 +2,6 @@ package auth
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 	"sync"
@@ -195,12 +194,7 @@ func (p *sharedSemaphore) write(ctx context.Context, kv jetstream.KeyValue, s *s
 		if runs > 0 {
 			next = append(next, holder{p.node, runs, until})
 		}
-		var written uint64
-		if revision == 0 {
-			written, err = kv.Create(ctx, s.key, next.text())
-		} else {
-			written, err = kv.Update(ctx, s.key, next.text(), revision)
-		}
+		written, err := write(ctx, kv, s.key, next.text(), revision)
 		if err == nil {
 			p.mu.Lock()
 			defer p.mu.Unlock()
@@ -222,18 +216,9 @@ func (p *sharedSemaphore) write(ctx context.Context, kv jetstream.KeyValue, s *s
 
 // refresh reads the current entry from the bucket.
 func (p *sharedSemaphore) refresh(ctx context.Context, kv jetstream.KeyValue, s *slots) error {
-	entry, err := kv.Get(ctx, s.key)
-	gone := errors.Is(err, jetstream.ErrKeyNotFound)
-	if err != nil && !gone {
+	seen, revision, err := read(ctx, kv, s.key, parseHolders)
+	if err != nil {
 		return err
-	}
-	var seen holders
-	var revision uint64
-	if !gone {
-		if seen, err = parseHolders(entry.Value()); err != nil {
-			return err
-		}
-		revision = entry.Revision()
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -12,6 +12,9 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"golang.org/x/text/encoding"
+	"golang.org/x/text/transform"
+
 	"preismon/query"
 	"preismon/query/wire"
 )
@@ -132,8 +135,7 @@ func linesOf(ctx context.Context, s *query.Service, d *query.Download, take func
 
 // textLines splits a UTF-8 text at its line ends.
 func textLines(content io.Reader, take func(string, bool)) error {
-	const most = 4*excerptRunes + len("\r\n")
-	r, check := bufio.NewReaderSize(content, most), utf8Check{}
+	r := bufio.NewReaderSize(transform.NewReader(content, encoding.UTF8Validator), 4*excerptRunes+len("\r\n"))
 	for first := true; ; first = false {
 		piece, err := r.ReadSlice('\n')
 		text := strings.TrimRight(string(piece), "\r\n")
@@ -141,16 +143,13 @@ func textLines(content io.Reader, take func(string, bool)) error {
 			text = strings.TrimPrefix(text, "\ufeff")
 		}
 		long := errors.Is(err, bufio.ErrBufferFull)
-		for valid := check.goesOn(piece, long); ; valid = check.goesOn(piece, errors.Is(err, bufio.ErrBufferFull)) {
-			if !valid {
-				return errNoLines
-			}
-			if !errors.Is(err, bufio.ErrBufferFull) {
-				break
-			}
-			piece, err = r.ReadSlice('\n')
+		for errors.Is(err, bufio.ErrBufferFull) {
+			_, err = r.ReadSlice('\n')
 		}
-		if err != nil && !errors.Is(err, io.EOF) {
+		switch {
+		case errors.Is(err, encoding.ErrInvalidUTF8):
+			return errNoLines
+		case err != nil && !errors.Is(err, io.EOF):
 			return err
 		}
 		if err == nil || text != "" {
@@ -161,25 +160,6 @@ func textLines(content io.Reader, take func(string, bool)) error {
 			return nil //nolint:nilerr // the end
 		}
 	}
-}
-
-// utf8Check reports whether pieces of a text are UTF-8, even if a rune is split
-// between two of them.
-type utf8Check struct{ tail []byte }
-
-// goesOn checks the next piece; more: the line continues after it.
-func (c *utf8Check) goesOn(piece []byte, more bool) bool {
-	all := append(c.tail, piece...)
-	c.tail = nil
-	for i := 1; more && i <= min(utf8.UTFMax, len(all)); i++ {
-		if last := all[len(all)-i:]; utf8.RuneStart(last[0]) {
-			if !utf8.FullRune(last) {
-				c.tail, all = bytes.Clone(last), all[:len(all)-i]
-			}
-			break
-		}
-	}
-	return utf8.Valid(all)
 }
 
 // cutLine bounds a line; a truncated one ends in an ellipsis.

@@ -5,12 +5,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"regexp"
 	"unicode/utf8"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+
+	"preismon/contracts/strictjson"
 )
 
 const (
@@ -136,45 +137,17 @@ func parseMessage(raw json.RawMessage) (message, error) {
 // plain refuses names that are given twice in an object, and values that are
 // nested too deeply.
 func plain(body []byte) error {
-	type level struct {
-		names map[string]bool // nil: an array
-		value bool            // the next token is the value of the last name
+	err := strictjson.Unique(body, maxDepth)
+	repeated, twice := errors.AsType[strictjson.Repeated](err)
+	switch {
+	case err == nil:
+		return nil
+	case twice:
+		return invalidRequest(nil, "A member is given twice: %s.", clip(string(repeated)))
+	case errors.Is(err, strictjson.ErrDeep):
+		return invalidRequest(nil, "The body is nested deeper than %d levels.", maxDepth)
 	}
-	var open []level
-	d := json.NewDecoder(bytes.NewReader(body))
-	d.UseNumber()
-	for {
-		token, err := d.Token()
-		switch {
-		case errors.Is(err, io.EOF):
-			return nil
-		case err != nil:
-			return malformed(jsonrpc.CodeParseError, nil, "The body is not JSON.")
-		case token == json.Delim('}') || token == json.Delim(']'):
-			open = open[:len(open)-1]
-			continue
-		}
-		if len(open) > 0 && open[len(open)-1].names != nil {
-			in := &open[len(open)-1]
-			if in.value = !in.value; in.value {
-				name := token.(string)
-				if in.names[name] {
-					return invalidRequest(nil, "A member is given twice: %s.", clip(name))
-				}
-				in.names[name] = true
-				continue
-			}
-		}
-		switch token {
-		case json.Delim('{'):
-			open = append(open, level{names: map[string]bool{}})
-		case json.Delim('['):
-			open = append(open, level{})
-		}
-		if len(open) > maxDepth {
-			return invalidRequest(nil, "The body is nested deeper than %d levels.", maxDepth)
-		}
-	}
+	return malformed(jsonrpc.CodeParseError, nil, "The body is not JSON.")
 }
 
 // clip shortens a client's text for a message.

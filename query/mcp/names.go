@@ -2,11 +2,11 @@ package mcp
 
 import (
 	"context"
-	"slices"
+	"encoding/json"
 
 	"preismon/contracts"
+	"preismon/contracts/plaintext"
 	"preismon/query"
-	"preismon/query/wire"
 )
 
 // productName is a field of tables of product-site pairs and of products whose
@@ -22,60 +22,29 @@ func shapeWithNames(operation string) func() (schema, error) {
 	})
 }
 
-// namedMover and namedPosition are records with the name of the product; null:
-// none is known.
-type namedMover struct {
-	query.Mover
-	ProductName *string `json:"productName"`
-}
-
-type namedPosition struct {
-	query.OwnPosition
-	ProductName *string `json:"productName"`
-}
-
-// withNames adds the names of the products to the records of a page, if they are
-// among the fields and records do not have them anyway.
-func withNames(ctx context.Context, s *query.Service, page any, fields []string) (any, error) {
-	if !slices.Contains(fields, productName) {
-		return page, nil
+// naming returns a function that adds the names of the products to records, null
+// where none is known. It looks them up once: for a page, before it is cut.
+func naming(ctx context.Context, s *query.Service) func([]record) error {
+	var names map[contracts.ItemID]*string
+	return func(records []record) error {
+		items := make([]contracts.ItemID, len(records))
+		for i, r := range records {
+			if err := json.Unmarshal(r["itemId"], &items[i]); err != nil {
+				return err
+			}
+		}
+		if names == nil {
+			var err error
+			if names, err = s.ProductNames(ctx, items); err != nil {
+				return err
+			}
+		}
+		for i, r := range records {
+			r[productName] = nil
+			if name := names[items[i]]; name != nil {
+				r[productName] = marshal(plaintext.Clean(*name, maxTextRunes))
+			}
+		}
+		return nil
 	}
-	switch p := page.(type) {
-	case *query.MoversPage:
-		return namesOf(ctx, s, &p.Records, func(m query.Mover) contracts.ItemID { return m.ItemID },
-			func(m query.Mover, name *string) any { return namedMover{m, name} })
-	case *query.PositionsPage:
-		return namesOf(ctx, s, p, func(p query.OwnPosition) contracts.ItemID { return p.ItemID },
-			func(p query.OwnPosition, name *string) any { return namedPosition{p, name} })
-	}
-	return page, nil
-}
-
-// namedPage is a page whose records are shown with names.
-type namedPage[T, Q any] struct {
-	*query.Records[T, Q]
-	shownAs func(T) any
-}
-
-func namesOf[T, Q any](
-	ctx context.Context, s *query.Service, page *query.Records[T, Q], item func(T) contracts.ItemID, with func(T, *string) any,
-) (*namedPage[T, Q], error) {
-	var items []contracts.ItemID
-	for _, record := range page.Data {
-		items = append(items, item(record))
-	}
-	names, err := s.ProductNames(ctx, items)
-	if err != nil {
-		return nil, err
-	}
-	return &namedPage[T, Q]{page, func(record T) any { return with(record, names[item(record)]) }}, nil
-}
-
-// MarshalJSON returns the page with its records named.
-func (p *namedPage[T, Q]) MarshalJSON() ([]byte, error) {
-	shown := query.Records[any, Q]{Data: []any{}, Paging: p.Paging, Query: p.Query}
-	for _, record := range p.Data {
-		shown.Data = append(shown.Data, p.shownAs(record))
-	}
-	return wire.Marshal(shown)
 }

@@ -5,7 +5,6 @@ import (
 	"log/slog"
 	"net/http"
 	"runtime/debug"
-	"strconv"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
@@ -41,22 +40,6 @@ func (h *handler) refusalOf(err error, id json.RawMessage) *refusal {
 		r.code = jsonrpc.CodeInvalidParams
 	}
 	return r
-}
-
-// refuse answers a whole POST with a refusal.
-func (h *handler) refuse(w http.ResponseWriter, r *refusal) {
-	header := w.Header()
-	if r.challenge != "" {
-		header.Set("WWW-Authenticate", r.challenge)
-	}
-	setRetryAfter(header, r)
-	write(w, r.status, errorResponse(r))
-}
-
-func setRetryAfter(header http.Header, r *refusal) {
-	if r.status == http.StatusTooManyRequests || r.status == http.StatusServiceUnavailable {
-		header.Set("Retry-After", strconv.FormatInt(max(1, int64((r.retryAfter+time.Second-1)/time.Second)), 10))
-	}
 }
 
 // logFailure logs the cause of an answer that is our fault.

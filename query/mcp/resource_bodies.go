@@ -8,40 +8,17 @@ import (
 	"preismon/query/wire"
 )
 
-// whole reads what an operation answers without arguments.
-func whole(op wire.Operation) func(context.Context, *query.Service, query.Principal) ([]byte, error) {
-	return func(ctx context.Context, s *query.Service, p query.Principal) ([]byte, error) {
-		return bodyOf(op(ctx, s, p, wire.FromArguments(nil)))
-	}
-}
+// bodyReader reads the body of a resource with the arguments of its address.
+type bodyReader func(context.Context, *query.Service, query.Principal, wire.Arguments) ([]byte, error)
 
-// byArguments reads what an operation answers about one record.
-func byArguments(op wire.Operation) func(context.Context, *query.Service, query.Principal, wire.Arguments) ([]byte, error) {
+// byArguments reads what an operation answers.
+func byArguments(op wire.Operation) bodyReader {
 	return func(ctx context.Context, s *query.Service, p query.Principal, a wire.Arguments) ([]byte, error) {
 		arguments, err := wire.Marshal(a)
 		if err != nil {
 			return nil, err
 		}
 		return bodyOf(op(ctx, s, p, wire.FromArguments(arguments)))
-	}
-}
-
-// first reads the one record of a page that is filtered by its id.
-func first(op wire.Operation) func(context.Context, *query.Service, query.Principal, wire.Arguments) ([]byte, error) {
-	read := byArguments(op)
-	return func(ctx context.Context, s *query.Service, p query.Principal, a wire.Arguments) ([]byte, error) {
-		body, err := read(ctx, s, p, a)
-		if err != nil {
-			return nil, err
-		}
-		var page listBody
-		if err := json.Unmarshal(body, &page); err != nil {
-			return nil, err
-		}
-		if len(page.Data) == 0 {
-			return nil, noResource()
-		}
-		return page.Data[0], nil
 	}
 }
 
@@ -52,31 +29,42 @@ type listBody struct {
 	Query  json.RawMessage   `json:"query"`
 }
 
-// allSites returns the first page of sites, with the records of all pages.
-func allSites(ctx context.Context, s *query.Service, p query.Principal) ([]byte, error) {
-	read := byArguments(wire.Sites)
-	body, err := read(ctx, s, p, wire.Arguments{})
-	if err != nil {
-		return nil, err
+// pageOf reads a page of an operation.
+func pageOf(ctx context.Context, s *query.Service, p query.Principal, op wire.Operation, a wire.Arguments) (page listBody, err error) {
+	body, err := byArguments(op)(ctx, s, p, a)
+	if err == nil {
+		err = json.Unmarshal(body, &page)
 	}
-	var all listBody
-	if err := json.Unmarshal(body, &all); err != nil {
-		return nil, err
-	}
-	if all.Paging.NextCursor == "" {
-		return body, nil
-	}
-	for next := all.Paging.NextCursor; next != ""; {
-		body, err := read(ctx, s, p, wire.Arguments{"limit": query.MaxLimit, "cursor": next})
+	return page, err
+}
+
+// first reads the one record of a page that is filtered by its id.
+func first(op wire.Operation) bodyReader {
+	return func(ctx context.Context, s *query.Service, p query.Principal, a wire.Arguments) ([]byte, error) {
+		page, err := pageOf(ctx, s, p, op, a)
 		if err != nil {
 			return nil, err
 		}
-		var page listBody
-		if err := json.Unmarshal(body, &page); err != nil {
+		if len(page.Data) == 0 {
+			return nil, noResource()
+		}
+		return page.Data[0], nil
+	}
+}
+
+// allSites returns the first page of sites, with the records of all pages.
+func allSites(ctx context.Context, s *query.Service, p query.Principal, _ wire.Arguments) ([]byte, error) {
+	all, err := pageOf(ctx, s, p, wire.Sites, wire.Arguments{})
+	if err != nil {
+		return nil, err
+	}
+	for all.Paging.NextCursor != "" {
+		page, err := pageOf(ctx, s, p, wire.Sites, wire.Arguments{"limit": query.MaxLimit, "cursor": all.Paging.NextCursor})
+		if err != nil {
 			return nil, err
 		}
-		all.Data, next = append(all.Data, page.Data...), page.Paging.NextCursor
+		all.Data, all.Paging.NextCursor = append(all.Data, page.Data...), page.Paging.NextCursor
+		all.Paging.Returned = len(all.Data)
 	}
-	all.Paging.Returned, all.Paging.NextCursor = len(all.Data), ""
 	return wire.Marshal(all)
 }

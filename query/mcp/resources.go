@@ -18,13 +18,15 @@ const jsonType = "application/json"
 // resources returns the resources that can be read without calling a tool
 // (RSRC-01, RSRC-02). They show what the tools show, by the same operations.
 func resources(s *query.Service) []Resource {
-	reference := func(name, about string, read func(context.Context, *query.Service, query.Principal) ([]byte, error)) Resource {
+	reference := func(name, about string, read bodyReader) Resource {
 		return Resource{
 			Descriptor: sdk.Resource{URI: "svc://reference/" + name, Name: name, Description: about, MIMEType: jsonType},
-			Read:       func(ctx context.Context, p query.Principal, _ string) ([]byte, error) { return read(ctx, s, p) },
+			Read: func(ctx context.Context, p query.Principal, _ string) ([]byte, error) {
+				return read(ctx, s, p, wire.Arguments{})
+			},
 		}
 	}
-	single := func(folder, argument, about string, read func(context.Context, *query.Service, query.Principal, wire.Arguments) ([]byte, error)) Resource {
+	single := func(folder, argument, about string, read bodyReader) Resource {
 		prefix := "svc://" + folder + "/"
 		return Resource{
 			Template: &sdk.ResourceTemplate{
@@ -45,8 +47,8 @@ func resources(s *query.Service) []Resource {
 	}
 	return []Resource{
 		reference("sites", "The sites you see, all of them", allSites),
-		reference("asin-locales", "The ASIN locale keys of your products", whole(wire.ASINLocales)),
-		reference("results-contract", "What list_results can do: fields, filters, windows, limits", whole(wire.Capabilities)),
+		reference("asin-locales", "The ASIN locale keys of your products", byArguments(wire.ASINLocales)),
+		reference("results-contract", "What list_results can do: fields, filters, windows, limits", byArguments(wire.Capabilities)),
 		single("sites", "site", "One site you see", first(wire.Sites)),
 		single("orders", "orderId", "One monitoring order with its summaries", byArguments(wire.Order)),
 		single("items", "itemId", "One product you see", first(wire.Items)),

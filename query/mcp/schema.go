@@ -136,6 +136,36 @@ func bare(member any, types ...string) schema {
 	return s
 }
 
+// itemsAnswer returns the schema of the contract's page, with what only this
+// tool has.
+func itemsAnswer(body schema) schema {
+	body["properties"].(schema)["search"] = described(object(schema{
+		"availableCategories": described(listOf(kind("string")), "Of what you see"),
+		"matches":             described(kind("integer"), "Products of all pages"),
+		"misspelled":          described(kind("boolean"), "Only similar words were found"),
+	}), "With name or discoverCategories")
+	return answerOf(countedSchema(), brief(body))
+}
+
+// orderAnswer returns the schema of the order of the contract; list_orders
+// shows what two of its members hold.
+func orderAnswer(body schema) schema {
+	properties := body["properties"].(schema)
+	for _, name := range []string{"monitoring", "coverage"} {
+		properties[name] = described(kind("object"), "Like that of list_orders")
+	}
+	return answerOf(countedSchema(), body)
+}
+
+// capabilitiesAnswer names the parts; each part describes itself.
+func capabilitiesAnswer(body schema) schema {
+	properties := body["properties"].(schema)
+	for name, part := range properties {
+		properties[name] = bare(part, part.(schema)["type"].(string))
+	}
+	return answerOf(countedSchema(), body)
+}
+
 // resultsAnswer returns the schema of a page of results, after a head that
 // summarizes it.
 func resultsAnswer(body schema) schema {

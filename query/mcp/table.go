@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"preismon/contracts/strictjson"
 	"preismon/query/wire"
 )
 
@@ -122,97 +123,65 @@ func columns(record schema, of string, names map[string]bool) {
 	}
 }
 
+// record is a record of a page, by its members.
+type record map[string]json.RawMessage
+
 // tableOf returns the body of a page with the fields of its records as columns
 // and rows, in place of data, and without paging, which the head covers. It
-// also returns the rows separately, as they are in the table.
-func tableOf(body []byte, fields []string) (table, rows []byte, err error) {
-	d := json.NewDecoder(bytes.NewReader(body))
-	if _, err := d.Token(); err != nil {
-		return nil, nil, err
-	}
+// also returns the rows separately, as they are in the table. named adds the
+// names of products to records.
+func tableOf(body []byte, fields []string, named func([]record) error) (table, rows []byte, err error) {
 	out := bytes.NewBufferString("{")
-	for d.More() {
-		name, err := d.Token()
-		if err != nil {
-			return nil, nil, err
-		}
-		if name == "data" {
-			if rows, err = tableRows(d, fields); err != nil {
-				return nil, nil, err
-			}
+	err = strictjson.Members(body, func(name string, value json.RawMessage) (err error) {
+		switch name {
+		case "data":
+			rows, err = tableRows(value, fields, named)
 			fmt.Fprintf(out, `"columns":%s,"rows":%s,`, marshal(fields), rows)
-			continue
+		case "paging":
+		default:
+			fmt.Fprintf(out, "%q:%s,", name, value)
 		}
-		var value json.RawMessage
-		if err := d.Decode(&value); err != nil {
-			return nil, nil, err
-		}
-		if name != "paging" {
-			fmt.Fprintf(out, "%s:%s,", marshal(name), value)
-		}
-	}
+		return err
+	})
 	table = out.Bytes()
 	table[len(table)-1] = '}'
-	return table, rows, nil
+	return table, rows, err
 }
 
-// tableRows reads the records of a page, one after another.
-func tableRows(d *json.Decoder, fields []string) ([]byte, error) {
-	if _, err := d.Token(); err != nil {
-		return nil, err
-	}
-	rows := []byte{'['}
-	for d.More() {
-		var record json.RawMessage
-		err := d.Decode(&record)
-		if err != nil {
-			return nil, err
-		}
-		if len(rows) > 1 {
-			rows = append(rows, ',')
-		}
-		if rows, err = tableRow(rows, record, fields); err != nil {
-			return nil, err
-		}
-	}
-	_, err := d.Token()
-	return append(rows, ']'), err
-}
-
-// tableRow appends a record as a row of the table. Results are made as such by
+// tableRows returns records as rows of the table. Results are made as such by
 // query.
-func tableRow(to, record []byte, fields []string) ([]byte, error) {
-	var members map[string]json.RawMessage
-	if err := json.Unmarshal(record, &members); err != nil {
+func tableRows(data []byte, fields []string, named func([]record) error) ([]byte, error) {
+	var records []record
+	if err := json.Unmarshal(data, &records); err != nil {
 		return nil, err
 	}
-	before := byte('[')
-	for _, field := range fields {
-		value, err := valueOf(members, field)
-		if err != nil {
+	if slices.Contains(fields, productName) {
+		if err := named(records); err != nil {
 			return nil, err
 		}
-		to = append(append(to, before), value...)
-		before = ','
 	}
-	return append(to, ']'), nil
+	rows := make([][]json.RawMessage, len(records))
+	for i, r := range records {
+		for _, field := range fields {
+			value, err := r.value(field)
+			if err != nil {
+				return nil, err
+			}
+			rows[i] = append(rows[i], value)
+		}
+	}
+	return marshal(rows), nil
 }
 
-// valueOf returns the value of a field; null if the record has none.
-func valueOf(record map[string]json.RawMessage, field string) (json.RawMessage, error) {
+// value returns the value of a field; nil, which is null, if the record has none.
+func (r record) value(field string) (json.RawMessage, error) {
 	member, part, nested := strings.Cut(field, ".")
-	value := record[member]
-	if nested && value != nil {
-		var parts map[string]json.RawMessage
-		if err := json.Unmarshal(value, &parts); err != nil {
-			return nil, err
-		}
-		value = parts[part]
+	if !nested || r[member] == nil {
+		return r[member], nil
 	}
-	if value == nil {
-		return json.RawMessage("null"), nil
-	}
-	return value, nil
+	var parts record
+	err := json.Unmarshal(r[member], &parts)
+	return parts[part], err
 }
 
 // orTable extends the schema of a page to one with a table, too.

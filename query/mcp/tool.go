@@ -16,13 +16,14 @@ type tool struct {
 	about string // for agents: when to use it, what comes next
 	// operation is the operation of the contract that has these parameters.
 	operation string
-	arguments []string
+	read      wire.Operation
+	arguments []string // nil: those of read
 	required  []string
-	words     map[string]string // what arguments mean only here
-	answer    func() (schema, error)
-	maxLimit  int // of records; 0: like most lists
+	words     map[string]string      // what arguments mean only here
+	answer    func() (schema, error) // nil: that of the operation
+	maxLimit  int                    // of records; 0: like most lists
 	heavy     bool
-	run       runner
+	run       runner                 // nil: pages of read
 	records   func() (schema, error) // the body with its records; nil: they have no fields to choose
 	adds      []addition             // of two that have a field, the first one adds it
 }
@@ -46,18 +47,6 @@ func ToolNames() []string {
 	return all
 }
 
-// tools returns the catalogue, in the order in which the tools are listed
-// (TOOL-01a).
-func tools() []tool {
-	return []tool{
-		listSites(), listItems(), listASINLocales(),
-		listOrders(), getOrderDetail(), listOrderObservationQuality(),
-		listResults(), listResultChanges(), getMarketPricePosition(), describeResultsContract(),
-		listOrderHistory(query.Exports), listOrderHistory(query.Imports),
-		downloadOrderFile(query.Exports), downloadOrderFile(query.Imports),
-	}
-}
-
 // pages runs an operation that answers with a page. If the call gives no limit,
 // a page that is too large keeps as many records as fit: its cursor continues
 // after them.
@@ -74,12 +63,9 @@ func summed(op wire.Operation, summary func(returned int) any) runner {
 		if err != nil {
 			return Result{}, explained(ctx, s, c, err)
 		}
-		if page, err = withNames(ctx, s, page, c.Fields); err != nil {
-			return Result{}, err
-		}
-		why := moreRows
+		named, why := naming(ctx, s), moreRows
 		for {
-			shown, err := shownPage(page, c.Fields)
+			shown, err := shownPage(page, c.Fields, named)
 			if err != nil {
 				return Result{}, err
 			}
@@ -112,12 +98,12 @@ type pageShown struct {
 	body   []byte
 }
 
-func shownPage(page any, fields []string) (shown pageShown, err error) {
+func shownPage(page any, fields []string, named func([]record) error) (shown pageShown, err error) {
 	if shown.body, err = bodyOf(page, nil); err != nil {
 		return shown, err
 	}
 	if err = json.Unmarshal(shown.body, &shown); err == nil && fields != nil {
-		shown.body, shown.Data, err = tableOf(shown.body, fields)
+		shown.body, shown.Data, err = tableOf(shown.body, fields, named)
 	}
 	return shown, err
 }
@@ -126,8 +112,8 @@ func shownPage(page any, fields []string) (shown pageShown, err error) {
 // room, with some margin; at least 1.
 func fewer(n, size, room int) int { return max(1, n*max(0, room)/size*9/10) }
 
-// record runs an operation that answers with one record.
-func record(op wire.Operation) runner {
+// single runs an operation that answers with one record.
+func single(op wire.Operation) runner {
 	return func(ctx context.Context, s *query.Service, c Call) (Result, error) {
 		body, err := bodyOf(op(ctx, s, c.Principal, c.params()))
 		if err != nil {

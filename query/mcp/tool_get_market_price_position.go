@@ -9,24 +9,16 @@ import (
 	"preismon/query/wire"
 )
 
-func getMarketPricePosition() tool {
+// positionArguments are those of a price among offers, and then those of the
+// caller's own positions.
+func positionArguments() []string {
 	arguments := wire.Operation(wire.MarketPosition).Parameters()
 	for _, name := range wire.Operation(wire.PricePositions).Parameters() {
 		if !slices.Contains(arguments, name) {
 			arguments = append(arguments, name)
 		}
 	}
-	return tool{
-		name: "get_market_price_position", title: "Price position", operation: "listResults", records: shapeWithNames("listPositions"), heavy: true, arguments: arguments, maxLimit: query.MaxResultsLimit,
-		about: "Places a candidatePrice among the current offers (168 hours) of a product, by country and currency. " +
-			"Without it, where the caller is overpriced: its reference prices of an order, a site, or all, beside the cheapest " +
-			"featured offer (buy box, else cheapest), worst first; query.above, equal, below, undercutBy count all pages. `fields` may have productName. An empty answer proves nothing.",
-		words: map[string]string{
-			"ownMerchant": "Whose prices are ours", "ownSite": "Our own shop", "site": "Its offers alone", "amount": "totalPrice: with shipping",
-		},
-		answer: shapeWith("listPositions", positionAnswer),
-		run:    runPosition,
-	}
+	return arguments
 }
 
 func runPosition(ctx context.Context, s *query.Service, c Call) (Result, error) {

@@ -7,18 +7,6 @@ import (
 	"preismon/query/wire"
 )
 
-func listOrderObservationQuality() tool {
-	return tool{
-		name: "list_order_observation_quality", title: "How observations went", operation: "listObservationQuality", records: shapeWith("listObservationQuality", qualityShape),
-		arguments: wire.ParametersOf(func(in *wire.Params) { _, _, _ = wire.ItemQuality(context.Background(), nil, query.Principal{}, in) }), required: []string{"orderId"},
-		about: "Explains missing results: how the newest observation of each product-site pair of an order went. PRODUCT_NOT_FOUND is an ordinary " +
-			"finding; PENDING and OVERDUE mean no current result: none was due yet, or one was. nextDueAt: when the next is, or was, due. The first " +
-			"page's summary.sites counts all pairs by site and reason: for counts send limit 1.",
-		answer: shapeWith("listObservationQuality", qualityAnswer),
-		run:    runQuality,
-	}
-}
-
 // qualitySummary counts the pairs of an order, whatever their reason.
 type qualitySummary struct {
 	Returned int `json:"returned"`
@@ -35,6 +23,12 @@ type qualitySite struct {
 	LastCapturedAt *string        `json:"lastCapturedAt,omitempty"`
 	NextDueAt      *string        `json:"nextDueAt,omitempty"`
 	LateSince      *string        `json:"lateSince,omitempty"`
+}
+
+// quality reads a page without the counts.
+func quality(ctx context.Context, s *query.Service, p query.Principal, in *wire.Params) (any, error) {
+	page, _, err := wire.ItemQuality(ctx, s, p, in)
+	return page, err
 }
 
 // runQuality reads a page with the counts of all pairs.

@@ -11,21 +11,6 @@ import (
 	"preismon/query/wire"
 )
 
-func listResultChanges() tool {
-	return tool{
-		name: "list_result_changes", title: "What changed", operation: "listResults", records: shapeWithNames("listMovers"), maxLimit: query.MaxResultsLimit, required: []string{"since"}, heavy: true,
-		arguments: wire.Operation(wire.Changes).Parameters(),
-		about: "What changed since an instant, or between two, per product-site pair, by the offer that latestPerPair shows: before and after, " +
-			"greatest price moves first. query.kinds and query.sites count all pages: for counts alone send limit 1. " +
-			"Needs a product, order or site, or globalScope. `fields` may have productName. A pair without a new capture is not in it.",
-		words: map[string]string{
-			"timezone": "IANA zone of dates and times", "globalScope": "All sites, at most 168 hours; no product, order or site",
-		},
-		answer: shapeWith("listMovers", changesAnswer),
-		run:    runChanges,
-	}
-}
-
 func runChanges(ctx context.Context, s *query.Service, c Call) (Result, error) {
 	var sum changesSummary
 	page := func(ctx context.Context, s *query.Service, p query.Principal, in *wire.Params) (any, error) {

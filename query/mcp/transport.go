@@ -5,6 +5,8 @@ import (
 	"io"
 	"mime"
 	"net/http"
+	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -33,7 +35,7 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		h.logFailure(&exchange{ctx: r.Context(), requestID: requestID(w)}, "POST /mcp", err)
 		no = h.refusalOf(err, nil)
 	}
-	h.refuse(w, no)
+	h.send(w, failed(no))
 }
 
 // refuseMethod answers a request that is not a POST, and so not a message, like
@@ -58,7 +60,7 @@ func (h *handler) guard(w http.ResponseWriter, r *http.Request) {
 		panic(v)
 	}
 	h.logPanic(&exchange{ctx: r.Context(), requestID: requestID(w)}, "POST /mcp", v)
-	h.refuse(w, h.refusalOf(&fault.Error{Kind: fault.Internal}, nil))
+	h.send(w, failed(h.refusalOf(&fault.Error{Kind: fault.Internal}, nil)))
 }
 
 func (h *handler) serve(w http.ResponseWriter, r *http.Request) error {
@@ -121,19 +123,14 @@ func (h *handler) serve(w http.ResponseWriter, r *http.Request) error {
 const callBytes = 64 << 10
 
 // asks reports whether anything in a POST needs an answer.
-func (p post) asks() bool {
-	for _, m := range p.messages {
-		if m.isRequest() {
-			return true
-		}
-	}
-	return false
-}
+func (p post) asks() bool { return slices.ContainsFunc(p.messages, message.isRequest) }
 
-// send answers a POST of one request.
+// send answers a POST of one request, or refuses a whole POST.
 func (h *handler) send(w http.ResponseWriter, o outcome) {
 	if no := o.refusal; no != nil {
-		setRetryAfter(w.Header(), no)
+		if no.status == http.StatusTooManyRequests || no.status == http.StatusServiceUnavailable {
+			w.Header().Set("Retry-After", strconv.FormatInt(max(1, int64((no.retryAfter+time.Second-1)/time.Second)), 10))
+		}
 		if no.challenge != "" {
 			w.Header().Set("WWW-Authenticate", no.challenge)
 		}

@@ -3,8 +3,6 @@ package oauth
 import (
 	"context"
 	"encoding/json"
-	"net/url"
-	"slices"
 	"strings"
 
 	"preismon/contracts/fault"
@@ -78,7 +76,7 @@ func isDocument(id string) bool { return strings.HasPrefix(id, "https://") }
 func (s *Server) findClient(ctx context.Context, id string) (client, error) {
 	c := client{id: id}
 	if isDocument(id) {
-		if len(id) > maxClientID || s.denied(id) {
+		if len(id) > maxClientID {
 			return c, errUnknownClient
 		}
 		d, err := s.deps.Documents.Fetch(ctx, id)
@@ -96,9 +94,6 @@ func (s *Server) findClient(ctx context.Context, id string) (client, error) {
 		}
 		c.name, c.redirects = m.Name, m.Redirects
 	}
-	if s.denied(id, c.redirects...) {
-		return c, errUnknownClient
-	}
 	return c, nil
 }
 
@@ -109,25 +104,13 @@ func (s *Server) checkClient(id string) error {
 	if id == "" {
 		return unknownClient("client_id: missing.")
 	}
-	if isDocument(id) && len(id) <= maxClientID && !s.denied(id) {
+	if isDocument(id) && len(id) <= maxClientID {
 		return nil
 	}
-	if m, ok := s.keys.readClientID(id); ok && !s.denied(id, m.Redirects...) {
+	if _, ok := s.keys.readClientID(id); ok {
 		return nil
 	}
 	return errUnknownClient
-}
-
-// denied reports whether the configuration refuses a client: by its id, or by
-// the host of its id or of one of its redirect URIs.
-func (s *Server) denied(id string, redirects ...string) bool {
-	if slices.Contains(s.cfg.Denied, id) {
-		return true
-	}
-	return slices.ContainsFunc(append(redirects, id), func(uri string) bool {
-		u, err := url.Parse(uri)
-		return err == nil && u.Host != "" && slices.ContainsFunc(s.cfg.Denied, func(d string) bool { return strings.EqualFold(d, u.Hostname()) })
-	})
 }
 
 // authenticate makes sure that a request comes from a public client: a client

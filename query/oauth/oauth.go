@@ -57,8 +57,6 @@ type Config struct {
 	// Schemes are allowed in redirect URIs of programs, in addition to https,
 	// loopback and reversed domain names.
 	Schemes []string
-	// Denied lists refused clients: ids, and hosts of ids or redirect URIs.
-	Denied []string
 	// TrustedProxies may name the client in X-Forwarded-For; none by default.
 	TrustedProxies auth.Proxies
 }
@@ -95,9 +93,6 @@ func (c Config) Validate() error {
 	f.Check(c.RefreshGrace >= 0 && c.RefreshGrace <= 5*time.Minute, "refresh grace: %s, from 0 to 5m", c.RefreshGrace)
 	f.Check(c.CodeLifetime >= time.Second && c.CodeLifetime <= 10*time.Minute, "code lifetime: %s, from 1s to 10m", c.CodeLifetime)
 	f.Check(c.PageLifetime >= time.Minute && c.PageLifetime <= time.Hour, "page lifetime: %s, from 1m to 1h", c.PageLifetime)
-	for _, d := range c.Denied {
-		f.Check(d != "", "denied: an empty entry")
-	}
 	for _, name := range c.Schemes {
 		f.Check(clientdoc.ValidScheme(name), "schemes: %q is not that of a program", name)
 	}

@@ -6,8 +6,6 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-
-	"preismon/query/oauth/clientdoc"
 )
 
 // The response to a registration says what the client got (RFC 7591, section
@@ -66,7 +64,7 @@ func TestRegister(t *testing.T) { // OAUTH-03b, checklist 19
 }
 
 func TestRegisterRefused(t *testing.T) { // checklist 12, 19
-	w := open(t, func(s *settings) { s.oauth.Denied = []string{"denied.example"} })
+	w := open(t)
 	uris := func(n int, path string) string {
 		var all []string
 		for i := range n {
@@ -97,7 +95,6 @@ func TestRegisterRefused(t *testing.T) { // checklist 12, 19
 		"implicit":            {`{"redirect_uris":["https://app.example/cb"],"response_types":["token"]}`, "invalid_client_metadata"},
 		"client credentials":  {`{"redirect_uris":["https://app.example/cb"],"grant_types":["client_credentials"]}`, "invalid_client_metadata"},
 		"a key":               {`{"redirect_uris":["https://app.example/cb"],"token_endpoint_auth_method":"private_key_jwt"}`, "invalid_client_metadata"},
-		"denied":              {`{"redirect_uris":["https://denied.example/cb"]}`, "invalid_redirect_uri"},
 	} {
 		t.Run(name, func(t *testing.T) { w.register(c.body).wantError(t, 400, c.code) })
 	}
@@ -122,24 +119,6 @@ func TestThrottle(t *testing.T) {
 		}
 	}
 	w.browser().get("/oauth/authorize").wantPage(t, 429, "problem")
-}
-
-// A client that is denied after it was admitted loses its access.
-func TestDeniedLater(t *testing.T) {
-	w := open(t)
-	a := w.app()
-	got := a.signIn()
-	strict := open(t, func(s *settings) {
-		s.nats, s.oauth = w.nats.ConnectedUrl(), w.cfg
-		s.oauth.Denied = []string{"app.example"}
-	})
-	twin := *a
-	twin.w = strict
-	twin.refresh(got.Refresh).wantError(t, 401, "invalid_client")
-	twin.authorize(strict.browser()).wantPage(t, 400, "problem")
-	strict.docs.put("https://other.example/c.json", clientdoc.Document{Host: "other.example", Name: "x", RedirectURIs: []string{"https://app.example/cb"}})
-	twin.authorize(strict.browser(), "client_id", "https://other.example/c.json", "redirect_uri", "https://app.example/cb").wantPage(t, 400, "problem")
-	a.refresh(got.Refresh).tokens(t)
 }
 
 // The largest client that can be registered gets through the whole flow,

@@ -67,7 +67,7 @@ func SearchItems(ctx context.Context, s *query.Service, p query.Principal, in *P
 func itemsRequest(in *Params) query.ItemsRequest {
 	return query.ItemsRequest{
 		Limit: in.limit(), Cursor: in.cursor(), ItemID: id[contracts.ItemID](in, "itemId"),
-		EAN: in.ean(), PZN: in.pzn(), ASIN: in.asin(), ASINLocale: in.asinLocale(),
+		EAN: in.text("ean"), PZN: in.text("pzn"), ASIN: in.text("asin"), ASINLocale: in.text("asinLocale"),
 	}
 }
 

@@ -1,7 +1,6 @@
 package wire
 
 import (
-	"regexp"
 	"strings"
 	"time"
 
@@ -18,8 +17,6 @@ type Feed struct {
 // MaxWait is how long a request may wait for rows: less than proxies allow.
 const MaxWait = 25 * time.Second
 
-var waitForm = regexp.MustCompile(`^([0-9]|1[0-9]|2[0-5])s$`)
-
 // DecodeFeed reads the parameters of a request for changes.
 func DecodeFeed(in *Params) (Feed, error) {
 	f := feedParameters(in)
@@ -31,9 +28,7 @@ func DecodeFeed(in *Params) (Feed, error) {
 func feedParameters(in *Params) (f Feed) {
 	f.Limit = in.limit()
 	f.Since, _ = in.raw("since", maxCursorBytes)
-	if wait := in.form("wait", waitForm.MatchString, "0s to 25s"); wait != "" {
-		f.Wait, _ = time.ParseDuration(wait) // its form was checked
-	}
+	f.Wait, _ = time.ParseDuration(in.text("wait")) // its form was checked; empty: none
 	f.Follow = in.flag("follow")
 	if f.Follow && (f.Limit != nil || f.Wait > 0) {
 		in.fault("follow: goes with neither limit nor wait.")

@@ -6,62 +6,32 @@ import (
 	"preismon/query"
 )
 
-// exportRecord and importRecord are a job as callers see it.
-type exportRecord struct {
-	ExportName     string   `json:"exportName"`
+// jobRecord is an export or an import as callers see it.
+type jobRecord struct {
+	ExportName     *string  `json:"exportName,omitempty"`
+	Name           *string  `json:"name,omitempty"`
 	LastArchivedAt *instant `json:"lastArchivedAt"`
 }
 
-type importRecord struct {
-	Name           string   `json:"name"`
-	LastArchivedAt *instant `json:"lastArchivedAt"`
-}
-
-func exportOf(j query.FileJob) exportRecord {
-	return exportRecord{j.Name, instantOf(&j.LastArchivedAt)}
-}
-
-func importOf(j query.FileJob) importRecord {
-	return importRecord{j.Name, instantOf(&j.LastArchivedAt)}
-}
-
-// exportEntry and importEntry are an archived file as callers see it.
-type exportEntry struct {
+// fileRecord is an archived file as callers see it.
+type fileRecord struct {
 	Name        string  `json:"name"`
-	ExportName  string  `json:"exportName"` // empty if the export is not known
+	ExportName  *string `json:"exportName,omitempty"` // of an export; empty if it is not known
 	Filename    string  `json:"filename"`
 	ContentType string  `json:"contentType"`
 	SizeBytes   int64   `json:"sizeBytes"`
 	ArchivedAt  instant `json:"archivedAt"`
 }
 
-type importEntry struct {
-	Name        string  `json:"name"`
-	Filename    string  `json:"filename"`
-	ContentType string  `json:"contentType"`
-	SizeBytes   int64   `json:"sizeBytes"`
-	ArchivedAt  instant `json:"archivedAt"`
-}
-
-func exportEntryOf(e query.FileEntry) exportEntry {
-	return exportEntry{
-		Name: e.Name, ExportName: e.JobName, Filename: e.Filename, ContentType: e.ContentType(), SizeBytes: e.SizeBytes,
-		ArchivedAt: instant(e.ArchivedAt),
-	}
-}
-
-func importEntryOf(e query.FileEntry) importEntry {
-	return importEntry{
+// FileRecord returns an archived file as callers see it.
+func FileRecord(e query.FileEntry) any {
+	r := fileRecord{
 		Name: e.Name, Filename: e.Filename, ContentType: e.ContentType(), SizeBytes: e.SizeBytes, ArchivedAt: instant(e.ArchivedAt),
 	}
-}
-
-// FileRecord is an archived file as callers see it.
-func FileRecord(e query.FileEntry) any {
 	if e.Direction == query.Exports {
-		return exportEntryOf(e)
+		r.ExportName = &e.JobName
 	}
-	return importEntryOf(e)
+	return r
 }
 
 // FileJobs lists the exports or the imports of an order.
@@ -70,10 +40,14 @@ func FileJobs(d query.Direction) Operation {
 		req := query.FileJobsRequest{Direction: d, OrderID: in.orderID(), Limit: in.limit(), Cursor: in.cursor()}
 		if d == query.Exports {
 			req.Name = in.text("exportName")
-			return list(ctx, p, in, req, s.FileJobs, exportOf)
+			return list(ctx, p, in, req, s.FileJobs, func(j query.FileJob) jobRecord {
+				return jobRecord{ExportName: &j.Name, LastArchivedAt: instantOf(&j.LastArchivedAt)}
+			})
 		}
 		req.Name = in.text("name")
-		return list(ctx, p, in, req, s.FileJobs, importOf)
+		return list(ctx, p, in, req, s.FileJobs, func(j query.FileJob) jobRecord {
+			return jobRecord{Name: &j.Name, LastArchivedAt: instantOf(&j.LastArchivedAt)}
+		})
 	}
 }
 
@@ -88,23 +62,26 @@ func historyFilters(in *Params, d query.Direction) query.HistoryRequest {
 	return req
 }
 
+// downloadFilters reads those of a read of one file.
+func downloadFilters(in *Params, d query.Direction) query.HistoryRequest {
+	req := historyFilters(in, d)
+	req.Latest = in.choice("latest")
+	return req
+}
+
 // History lists archived files of an order, newest first.
 func History(d query.Direction) Operation {
 	return func(ctx context.Context, s *query.Service, p query.Principal, in *Params) (any, error) {
 		req := historyFilters(in, d)
 		req.Limit, req.Cursor = in.limit(), in.cursor()
-		if d == query.Exports {
-			return list(ctx, p, in, req, s.History, exportEntryOf)
-		}
-		return list(ctx, p, in, req, s.History, importEntryOf)
+		return list(ctx, p, in, req, s.History, FileRecord)
 	}
 }
 
 // LatestFile returns the newest archived file of an order.
 func LatestFile(d query.Direction) Operation {
 	return func(ctx context.Context, s *query.Service, p query.Principal, in *Params) (any, error) {
-		req := historyFilters(in, d)
-		req.Latest = in.choice("latest")
+		req := downloadFilters(in, d)
 		if err := in.refused(req); err != nil {
 			return nil, err
 		}
@@ -118,8 +95,7 @@ func LatestFile(d query.Direction) Operation {
 
 // DecodeDownload reads the parameters of a download.
 func DecodeDownload(in *Params, d query.Direction) (query.HistoryRequest, error) {
-	req := historyFilters(in, d)
-	req.Latest = in.choice("latest")
+	req := downloadFilters(in, d)
 	return req, in.Err()
 }
 
@@ -133,8 +109,7 @@ type FilePart struct {
 // DecodeFilePart reads the parameters of a download and the requested part of
 // the file.
 func DecodeFilePart(in *Params, d query.Direction) (query.HistoryRequest, FilePart, error) {
-	req := historyFilters(in, d)
-	req.Latest = in.choice("latest")
+	req := downloadFilters(in, d)
 	part := FilePart{Whole: in.flag("whole")}
 	part.From, part.To = in.lines("lines")
 	if part.Whole && part.From > 0 {

@@ -59,10 +59,10 @@ func LookupBody(parameters url.Values) ([]byte, error) {
 // lookupKinds are the members of the body.
 var lookupKinds = map[string]func(*Params, string, json.RawMessage) query.LookupKey{
 	"eans": func(p *Params, at string, v json.RawMessage) query.LookupKey {
-		return query.LookupKey{EAN: p.element(at, v, eanForm.MatchString, "an EAN of 8 to 14 digits")}
+		return query.LookupKey{EAN: p.element(at, v, forms["ean"])}
 	},
 	"pzns": func(p *Params, at string, v json.RawMessage) query.LookupKey {
-		return query.LookupKey{PZN: p.element(at, v, pznForm.MatchString, "a PZN of 8 digits")}
+		return query.LookupKey{PZN: p.element(at, v, forms["pzn"])}
 	},
 	"asins":   (*Params).asinElement,
 	"itemIds": (*Params).itemElement,
@@ -118,10 +118,10 @@ var errStop = errors.New("stop")
 const mostFaults = 5
 
 // element reads a text of a list.
-func (p *Params) element(at string, v json.RawMessage, valid func(string) bool, what string) string {
+func (p *Params) element(at string, v json.RawMessage, f form) string {
 	var text string
-	if v[0] != '"' || json.Unmarshal(v, &text) != nil || !valid(text) {
-		p.fault("%s: %s is not %s.", at, Quote(string(v)), what)
+	if v[0] != '"' || json.Unmarshal(v, &text) != nil || !f.valid(text) {
+		p.fault("%s: %s is not %s.", at, Quote(string(v)), f.what)
 		return ""
 	}
 	return text
@@ -129,11 +129,9 @@ func (p *Params) element(at string, v json.RawMessage, valid func(string) bool, 
 
 func (p *Params) itemElement(at string, v json.RawMessage) query.LookupKey {
 	var id contracts.ItemID
-	p.element(at, v, func(text string) (ok bool) {
-		parsed, err := contracts.ParseID[contracts.ItemID](text)
-		id = parsed
-		return err == nil
-	}, "the text of a decimal number from 1 to 18446744073709551615")
+	p.element(at, v, form{
+		func(text string) bool { return id.UnmarshalText([]byte(text)) == nil }, "the text of a decimal number from 1 to 18446744073709551615",
+	})
 	return query.LookupKey{ItemID: id}
 }
 
@@ -154,7 +152,7 @@ func (p *Params) asinElement(at string, v json.RawMessage) (k query.LookupKey) {
 		p.fault("%s: not an object of asin and asinLocale.", at)
 		return k
 	}
-	k.ASIN = p.element(at+".asin", members["asin"], contracts.ValidASIN, "an ASIN of 10 capital letters or digits")
-	k.ASINLocale = p.element(at+".asinLocale", members["asinLocale"], contracts.ValidASINLocale, "a locale key like de or co.uk")
+	k.ASIN = p.element(at+".asin", members["asin"], forms["asin"])
+	k.ASINLocale = p.element(at+".asinLocale", members["asinLocale"], forms["asinLocale"])
 	return k
 }

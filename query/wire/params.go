@@ -25,11 +25,34 @@ const (
 )
 
 var (
-	eanForm     = regexp.MustCompile(`^[0-9]{8,14}$`)
-	pznForm     = regexp.MustCompile(`^[0-9]{8}$`)
 	linesForm   = regexp.MustCompile(`^([1-9][0-9]{0,8})-([1-9][0-9]{0,8})$`)
 	integerForm = regexp.MustCompile(`^(0|-?[1-9][0-9]{0,8})$`)
+	wholeForm   = regexp.MustCompile(`^[1-9][0-9]?$`)
 )
+
+// form is what a text must look like.
+type form struct {
+	valid func(string) bool
+	what  string // describes it
+}
+
+// forms are those of the texts that must have one, by the parameter.
+var forms = map[string]form{
+	"ean":          {regexp.MustCompile(`^[0-9]{8,14}$`).MatchString, "an EAN of 8 to 14 digits"},
+	"pzn":          {regexp.MustCompile(`^[0-9]{8}$`).MatchString, "a PZN of 8 digits"},
+	"asin":         {contracts.ValidASIN, "an ASIN of 10 capital letters or digits"},
+	"asinLocale":   {contracts.ValidASINLocale, "a locale key like de or co.uk"},
+	"site":         {validSite, "a site key"},
+	"ownSite":      {validSite, "a site key"},
+	"wait":         {regexp.MustCompile(`^([0-9]|1[0-9]|2[0-5])s$`).MatchString, "0s to 25s"},
+	"silentFor":    {regexp.MustCompile(`^([1-9]|[1-9][0-9]|1[0-5][0-9]|16[0-8])h$`).MatchString, "a number of whole hours, 1h to 168h"},
+	"price":        {regexp.MustCompile(`^[0-9]{1,14}(\.[0-9]{1,4})?$`).MatchString, "an amount like 12.34"},
+	"percent":      {wholeForm.MatchString, "a whole number from 1 to 99"},
+	"confirm":      {wholeForm.MatchString, "a whole number from 1 to 99"},
+	"rearmPercent": {wholeForm.MatchString, "a whole number from 1 to 99"},
+}
+
+func validSite(s string) bool { return contracts.SiteKey(s).Valid() }
 
 // Params decodes the parameters of a request, strictly: those that an operation
 // reads are the only ones it knows. Read all of them, then check Err: it names
@@ -163,10 +186,21 @@ func (p *Params) raw(name string, limit int) (value string, ok bool) {
 	return "", false
 }
 
-// text reads a text and returns it in NFC, as searchable texts are stored.
+// text reads a text. It returns it in NFC, as searchable texts are stored, or
+// as it is if it must have a form; for one that is wrong then, what was given
+// or a text that stands for it.
 func (p *Params) text(name string) string {
-	value, _ := p.raw(name, maxTextBytes)
-	return norm.NFC.String(value)
+	value, ok := p.raw(name, maxTextBytes)
+	form, formed := forms[name]
+	switch {
+	case !formed:
+		return norm.NFC.String(value)
+	case !ok && p.wrong[name]:
+		return "?"
+	case ok && !form.valid(value):
+		p.faultOf(name, "%s is not %s.", Quote(value), form.what)
+	}
+	return value
 }
 
 func (p *Params) cursor() string {
@@ -174,40 +208,7 @@ func (p *Params) cursor() string {
 	return value
 }
 
-// form reads a value that must have a certain form; what describes the form.
-func (p *Params) form(name string, valid func(string) bool, what string) string {
-	value, ok := p.raw(name, maxTextBytes)
-	if !ok && p.wrong[name] {
-		return "?" // a value was given
-	}
-	if ok && !valid(value) {
-		p.faultOf(name, "%s is not %s.", Quote(value), what)
-	}
-	return value
-}
-
-func (p *Params) ean() string {
-	return p.form("ean", eanForm.MatchString, "an EAN of 8 to 14 digits")
-}
-
-func (p *Params) pzn() string {
-	return p.form("pzn", pznForm.MatchString, "a PZN of 8 digits")
-}
-
-func (p *Params) asin() string {
-	return p.form("asin", contracts.ValidASIN, "an ASIN of 10 capital letters or digits")
-}
-
-func (p *Params) asinLocale() string {
-	return p.form("asinLocale", contracts.ValidASINLocale, "a locale key like de or co.uk")
-}
-
-func (p *Params) site() contracts.SiteKey { return p.siteKey("site") }
-
-func (p *Params) siteKey(name string) contracts.SiteKey {
-	valid := func(s string) bool { return contracts.SiteKey(s).Valid() }
-	return contracts.SiteKey(p.form(name, valid, "a site key"))
-}
+func (p *Params) site() contracts.SiteKey { return contracts.SiteKey(p.text("site")) }
 
 func (p *Params) limit() *int { return p.integer("limit") }
 

@@ -11,7 +11,8 @@ import (
 // DecodePosition reads the parameters of a market position.
 func DecodePosition(in *Params) (query.PositionRequest, error) {
 	req := query.PositionRequest{
-		ItemID: id[contracts.ItemID](in, "itemId"), PZN: in.pzn(), EAN: in.ean(), ASINLocale: in.asinLocale(), ASIN: in.asin(),
+		ItemID: id[contracts.ItemID](in, "itemId"), PZN: in.text("pzn"), EAN: in.text("ean"), ASINLocale: in.text("asinLocale"),
+		ASIN:           in.text("asin"),
 		CandidatePrice: in.text("candidatePrice"), CurrencyCode: contracts.Currency(in.text("currencyCode")), Country: in.text("country"),
 		IncludeCustomerReference: in.flag("includeCustomerReference"),
 	}

@@ -17,7 +17,7 @@ func Positions(ctx context.Context, s *query.Service, p query.Principal, in *Par
 }
 
 func selectedPositions(in *Params) query.PositionsRequest {
-	req := query.PositionsRequest{ResultsRequest: Selected(in), OwnSite: in.siteKey("ownSite")}
+	req := query.PositionsRequest{ResultsRequest: Selected(in), OwnSite: contracts.SiteKey(in.text("ownSite"))}
 	req.Timezone, req.Offers = in.text("timezone"), in.text("offers")
 	return req
 }
@@ -26,7 +26,7 @@ func selectedPositions(in *Params) query.PositionsRequest {
 func PricePositions(ctx context.Context, s *query.Service, p query.Principal, in *Params) (any, error) {
 	return positions(ctx, s, p, in, query.PositionsRequest{ResultsRequest: query.ResultsRequest{
 		Limit: in.limit(), Cursor: in.cursor(), OrderID: id[contracts.OrderID](in, "orderId"), ItemID: id[contracts.ItemID](in, "itemId"), Site: in.site(),
-	}, OwnSite: in.siteKey("ownSite")})
+	}, OwnSite: contracts.SiteKey(in.text("ownSite"))})
 }
 
 func positions(ctx context.Context, s *query.Service, p query.Principal, in *Params, req query.PositionsRequest) (*query.PositionsPage, error) {

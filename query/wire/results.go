@@ -42,8 +42,7 @@ func results(in *Params, has func(query.Parameter) bool) (r query.ResultsRequest
 	return r
 }
 
-// take reads a parameter into a field, whose type determines how; texts that
-// must have a form are known by name.
+// take reads a parameter into a field, whose type determines how.
 func (p *Params) take(name string, field any) {
 	switch v := field.(type) {
 	case **int:
@@ -59,19 +58,14 @@ func (p *Params) take(name string, field any) {
 	case *contracts.SiteKey:
 		*v = p.site()
 	case *string:
-		read := p.text
-		if form := textForms[name]; form != nil {
-			read = func(string) string { return form(p) }
+		if name == "cursor" {
+			*v = p.cursor()
+		} else {
+			*v = p.text(name)
 		}
-		*v = read(name)
 	default:
 		panic("wire: a parameter of another type: " + name)
 	}
-}
-
-// textForms are the texts that must have a form.
-var textForms = map[string]func(*Params) string{
-	"cursor": (*Params).cursor, "pzn": (*Params).pzn, "ean": (*Params).ean, "asinLocale": (*Params).asinLocale, "asin": (*Params).asin,
 }
 
 // ResultsBody returns the JSON object of a page, in pieces that are valid until

@@ -3,13 +3,12 @@ package clientdoc
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
-	"io"
 	"slices"
 	"unicode/utf8"
 
 	"preismon/contracts/fault"
 	"preismon/contracts/plaintext"
+	"preismon/contracts/strictjson"
 )
 
 // CodeInvalidClient is the code for a wrong client id or document.
@@ -22,7 +21,7 @@ func refuse(format string, args ...any) *fault.Error {
 // parseDocument parses the metadata of a client (RFC 7591, section 2, with
 // section 4 of the draft) and checks that it describes a public client.
 func parseDocument(body []byte, id, host string, schemes []string) (Document, error) {
-	if !utf8.Valid(body) || unique(body) != nil {
+	if !utf8.Valid(body) || strictjson.Unique(body, len(body)) != nil {
 		return Document{}, refuse("The client's metadata document is not JSON, or names a member twice.")
 	}
 	var members map[string]json.RawMessage // exact names, unlike those of a struct
@@ -72,53 +71,4 @@ func parseDocument(body []byte, id, host string, schemes []string) (Document, er
 		}
 	}
 	return Document{ClientID: id, Host: host, Name: name, RedirectURIs: redirects}, nil
-}
-
-var errTwice = errors.New("a member twice")
-
-// unique refuses anything but one JSON value, and objects that contain a name
-// twice: readers differ in which of the two they use.
-func unique(body []byte) error {
-	dec := json.NewDecoder(bytes.NewReader(body))
-	if err := uniqueValue(dec); err != nil {
-		return err
-	}
-	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
-		return errors.New("more than one value")
-	}
-	return nil
-}
-
-func uniqueValue(dec *json.Decoder) error {
-	token, err := dec.Token()
-	if err != nil {
-		return err
-	}
-	switch token {
-	case json.Delim('{'):
-		names := map[string]bool{}
-		for dec.More() {
-			name, err := dec.Token()
-			if err != nil {
-				return err
-			}
-			if names[name.(string)] {
-				return errTwice
-			}
-			names[name.(string)] = true
-			if err := uniqueValue(dec); err != nil {
-				return err
-			}
-		}
-	case json.Delim('['):
-		for dec.More() {
-			if err := uniqueValue(dec); err != nil {
-				return err
-			}
-		}
-	default:
-		return nil
-	}
-	_, err = dec.Token() // the closing bracket
-	return err
 }
