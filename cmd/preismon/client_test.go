@@ -337,8 +337,7 @@ func ordersOf(t *testing.T, p *person) map[string]string {
 
 // readme: the lines of "On the command line" do what they say.
 func (d *demoTest) readme(t *testing.T) {
-	text, err := os.ReadFile(filepath.Join("..", "..", "README.md"))
-	must.Do(t, err)
+	text := must.Get(os.ReadFile(filepath.Join("..", "..", "README.md")))(t)
 	_, section, ok := strings.Cut(string(text), "\n## On the command line\n")
 	if !ok {
 		t.Fatal("no such section")
@@ -358,9 +357,7 @@ func (d *demoTest) readme(t *testing.T) {
 	must.Do(t, os.Symlink(binary, filepath.Join(bin, "preismon")))
 	p := d.person(t, "PREISMON_PASSWORD="+d.account(t, "anna").Password, "PATH="+bin+":"+os.Getenv("PATH"))
 	cmd := command(t, p.env)
-	if cmd.Path, err = exec.LookPath("bash"); err != nil {
-		t.Fatal(err)
-	}
+	cmd.Path = must.Get(exec.LookPath("bash"))(t)
 	cmd.Args, cmd.Dir = []string{"bash", "-e", "-o", "pipefail", "-c", strings.Join(script, "\n")}, work
 	out, err := cmd.CombinedOutput()
 	if err != nil {

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"preismon/deploy/embedded"
+	"preismon/deploy/testserver/equals"
 	"preismon/deploy/testserver/must"
 	"preismon/query/auth"
 )
@@ -100,9 +101,7 @@ func TestSecretsStaySecret(t *testing.T) {
 	const planted = "planted-secret-5513"
 	run.get("/v1/sites", "Bearer "+token, planted)
 	u.interrupt()
-	if code := u.wait(); code != 0 {
-		t.Errorf("exit code %d", code)
-	}
+	equals.Is(t, 0, u.wait(), "exit code")
 	run.wrote("standard output of up", u.stdout.String())
 	run.wrote("standard error of up", u.stderr.String())
 	run.readFolder()
