@@ -24,6 +24,7 @@ import (
 	"preismon/cmd/preismon/client"
 	"preismon/contracts"
 	"preismon/contracts/openapi/openapitest"
+	"preismon/deploy/testserver/caller"
 	"preismon/deploy/testserver/must"
 	"preismon/query/table/tabletest"
 )
@@ -252,13 +253,9 @@ func (d *demoTest) tables(t *testing.T, p *person, c *api, flags, lines []string
 		params.Set(group, "true")
 	}
 	served := func() string {
-		r := must.Get(http.NewRequestWithContext(t.Context(), http.MethodGet, c.url+"/v1/results/stream?"+params.Encode(), nil))(t)
+		r := must.Get(c.at().Request(t.Context(), http.MethodGet, "/v1/results/stream?"+params.Encode(), nil))(t)
 		r.Header.Set("Accept", "text/csv")
-		r.Header.Set("Authorization", "Bearer "+c.token)
-		resp := must.Get(c.http.Do(r))(t)
-		defer resp.Body.Close() //nolint:errcheck // read to its end
-		sent := must.Get(io.ReadAll(resp.Body))(t)
-		return string(sent)
+		return string(must.Get(caller.Read(c.http.Do(r)))(t).Text)
 	}
 	// The market goes on: the time a pair was last processed may change between
 	// two reads.

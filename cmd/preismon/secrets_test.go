@@ -2,7 +2,6 @@ package main
 
 import (
 	"encoding/base64"
-	"io"
 	"net/http"
 	"net/url"
 	"os"
@@ -12,6 +11,7 @@ import (
 	"testing"
 
 	"preismon/deploy/embedded"
+	"preismon/deploy/testserver/caller"
 	"preismon/deploy/testserver/equals"
 	"preismon/deploy/testserver/must"
 	"preismon/query/auth"
@@ -91,10 +91,7 @@ func TestSecretsStaySecret(t *testing.T) {
 	}
 
 	for _, path := range []string{"/metrics", "/readyz", "/debug/pprof/cmdline", "/debug/pprof/goroutine?debug=2", "/debug/pprof/heap?debug=1"} {
-		resp := must.Get(http.Get(u.AdminURL + path))(t)
-		text, _ := io.ReadAll(resp.Body)
-		_ = resp.Body.Close()
-		run.wrote("admin"+path, string(text))
+		run.wrote("admin"+path, string(must.Get(caller.Read(http.Get(u.AdminURL + path)))(t).Text))
 	}
 	run.queryLog(u.tables())
 	// A text that is logged on purpose is found: the search works.
