@@ -91,7 +91,7 @@ func TestSecretsStaySecret(t *testing.T) {
 	}
 
 	for _, path := range []string{"/metrics", "/readyz", "/debug/pprof/cmdline", "/debug/pprof/goroutine?debug=2", "/debug/pprof/heap?debug=1"} {
-		run.wrote("admin"+path, string(must.Get(caller.Read(http.Get(u.AdminURL + path)))(t).Text))
+		run.wrote("admin"+path, string(must.Get(caller.Read(http.Get(u.AdminURL+path)))(t).Text))
 	}
 	run.queryLog(u.tables())
 	// A text that is logged on purpose is found: the search works.
