@@ -174,10 +174,9 @@ func TestDirTruncatedWhileRead(t *testing.T) {
 	content := noise(mib)
 	ref := archive.RefOf(newKey(), content)
 	put(t, d, ref, content)
-	o, err := d.Open(t.Context(), ref)
-	must.Do(t, err)
+	o := must.Get(d.Open(t.Context(), ref))(t)
 	defer o.Close()
 	must.Do(t, os.Truncate(filepath.Join(folder, ref.Key.String()), mib/2))
-	_, err = io.Copy(io.Discard, o)
+	_, err := io.Copy(io.Discard, o)
 	wantErr(t, err, fault.Internal, archive.ErrCorrupt)
 }

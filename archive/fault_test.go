@@ -82,9 +82,7 @@ func TestSlowReader(t *testing.T) {
 	got := make([]byte, len(content))
 	for part := got; len(part) > 0; part = part[len(got)/2:] {
 		time.Sleep(cfg.StallTimeout * 5 / 4) // real time: the far side is a real server
-		if _, err := io.ReadFull(o, part[:len(got)/2]); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(io.ReadFull(o, part[:len(got)/2]))(t)
 	}
 	if !bytes.Equal(got, content) {
 		t.Error("other content came back")
@@ -143,15 +141,14 @@ func TestLostAnswer(t *testing.T) {
 
 func TestUnreachable(t *testing.T) {
 	t.Parallel()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	must.Do(t, err)
+	listener := must.Get(net.Listen("tcp", "127.0.0.1:0"))(t)
 	listener.Close()
 	cfg := archive.DefaultS3Config()
 	cfg.Endpoint, cfg.Bucket, cfg.AccessKey, cfg.SecretKey = "http://"+listener.Addr().String(), "artifacts", "us", "hush"
 	s := openS3(t, cfg)
 	content := []byte("x")
 	ref := archive.RefOf(newKey(), content)
-	_, err = s.Open(t.Context(), ref)
+	_, err := s.Open(t.Context(), ref)
 	wantErr(t, err, fault.Unavailable, nil)
 	_, err = s.Stat(t.Context(), ref.Key)
 	wantErr(t, err, fault.Unavailable, nil)

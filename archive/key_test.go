@@ -8,6 +8,7 @@ import (
 
 	"preismon/archive"
 	"preismon/contracts"
+	"preismon/deploy/testserver/equals"
 	"preismon/deploy/testserver/must"
 )
 
@@ -17,9 +18,7 @@ func TestKeyString(t *testing.T) {
 		if got := key.String(); got != want {
 			t.Errorf("%#v is %q, want %q", key, got, want)
 		}
-		if err := key.Validate(); err != nil {
-			t.Errorf("%s: %v", want, err)
-		}
+		equals.NoError(t, key.Validate(), "%s", want)
 	}
 	f(archive.Key{Folder: archive.Exports, Mandate: 7, Order: 21, Archive: 1234}, "exports/7/21/1234/0")
 	f(archive.Key{Folder: archive.Imports, Mandate: 1, Order: 2, Archive: 3, File: 9999}, "imports/1/2/3/9999")

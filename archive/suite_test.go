@@ -305,12 +305,11 @@ func testContext(t *testing.T, r rig) {
 	put(t, r, ref, content)
 
 	ctx, cancel := context.WithCancel(t.Context())
-	o, err := r.Open(ctx, ref)
-	must.Do(t, err)
+	o := must.Get(r.Open(ctx, ref))(t)
 	defer o.Close()
 	must.Get(io.ReadFull(o, make([]byte, mib)))(t)
 	cancel()
-	_, err = io.Copy(io.Discard, o)
+	_, err := io.Copy(io.Discard, o)
 	wantErr(t, err, fault.Internal, context.Canceled)
 
 	_, err = r.Open(ctx, ref)

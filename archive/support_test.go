@@ -16,6 +16,7 @@ import (
 	"preismon/contracts"
 	"preismon/contracts/fault"
 	"preismon/deploy/testserver"
+	"preismon/deploy/testserver/equals"
 	"preismon/deploy/testserver/must"
 )
 
@@ -99,7 +100,5 @@ func wantAbsent(tb testing.TB, r rig, key archive.Key) {
 
 func wantLeftovers(tb testing.TB, r rig, key archive.Key) {
 	tb.Helper()
-	if n := r.leftovers(tb, key); n != 0 {
-		tb.Errorf("%d unfinished uploads are left", n)
-	}
+	equals.Is(tb, 0, r.leftovers(tb, key), "unfinished uploads are left")
 }

@@ -11,6 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"preismon/contracts"
+	"preismon/deploy/testserver/equals"
 	"preismon/deploy/testserver/must"
 )
 
@@ -57,9 +58,7 @@ func TestMoneyIsExact(t *testing.T) {
 			t.Errorf("%q %s: %d, %q, %v, want %d, %q", test.text, test.currency, m.AmountMinor, m, err, test.want, test.shown)
 		}
 	}
-	if got := string(contracts.AppendMinor(nil, -5, 2)); got != "-0.05" {
-		t.Errorf("-5: %s", got)
-	}
+	equals.Is(t, "-0.05", string(contracts.AppendMinor(nil, -5, 2)), "-5")
 }
 
 func TestMoneyRoundTrips(t *testing.T) {
@@ -79,9 +78,7 @@ func TestMoneyRoundTrips(t *testing.T) {
 
 func TestCurrencyDigits(t *testing.T) {
 	for c, want := range map[contracts.Currency]int{"EUR": 2, "JPY": 0, "KWD": 3, "CLF": 4, "ISK": 0, "HUF": 2, "???": 2} {
-		if got := c.Digits(); got != want {
-			t.Errorf("%s: %d digits, want %d", c, got, want)
-		}
+		equals.Is(t, want, c.Digits(), "%s digits", c)
 	}
 	for _, c := range []contracts.Currency{"", "eur", "XXX", "DEM", "EURO"} {
 		if c.Valid() {
@@ -113,9 +110,7 @@ func TestIDs(t *testing.T) {
 	if id := contracts.DeriveID[contracts.ItemID]("site", "key"); id != contracts.DeriveID[contracts.ItemID]("site", "key") || id == contracts.DeriveID[contracts.ItemID]("sitek", "ey") || id == 0 || id>>63 != 0 {
 		t.Errorf("derived %d", id)
 	}
-	if id := contracts.DeriveID[contracts.ItemID]("a", "b"); id != 2183872570021790779 {
-		t.Errorf("a, b gives %d now: every derived id would change", id)
-	}
+	equals.Is(t, 2183872570021790779, contracts.DeriveID[contracts.ItemID]("a", "b"), "a, b gives now: every derived id would change")
 }
 
 func TestProductNumbers(t *testing.T) {
@@ -185,15 +180,11 @@ func TestRatings(t *testing.T) {
 		}
 	}
 	for text, want := range map[contracts.Rating]uint8{"4.27": 43, "0": 0, "5": 50, "5.0": 50, "4.": 40, "3e0": 30, "-0": 0} {
-		if got := text.Tenths(); got != want {
-			t.Errorf("%s: %d tenths, want %d", text, got, want)
-		}
+		equals.Is(t, want, text.Tenths(), "%s tenths", text)
 	}
 	// FLD-04c: a missing, malformed or out-of-range rating is no rating.
 	for _, text := range []contracts.Rating{"", "abc", "-0.1", "5.1", "5.0000001", "NaN", "nan", "Inf", "-inf", "infinity", "0x1p2", "1_0", "4,3", " 4", "4 ", "4/5", "1e999", "--1"} {
-		if got := text.Tenths(); got != contracts.NoRating {
-			t.Errorf("%q: %d tenths", text, got)
-		}
+		equals.Is(t, contracts.NoRating, text.Tenths(), "%q tenths", text)
 	}
 	for in, want := range map[string]contracts.Rating{`{"rating":4.27}`: "4.27", `{"rating":"4.27"}`: "4.27", `{"rating":null}`: "", `{"rating":true}`: "", `{"rating":[4]}`: "", `{}`: ""} {
 		var o contracts.Offer
@@ -322,9 +313,7 @@ func TestCountersAgree(t *testing.T) { // QUAL-03
 		{ConfiguredObservations: 3, ExpectedProcessedByNow: 4, ProcessedObservations: 1}: false,
 		{ConfiguredObservations: 3, ExpectedProcessedByNow: 1, ProcessedObservations: 2}: false,
 	} {
-		if got := c.Consistent(); got != want {
-			t.Errorf("%+v: %v", c, got)
-		}
+		equals.Is(t, want, c.Consistent(), "%+v", c)
 	}
 }
 

@@ -85,8 +85,7 @@ func TestConsumerOnALateFollower(t *testing.T) {
 	t.Parallel() // it waits most of its time
 	c := cluster.Start(t)
 	nc := dial(t, c.URL(0))
-	js, err := jetstream.New(nc)
-	must.Do(t, err)
+	js := must.Get(jetstream.New(nc))(t)
 	must.Do(t, ingest.EnsureStreams(t.Context(), js, ingest.StreamConfig{Replicas: cluster.Size}))
 	sink := newRecorder()
 	var want []string
@@ -107,9 +106,7 @@ func TestConsumerOnALateFollower(t *testing.T) {
 	leader, follower, third := apart(t, c, nc, js, event.StreamObservations, "projector-0")
 	// Through the third server, so that only the follower is late.
 	near := dial(t, c.URL(third))
-	if js, err = jetstream.New(near); err != nil {
-		t.Fatal(err)
-	}
+	js = must.Get(jetstream.New(near))(t)
 	nc = near
 	const late = 600 * time.Millisecond
 	c.Late(leader, follower, late)
@@ -164,19 +161,14 @@ func TestConsumerOnALateFollower(t *testing.T) {
 func TestConsumerPassesOverWhatIsNotThere(t *testing.T) {
 	t.Parallel()
 	nc, js := connect(t)
-	s, err := js.Stream(t.Context(), event.StreamObservations)
-	must.Do(t, err)
+	s := must.Get(js.Stream(t.Context(), event.StreamObservations))(t)
 	c := s.CachedInfo().Config
 	c.Subjects, c.DenyDelete = append(c.Subjects, "others.>"), false
 	must.Do(t, js.DeleteStream(t.Context(), c.Name))
-	if s, err = js.CreateStream(t.Context(), c); err != nil {
-		t.Fatal(err)
-	}
+	s = must.Get(js.CreateStream(t.Context(), c))(t)
 	other := func() {
 		t.Helper()
-		if _, err := js.Publish(t.Context(), "others.one", nil); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(js.Publish(t.Context(), "others.one", nil))(t)
 	}
 	var want []string
 	for i := range 20 {

@@ -10,6 +10,7 @@ import (
 	"github.com/nats-io/nats.go"
 
 	"preismon/contracts/event"
+	"preismon/deploy/testserver/equals"
 	"preismon/deploy/testserver/must"
 	"preismon/ingest"
 )
@@ -56,9 +57,7 @@ func TestConsumerEndsInOrder(t *testing.T) {
 			case <-time.After(5 * time.Second):
 				t.Fatal("does not end")
 			}
-			if got := len(sink.ids(event.StreamObservations)) == 1; got != test.applied {
-				t.Errorf("applied: %v", got)
-			}
+			equals.Is(t, test.applied, len(sink.ids(event.StreamObservations)) == 1, "applied")
 			floor := uint64(0)
 			if test.applied {
 				floor = 1
@@ -78,15 +77,11 @@ func TestConsumerReadsTheLargest(t *testing.T) {
 	s := must.Get(js.Stream(t.Context(), event.StreamObservations))(t)
 	config := s.CachedInfo().Config
 	config.MaxMsgSize = -1 // as an operator may set it
-	if _, err := js.UpdateStream(t.Context(), config); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(js.UpdateStream(t.Context(), config))(t)
 	huge := strings.Repeat("x", int(nc.MaxPayload())-50)
 	const n = 10 // more than the server keeps for a client that does not read
 	for range n {
-		if _, err := js.PublishMsg(t.Context(), &nats.Msg{Subject: "observations.x", Data: []byte(huge)}); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(js.PublishMsg(t.Context(), &nats.Msg{Subject: "observations.x", Data: []byte(huge)}))(t)
 	}
 	publish(t, nc, observations(1, 1))
 	sink := newRecorder()

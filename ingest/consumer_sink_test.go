@@ -8,10 +8,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/nats-io/nats.go/jetstream"
 
 	"preismon/contracts/event"
+	"preismon/deploy/testserver/equals"
 	"preismon/deploy/testserver/must"
 	"preismon/ingest"
 )
@@ -147,8 +147,7 @@ func TestSinkFindsAFork(t *testing.T) {
 		publish(t, nc, observations(n+1, 1))
 	}
 	history := ingest.NewHistory(js)
-	state, err := history.State(t.Context(), event.StreamObservations)
-	must.Do(t, err)
+	state := must.Get(history.State(t.Context(), event.StreamObservations))(t)
 	old := state.Epoch
 	sink := newRecorder()
 	sink.done[at(event.StreamObservations, old)] = 4
@@ -164,9 +163,7 @@ func TestSinkFindsAFork(t *testing.T) {
 	if err := consumer.Run(ctx); !errors.Is(err, event.ErrForked) {
 		t.Fatalf("Run = %v", err)
 	}
-	if state, err = history.State(t.Context(), event.StreamObservations); err != nil {
-		t.Fatal(err)
-	}
+	state = must.Get(history.State(t.Context(), event.StreamObservations))(t)
 	if len(state.Forks) != 1 || state.Forks[0].After != 4 || state.Epoch <= old {
 		t.Fatalf("%+v, want a fork after 4", state.Incarnation)
 	}
@@ -175,9 +172,7 @@ func TestSinkFindsAFork(t *testing.T) {
 	for n := 5; n <= 9; n++ {
 		want = append(want, eventID(1, n))
 	}
-	if d := cmp.Diff(want, sink.ids(event.StreamObservations)); d != "" {
-		t.Error(d)
-	}
+	equals.Check(t, want, sink.ids(event.StreamObservations))
 }
 
 // refuses is a Sink that refuses everything.

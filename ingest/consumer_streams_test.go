@@ -13,6 +13,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"preismon/contracts/event"
+	"preismon/deploy/testserver/equals"
 	"preismon/deploy/testserver/must"
 	"preismon/ingest"
 )
@@ -87,9 +88,7 @@ func TestConsumerBeginsANewEpochAfterALostTail(t *testing.T) {
 	must.Eventually(t, time.Minute, "the new epoch", func() bool { e := c.Progress().Observations.Epoch; return e > created })
 	publish(t, nc, observations(20, 1))
 	c.reach(t, js)
-	if d := cmp.Diff([]string{eventID(1, 20)}, sink.ids(event.StreamObservations)); d != "" {
-		t.Error(d)
-	}
+	equals.Check(t, []string{eventID(1, 20)}, sink.ids(event.StreamObservations))
 	epoch := c.Progress().Observations.Epoch
 	c.stop()
 	// A later consumer finds the same epoch, and EnsureStreams keeps it.
@@ -160,9 +159,7 @@ func TestConsumerFindsReusedSequences(t *testing.T) {
 			for _, s := range sink.seen[before:] {
 				got = append(got, s.id)
 			}
-			if d := cmp.Diff(want, got); d != "" {
-				t.Error(d)
-			}
+			equals.Check(t, want, got)
 		})
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"preismon/contracts/event"
+	"preismon/deploy/testserver/equals"
 	"preismon/deploy/testserver/must"
 	"preismon/ingest"
 )
@@ -64,9 +65,7 @@ func TestConsumerPutsPoisonIntoTheDeadLetters(t *testing.T) {
 	t.Parallel()
 	nc, js := connect(t)
 	send := func(subject, body string) {
-		if _, err := js.Publish(t.Context(), subject, []byte(body)); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(js.Publish(t.Context(), subject, []byte(body)))(t)
 	}
 	good := func(e *event.Event) string {
 		b := must.Get(event.Encode(e))(t)
@@ -104,12 +103,8 @@ func TestConsumerPutsPoisonIntoTheDeadLetters(t *testing.T) {
 	if early != "" {
 		t.Errorf("a batch of %s came before its dead letters", early)
 	}
-	if d := cmp.Diff([]string{eventID(1, 0), eventID(1, 1), eventID(1, 2)}, sink.ids(event.StreamObservations)); d != "" {
-		t.Error(d)
-	}
-	if d := cmp.Diff([]string{eventID(2, 4001)}, sink.ids(event.StreamCatalog)); d != "" {
-		t.Error(d)
-	}
+	equals.Check(t, []string{eventID(1, 0), eventID(1, 1), eventID(1, 2)}, sink.ids(event.StreamObservations))
+	equals.Check(t, []string{eventID(2, 4001)}, sink.ids(event.StreamCatalog))
 	if p := c.Progress(); p.Poison != 6 {
 		t.Errorf("%+v", p)
 	}
@@ -124,9 +119,7 @@ func TestConsumerPutsPoisonIntoTheDeadLetters(t *testing.T) {
 		"CATALOG 2":      {Subject: "catalog.item.2", Reason: "subject: catalog.item.2, but the event belongs to catalog.item.3"},
 	}
 	s := must.Get(js.Stream(t.Context(), event.StreamDeadLetters))(t)
-	if n := s.CachedInfo().State.Msgs; n != uint64(len(want)) {
-		t.Errorf("%d dead letters", n)
-	}
+	equals.Is(t, uint64(len(want)), s.CachedInfo().State.Msgs, "dead letters")
 	for seq := range uint64(len(want)) {
 		m := must.Get(s.GetMsg(t.Context(), seq+1))(t)
 		key := m.Header.Get(event.HeaderStream) + " " + m.Header.Get(event.HeaderSeq)

@@ -17,6 +17,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 
 	"preismon/contracts/event"
+	"preismon/deploy/testserver/equals"
 	"preismon/deploy/testserver/must"
 	"preismon/ingest"
 )
@@ -180,9 +181,7 @@ func TestPublishFiles(t *testing.T) {
 			t.Errorf("%+v", r)
 		}
 	}
-	if d := cmp.Diff([]int{2, 3}, lines); d != "" {
-		t.Error(d)
-	}
+	equals.Check(t, []int{2, 3}, lines)
 
 	// From standard input.
 	in := request()

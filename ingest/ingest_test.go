@@ -9,6 +9,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"preismon/contracts/event"
+	"preismon/deploy/testserver/equals"
 	"preismon/deploy/testserver/must"
 	"preismon/ingest"
 )
@@ -55,18 +56,14 @@ func TestStreamsKeepWhatAnOperatorRaised(t *testing.T) {
 	// An operator raises some, and lowers one.
 	obs.MaxAge, obs.Duplicates, obs.MaxBytes = 60*24*time.Hour, time.Hour, 5<<30
 	obs.Metadata = map[string]string{"owner": "ops"}
-	if _, err := js.UpdateStream(ctx, obs); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(js.UpdateStream(ctx, obs))(t)
 	must.Do(t, ingest.EnsureStreams(ctx, js, ingest.StreamConfig{MaxBytes: 1 << 30, DuplicateWindow: 5 * time.Minute}))
 	obs = get(event.StreamObservations)
 	if obs.MaxAge != 60*24*time.Hour || obs.Duplicates != time.Hour || obs.MaxBytes != 5<<30 || obs.Metadata["owner"] != "ops" {
 		t.Errorf("an operator's settings are lost: %+v", obs)
 	}
 	must.Do(t, ingest.EnsureStreams(ctx, js, ingest.StreamConfig{MaxBytes: 6 << 30}))
-	if got := get(event.StreamObservations).MaxBytes; got != 6<<30 {
-		t.Errorf("max bytes %d, not raised", got)
-	}
+	equals.Is(t, 6<<30, get(event.StreamObservations).MaxBytes, "max bytes, not raised")
 	if err := (ingest.StreamConfig{Replicas: 9, MaxAge: time.Minute, DuplicateWindow: time.Millisecond}).Validate(); err == nil || strings.Count(err.Error(), "\n") < 1 {
 		t.Errorf("faults: %v", err)
 	}

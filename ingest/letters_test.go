@@ -27,9 +27,7 @@ func TestDeadLetters(t *testing.T) {
 		t.Helper()
 		body := must.Get(event.Encode(e))(t)
 		m := &nats.Msg{Subject: subject, Data: []byte(change(string(body))), Header: nats.Header{jetstream.MsgIDHeader: {e.ID}}}
-		if _, err := js.PublishMsg(ctx, m); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(js.PublishMsg(ctx, m))(t)
 	}
 	same := func(s string) string { return s }
 	send("observations.elsewhere", observations(1, 1), same)                                           // a valid event

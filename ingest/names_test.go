@@ -5,9 +5,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"preismon/contracts/event"
+	"preismon/deploy/testserver/equals"
 	"preismon/deploy/testserver/must"
 	"preismon/ingest"
 )
@@ -28,9 +27,7 @@ func TestNames(t *testing.T) {
 			ingest.ProjectorLease(c.partition, c.partitions), ingest.ProjectorConsumer(c.partition, c.partitions),
 			ingest.RebuildConsumer(c.partition, c.partitions),
 		}
-		if d := cmp.Diff([]string{c.lease, c.consumer, c.rebuild}, got); d != "" {
-			t.Errorf("%d of %d (-want +got):\n%s", c.partition, c.partitions, d)
-		}
+		equals.Checkf(t, []string{c.lease, c.consumer, c.rebuild}, got, "%d of %d", c.partition, c.partitions)
 	}
 }
 
@@ -80,9 +77,7 @@ func TestSeveralNumbersOfPartitions(t *testing.T) {
 	}
 	for _, at := range places {
 		loops[at].reach(t, js)
-		if d := cmp.Diff(want[at], sinks[at].ids(event.StreamObservations)); d != "" {
-			t.Errorf("partition %d of %d (-want +got):\n%s", at.partition, at.partitions, d)
-		}
+		equals.Checkf(t, want[at], sinks[at].ids(event.StreamObservations), "partition %d of %d", at.partition, at.partitions)
 		if p := loops[at].Progress(); p.Restarts+p.Redelivered+p.Retries != 0 {
 			t.Errorf("partition %d of %d was disturbed: %+v", at.partition, at.partitions, p)
 		}

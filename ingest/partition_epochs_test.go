@@ -6,10 +6,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/nats-io/nats.go/jetstream"
 
 	"preismon/contracts/event"
+	"preismon/deploy/testserver/equals"
 	"preismon/deploy/testserver/must"
 	"preismon/ingest"
 )
@@ -67,9 +67,7 @@ func TestShortStreamOfWhichAPartitionKnowsNothing(t *testing.T) {
 	sink.done[at(event.StreamObservations, created)] = 20 // none of them ours
 	loop := run(t, js, share(1, 2), sink)
 	must.Eventually(t, time.Minute, "the new epoch", func() bool { p := loop.Progress().Observations; return p.Epoch > created && p.Applied == 12 })
-	if d := cmp.Diff(want, sink.ids(event.StreamObservations)); d != "" {
-		t.Error(d)
-	}
+	equals.Check(t, want, sink.ids(event.StreamObservations))
 }
 
 // TestWhoIsBehindANewEpoch: a sink that had less than the one that found the
@@ -122,12 +120,8 @@ func TestWhoIsBehindANewEpoch(t *testing.T) {
 		loop := run(t, js, share(c.partition, c.partitions), sink)
 		loop.reach(t, js)
 		loop.stop()
-		if d := cmp.Diff(observed, sink.ids(event.StreamObservations)); d != "" {
-			t.Errorf("%+v: observations (-want +got):\n%s", c, d)
-		}
-		if d := cmp.Diff(records, sink.ids(event.StreamCatalog)); d != "" {
-			t.Errorf("%+v: catalogue (-want +got):\n%s", c, d)
-		}
+		equals.Checkf(t, observed, sink.ids(event.StreamObservations), "%+v: observations", c)
+		equals.Checkf(t, records, sink.ids(event.StreamCatalog), "%+v: catalogue", c)
 	}
 }
 
@@ -139,9 +133,7 @@ func TestForkFarBehindOthersMessages(t *testing.T) {
 	publish(t, nc, observations(2, 1), observations(4, 1)) // of partition 1; it took the first
 	const others = 75_000
 	for range others {
-		if _, err := js.PublishAsync("observations.shop-1=example", nil, jetstream.WithStallWait(time.Minute)); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(js.PublishAsync("observations.shop-1=example", nil, jetstream.WithStallWait(time.Minute)))(t)
 	}
 	<-js.PublishAsyncComplete()
 	created := firstEpoch(t, js, event.StreamObservations)
@@ -152,9 +144,7 @@ func TestForkFarBehindOthersMessages(t *testing.T) {
 	c.MaxMessages = 10_000
 	loop := run(t, js, c, sink)
 	must.Eventually(t, time.Minute, "the new epoch", func() bool { p := loop.Progress().Observations; return p.Epoch > created && p.Applied == others+2 })
-	if d := cmp.Diff([]string{eventID(1, 2), eventID(1, 4)}, sink.ids(event.StreamObservations)); d != "" {
-		t.Error(d)
-	}
+	equals.Check(t, []string{eventID(1, 2), eventID(1, 4)}, sink.ids(event.StreamObservations))
 }
 
 // TestTailLostWhilePassedOver: the stream comes back as an older copy that grew
@@ -209,7 +199,5 @@ func TestTailLostWhilePassedOver(t *testing.T) {
 	for _, e := range want {
 		all = append(all, e.ID)
 	}
-	if d := cmp.Diff(all, ids()); d != "" {
-		t.Error(d)
-	}
+	equals.Check(t, all, ids())
 }

@@ -8,9 +8,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"preismon/contracts/event"
+	"preismon/deploy/testserver/equals"
 	"preismon/deploy/testserver/must"
 	"preismon/ingest"
 )
@@ -44,14 +43,10 @@ func TestPartitionsShareTheStream(t *testing.T) {
 			items = append(items, eventID(2, n*1000+1))
 		case 9:
 			subject := fmt.Sprintf("observations.shop-%d=example", n%7)
-			if _, err := js.Publish(t.Context(), subject, []byte("no event")); err != nil {
-				t.Fatal(err)
-			}
+			must.Get(js.Publish(t.Context(), subject, []byte("no event")))(t)
 			buried[event.Partition(subject, partitions)]++
 		case 11:
-			if _, err := js.Publish(t.Context(), fmt.Sprintf("catalog.item.%d", n), []byte("no event")); err != nil {
-				t.Fatal(err)
-			}
+			must.Get(js.Publish(t.Context(), fmt.Sprintf("catalog.item.%d", n), []byte("no event")))(t)
 			records++
 		}
 	}
@@ -65,12 +60,8 @@ func TestPartitionsShareTheStream(t *testing.T) {
 	for p, l := range loops {
 		l.reach(t, js)
 		l.stop()
-		if d := cmp.Diff(want[p], sinks[p].ids(event.StreamObservations)); d != "" {
-			t.Errorf("partition %d: observations (-want +got):\n%s", p, d)
-		}
-		if d := cmp.Diff(items, sinks[p].ids(event.StreamCatalog)); d != "" {
-			t.Errorf("partition %d: catalogue (-want +got):\n%s", p, d)
-		}
+		equals.Checkf(t, want[p], sinks[p].ids(event.StreamObservations), "partition %d: observations", p)
+		equals.Checkf(t, items, sinks[p].ids(event.StreamCatalog), "partition %d: catalogue", p)
 		pr := l.Progress()
 		if done := sinks[p].done[at(event.StreamObservations, pr.Observations.Epoch)]; done != end || pr.Observations.Applied != end || pr.Observations.Lag != 0 {
 			t.Errorf("partition %d: the sink has %d, and %+v, want %d", p, done, pr.Observations, end)
@@ -178,12 +169,8 @@ func TestTakeoverWithinOnePartition(t *testing.T) {
 	}
 	for p, l := range []*running{other, loop} {
 		l.reach(t, js)
-		if d := cmp.Diff(want[p], sinks[p].ids(event.StreamObservations)); d != "" {
-			t.Errorf("partition %d (-want +got):\n%s", p, d)
-		}
-		if d := cmp.Diff(items, sinks[p].ids(event.StreamCatalog)); d != "" {
-			t.Errorf("partition %d: catalogue (-want +got):\n%s", p, d)
-		}
+		equals.Checkf(t, want[p], sinks[p].ids(event.StreamObservations), "partition %d", p)
+		equals.Checkf(t, items, sinks[p].ids(event.StreamCatalog), "partition %d: catalogue", p)
 	}
 	if p := other.Progress(); p.Restarts+p.Redelivered+p.Retries != 0 {
 		t.Errorf("the other partition was disturbed: %+v", p)

@@ -65,9 +65,7 @@ func TestPublisherKeepsTheOrderOfARecord(t *testing.T) {
 		version++
 		must.Do(t, p.Publish(t.Context(), item(1, version)))
 	}
-	if _, err := p.Flush(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(p.Flush(t.Context()))(t)
 	outage.Wait()
 	s := must.Get(js.Stream(t.Context(), event.StreamCatalog))(t)
 	m := must.Get(s.GetLastMsgForSubject(t.Context(), "catalog.item.1"))(t)
@@ -152,9 +150,7 @@ func TestPublisherReportsPermanentFailure(t *testing.T) {
 		s, _ := js.Stream(t.Context(), event.StreamObservations)
 		config := s.CachedInfo().Config
 		config.MaxMsgSize = 2000
-		if _, err := js.UpdateStream(t.Context(), config); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(js.UpdateStream(t.Context(), config))(t)
 		p := newPublisher(t, nc, ingest.PublisherConfig{})
 		for i, size := range []int{1, 100, 1} {
 			must.Do(t, p.Publish(t.Context(), observations(i, size)))
@@ -168,9 +164,7 @@ func TestPublisherReportsPermanentFailure(t *testing.T) {
 		n := startServer(t)
 		nc := dial(t, n.url())
 		js, _ := jetstream.New(nc)
-		if _, err := js.CreateStream(t.Context(), jetstream.StreamConfig{Name: "OTHER", Subjects: []string{"catalog.>"}}); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(js.CreateStream(t.Context(), jetstream.StreamConfig{Name: "OTHER", Subjects: []string{"catalog.>"}}))(t)
 		p := newPublisher(t, nc, ingest.PublisherConfig{})
 		must.Do(t, p.Publish(t.Context(), item(1, 1)))
 		if _, err := p.Flush(t.Context()); err == nil || !strings.Contains(err.Error(), "another stream") {
@@ -203,9 +197,7 @@ func TestPublisherFullStreamIsWaitedForUntilTheCallerLeaves(t *testing.T) {
 	s, _ := js.Stream(t.Context(), event.StreamObservations)
 	config := s.CachedInfo().Config
 	config.MaxMsgs = 1
-	if _, err := js.UpdateStream(t.Context(), config); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(js.UpdateStream(t.Context(), config))(t)
 	p := newPublisher(t, nc, ingest.PublisherConfig{MaxInFlight: 2, MaxBackoff: 100 * time.Millisecond})
 	ctx, cancel := context.WithCancel(t.Context())
 	for i := range 3 {
@@ -224,9 +216,7 @@ func TestPublisherFullStreamIsWaitedForUntilTheCallerLeaves(t *testing.T) {
 	}
 	// There is room again, and nothing was forgotten.
 	config.MaxMsgs = -1
-	if _, err := js.UpdateStream(t.Context(), config); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(js.UpdateStream(t.Context(), config))(t)
 	if stats, err := p.Flush(t.Context()); err != nil || stats.Accepted != 3 {
 		t.Errorf("%+v, %v", stats, err)
 	}

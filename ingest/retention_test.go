@@ -9,6 +9,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"preismon/contracts/event"
+	"preismon/deploy/testserver/equals"
 	"preismon/deploy/testserver/must"
 	"preismon/ingest"
 )
@@ -24,9 +25,7 @@ func TestRetention(t *testing.T) {
 		return s.CachedInfo().Config.MaxAge
 	}
 	for range 2 {
-		if _, err := js.Publish(ctx, "observations.shop-1=example", []byte("any")); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(js.Publish(ctx, "observations.shop-1=example", []byte("any")))(t)
 		time.Sleep(2 * time.Millisecond) // so that their times differ
 	}
 	s := must.Get(js.Stream(ctx, event.StreamObservations))(t)
@@ -73,9 +72,7 @@ func TestRetentionBySize(t *testing.T) {
 	ctx := t.Context()
 	body := []byte(strings.Repeat("x", 1000))
 	for range 100 {
-		if _, err := js.Publish(ctx, "observations.shop-1=example", body); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(js.Publish(ctx, "observations.shop-1=example", body))(t)
 	}
 	s := must.Get(js.Stream(ctx, event.StreamObservations))(t)
 	m := must.Get(s.GetMsg(ctx, 100))(t)
@@ -102,9 +99,7 @@ func TestRetentionBySize(t *testing.T) {
 	}
 	must.Do(t, r.Apply(ctx, js, 1, tomorrow))
 	oldest := must.Get(s.GetMsg(ctx, 100-45))(t)
-	if age := info().Config.MaxAge; age != tomorrow.Sub(oldest.Time) {
-		t.Errorf("the age is %s, that of the last 45 messages %s", age, tomorrow.Sub(oldest.Time))
-	}
+	equals.Is(t, tomorrow.Sub(oldest.Time), info().Config.MaxAge, "the age is, that of the last 45 messages")
 	r.Observations = 48 * time.Hour
 	if err := r.Apply(ctx, js, 1, tomorrow); err != nil || info().Config.MaxAge != 48*time.Hour {
 		t.Errorf("an age that is shorter is kept: %v, %s", err, info().Config.MaxAge)

@@ -97,10 +97,7 @@ func startServer(tb testing.TB) *natsServer {
 
 func (n *natsServer) start() {
 	n.tb.Helper()
-	s, err := server.NewServer(&server.Options{Host: "127.0.0.1", Port: n.port, StoreDir: n.dir, JetStream: true, NoSigs: true, NoLog: true})
-	if err != nil {
-		n.tb.Fatal(err)
-	}
+	s := must.Get(server.NewServer(&server.Options{Host: "127.0.0.1", Port: n.port, StoreDir: n.dir, JetStream: true, NoSigs: true, NoLog: true}))(n.tb)
 	s.Start()
 	if !s.ReadyForConnections(10 * time.Second) {
 		n.tb.Fatal("nats server does not start")

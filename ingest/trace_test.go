@@ -39,9 +39,7 @@ func TestTraceFromPublisherToSink(t *testing.T) {
 	for i := range 3 {
 		must.Do(t, p.Publish(t.Context(), observations(i, 1)))
 	}
-	if _, err := p.Flush(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(p.Flush(t.Context()))(t)
 	for i, poison := range []nats.Header{
 		{"traceparent": {"00-zz"}, "tracestate": {strings.Repeat("=,", 600)}},
 		{"traceparent": {"ff-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"}},
@@ -50,9 +48,7 @@ func TestTraceFromPublisherToSink(t *testing.T) {
 	} {
 		e := observations(10+i, 1)
 		b := must.Get(event.Encode(e))(t)
-		if _, err := js.PublishMsg(t.Context(), &nats.Msg{Subject: e.Subject(), Data: b, Header: poison}); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(js.PublishMsg(t.Context(), &nats.Msg{Subject: e.Subject(), Data: b, Header: poison}))(t)
 	}
 
 	var mu sync.Mutex
@@ -99,9 +95,7 @@ func TestPublisherWritesNoHeader(t *testing.T) {
 		publishing, _ := tracer(share)
 		p := newPublisher(t, nc, ingest.PublisherConfig{Tracer: publishing})
 		must.Do(t, p.Publish(t.Context(), observations(i, 1)))
-		if _, err := p.Flush(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(p.Flush(t.Context()))(t)
 		s := must.Get(js.Stream(t.Context(), event.StreamObservations))(t)
 		m := must.Get(s.GetMsg(t.Context(), uint64(i+1)))(t)
 		if got := m.Header["traceparent"]; len(got) != int(share) {
@@ -126,9 +120,7 @@ func TestSettled(t *testing.T) {
 	}})
 	for _, n := range []int{1, 2, 1} {
 		must.Do(t, p.Publish(t.Context(), observations(n, 1)))
-		if _, err := p.Flush(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(p.Flush(t.Context()))(t)
 	}
 	if got[false] != 2 || got[true] != 1 {
 		t.Errorf("%v", got)

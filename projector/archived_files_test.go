@@ -1,13 +1,13 @@
 package projector_test
 
 import (
-	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"preismon/contracts"
 	"preismon/contracts/event"
+	"preismon/deploy/testserver/equals"
 	"preismon/deploy/testserver/must"
 	"preismon/projector"
 )
@@ -45,9 +45,7 @@ func TestArchivedFiles(t *testing.T) {
 		must.Do(t, err)
 		got = append(got, f)
 	}
-	if !slices.Equal(got, want) {
-		t.Errorf("%d files, want %d", len(got), len(want))
-	}
+	equals.Slices(t, want, got, "%d files, want %d", len(got), len(want))
 	bytes := uint64(0)
 	for _, f := range want {
 		bytes += uint64(f.SizeBytes)

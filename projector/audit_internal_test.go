@@ -3,6 +3,8 @@ package projector
 import (
 	"fmt"
 	"testing"
+
+	"preismon/deploy/testserver/equals"
 )
 
 // TestFindingsAreBounded: of any number of places only the first of a kind are
@@ -19,15 +21,11 @@ func TestFindingsAreBounded(t *testing.T) {
 				seq++
 			}
 		}
-		if n := len(of.list); n != 2*(maxFindings+1) {
-			t.Errorf("%d findings of a mandate are kept", n)
-		}
+		equals.Is(t, 2*(maxFindings+1), len(of.list), "findings of a mandate are kept")
 		all.add(&of)
 	}
 	list := all.close()
-	if n := len(list); n != 2*(maxFindings+1) {
-		t.Errorf("%d findings are kept", n)
-	}
+	equals.Is(t, 2*(maxFindings+1), len(list), "findings are kept")
 	sums := map[string]uint64{}
 	for _, f := range list {
 		sums[f.What] += f.Count

@@ -12,6 +12,7 @@ import (
 
 	"preismon/contracts"
 	"preismon/contracts/event"
+	"preismon/deploy/testserver/equals"
 	"preismon/deploy/testserver/must"
 	"preismon/projector"
 )
@@ -170,9 +171,7 @@ func TestAuditOfExpiredLetters(t *testing.T) {
 	}
 	w.settle()
 	want := []string{"lost CATALOG 1 at 2-2", "lost OBSERVATIONS 2 at 4-5"}
-	if got := found(w.audit(k, false)); !slices.Equal(got, want) {
-		t.Errorf("found %q, want %q", got, want)
-	}
+	equals.Slices(t, want, found(w.audit(k, false)), "found")
 }
 
 // TestAudit finds nothing in correct tables, and for each kind of damage
@@ -246,9 +245,7 @@ func TestAudit(t *testing.T) {
 			w.exec(q)
 		}
 		a := w.audit(k, true)
-		if got := found(a); !slices.Equal(got, c.want) {
-			t.Errorf("%s: found %q, want %q", c.what, got, c.want)
-		}
+		equals.Slices(t, c.want, found(a), "%s: found", c.what)
 		for _, f := range a.Findings {
 			if !strings.Contains(f.Text, f.Where) || strings.Contains(f.Text, "%!") {
 				t.Errorf("%s: in words: %s", c.what, f.Text)
@@ -298,7 +295,5 @@ func TestAuditOfTwoForks(t *testing.T) {
 	last.Epoch, last.First = s.Epoch, replaced.First
 	w.apply(last)
 	want := []string{"lost OBSERVATIONS 11 at 30-40"}
-	if got := found(w.audit(k, false)); !slices.Equal(got, want) {
-		t.Errorf("found %q, want %q", got, want)
-	}
+	equals.Slices(t, want, found(w.audit(k, false)), "found")
 }

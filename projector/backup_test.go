@@ -14,6 +14,7 @@ import (
 	"preismon/contracts"
 	"preismon/contracts/event"
 	"preismon/deploy/testserver"
+	"preismon/deploy/testserver/equals"
 	"preismon/deploy/testserver/must"
 	"preismon/projector/backup"
 	"preismon/projector/clickhouse"
@@ -115,19 +116,11 @@ func testBackup(t *testing.T, place backup.Location) {
 	if err := backup.Restore(t.Context(), other, backup.RestoreRequest{Database: w.server.Database, From: backup.Location{Name: "no-such-backup"}, Replace: true}); err == nil {
 		t.Error("restored from nothing")
 	}
-	if n := count(w, "SELECT count() FROM ingested_events"); n != 60 {
-		t.Errorf("a restore that failed left %d events", n)
-	}
+	equals.Is(t, 60, count(w, "SELECT count() FROM ingested_events"), "a restore that failed left events")
 	must.Do(t, backup.Restore(t.Context(), other, backup.RestoreRequest{Database: w.server.Database, From: place, Replace: true}))
-	if n := count(w, "SELECT count() FROM system.tables WHERE startsWith(database, currentDatabase()) AND name = 'kept'"); n != 2 {
-		t.Errorf("%d tables are left of the two that were restored by hand", n)
-	}
-	if n := count(w, "SELECT count() FROM system.databases WHERE startsWith(name, concat(currentDatabase(), '.'))"); n != 0 {
-		t.Errorf("%d databases are left of the restores", n)
-	}
-	if n := count(w, "SELECT count() FROM scopes_applied"); n != 0 {
-		t.Errorf("%d scopes count as applied before anybody looked", n)
-	}
+	equals.Is(t, 2, count(w, "SELECT count() FROM system.tables WHERE startsWith(database, currentDatabase()) AND name = 'kept'"), "tables are left of the two that were restored by hand")
+	equals.Is(t, 0, count(w, "SELECT count() FROM system.databases WHERE startsWith(name, concat(currentDatabase(), '.'))"), "databases are left of the restores")
+	equals.Is(t, 0, count(w, "SELECT count() FROM scopes_applied"), "scopes count as applied before anybody looked")
 
 	// The projector was not stopped: it does not go on behind what is gone now.
 	next := w.observations(5)

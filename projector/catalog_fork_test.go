@@ -13,6 +13,7 @@ import (
 	"preismon/contracts"
 	"preismon/contracts/event"
 	"preismon/deploy/testserver"
+	"preismon/deploy/testserver/equals"
 	"preismon/deploy/testserver/must"
 	"preismon/ingest"
 )
@@ -60,9 +61,7 @@ func TestCatalogSequencesReused(t *testing.T) {
 	ended := make(chan error)
 	reading, stop := context.WithCancel(ctx)
 	go func() { ended <- consumer.Run(reading) }()
-	if err := consumer.CaughtUp(ctx, event.StreamCatalog, 12); err != nil {
-		t.Errorf("%v: %+v", err, consumer.Progress())
-	}
+	equals.NoError(t, consumer.CaughtUp(ctx, event.StreamCatalog, 12), "%+v", consumer.Progress())
 	stop()
 	must.Do(t, <-ended)
 	if at := consumer.Progress().Catalog; at.Epoch <= stream.Epoch {

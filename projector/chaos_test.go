@@ -11,6 +11,7 @@ import (
 
 	"preismon/contracts/event"
 	"preismon/deploy/testserver"
+	"preismon/deploy/testserver/equals"
 )
 
 // loop is a consumer loop over two streams, with failures.
@@ -235,9 +236,7 @@ func TestReplay(t *testing.T) {
 	w.oracle = newOracleFrom(w.oracle, first, again)
 	w.apply(again)
 	w.verify()
-	if n := w.p.Stats().DuplicateEvents; n != 2 {
-		t.Errorf("%d duplicates counted, want 2", n)
-	}
+	equals.Is(t, 2, w.p.Stats().DuplicateEvents, "duplicates counted")
 	var versions int
 	if w.scan("SELECT uniqExact(version) FROM scope_pairs", nil, &versions); versions != 1 {
 		t.Errorf("%d versions of an unchanged scope, want 1", versions)

@@ -63,9 +63,7 @@ func TestStall(t *testing.T) {
 	w.cfg.Fence++
 	w.cfg.StallTimeout = 2 * time.Second
 	zombie, conn := w.projector(through, w.cfg)
-	if _, err := zombie.Resume(t.Context(), event.StreamObservations, made(epoch)); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(zombie.Resume(t.Context(), event.StreamObservations, made(epoch)))(t)
 	b := w.observations(300)
 	conn.hook(func(id string) error {
 		if what(id) == "observations" {
@@ -176,10 +174,7 @@ func TestServerKilled(t *testing.T) {
 		t.Helper()
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
-		var err error
-		if server, err = embedded.StartClickHouse(ctx, cfg); err != nil {
-			t.Fatal(err)
-		}
+		server = must.Get(embedded.StartClickHouse(ctx, cfg))(t)
 		return server.DSN(embedded.AdminUser, "preismon")
 	}
 	dsn := begin()

@@ -13,6 +13,7 @@ import (
 	"preismon/contracts"
 	"preismon/contracts/event"
 	"preismon/deploy/testserver"
+	"preismon/deploy/testserver/equals"
 	"preismon/deploy/testserver/must"
 	"preismon/projector"
 	"preismon/projector/rebuild"
@@ -189,9 +190,7 @@ func TestFloorAfterFailures(t *testing.T) {
 					t.Errorf("done %v, another leader %v: the floor was %d and is %d", after, again, w.oracle.floor, got)
 				}
 				w.expire(at) // a wrong proof would refuse this
-				if got := w.floor(); got != at.UnixMilli() {
-					t.Errorf("floor %d", got)
-				}
+				equals.Is(t, at.UnixMilli(), w.floor(), "floor")
 			}
 			w.apply(k.keep(w.aroundQuarters(10)))
 			w.verify()

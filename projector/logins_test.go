@@ -8,6 +8,7 @@ import (
 
 	"preismon/contracts"
 	"preismon/contracts/event"
+	"preismon/deploy/testserver/equals"
 	"preismon/deploy/testserver/must"
 )
 
@@ -69,9 +70,7 @@ func TestLoginsOfOthers(t *testing.T) {
 				}
 				must.Do(t, err)
 				for _, m := range b.Messages {
-					if due := records[m.Seq-1].reason; due != "" {
-						t.Errorf("record %d was taken, want %q", m.Seq, due)
-					}
+					equals.Is(t, "", records[m.Seq-1].reason, "record %d was taken", m.Seq)
 				}
 				if n%restarts == restarts-1 {
 					w.restart()

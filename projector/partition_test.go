@@ -13,6 +13,7 @@ import (
 	"preismon/contracts"
 	"preismon/contracts/event"
 	"preismon/deploy/testserver"
+	"preismon/deploy/testserver/equals"
 	"preismon/deploy/testserver/must"
 	"preismon/projector"
 )
@@ -150,9 +151,7 @@ func TestPartitionsHoldWhatOneWould(t *testing.T) {
 		if p == 0 {
 			want = []string{fmt.Sprintf("lost CATALOG 1 at %d-%d", last, last)}
 		}
-		if got := found(a); !slices.Equal(got, want) {
-			t.Errorf("partition %d: found %q, want %q", p, got, want)
-		}
+		equals.Slices(t, want, found(a), "partition %d: found", p)
 		if a.DeadLetters != 1 || a.Gone != 0 || a.Copies != 0 || a.Events+a.DeadLetters+a.Others != whole.seq || a.Compared != a.Events {
 			t.Errorf("partition %d: %+v", p, a)
 		}
@@ -164,9 +163,7 @@ func TestPartitionsHoldWhatOneWould(t *testing.T) {
 		break
 	}
 	for _, table := range []string{"observations", "ingested_events"} {
-		if _, err := shards[1].db.Exec("DELETE FROM "+table+" WHERE seq = ?", damaged.Seq); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(shards[1].db.Exec("DELETE FROM "+table+" WHERE seq = ?", damaged.Seq))(t)
 	}
 	if got, want := found(shards[1].audit(k, false)), fmt.Sprintf("lost OBSERVATIONS 1 at %d-%d", damaged.Seq, damaged.Seq); !slices.Contains(got, want) {
 		t.Errorf("found %q, want %q among them", got, want)

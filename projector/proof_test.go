@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"preismon/deploy/testserver/equals"
 	"preismon/deploy/testserver/must"
 	"preismon/projector"
 )
@@ -41,9 +42,7 @@ func TestProof(t *testing.T) {
 		}
 		w.restart()
 		is := must.Get(w.p.Prove(t.Context()))(t)
-		if got := kinds(is.Findings); !slices.Equal(got, c.want) {
-			t.Errorf("%s: the start found %q, want %q", name, got, c.want)
-		}
+		equals.Slices(t, c.want, kinds(is.Findings), "%s: the start found", name)
 		a := w.audit(k, false)
 		if len(a.Findings) == 0 {
 			t.Errorf("%s: the audit found nothing", name)

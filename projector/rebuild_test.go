@@ -12,6 +12,7 @@ import (
 
 	"preismon/contracts/event"
 	"preismon/deploy/testserver"
+	"preismon/deploy/testserver/equals"
 	"preismon/deploy/testserver/must"
 	"preismon/projector"
 	"preismon/projector/clickhouse"
@@ -257,9 +258,7 @@ func TestRebuildOfDropped(t *testing.T) {
 		}
 		return err
 	}
-	if err := ready(1); err != nil {
-		t.Errorf("nothing is dropped: %v", err)
-	}
+	equals.NoError(t, ready(1), "nothing is dropped")
 	if err := ready(3); !errors.Is(err, rebuild.ErrNotWhole) || !strings.Contains(err.Error(), "2 events") {
 		t.Errorf("two events dropped that the new tables lack: %v", err)
 	}
@@ -268,9 +267,7 @@ func TestRebuildOfDropped(t *testing.T) {
 		return nil
 	}))
 	w.expire(start.AddDate(0, 2, 0))
-	if err := ready(3); err != nil {
-		t.Errorf("none of their rows is kept: %v", err)
-	}
+	equals.NoError(t, ready(3), "none of their rows is kept")
 }
 
 // keepsAll is a stream of observations that has dropped nothing.

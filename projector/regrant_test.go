@@ -9,6 +9,7 @@ import (
 	"preismon/contracts"
 	"preismon/contracts/event"
 	"preismon/deploy/testserver"
+	"preismon/deploy/testserver/equals"
 	"preismon/deploy/testserver/must"
 )
 
@@ -86,9 +87,7 @@ func TestWaitingGrant(t *testing.T) {
 			}
 			diff(t, "the mandate's scope", want, w.scopeRows()[1])
 			must.Do(t, w.p.Maintain(ctx))
-			if n := w.p.Stats().WaitingGrants; n != 1 {
-				t.Errorf("%d grants wait, want 1", n)
-			}
+			equals.Is(t, 1, w.p.Stats().WaitingGrants, "grants wait")
 			var pairs uint64 // which the deletion reads once it may run, and else would take all rows for foreign
 			w.scan(`SELECT count() FROM scope_pairs WHERE mandate = 1 AND version = (
 				SELECT toUInt64(extract(command, 'version = (\\d+)')) FROM system.mutations
@@ -98,9 +97,7 @@ func TestWaitingGrant(t *testing.T) {
 			}
 			w.exec("SYSTEM START MERGES observations_by_mandate")
 			w.verify()
-			if n := w.p.Stats().WaitingGrants; n != 0 {
-				t.Errorf("%d grants wait at the end", n)
-			}
+			equals.Is(t, 0, w.p.Stats().WaitingGrants, "grants wait at the end")
 		})
 	}
 }
@@ -168,9 +165,7 @@ func TestGrantWithATail(t *testing.T) {
 	if err := w.try(t.Context(), b); err == nil {
 		t.Error("no failure")
 	}
-	if n := count(w, "SELECT count() FROM observations_by_mandate"); n != 5 {
-		t.Errorf("%d rows of mandate 1, want 5: the batch that failed wrote its own", n)
-	}
+	equals.Is(t, 5, count(w, "SELECT count() FROM observations_by_mandate"), "rows of mandate 1: the batch that failed wrote its own")
 	w.restart()
 	w.apply(w.catalog(order(1, 10, true, 0, []int{1}, []int{0, 1})))
 	w.must(b)

@@ -3,6 +3,8 @@ package projector
 import (
 	"testing"
 	"time"
+
+	"preismon/deploy/testserver/equals"
 )
 
 // TestDaily: what a day adds is known after a day, from the events that arrived
@@ -23,8 +25,6 @@ func TestDaily(t *testing.T) {
 		{7000, 20, 1000, 2000, 10, 7 * day, 1000}, // one row in a hundred is kept
 		{7000, 0, 1000, 2000, 10, 7 * day, 0},     // none is kept: their size is unknown
 	} {
-		if got := daily(c.bytes, c.rows, c.events, c.written, c.came, c.within); got != c.want {
-			t.Errorf("%+v: %d", c, got)
-		}
+		equals.Is(t, c.want, daily(c.bytes, c.rows, c.events, c.written, c.came, c.within), "%+v", c)
 	}
 }

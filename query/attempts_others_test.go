@@ -5,10 +5,9 @@ import (
 	"time"
 
 	"preismon/contracts"
+	"preismon/deploy/testserver/equals"
 	"preismon/deploy/testserver/must"
 	"preismon/query"
-
-	"github.com/google/go-cmp/cmp"
 )
 
 // Statistics by product and positions are narrowed by product where that
@@ -58,9 +57,7 @@ func TestAttemptsOfOtherReads(t *testing.T) {
 			for _, a := range must.Get(c.ask(service))(t) {
 				got = append(got, shown(a))
 			}
-			if diff := cmp.Diff(c.want, got); diff != "" {
-				t.Errorf("(-want +got):\n%s", diff)
-			}
+			equals.Check(t, c.want, got)
 		})
 	}
 }

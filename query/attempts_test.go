@@ -12,10 +12,9 @@ import (
 
 	"preismon/contracts"
 	"preismon/contracts/fault"
+	"preismon/deploy/testserver/equals"
 	"preismon/deploy/testserver/must"
 	"preismon/query"
-
-	"github.com/google/go-cmp/cmp"
 )
 
 // pairs is a store that knows which pairs are visible, and has no rows. Each of
@@ -204,9 +203,7 @@ func TestAttempts(t *testing.T) {
 					t.Errorf("%s is refused: %v", shown(a), err)
 				}
 			}
-			if diff := cmp.Diff(c.want, got); diff != "" {
-				t.Errorf("(-want +got):\n%s", diff)
-			}
+			equals.Check(t, c.want, got)
 		})
 	}
 }

@@ -76,9 +76,7 @@ func TestACursorIsNotContinuedOnTablesBehindIt(t *testing.T) {
 	r.restore(1, 2)
 	refused("after the restore")
 	read = query.ResultsRequest{Site: "a", Limit: &one}
-	if _, err := ask(); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(ask())(t)
 	refused("after a first page")
 	r.restore(3, 2)
 	read = walk

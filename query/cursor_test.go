@@ -7,6 +7,7 @@ import (
 
 	"preismon/contracts"
 	"preismon/contracts/fault"
+	"preismon/deploy/testserver/equals"
 	"preismon/deploy/testserver/must"
 )
 
@@ -22,9 +23,7 @@ func TestCursorOpensForItsOwnOnly(t *testing.T) {
 		t.Fatalf("own cursor: %+v, %v", got, err)
 	}
 	limit := 5
-	if err := s.openCursor(binding{Account: 1, Route: "results", Query: ResultsRequest{Site: "a.example", Limit: &limit, Cursor: cursor}}, cursor, &got); err != nil {
-		t.Errorf("another limit: %v", err)
-	}
+	equals.NoError(t, s.openCursor(binding{Account: 1, Route: "results", Query: ResultsRequest{Site: "a.example", Limit: &limit, Cursor: cursor}}, cursor, &got), "another limit")
 	refused := func(what string, s *sealer, b binding, cursor string) {
 		t.Helper()
 		if err := s.openCursor(b, cursor, &got); fault.KindOf(err) != fault.Invalid || err == nil {
@@ -47,18 +46,12 @@ func TestCursorOpensForItsOwnOnly(t *testing.T) {
 	other := must.Get(newSealer(clock, "another key of at least 32 bytes!"))(t)
 	refused("another key", other, own, cursor)
 	rotated := must.Get(newSealer(clock, "another key of at least 32 bytes!", "0123456789abcdef0123456789abcdef"))(t)
-	if err := rotated.openCursor(own, cursor, &got); err != nil {
-		t.Errorf("a key that verifies: %v", err)
-	}
+	equals.NoError(t, rotated.openCursor(own, cursor, &got), "a key that verifies")
 	fresh := must.Get(rotated.sealCursor(own, Position{CapturedMs: 7, Item: 9}))(t)
 	refused("the key before the new one", s, own, fresh)
-	if err := other.openCursor(own, fresh, &got); err != nil {
-		t.Errorf("the new key: %v", err)
-	}
+	equals.NoError(t, other.openCursor(own, fresh, &got), "the new key")
 	now = now.Add(cursorLifetime)
-	if err := s.openCursor(own, cursor, &got); err != nil {
-		t.Errorf("after 30 days: %v", err)
-	}
+	equals.NoError(t, s.openCursor(own, cursor, &got), "after 30 days")
 	now = now.Add(time.Second)
 	refused("after 30 days and a second", s, own, cursor)
 }

@@ -100,9 +100,7 @@ func TestEdgesOfALateReplica(t *testing.T) {
 		p.mu.Lock()
 		p.at.Watermark.Seq++
 		p.mu.Unlock()
-		if _, err := e.beyond(t.Context(), Edge{Watermark: Watermark{Seq: seq}}, Wait{Most: time.Minute}); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(e.beyond(t.Context(), Edge{Watermark: Watermark{Seq: seq}}, Wait{Most: time.Minute}))(t)
 		least = min(least, time.Since(began))
 	}
 	if least > edgeSeldom/2 {
@@ -126,9 +124,7 @@ func TestEdgesArePolledOftenWithoutReports(t *testing.T) {
 	<-p.asked
 	began := time.Now()
 	p.move()
-	if _, err := e.beyond(t.Context(), Edge{}, Wait{Most: time.Minute}); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(e.beyond(t.Context(), Edge{}, Wait{Most: time.Minute}))(t)
 	if took := time.Since(began); took > 5*time.Second {
 		t.Errorf("woken after %s", took)
 	}
@@ -157,9 +153,7 @@ func TestEdgesWaitForReaders(t *testing.T) {
 				}()
 				time.Sleep(edgeLeast)
 				p.move()
-				if _, err := e.beyond(t.Context(), first.Edge, Wait{Most: time.Minute}); err != nil {
-					t.Fatal(err)
-				}
+				must.Get(e.beyond(t.Context(), first.Edge, Wait{Most: time.Minute}))(t)
 				if took, want := time.Since(began), min(reads, edgeRest); took != want {
 					t.Errorf("woken after %s, want %s", took, want)
 				}

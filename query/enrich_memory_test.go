@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"preismon/contracts"
+	"preismon/deploy/testserver/equals"
 	"preismon/deploy/testserver/must"
 	"preismon/query/admission"
 	"preismon/query/frame"
@@ -77,9 +78,7 @@ func enrichedStreamer(t *testing.T, include Include, to ResultsStream) *streamer
 	release := s.in.encoder.rich.chargeTo(s.holds)
 	t.Cleanup(func() {
 		release()
-		if held := s.node.Stats().Held; held != 0 {
-			t.Errorf("%d bytes are charged after the stream", held)
-		}
+		equals.Is(t, 0, s.node.Stats().Held, "bytes are charged after the stream")
 	})
 	return s
 }

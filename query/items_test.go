@@ -10,6 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	"preismon/contracts"
+	"preismon/deploy/testserver/must"
 )
 
 // candidateStore has n candidates, some of them visible, and records what a
@@ -78,10 +79,7 @@ func TestItemSearchBudget(t *testing.T) {
 		}
 		cfg := Defaults()
 		cfg.CursorKey = contracts.Secret(strings.Repeat("k", 32))
-		s, err := New(cfg, c, time.Now)
-		if err != nil {
-			rt.Fatal(err)
-		}
+		s := must.Get(New(cfg, c, time.Now))(rt)
 		limit := rapid.SampledFrom([]int{1, 2, 10}).Draw(rt, "limit")
 		r := ItemsRequest{Limit: &limit, ASINLocale: "de"}
 		if rapid.Bool().Draw(rt, "by category") {
@@ -129,9 +127,7 @@ func TestItemSearchBudget(t *testing.T) {
 			}
 			r.Cursor = page.Paging.NextCursor
 			var place contracts.ItemID
-			if err := s.seal.openCursor(binding{Route: "items", Query: r}, r.Cursor, &place); err != nil {
-				rt.Fatal(err)
-			}
+			must.Do(rt, s.seal.openCursor(binding{Route: "items", Query: r}, r.Cursor, &place))
 			from, _ := slices.BinarySearch(c.candidates, place+1)
 			if from <= after {
 				rt.Fatalf("no progress from %d to %d", after, from)

@@ -6,9 +6,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"preismon/contracts"
+	"preismon/deploy/testserver/equals"
 )
 
 // TestMoved compares captures of a pair: how it moved, and by how much
@@ -60,9 +59,7 @@ func TestMoved(t *testing.T) {
 		"price and buy box":     {held("A"), of(contracts.PriceObserved, 900, "EUR", "B", contracts.FlagTrue), "", `[PRICE_DOWN BUYBOX_WON] "-1.00" "-10.00"`},
 	} {
 		m := mover(contracts.Pair{Item: 1, Site: "a"}, moved(c.before, c.after, c.own), c.before, c.after, newZoneFormat(time.UTC))
-		if diff := cmp.Diff(c.want, fmt.Sprint(m.Kinds, " ", shown(t, m.PriceDifference), " ", shown(t, m.PriceDifferencePercent))); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", name, diff)
-		}
+		equals.Checkf(t, c.want, fmt.Sprint(m.Kinds, " ", shown(t, m.PriceDifference), " ", shown(t, m.PriceDifferencePercent)), "%s", name)
 	}
 }
 

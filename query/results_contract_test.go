@@ -5,9 +5,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"preismon/contracts/openapi"
+	"preismon/deploy/testserver/equals"
 	"preismon/deploy/testserver/must"
 	"preismon/query"
 )
@@ -33,9 +32,7 @@ func TestParametersAreThoseOfTheContract(t *testing.T) {
 					values = append(values, v.(string))
 				}
 			}
-			if diff := cmp.Diff(slices.Sorted(slices.Values(of.Values)), slices.Sorted(slices.Values(values))); diff != "" {
-				t.Errorf("%s: values of %s: %s", operation, p.Name, diff)
-			}
+			equals.Checkf(t, slices.Sorted(slices.Values(of.Values)), slices.Sorted(slices.Values(values)), "%s: values of %s", operation, p.Name)
 			if of.Kind == query.FilterParameter && !strings.Contains(changelog, "`"+p.Name+"`") {
 				t.Errorf("the changelog does not name %s", p.Name)
 			}

@@ -9,10 +9,9 @@ import (
 	"time"
 
 	"preismon/contracts"
+	"preismon/deploy/testserver/equals"
 	"preismon/deploy/testserver/must"
 	"preismon/query"
-
-	"github.com/google/go-cmp/cmp"
 )
 
 // shelf is a store with one account, and with rows that reads return as stored.
@@ -149,9 +148,7 @@ func TestSummary(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			page := must.Get((&shelf{rows: c.rows, seen: seen, pairs: pairs}).service(t).Results(t.Context(), query.Principal{Account: 1}, c.req))(t)
 			got := must.Get(json.Marshal(page.Summary))(t)
-			if diff := cmp.Diff(c.want, string(got)); diff != "" {
-				t.Errorf("(-want +got):\n%s", diff)
-			}
+			equals.Check(t, c.want, string(got))
 		})
 	}
 	page, err := (&shelf{rows: rows}).service(t).Results(t.Context(), query.Principal{Account: 1}, query.ResultsRequest{})

@@ -49,8 +49,8 @@ func TestTextFolder(t *testing.T) {
 		if info, err := os.Stat(file.name); err != nil || info.Mode().Perm() != 0o600 {
 			t.Fatalf("%v, %v", info, err)
 		}
-		content, err := os.ReadFile(file.name)
-		must.Do(t, err)
+		content := must.Get(os.ReadFile(file.name))(t)
+		var err error
 		switch n % 3 {
 		case 0:
 			content[r.IntN(len(content))] ^= byte(1 << r.IntN(8))
@@ -80,8 +80,7 @@ func TestTextFolderIsBounded(t *testing.T) {
 		must.Do(t, os.WriteFile(filepath.Join(dir, name), nil, 0o600))
 	}
 	const most = 20 << 10
-	f, err := newTextFolder(dir, most)
-	must.Do(t, err)
+	f := must.Get(newTextFolder(dir, most))(t)
 	t.Cleanup(func() { _ = f.close() })
 	if left, err := os.ReadDir(dir); err != nil || len(left) != 1 {
 		t.Fatalf("at the start there is %v, %v", left, err)
@@ -100,6 +99,7 @@ func TestTextFolderIsBounded(t *testing.T) {
 	}
 	all.Wait()
 	var names []string
+	var err error
 	for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(10 * time.Millisecond) {
 		names, err = filepath.Glob(filepath.Join(dir, textPattern))
 		bytes := int64(0)

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"preismon/contracts"
+	"preismon/deploy/testserver/must"
 
 	"pgregory.net/rapid"
 )
@@ -17,10 +18,7 @@ var zones = []string{
 // TestZoneFormat compares with package time: FLD-01b.
 func TestZoneFormat(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		loc, err := contracts.LoadZone(rapid.SampledFrom(zones).Draw(t, "zone"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		loc := must.Get(contracts.LoadZone(rapid.SampledFrom(zones).Draw(t, "zone")))(t)
 		z := newZoneFormat(loc)
 		from, to := time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC).UnixMilli(), time.Date(2099, 12, 31, 0, 0, 0, 0, time.UTC).UnixMilli()
 		near := rapid.Int64Range(0, 100_000).Draw(t, "near") // rows come in order of time

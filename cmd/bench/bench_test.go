@@ -17,15 +17,14 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
+	"preismon/deploy/testserver/equals"
+	"preismon/deploy/testserver/must"
 )
 
 func TestQuantile(t *testing.T) {
 	f := func(values []float64, q, want float64) {
 		t.Helper()
-		if got := quantile(values, q); got != want {
-			t.Errorf("quantile(%v, %g) = %g, want %g", values, q, got, want)
-		}
+		equals.Is(t, want, quantile(values, q), "quantile(%v, %g) =", values, q)
 	}
 	f(nil, 0.5, 0)
 	f([]float64{7}, 0.99, 7)
@@ -63,9 +62,7 @@ func TestVerdict(t *testing.T) {
 	for _, x := range r.Ratios {
 		got[x.Key] = x.verdict()
 	}
-	if diff := cmp.Diff(map[string]string{"stream_vs_clickhouse_json": "met", "page_vs_clickhouse_http": "MISSED", "publish_vs_bare_publish": ""}, got); diff != "" {
-		t.Error(diff)
-	}
+	equals.Check(t, map[string]string{"stream_vs_clickhouse_json": "met", "page_vs_clickhouse_http": "MISSED", "publish_vs_bare_publish": ""}, got)
 }
 
 // sample is a result that has some of everything.
@@ -91,10 +88,9 @@ func sample() *Result {
 func TestJSON(t *testing.T) {
 	r := sample()
 	r.Values["broken"] = math.Inf(1) // JSON has no such number
-	text, err := json.Marshal(r)
-	must(t, err)
+	text := must.Get(json.Marshal(r))(t)
 	var got map[string]any
-	must(t, json.Unmarshal(text, &got))
+	must.Do(t, json.Unmarshal(text, &got))
 	for key, want := range map[string]any{"stream_vs_clickhouse_json": 2.5, "page_vs_clickhouse_http": 1.4, "quick": true, "machine": "2 cores", "broken": nil} {
 		if got[key] != want {
 			t.Errorf("%s is %v, want %v", key, got[key], want)
@@ -105,15 +101,13 @@ func TestJSON(t *testing.T) {
 // TestPublishedKeys finds each public key in a file that measures, so that no
 // measurement is dropped.
 func TestPublishedKeys(t *testing.T) {
-	files, err := filepath.Glob("*.go")
-	must(t, err)
+	files := must.Get(filepath.Glob("*.go"))(t)
 	named := map[string]bool{}
 	for _, name := range files {
 		if strings.HasSuffix(name, "_test.go") || name == "text.go" { // text.go lists them
 			continue
 		}
-		file, err := parser.ParseFile(token.NewFileSet(), name, nil, 0)
-		must(t, err)
+		file := must.Get(parser.ParseFile(token.NewFileSet(), name, nil, 0))(t)
 		ast.Inspect(file, func(n ast.Node) bool {
 			if literal, ok := n.(*ast.BasicLit); ok && literal.Kind == token.STRING {
 				text, _ := strconv.Unquote(literal.Value)
@@ -162,7 +156,7 @@ func TestReport(t *testing.T) {
 
 func TestMarkdown(t *testing.T) {
 	var b strings.Builder
-	must(t, sample().WriteMarkdown(&b))
+	must.Do(t, sample().WriteMarkdown(&b))
 	rows := slices.Collect(strings.Lines(b.String()))
 	if !slices.Contains(rows, "| a page | 1.40 × |  | ≤ 1.30 | MISSED |\n") || !slices.Contains(rows, "| publishing | 0.90 × |  |  |  |\n") {
 		t.Errorf("the table is\n%s", b.String())
@@ -180,12 +174,5 @@ func TestItemsAreTheSame(t *testing.T) {
 	}
 	if slices.EqualFunc(a, other, same) {
 		t.Error("another seed gives the same market")
-	}
-}
-
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
 	}
 }

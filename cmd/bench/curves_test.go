@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"preismon/deploy/testserver/must"
 )
 
 // sized writes the result of a run as --json does.
@@ -15,10 +17,9 @@ func sized(t *testing.T, observations int64, mandates int, page float64) string 
 	t.Helper()
 	r := &Result{Machine: "2 cores", Observations: observations, Mandates: mandates, Values: map[string]float64{}}
 	r.put("page_ms", "a page", "ms", spread{page, page - 1, page + 1}, 0, true, "")
-	text, err := json.Marshal(r)
-	must(t, err)
+	text := must.Get(json.Marshal(r))(t)
 	file := filepath.Join(t.TempDir(), "result.json")
-	must(t, os.WriteFile(file, text, 0o600))
+	must.Do(t, os.WriteFile(file, text, 0o600))
 	return file
 }
 
@@ -35,14 +36,12 @@ func TestCurves(t *testing.T) {
 	if want := "page_ms 10.0 15.0 20.0 25.0 ms -20 % a page"; len(lines) != 2 || strings.Join(strings.Fields(lines[1]), " ") != want {
 		t.Errorf("the forecasts are %q, not %q", lines, want)
 	}
-	all, err := readResults(files)
-	must(t, err)
+	all := must.Get(readResults(files))(t)
 	curves := join(all).Growth
 	if len(curves) != 2 || len(curves[0].Lines[0].Points) != 3 || len(curves[1].Lines[0].Points) != 2 || curves[1].X != "mandates" || curves[1].Lines[0].Points[1] != (Point{1000, 11, 10, 12}) {
 		t.Errorf("the curves are %+v", curves)
 	}
-	page, err := os.ReadFile(report)
-	must(t, err)
+	page := must.Get(os.ReadFile(report))(t)
 	if bytes.Count(page, []byte("<svg")) != 2 || bytes.Contains(page, []byte("NaN")) {
 		t.Errorf("the report is %s", page)
 	}

@@ -7,14 +7,15 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"preismon/deploy/testserver/equals"
+	"preismon/deploy/testserver/must"
 )
 
 func TestEAN13(t *testing.T) {
 	f := func(twelve uint64, want string) {
 		t.Helper()
-		if got := ean13(twelve); got != want {
-			t.Errorf("ean13(%d) = %s, want %s", twelve, got, want)
-		}
+		equals.Is(t, want, ean13(twelve), "ean13(%d) =", twelve)
 	}
 	f(400_638_133_393, "4006381333931")
 	f(1_234_567_890, "0012345678905")
@@ -25,14 +26,11 @@ func TestEAN13(t *testing.T) {
 // of a product are next to each other.
 func TestMakeImport(t *testing.T) {
 	name, days := filepath.Join(t.TempDir(), "made.csv.gz"), 3
-	must(t, makeImport(name, days))
-	f, err := os.Open(name)
-	must(t, err)
+	must.Do(t, makeImport(name, days))
+	f := must.Get(os.Open(name))(t)
 	defer f.Close() //nolint:errcheck // it was read
-	unpacked, err := gzip.NewReader(bufio.NewReader(f))
-	must(t, err)
-	rows, err := csv.NewReader(unpacked).ReadAll()
-	must(t, err)
+	unpacked := must.Get(gzip.NewReader(bufio.NewReader(f)))(t)
+	rows := must.Get(csv.NewReader(unpacked).ReadAll())(t)
 	if want := 1 + days*(importProducts+(len(importShops)-1)*importOfShop); len(rows) != want {
 		t.Errorf("%d rows, want %d", len(rows), want)
 	}

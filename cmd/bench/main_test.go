@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"preismon/deploy/testserver"
+	"preismon/deploy/testserver/must"
 )
 
 // TestBenchSmall runs a few parts of the benchmark on a small data set: the
@@ -37,8 +38,7 @@ func TestBenchSmall(t *testing.T) {
 			t.Errorf("%s is %v", key, got[key])
 		}
 	}
-	page, err := os.ReadFile(report)
-	must(t, err)
+	page := must.Get(os.ReadFile(report))(t)
 	if !bytes.Contains(page, []byte("stream_vs_clickhouse_json")) || bytes.Contains(page, []byte("NaN")) {
 		t.Errorf("the report is %s", page)
 	}

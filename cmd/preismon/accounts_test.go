@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"preismon/deploy/testserver/equals"
 )
 
 // changeAccounts: a colleague is added, granted, disabled and enabled again by
@@ -45,9 +47,7 @@ func changeAccounts(t *testing.T, u *upProcess, imported []string) {
 	c = c.login("colleague", other)
 	sites := func(want ...string) {
 		t.Helper()
-		if got := listAll(t, c, "/v1/sites", "site"); !slices.Equal(got, want) {
-			t.Errorf("sites %v, want %v", got, want)
-		}
+		equals.Slices(t, want, listAll(t, c, "/v1/sites", "site"), "sites")
 	}
 	sites("alpha.example", "beta.example")
 	if status, body := c.get("/v1/orders", nil); status != http.StatusForbidden {

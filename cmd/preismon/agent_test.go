@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"io"
 	"net/http"
 	"path/filepath"
 	"testing"
@@ -13,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"preismon/contracts"
+	"preismon/deploy/testserver/caller"
 	"preismon/deploy/testserver/must"
 	"preismon/query/auth"
 )
@@ -52,9 +52,7 @@ type toolAnswer struct {
 
 // call calls a tool. Text and structured content must be the same.
 func (a *agent) call(name string, arguments map[string]any) (toolAnswer, error) {
-	body, err := json.Marshal(map[string]any{
-		"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": map[string]any{"name": name, "arguments": arguments},
-	})
+	given, err := json.Marshal(arguments)
 	if err != nil {
 		return toolAnswer{}, err
 	}
@@ -63,7 +61,7 @@ func (a *agent) call(name string, arguments map[string]any) (toolAnswer, error) 
 		StructuredContent json.RawMessage
 		Content           []struct{ Type, Text string }
 	}
-	if err := a.post(body, &r); err != nil || len(r.Content) == 0 {
+	if err := result(&r)(a.at().CallTool(a.t.Context(), name, string(given))); err != nil || len(r.Content) == 0 {
 		return toolAnswer{}, fmt.Errorf("%s: %w", name, err)
 	}
 	if !sameJSON(r.StructuredContent, []byte(r.Content[0].Text)) {
@@ -72,28 +70,28 @@ func (a *agent) call(name string, arguments map[string]any) (toolAnswer, error) 
 	return toolAnswer{r.IsError, r.StructuredContent}, nil
 }
 
+func (a *agent) at() caller.Client { return caller.Client{HTTP: a.http, URL: a.url, Token: a.token} }
+
 // post sends a request of JSON-RPC and decodes its result.
-func (a *agent) post(body []byte, result any) error {
-	req, err := http.NewRequestWithContext(a.t.Context(), http.MethodPost, a.url+"/mcp", bytes.NewReader(body))
-	if err != nil {
-		return err
+func (a *agent) post(body []byte, into any) error {
+	return result(into)(a.at().Post(a.t.Context(), "/mcp", body))
+}
+
+// result decodes the result in an answer of JSON-RPC.
+func result(into any) func(caller.Answer, error) error {
+	return func(a caller.Answer, err error) error {
+		var message struct{ Result json.RawMessage }
+		if err == nil {
+			err = a.JSON(&message)
+		}
+		if err == nil && message.Result == nil {
+			err = fmt.Errorf("no result: %.500s", a.Text)
+		}
+		if err != nil {
+			return err
+		}
+		return json.Unmarshal(message.Result, into)
 	}
-	req.Header.Set("Authorization", "Bearer "+a.token)
-	req.Header.Set("Content-Type", "application/json")
-	resp, err := a.http.Do(req)
-	if err != nil {
-		return err
-	}
-	defer resp.Body.Close() //nolint:errcheck // read to its end
-	text, err := io.ReadAll(resp.Body)
-	if err != nil {
-		return err
-	}
-	var message struct{ Result json.RawMessage }
-	if err := json.Unmarshal(text, &message); err != nil || resp.StatusCode != http.StatusOK || message.Result == nil {
-		return fmt.Errorf("%d %.500s %w", resp.StatusCode, text, err)
-	}
-	return json.Unmarshal(message.Result, result)
 }
 
 func sameJSON(a, b []byte) bool {

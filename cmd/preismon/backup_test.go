@@ -11,6 +11,7 @@ import (
 
 	"preismon/cmd/preismon/doctor"
 	"preismon/deploy/testserver"
+	"preismon/deploy/testserver/equals"
 	"preismon/deploy/testserver/must"
 	"preismon/ingest/market"
 	"preismon/projector/backup"
@@ -78,9 +79,7 @@ func TestBackupDrill(t *testing.T) {
 	do(0, "compared column by column", "backup", "drill", "--content")
 	do(0, string(doctor.OK)+strings.Repeat(" ", 7)+"last proven restore", "doctor")
 
-	if _, err := db.ExecContext(t.Context(), "DELETE FROM observations WHERE seq = (SELECT max(seq) FROM observations)"); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(db.ExecContext(t.Context(), "DELETE FROM observations WHERE seq = (SELECT max(seq) FROM observations)"))(t)
 	do(0, "", "backup", "--to", "lacking")
 	scratch := t.TempDir()
 	do(exitFound, "observations lacks", "backup", "drill", "--from", "lacking", "--scratch", scratch)
@@ -91,9 +90,7 @@ func TestBackupDrill(t *testing.T) {
 	must.Do(t, os.RemoveAll(filepath.Join(damaged, "tables", "data")))
 	do(exitFailed, backup.ErrDamaged.Error(), "backup", "drill", "--from", damaged, "--scratch", scratch)
 	do(exitFound, "could not be restored", "doctor")
-	if n := number(t, db, "SELECT count() FROM system.databases WHERE name LIKE 'preismon%'"); n != 1 {
-		t.Errorf("%d databases: a drill wrote to the server in use", n)
-	}
+	equals.Is(t, 1, number(t, db, "SELECT count() FROM system.databases WHERE name LIKE 'preismon%'"), "databases: a drill wrote to the server in use")
 	if left, err := os.ReadDir(scratch); err != nil || len(left) != 0 {
 		t.Errorf("left of drills: %v %v", left, err)
 	}

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"preismon/deploy/testserver/equals"
 	"preismon/deploy/testserver/must"
 )
 
@@ -111,8 +112,6 @@ func TestChangedSet(t *testing.T) {
 		{[]int{1}, []int{2}, []int{1, 2}, nil},
 		{nil, nil, []int{1}, nil},
 	} {
-		if got := changedSet(c.set, c.add, c.remove); !slices.Equal(got, c.want) {
-			t.Errorf("%v and %v without %v: %v, want %v", c.set, c.add, c.remove, got, c.want)
-		}
+		equals.Slices(t, c.want, changedSet(c.set, c.add, c.remove), "%v and %v without %v", c.set, c.add, c.remove)
 	}
 }

@@ -44,8 +44,7 @@ func (d *demoTest) cutStreams(t *testing.T, c *api) {
 		t.Errorf("%d cuts: %d rows, the service has %d, or others: %v", cuts.n, len(got), len(want), err)
 	}
 	t.Logf("%d cuts in %d rows", cuts.n, len(want))
-	records, err := tabletest.Lines([]byte(strings.Join(want, "\n")))
-	must.Do(t, err)
+	records := must.Get(tabletest.Lines([]byte(strings.Join(want, "\n"))))(t)
 	for form, read := range map[string]func([]byte) ([]tabletest.Record, error){
 		"csv":     func(b []byte) ([]tabletest.Record, error) { return tabletest.CSV(b, query.Include{}.Fields()) },
 		"arrow":   func(b []byte) ([]tabletest.Record, error) { return tabletest.Arrow(b, time.UTC) },

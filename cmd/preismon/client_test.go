@@ -24,6 +24,7 @@ import (
 	"preismon/cmd/preismon/client"
 	"preismon/contracts"
 	"preismon/contracts/openapi/openapitest"
+	"preismon/deploy/testserver/caller"
 	"preismon/deploy/testserver/must"
 	"preismon/query/table/tabletest"
 )
@@ -252,13 +253,9 @@ func (d *demoTest) tables(t *testing.T, p *person, c *api, flags, lines []string
 		params.Set(group, "true")
 	}
 	served := func() string {
-		r := must.Get(http.NewRequestWithContext(t.Context(), http.MethodGet, c.url+"/v1/results/stream?"+params.Encode(), nil))(t)
+		r := must.Get(c.at().Request(t.Context(), http.MethodGet, "/v1/results/stream?"+params.Encode(), nil))(t)
 		r.Header.Set("Accept", "text/csv")
-		r.Header.Set("Authorization", "Bearer "+c.token)
-		resp := must.Get(c.http.Do(r))(t)
-		defer resp.Body.Close() //nolint:errcheck // read to its end
-		sent := must.Get(io.ReadAll(resp.Body))(t)
-		return string(sent)
+		return string(must.Get(caller.Read(c.http.Do(r)))(t).Text)
 	}
 	// The market goes on: the time a pair was last processed may change between
 	// two reads.
@@ -337,8 +334,7 @@ func ordersOf(t *testing.T, p *person) map[string]string {
 
 // readme: the lines of "On the command line" do what they say.
 func (d *demoTest) readme(t *testing.T) {
-	text, err := os.ReadFile(filepath.Join("..", "..", "README.md"))
-	must.Do(t, err)
+	text := must.Get(os.ReadFile(filepath.Join("..", "..", "README.md")))(t)
 	_, section, ok := strings.Cut(string(text), "\n## On the command line\n")
 	if !ok {
 		t.Fatal("no such section")
@@ -358,9 +354,7 @@ func (d *demoTest) readme(t *testing.T) {
 	must.Do(t, os.Symlink(binary, filepath.Join(bin, "preismon")))
 	p := d.person(t, "PREISMON_PASSWORD="+d.account(t, "anna").Password, "PATH="+bin+":"+os.Getenv("PATH"))
 	cmd := command(t, p.env)
-	if cmd.Path, err = exec.LookPath("bash"); err != nil {
-		t.Fatal(err)
-	}
+	cmd.Path = must.Get(exec.LookPath("bash"))(t)
 	cmd.Args, cmd.Dir = []string{"bash", "-e", "-o", "pipefail", "-c", strings.Join(script, "\n")}, work
 	out, err := cmd.CombinedOutput()
 	if err != nil {

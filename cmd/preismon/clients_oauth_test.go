@@ -12,12 +12,12 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/modelcontextprotocol/go-sdk/auth"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/modelcontextprotocol/go-sdk/oauthex"
 	"golang.org/x/oauth2"
 
+	"preismon/deploy/testserver/equals"
 	"preismon/deploy/testserver/must"
 )
 
@@ -84,9 +84,7 @@ func (c *clientsTest) versions(t *testing.T) {
 				HTTPClient: &http.Client{Transport: &oauth2.Transport{Base: c.held(t), Source: oauth2.StaticTokenSource(&oauth2.Token{AccessToken: c.token})}},
 			}, &mcp.ClientSessionOptions{ProtocolVersion: version}))(t)
 			defer session.Close() //nolint:errcheck // nothing is kept
-			if got := session.InitializeResult().ProtocolVersion; got != version {
-				t.Errorf("version %s", got)
-			}
+			equals.Is(t, version, session.InitializeResult().ProtocolVersion, "version")
 			o := found(t, session)
 			o.check(t)
 			c.checkSites(t, c.sites(t, session))
@@ -221,9 +219,7 @@ func (c *clientsTest) typescript(t *testing.T) {
 				"POST /mcp 401", "GET /.well-known/oauth-protected-resource/mcp 200", "GET /.well-known/oauth-authorization-server 200",
 				"POST /oauth/register 201", "POST /oauth/token 200", "POST /mcp 200",
 			}
-			if diff := cmp.Diff(way, r.Requests[:min(len(way), len(r.Requests))]); diff != "" {
-				t.Errorf("its way (-want +got):\n%s", diff)
-			}
+			equals.Checkf(t, way, r.Requests[:min(len(way), len(r.Requests))], "its way")
 			// OAUTH-01a, OAUTH-01b
 			if r.Asked["code_challenge_method"] != "S256" || r.Asked["resource"] != c.up.URL+"/mcp" || r.Answer["iss"] != c.up.URL {
 				t.Errorf("asked %v, answered %v", r.Asked, r.Answer)

@@ -3,7 +3,7 @@ package main
 import (
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	"preismon/deploy/testserver/equals"
 )
 
 // openidClient: a client library certified for OpenID Connect finds nothing to
@@ -67,7 +67,5 @@ func (c *clientsTest) openidClient(t *testing.T) {
 	// OAUTH-04: the browser is sent to a port other than the registered one.
 	want.Client.RedirectURIs = []string{"http://127.0.0.1:1/callback"}
 	delete(got.Denial, "error_description")
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
+	equals.Check(t, want, got)
 }

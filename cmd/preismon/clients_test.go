@@ -6,13 +6,14 @@ import (
 	"maps"
 	"net/http"
 	"path/filepath"
-	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
 	"preismon/contracts/openapi/openapitest"
 	"preismon/deploy/testserver"
+	"preismon/deploy/testserver/caller"
+	"preismon/deploy/testserver/equals"
 	"preismon/deploy/testserver/must"
 	"preismon/ingest/market"
 )
@@ -130,16 +131,12 @@ func (c *clientsTest) checkSites(t *testing.T, text string) {
 			Site string `json:"site"`
 		} `json:"data"`
 	}
-	if err := json.Unmarshal([]byte(text), &got); err != nil {
-		t.Errorf("%v: %.300s", err, text)
-	}
+	equals.NoError(t, json.Unmarshal([]byte(text), &got), "%.300s", text)
 	sites := map[string]bool{}
 	for _, s := range got.Data {
 		sites[s.Site] = true
 	}
-	if diff := cmp.Diff(listAll(t, c.client(t, "anna"), "/v1/sites", "site"), keysOf(sites)); diff != "" {
-		t.Errorf("sites (-REST +MCP):\n%s", diff)
-	}
+	equals.Checkf(t, listAll(t, c.client(t, "anna"), "/v1/sites", "site"), keysOf(sites), "sites (-REST +MCP)")
 }
 
 // notOfREST: the token of a client opens nothing but /mcp (AUTH-06), and no
@@ -151,26 +148,15 @@ func (c *clientsTest) notOfREST(t *testing.T) {
 	if status, body := a.get("/v1/sites", nil); status != http.StatusUnauthorized {
 		t.Errorf("GET /v1/sites: %d %s", status, body)
 	}
-	if status := c.post(t, "/v1/auth/logout", c.token, ""); status != http.StatusBadRequest {
-		t.Errorf("logout: %d", status)
-	}
+	equals.Is(t, http.StatusBadRequest, c.post(t, "/v1/auth/logout", c.token, ""), "logout")
 	const ping = `{"jsonrpc":"2.0","id":1,"method":"ping"}`
 	for token, want := range map[string]int{c.token: http.StatusOK, c.client(t, "anna").token: http.StatusUnauthorized, "": http.StatusUnauthorized} {
-		if status := c.post(t, "/mcp", token, ping); status != want {
-			t.Errorf("POST /mcp: %d, want %d", status, want)
-		}
+		equals.Is(t, want, c.post(t, "/mcp", token, ping), "POST /mcp")
 	}
 }
 
 func (c *clientsTest) post(t *testing.T, path, token, body string) (status int) {
 	t.Helper()
-	req := must.Get(http.NewRequestWithContext(t.Context(), http.MethodPost, c.up.URL+path, strings.NewReader(body)))(t)
-	req.Header.Set("Content-Type", "application/json")
-	req.Header.Set("Accept", "application/json, text/event-stream")
-	if token != "" {
-		req.Header.Set("Authorization", "Bearer "+token)
-	}
-	resp := must.Get(http.DefaultClient.Do(req))(t)
-	_ = resp.Body.Close()
-	return resp.StatusCode
+	to := caller.Client{HTTP: http.DefaultClient, URL: c.up.URL, Token: token}
+	return must.Get(to.Post(t.Context(), path, []byte(body)))(t).StatusCode
 }

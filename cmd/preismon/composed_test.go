@@ -82,7 +82,5 @@ func textsInNFC(t *testing.T, u *upProcess) {
 			t.Errorf("category %+q: %v %.300s", text, err, answer.body)
 		}
 	}
-	if out, errs, code := inProcess(t, "audit", "--content", "--data-dir", u.DataDir); code != 0 {
-		t.Errorf("audit: exit code %d: %s%s", code, out, errs)
-	}
+	exits(t, 0)(inProcess(t, "audit", "--content", "--data-dir", u.DataDir))
 }

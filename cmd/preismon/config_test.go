@@ -117,14 +117,9 @@ func TestOneServer(t *testing.T) {
 	t.Parallel()
 	servers := []string{"--nats-url", "nats://127.0.0.1:1", "--clickhouse-dsn", "clickhouse://u@127.0.0.1:1,127.0.0.2:1/d", "--check"}
 	for _, command := range []string{"projector", "rebuild"} {
-		_, errs, code := inProcess(t, append([]string{command}, servers...)...)
-		if code != exitUsage || !strings.Contains(errs, "names 2 servers") {
-			t.Errorf("%s: exit code %d: %s", command, code, errs)
-		}
+		exits(t, exitUsage, "names 2 servers")(inProcess(t, append([]string{command}, servers...)...))
 	}
-	if _, errs, code := inProcess(t, append([]string{"audit"}, servers...)...); code != 0 {
-		t.Errorf("audit: exit code %d: %s", code, errs)
-	}
+	exits(t, 0)(inProcess(t, append([]string{"audit"}, servers...)...))
 }
 
 func TestVersion(t *testing.T) {

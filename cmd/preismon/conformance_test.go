@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"preismon/deploy/testserver"
+	"preismon/deploy/testserver/caller"
 	"preismon/deploy/testserver/must"
 )
 
@@ -77,13 +78,12 @@ func (c *clientsTest) authorizationServer(t *testing.T) {
 func (c *clientsTest) register(t *testing.T) (id string) {
 	t.Helper()
 	body := `{"client_name":"conformance","redirect_uris":["http://127.0.0.1/callback"],"token_endpoint_auth_method":"none"}`
-	resp := must.Get(http.Post(c.up.URL+"/oauth/register", "application/json", strings.NewReader(body)))(t)
-	defer resp.Body.Close() //nolint:errcheck // read to its end
+	a := must.Get(caller.Client{HTTP: http.DefaultClient, URL: c.up.URL}.Post(t.Context(), "/oauth/register", []byte(body)))(t)
 	var client struct {
 		ID string `json:"client_id"`
 	}
-	if err := json.NewDecoder(resp.Body).Decode(&client); err != nil || resp.StatusCode != http.StatusCreated {
-		t.Fatalf("register: %d %v", resp.StatusCode, err)
+	if err := json.Unmarshal(a.Text, &client); err != nil || a.StatusCode != http.StatusCreated {
+		t.Fatalf("register: %d %v", a.StatusCode, err)
 	}
 	return client.ID
 }

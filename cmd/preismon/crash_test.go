@@ -11,6 +11,7 @@ import (
 
 	"preismon/deploy/embedded"
 	"preismon/deploy/testserver"
+	"preismon/deploy/testserver/equals"
 	"preismon/deploy/testserver/must"
 )
 
@@ -79,9 +80,7 @@ func TestUpKilled(t *testing.T) {
 		t.Errorf("the projector led after %v at best", led)
 	}
 	u.interrupt()
-	if code := u.wait(); code != 0 {
-		t.Errorf("exit code %d", code)
-	}
+	equals.Is(t, 0, u.wait(), "exit code")
 }
 
 // running reports whether an up that has finished starting uses the folder.

@@ -127,9 +127,7 @@ func imageEnv(t *testing.T) map[string]string {
 func TestDeployed(t *testing.T) {
 	t.Parallel()
 	secrets := t.TempDir()
-	if _, errs, code := inProcess(t, "secrets", secrets); code != 0 {
-		t.Fatal(errs)
-	}
+	exits(t, 0)(inProcess(t, "secrets", secrets))
 	// Chosen by hand, as the how-to instructs.
 	must.Do(t, os.WriteFile(filepath.Join(secrets, "import-password"), []byte("ohZoo7Quae3aetho"), 0o600))
 	incoming := t.TempDir()
@@ -186,10 +184,7 @@ func TestSecrets(t *testing.T) {
 			must.Do(t, os.Chmod(dir, 0o755))
 		}
 		before, _ := os.ReadFile(filepath.Join(dir, "archive"))
-		out, errs, code := inProcess(t, "secrets", dir)
-		if code != 0 || !strings.Contains(out, want) {
-			t.Fatalf("exit code %d: %s%s", code, out, errs)
-		}
+		exits(t, 0, want)(inProcess(t, "secrets", dir))
 		if after := read(t, filepath.Join(dir, "archive")); i > 0 && !bytes.Equal(before, after) {
 			t.Error("a new secret was made")
 		}
@@ -221,9 +216,7 @@ func TestSecrets(t *testing.T) {
 		t.Error("the password of NATS is not the one in its address")
 	}
 	must.Do(t, os.Remove(filepath.Join(dir, "query-dsn")))
-	if _, errs, code := inProcess(t, "secrets", dir); code != exitFailed || !strings.Contains(errs, "admin-dsn, archive") {
-		t.Errorf("one is missing: exit code %d: %s", code, errs)
-	}
+	exits(t, exitFailed, "admin-dsn, archive")(inProcess(t, "secrets", dir))
 }
 
 // TestHealth checks a role that is ready, one that is not, and one that does
@@ -243,20 +236,14 @@ func TestHealth(t *testing.T) {
 			t.Errorf("%v: exit code %d: %s%s", args, code, out, errs)
 		}
 	}
-	if out, _, code := preismon(t, []string{"PREISMON_ADMIN_LISTEN=" + at}, "health"); code != 0 {
-		t.Errorf("by the environment: exit code %d: %s", code, out)
-	}
+	exits(t, 0)(preismon(t, []string{"PREISMON_ADMIN_LISTEN=" + at}, "health"))
 	if out, _, code := inProcess(t, "health", "--health-url", server.URL+"/else"); code != 0 || out != "this is /else\n" {
 		t.Errorf("elsewhere: exit code %d: %s", code, out)
 	}
 	status = http.StatusServiceUnavailable
-	if _, errs, code := inProcess(t, "health", "--admin-listen", at); code != exitFailed || !strings.Contains(errs, "503 Service Unavailable this is /readyz") {
-		t.Errorf("not ready: exit code %d: %s", code, errs)
-	}
+	exits(t, exitFailed, "503 Service Unavailable this is /readyz")(inProcess(t, "health", "--admin-listen", at))
 	server.Close()
-	if _, errs, code := inProcess(t, "health", "--admin-listen", at); code != exitFailed || !strings.Contains(errs, "refused") {
-		t.Errorf("nobody there: exit code %d: %s", code, errs)
-	}
+	exits(t, exitFailed, "refused")(inProcess(t, "health", "--admin-listen", at))
 }
 
 // TestMarket: the market fills streams of its own servers, goes on, stops, and
@@ -269,7 +256,7 @@ func TestMarket(t *testing.T) {
 	var logins []byte
 	for i := range 2 {
 		r := startRole(t, args...)
-		must.Eventually(t, time.Minute, "the market is ready", r.ready)
+		must.Eventually(t, time.Minute, "the market is ready", r.Ready)
 		accounts := read(t, filepath.Join(dir, demoAccountsFile))
 		if !bytes.Contains(accounts, []byte("loginIdentifier")) || i > 0 && !bytes.Equal(accounts, logins) {
 			t.Errorf("the logins are %s, before %s", accounts, logins)
@@ -277,9 +264,7 @@ func TestMarket(t *testing.T) {
 		logins = accounts
 		r.terminate()
 	}
-	if _, errs, code := inProcess(t, "market"); code != exitUsage || !strings.Contains(errs, "url: missing") {
-		t.Errorf("without NATS: exit code %d: %s", code, errs)
-	}
+	exits(t, exitUsage, "url: missing")(inProcess(t, "market"))
 }
 
 // sameDuration reports whether two texts are the same duration, as 2160h and

@@ -15,10 +15,10 @@ import (
 	"testing"
 
 	"github.com/alecthomas/kong"
-	gocmp "github.com/google/go-cmp/cmp"
 
 	"preismon/contracts/event"
 	"preismon/contracts/openapi"
+	"preismon/deploy/testserver/equals"
 	"preismon/deploy/testserver/must"
 	"preismon/query/wire"
 )
@@ -37,9 +37,7 @@ func TestReference(t *testing.T) {
 			must.Do(t, os.WriteFile(path, []byte(want), 0o644))
 		}
 		have := must.Get(os.ReadFile(path))(t)
-		if diff := gocmp.Diff(want, string(have)); diff != "" {
-			t.Errorf("%s is stale; run: go test ./cmd/preismon -run TestReference -update\n%s", name, diff)
-		}
+		equals.Checkf(t, want, string(have), "%s is stale; run: go test ./cmd/preismon -run TestReference -update", name)
 	}
 }
 
@@ -51,9 +49,7 @@ func TestExitCodes(t *testing.T) {
 			t.Errorf("no code %d", code)
 		}
 	}
-	if n := strings.Count(string(text), "\n| ") - 1; n != 6 {
-		t.Errorf("%d codes", n)
-	}
+	equals.Is(t, 6, strings.Count(string(text), "\n| ")-1, "codes")
 }
 
 const generated = "<!-- Made by `go test ./cmd/preismon -run TestReference -update`; the test fails when it is stale. -->\n\n"

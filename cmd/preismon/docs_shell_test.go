@@ -48,13 +48,10 @@ func (r *reader) shell(t *testing.T) *shell {
 		env = append(env, "PREISMON_PASSWORD="+newDemoTest(t, r.up).account(t, "anna").Password)
 	}
 	cmd := command(t, env)
-	path, err := exec.LookPath("bash")
-	must.Do(t, err)
+	path := must.Get(exec.LookPath("bash"))(t)
 	cmd.Path, cmd.Args, cmd.Dir = path, []string{"bash", "-o", "pipefail"}, r.folder
 	s := &shell{cmd: cmd}
-	if s.in, err = cmd.StdinPipe(); err != nil {
-		t.Fatal(err)
-	}
+	s.in = must.Get(cmd.StdinPipe())(t)
 	out := must.Get(cmd.StdoutPipe())(t)
 	cmd.Stderr = cmd.Stdout
 	s.out = bufio.NewReader(out)
@@ -68,9 +65,7 @@ func (r *reader) shell(t *testing.T) *shell {
 func (s *shell) do(t *testing.T, command string) (output string, ok bool) {
 	t.Helper()
 	const mark = "\x1d"
-	if _, err := fmt.Fprintf(s.in, "set -e\n{\n%s\n} </dev/null\nset +e; printf '\\n%s'\n", command, `\035`); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(fmt.Fprintf(s.in, "set -e\n{\n%s\n} </dev/null\nset +e; printf '\\n%s'\n", command, `\035`))(t)
 	output, err := s.out.ReadString(mark[0])
 	return strings.TrimSuffix(strings.TrimSuffix(output, mark), "\n"), err == nil
 }

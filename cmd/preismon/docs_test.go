@@ -230,11 +230,10 @@ func (r *reader) start(demo bool, want []string) bool {
 
 // compress writes a gzipped copy of a file of the folder next to it.
 func (r *reader) compress(t *testing.T, name string) {
-	text, err := os.ReadFile(filepath.Join(r.folder, name))
-	must.Do(t, err)
+	text := must.Get(os.ReadFile(filepath.Join(r.folder, name)))(t)
 	f := must.Get(os.Create(filepath.Join(r.folder, name+".gz")))(t)
 	z := gzip.NewWriter(f)
-	_, err = z.Write(text)
+	_, err := z.Write(text)
 	must.Do(t, errors.Join(err, z.Close(), f.Close()))
 }
 
@@ -243,9 +242,7 @@ func (r *reader) breakSomething(t *testing.T) {
 	runtime := must.Get(embedded.ReadRuntime(r.up.DataDir))(t)
 	b := must.Get(connect(ingest.Config{URL: runtime.NATSURL, Name: t.Name()}))(t)
 	defer b.conn.Close()
-	if _, err := b.js.PublishMsg(t.Context(), &nats.Msg{Subject: "observations.demo-markt-de=example", Data: []byte(`{"version":2}`)}); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(b.js.PublishMsg(t.Context(), &nats.Msg{Subject: "observations.demo-markt-de=example", Data: []byte(`{"version":2}`)}))(t)
 	waitUntilApplied(t, r.up)
 }
 

@@ -68,9 +68,7 @@ func doctorOn(t *testing.T, u *upProcess) {
 		t.Errorf("the disk of the server: %+v", f)
 	}
 
-	if _, err := u.bus(t).js.Publish(t.Context(), "observations.shop-1=example", []byte("poison")); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(u.bus(t).js.Publish(t.Context(), "observations.shop-1=example", []byte("poison")))(t)
 	must.Eventually(t, time.Minute, "the poison is among the dead letters", func() bool {
 		found = look(0, append(here, "--node", strings.Replace(u.URL, "127.0.0.1", "localhost", 1))...)
 		return found["dead letters"].State != doctor.OK
@@ -88,7 +86,5 @@ func doctorOn(t *testing.T, u *upProcess) {
 			t.Errorf("%s is away: %+v", check, f)
 		}
 	}
-	if out, errs, code := inProcess(t, append([]string{"doctor"}, here...)...); code != 0 || !strings.Contains(out, "→ preismon deadletters list") {
-		t.Errorf("exit code %d: %s%s", code, out, errs)
-	}
+	exits(t, 0, "→ preismon deadletters list")(inProcess(t, append([]string{"doctor"}, here...)...))
 }

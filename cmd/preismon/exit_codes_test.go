@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -19,6 +20,23 @@ func inProcess(t *testing.T, args ...string) (stdout, stderr string, code int) {
 	var out, errs bytes.Buffer
 	code = run(t.Context(), args, streams{strings.NewReader(""), &out, &errs})
 	return out.String(), errs.String(), code
+}
+
+// exits checks the exit code of a command, and that it says the words: on
+// standard error if it failed, otherwise on standard output.
+func exits(t *testing.T, want int, words ...string) func(stdout, stderr string, code int) {
+	t.Helper()
+	return func(stdout, stderr string, code int) {
+		t.Helper()
+		said := stdout
+		if want == exitFailed || want == exitUsage {
+			said = stderr
+		}
+		lacks := func(word string) bool { return !strings.Contains(said, word) }
+		if code != want || slices.ContainsFunc(words, lacks) {
+			t.Errorf("exit code %d, want %d with %q: %s%s", code, want, words, stdout, stderr)
+		}
+	}
 }
 
 // TestExitCodesOfCommands goes over all commands: help is 0 and has an example

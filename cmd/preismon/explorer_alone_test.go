@@ -16,9 +16,7 @@ import (
 func TestExplorerAlone(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()
-	if _, errs, code := preismon(t, nil, "explorer-assets", folder); code != 0 {
-		t.Fatal(errs)
-	}
+	exits(t, 0)(preismon(t, nil, "explorer-assets", folder))
 	filters := must.Get(explorerFilters())(t)
 	e := must.Get(explorer.New("", filters, os.DirFS(folder)))(t)
 	server := httptest.NewServer(e)

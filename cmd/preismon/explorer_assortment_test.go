@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	gocmp "github.com/google/go-cmp/cmp"
+	"preismon/deploy/testserver/equals"
 )
 
 // compareAssortment compares the file of the assortment, and its table, with
@@ -94,9 +94,7 @@ func (s explorerSaid) compareAssortment(t *testing.T, client *api) {
 	}
 	slices.Sort(want)
 	slices.Sort(got)
-	if diff := gocmp.Diff(want, got); diff != "" {
-		t.Errorf("assortment (-API +file): %.3000s", diff)
-	}
+	equals.Checkf(t, want, got, "assortment (-API +file)")
 	for _, n := range s.Assortment.Drawn {
 		points -= n
 	}

@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	gocmp "github.com/google/go-cmp/cmp"
+
+	"preismon/deploy/testserver/equals"
 )
 
 // itemSummary is the part of a product's summary that the page of products shows.
@@ -75,9 +77,7 @@ func (s explorerSaid) compareMarkets(t *testing.T, client *api, rows []explorerR
 						t.Errorf("%s: no row has the price %v", market, v)
 					}
 				}
-				if diff := gocmp.Diff(m.Low, again.Data[i].Low); diff != "" {
-					t.Errorf("%s: lowest (-page +API): %s", market, diff)
-				}
+				equals.Checkf(t, m.Low, again.Data[i].Low, "%s: lowest (-page +API)", market)
 			}
 			markets = append(markets, strings.Join(line, " | "))
 			for _, b := range m.BuyBox {
@@ -89,9 +89,7 @@ func (s explorerSaid) compareMarkets(t *testing.T, client *api, rows []explorerR
 				}
 				boxes[fmt.Sprint(told.Query.Name, " | ", market, " | ", holder, " | ", b.Captures)] = b.Share
 			}
-			if diff := gocmp.Diff(m.BuyBox, again.Data[i].BuyBox); diff != "" {
-				t.Errorf("%s: buy boxes (-page +API): %s", market, diff)
-			}
+			equals.Checkf(t, m.BuyBox, again.Data[i].BuyBox, "%s: buy boxes (-page +API)", market)
 		}
 	}
 	var shown []string

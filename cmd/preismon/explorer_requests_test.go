@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"preismon/deploy/testserver/chromium"
+	"preismon/deploy/testserver/equals"
 )
 
 // requestBudgets are the requests that each page of the explorer may make to
@@ -55,13 +56,9 @@ func (d *demoTest) explorerRequests(t *testing.T) {
 		return
 	}
 	for i, b := range requestBudgets {
-		if !slices.Equal(b.reads, said.Pages[i]) {
-			t.Errorf("%s asks %v, not %v", b.page, said.Pages[i], b.reads)
-		}
+		equals.Slices(t, said.Pages[i], b.reads, "%s asks", b.page)
 		first := slices.Sorted(slices.Values(slices.Concat(b.reads, listsOfForm)))
-		if !slices.Equal(first, said.First[i]) {
-			t.Errorf("%s, where somebody begins with it, asks %v, not %v", b.page, said.First[i], first)
-		}
+		equals.Slices(t, said.First[i], first, "%s, where somebody begins with it, asks", b.page)
 		t.Logf("requests page=%q own=%d of %d, with the lists of the form %d", b.page, len(said.Pages[i]), len(b.reads), len(said.First[i]))
 	}
 }

@@ -62,14 +62,10 @@ func TestTwoExportsOfAFolder(t *testing.T) {
 	args := []string{"export", "--split", "day", "-o", folder, "--url", server.URL, "--token", "any"}
 	shop.hold = func() {
 		shop.rows.Store(2)
-		if _, errs, code := inProcess(t, args...); code != exitFailed || !strings.Contains(errs, "another export is writing "+folder) {
-			t.Errorf("the second: exit code %d: %s", code, errs)
-		}
+		exits(t, exitFailed, "another export is writing "+folder)(inProcess(t, args...))
 		shop.rows.Store(1) // what the first reads is what it has counted
 	}
-	if _, errs, code := inProcess(t, args...); code != 0 {
-		t.Errorf("the first: exit code %d: %s", code, errs)
-	}
+	exits(t, 0)(inProcess(t, args...))
 	shop.rows.Store(2)
 	exportsBothRows(t, folder, args)
 }
@@ -77,9 +73,7 @@ func TestTwoExportsOfAFolder(t *testing.T) {
 // exportsBothRows exports once more, after which the day has its two rows.
 func exportsBothRows(t *testing.T, folder string, args []string) {
 	t.Helper()
-	if _, errs, code := inProcess(t, args...); code != 0 {
-		t.Errorf("the next: exit code %d: %s", code, errs)
-	}
+	exits(t, 0)(inProcess(t, args...))
 	text := must.Get(os.ReadFile(filepath.Join(folder, "day=2026-10-01", "rows.parquet")))(t)
 	if rows, err := tabletest.Parquet(text, time.UTC); err != nil || len(rows) != 2 {
 		t.Errorf("%d rows, want 2: %v", len(rows), err)
@@ -97,9 +91,7 @@ func TestExportOfTablesThatAreBehind(t *testing.T) {
 	defer server.Close()
 	folder := filepath.Join(t.TempDir(), "prices")
 	args := []string{"export", "--split", "day", "-o", folder, "--url", server.URL, "--token", "any"}
-	if _, errs, code := inProcess(t, args...); code != exitFailed || !strings.Contains(errs, "day 2026-10-01: 1 of 2 rows: ") {
-		t.Errorf("exit code %d: %s", code, errs)
-	}
+	exits(t, exitFailed, "day 2026-10-01: 1 of 2 rows: ")(inProcess(t, args...))
 	shop.behind.Store(0)
 	exportsBothRows(t, folder, args)
 }

@@ -43,10 +43,7 @@ func TestExportSaysThatItIsSorted(t *testing.T) {
 		{[]string{"--order-id", "17"}, nil},
 	} {
 		name := filepath.Join(t.TempDir(), "latest.parquet")
-		_, errs, code := inProcess(t, append([]string{"export", "--latest-per-pair", "-o", name, "--url", server.URL, "--token", "any"}, c.selectors...)...)
-		if code != 0 {
-			t.Fatalf("%v: exit code %d: %s", c.selectors, code, errs)
-		}
+		exits(t, 0)(inProcess(t, append([]string{"export", "--latest-per-pair", "-o", name, "--url", server.URL, "--token", "any"}, c.selectors...)...))
 		if got, err := tabletest.Sorted(read(t, name)); err != nil || !slices.Equal(got, c.want) {
 			t.Errorf("%v: sorted by %q, want %q: %v", c.selectors, got, c.want, err)
 		}

@@ -25,8 +25,7 @@ func (d *demoTest) exportedFromElsewhere(t *testing.T, c *api) {
 	_, params := past()
 	params.Set("site", "demo-markt-de.example")
 	params.Set("includeExportFields", "true")
-	node, err := url.Parse(d.up.URL)
-	must.Do(t, err)
+	node := must.Get(url.Parse(d.up.URL))(t)
 	dialed := &http.Transport{DialContext: func(ctx context.Context, network, _ string) (net.Conn, error) {
 		return new(net.Dialer).DialContext(ctx, network, node.Host)
 	}}
@@ -34,12 +33,10 @@ func (d *demoTest) exportedFromElsewhere(t *testing.T, c *api) {
 	for form, read := range map[string]func([]byte, *time.Location) ([]tabletest.Record, error){"arrow": tabletest.Arrow, "parquet": tabletest.Parquet} {
 		export := func(url string) ([]tabletest.Record, *sentTransport) {
 			sent := &sentTransport{next: contract.Transport(dialed, func(err error) { t.Error(err) })}
-			reader, err := client.New(client.Config{URL: url, Token: contracts.Secret(c.token), Transport: sent})
-			must.Do(t, err)
+			reader := must.Get(client.New(client.Config{URL: url, Token: contracts.Secret(c.token), Transport: sent}))(t)
 			var out bytes.Buffer
 			export := exportCmd{fileFlags: fileFlags{Format: form}}
-			n, err := export.writeTo(t.Context(), streams{err: io.Discard}, nil, &remote{Client: reader, url: url}, params, &out)
-			must.Do(t, err)
+			n := must.Get(export.writeTo(t.Context(), streams{err: io.Discard}, nil, &remote{Client: reader, url: url}, params, &out))(t)
 			rows, err := read(out.Bytes(), time.UTC)
 			if err != nil || n != int64(len(rows)) || n < 1_000 {
 				t.Errorf("%s from %s: %d rows, said to be %d, %v", form, url, len(rows), n, err)

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"preismon/deploy/testserver/equals"
 	"preismon/deploy/testserver/must"
 )
 
@@ -78,13 +79,9 @@ func oneFolder(t *testing.T, u *upProcess) {
 	}
 	// A newer program ran here.
 	db := u.tables()
-	if _, err := db.ExecContext(t.Context(), "INSERT INTO schema_migrations (version, name, sha256) VALUES (9999, 'later', 'x')"); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(db.ExecContext(t.Context(), "INSERT INTO schema_migrations (version, name, sha256) VALUES (9999, 'later', 'x')"))(t)
 	u.interrupt()
-	if code := u.wait(); code != 0 {
-		t.Errorf("exit code %d", code)
-	}
+	equals.Is(t, 0, u.wait(), "exit code")
 	out, errs, code = preismon(t, nil, append([]string{"up", "--data-dir", u.DataDir}, anywhere...)...)
 	says(t, out, errs, code, exitFailed, u.DataDir, "newer", "9999", "another --data-dir")
 	sentence(t, errs)

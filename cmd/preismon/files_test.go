@@ -17,6 +17,7 @@ import (
 	"preismon/contracts"
 	"preismon/contracts/event"
 	"preismon/deploy/testserver"
+	"preismon/deploy/testserver/equals"
 	"preismon/deploy/testserver/must"
 	"preismon/ingest/market"
 )
@@ -113,9 +114,7 @@ func wantFile(t *testing.T, c *api, route string, entry fileEntry, content []byt
 	resp := must.Get(c.request(route+"/history/download", params))(t)
 	defer resp.Body.Close() //nolint:errcheck // read to its end
 	var got bytes.Buffer
-	if _, err := got.ReadFrom(resp.Body); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(got.ReadFrom(resp.Body))(t)
 	if content == nil {
 		if resp.StatusCode != http.StatusConflict || !strings.Contains(got.String(), "HISTORY_ARTIFACT_CONTENT_MISSING") {
 			t.Errorf("%s %+v: %d %.300s", route, entry, resp.StatusCode, got.String())
@@ -177,9 +176,7 @@ func (d *demoTest) files(t *testing.T) {
 		due := map[string]map[string]bool{
 			"elektronik-kern": {"Preisexport täglich (CSV)": true, "Preisexport wöchentlich (Excel)": true}, "buybox": {"Buy-Box-Paket": true}, "weihnachten-2023": {}, "fruehjahr": {},
 		}[o.Alias]
-		if diff := cmp.Diff(due, names); diff != "" {
-			t.Errorf("%s: %s", o.Alias, diff)
-		}
+		equals.Checkf(t, due, names, "%s", o.Alias)
 		for c, want := range map[*api]int{clara: http.StatusOK, emil: http.StatusForbidden} { // one with some sites only, one without permission
 			if status, body := c.get(route, nil); status != want {
 				t.Errorf("%s: %d, want %d: %s", route, status, want, body)
@@ -261,9 +258,7 @@ func TestArchiveLocations(t *testing.T) {
 	if !strings.Contains(out, "archive-download-max-bytes: 77\n") || !strings.Contains(out, "archive: [***]\n") {
 		t.Error(out)
 	}
-	if _, errs, code := preismon(t, []string{"RUST_API_ARCHIVE_DOWNLOAD_MAX_BYTES=0"}, "up", "--check"); code != exitUsage || !strings.Contains(errs, "max download bytes") {
-		t.Errorf("exit code %d: %s", code, errs)
-	}
+	exits(t, exitUsage, "max download bytes")(preismon(t, []string{"RUST_API_ARCHIVE_DOWNLOAD_MAX_BYTES=0"}, "up", "--check"))
 }
 
 func s3Config(endpoint, region, key, secret string) archive.S3Config {

@@ -7,10 +7,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"preismon/contracts/openapi"
 	"preismon/deploy/testserver"
+	"preismon/deploy/testserver/equals"
 	"preismon/deploy/testserver/must"
 )
 
@@ -100,7 +99,5 @@ func (r generatedRun) run(command ...string) string {
 
 func (r generatedRun) reads(command ...string) {
 	r.t.Helper()
-	if diff := cmp.Diff(generatedReads, r.run(command...)); diff != "" {
-		r.t.Errorf("%q (-want +got):\n%s", command, diff)
-	}
+	equals.Checkf(r.t, generatedReads, r.run(command...), "%q", command)
 }

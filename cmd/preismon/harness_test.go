@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -15,7 +14,6 @@ import (
 	"os/exec"
 	"os/signal"
 	"path/filepath"
-	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -28,7 +26,9 @@ import (
 	"preismon/contracts/event"
 	"preismon/contracts/openapi/openapitest"
 	"preismon/deploy/embedded"
+	"preismon/deploy/testserver/caller"
 	"preismon/deploy/testserver/must"
+	"preismon/deploy/testserver/process"
 	"preismon/ingest"
 )
 
@@ -42,6 +42,7 @@ const (
 
 func TestMain(m *testing.M) {
 	if os.Getenv(commandVariable) == "" {
+		process.Program = os.Executable
 		os.Exit(m.Run())
 	}
 	if os.Getenv(commandVariable) == piped {
@@ -60,18 +61,14 @@ func TestMain(m *testing.M) {
 }
 
 // command prepares the command as a process in its own group, which ends with
-// the test. The variables of the person who runs the tests do not reach it,
-// except for the location of the ClickHouse library; env is added.
+// the test; env is added to process.Environment.
 func command(t *testing.T, env []string, args ...string) *exec.Cmd {
 	t.Helper()
 	binary := must.Get(os.Executable())(t)
 	alive, ours, err := os.Pipe()
 	must.Do(t, err)
 	cmd := exec.Command(binary, args...)
-	cmd.Env = slices.DeleteFunc(os.Environ(), func(v string) bool {
-		return strings.HasPrefix(v, "PREISMON_") && !strings.HasPrefix(v, embedded.CacheVariable+"=") || strings.HasPrefix(v, "RUST_API_")
-	})
-	cmd.Env = append(append(cmd.Env, commandVariable+"="+piped), env...)
+	cmd.Env = append(append(process.Environment(), commandVariable+"="+piped), env...)
 	cmd.ExtraFiles = []*os.File{alive}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	t.Cleanup(func() {
@@ -268,7 +265,7 @@ type api struct {
 	token string
 	http  *http.Client
 
-	prefer string // header of its requests; empty: none
+	prefer []string // header of its requests
 }
 
 // client returns a client without a login.
@@ -281,51 +278,34 @@ func (u *upProcess) client() *api {
 // login returns a client with the token of an account.
 func (a *api) login(login, password string) *api {
 	a.t.Helper()
-	body := must.Get(json.Marshal(map[string]string{"loginIdentifier": login, "password": password}))(a.t)
-	resp := must.Get(a.http.Post(a.url+"/v1/auth/token", "application/json", bytes.NewReader(body)))(a.t)
-	defer resp.Body.Close() //nolint:errcheck // read to its end
-	var answer struct {
-		AccessToken string `json:"accessToken"`
-	}
-	if text, err := io.ReadAll(resp.Body); err != nil || resp.StatusCode != http.StatusOK || json.Unmarshal(text, &answer) != nil {
-		a.t.Fatalf("login %s: %d %s %v", login, resp.StatusCode, text, err)
-	}
 	b := *a
-	b.token = answer.AccessToken
+	b.token = must.Get(a.at().Login(a.t.Context(), login, password))(a.t).Token
 	return &b
+}
+
+// at is the client as it is now.
+func (a *api) at() caller.Client {
+	return caller.Client{HTTP: a.http, URL: a.url, Token: a.token}
 }
 
 func (a *api) request(path string, params url.Values) (*http.Response, error) {
 	if len(params) > 0 {
 		path += "?" + params.Encode()
 	}
-	req, err := http.NewRequestWithContext(a.t.Context(), http.MethodGet, a.url+path, nil)
-	if err != nil {
-		return nil, err
-	}
-	if a.token != "" {
-		req.Header.Set("Authorization", "Bearer "+a.token)
-	}
-	if a.prefer != "" {
-		req.Header.Set("Prefer", a.prefer)
-	}
-	return a.http.Do(req)
+	return a.at().Send(a.t.Context(), http.MethodGet, path, nil, a.prefer...)
 }
 
 // get reads a complete answer, whatever its status. It may be called from
 // several goroutines.
 func (a *api) get(path string, params url.Values) (status int, body []byte) {
-	resp, err := a.request(path, params)
+	got, err := caller.Read(a.request(path, params))
 	if err != nil {
 		a.t.Errorf("GET %s?%s: %v", path, params.Encode(), err)
+	}
+	if got.Response == nil {
 		return 0, nil
 	}
-	defer resp.Body.Close() //nolint:errcheck // read to its end
-	body, err = io.ReadAll(resp.Body)
-	if err != nil {
-		a.t.Errorf("GET %s?%s: %v", path, params.Encode(), err)
-	}
-	return resp.StatusCode, body
+	return got.StatusCode, got.Text
 }
 
 // stream reads NDJSON line by line to its end. An answer that is not a stream,
@@ -370,9 +350,7 @@ func (b *bus) send(t *testing.T, e *event.Event) {
 	t.Helper()
 	body := must.Get(event.Encode(e))(t)
 	m := &nats.Msg{Subject: e.Subject(), Data: body, Header: nats.Header{jetstream.MsgIDHeader: {e.ID}}}
-	if _, err := b.js.PublishMsg(t.Context(), m); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(b.js.PublishMsg(t.Context(), m))(t)
 }
 
 // freeAddress returns an address of this machine where nothing listens.

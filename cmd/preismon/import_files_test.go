@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"preismon/deploy/testserver/equals"
 	"preismon/deploy/testserver/must"
 	"preismon/ingest/maps"
 )
@@ -74,16 +75,12 @@ func importFiles(t *testing.T, u *upProcess) {
 	}
 	rejected(t, filepath.Join(dir, "rejects-laden-2026-03-01.ndjson"), 3)
 	rejected(t, filepath.Join(dir, "rejects-laden-2026-03-02.ndjson"), 4)
-	if n := count(); n != 2 {
-		t.Errorf("%d rows, want 2", n)
-	}
+	equals.Is(t, 2, count(), "rows")
 	noDoubles(t, db)
 
 	out, errs, code = run(header+"A-3;5,00 €;2026-03-03 09:00\n", append(into, "-", "--map", "laden.yaml")...)
 	says(t, out, errs, code, 0)
-	if n := count(); n != 3 {
-		t.Errorf("after standard input: %d rows, want 3", n)
-	}
+	equals.Is(t, 3, count(), "after standard input rows")
 	out, errs, code = run("", append(into, "nothing-*.csv", "--map", "laden.yaml")...)
 	says(t, out, errs, code, exitFailed, "no file matches")
 	sentence(t, errs)
@@ -135,9 +132,7 @@ func watched(t *testing.T, dir string, args []string, header string, count func(
 			b, _ := os.ReadFile(log.Name())
 			t.Errorf("stopped: %v\n%s", err, b)
 		}
-		if n := count(); n != 8 {
-			t.Errorf("turn %d: %d rows, want 8", turn, n)
-		}
+		equals.Is(t, 8, count(), "turn %d rows", turn)
 	}
 }
 
@@ -221,8 +216,7 @@ func TestRejectsToDevices(t *testing.T) {
 	must.Do(t, os.Symlink(os.DevNull, name))
 	for _, several := range []bool{false, true} {
 		rejects := rejectsOf(name, "prices", several)
-		_, err := rejects.Write([]byte("{}\n"))
-		must.Do(t, err)
+		must.Get(rejects.Write([]byte("{}\n")))(t)
 		must.Do(t, rejects.remove())
 		if left := must.Get(os.ReadDir(dir))(t); rejects.name != name || len(left) != 1 {
 			t.Errorf("several: %t: written to %s; %v", several, rejects.name, left)

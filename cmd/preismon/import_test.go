@@ -22,6 +22,7 @@ import (
 	"preismon/contracts"
 	"preismon/contracts/event"
 	"preismon/deploy/testserver"
+	"preismon/deploy/testserver/equals"
 	"preismon/deploy/testserver/must"
 )
 
@@ -81,14 +82,10 @@ func importGuesses(t *testing.T, u *upProcess) {
 	published := []string{"preise.csv", "--mandate", "Guessed", "--login", "guessed", "--data-dir", u.DataDir}
 	out, errs, code := run(published...)
 	says(t, out, errs, code, exitUsage, "laden.de", "Stift", "1.20 EUR", "2026-10-01T07:00:00Z", "Europe/Berlin", "written to preise.yaml", "--yes")
-	if n := number(t, u.tables(), "SELECT count() FROM mandates WHERE name = 'Guessed'"); n != 0 {
-		t.Errorf("published without anybody's consent: %d mandates", n)
-	}
+	equals.Is(t, 0, number(t, u.tables(), "SELECT count() FROM mandates WHERE name = 'Guessed'"), "published without anybody's consent mandates")
 	out, errs, code = run(append(published, "--yes")...)
 	says(t, out, errs, code, 0, "preise.yaml already exists")
-	if n := number(t, u.tables(), "SELECT count() FROM observations WHERE site = 'laden.de'"); n != 2 {
-		t.Errorf("%d observations, of 2 rows", n)
-	}
+	equals.Is(t, 2, number(t, u.tables(), "SELECT count() FROM observations WHERE site = 'laden.de'"), "observations, of 2 rows")
 	out, errs, code = run("--example-map")
 	if code != 0 || !strings.Contains(out, "source: example") || errs != "" {
 		t.Errorf("--example-map: exit code %d: %s%s", code, out, errs)
@@ -120,9 +117,7 @@ func TestImport(t *testing.T) {
 	if code != exitRejected || !strings.Contains(out, "4") {
 		t.Errorf("--dry-run: exit code %d: %s%s", code, out, errs)
 	}
-	if n := count() + number(t, db, "SELECT count() FROM mandates"); n != 0 {
-		t.Errorf("--dry-run published: %d records", n)
-	}
+	equals.Is(t, 0, count()+number(t, db, "SELECT count() FROM mandates"), "--dry-run published records")
 	rejected(t, rejects, 9, 10, 11, 12)
 
 	for _, what := range []string{"once", "twice"} {
@@ -133,14 +128,10 @@ func TestImport(t *testing.T) {
 		}
 		rejected(t, rejects, 9, 10, 11, 12)
 		settle(t, db)
-		if n := count(); n != 7 {
-			t.Errorf("%s: %d rows, want 7", what, n)
-		}
+		equals.Is(t, 7, count(), "%s rows", what)
 		noDoubles(t, db)
 		// Three products, one of them at two sites.
-		if n := number(t, db, "SELECT count() FROM items FINAL"); n != 3 {
-			t.Errorf("%s: %d items, want 3", what, n)
-		}
+		equals.Is(t, 3, number(t, db, "SELECT count() FROM items FINAL"), "%s items", what)
 	}
 	t.Logf("the summary:\n%s", out)
 	if !strings.Contains(out, "7 accepted rows imported before") || !strings.Contains(errs, "preismon login --url "+u.URL+" --login me, then preismon results --site alpha.example --from 2026-03-11") {
@@ -235,9 +226,7 @@ func TestImport(t *testing.T) {
 	stream := must.Get(js.Stream(t.Context(), event.StreamObservations))(t)
 	keep := stream.CachedInfo().Config
 	keep.MaxMsgs, keep.Discard = 1, jetstream.DiscardOld
-	if _, err := js.UpdateStream(t.Context(), keep); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(js.UpdateStream(t.Context(), keep))(t)
 	out, errs, code = inProcess(t, append(args, "--data-dir", u.DataDir)...)
 	says(t, out, errs, code, exitRejected, "The stream OBSERVATIONS has what was published since 20", "--keep-observations")
 }
@@ -271,9 +260,7 @@ func grown(t *testing.T, u *upProcess, args []string, password string) {
 	}
 	db := u.tables()
 	settle(t, db)
-	if n := number(t, db, "SELECT count() FROM observations"); n != 8 {
-		t.Errorf("%d rows, want 8", n)
-	}
+	equals.Is(t, 8, number(t, db, "SELECT count() FROM observations"), "rows")
 	noDoubles(t, db)
 
 	// A product that a later day's file no longer lists stays visible.
@@ -286,9 +273,7 @@ func grown(t *testing.T, u *upProcess, args []string, password string) {
 		t.Errorf("a row less: exit code %d: %s%s", code, out, errs)
 	}
 	settle(t, db)
-	if n := number(t, db, visible); n != before {
-		t.Errorf("%d rows in view, %d before", n, before)
-	}
+	equals.Is(t, before, number(t, db, visible), "rows in view before")
 
 	// Another customer's file does not rename a product that both see.
 	const named = "SELECT countIf(name = 'Pen') FROM items FINAL WHERE ean = '4006381333931'"
@@ -369,8 +354,6 @@ func importInterrupted(t *testing.T, u *upProcess) {
 	}
 	t.Log(strings.TrimSpace(message(errs)))
 	settle(t, db)
-	if n := number(t, db, "SELECT count() FROM observations WHERE site = 'alpha.example'"); n != items*captures {
-		t.Errorf("%d rows, want %d", n, items*captures)
-	}
+	equals.Is(t, items*captures, number(t, db, "SELECT count() FROM observations WHERE site = 'alpha.example'"), "rows")
 	noDoubles(t, db)
 }

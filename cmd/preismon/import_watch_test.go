@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"preismon/contracts/fault"
+	"preismon/deploy/testserver/equals"
 	"preismon/deploy/testserver/must"
 	"preismon/ingest/maps"
 )
@@ -57,9 +58,7 @@ func TestWatchedFileFails(t *testing.T) {
 				t.Errorf("%s: not tried again after a pause, and only then: %v", name, !c.again)
 			}
 		}
-		if n := strings.Count(out.String(), "p.zip: "); n != c.told {
-			t.Errorf("%s: told %d times, want %d: %s", name, n, c.told, &out)
-		}
+		equals.Is(t, c.told, strings.Count(out.String(), "p.zip: "), "%s: told times: %s", name, &out)
 	}
 }
 
@@ -88,8 +87,7 @@ func TestWatchedFileLeavesNothing(t *testing.T) {
 // TestRejectsOfAFailedTry: a try that is repeated leaves no file of rejected rows
 // behind, and takes none away that an earlier run wrote.
 func TestRejectsOfAFailedTry(t *testing.T) {
-	mapping, err := maps.Builtin("observations")
-	must.Do(t, err)
+	mapping := must.Get(maps.Builtin("observations"))(t)
 	file, folder := filepath.Join(t.TempDir(), "p.csv"), t.TempDir()
 	const table = "site,product_key,name,captured_at,price,currency,available,brand,ean,quantity,regular_price,unit,unit_price,url,valid_from,valid_to\n" +
 		"tokmanni.fi,pen,Pen,2026-10-01T09:00:00Z,1.20,EUR,true,,,,,,,,,\n" +

@@ -18,6 +18,7 @@ import (
 
 	"preismon/contracts/event"
 	"preismon/deploy/testserver"
+	"preismon/deploy/testserver/equals"
 	"preismon/deploy/testserver/must"
 	"preismon/ingest"
 	"preismon/ingest/market"
@@ -110,9 +111,7 @@ func TestIngest(t *testing.T) {
 	if code != exitFailed || !strings.Contains(errs, cut) || !strings.Contains(errs, "run it again") {
 		t.Errorf("a file that breaks off: exit code %d, %s%s", code, out, errs)
 	}
-	if _, errs, code = inProcess(t, append(args, filepath.Join(dir, "none"))...); code != exitFailed || !strings.Contains(errs, "none") {
-		t.Errorf("a file that is not there: exit code %d, %s", code, errs)
-	}
+	exits(t, exitFailed, "none")(inProcess(t, append(args, filepath.Join(dir, "none"))...))
 
 	waitUntilApplied(t, u)
 	settle(t, db)
@@ -151,9 +150,7 @@ func ingestInterrupted(t *testing.T, u *upProcess, all []*event.Event) {
 		// More than the pipe holds, so that it is under way; then nothing for a
 		// while, as from a slow crawler.
 		part := text.Bytes()[:text.Len()*(i+1)/4]
-		if _, err := in.Write(part[:bytes.LastIndexByte(part, '\n')+1]); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(in.Write(part[:bytes.LastIndexByte(part, '\n')+1]))(t)
 		time.Sleep(200 * time.Millisecond)
 		began := time.Now()
 		must.Do(t, cmd.Process.Signal(signal))
@@ -175,9 +172,7 @@ func ingestInterrupted(t *testing.T, u *upProcess, all []*event.Event) {
 	cmd := command(t, nil, args...)
 	var stdout bytes.Buffer
 	cmd.Stdin, cmd.Stdout = &text, &stdout
-	if err := cmd.Run(); err != nil {
-		t.Errorf("the last run: %v", err)
-	}
+	equals.NoError(t, cmd.Run(), "the last run")
 	t.Logf("the last run: %s", stdout.String())
 	waitUntilApplied(t, u)
 	settle(t, u.tables())

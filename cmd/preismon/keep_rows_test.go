@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"preismon/deploy/testserver"
+	"preismon/deploy/testserver/equals"
 	"preismon/deploy/testserver/must"
 )
 
@@ -28,9 +29,7 @@ func TestKeepRows(t *testing.T) {
 		cmd := command(t, env, words...)
 		cmd.Dir = dir
 		said, _ := cmd.CombinedOutput()
-		if code := cmd.ProcessState.ExitCode(); code != want {
-			t.Errorf("%v: exit code %d, want %d: %s", words, code, want, said)
-		}
+		equals.Is(t, want, cmd.ProcessState.ExitCode(), "%v: exit code: %s", words, said)
 		return string(said)
 	}
 	bring := func(path string) {
@@ -76,9 +75,7 @@ func TestKeepRows(t *testing.T) {
 	rebuilt := whoseLogin(t, u)
 	run(0, "audit", "--content", "--data-dir", u.DataDir)
 	run(0, "rebuild", "--data-dir", u.DataDir)
-	if n := number(t, u.tables(), "SELECT count() FROM observations"); n != 1 {
-		t.Errorf("%d rows after the rebuild, want 1", n)
-	}
+	equals.Is(t, 1, number(t, u.tables(), "SELECT count() FROM observations"), "rows after the rebuild")
 	run(0, "audit", "--content", "--data-dir", u.DataDir)
 	rebuilt()
 }

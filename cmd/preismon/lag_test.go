@@ -1,13 +1,13 @@
 package main
 
 import (
-	"net/http"
 	"net/url"
 	"strings"
 	"testing"
 	"time"
 
 	"preismon/deploy/testserver"
+	"preismon/deploy/testserver/equals"
 	"preismon/deploy/testserver/must"
 )
 
@@ -24,8 +24,8 @@ func TestLagWithoutLeader(t *testing.T) {
 	projectors := []*role{startRole(t, args...), startRole(t, args...)} // neither leads: there are no tables yet
 	lags := []string{"preismon_projector_lag_messages", "preismon_projector_lag_seconds", "preismon_projector_catalog_lag_messages"}
 	ready := func(r *role) string {
-		_, body := (&api{t: t, url: "http://" + r.admin, http: http.DefaultClient}).get("/readyz", nil)
-		return string(body)
+		_, body := r.Ask("/readyz")
+		return body
 	}
 	check := func() (leaders int) {
 		t.Helper()
@@ -48,9 +48,7 @@ func TestLagWithoutLeader(t *testing.T) {
 	if n := check(); n != 0 {
 		t.Fatalf("%d lead without tables", n)
 	}
-	if _, errs, code := inProcess(t, "migrate", "--clickhouse-dsn", m.ch.AdminDSN); code != 0 {
-		t.Fatal(errs)
-	}
+	exits(t, 0)(inProcess(t, "migrate", "--clickhouse-dsn", m.ch.AdminDSN))
 	var leader *role
 	must.Eventually(t, time.Minute, "one leads, and nothing waits", func() bool {
 		if check() != 1 {
@@ -64,21 +62,19 @@ func TestLagWithoutLeader(t *testing.T) {
 		}
 		return false
 	})
-	if n := number(t, m.db, "SELECT count() FROM mandates"); n != 1 {
-		t.Errorf("%d mandates when nothing waits", n)
-	}
+	equals.Is(t, 1, number(t, m.db, "SELECT count() FROM mandates"), "mandates when nothing waits")
 	m.pairsBeyondTheLimit(leader)
 
 	wrong := must.Get(url.Parse(m.ch.ProjectorDSN))(t)
 	wrong.User = url.UserPassword(wrong.User.Username(), "hush-hush")
 	stranger := startRole(t, "projector", "--nats-url", m.nats, "--clickhouse-dsn", wrong.String(), "--admin-listen", "127.0.0.1:0")
 	must.Eventually(t, time.Minute, "a projector says that its password is wrong", func() bool { return strings.Contains(stranger.check("tables"), "Authentication failed") })
-	if said := ready(stranger); stranger.ready() || strings.Contains(said, "hush-hush") {
+	if said := ready(stranger); stranger.Ready() || strings.Contains(said, "hush-hush") {
 		t.Errorf("with a wrong password: %s", said)
 	}
 	stranger.terminate()
 	for _, r := range projectors {
-		if said := r.check("tables"); said != "ok" || !r.ready() {
+		if said := r.check("tables"); said != "ok" || !r.Ready() {
 			t.Errorf("of its tables a projector says %q", said)
 		}
 		r.terminate()

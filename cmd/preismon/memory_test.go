@@ -14,6 +14,7 @@ import (
 	"preismon/contracts"
 	"preismon/contracts/event"
 	"preismon/deploy/testserver"
+	"preismon/deploy/testserver/equals"
 	"preismon/deploy/testserver/migrated"
 	"preismon/deploy/testserver/must"
 	"preismon/ingest"
@@ -54,7 +55,7 @@ func (m *memoryTest) project(flags ...string) *role {
 	m.Helper()
 	args := []string{"projector", "--nats-url", m.nats, "--clickhouse-dsn", m.ch.ProjectorDSN, "--admin-listen", "127.0.0.1:0"}
 	r := startRole(m.T, append(args, flags...)...)
-	must.Eventually(m.T, 5*time.Minute, "it reads both streams", func() bool { return strings.Count(r.stderr.String(), "stream open") >= 2 })
+	must.Eventually(m.T, 5*time.Minute, "it reads both streams", func() bool { return strings.Count(r.Written(), "stream open") >= 2 })
 	waitApplied(m.T, m.nats)
 	settle(m.T, m.db)
 	return r
@@ -63,13 +64,11 @@ func (m *memoryTest) project(flags ...string) *role {
 // stop stops it, and logs its peak memory.
 func (m *memoryTest) stop(r *role, what string) {
 	m.Helper()
-	text := must.Get(os.ReadFile(fmt.Sprintf("/proc/%d/status", r.cmd.Process.Pid)))(m.T)
+	text := must.Get(os.ReadFile(fmt.Sprintf("/proc/%d/status", r.PID())))(m.T)
 	var kib int64
 	for line := range strings.Lines(string(text)) {
 		if rest, ok := strings.CutPrefix(line, "VmHWM:"); ok {
-			if _, err := fmt.Sscan(rest, &kib); err != nil {
-				m.Fatal(err)
-			}
+			must.Get(fmt.Sscan(rest, &kib))(m)
 		}
 	}
 	m.Logf("%s: %d MiB", what, kib>>10)
@@ -99,9 +98,7 @@ func (m *memoryTest) publish(all iter.Seq[event.Payload]) {
 		}
 		must.Do(m.T, p.Publish(m.Context(), e))
 	}
-	if _, err := p.Flush(m.Context()); err != nil {
-		m.Fatal(err)
-	}
+	must.Get(p.Flush(m.Context()))(m)
 }
 
 func each(all ...event.Payload) iter.Seq[event.Payload] {
@@ -140,16 +137,12 @@ func (m *memoryTest) largeOrder() {
 	m.publish(each(memoryMandate(1), memoryOrder(1, 1, 50_000, 100)))
 	m.stop(m.project(), "the order")
 	m.stop(m.project(), "the next start")
-	if n := number(m.T, m.db, "SELECT pairs FROM scopes FINAL"); n != 5_000_000 {
-		m.Errorf("%d pairs in force", n)
-	}
+	equals.Is(m, 5_000_000, number(m.T, m.db, "SELECT pairs FROM scopes FINAL"), "pairs in force")
 	changed := memoryOrder(1, 1, 50_000, 100)
 	changed.Items, changed.Sites[0] = changed.Items[:49_000], "another.example"
 	m.publish(each(changed))
 	m.stop(m.project(), "the changed order")
-	if n := number(m.T, m.db, "SELECT count() FROM scope_pairs WHERE version = (SELECT max(version) FROM scopes)"); n != 4_900_000 {
-		m.Errorf("%d pairs in force", n)
-	}
+	equals.Is(m, 4_900_000, number(m.T, m.db, "SELECT count() FROM scope_pairs WHERE version = (SELECT max(version) FROM scopes)"), "pairs in force")
 }
 
 // largeRepair: a hundred mandates see all of 40,000 rows, and for all of these
@@ -185,9 +178,7 @@ func (m *memoryTest) largeRepair() {
 		"DELETE FROM observations_by_mandate WHERE mandate > 90 AND seq > 60",
 		"DELETE FROM observations WHERE seq > 76",
 	} {
-		if _, err := m.db.ExecContext(m.Context(), statement); err != nil {
-			m.Fatal(err)
-		}
+		must.Get(m.db.ExecContext(m.Context(), statement))(m)
 	}
 	r := m.project()
 	if n := r.metric("preismon_projector_repairs_total"); n == "" || n == "0" {
@@ -195,9 +186,7 @@ func (m *memoryTest) largeRepair() {
 	}
 	m.stop(r, "the repair")
 	for table, want := range map[string]uint64{"observations": rows, "observations_by_mandate": mandates * rows} {
-		if n := number(m.T, m.db, "SELECT count() FROM "+table); n != want {
-			m.Errorf("%s has %d rows, want %d", table, n, want)
-		}
+		equals.Is(m, want, number(m.T, m.db, "SELECT count() FROM "+table), "%s has rows", table)
 	}
 	noDoubles(m.T, m.db)
 }
@@ -238,9 +227,7 @@ func (m *memoryTest) observe(events, items int, fill func(*contracts.Observation
 		}
 	})
 	m.stop(m.project(), "the backlog")
-	if n := number(m.T, m.db, "SELECT uniqExact(seq) FROM observations_by_mandate"); n != uint64(events) {
-		m.Errorf("rows of %d events, want %d", n, events)
-	}
+	equals.Is(m, uint64(events), number(m.T, m.db, "SELECT uniqExact(seq) FROM observations_by_mandate"), "rows of events, want %d", events)
 }
 
 // manyOrders: a backlog of orders, each an event of the maximum size.

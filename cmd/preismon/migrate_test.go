@@ -39,7 +39,7 @@ func TestMigrateIntoCluster(t *testing.T) {
 	tables := strings.Join(schema.OverShards(), ", ")
 	must.Eventually(t, time.Minute, "the node says what to run", func() bool {
 		said := node.check("schema")
-		return !node.ready() && strings.Contains(said, "("+tables+"); run `preismon migrate --clickhouse-cluster NAME`")
+		return !node.Ready() && strings.Contains(said, "("+tables+"); run `preismon migrate --clickhouse-cluster NAME`")
 	})
 	if _, errs, code := inProcess(t, "migrate", "--clickhouse-dsn", admin, "--clickhouse-cluster", testserver.Cluster(1)); code != exitFailed ||
 		!strings.Contains(errs, "take a new database") {
@@ -48,11 +48,9 @@ func TestMigrateIntoCluster(t *testing.T) {
 	migrate("The tables over all shards are there: "+tables+".\n", "--clickhouse-cluster", testserver.Cluster(1), "--unreplicated")
 	must.Eventually(t, time.Minute, "the node finds them", func() bool { return node.check("schema") == "ok" })
 	for _, q := range []string{"ALTER TABLE orders ADD COLUMN later String", "INSERT INTO schema_migrations (version, name, sha256) VALUES (9999, 'later', '')"} {
-		if _, err := database(t, admin).Exec(q); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(database(t, admin).Exec(q))(t)
 	}
 	for _, n := range []*role{node, startRole(t, args...)} {
-		must.Eventually(t, time.Minute, "the node is ready on newer tables", n.ready)
+		must.Eventually(t, time.Minute, "the node is ready on newer tables", n.Ready)
 	}
 }

@@ -8,14 +8,12 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
-	"strconv"
 	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
+	"preismon/deploy/testserver/equals"
 	"preismon/deploy/testserver/must"
 )
 
@@ -66,21 +64,15 @@ rules: [{name: drops, rule: PRICE_DROP, percent: 1, targets: [hook, desk]}]
 		}
 	}
 	want["preismon_build_info"] = "gauge build"
-	if d := cmp.Diff(want, exposedMetrics(t, "http://"+r.admin)); d != "" {
-		t.Errorf("be-told.md and /metrics differ (- only in the document):\n%s", d)
-	}
+	equals.Checkf(t, want, exposedMetrics(t, "http://"+r.Admin()), "be-told.md and /metrics differ (- only in the document)")
 
 	of := func(name, target string) float64 {
 		t.Helper()
-		resp := must.Get(http.Get("http://" + r.admin + "/metrics"))(t)
-		defer resp.Body.Close() //nolint:errcheck // read to its end
-		for line := range strings.Lines(string(must.Get(io.ReadAll(resp.Body))(t))) {
-			if value, ok := strings.CutPrefix(line, fmt.Sprintf("preismon_notify_%s{target=%q} ", name, target)); ok {
-				return must.Get(strconv.ParseFloat(strings.TrimSpace(value), 64))(t)
-			}
+		n, ok := r.Metrics()[fmt.Sprintf("preismon_notify_%s{target=%q}", name, target)]
+		if !ok {
+			t.Fatalf("%s of %s is not there", name, target)
 		}
-		t.Fatalf("%s of %s is not there", name, target)
-		return 0
+		return n
 	}
 	counts := func(delivered float64, target string) bool {
 		return of("delivered_total", target) == delivered && of("given_up_total", target) == 0 && (of("held_seconds", target) == 0) == (delivered == 1)
@@ -89,9 +81,7 @@ rules: [{name: drops, rule: PRICE_DROP, percent: 1, targets: [hook, desk]}]
 		state, _ := os.ReadFile(filepath.Join(dir, "state"))
 		return strings.Contains(string(state), "hook") && strings.Contains(string(state), "desk")
 	})
-	if held := of("held_seconds", "hook"); held != 0 {
-		t.Errorf("held for %v s before an alert fired", held)
-	}
+	equals.Is(t, 0, of("held_seconds", "hook"), "held for s before an alert fired")
 	fired.Store(true)
 	must.Eventually(t, time.Minute, "one target has the alert, and the other refuses it", func() bool {
 		return counts(1, "desk") && counts(0, "hook") && of("retried_total", "hook") > 0
@@ -100,9 +90,7 @@ rules: [{name: drops, rule: PRICE_DROP, percent: 1, targets: [hook, desk]}]
 	must.Eventually(t, time.Minute, "it is held for a second longer", func() bool { return of("held_seconds", "hook") >= held+1 })
 	accepts.Store(true)
 	must.Eventually(t, time.Minute, "the other target has it, too", func() bool { return counts(1, "hook") })
-	if n := of("unread_total", "hook") + of("unread_total", "desk") + of("retried_total", "desk"); n != 0 {
-		t.Errorf("%v other failures are counted", n)
-	}
+	equals.Is(t, 0, of("unread_total", "hook")+of("unread_total", "desk")+of("retried_total", "desk"), "other failures are counted")
 	expired.Store(true)
 	must.Eventually(t, time.Minute, "both targets are not up to date", func() bool { return of("unread_total", "hook") > 0 && of("unread_total", "desk") > 0 })
 }

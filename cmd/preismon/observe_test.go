@@ -17,9 +17,9 @@ import (
 	"time"
 
 	"preismon/deploy/testserver"
+	"preismon/deploy/testserver/caller"
+	"preismon/deploy/testserver/equals"
 	"preismon/deploy/testserver/must"
-
-	"github.com/google/go-cmp/cmp"
 )
 
 // collector receives traces as a collector does, and keeps their spans.
@@ -115,9 +115,7 @@ func (d *demoTest) observed(t *testing.T) {
 	a.get("/v1/orders/1234567", nil)
 
 	t.Run("metrics", func(t *testing.T) {
-		if d := cmp.Diff(documentedMetrics(t), exposedMetrics(t, u.AdminURL)); d != "" {
-			t.Errorf("deploy/metrics.md and /metrics differ (- only in the document):\n%s", d)
-		}
+		equals.Checkf(t, documentedMetrics(t), exposedMetrics(t, u.AdminURL), "deploy/metrics.md and /metrics differ (- only in the document)")
 	})
 	t.Run("ports", func(t *testing.T) {
 		for path, onAdmin := range map[string]int{
@@ -128,9 +126,7 @@ func (d *demoTest) observed(t *testing.T) {
 				if base == u.URL && strings.HasPrefix(path, "/v1") || base == u.URL && path == "/healthz" {
 					continue
 				}
-				resp := must.Get(http.Get(base + path))(t)
-				_ = resp.Body.Close()
-				if resp.StatusCode != want {
+				if resp := must.Get(caller.Read(http.Get(base + path)))(t); resp.StatusCode != want {
 					t.Errorf("%s%s: %d, want %d", base, path, resp.StatusCode, want)
 				}
 			}
@@ -156,11 +152,9 @@ func (d *demoTest) observed(t *testing.T) {
 	})
 	t.Run("request to ClickHouse", func(t *testing.T) {
 		must.Eventually(t, time.Minute, "a statement is in the trace of its request", func() bool {
-			req := must.Get(http.NewRequest(http.MethodGet, u.URL+"/v1/results?limit=1", nil))(t)
-			req.Header.Set("Authorization", "Bearer "+a.token)
+			req := must.Get(a.at().Request(t.Context(), http.MethodGet, "/v1/results?limit=1", nil))(t)
 			req.Header.Set("X-Request-Id", "traced-1")
-			resp := must.Get(http.DefaultClient.Do(req))(t)
-			_ = resp.Body.Close()
+			must.Get(caller.Read(http.DefaultClient.Do(req)))(t)
 			for _, request := range c.find(func(s sentSpan) bool {
 				return s.Name == "GET /v1/results" && s.attribute("preismon.request_id") == "traced-1"
 			}) {
@@ -196,9 +190,7 @@ func documentedMetrics(t *testing.T) map[string]string {
 // exposedMetrics reads those of a process.
 func exposedMetrics(t *testing.T, admin string) map[string]string {
 	t.Helper()
-	resp := must.Get(http.Get(admin + "/metrics"))(t)
-	defer resp.Body.Close() //nolint:errcheck // read to its end
-	text := must.Get(io.ReadAll(resp.Body))(t)
+	text := must.Get(caller.Read(http.Get(admin + "/metrics")))(t).Text
 	all := map[string]string{}
 	name, kind := "", ""
 	sample := regexp.MustCompile(`^([a-z_]+?)(?:_bucket|_sum|_count)?(?:\{(.*)\})? `)
@@ -227,21 +219,18 @@ func exposedMetrics(t *testing.T, admin string) map[string]string {
 // log line that it causes, and in ClickHouse.
 func requestIDInAllLogs(t *testing.T, r *role, ch *testserver.ClickHouseServer) {
 	t.Helper()
-	if _, err := database(t, ch.AdminDSN).ExecContext(t.Context(), "DROP TABLE accounts"); err != nil {
-		t.Fatal(err)
-	}
-	before := len(r.stderr.String())
-	req := must.Get(http.NewRequest(http.MethodPost, "http://"+r.listen+"/v1/auth/token", bytes.NewReader([]byte(`{"loginIdentifier":"a@example.com","password":"secret-password"}`))))(t)
+	must.Get(database(t, ch.AdminDSN).ExecContext(t.Context(), "DROP TABLE accounts"))(t)
+	before := len(r.Written())
+	req := must.Get(http.NewRequest(http.MethodPost, r.URL()+"/v1/auth/token", bytes.NewReader(caller.LoginBody("a@example.com", "secret-password"))))(t)
 	req.Header.Set("Content-Type", "application/json")
 	req.Header.Set("X-Request-Id", "failing-1")
-	resp := must.Get(http.DefaultClient.Do(req))(t)
-	_ = resp.Body.Close()
+	resp := must.Get(caller.Read(http.DefaultClient.Do(req)))(t)
 	if resp.StatusCode != http.StatusServiceUnavailable || resp.Header.Get("X-Request-Id") != "failing-1" {
 		t.Errorf("status %d, id %q", resp.StatusCode, resp.Header.Get("X-Request-Id"))
 	}
-	must.Eventually(t, 10*time.Second, "the access log has the request", func() bool { return strings.Contains(r.stderr.String()[before:], `"msg":"request"`) })
+	must.Eventually(t, 10*time.Second, "the access log has the request", func() bool { return strings.Contains(r.Written()[before:], `"msg":"request"`) })
 	lines := 0
-	for line := range strings.Lines(r.stderr.String()[before:]) {
+	for line := range strings.Lines(r.Written()[before:]) {
 		lines++
 		if !strings.Contains(line, `"request_id":"failing-1"`) {
 			t.Errorf("a line without the id: %s", line)
@@ -254,6 +243,6 @@ func requestIDInAllLogs(t *testing.T, r *role, ch *testserver.ClickHouseServer) 
 		}
 	}
 	if lines != 2 {
-		t.Errorf("%d lines:\n%s", lines, r.stderr.String()[before:])
+		t.Errorf("%d lines:\n%s", lines, r.Written()[before:])
 	}
 }

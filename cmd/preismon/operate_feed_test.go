@@ -59,7 +59,7 @@ func (o *operate) feedRestarts(t *testing.T, c *api, token string, want []row) {
 		t.Fatalf("it does not say how to begin again: %s", problem.Detail)
 	}
 	again := *c
-	again.prefer = "changes-token"
+	again.prefer = []string{"changes-token"}
 	rows := []row{}
 	_, trailer, err := again.stream(request, nil, func(line []byte) error {
 		var r row

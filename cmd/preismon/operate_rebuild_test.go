@@ -18,6 +18,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"preismon/contracts/event"
+	"preismon/deploy/testserver/equals"
 	"preismon/deploy/testserver/must"
 )
 
@@ -136,10 +137,7 @@ func (o *operate) walk(t *testing.T, c *api, from, to time.Time) (all []row) {
 
 // mend: what was damaged is right after a rebuild.
 func (o *operate) mend(t *testing.T) {
-	out, errs, code := o.run(t, "rebuild")
-	if code != 0 || !strings.Contains(out, "All tables were rebuilt") {
-		t.Fatalf("rebuild: exit code %d: %s%s", code, out, errs)
-	}
+	exits(t, 0, "All tables were rebuilt")(o.run(t, "rebuild"))
 	waitUntilApplied(t, o.up)
 	settle(t, o.db)
 	o.audit(t, 0, "--content")
@@ -157,16 +155,12 @@ func (o *operate) restore(t *testing.T) {
 	want := results(t, c, from, to)
 	_, followed := o.readFeed(t, c, "", from, to)
 	o.up.interrupt()
-	if code := o.up.wait(); code != 0 {
-		t.Errorf("exit code %d", code)
-	}
+	equals.Is(t, 0, o.up.wait(), "exit code")
 	out, errs, code = inProcess(t, "restore", "--data-dir", o.up.DataDir, "--from", "first")
 	says(t, out, errs, code, exitFailed, "holds tables already", "--replace")
 	out, errs, code = inProcess(t, "restore", "--data-dir", o.up.DataDir, "--from", "second", "--replace")
 	says(t, out, errs, code, exitFailed, "there is no backup in", "preismon backup list")
-	if out, errs, code := inProcess(t, "restore", "--data-dir", o.up.DataDir, "--from", "first", "--replace"); code != 0 {
-		t.Fatalf("restore: exit code %d: %s%s", code, out, errs)
-	}
+	exits(t, 0)(inProcess(t, "restore", "--data-dir", o.up.DataDir, "--from", "first", "--replace"))
 	u := startUp(t, "--data-dir", o.up.DataDir)
 	waitUntilApplied(t, u)
 	db := u.tables()
@@ -176,14 +170,10 @@ func (o *operate) restore(t *testing.T) {
 	c = u.client().login(o.account.LoginIdentifier, o.account.Password)
 	c.t = t
 	o.feedRestarts(t, c, followed, want)
-	if out, errs, code := inProcess(t, "audit", "--data-dir", u.DataDir, "--content"); code != 0 {
-		t.Errorf("audit after the restore: exit code %d: %s%s", code, out, errs)
-	}
+	exits(t, 0)(inProcess(t, "audit", "--data-dir", u.DataDir, "--content"))
 
 	dir := t.TempDir()
-	if out, errs, code := inProcess(t, "restore", "--data-dir", dir, "--from", o.bucket); code != 0 {
-		t.Fatalf("restore from S3: exit code %d: %s%s", code, out, errs)
-	}
+	exits(t, 0)(inProcess(t, "restore", "--data-dir", dir, "--from", o.bucket))
 	other := startUp(t, "--data-dir", dir)
 	db = other.tables()
 	settle(t, db)
@@ -192,9 +182,7 @@ func (o *operate) restore(t *testing.T) {
 	if n := number(t, db, "SELECT count() FROM ingested_events"); n < o.saved {
 		t.Errorf("%d events, %d were there before the backup", n, o.saved)
 	}
-	if out, errs, code := inProcess(t, "audit", "--data-dir", dir); code != 0 {
-		t.Errorf("audit of the new folder: exit code %d: %s%s", code, out, errs)
-	}
+	exits(t, 0)(inProcess(t, "audit", "--data-dir", dir))
 	if left, err := os.ReadDir(serverBackups(dir)); err != nil || len(left) != 0 {
 		t.Errorf("in the folder of backups: %v %v", left, err)
 	}

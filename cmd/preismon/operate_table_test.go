@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"preismon/contracts"
+	"preismon/deploy/testserver/must"
 )
 
 // tables: a damaged table is right after it alone was rebuilt, also for readers
@@ -46,9 +47,7 @@ func (o *operate) tables(t *testing.T) {
 		t.Run(table.name, func(t *testing.T) {
 			right := table.read()
 			for _, q := range table.damage {
-				if _, err := o.db.ExecContext(t.Context(), q); err != nil {
-					t.Fatal(err)
-				}
+				must.Get(o.db.ExecContext(t.Context(), q))(t)
 			}
 			damaged := table.read()
 			if len(right) == 0 || reflect.DeepEqual(damaged, right) {

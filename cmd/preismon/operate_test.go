@@ -22,6 +22,7 @@ import (
 	"preismon/contracts/event"
 	"preismon/deploy/embedded"
 	"preismon/deploy/testserver"
+	"preismon/deploy/testserver/equals"
 	"preismon/deploy/testserver/must"
 	"preismon/ingest"
 	"preismon/ingest/market"
@@ -86,9 +87,7 @@ func (o *operate) publish(subject string, e *event.Event, change func(string) st
 	o.t.Helper()
 	body := must.Get(event.Encode(e))(o.t)
 	m := &nats.Msg{Subject: subject, Data: []byte(change(string(body))), Header: nats.Header{jetstream.MsgIDHeader: {e.ID}}}
-	if _, err := o.bus.js.PublishMsg(o.t.Context(), m); err != nil {
-		o.t.Fatal(err)
-	}
+	must.Get(o.bus.js.PublishMsg(o.t.Context(), m))(o.t)
 }
 
 // run runs a command on the folder.
@@ -207,14 +206,10 @@ func (o *operate) deadLetters(t *testing.T) {
 		if code != want || strings.Count(out, "published as sequence") != 2 {
 			t.Errorf("replay %d: exit code %d, want %d: %s%s", try, code, want, out, errs)
 		}
-		if got := events(); got != before+2 {
-			t.Errorf("replay %d: %d events, want %d", try, got, before+2)
-		}
+		equals.Is(t, before+2, events(), "replay %d events", try)
 		noDoubles(t, o.db)
 		rows := uint64(len(factsOf(lost)) + len(factsOf(old)))
-		if got := number(t, o.db, "SELECT count() FROM observations WHERE (epoch, seq) IN (SELECT epoch, seq FROM ingested_events WHERE event_id IN (?, ?))", lost.ID, old.ID); got != rows {
-			t.Errorf("replay %d: %d rows of the two events, want %d", try, got, rows)
-		}
+		equals.Is(t, rows, number(t, o.db, "SELECT count() FROM observations WHERE (epoch, seq) IN (SELECT epoch, seq FROM ingested_events WHERE event_id IN (?, ?))", lost.ID, old.ID), "replay %d rows of the two events", try)
 		more, next := o.readFeed(t, c, followed, from, to)
 		fed, followed = append(fed, more...), next
 	}
@@ -222,9 +217,7 @@ func (o *operate) deadLetters(t *testing.T) {
 	if all := results(t, c, from, to); len(fed) == 0 || !reflect.DeepEqual(seenOf(append(replayed, fed...)), seenOf(all)) {
 		t.Errorf("%d rows before the replays and %d changes, %d rows after them", len(replayed), len(fed), len(all))
 	}
-	if out, _, code := o.run(t, "deadletters", "replay", "1"); code != exitRejected || !strings.Contains(out, "refused: it was replayed at") {
-		t.Errorf("replay of a replayed one: exit code %d: %s", code, out)
-	}
+	exits(t, exitRejected, "refused: it was replayed at")(o.run(t, "deadletters", "replay", "1"))
 	a = o.audit(t, 0, "--content")
 	if a.Copies != 2 || a.DeadLetters != 2 || a.Compared != a.Events || a.Events != uint64(len(o.observations)) {
 		t.Errorf("after the replays: %+v", a)
@@ -300,9 +293,7 @@ func (o *operate) damage(t *testing.T) {
 		"DELETE FROM observations_by_mandate WHERE seq = " + strconv.FormatUint(seq, 10),
 		"INSERT INTO observations SELECT * FROM observations WHERE seq = 10",
 	} {
-		if _, err := o.db.ExecContext(t.Context(), q); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(o.db.ExecContext(t.Context(), q))(t)
 	}
 	a, text := o.audits(t, exitFound)
 	t.Log(text)

@@ -11,6 +11,7 @@ import (
 
 	"preismon/deploy/embedded"
 	"preismon/deploy/testserver"
+	"preismon/deploy/testserver/equals"
 	"preismon/deploy/testserver/must"
 )
 
@@ -105,7 +106,5 @@ func TestUpOutlivesClickHouse(t *testing.T) {
 	t.Logf("ready after %v, with %d rows", u.Ready, exactDemo(t, u))
 	t.Run("retention", func(t *testing.T) { retention(t, u) })
 	u.interrupt()
-	if code := u.wait(); code != 0 {
-		t.Errorf("exit code %d", code)
-	}
+	equals.Is(t, 0, u.wait(), "exit code")
 }

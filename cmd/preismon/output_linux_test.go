@@ -43,9 +43,7 @@ func TestOutputsThatAreNoFiles(t *testing.T) {
 		pipe := filepath.Join(dir, "pipe")
 		must.Do(t, unix.Mkfifo(pipe, 0o600))
 		end := must.Get(os.OpenFile(pipe, os.O_RDWR, 0))(t) // opens at once, and never ends
-		if _, errs, code := inProcess(t, append(args, pipe)...); code != 0 {
-			t.Fatalf("%v into a pipe: exit code %d: %s", command, code, errs)
-		}
+		exits(t, 0)(inProcess(t, append(args, pipe)...))
 		if kind(pipe) != fs.ModeNamedPipe {
 			t.Fatalf("%v: the pipe is a file now", command)
 		}

@@ -1,5 +1,7 @@
 package main
 
+import "preismon/deploy/testserver/equals"
+
 // pairLimits are the flags of projectors that pairsBeyondTheLimit needs.
 var pairLimits = []string{"--max-order-pairs", "10", "--max-mandate-pairs", "15"}
 
@@ -10,12 +12,8 @@ func (m *memoryTest) pairsBeyondTheLimit(leader *role) {
 	m.Helper()
 	waitApplied(m.T, m.nats)
 	settle(m.T, m.db)
-	if n := number(m.T, m.db, "SELECT pairs FROM scopes FINAL"); n != 10 {
-		m.Errorf("%d pairs in force, want those of the second order", n)
-	}
-	if n := leader.metric("preismon_projector_dead_letters_total"); n != "2" {
-		m.Errorf("%s dead letters, want 2", n)
-	}
+	equals.Is(m, 10, number(m.T, m.db, "SELECT pairs FROM scopes FINAL"), "pairs in force, want those of the second order")
+	equals.Is(m, "2", leader.metric("preismon_projector_dead_letters_total"), "dead letters")
 	out, errs, code := inProcess(m.T, "deadletters", "list", "--nats-url", m.nats)
 	says(m.T, out, errs, code, 0)
 	contains(m.T, out, "5 items at 3 sites are 15 pairs, at most 10 in an order", "give 16 pairs, at most 15")

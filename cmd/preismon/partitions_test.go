@@ -39,9 +39,7 @@ func TestPartitions(t *testing.T) {
 	}
 	var text bytes.Buffer
 	ndjson(t, &text, append(catalogue, observations...))
-	if out, errs, code := inProcess(t, "ingest", "--nats-url", nats, file(t, "events.ndjson", text.String())); code != 0 {
-		t.Fatalf("ingest: exit code %d: %s%s", code, out, errs)
-	}
+	exits(t, 0)(inProcess(t, "ingest", "--nats-url", nats, file(t, "events.ndjson", text.String())))
 	events := func() (n uint64) {
 		for _, s := range servers {
 			n += number(t, database(t, s.AdminDSN), "SELECT count() FROM ingested_events")
@@ -55,9 +53,7 @@ func TestPartitions(t *testing.T) {
 		if n, items := number(t, db, "SELECT count() FROM observations"), number(t, db, "SELECT count() FROM items FINAL"); n == 0 || items == 0 {
 			t.Errorf("partition %d has %d rows and %d items", p, n, items)
 		}
-		if out, errs, code := inProcess(t, args("audit", p, p, "--content")...); code != 0 || !strings.Contains(out, "Sequences of other partitions: ") {
-			t.Errorf("audit of partition %d: exit code %d: %s%s", p, code, out, errs)
-		}
+		exits(t, 0, "Sequences of other partitions: ")(inProcess(t, args("audit", p, p, "--content")...))
 		for _, command := range []string{"projector", "audit", "rebuild"} {
 			_, errs, code := preismon(t, nil, args(command, p, 1-p)...)
 			if want := "the tables are of another partition: partition " + strconv.Itoa(p) + " of 2 wrote them"; code != exitFailed || !strings.Contains(errs, want) {
@@ -65,21 +61,15 @@ func TestPartitions(t *testing.T) {
 			}
 		}
 	}
-	if out, errs, code := inProcess(t, args("rebuild", 1, 1)...); code != 0 {
-		t.Errorf("rebuild of partition 1: exit code %d: %s%s", code, out, errs)
-	}
+	exits(t, 0)(inProcess(t, args("rebuild", 1, 1)...))
 	if out, errs, code := inProcess(t, args("audit", 1, 1)...); code != 0 || events() != uint64(len(observations)) {
 		t.Errorf("audit after the rebuild: exit code %d: %s%s", code, out, errs)
 	}
-	if _, errs, code := inProcess(t, args("projector", 0, 2)...); code != exitUsage || !strings.Contains(errs, "partition: 2, of 2") {
-		t.Errorf("partition 2 of 2: exit code %d: %s", code, errs)
-	}
+	exits(t, exitUsage, "partition: 2, of 2")(inProcess(t, args("projector", 0, 2)...))
 	// A durable consumer from when there was only one projector.
 	b := must.Get(connect(ingest.Config{URL: nats, Name: t.Name()}))(t)
 	defer b.conn.Close()
-	if _, err := b.js.CreateConsumer(t.Context(), event.StreamObservations, jetstream.ConsumerConfig{Durable: ingest.ProjectorConsumer(0, 1)}); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(b.js.CreateConsumer(t.Context(), event.StreamObservations, jetstream.ConsumerConfig{Durable: ingest.ProjectorConsumer(0, 1)}))(t)
 	table := file(t, "prices.csv", "site,product_key,ean,name,brand,captured_at,price,currency,available,unit,url,quantity,unit_price,regular_price,valid_from,valid_to\n"+
 		"il-keshet-014,1,4006381333931,Thing,,2026-10-01,9.90,ILS,true,,,,,,,\n")
 	for n, want := range map[string]string{"0": "projectors of 1 and of 2 partitions: say by --partitions", "2": "", "-1": "partitions: -1"} {

@@ -26,28 +26,27 @@ func TestQueryReadyWithoutArchive(t *testing.T) {
 	must.Do(t, os.Mkdir(first, 0o700))
 	r := startRole(t, "query", "--nats-url", testserver.NATS(t), "--clickhouse-dsn", server.QueryDSN, "--token-key", key,
 		"--cursor-key", strings.Repeat("cursor key ", 4), "--archive", first, "--archive", second, "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0")
-	client := &api{t: t, url: "http://" + r.admin, http: http.DefaultClient}
 	says := func(words ...string) string {
 		t.Helper()
 		var status int
-		var body []byte
+		var body string
 		must.Eventually(t, time.Minute, "/readyz says "+strings.Join(words, ", "), func() bool {
-			status, body = client.get("/readyz", nil)
+			status, body = r.Ask("/readyz")
 			for _, w := range words {
-				if !strings.Contains(string(body), w) {
+				if !strings.Contains(body, w) {
 					return false
 				}
 			}
 			return status == http.StatusOK
 		})
-		return string(body)
+		return body
 	}
 	says(`"ready":true`, `"archive 1":"ok"`, `"archive 2":"ok"`)
 	must.Do(t, os.RemoveAll(first))
 	must.Eventually(t, time.Minute, "the first archive is away", func() bool {
 		return !strings.Contains(says(`"ready":true`, `"archive 1":"`, `"archive 2":"ok"`), `"archive 1":"ok"`)
 	})
-	if log := r.stderr.String(); !strings.Contains(log, "no --base-url") {
+	if log := r.Written(); !strings.Contains(log, "no --base-url") {
 		t.Errorf("it does not say what it means to have no address:\n%s", log)
 	}
 	requestIDInAllLogs(t, r, server)

@@ -3,6 +3,7 @@ package main
 import (
 	"testing"
 
+	"preismon/deploy/testserver/equals"
 	"preismon/deploy/testserver/migrated"
 	"preismon/deploy/testserver/must"
 	"preismon/projector/schema"
@@ -38,15 +39,11 @@ func TestRestoreOfNewerProgram(t *testing.T) {
 
 	out, errs, code := inProcess(t, newer...)
 	says(t, out, errs, code, exitFailed, schema.ErrNewer.Error(), "the database is unchanged", "start the newer program")
-	if n := tables(); n != before {
-		t.Errorf("%d tables, want the %d that were there", n, before)
-	}
+	equals.Is(t, before, tables(), "tables")
 	if n := number(t, db, "SELECT count() FROM system.databases WHERE startsWith(name, ?)", s.Database+"."); n != 0 {
 		t.Error("what was restored is left")
 	}
 	out, errs, code = inProcess(t, good...)
 	says(t, out, errs, code, 0)
-	if n := tables(); n != before-1 {
-		t.Errorf("%d tables, want %d: those of the backup", n, before-1)
-	}
+	equals.Is(t, before-1, tables(), "tables: those of the backup")
 }

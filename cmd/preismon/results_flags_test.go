@@ -5,8 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
+	"preismon/deploy/testserver/equals"
 	"preismon/deploy/testserver/must"
 	"preismon/query"
 )
@@ -48,9 +47,7 @@ func TestResultFlags(t *testing.T) {
 		for parameter := range flags(c).params() {
 			got[parameter] = flags(c).params().Get(parameter)
 		}
-		if diff := cmp.Diff(want, got); diff != "" {
-			t.Errorf("%s: %s", name, diff)
-		}
+		equals.Checkf(t, want, got, "%s", name)
 	}
 }
 

@@ -47,9 +47,7 @@ func retention(t *testing.T, u *upProcess) {
 	there := s.CachedInfo().State.LastSeq
 	c := s.CachedInfo().Config
 	c.MaxAge, c.Duplicates = time.Second, time.Second // as if two days later
-	if _, err := js.UpdateStream(t.Context(), c); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(js.UpdateStream(t.Context(), c))(t)
 	must.Eventually(t, time.Minute, "what was in the stream is gone, while the market goes on", func() bool {
 		info, err := s.Info(t.Context())
 		return err == nil && info.State.FirstSeq > there
@@ -66,9 +64,7 @@ func retention(t *testing.T, u *upProcess) {
 	if after := rows(); after < before {
 		t.Errorf("%d rows, before %d", after, before)
 	}
-	if _, err := js.Publish(t.Context(), "observations.shop-1=example", []byte("poison")); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(js.Publish(t.Context(), "observations.shop-1=example", []byte("poison")))(t)
 	must.Eventually(t, time.Minute, "the next message is read", func() bool {
 		return strings.Contains(run(0, "deadletters", "list", "--pending"), "shop-1")
 	})

@@ -3,13 +3,10 @@ package main
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"net/http"
-	"os/exec"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -18,7 +15,9 @@ import (
 	"preismon/archive"
 	"preismon/contracts/event"
 	"preismon/deploy/testserver"
+	"preismon/deploy/testserver/equals"
 	"preismon/deploy/testserver/must"
+	"preismon/deploy/testserver/process"
 	"preismon/ingest"
 	"preismon/ingest/market"
 	"preismon/query/auth"
@@ -26,13 +25,8 @@ import (
 
 // role is a process of one role alongside the test.
 type role struct {
-	t      *testing.T
-	name   string
-	cmd    *exec.Cmd
-	stderr *transcript
-	ended  chan struct{}
-	listen string // its addresses, when it runs
-	admin  string
+	*process.Role
+	t *testing.T
 }
 
 // startRole starts a role and waits until it logs its addresses.
@@ -44,46 +38,16 @@ func startRole(t *testing.T, args ...string) *role {
 // startRoleWith starts it with environment variables.
 func startRoleWith(t *testing.T, env []string, args ...string) *role {
 	t.Helper()
-	r := &role{t: t, name: args[0], cmd: command(t, env, args...), stderr: newTranscript(), ended: make(chan struct{})}
-	r.cmd.Stderr = r.stderr
-	must.Do(t, r.cmd.Start())
-	go func() {
-		_ = r.cmd.Wait()
-		close(r.ended)
-	}()
-	t.Cleanup(func() {
-		_ = r.cmd.Process.Kill()
-		<-r.ended
-		if t.Failed() {
-			t.Logf("log of %s:\n%s", r.name, r.stderr)
-		}
-	})
-	must.Eventually(t, time.Minute, r.name+" runs", func() bool {
-		select {
-		case <-r.ended:
-			t.Fatalf("%s ended: %s", r.name, r.stderr)
-		default:
-		}
-		for _, l := range logLines(r.stderr.String()) {
-			if l.Admin != "" {
-				r.listen, r.admin = l.Listen, l.Admin
-			}
-		}
-		return r.admin != ""
-	})
+	r := &role{process.New(t, args...), t}
+	r.Env = append(env, commandVariable+"=role")
+	must.Do(t, r.Start())
 	return r
 }
 
 // statements returns how many statements a query node has sent to ClickHouse.
 func (r *role) statements() (sum float64) {
-	c := &api{t: r.t, url: "http://" + r.admin, http: http.DefaultClient}
-	_, body := c.get("/metrics", nil)
-	for line := range strings.Lines(string(body)) {
-		if strings.HasPrefix(line, "preismon_store_statements_total{") {
-			n, err := strconv.ParseFloat(strings.TrimSpace(line[strings.LastIndexByte(line, ' '):]), 64)
-			if err != nil {
-				r.t.Fatalf("%s: %v", line, err)
-			}
+	for name, n := range r.Metrics() {
+		if strings.HasPrefix(name, "preismon_store_statements_total{") {
 			sum += n
 		}
 	}
@@ -92,9 +56,8 @@ func (r *role) statements() (sum float64) {
 
 // metric returns a metric, or "" if it does not exist.
 func (r *role) metric(name string) string {
-	c := &api{t: r.t, url: "http://" + r.admin, http: http.DefaultClient}
-	_, body := c.get("/metrics", nil)
-	for line := range strings.Lines(string(body)) {
+	_, text := r.Ask("/metrics")
+	for line := range strings.Lines(text) {
 		if value, ok := strings.CutPrefix(line, name+" "); ok {
 			return strings.TrimSpace(value)
 		}
@@ -102,20 +65,11 @@ func (r *role) metric(name string) string {
 	return ""
 }
 
-func (r *role) ready() bool {
-	c := &api{t: r.t, url: "http://" + r.admin, http: http.DefaultClient}
-	status, _ := c.get("/readyz", nil)
-	return status == http.StatusOK
-}
-
 // check returns what /readyz reports about one condition.
 func (r *role) check(name string) string {
-	c := &api{t: r.t, url: "http://" + r.admin, http: http.DefaultClient}
-	_, body := c.get("/readyz", nil)
+	_, body := r.Ask("/readyz")
 	var answer struct{ Checks map[string]string }
-	if err := json.Unmarshal(body, &answer); err != nil {
-		r.t.Errorf("/readyz of %s: %s", r.name, body)
-	}
+	equals.NoError(r.t, json.Unmarshal([]byte(body), &answer), "/readyz of %s: %s", r.Args[0], body)
 	return answer.Checks[name]
 }
 
@@ -123,14 +77,8 @@ func (r *role) check(name string) string {
 func (r *role) terminate() {
 	r.t.Helper()
 	began := time.Now()
-	must.Do(r.t, r.cmd.Process.Signal(syscall.SIGTERM))
-	select {
-	case <-r.ended:
-	case <-time.After(time.Minute):
-		r.t.Fatalf("%s has not ended after a minute", r.name)
-	}
-	if code := r.cmd.ProcessState.ExitCode(); code != 0 || time.Since(began) > 10*time.Second {
-		r.t.Errorf("%s: exit code %d, %v after SIGTERM", r.name, code, time.Since(began))
+	if err := r.Stop(); err != nil || time.Since(began) > 10*time.Second {
+		r.t.Errorf("%s: %v, %v after SIGTERM", r.Args[0], err, time.Since(began))
 	}
 }
 
@@ -146,7 +94,7 @@ func TestRoles(t *testing.T) {
 	projectorArgs := []string{"projector", "--nats-url", nats, "--clickhouse-dsn", ch.ProjectorDSN, "--admin-listen", "127.0.0.1:0", "--lease-ttl", "3s"}
 	projectors := []*role{startRole(t, projectorArgs...)}
 	must.Eventually(t, time.Minute, "a projector without tables says what to run", func() bool {
-		return !projectors[0].ready() && strings.Contains(projectors[0].check("tables"), "run `preismon migrate`")
+		return !projectors[0].Ready() && strings.Contains(projectors[0].check("tables"), "run `preismon migrate`")
 	})
 	bucket, s3 := bucketURL(t, false)
 	shelf := t.TempDir()
@@ -169,7 +117,7 @@ func TestRoles(t *testing.T) {
 	projectors = append(projectors, startRole(t, projectorArgs...))
 	leader := func() (i int) {
 		must.Eventually(t, time.Minute, "one projector leads", func() bool {
-			i = slices.IndexFunc(projectors, func(r *role) bool { return alive(r.cmd.Process.Pid) && r.metric("preismon_projector_leader") == "1" })
+			i = slices.IndexFunc(projectors, func(r *role) bool { return alive(r.PID()) && r.metric("preismon_projector_leader") == "1" })
 			return i >= 0
 		})
 		return i
@@ -182,8 +130,7 @@ func TestRoles(t *testing.T) {
 	publish("first.ndjson", slices.Concat(catalogue, observations[:half]))
 
 	// Two nodes of the query service with the same keys and archives.
-	folder, err := archive.NewDir(shelf)
-	must.Do(t, err)
+	folder := must.Get(archive.NewDir(shelf))(t)
 	defer folder.Close() //nolint:errcheck // its files are written
 	putFiles(t, m, s3, folder)
 	key := filepath.Join(dir, "token.pem")
@@ -195,17 +142,17 @@ func TestRoles(t *testing.T) {
 	}
 	nodes := []*role{startRole(t, queryArgs...), startRole(t, queryArgs...)}
 	for _, n := range nodes {
-		must.Eventually(t, time.Minute, "the query node is ready", n.ready)
+		must.Eventually(t, time.Minute, "the query node is ready", n.Ready)
 	}
 	at := func(n *role, c *api) *api {
-		return &api{t: t, url: "http://" + n.listen, http: http.DefaultClient, token: c.token}
+		return &api{t: t, url: n.URL(), http: http.DefaultClient, token: c.token}
 	}
 
 	// The leader is killed in the middle of its work; the other one takes over.
-	must.Do(t, projectors[first].cmd.Process.Kill())
+	projectors[first].Signal(syscall.SIGKILL)
 	killed := time.Now()
 	publish("second.ndjson", observations[half:])
-	<-projectors[first].ended
+	<-projectors[first].Ended()
 	if second := leader(); second == first {
 		t.Error("the killed projector leads")
 	}
@@ -275,13 +222,9 @@ func TestRoles(t *testing.T) {
 	if status, body := at(nodes[1], one).get("/v1/sites", nil); status != http.StatusOK {
 		t.Fatalf("before: %d %s", status, body)
 	}
-	req := must.Get(http.NewRequestWithContext(t.Context(), http.MethodPost, one.url+"/v1/auth/logout", nil))(t)
-	req.Header.Set("Authorization", "Bearer "+one.token)
-	resp := must.Get(http.DefaultClient.Do(req))(t)
-	var body bytes.Buffer
-	_, err = body.ReadFrom(resp.Body)
-	if err = errors.Join(err, resp.Body.Close()); err != nil || resp.StatusCode != http.StatusOK || !strings.Contains(body.String(), `"revoked":true`) {
-		t.Fatalf("logout: %d %s %v", resp.StatusCode, body.String(), err)
+	out := must.Get(one.at().Post(t.Context(), "/v1/auth/logout", nil))(t)
+	if out.StatusCode != http.StatusOK || !strings.Contains(string(out.Text), `"revoked":true`) {
+		t.Fatalf("logout: %d %s", out.StatusCode, out.Text)
 	}
 	revoked := time.Now()
 	must.Eventually(t, time.Second, "the second node refuses the token", func() bool {

@@ -167,11 +167,8 @@ func (w *writtenRun) agent(login, password, wrong string) {
 		}
 		w.secrets["transaction of the login page"] = hidden[1]
 		fields.Set("transaction", hidden[1])
-		at, err := url.Parse(w.up.URL + "/oauth/authorize")
-		must.Do(w.t, err)
-		if at, err = at.Parse(action[1]); err != nil {
-			w.t.Fatal(err)
-		}
+		at := must.Get(url.Parse(w.up.URL + "/oauth/authorize"))(w.t)
+		at = must.Get(at.Parse(action[1]))(w.t)
 		r := must.Get(http.NewRequest(http.MethodPost, at.String(), strings.NewReader(fields.Encode())))(w.t)
 		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 		r.Header.Set("Sec-Fetch-Site", "same-origin")
@@ -212,9 +209,7 @@ func (w *writtenRun) agent(login, password, wrong string) {
 // queryLog records what ClickHouse keeps of statements.
 func (w *writtenRun) queryLog(db *sql.DB) {
 	w.t.Helper()
-	if _, err := db.Exec("SYSTEM FLUSH LOGS"); err != nil {
-		w.t.Fatal(err)
-	}
+	must.Get(db.Exec("SYSTEM FLUSH LOGS"))(w.t)
 	rows, err := db.Query("SELECT concat(query, '\n', exception, '\n', toString(Settings), '\n', log_comment) FROM system.query_log")
 	if err != nil {
 		w.t.Logf("ClickHouse keeps no query log: %v", err)

@@ -2,7 +2,6 @@ package main
 
 import (
 	"encoding/base64"
-	"io"
 	"net/http"
 	"net/url"
 	"os"
@@ -12,6 +11,8 @@ import (
 	"testing"
 
 	"preismon/deploy/embedded"
+	"preismon/deploy/testserver/caller"
+	"preismon/deploy/testserver/equals"
 	"preismon/deploy/testserver/must"
 	"preismon/query/auth"
 )
@@ -90,19 +91,14 @@ func TestSecretsStaySecret(t *testing.T) {
 	}
 
 	for _, path := range []string{"/metrics", "/readyz", "/debug/pprof/cmdline", "/debug/pprof/goroutine?debug=2", "/debug/pprof/heap?debug=1"} {
-		resp := must.Get(http.Get(u.AdminURL + path))(t)
-		text, _ := io.ReadAll(resp.Body)
-		_ = resp.Body.Close()
-		run.wrote("admin"+path, string(text))
+		run.wrote("admin"+path, string(must.Get(caller.Read(http.Get(u.AdminURL+path)))(t).Text))
 	}
 	run.queryLog(u.tables())
 	// A text that is logged on purpose is found: the search works.
 	const planted = "planted-secret-5513"
 	run.get("/v1/sites", "Bearer "+token, planted)
 	u.interrupt()
-	if code := u.wait(); code != 0 {
-		t.Errorf("exit code %d", code)
-	}
+	equals.Is(t, 0, u.wait(), "exit code")
 	run.wrote("standard output of up", u.stdout.String())
 	run.wrote("standard error of up", u.stderr.String())
 	run.readFolder()

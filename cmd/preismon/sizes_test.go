@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"net/http"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -38,13 +37,12 @@ func TestNodeOfManyMandates(t *testing.T) {
 	key := filepath.Join(t.TempDir(), "token.pem")
 	must.Do(t, auth.EnsureKey(key))
 	const base = "https://prices.example.com"
-	tokens, err := auth.NewIssuer(base, key)
-	must.Do(t, err)
+	tokens := must.Get(auth.NewIssuer(base, key))(t)
 	start := func(remember, streams int) *role {
 		r := startRole(t, "query", "--nats-url", nats, "--clickhouse-dsn", ch.QueryDSN, "--token-key", key, "--cursor-key", strings.Repeat("cursor key ", 4),
 			"--base-url", base, "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0", "--reads-per-minute", "100000000", "--heavy-at-once", "1000",
 			"--read-memory", strconv.Itoa(sizesInReads), "--memory-goal", strconv.Itoa(sizesGoal), "--remember", strconv.Itoa(remember), "--remember-streams", strconv.Itoa(streams))
-		must.Eventually(t, time.Minute, "the query node is ready", r.ready)
+		must.Eventually(t, time.Minute, "the query node is ready", r.Ready)
 		return r
 	}
 	readers := &sizesReaders{t: t, tokens: tokens, want: map[string]string{}}
@@ -128,12 +126,11 @@ func rememberedMiB(t *testing.T, r *role, name string) float64 {
 // memoryOf describes what a node holds, after its garbage was collected.
 func memoryOf(t *testing.T, r *role) string {
 	t.Helper()
-	c := &api{t: t, url: "http://" + r.admin, http: http.DefaultClient}
 	var heap []string
 	for range 2 { // what is pooled is freed by the second collection
 		heap = nil
-		_, body := c.get("/debug/pprof/heap", map[string][]string{"gc": {"1"}, "debug": {"1"}})
-		for line := range strings.Lines(string(body)) {
+		_, body := r.Ask("/debug/pprof/heap?gc=1&debug=1")
+		for line := range strings.Lines(body) {
 			for _, of := range []string{"HeapAlloc", "NumGC", "GCCPUFraction"} {
 				if strings.HasPrefix(line, "# "+of+" ") {
 					heap = append(heap, strings.TrimSpace(line[2:]))

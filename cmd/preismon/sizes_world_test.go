@@ -19,6 +19,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"preismon/contracts"
+	"preismon/deploy/testserver/caller"
 	"preismon/deploy/testserver/must"
 	"preismon/query/auth"
 )
@@ -118,12 +119,7 @@ func (s *sizesReaders) read(ctx context.Context, r *role, account int, path stri
 	if err != nil {
 		return err
 	}
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+r.listen+path, nil)
-	if err != nil {
-		return err
-	}
-	req.Header.Set("Authorization", "Bearer "+issued.Token.Reveal())
-	resp, err := http.DefaultClient.Do(req)
+	resp, err := caller.Client{HTTP: http.DefaultClient, URL: r.URL(), Token: issued.Token.Reveal()}.Send(ctx, http.MethodGet, path, nil)
 	if err != nil {
 		return err
 	}
@@ -160,7 +156,7 @@ func (s *sizesReaders) read(ctx context.Context, r *role, account int, path stri
 
 // peakMiB is the greatest resident memory that a process has had.
 func peakMiB(t *testing.T, r *role) float64 {
-	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", r.cmd.Process.Pid))
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", r.PID()))
 	if err != nil {
 		t.Error(err)
 	}
@@ -170,6 +166,6 @@ func peakMiB(t *testing.T, r *role) float64 {
 			return kib / 1024
 		}
 	}
-	t.Errorf("%s has no VmHWM", r.name)
+	t.Errorf("%s has no VmHWM", r.Args[0])
 	return 0
 }

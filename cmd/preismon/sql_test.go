@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"preismon/deploy/testserver"
+	"preismon/deploy/testserver/equals"
 	"preismon/deploy/testserver/must"
 )
 
@@ -126,9 +127,7 @@ func (p *person) sameInSQL(t *testing.T, flags []string) int {
 	}
 	slices.Sort(want)
 	slices.Sort(got)
-	if !slices.Equal(want, got) {
-		t.Errorf("%v: %d rows in SQL, %d in the stream, or others: %.300q, %.300q", flags, len(got), len(want), got, want)
-	}
+	equals.Slices(t, want, got, "%v: %d rows in SQL, %d in the stream, or others", flags, len(got), len(want))
 	if !strings.Contains(said, thousands(len(want))+" rows in table results.") {
 		t.Errorf("it says %s", said)
 	}
@@ -179,8 +178,6 @@ func TestSQLOfArrow(t *testing.T) {
 	}
 	must.Do(t, os.WriteFile(file, []byte(ask("sql", "--in", stream, "--format", "Arrow", "SELECT * FROM results")), 0o600))
 	for _, in := range []string{stream, short, days, file} {
-		if got := ask("sql", "--in", in, "SELECT count() FROM results"); got != "count()\n2\n" {
-			t.Errorf("%s: %q", in, got)
-		}
+		equals.Is(t, "count()\n2\n", ask("sql", "--in", in, "SELECT count() FROM results"), "%s", in)
 	}
 }

@@ -39,15 +39,15 @@ func TestProjectorMeetsTablesLate(t *testing.T) {
 				return []string{"projector", "--nats-url", nats, "--clickhouse-dsn", dsn, "--admin-listen", "127.0.0.1:0"}
 			}
 			late := startRole(t, args(through)...)
-			must.Eventually(t, time.Minute, "it says what it waits for", func() bool { return strings.Contains(late.stderr.String(), "the tables cannot be read") })
+			must.Eventually(t, time.Minute, "it says what it waits for", func() bool { return strings.Contains(late.Written(), "the tables cannot be read") })
 			right := startRole(t, args(s.ProjectorDSN)...)
 			must.Eventually(t, time.Minute, "the other leads", func() bool { return right.metric(leaderMetric) == "1" })
 			right.terminate()
 			must.Get(db.ExecContext(t.Context(), c.change))(t)
 			between.Mend()
 			if c.back == "" {
-				must.Eventually(t, time.Minute, "it says what to do", func() bool { return strings.Contains(late.stderr.String(), c.says) })
-				if late.metric(leaderMetric) != "0" || strings.Contains(late.stderr.String(), `"msg":"leading"`) {
+				must.Eventually(t, time.Minute, "it says what to do", func() bool { return strings.Contains(late.Written(), c.says) })
+				if late.metric(leaderMetric) != "0" || strings.Contains(late.Written(), `"msg":"leading"`) {
 					t.Error("it asked for the lease")
 				}
 				out, errs, code := inProcess(t, "migrate", "--clickhouse-dsn", s.AdminDSN)
@@ -57,12 +57,12 @@ func TestProjectorMeetsTablesLate(t *testing.T) {
 				return
 			}
 			select {
-			case <-late.ended:
+			case <-late.Ended():
 			case <-time.After(20 * time.Second):
 				t.Fatal("it has not ended")
 			}
-			if code := late.cmd.ProcessState.ExitCode(); code != exitFailed || !strings.Contains(late.stderr.String(), c.says) {
-				t.Errorf("exit code %d: %s", code, late.stderr)
+			if code := late.ExitCode(); code != exitFailed || !strings.Contains(late.Written(), c.says) {
+				t.Errorf("exit code %d: %s", code, late.Written())
 			}
 			must.Get(db.ExecContext(t.Context(), c.back))(t)
 		})
@@ -82,10 +82,10 @@ func TestProjectorGivesLeaseBack(t *testing.T) {
 	leader := startRole(t, args(s.ProjectorDSN)...)
 	must.Eventually(t, time.Minute, "the first leads", func() bool { return leader.metric(leaderMetric) == "1" })
 	cutOff := startRole(t, args(through)...)
-	must.Eventually(t, time.Minute, "the second stands by", func() bool { return strings.Contains(cutOff.stderr.String(), "standing by") })
+	must.Eventually(t, time.Minute, "the second stands by", func() bool { return strings.Contains(cutOff.Written(), "standing by") })
 	between.Refuse()
-	must.Do(t, leader.cmd.Process.Signal(syscall.SIGKILL))
-	must.Eventually(t, time.Minute, "it gives the lease back", func() bool { return strings.Contains(cutOff.stderr.String(), "lease given back") })
+	leader.Signal(syscall.SIGKILL)
+	must.Eventually(t, time.Minute, "it gives the lease back", func() bool { return strings.Contains(cutOff.Written(), "lease given back") })
 	third := startRole(t, args(s.ProjectorDSN)...)
 	must.Eventually(t, 10*time.Second, "the third leads", func() bool { return third.metric(leaderMetric) == "1" })
 	third.terminate()

@@ -17,6 +17,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"preismon/deploy/testserver/equals"
 	"preismon/deploy/testserver/must"
 )
 
@@ -43,9 +44,7 @@ func keyboard(t *testing.T, columns uint16) (tty *os.File, typed func(string), s
 	}()
 	typed = func(text string) {
 		t.Helper()
-		if _, err := master.WriteString(text); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(master.WriteString(text))(t)
 	}
 	return tty, typed, func() string {
 		_ = tty.Close()
@@ -195,9 +194,7 @@ func questions(t *testing.T, u *upProcess) {
 		text, code := answered(no, imported...)
 		says(text, code, exitFailed, "Stift", "Publish what is understood as above? [y/N]", "nothing was published")
 	}
-	if n := number(t, db, "SELECT count() FROM mandates WHERE name = 'Asked'"); n != 0 {
-		t.Errorf("published without anybody's consent: %d mandates", n)
-	}
+	equals.Is(t, 0, number(t, db, "SELECT count() FROM mandates WHERE name = 'Asked'"), "published without anybody's consent mandates")
 	text, code := answered("Y\ncorrect horse battery staple\n", imported...)
 	says(text, code, 0, "Password for asked: ")
 	if n := number(t, db, "SELECT count() FROM observations WHERE site = 'frage.de'"); n != 1 {

@@ -90,9 +90,7 @@ func (d *demoTest) trace(t *testing.T) {
 	contains(t, trace(0, m.Header.Get(jetstream.MsgIDHeader)), "CATALOG, sequence", "applied")
 
 	poison := uuid.NewString()
-	if _, err := js.Publish(t.Context(), "observations.shop-1=example", []byte("{"), jetstream.WithMsgID(poison)); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(js.Publish(t.Context(), "observations.shop-1=example", []byte("{"), jetstream.WithMsgID(poison)))(t)
 	must.Eventually(t, time.Minute, "the poison is a dead letter", func() bool { return strings.Contains(trace(0, poison), "→ preismon deadletters show ") })
 	contains(t, trace(exitFound, uuid.NewString()), "in no stream and not in the tables")
 }

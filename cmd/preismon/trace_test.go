@@ -6,6 +6,8 @@ import (
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/sdk/trace/tracetest"
 	"go.opentelemetry.io/otel/trace"
+
+	"preismon/deploy/testserver/equals"
 )
 
 // TestSampler: a batch is sampled if one of its messages is, a request never
@@ -35,9 +37,7 @@ func TestSampler(t *testing.T) {
 		_, child := tracer.Start(ctx, "child")
 		child.End()
 		parent.End()
-		if got := len(spans.Ended()); got != c.want {
-			t.Errorf("%s: %d spans are kept, want %d", name, got, c.want)
-		}
+		equals.Is(t, c.want, len(spans.Ended()), "%s spans are kept", name)
 	}
 }
 

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"io"
 	"log/slog"
 	"net/http"
 	"os"
@@ -10,6 +9,7 @@ import (
 	"testing"
 
 	"preismon/deploy/embedded"
+	"preismon/deploy/testserver/caller"
 	"preismon/deploy/testserver/must"
 )
 
@@ -45,10 +45,8 @@ func TestUpWithProgram(t *testing.T) {
 	if _, err := os.Stat(filepath.Join(u.DataDir, "clickhouse", "program-was-here")); err != nil {
 		t.Error(err)
 	}
-	resp := must.Get(http.Get(u.URL + "/docs/runbook"))(t)
-	defer resp.Body.Close()
-	if page, err := io.ReadAll(resp.Body); err != nil || !strings.Contains(string(page), `<h2 id="preismonlag">`) {
-		t.Errorf("%s, %v: %.500s", resp.Status, err, page)
+	if page := must.Get(caller.Read(http.Get(u.URL + "/docs/runbook")))(t); !strings.Contains(string(page.Text), `<h2 id="preismonlag">`) {
+		t.Errorf("%s: %.500s", page.Status, page.Text)
 	}
 	if tried, err := filepath.Glob(filepath.Join(hidden, "chdb-*")); err != nil || len(tried) > 0 {
 		t.Errorf("a library was looked for: %v, %v", tried, err)

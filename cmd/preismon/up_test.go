@@ -19,6 +19,8 @@ import (
 
 	"preismon/deploy/embedded"
 	"preismon/deploy/testserver"
+	"preismon/deploy/testserver/caller"
+	"preismon/deploy/testserver/equals"
 	"preismon/deploy/testserver/must"
 	"preismon/ingest/market"
 )
@@ -250,19 +252,12 @@ func (d *demoTest) refused(t *testing.T) {
 		"wrong password": {anna.LoginIdentifier, admin.Password},
 		"unknown login":  {"nobody@example.com", admin.Password},
 	} {
-		body, _ := json.Marshal(map[string]string{"loginIdentifier": credentials[0], "password": credentials[1]})
-		resp, err := http.Post(d.up.URL+"/v1/auth/token", "application/json", bytes.NewReader(body))
-		must.Do(t, err)
-		var text bytes.Buffer
-		_, err = text.ReadFrom(resp.Body)
-		_ = resp.Body.Close()
-		if err != nil || resp.StatusCode != http.StatusUnauthorized {
-			t.Errorf("%s: %d %v", what, resp.StatusCode, err)
+		a := must.Get(d.up.client().at().Post(t.Context(), caller.LoginPath, caller.LoginBody(credentials[0], credentials[1])))(t)
+		if a.StatusCode != http.StatusUnauthorized {
+			t.Errorf("%s: %d", what, a.StatusCode)
 		}
 		var problem map[string]any
-		if err := json.Unmarshal(text.Bytes(), &problem); err != nil {
-			t.Errorf("%s: %s", what, text.String())
-		}
+		equals.NoError(t, json.Unmarshal(a.Text, &problem), "%s: %s", what, a.Text)
 		for _, own := range []string{"instance", "requestId"} {
 			delete(problem, own)
 		}
@@ -338,9 +333,7 @@ func (d *demoTest) restart(t *testing.T) {
 	c.get("/v1/sites", nil)
 	began, spans := time.Now(), d.traces.all()
 	d.up.interrupt()
-	if code := d.up.wait(); code != 0 {
-		t.Errorf("exit code %d after Ctrl-C: %s", code, d.up.stderr)
-	}
+	equals.Is(t, 0, d.up.wait(), "exit code after Ctrl-C: %s", d.up.stderr)
 	if took := time.Since(began); took > 10*time.Second {
 		t.Errorf("the stop took %v", took)
 	} else {
@@ -377,9 +370,7 @@ func (d *demoTest) restart(t *testing.T) {
 	live := span{d.up.Started.Add(d.up.Ready + 2*time.Second), before.Published.Truncate(time.Second)}
 	t.Logf("%d rows", exactDemo(t, u, live))
 	u.interrupt()
-	if code := u.wait(); code != 0 {
-		t.Errorf("exit code %d", code)
-	}
+	equals.Is(t, 0, u.wait(), "exit code")
 
 	// Without --demo the market stands still, and the page says so.
 	u = startUp(t, append([]string{"--data-dir", d.up.DataDir}, demoArgs[1:]...)...)
@@ -387,7 +378,5 @@ func (d *demoTest) restart(t *testing.T) {
 		t.Errorf("without --demo the page is:\n%s", out)
 	}
 	u.interrupt()
-	if code := u.wait(); code != 0 {
-		t.Errorf("exit code %d", code)
-	}
+	equals.Is(t, 0, u.wait(), "exit code")
 }

@@ -10,6 +10,7 @@ import (
 
 	"preismon/contracts"
 	"preismon/contracts/event"
+	"preismon/deploy/testserver/equals"
 	"preismon/ingest/market"
 )
 
@@ -46,9 +47,7 @@ func whoseLogin(t *testing.T, u *upProcess) (rebuilt func()) {
 			t.Errorf("%s: %d %s", when, status, body)
 		}
 		db := u.tables()
-		if n := number(t, db, "SELECT mandate FROM accounts FINAL WHERE NOT disabled AND login_identifier = '"+known.LoginIdentifier+"'"); n != uint64(want) {
-			t.Errorf("%s the login is of mandate %d, want %d", when, n, want)
-		}
+		equals.Is(t, uint64(want), number(t, db, "SELECT mandate FROM accounts FINAL WHERE NOT disabled AND login_identifier = '"+known.LoginIdentifier+"'"), "%s the login is of mandate, want %d", when, want)
 	}
 	mandate("beside the taker", rightful.MandateID)
 	out, errs, code := inProcess(t, "deadletters", "list", "--json", "--data-dir", u.DataDir)

@@ -16,6 +16,7 @@ import (
 
 	"preismon/contracts"
 	"preismon/contracts/event"
+	"preismon/deploy/testserver/equals"
 	"preismon/deploy/testserver/must"
 )
 
@@ -120,9 +121,7 @@ func TestGoldens(t *testing.T) {
 			if err != nil {
 				t.Fatalf("%v (run with -update)", err)
 			}
-			if err := check(s, golden); err != nil {
-				t.Errorf("the schema refuses the golden: %v", err)
-			}
+			equals.NoError(t, check(s, golden), "the schema refuses the golden")
 			got := must.Get(event.Decode(golden))(t)
 			if d := cmp.Diff(e, got); d != "" {
 				t.Error("decoded golden (-want +got):\n" + d)
@@ -149,9 +148,7 @@ func TestSubjects(t *testing.T) {
 		"catalog.order.7.701", "catalog.referencePrices.7.1001", "catalog.customerData.7.1001",
 		"catalog.export.7.701.91", "catalog.exportArchive.7.701.911", "catalog.import.7.701.92", "catalog.importArchive.7.701.911",
 	}
-	if d := cmp.Diff(want, got); d != "" {
-		t.Error(d)
-	}
+	equals.Check(t, want, got)
 }
 
 func TestDecodeSettlesWhatJSONLeavesOpen(t *testing.T) {

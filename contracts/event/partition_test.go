@@ -8,6 +8,7 @@ import (
 
 	"preismon/contracts"
 	"preismon/contracts/event"
+	"preismon/deploy/testserver/equals"
 )
 
 // TestPartition has values that must never change: they determine where every
@@ -31,9 +32,7 @@ func TestPartition(t *testing.T) {
 		{"", 0, 0, 0, 0, 0},
 	} {
 		for _, p := range []struct{ partitions, want int }{{0, 0}, {1, c.of1}, {2, c.of2}, {3, c.of3}, {16, c.of16}, {65_536, c.of65_536}} {
-			if got := event.Partition(c.subject, p.partitions); got != p.want {
-				t.Errorf("%q is of partition %d of %d, want %d", c.subject, got, p.partitions, p.want)
-			}
+			equals.Is(t, p.want, event.Partition(c.subject, p.partitions), "%q is of partition of %d", c.subject, p.partitions)
 		}
 	}
 }

@@ -171,9 +171,7 @@ func BenchmarkDecode(b *testing.B) {
 				b.SetBytes(int64(len(encoded)))
 				b.ReportAllocs()
 				for b.Loop() {
-					if _, err := decode(encoded); err != nil {
-						b.Fatal(err)
-					}
+					must.Get(decode(encoded))(b)
 				}
 			})
 		}
@@ -181,9 +179,7 @@ func BenchmarkDecode(b *testing.B) {
 			b.SetBytes(int64(len(encoded)))
 			b.ReportAllocs()
 			for b.Loop() {
-				if _, err := event.Encode(e); err != nil {
-					b.Fatal(err)
-				}
+				must.Get(event.Encode(e))(b)
 			}
 		})
 	}

@@ -168,10 +168,7 @@ func TestGeneratedEvents(t *testing.T) {
 	s := schema(t)
 	rapid.Check(t, func(t *rapid.T) {
 		e := anyEvent(t)
-		b, err := event.Encode(e)
-		if err != nil {
-			t.Fatal(err)
-		}
+		b := must.Get(event.Encode(e))(t)
 		if err := check(s, b); err != nil {
 			t.Fatalf("the schema refuses %s: %v", b, err)
 		}

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"preismon/contracts/event"
+	"preismon/deploy/testserver/equals"
 )
 
 // TestSame: what was applied is the same up to the lowest position at which the
@@ -25,9 +26,7 @@ func TestSame(t *testing.T) {
 		{0, 0, 0},
 		{10, 0, 0},
 	} {
-		if got := in.Same(c.epoch, c.seq); got != c.want {
-			t.Errorf("Same(%d, %d) = %d, want %d", c.epoch, c.seq, got, c.want)
-		}
+		equals.Is(t, c.want, in.Same(c.epoch, c.seq), "Same(%d, %d) =", c.epoch, c.seq)
 	}
 	if in.After() != 80 || (event.Incarnation{Epoch: 10, Created: 10}).After() != 0 {
 		t.Error("After")

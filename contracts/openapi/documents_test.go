@@ -10,9 +10,9 @@ import (
 	"testing"
 
 	"github.com/goccy/go-yaml"
-	"github.com/google/go-cmp/cmp"
 
 	"preismon/contracts/openapi"
+	"preismon/deploy/testserver/equals"
 	"preismon/deploy/testserver/must"
 )
 
@@ -24,9 +24,7 @@ func TestJSONEqualsYAML(t *testing.T) {
 	var a, b any
 	must.Do(t, json.Unmarshal(want, &a))
 	must.Do(t, json.Unmarshal(document(t, openapi.JSONPath), &b))
-	if diff := cmp.Diff(a, b); diff != "" {
-		t.Error(diff)
-	}
+	equals.Check(t, a, b)
 	if v := a.(map[string]any)["info"].(map[string]any)["version"]; v != openapi.Version() { // VER-01a: a string
 		t.Errorf("info.version is %v", v)
 	}
@@ -77,9 +75,7 @@ func TestContractIsReadOnly(t *testing.T) {
 		}
 	}
 	slices.Sort(writes)
-	if diff := cmp.Diff([]string{"POST /mcp", "POST /v1/auth/logout", "POST /v1/auth/token"}, writes); diff != "" {
-		t.Error(diff)
-	}
+	equals.Check(t, []string{"POST /mcp", "POST /v1/auth/logout", "POST /v1/auth/token"}, writes)
 }
 
 // Each problem in the document can really occur there: its example follows its
@@ -102,9 +98,7 @@ func TestCodesAreDescribed(t *testing.T) {
 				t.Errorf("%s has no example", name)
 				continue
 			}
-			if err := content.Schema.Value.VisitJSON(asJSON(t, example)); err != nil {
-				t.Errorf("%s: %v", name, err)
-			}
+			equals.NoError(t, content.Schema.Value.VisitJSON(asJSON(t, example)), "%s", name)
 			kebab := strings.ReplaceAll(strings.ToLower(example["code"].(string)), "_", "-")
 			if example["type"] != base+"/problems/"+kebab {
 				t.Errorf("%s: type %v for code %v", name, example["type"], example["code"])

@@ -7,9 +7,9 @@ import (
 
 	"github.com/getkin/kin-openapi/openapi3"
 	"github.com/goccy/go-yaml"
-	"github.com/google/go-cmp/cmp"
 
 	"preismon/contracts/openapi"
+	"preismon/deploy/testserver/equals"
 	"preismon/deploy/testserver/must"
 )
 
@@ -31,9 +31,7 @@ func TestExtDocument(t *testing.T) {
 	plain := must.Get(json.Marshal(fromYAML))(t)
 	must.Do(t, json.Unmarshal(plain, &fromYAML))
 	must.Do(t, json.Unmarshal(document(t, openapi.ExtJSONPath), &fromJSON))
-	if diff := cmp.Diff(fromYAML, fromJSON); diff != "" {
-		t.Error(diff)
-	}
+	equals.Check(t, fromYAML, fromJSON)
 	for path, item := range doc.Paths.Map() {
 		if !strings.HasPrefix(path, "/ext/v1/") {
 			continue
@@ -61,9 +59,7 @@ func TestExtSharesWhatItHasOfV1(t *testing.T) {
 			same++
 			a, _ := json.Marshal(schema)
 			b, _ := json.Marshal(other)
-			if diff := cmp.Diff(string(b), string(a)); diff != "" {
-				t.Errorf("%s: %s", name, diff)
-			}
+			equals.Checkf(t, string(b), string(a), "%s", name)
 		}
 	}
 	for name, p := range ext.Components.Parameters {

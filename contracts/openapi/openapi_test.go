@@ -8,6 +8,7 @@ import (
 	"github.com/getkin/kin-openapi/openapi3"
 
 	"preismon/contracts/openapi"
+	"preismon/deploy/testserver/equals"
 	"preismon/deploy/testserver/must"
 )
 
@@ -72,9 +73,7 @@ func TestReadsListRefusals(t *testing.T) {
 // required (ERR-F1 to ERR-F5, ERR-F8).
 func TestProblemIsStrict(t *testing.T) {
 	schema := load(t).Components.Schemas["Problem"].Value
-	if got := strings.Join(schema.Required, " "); got != "type title status detail code" {
-		t.Errorf("required: %s", got)
-	}
+	equals.Is(t, "type title status detail code", strings.Join(schema.Required, " "), "required")
 	if schema.AdditionalProperties.Has == nil || *schema.AdditionalProperties.Has {
 		t.Error("further fields are allowed")
 	}
@@ -94,9 +93,7 @@ func TestParameters(t *testing.T) {
 			t.Errorf("%s is no string", p.Value.Name)
 		}
 	}
-	if got := strings.Join(names, " "); got != "limit cursor itemId pzn ean asinLocale asin" {
-		t.Errorf("/v1/items takes %s", got)
-	}
+	equals.Is(t, "limit cursor itemId pzn ean asinLocale asin", strings.Join(names, " "), "/v1/items takes")
 	for _, path := range []string{"/v1/results", "/v1/results/stream"} {
 		if doc.Paths.Value(path).Get.Parameters.GetByInAndName("query", "category") != nil {
 			t.Errorf("%s takes category", path)

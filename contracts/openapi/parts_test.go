@@ -4,9 +4,9 @@ import (
 	"testing"
 
 	"github.com/getkin/kin-openapi/openapi3"
-	"github.com/google/go-cmp/cmp"
 
 	"preismon/contracts/openapi"
+	"preismon/deploy/testserver/equals"
 )
 
 // Each part is an OpenAPI document by itself, smaller than the whole, and has
@@ -23,9 +23,7 @@ func TestParts(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
-		if err := doc.Validate(t.Context(), openapi3.EnableSchemaPatternValidation()); err != nil {
-			t.Errorf("%s: %v", name, err)
-		}
+		equals.NoError(t, doc.Validate(t.Context(), openapi3.EnableSchemaPatternValidation()), "%s", name)
 		if len(body) > size*9/10 {
 			t.Errorf("%s has %d of %d bytes", name, len(body), size)
 		}
@@ -37,9 +35,7 @@ func TestParts(t *testing.T) {
 		for path, item := range doc.Paths.Map() {
 			for method, op := range item.Operations() {
 				same := whole.Paths.Value(path).GetOperation(method)
-				if diff := cmp.Diff(asJSON(t, same), asJSON(t, op)); diff != "" {
-					t.Errorf("%s: %s %s differs from the whole:\n%s", name, method, path, diff)
-				}
+				equals.Checkf(t, asJSON(t, same), asJSON(t, op), "%s: %s %s differs from the whole", name, method, path)
 			}
 		}
 	}

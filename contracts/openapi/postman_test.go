@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"preismon/contracts/openapi"
+	"preismon/deploy/testserver/equals"
 	"preismon/deploy/testserver/must"
 )
 
@@ -86,9 +87,7 @@ func TestPostmanCollection(t *testing.T) {
 			item = loadExt(t).Paths.Value(path)
 		}
 		op := item.GetOperation(r.Request.Method)
-		if public := r.Request.Auth != nil && r.Request.Auth.Type == "noauth"; public != (op.Security != nil) {
-			t.Errorf("%s: public %v", path, public)
-		}
+		equals.Is(t, (op.Security != nil), r.Request.Auth != nil && r.Request.Auth.Type == "noauth", "%s: public", path)
 		for _, q := range r.Request.URL.Query {
 			if op.Parameters.GetByInAndName("query", q.Key) == nil {
 				t.Errorf("%s has no %s", path, q.Key)
@@ -123,9 +122,7 @@ func TestPostmanCollection(t *testing.T) {
 	want = append(want, "POST /v1/auth/token", "POST /ext/v1/lookup")
 	slices.Sort(want)
 	slices.Sort(got)
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Error(diff)
-	}
+	equals.Check(t, want, got)
 	if diff := cmp.Diff(map[string]string{
 		"/v1/auth/token": `{"loginIdentifier":"{{loginIdentifier}}","password":"{{password}}"}`,
 		"/ext/v1/lookup": `{"eans":["4006381333931"],"asins":[{"asin":"B000000001","asinLocale":"de"}],"itemIds":["{{itemId}}"]}`,

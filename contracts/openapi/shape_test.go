@@ -4,9 +4,8 @@ import (
 	"encoding/json"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"preismon/contracts/openapi"
+	"preismon/deploy/testserver/equals"
 	"preismon/deploy/testserver/must"
 )
 
@@ -25,9 +24,7 @@ func TestParametersComeInOrderWithoutReferences(t *testing.T) {
 			t.Errorf("%s: required %t", p.Name, p.Required)
 		}
 	}
-	if diff := cmp.Diff([]string{"orderId", "limit", "cursor", "site", "reasonCode"}, names); diff != "" {
-		t.Error(diff)
-	}
+	equals.Check(t, []string{"orderId", "limit", "cursor", "site", "reasonCode"}, names)
 	if got := shapeText(t, got[3].Schema); got != `{"pattern":"^[a-z0-9][a-z0-9._-]{0,63}$","type":"string"}` {
 		t.Error(got)
 	}
@@ -40,9 +37,7 @@ func TestAnAnswerShapeNamesMembersAndTypes(t *testing.T) {
 		`"filename":{"description":"What a download is called","type":"string"},` +
 		`"name":{"description":"Name of the file entry","type":"string"},"sizeBytes":{"type":"integer"}},` +
 		`"required":["name","filename","contentType","sizeBytes","archivedAt"],"type":"object"}`
-	if diff := cmp.Diff(want, shapeText(t, got)); diff != "" {
-		t.Error(diff)
-	}
+	equals.Check(t, want, shapeText(t, got))
 	order := must.Get(openapi.AnswerShape("getOrder"))(t)
 	monitoring := order["properties"].(openapi.Schema)["monitoring"].(openapi.Schema)["properties"].(openapi.Schema)
 	if said := order["properties"].(openapi.Schema)["coverage"].(openapi.Schema)["properties"].(openapi.Schema)["ratio"].(openapi.Schema)["description"]; said != "Observed to configured" { // the first clause

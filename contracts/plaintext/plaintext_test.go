@@ -7,6 +7,7 @@ import (
 	"unicode/utf8"
 
 	"preismon/contracts/plaintext"
+	"preismon/deploy/testserver/equals"
 )
 
 func TestClean(t *testing.T) {
@@ -31,9 +32,7 @@ func TestClean(t *testing.T) {
 		{"\u200B \u202Ename \u200B", "name"},
 		{"<b>&amp;</b>", "<b>&amp;</b>"},
 	} {
-		if got := plaintext.Clean(c.in, 60); got != c.want {
-			t.Errorf("%q: %q, not %q", c.in, got, c.want)
-		}
+		equals.Is(t, c.want, plaintext.Clean(c.in, 60), "%q", c.in)
 	}
 }
 
@@ -54,9 +53,7 @@ func TestCleanBounds(t *testing.T) {
 		{"abcd", math.MaxInt, "abcd"},
 		{"ab  ", 2, "ab"},
 	} {
-		if got := plaintext.Clean(c.in, c.max); got != c.want {
-			t.Errorf("%q to %d: %q, not %q", c.in, c.max, got, c.want)
-		}
+		equals.Is(t, c.want, plaintext.Clean(c.in, c.max), "%q to %d", c.in, c.max)
 	}
 }
 

@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"preismon/deploy/testserver"
+	"preismon/deploy/testserver/equals"
 	"preismon/deploy/testserver/must"
 )
 
@@ -39,10 +40,7 @@ func (s *stack) compose(args ...string) *exec.Cmd {
 		"--project-name", s.name, "--project-directory", s.folder, "--profile", "demo",
 		"-f", filepath.Join(s.folder, "docker-compose.yml"), "-f", filepath.Join(s.folder, "override.yml"),
 	}, args...)...)
-	u, err := url.Parse(s.url)
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	u := must.Get(url.Parse(s.url))(s.t)
 	cmd.Env = append(os.Environ(),
 		"PREISMON_IMAGE="+preismonImage, "CLICKHOUSE_IMAGE="+clickHouseImage, "NATS_IMAGE="+natsImage, "S3_IMAGE="+minioImage,
 		"PREISMON_PORT="+u.Port(), "PREISMON_DEMO_SCALE=0.1")
@@ -280,9 +278,7 @@ func (s *stack) scraped(t *testing.T) {
 	}
 	slices.Sort(want)
 	slices.Sort(ports)
-	if !slices.Equal(ports, want) {
-		t.Errorf("published: %q, want only %q", ports, want)
-	}
+	equals.Slices(t, want, ports, "published")
 }
 
 // observed: Prometheus finds each process by its service's name, and evaluates

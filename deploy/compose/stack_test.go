@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"preismon/deploy/testserver/equals"
 	"preismon/deploy/testserver/must"
 )
 
@@ -85,9 +86,7 @@ func (s *stack) hardened(t *testing.T) {
 			t.Errorf("%s: %+v", c.Name, h)
 		}
 		service := c.Config.Labels["com.docker.compose.service"]
-		if root := c.Config.User == "" || strings.HasPrefix(c.Config.User, "0"); root != (service == "nats") {
-			t.Errorf("%s runs as user %q", c.Name, c.Config.User)
-		}
+		equals.Is(t, (service == "nats"), c.Config.User == "" || strings.HasPrefix(c.Config.User, "0"), "%s runs as user %q", c.Name, c.Config.User)
 		for _, m := range c.Mounts {
 			if strings.HasPrefix(m.Destination, "/run/secrets/") && m.RW {
 				t.Errorf("%s may write to %s", c.Name, m.Destination)

@@ -19,6 +19,7 @@ import (
 	_ "github.com/ClickHouse/clickhouse-go/v2"
 
 	"preismon/deploy/embedded"
+	"preismon/deploy/testserver/equals"
 	"preismon/deploy/testserver/must"
 )
 
@@ -117,17 +118,13 @@ func TestClickHouseKeepsDataAfterKill(t *testing.T) {
 
 	ch = startClickHouse(t, cfg)
 	db = open(t, ch.DSN(embedded.AdminUser, ""))
-	if n := count(t, db, "SELECT sum(n) FROM numbered"); n != 4999950000 {
-		t.Errorf("sum after kill -9 and start: %d, want 4999950000", n)
-	}
+	equals.Is(t, 4999950000, count(t, db, "SELECT sum(n) FROM numbered"), "sum after kill -9 and start")
 	began := time.Now()
 	must.Do(t, ch.Stop(t.Context()))
 	if took := time.Since(began); took > 5*time.Second {
 		t.Errorf("Stop took %s", took)
 	}
-	if err := ch.Stop(t.Context()); err != nil {
-		t.Errorf("second Stop: %v", err)
-	}
+	equals.NoError(t, ch.Stop(t.Context()), "second Stop")
 	if !gone(ch.PID()) {
 		t.Error("the child is there after Stop")
 	}
@@ -138,9 +135,7 @@ func yields(t *testing.T, ch *embedded.ClickHouse, db *sql.DB) {
 	if runtime.GOOS != "linux" {
 		t.Skip("reads /proc")
 	}
-	if n := count(t, db, "SELECT count() FROM numbers_mt(1000000) WHERE sipHash64(number) % 2 = 2"); n != 0 {
-		t.Errorf("%d rows", n)
-	}
+	equals.Is(t, 0, count(t, db, "SELECT count() FROM numbers_mt(1000000) WHERE sipHash64(number) % 2 = 2"), "rows")
 	threads := must.Get(filepath.Glob(fmt.Sprintf("/proc/%d/task/*/stat", ch.PID())))(t)
 	nice := map[string]int{} // how many threads have a value
 	for _, name := range threads {
@@ -181,9 +176,7 @@ func TestClickHouseLogs(t *testing.T) {
 		"SELECT count() FROM system.settings WHERE name = 'timeout_overflow_mode' AND value='throw'": 1,
 		"SELECT toUInt64(serverTimezone() = 'UTC')":                                                  1,
 	} {
-		if got := count(t, db, query); got != want {
-			t.Errorf("%s: %d, want %d", query, got, want)
-		}
+		equals.Is(t, want, count(t, db, query), "%s", query)
 	}
 	mustExec(t, db, "BACKUP DATABASE preismon TO File('one')", "DROP TABLE logged SYNC", "RESTORE DATABASE preismon FROM File('one')")
 	if count(t, db, "SELECT count() FROM logged") != 1 {

@@ -8,9 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"preismon/deploy/embedded"
+	"preismon/deploy/testserver/equals"
 	"preismon/deploy/testserver/must"
 )
 
@@ -19,8 +18,7 @@ func TestDataDir(t *testing.T) {
 	if _, err := embedded.ReadRuntime(path); !errors.Is(err, embedded.ErrNotRunning) {
 		t.Errorf("runtime of no folder: %v", err)
 	}
-	d, err := embedded.OpenDataDir(path)
-	must.Do(t, err)
+	d := must.Get(embedded.OpenDataDir(path))(t)
 	if _, err := embedded.OpenDataDir(path); err == nil || !strings.Contains(err.Error(), "in use by process") {
 		t.Errorf("second open: %v", err)
 	}
@@ -31,9 +29,7 @@ func TestDataDir(t *testing.T) {
 	must.Do(t, d.WriteRuntime(want))
 	want.PID, want.StartedAt = os.Getpid(), d.StartedAt
 	got := must.Get(embedded.ReadRuntime(path))(t)
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Error(diff)
-	}
+	equals.Check(t, want, got)
 	for name, mode := range map[string]os.FileMode{"": 0o700, "runtime.json": 0o600, "lock": 0o600} {
 		if st, err := os.Stat(d.Join(name)); err != nil || st.Mode().Perm() != mode {
 			t.Errorf("%q: %v, %v", name, st, err)
@@ -54,9 +50,7 @@ func TestDataDir(t *testing.T) {
 	if _, err := embedded.ReadRuntime(path); !errors.Is(err, embedded.ErrNotRunning) {
 		t.Errorf("runtime of a closed folder: %v", err)
 	}
-	if d, err = embedded.OpenDataDir(path); err != nil {
-		t.Fatal(err)
-	}
+	d = must.Get(embedded.OpenDataDir(path))(t)
 	if err := d.Close(); err != nil {
 		t.Error(err)
 	}

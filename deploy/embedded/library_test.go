@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"preismon/deploy/embedded"
+	"preismon/deploy/testserver/equals"
 	"preismon/deploy/testserver/must"
 )
 
@@ -27,9 +28,7 @@ func pack(t *testing.T, library string) (packed []byte, integrity string) {
 	archive := tar.NewWriter(gz)
 	for name, content := range map[string]string{"package/package.json": "{}", "package/libchdb.so": library} {
 		must.Do(t, archive.WriteHeader(&tar.Header{Name: name, Mode: 0o755, Size: int64(len(content)), Typeflag: tar.TypeReg}))
-		if _, err := archive.Write([]byte(content)); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(archive.Write([]byte(content)))(t)
 	}
 	must.Do(t, errors.Join(archive.Close(), gz.Close()))
 	sum := sha512.Sum512(b.Bytes())
@@ -90,9 +89,7 @@ func TestLibraryIsFetchedOnce(t *testing.T) {
 	if want := filepath.Join(cache, "preismon-test-1.2.3", "libchdb.so"); path != want {
 		t.Errorf("path %s, want %s", path, want)
 	}
-	if n := lines(t, runs); n != 1 {
-		t.Errorf("fetched %d times, want once", n)
-	}
+	equals.Is(t, 1, lines(t, runs), "fetched times")
 	check := func() {
 		t.Helper()
 		if got, err := os.ReadFile(path); err != nil || string(got) != content {
@@ -106,9 +103,7 @@ func TestLibraryIsFetchedOnce(t *testing.T) {
 	var bar bytes.Buffer
 	l := library()
 	l.Terminal = &bar
-	if _, err := l.Ensure(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(l.Ensure(t.Context()))(t)
 	check()
 	if !strings.Contains(bar.String(), "clickhouse library") {
 		t.Errorf("progress bar: %q", bar.String())
@@ -124,9 +119,7 @@ func TestLibraryIsFetchedOnce(t *testing.T) {
 		t.Errorf("a wrong file was kept: %v, %v", again, err)
 	}
 	check()
-	if n := lines(t, runs); n != 3 {
-		t.Errorf("fetched %d times, want 3", n)
-	}
+	equals.Is(t, 3, lines(t, runs), "fetched times")
 	if left, _ := filepath.Glob(filepath.Join(cache, "*", "fetch-*")); len(left) != 0 {
 		t.Errorf("left behind: %v", left)
 	}

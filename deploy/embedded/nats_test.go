@@ -46,9 +46,7 @@ func TestNATSKeepsMessages(t *testing.T) {
 				t.Errorf("the message of before: %d bytes, %v", len(m.Data), err)
 			}
 		}
-		if _, err := connect(t, n.URL(), nats.InProcessServer(n)).Publish(t.Context(), "kept.a", make([]byte, 5<<20)); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(connect(t, n.URL(), nats.InProcessServer(n)).Publish(t.Context(), "kept.a", make([]byte, 5<<20)))(t)
 		must.Do(t, n.Stop(t.Context()))
 	}
 	st, err := os.Stat(filepath.Join(dir, "passwords.json"))

@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"preismon/deploy/embedded"
+	"preismon/deploy/testserver/equals"
 	"preismon/deploy/testserver/must"
 )
 
@@ -24,9 +25,7 @@ func TestPackageFiles(t *testing.T) {
 	archive := tar.NewWriter(gz)
 	for _, f := range [][2]string{{"package/README.md", "no"}, {"package/dist/a.css", "style"}, {"package/dist/a.js", "script"}} {
 		must.Do(t, archive.WriteHeader(&tar.Header{Name: f[0], Mode: 0o644, Size: int64(len(f[1])), Typeflag: tar.TypeReg}))
-		if _, err := archive.Write([]byte(f[1])); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(archive.Write([]byte(f[1])))(t)
 	}
 	must.Do(t, errors.Join(archive.Close(), gz.Close()))
 	sum := sha512.Sum512(b.Bytes())
@@ -47,9 +46,7 @@ func TestPackageFiles(t *testing.T) {
 		if _, err := embedded.PackageFiles(t.Context(), pkg, quiet()); err != nil { // from the cache
 			t.Fatal(err)
 		}
-		if n := lines(t, runs); n != fetched {
-			t.Errorf("fetched %d times, want %d", n, fetched)
-		}
+		equals.Is(t, fetched, lines(t, runs), "fetched times")
 		must.Do(t, os.Truncate(filepath.Join(dir, "a.css"), 2))
 	}
 	check(1)

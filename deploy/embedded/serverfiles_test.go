@@ -8,9 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"preismon/deploy/embedded"
+	"preismon/deploy/testserver/equals"
 	"preismon/deploy/testserver/must"
 )
 
@@ -22,17 +21,13 @@ func TestContainerFiles(t *testing.T) {
 	config, users, err := embedded.ContainerFiles("")
 	must.Do(t, err)
 	for name, want := range map[string][]byte{"config.xml": config, "users.xml": users} {
-		if err := xml.Unmarshal(want, new(struct{})); err != nil {
-			t.Errorf("%s: %v", name, err)
-		}
+		equals.NoError(t, xml.Unmarshal(want, new(struct{})), "%s", name)
 		file := filepath.Join("../clickhouse", name)
 		if *update {
 			must.Do(t, os.WriteFile(file, want, 0o644))
 		}
 		got := must.Get(os.ReadFile(file))(t)
-		if diff := cmp.Diff(string(want), string(got)); diff != "" {
-			t.Errorf("%s is not what the template gives (-template +file); run this test with -update:\n%s", file, diff)
-		}
+		equals.Checkf(t, string(want), string(got), "%s is not what the template gives (-template +file); run this test with -update", file)
 	}
 	// What every server of ours must have, however its files are read.
 	for _, must := range []string{

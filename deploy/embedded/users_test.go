@@ -17,6 +17,7 @@ import (
 	_ "github.com/ClickHouse/clickhouse-go/v2"
 
 	"preismon/deploy/embedded"
+	"preismon/deploy/testserver/equals"
 	"preismon/deploy/testserver/must"
 )
 
@@ -174,9 +175,7 @@ func TestClickHouseOutlivesItsClients(t *testing.T) {
 		case <-time.After(100 * time.Millisecond):
 		}
 	}
-	if n := count(t, open(t, ch.DSN(embedded.QueryUser, "")), "SELECT 41 + 1"); n != 42 {
-		t.Errorf("answers %d", n)
-	}
+	equals.Is(t, 42, count(t, open(t, ch.DSN(embedded.QueryUser, "")), "SELECT 41 + 1"), "answers")
 	if fragile(log) {
 		t.Errorf("it takes itself for fragile: %s", log)
 	}
@@ -211,9 +210,7 @@ func TestClickHouseSaysThatItIsFragile(t *testing.T) {
 
 	log, logger := warnings()
 	ch := startClickHouse(t, embedded.ClickHouseConfig{Dir: t.TempDir(), Library: embedded.Library{CacheDir: cache}, Logger: logger})
-	if n := count(t, open(t, ch.DSN(embedded.QueryUser, "")), "SELECT 41 + 1"); n != 42 {
-		t.Errorf("answers %d", n)
-	}
+	equals.Is(t, 42, count(t, open(t, ch.DSN(embedded.QueryUser, "")), "SELECT 41 + 1"), "answers")
 	if !fragile(log) {
 		t.Errorf("it does not warn: %s", log)
 	}

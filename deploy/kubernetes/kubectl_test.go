@@ -14,12 +14,12 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	meta "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/yaml"
 
 	"preismon/deploy/testserver"
+	"preismon/deploy/testserver/equals"
 	"preismon/deploy/testserver/must"
 )
 
@@ -102,10 +102,7 @@ func (s *apiServer) add(object any) {
 	if kind.Kind != "Namespace" {
 		at += "/namespaces/" + named.GetNamespace()
 	}
-	text, err := json.Marshal(object)
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	text := must.Get(json.Marshal(object))(s.t)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.objects[at+"/"+plural(kind.Kind)+"/"+named.GetName()] = text
@@ -231,7 +228,5 @@ func same(t *testing.T, objects []any, text string) {
 	}
 	slices.Sort(want)
 	slices.Sort(got)
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("kubectl builds something else: %s", diff)
-	}
+	equals.Checkf(t, want, got, "kubectl builds something else")
 }

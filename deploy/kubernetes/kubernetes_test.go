@@ -17,6 +17,7 @@ import (
 	meta "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 
+	"preismon/deploy/testserver/equals"
 	"preismon/deploy/testserver/must"
 )
 
@@ -249,9 +250,7 @@ func TestNames(t *testing.T) {
 			if backend.Name != c.services[0].Name || backend.Port.Name != c.services[0].Spec.Ports[0].Name {
 				t.Errorf("%s: ingress %s goes to %+v", folder, i.Name, backend)
 			}
-			if base := c.configs["preismon-query"].Data["PREISMON_BASE_URL"]; base != "https://"+i.Spec.Rules[0].Host {
-				t.Errorf("%s: the base URL is %s, the ingress is at %s", folder, base, i.Spec.Rules[0].Host)
-			}
+			equals.Is(t, "https://"+i.Spec.Rules[0].Host, c.configs["preismon-query"].Data["PREISMON_BASE_URL"], "%s: the base URL is, the ingress is at %s", folder, i.Spec.Rules[0].Host)
 		}
 		for _, m := range c.monitors {
 			got := c.selected(t, &m.Spec.Selector)
@@ -315,7 +314,5 @@ func (c cluster) sharded(t *testing.T, folder string) {
 	if !slices.Equal(partitions, want) || len(slices.Compact(secrets)) != 2*n {
 		t.Errorf("%s: partitions %v, secrets %v", folder, partitions, secrets)
 	}
-	if got := c.configs["preismon-query"].Data["PREISMON_SHARDS"]; got != count {
-		t.Errorf("%s: the query service reads %s shards", folder, got)
-	}
+	equals.Is(t, count, c.configs["preismon-query"].Data["PREISMON_SHARDS"], "%s: the query service reads shards", folder)
 }

@@ -6,9 +6,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"sigs.k8s.io/yaml"
 
+	"preismon/deploy/testserver/equals"
 	"preismon/deploy/testserver/must"
 )
 
@@ -31,9 +31,7 @@ func TestRules(t *testing.T) {
 	text = must.Get(os.ReadFile(rulesFile))(t)
 	var got prometheusRule
 	must.Do(t, yaml.UnmarshalStrict(text, &got))
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("%s is stale; -update writes it: %s", rulesFile, diff)
-	}
+	equals.Checkf(t, want, got, "%s is stale; -update writes it", rulesFile)
 
 	root := t.TempDir()
 	must.Do(t, os.CopyFS(root, os.DirFS(".")))

@@ -1,6 +1,7 @@
 package prometheus_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -64,6 +65,19 @@ func seriesOf(t *testing.T, lines string) *storage.MockQueryable {
 	}}
 }
 
+// projectors returns the series of projectors: "1 0/2" leads partition 0 of 2,
+// and "0 0/2" stands by for it.
+func projectors(all ...string) string {
+	var b strings.Builder
+	for i, of := range all {
+		leads, partition, partitions := of[:1], of[2:3], of[4:]
+		for name, value := range map[string]string{"leader": leads, "partition": partition, "partitions": partitions} {
+			fmt.Fprintf(&b, "preismon_projector_%s{instance=\"p%d\"} %sx60\n", name, i+1, value)
+		}
+	}
+	return b.String()
+}
+
 func matches(l labels.Labels, matchers []*labels.Matcher) bool {
 	for _, m := range matchers {
 		if !m.Matches(l.Get(m.Name)) {
@@ -94,106 +108,27 @@ func TestAlertsFire(t *testing.T) {
 			`up{job="query",instance="q1"} 0x60`, `up{job="query",instance="q1"} 1x60`,
 		},
 		"PreismonNoLeader": {
-			"", `preismon_projector_leader{instance="p1"} 1x60
-			preismon_projector_partition{instance="p1"} 0x60
-			preismon_projector_partitions{instance="p1"} 1x60
-			preismon_projector_leader{instance="p2"} 0x60
-			preismon_projector_partition{instance="p2"} 0x60
-			preismon_projector_partitions{instance="p2"} 1x60`,
+			"", projectors("1 0/1", "0 0/1"),
 		},
 		"PreismonNoLeader of the second of two": {
-			`preismon_projector_leader{instance="p1"} 1x60
-			preismon_projector_partition{instance="p1"} 0x60
-			preismon_projector_partitions{instance="p1"} 2x60
-			preismon_projector_leader{instance="p2"} 1x60
-			preismon_projector_partition{instance="p2"} 0x60
-			preismon_projector_partitions{instance="p2"} 2x60`,
-			`preismon_projector_leader{instance="p1"} 1x60
-			preismon_projector_partition{instance="p1"} 0x60
-			preismon_projector_partitions{instance="p1"} 2x60
-			preismon_projector_leader{instance="p2"} 1x60
-			preismon_projector_partition{instance="p2"} 1x60
-			preismon_projector_partitions{instance="p2"} 2x60`,
+			projectors("1 0/2", "1 0/2"),
+			projectors("1 0/2", "1 1/2"),
 		},
 		"PreismonNoLeader of one beside two": {
-			`preismon_projector_leader{instance="p1"} 0x60
-			preismon_projector_partition{instance="p1"} 0x60
-			preismon_projector_partitions{instance="p1"} 1x60
-			preismon_projector_leader{instance="p2"} 1x60
-			preismon_projector_partition{instance="p2"} 0x60
-			preismon_projector_partitions{instance="p2"} 2x60
-			preismon_projector_leader{instance="p3"} 1x60
-			preismon_projector_partition{instance="p3"} 1x60
-			preismon_projector_partitions{instance="p3"} 2x60`,
-			`preismon_projector_leader{instance="p1"} 1x60
-			preismon_projector_partition{instance="p1"} 0x60
-			preismon_projector_partitions{instance="p1"} 1x60
-			preismon_projector_leader{instance="p2"} 1x60
-			preismon_projector_partition{instance="p2"} 0x60
-			preismon_projector_partitions{instance="p2"} 2x60
-			preismon_projector_leader{instance="p3"} 1x60
-			preismon_projector_partition{instance="p3"} 1x60
-			preismon_projector_partitions{instance="p3"} 2x60`,
+			projectors("0 0/1", "1 0/2", "1 1/2"),
+			projectors("1 0/1", "1 0/2", "1 1/2"),
 		},
 		"PreismonNoLeader of two beside one": {
-			`preismon_projector_leader{instance="p1"} 1x60
-			preismon_projector_partition{instance="p1"} 0x60
-			preismon_projector_partitions{instance="p1"} 1x60
-			preismon_projector_leader{instance="p2"} 1x60
-			preismon_projector_partition{instance="p2"} 0x60
-			preismon_projector_partitions{instance="p2"} 2x60
-			preismon_projector_leader{instance="p3"} 0x60
-			preismon_projector_partition{instance="p3"} 1x60
-			preismon_projector_partitions{instance="p3"} 2x60`,
-			`preismon_projector_leader{instance="p1"} 1x60
-			preismon_projector_partition{instance="p1"} 0x60
-			preismon_projector_partitions{instance="p1"} 1x60
-			preismon_projector_leader{instance="p2"} 1x60
-			preismon_projector_partition{instance="p2"} 0x60
-			preismon_projector_partitions{instance="p2"} 2x60
-			preismon_projector_leader{instance="p3"} 1x60
-			preismon_projector_partition{instance="p3"} 1x60
-			preismon_projector_partitions{instance="p3"} 2x60`,
+			projectors("1 0/1", "1 0/2", "0 1/2"),
+			projectors("1 0/1", "1 0/2", "1 1/2"),
 		},
 		"PreismonTwoLeaders": {
-			`preismon_projector_leader{instance="p1"} 1x60
-			preismon_projector_partition{instance="p1"} 1x60
-			preismon_projector_partitions{instance="p1"} 2x60
-			preismon_projector_leader{instance="p2"} 1x60
-			preismon_projector_partition{instance="p2"} 1x60
-			preismon_projector_partitions{instance="p2"} 2x60`,
-			`preismon_projector_leader{instance="p1"} 1x60
-			preismon_projector_partition{instance="p1"} 0x60
-			preismon_projector_partitions{instance="p1"} 2x60
-			preismon_projector_leader{instance="p2"} 1x60
-			preismon_projector_partition{instance="p2"} 1x60
-			preismon_projector_partitions{instance="p2"} 2x60
-			preismon_projector_leader{instance="p3"} 0x60
-			preismon_projector_partition{instance="p3"} 1x60
-			preismon_projector_partitions{instance="p3"} 2x60`,
+			projectors("1 1/2", "1 1/2"),
+			projectors("1 0/2", "1 1/2", "0 1/2"),
 		},
 		"PreismonTwoLeaders of two numbers of partitions": {
-			`preismon_projector_leader{instance="p1"} 1x60
-			preismon_projector_partition{instance="p1"} 0x60
-			preismon_projector_partitions{instance="p1"} 1x60
-			preismon_projector_leader{instance="p2"} 1x60
-			preismon_projector_partition{instance="p2"} 1x60
-			preismon_projector_partitions{instance="p2"} 2x60
-			preismon_projector_leader{instance="p3"} 1x60
-			preismon_projector_partition{instance="p3"} 0x60
-			preismon_projector_partitions{instance="p3"} 2x60
-			preismon_projector_leader{instance="p4"} 1x60
-			preismon_projector_partition{instance="p4"} 0x60
-			preismon_projector_partitions{instance="p4"} 2x60`,
-			`preismon_projector_leader{instance="p1"} 1x60
-			preismon_projector_partition{instance="p1"} 0x60
-			preismon_projector_partitions{instance="p1"} 1x60
-			preismon_projector_leader{instance="p2"} 1x60
-			preismon_projector_partition{instance="p2"} 0x60
-			preismon_projector_partitions{instance="p2"} 2x60
-			preismon_projector_leader{instance="p3"} 1x60
-			preismon_projector_partition{instance="p3"} 1x60
-			preismon_projector_partitions{instance="p3"} 2x60`,
+			projectors("1 0/1", "1 1/2", "1 0/2", "1 0/2"),
+			projectors("1 0/1", "1 0/2", "1 1/2"),
 		},
 		"PreismonLag": {`preismon_projector_lag_seconds 0+2x60`, `preismon_projector_lag_seconds 3x60`},
 		"PreismonStalled": {

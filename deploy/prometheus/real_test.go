@@ -17,6 +17,7 @@ import (
 	"github.com/goccy/go-yaml"
 
 	"preismon/deploy/testserver"
+	"preismon/deploy/testserver/equals"
 	"preismon/deploy/testserver/migrated"
 	"preismon/deploy/testserver/must"
 	"preismon/deploy/testserver/process"
@@ -67,9 +68,7 @@ func TestReal(t *testing.T) {
 	if err != nil {
 		t.Error(err)
 	}
-	if !slices.Equal(found, want) {
-		t.Errorf("it has the rules %v, want %v", found, want)
-	}
+	equals.Slices(t, want, found, "it has the rules")
 	for _, expr := range p.panels(t) {
 		p.ask(t, "/api/v1/query", url.Values{"query": {expr}}, nil)
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"preismon/deploy/testserver/equals"
 	"preismon/deploy/testserver/must"
 	"preismon/ingest/maps"
 )
@@ -60,9 +61,7 @@ func TestQuantitiesOfAMapping(t *testing.T) {
 	} {
 		m := must.Get(maps.ParseMapping([]byte("source: x\ncolumns: {site: shop, productKey: sku, price: price, capturedAt: {column: date, zone: UTC}, availability: " + stock +
 			"}\ndefaultSite: {type: shop, country: DE, currency: EUR}\n")))(t)
-		if diff := cmp.Diff(want, outcomes(must.Get(maps.Preview(file, m, guessNow))(t))); diff != "" {
-			t.Errorf("%s: %s", stock, diff)
-		}
+		equals.Checkf(t, want, outcomes(must.Get(maps.Preview(file, m, guessNow))(t)), "%s", stock)
 	}
 }
 

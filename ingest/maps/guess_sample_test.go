@@ -13,6 +13,7 @@ import (
 	"golang.org/x/text/encoding/charmap"
 
 	"preismon/contracts"
+	"preismon/deploy/testserver/equals"
 	"preismon/deploy/testserver/must"
 )
 
@@ -102,8 +103,6 @@ func TestCurrencyMarks(t *testing.T) {
 		if code != crowns && !contracts.Currency(code).Valid() {
 			t.Errorf("%s: %s is no currency", mark, code)
 		}
-		if got := currencyOf(strings.ToLower(mark) + " *"); got != code {
-			t.Errorf("%s: %q, want %q", mark, got, code)
-		}
+		equals.Is(t, code, currencyOf(strings.ToLower(mark)+" *"), "%s", mark)
 	}
 }

@@ -9,10 +9,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	"golang.org/x/text/encoding/charmap"
 	"golang.org/x/text/encoding/unicode"
 
+	"preismon/deploy/testserver/equals"
 	"preismon/deploy/testserver/must"
 	"preismon/ingest/maps"
 )
@@ -169,19 +169,14 @@ func TestGuessMapping(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			text := c.text
 			if c.encode != nil {
-				var err error
-				if text, err = c.encode(text); err != nil {
-					t.Fatal(err)
-				}
+				text = must.Get(c.encode(text))(t)
 			}
 			file := filepath.Join(t.TempDir(), c.name)
 			must.Do(t, os.WriteFile(file, []byte(text), 0o600))
 			must.Do(t, os.Chtimes(file, seenAt, seenAt))
 			g := must.Get(maps.GuessMapping(file, "", guessNow))(t)
 			first := slices.IndexFunc(g.Rows, func(r maps.Shown) bool { return r.Reject == "" })
-			if diff := cmp.Diff(c.first, g.Rows[max(first, 0)]); diff != "" {
-				t.Error(diff)
-			}
+			equals.Check(t, c.first, g.Rows[max(first, 0)])
 			for _, want := range c.mapping {
 				if !strings.Contains(string(g.Text), want) {
 					t.Errorf("no %s in\n%s", want, g.Text)

@@ -19,6 +19,7 @@ import (
 	"preismon/contracts/event"
 	"preismon/contracts/fault"
 	"preismon/deploy/testserver"
+	"preismon/deploy/testserver/equals"
 	"preismon/deploy/testserver/must"
 )
 
@@ -62,20 +63,15 @@ func (m *memory) observed() (lines []string) {
 
 // rowsOfFile writes a file of these rows, and returns the request that imports
 // it.
-func rowsOfFile(t interface{ Fatal(...any) }, file string, rows ...string) Request {
-	mapping, err := ParseMapping([]byte(plainMapping))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(file, []byte("site,key,at,price,stock,seller\n"+strings.Join(rows, "\n")+"\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+func rowsOfFile(t must.TB, file string, rows ...string) Request {
+	mapping := must.Get(ParseMapping([]byte(plainMapping)))(t)
+	must.Do(t, os.WriteFile(file, []byte("site,key,at,price,stock,seller\n"+strings.Join(rows, "\n")+"\n"), 0o600))
 	return Request{File: file, Mapping: mapping, Mandate: "M", Login: "l", PasswordHash: phc}
 }
 
 // grows imports rows after what was imported before; every event is encoded and
 // decoded as on the wire.
-func (m *memory) grows(t interface{ Fatal(...any) }, file string, rows []string, add bool) *Summary {
+func (m *memory) grows(t must.TB, file string, rows []string, add bool) *Summary {
 	r := rowsOfFile(t, file, rows...)
 	r.Published, r.AddConflicts, r.Changes = m.of, add, true
 	var published []*contracts.Observations
@@ -90,9 +86,7 @@ func (m *memory) grows(t interface{ Fatal(...any) }, file string, rows []string,
 		}
 		return err
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	m.batches = append(m.batches, published...)
 	return sum
 }
@@ -213,9 +207,7 @@ func TestConflicts(t *testing.T) {
 	if sum.Known != 1 || sum.Accepted != 2 || len(sum.RejectedBy) != 1 || sum.RejectedBy[0].What != "imported otherwise" || !slices.Equal(sum.RejectedBy[0].Lines, []int{3}) {
 		t.Errorf("%s", sum)
 	}
-	if n := len(m.observed()); n != 3 {
-		t.Errorf("%d observations of 3", n)
-	}
+	equals.Is(t, 3, len(m.observed()), "observations of 3")
 	if sum := m.grows(t, file, otherwise, true); sum.Known != 2 || sum.Accepted != 3 || sum.Rejected != 0 || len(m.observed()) != 4 {
 		t.Errorf("added: %s\n%v", sum, m.observed())
 	}
@@ -295,9 +287,7 @@ func TestACaptureThatGrew(t *testing.T) {
 			for _, line := range m.observed() {
 				rows = append(rows, strings.Join(strings.Fields(line)[4:], " ")) // merchant and price
 			}
-			if diff := cmp.Diff(c.rows, rows); diff != "" {
-				t.Errorf("rows: %s", diff)
-			}
+			equals.Checkf(t, c.rows, rows, "rows")
 		})
 	}
 }

@@ -8,10 +8,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"preismon/contracts"
 	"preismon/contracts/event"
+	"preismon/deploy/testserver/equals"
 	"preismon/deploy/testserver/must"
 	"preismon/ingest/maps"
 )
@@ -192,9 +191,7 @@ shop.example Three / X 2026-02-01T09:00:00Z unknown`)
 		{ItemID: contracts.DeriveID[contracts.ItemID]("asin", "de", "B0EXAMPLE1"), ASIN: "B0EXAMPLE1", ASINLocale: "de", Name: "Two / X", Brand: "X"},
 		{ItemID: contracts.DeriveID[contracts.ItemID]("asin", "it", "B0EXAMPLE1"), ASIN: "B0EXAMPLE1", ASINLocale: "it", Name: "Three / X", Brand: "X"},
 	}
-	if d := cmp.Diff(want, all[contracts.Item](r)); d != "" {
-		t.Error(d)
-	}
+	equals.Check(t, want, all[contracts.Item](r))
 }
 
 func TestIdentity(t *testing.T) {
@@ -220,9 +217,7 @@ func TestIdentity(t *testing.T) {
 	for _, it := range all[contracts.Item](r) {
 		items = append(items, it.EAN)
 	}
-	if d := cmp.Diff([]string{"4006381333931", "0012345678905", "96385074", "", "", "", "2012345678903", "0212345678909", "02345673", "", ""}, items); d != "" {
-		t.Error(d)
-	}
+	equals.Check(t, []string{"4006381333931", "0012345678905", "96385074", "", "", "", "2012345678903", "0212345678909", "02345673", "", ""}, items)
 	if r.sum.SharedItems != 2 || r.sum.EANs != 3 || r.sum.OwnKeys != 8 || r.sum.Observations != 13 {
 		t.Errorf("shared %d, EAN %d, own keys %d, observations %d", r.sum.SharedItems, r.sum.EANs, r.sum.OwnKeys, r.sum.Observations)
 	}
@@ -239,9 +234,7 @@ func TestIdentity(t *testing.T) {
 		"EAN written in several lengths: one item":                                            2,
 		"no currency: the site's or the mapping's assumed":                                    14,
 	}
-	if d := cmp.Diff(want, got); d != "" {
-		t.Error(d)
-	}
+	equals.Check(t, want, got)
 }
 
 func TestCatalogue(t *testing.T) {
@@ -286,9 +279,7 @@ func TestCatalogue(t *testing.T) {
 	now = now.Add(time.Minute)
 	later := mustImport(t, head, csv)
 	for i, e := range r.events {
-		if same := e.ID == later.events[i].ID; same != (e.Kind == event.KindObservations) {
-			t.Errorf("a minute later: %s has id %s, before %s", e.Kind, later.events[i].ID, e.ID)
-		}
+		equals.Is(t, (e.Kind == event.KindObservations), e.ID == later.events[i].ID, "a minute later: %s has id %s, before %s", e.Kind, later.events[i].ID, e.ID)
 	}
 	now = now.Add(-time.Minute)
 
@@ -319,9 +310,7 @@ func TestManyItemsMakeSeveralOrdersAndBatches(t *testing.T) {
 	if len(orders) != 2 || len(orders[0].Items)+len(orders[1].Items) != n || orders[0].Name != "Imported: a.example (part 2)" {
 		t.Errorf("%d orders", len(orders))
 	}
-	if got := len(all[contracts.Observations](r)); got != n/500 {
-		t.Errorf("%d batches, want %d", got, n/500)
-	}
+	equals.Is(t, n/500, len(all[contracts.Observations](r)), "batches")
 }
 
 func TestLargeCaptures(t *testing.T) {

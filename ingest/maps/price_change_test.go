@@ -3,10 +3,10 @@ package maps
 import (
 	"fmt"
 	"path/filepath"
-	"slices"
 	"testing"
 
 	"preismon/contracts"
+	"preismon/deploy/testserver/equals"
 )
 
 // Changes by a file are listed by product and site, the greatest move first,
@@ -20,9 +20,7 @@ func TestPriceChanges(t *testing.T) {
 		for _, c := range m.grows(t, file, rows, false).Changes {
 			got = append(got, c.String())
 		}
-		if !slices.Equal(got, want) {
-			t.Errorf("%s: %q, want %q", what, got, want)
-		}
+		equals.Slices(t, want, got, "%s", what)
 	}
 	expect("new products", []string{"s0,a,1700000000,10.00,1,m", "s0,b,1700000000,10.00,1,m", "s1,a,1700000000,10.00,1,m", "s0,c,1700000000,10.00,1,m"})
 	expect("nothing new", []string{"s0,a,1700000000,10.00,1,m"})

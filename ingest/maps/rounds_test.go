@@ -54,9 +54,7 @@ func TestEveryRowIsAccountedFor(t *testing.T) {
 		for _, limit := range []int{1_000, 7, 1} {
 			file := filepath.Join(dir, "rows.csv")
 			text := "site,key,at,price,stock,seller\n" + strings.Join(append(slices.Clone(rows), ""), "\n")
-			if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, os.WriteFile(file, []byte(text), 0o600))
 			seen := map[string]bool{}
 			var got []string
 			inEvents := 0
@@ -85,9 +83,7 @@ func TestEveryRowIsAccountedFor(t *testing.T) {
 				}
 				return nil
 			}, limit)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, err)
 			if sum.Rows != len(rows) || sum.Accepted != inEvents || sum.Accepted+sum.Rejected != len(rows) {
 				t.Fatalf("%d rows, %d accepted, %d in events, %d rejected", sum.Rows, sum.Accepted, inEvents, sum.Rejected)
 			}
@@ -157,10 +153,7 @@ func TestBytesBoundsTheJSONForm(t *testing.T) {
 			price: contracts.MaxAmountMinor, shipping: contracts.MaxAmountMinor, currency: "EUR", prime: contracts.FlagFalse, buyBox: contracts.FlagFalse,
 			merchant: text.Draw(t, "merchant"), title: text.Draw(t, "title"), url: text.Draw(t, "url"), maker: text.Draw(t, "maker"), delivery: text.Draw(t, "delivery"), rating: text.Draw(t, "rating"),
 		}}
-		b, err := json.Marshal(r.offer())
-		if err != nil {
-			t.Fatal(err)
-		}
+		b := must.Get(json.Marshal(r.offer()))(t)
 		if len(b) >= r.bytes() {
 			t.Fatalf("%d bytes, bound %d: %s", len(b), r.bytes(), b)
 		}
@@ -266,8 +259,6 @@ func FuzzMapping(f *testing.F) {
 			header = append(header, field.columns...)
 		}
 		slices.Sort(header)
-		if _, err := m.find(slices.Compact(header)); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(m.find(slices.Compact(header)))(t)
 	})
 }

@@ -11,9 +11,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/xuri/excelize/v2"
 
+	"preismon/deploy/testserver/equals"
 	"preismon/deploy/testserver/must"
 	"preismon/ingest/maps"
 )
@@ -66,9 +66,7 @@ func TestSheetNumbers(t *testing.T) {
 	}, map[string]string{"B2": `0.00 "EUR"`, "B3": `#,##0 [$CZK]`, "B4": `dd-mmm-yyyy hh:mm`, "B5": `0 "SEK"`, "B7": `d mmm yyyy`})
 	text := must.Get(os.ReadFile(s.Path))(t)
 	want := "typed,code\n0.58,0.79\n2.53,39990\n0.0796,2023-03-15 12:00:00\n1234567.89,40000\n00123,36600\n12.5,2025-01-01\n"
-	if diff := cmp.Diff(want, string(text)); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
+	equals.Check(t, want, string(text))
 }
 
 // TestSheetLongDates: a day that is shown with its weekday or month first is one,
@@ -84,9 +82,7 @@ func TestSheetLongDates(t *testing.T) {
 	text := must.Get(os.ReadFile(s.Path))(t)
 	day := "2026-03-04\n"
 	want := "date\n" + day + day + "2026-03-04 00:00:00\n" + day + day + day + "46085\n46085\n46085\n"
-	if diff := cmp.Diff(want, string(text)); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
+	equals.Check(t, want, string(text))
 }
 
 // TestSheetWithAColumnPerShop: a wide workbook is guessed and read like a CSV.

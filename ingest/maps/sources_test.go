@@ -10,10 +10,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/parquet-go/parquet-go"
 	"github.com/xuri/excelize/v2"
 
+	"preismon/deploy/testserver/equals"
 	"preismon/deploy/testserver/must"
 	"preismon/ingest/maps"
 )
@@ -133,9 +133,7 @@ func TestSources(t *testing.T) {
 					t.Errorf("imported: %+v %v", sum, err)
 				}
 			}
-			if diff := cmp.Diff(c.want, got); diff != "" {
-				t.Error(diff)
-			}
+			equals.Check(t, c.want, got)
 			if !strings.Contains(notes, c.note) || c.note == "" && notes != "" {
 				t.Errorf("note %q", notes)
 			}
@@ -252,9 +250,7 @@ func TestSeries(t *testing.T) {
 		"shop-20260301-7777.csv": "shop--7777", "shop-2026-03-01-1.csv": "shop--1",
 		"prices.csv": "prices", "2026-03-01.csv": "2026-03-01", "sku20260301999.csv": "sku20260301999",
 	} {
-		if got := maps.Series(in); got != want {
-			t.Errorf("%s: %q, want %q", in, got, want)
-		}
+		equals.Is(t, want, maps.Series(in), "%s", in)
 	}
 }
 
@@ -282,9 +278,7 @@ func TestParquetTypes(t *testing.T) {
 	text := must.Get(os.ReadFile(sources[0].Path))(t)
 	want := "shop,sku,price,seen_at,hash,left,id,raw,text\n" +
 		"shop.de,4012345678,1.29,2026-10-01T09:00:00Z,9223372036854775813,-7,fffe0000-0000-0000-0000-000000000001,ff00,grün\n"
-	if diff := cmp.Diff(want, string(text)); diff != "" {
-		t.Error(diff)
-	}
+	equals.Check(t, want, string(text))
 	g := must.Get(maps.GuessMapping(sources[0].Path, "", guessNow))(t)
 	sum, err := maps.Check(t.Context(), maps.Request{File: sources[0].Path, Mapping: g.Mapping, Now: func() time.Time { return guessNow }})
 	if err != nil || sum.Accepted != 1 {

@@ -10,10 +10,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"preismon/contracts"
 	"preismon/contracts/event"
+	"preismon/deploy/testserver/equals"
 	"preismon/deploy/testserver/must"
 	"preismon/ingest/maps"
 )
@@ -151,7 +150,5 @@ func all[T any](r *result) []*T {
 
 func equal(t *testing.T, got, want string) {
 	t.Helper()
-	if d := cmp.Diff(strings.Split(strings.TrimSpace(want), "\n"), strings.Split(strings.TrimSpace(got), "\n")); d != "" {
-		t.Errorf("-want +got\n%s", d)
-	}
+	equals.Checkf(t, strings.Split(strings.TrimSpace(want), "\n"), strings.Split(strings.TrimSpace(got), "\n"), "-want +got")
 }

@@ -12,6 +12,7 @@ import (
 
 	"preismon/contracts"
 	"preismon/contracts/event"
+	"preismon/deploy/testserver/equals"
 	"preismon/ingest/market"
 )
 
@@ -142,9 +143,7 @@ func TestAccounts(t *testing.T) {
 	if slices.Contains(emil.Permissions, contracts.ReadFiles) || len(emil.Permissions) != 4 {
 		t.Errorf("emil's permissions %v", emil.Permissions)
 	}
-	if n := len(c.sees(c.accounts["gustav"])); n != 0 {
-		t.Errorf("gustav sees %d items", n)
-	}
+	equals.Is(t, 0, len(c.sees(c.accounts["gustav"])), "gustav sees items")
 	hanna := c.accounts["hanna"]
 	if n, most := len(c.sees(hanna)), c.mandates[hanna.MandateID].Package.MaxItems; n <= most {
 		t.Errorf("hanna's orders hold %d items, her package %d: the cap does not show", n, most)

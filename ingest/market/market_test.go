@@ -20,6 +20,7 @@ import (
 
 	"preismon/contracts"
 	"preismon/contracts/event"
+	"preismon/deploy/testserver/equals"
 	"preismon/deploy/testserver/must"
 	"preismon/ingest/market"
 )
@@ -330,9 +331,7 @@ func golden(t *testing.T, name, got string) {
 		must.Do(t, os.WriteFile(path, []byte(got), 0o644))
 	}
 	want := must.Get(os.ReadFile(path))(t)
-	if diff := cmp.Diff(string(want), got); diff != "" {
-		t.Errorf("%s is stale; see the difference and run with -update:\n%s", path, diff)
-	}
+	equals.Checkf(t, string(want), got, "%s is stale; see the difference and run with -update", path)
 }
 
 func TestCatalogSummary(t *testing.T) {

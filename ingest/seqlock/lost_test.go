@@ -72,9 +72,7 @@ func TestLateBegin(t *testing.T) {
 	writer := w.writer(t, 0)
 	must.Do(t, writer.Begin(t.Context()))
 	begin := w.last(t, "checkpoints.written.2.0")
-	if _, err := w.js.PublishMsg(t.Context(), &nats.Msg{Subject: begin.Subject, Header: begin.Header, Data: begin.Data}); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(w.js.PublishMsg(t.Context(), &nats.Msg{Subject: begin.Subject, Header: begin.Header, Data: begin.Data}))(t)
 	writer.End(event.Marks{"OBSERVATIONS": {Epoch: 1, Seq: 6}})
 	if got := eventually(t, r); got.Partitions[0]["OBSERVATIONS"].Seq != 6 {
 		t.Errorf("written: %+v", got.Partitions)
@@ -98,9 +96,7 @@ func TestEndOfALostStream(t *testing.T) {
 	must.Do(t, next.Begin(t.Context()))
 	write(t, w.writer(t, 1), 2)
 	begin := w.last(t, subject)
-	if _, err := w.js.PublishMsg(t.Context(), &nats.Msg{Subject: subject, Data: end.Data}, jetstream.WithExpectLastSequencePerSubject(begin.Sequence)); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(w.js.PublishMsg(t.Context(), &nats.Msg{Subject: subject, Data: end.Data}, jetstream.WithExpectLastSequencePerSubject(begin.Sequence)))(t)
 	late := w.reader(t)
 	for began := time.Now(); r.Stats().Writing+late.Stats().Writing < 100; {
 		for _, r := range []*seqlock.Reader{r, late} {

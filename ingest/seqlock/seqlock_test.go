@@ -213,9 +213,7 @@ func TestNoRoom(t *testing.T) {
 	}
 	w := at(t, s.ClientURL(), seqlock.Config{Partitions: 2})
 	const other = "OTHER"
-	if _, err := w.js.CreateStream(t.Context(), jetstream.StreamConfig{Name: other, Storage: jetstream.MemoryStorage, MaxBytes: 4 << 20}); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(w.js.CreateStream(t.Context(), jetstream.StreamConfig{Name: other, Storage: jetstream.MemoryStorage, MaxBytes: 4 << 20}))(t)
 	r := w.reader(t)
 	first, second := w.writer(t, 0), w.writer(t, 1)
 	for seq := range uint64(3) {

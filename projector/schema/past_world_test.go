@@ -17,12 +17,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"preismon/contracts"
 	"preismon/contracts/event"
 	"preismon/contracts/fault"
 	"preismon/deploy/testserver"
+	"preismon/deploy/testserver/equals"
 	"preismon/deploy/testserver/must"
 	"preismon/projector"
 	"preismon/projector/clickhouse"
@@ -58,14 +57,11 @@ func (w *past) serve() {
 	cfg := store.Defaults()
 	cfg.DSN = contracts.Secret(w.server.QueryDSN)
 	cfg.Migrated = func(ctx context.Context) error { return schema.CheckReads(ctx, conn, 1) }
-	st, err := store.New(cfg)
-	must.Do(w.t, err)
+	st := must.Get(store.New(cfg))(w.t)
 	w.t.Cleanup(func() { _ = st.Close() })
 	qc := query.Defaults()
 	qc.CursorKey = "0123456789abcdef0123456789abcdef"
-	if w.service, err = query.New(qc, st, func() time.Time { return time.Date(2026, 10, 3, 0, 0, 0, 0, time.UTC) }); err != nil {
-		w.t.Fatal(err)
-	}
+	w.service = must.Get(query.New(qc, st, func() time.Time { return time.Date(2026, 10, 3, 0, 0, 0, 0, time.UTC) }))(w.t)
 }
 
 // pastReads are the reads of today's service: each returns its answer as text.
@@ -200,9 +196,7 @@ func (w *past) migrate() {
 		}
 	}
 	must.Do(t, sideBySide(ctx, w.server.AdminDSN, 2))
-	if err := <-waited; err != nil {
-		t.Errorf("the projector waits no more, but: %v", err)
-	}
+	equals.NoError(t, <-waited, "the projector waits no more, but")
 	every("not answered", func(r *reader) uint64 { return r.answered.Load() })
 	stop()
 	beside.Wait()
@@ -211,20 +205,14 @@ func (w *past) migrate() {
 		if err != nil {
 			want = fault.KindOf(err).String() + ": " + err.Error()
 		}
-		if d := cmp.Diff(map[string]int{want: int(r.answered.Load())}, r.answers); d != "" {
-			t.Errorf("%s: answers changed (-last of all +all):\n%s", r.name, d)
-		}
-		if known := w.version >= 7; known != (err == nil) {
-			t.Errorf("%s of version %d: %s", r.name, w.version, want)
-		}
+		equals.Checkf(t, map[string]int{want: int(r.answered.Load())}, r.answers, "%s: answers changed (-last of all +all)", r.name)
+		equals.Is(t, (err == nil), w.version >= 7, "%s of version %d: %s", r.name, w.version, want)
 		if !old && r.refused.Load() > 0 {
 			t.Errorf("%s: refused on tables of today", r.name)
 		}
 	}
 	today := must.Get(os.ReadFile("testdata/tables.golden.sql"))(t)
-	if d := cmp.Diff(plain(string(today)), plain(strings.ReplaceAll(tables(t, w.db, w.server.Database), ";\n\n", "\n\n"))); d != "" {
-		t.Errorf("the tables are not those of today (-want +got):\n%s", d)
-	}
+	equals.Checkf(t, plain(string(today)), plain(strings.ReplaceAll(tables(t, w.db, w.server.Database), ";\n\n", "\n\n")), "the tables are not those of today")
 	w.unchanged()
 }
 
@@ -243,9 +231,7 @@ func (w *past) unchanged() {
 		list = strings.TrimSuffix(list, ") VALUES")
 		fmt.Fprintf(&after, "%s\n%s;\n\n", head, strings.Join(rows(w.t, w.db, w.version, table, strings.Split(list, ", ")), ",\n"))
 	}
-	if d := cmp.Diff(w.before.rows, after.String()); d != "" {
-		w.t.Errorf("rows changed (-before +after):\n%s", d)
-	}
+	equals.Checkf(w.t, w.before.rows, after.String(), "rows changed (-before +after)")
 }
 
 // goOn lets a projector of today apply events to the tables.
@@ -310,7 +296,5 @@ func (w *past) goOn() {
 		{"1", "beta.example", "2026-10-01T10:00:00.002Z", amount(22)},
 		{"1", "alpha.example", "2026-10-01T10:00:00.001Z", amount(19.99)},
 	}
-	if d := cmp.Diff(want, got); d != "" {
-		t.Errorf("results after the projector went on (-want +got):\n%s", d)
-	}
+	equals.Checkf(t, want, got, "results after the projector went on")
 }

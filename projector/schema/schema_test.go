@@ -11,9 +11,9 @@ import (
 	"testing"
 
 	_ "github.com/ClickHouse/clickhouse-go/v2"
-	"github.com/google/go-cmp/cmp"
 
 	"preismon/deploy/testserver"
+	"preismon/deploy/testserver/equals"
 	"preismon/deploy/testserver/must"
 	"preismon/projector/clickhouse"
 	"preismon/projector/schema"
@@ -48,9 +48,7 @@ func golden(t *testing.T, name, got string) {
 		must.Do(t, os.WriteFile(path, []byte(got), 0o644))
 	}
 	want := must.Get(os.ReadFile(path))(t)
-	if d := cmp.Diff(string(want), got); d != "" {
-		t.Errorf("%s (-want +got; -update writes it):\n%s", name, d)
-	}
+	equals.Checkf(t, string(want), got, "%s (-want +got; -update writes it)", name)
 }
 
 // TestClusterGolden shows the DDL for a cluster with replicas, which the

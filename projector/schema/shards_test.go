@@ -10,6 +10,7 @@ import (
 
 	"preismon/deploy/embedded"
 	"preismon/deploy/testserver"
+	"preismon/deploy/testserver/equals"
 	"preismon/deploy/testserver/must"
 	"preismon/projector/schema"
 )
@@ -67,9 +68,7 @@ func testLaterCluster(t *testing.T, s *testserver.Shard) {
 	if names := overShards(); len(names) != 0 {
 		t.Errorf("one server has tables over shards: %v", names)
 	}
-	if err := schema.CheckReads(t.Context(), query, 1); err != nil {
-		t.Errorf("CheckReads of one server: %v", err)
-	}
+	equals.NoError(t, schema.CheckReads(t.Context(), query, 1), "CheckReads of one server")
 	want := slices.Sorted(slices.Values(schema.OverShards()))
 	if names := strings.Split(missing(), ", "); !slices.Equal(slices.Sorted(slices.Values(names)), want) || len(want) != 8 {
 		t.Errorf("missing: %v, want %v", names, want)
@@ -77,9 +76,7 @@ func testLaterCluster(t *testing.T, s *testserver.Shard) {
 	for _, lost := range []string{"", "", "scopes_all"} { // first, again, and after one was dropped
 		if lost != "" {
 			exec(t, db, "DROP TABLE "+lost)
-			if names := missing(); names != lost {
-				t.Errorf("missing: %s, want %s", names, lost)
-			}
+			equals.Is(t, lost, missing(), "missing")
 		}
 		must.Do(t, schema.Migrate(t.Context(), admin, inCluster))
 		if names := overShards(); !slices.Equal(names, want) || missing() != "" {

@@ -3,9 +3,8 @@ package accept_test
 import (
 	"testing"
 
+	"preismon/deploy/testserver/equals"
 	"preismon/query/accept"
-
-	"github.com/google/go-cmp/cmp"
 )
 
 func TestCoding(t *testing.T) {
@@ -31,9 +30,7 @@ func TestCoding(t *testing.T) {
 		{[]string{"identity, gzip"}, "gzip"},
 		{[]string{"identity;q=0, gzip;q=0"}, ""},
 	} {
-		if got := accept.Coding(c.fields, "zstd", "gzip"); got != c.want {
-			t.Errorf("%q: %q, want %q", c.fields, got, c.want)
-		}
+		equals.Is(t, c.want, accept.Coding(c.fields, "zstd", "gzip"), "%q", c.fields)
 	}
 }
 
@@ -44,7 +41,5 @@ func TestRanges(t *testing.T) {
 		{Media: "*/*", Params: map[string]string{}, Weight: 0},
 		{Media: "application/*", Params: map[string]string{}, Weight: 1},
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Error(diff)
-	}
+	equals.Check(t, want, got)
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"preismon/contracts"
+	"preismon/deploy/testserver/must"
 	"preismon/query/alert"
 
 	"pgregory.net/rapid"
@@ -277,9 +278,7 @@ func TestFiresLikeAFullScan(t *testing.T) {
 	property := func(t *rapid.T) {
 		r := drawRule(t)
 		captures := drawCaptures(t, r)
-		if err := r.Validate(); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, r.Validate())
 		all := judged(r, captures)
 		for n, c := range captures {
 			if want := says(r, c); all[n].Says != want {

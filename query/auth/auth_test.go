@@ -20,15 +20,10 @@ import (
 
 	"preismon/contracts"
 	"preismon/contracts/fault"
+	"preismon/deploy/testserver/equals"
+	"preismon/deploy/testserver/must"
 	"preismon/query/auth"
 )
-
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
 
 type object = map[string]any
 
@@ -39,8 +34,7 @@ func forge(t *testing.T, key ed25519.PrivateKey, header, claims any) string {
 		if text, ok := v.(string); ok {
 			return base64.RawURLEncoding.EncodeToString([]byte(text))
 		}
-		b, err := json.Marshal(v)
-		must(t, err)
+		b := must.Get(json.Marshal(v))(t)
 		return base64.RawURLEncoding.EncodeToString(b)
 	}
 	text := part(header) + "." + part(claims)
@@ -147,23 +141,21 @@ func TestVerifyRefuses(t *testing.T) {
 func TestSessions(t *testing.T) {
 	w := newWorld(t, nil)
 	revoked := memory{}
-	a, err := auth.New(w.cfg, auth.Deps{Keys: keyring(t, w.key), Accounts: accounts{}, Revocations: revoked, Throttle: w.Throttle(), Now: w.now})
-	must(t, err)
+	a := must.Get(auth.New(w.cfg, auth.Deps{Keys: keyring(t, w.key), Accounts: accounts{}, Revocations: revoked, Throttle: w.Throttle(), Now: w.now}))(t)
 	issue := func(session string) string {
 		issued, err := a.Issue(auth.Grant{
 			Account: 7, Audience: "https://x/mcp", Lifetime: time.Hour, Scopes: []string{"mcp", "offline_access"}, Client: "c", Session: session,
 		})
-		must(t, err)
+		must.Do(t, err)
 		return issued.Token.Reveal()
 	}
 	first, second, other := issue("one"), issue("one"), issue("two")
-	got, err := a.Verify(first, "https://x/mcp")
-	must(t, err)
+	got := must.Get(a.Verify(first, "https://x/mcp"))(t)
 	if !slices.Equal(got.Scopes, []string{"mcp", "offline_access"}) || got.Client != "c" || got.Session != "one" {
 		t.Errorf("got %+v", got)
 	}
-	must(t, a.RevokeSession(t.Context(), "one", w.now().Add(time.Hour)))
-	must(t, a.RevokeSession(t.Context(), "one", w.now().Add(time.Hour)))
+	must.Do(t, a.RevokeSession(t.Context(), "one", w.now().Add(time.Hour)))
+	must.Do(t, a.RevokeSession(t.Context(), "one", w.now().Add(time.Hour)))
 	for _, token := range []string{first, second, issue("one")} {
 		if _, err := a.Verify(token, "https://x/mcp"); fault.KindOf(err) != fault.Unauthenticated {
 			t.Errorf("a token of an ended session: %v", err)
@@ -189,15 +181,14 @@ func (m memory) Revoked(id string) (bool, error) { return m[id], nil }
 
 func keyring(t testing.TB, key ed25519.PrivateKey) *auth.Keyring {
 	t.Helper()
-	keys, err := auth.NewKeyring(key)
-	must(t, err)
+	keys := must.Get(auth.NewKeyring(key))(t)
 	return keys
 }
 
 func TestTokensExpire(t *testing.T) { // AUTH-S1a, AUTH-01b
 	w := newWorld(t, nil)
 	issued, lifetime, err := w.IssueREST(7)
-	must(t, err)
+	must.Do(t, err)
 	if lifetime != 4*time.Hour || issued.Expires.Sub(w.now()).Round(time.Minute) != 4*time.Hour {
 		t.Errorf("lives %s until %s", lifetime, issued.Expires)
 	}
@@ -222,8 +213,7 @@ func login(a *auth.Authority, name, password string) (contracts.AccountID, error
 
 func TestLogin(t *testing.T) {
 	cfg := auth.Defaults()
-	hash, err := cfg.HashPassword("open sesame")
-	must(t, err)
+	hash := must.Get(cfg.HashPassword("open sesame"))(t)
 	w := newWorld(t, accounts{
 		"a@example.com": {Account: 7, PasswordHash: hash}, "admin@example.com": {Account: 8, PasswordHash: hash, Administrative: true},
 		"gone@example.com": {Account: 9, PasswordHash: hash, Disabled: true},
@@ -241,9 +231,7 @@ func TestLogin(t *testing.T) {
 		if !errors.As(err, &f) || f.Kind != fault.Unauthenticated || f.Code != auth.CodeCredentialsInvalid {
 			t.Errorf("%s: %v", name, err)
 		}
-		if n := w.Hashes() - before; n != 1 {
-			t.Errorf("%s: %d hashes", name, n)
-		}
+		equals.Is(t, 1, w.Hashes()-before, "%s hashes", name)
 		texts = append(texts, err.Error())
 	}
 	if len(slices.Compact(texts)) != 1 {
@@ -315,7 +303,7 @@ func TestConfigNamesAllFaults(t *testing.T) {
 func FuzzVerify(f *testing.F) {
 	w := newWorld(f, nil)
 	issued, _, err := w.IssueREST(7)
-	must(f, err)
+	must.Do(f, err)
 	good := issued.Token.Reveal()
 	f.Add(good)
 	f.Add("a.b.c")

@@ -15,6 +15,7 @@ import (
 
 	"preismon/contracts"
 	"preismon/contracts/fault"
+	"preismon/deploy/testserver/must"
 	"preismon/query/auth"
 )
 
@@ -99,19 +100,14 @@ func TestHoldEndsWithItsToken(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				r := &roll{gone: map[contracts.AccountID]bool{}, revoked: map[string]bool{}}
 				_, key, _ := ed25519.GenerateKey(rand.Reader)
-				keys, err := auth.NewKeyring(key)
-				must(t, err)
-				throttle, err := auth.NewThrottle(auth.ThrottleDefaults(), time.Now)
-				must(t, err)
+				keys := must.Get(auth.NewKeyring(key))(t)
+				throttle := must.Get(auth.NewThrottle(auth.ThrottleDefaults(), time.Now))(t)
 				cfg := auth.Defaults()
 				cfg.Issuer = issuer
-				a, err := auth.New(cfg, auth.Deps{Keys: keys, Accounts: r, Revocations: r, Throttle: throttle, Now: time.Now})
-				must(t, err)
+				a := must.Get(auth.New(cfg, auth.Deps{Keys: keys, Accounts: r, Revocations: r, Throttle: throttle, Now: time.Now}))(t)
 				token := func(account contracts.AccountID, lifetime time.Duration) *auth.Token {
-					issued, err := a.Issue(auth.Grant{Account: account, Audience: auth.RESTAudience, Lifetime: lifetime, Session: "session of " + account.String()})
-					must(t, err)
-					tok, err := a.Verify(issued.Token.Reveal(), auth.RESTAudience)
-					must(t, err)
+					issued := must.Get(a.Issue(auth.Grant{Account: account, Audience: auth.RESTAudience, Lifetime: lifetime, Session: "session of " + account.String()}))(t)
+					tok := must.Get(a.Verify(issued.Token.Reveal(), auth.RESTAudience))(t)
 					return tok
 				}
 				mine, other := token(1, time.Minute), token(2, time.Hour)
@@ -124,7 +120,7 @@ func TestHoldEndsWithItsToken(t *testing.T) {
 				if ctx.Err() != nil || beside.Err() != nil || hold.Err() != nil {
 					t.Fatalf("ended before: %v", context.Cause(ctx))
 				}
-				must(t, c.end(a, r, keys, mine))
+				must.Do(t, c.end(a, r, keys, mine))
 				began := time.Now()
 				<-ctx.Done()
 				if took := time.Since(began); took > c.within {
@@ -148,19 +144,15 @@ func TestHoldsCostOneQuestion(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := &roll{gone: map[contracts.AccountID]bool{}, revoked: map[string]bool{}}
 		_, key, _ := ed25519.GenerateKey(rand.Reader)
-		keys, err := auth.NewKeyring(key)
-		must(t, err)
-		throttle, err := auth.NewThrottle(auth.ThrottleDefaults(), time.Now)
-		must(t, err)
+		keys := must.Get(auth.NewKeyring(key))(t)
+		throttle := must.Get(auth.NewThrottle(auth.ThrottleDefaults(), time.Now))(t)
 		cfg := auth.Defaults()
 		cfg.Issuer = issuer
-		a, err := auth.New(cfg, auth.Deps{Keys: keys, Accounts: r, Revocations: r, Throttle: throttle, Now: time.Now})
-		must(t, err)
+		a := must.Get(auth.New(cfg, auth.Deps{Keys: keys, Accounts: r, Revocations: r, Throttle: throttle, Now: time.Now}))(t)
 		token := func(account int) *auth.Token {
 			issued, _, err := a.IssueREST(contracts.AccountID(account))
-			must(t, err)
-			tok, err := a.Verify(issued.Token.Reveal(), auth.RESTAudience)
-			must(t, err)
+			must.Do(t, err)
+			tok := must.Get(a.Verify(issued.Token.Reveal(), auth.RESTAudience))(t)
 			return tok
 		}
 		short := token(1)
@@ -202,26 +194,21 @@ func TestKeyFilesAreFollowed(t *testing.T) {
 	dir := t.TempDir()
 	name := func(s string) string { return filepath.Join(dir, s) }
 	for _, f := range []string{"signing", "other", "next"} {
-		must(t, auth.EnsureKey(name(f)))
+		must.Do(t, auth.EnsureKey(name(f)))
 	}
-	other, err := auth.ReadKeyring(name("other"))
-	must(t, err)
-	next, err := auth.ReadKeyring(name("next"))
-	must(t, err)
-	keys, err := auth.ReadKeyring(name("signing"), name("other"))
-	must(t, err)
+	other := must.Get(auth.ReadKeyring(name("other")))(t)
+	next := must.Get(auth.ReadKeyring(name("next")))(t)
+	keys := must.Get(auth.ReadKeyring(name("signing"), name("other")))(t)
 	w := newWorld(t, nil)
 	of := func(k *auth.Keyring) *auth.Authority {
-		throttle, err := auth.NewThrottle(auth.ThrottleDefaults(), time.Now)
-		must(t, err)
-		a, err := auth.New(w.cfg, auth.Deps{Keys: k, Accounts: accounts{}, Revocations: noRevocations{}, Throttle: throttle, Now: time.Now})
-		must(t, err)
+		throttle := must.Get(auth.NewThrottle(auth.ThrottleDefaults(), time.Now))(t)
+		a := must.Get(auth.New(w.cfg, auth.Deps{Keys: k, Accounts: accounts{}, Revocations: noRevocations{}, Throttle: throttle, Now: time.Now}))(t)
 		return a
 	}
 	node := of(keys)
 	tokenOf := func(a *auth.Authority) string {
 		issued, _, err := a.IssueREST(7)
-		must(t, err)
+		must.Do(t, err)
 		return issued.Token.Reveal()
 	}
 	accepts := func(token string) bool { _, err := node.Verify(token, auth.RESTAudience); return err == nil }
@@ -234,15 +221,15 @@ func TestKeyFilesAreFollowed(t *testing.T) {
 	go func() {
 		ended <- keys.Follow(ctx, slog.New(slog.DiscardHandler), name("signing"), name("other"))
 	}()
-	defer func() { cancel(); must(t, <-ended) }()
+	defer func() { cancel(); must.Do(t, <-ended) }()
 
-	must(t, os.WriteFile(name("other"), []byte("half a key"), 0o600)) // as in the middle of writing it
+	must.Do(t, os.WriteFile(name("other"), []byte("half a key"), 0o600)) // as in the middle of writing it
 	time.Sleep(700 * time.Millisecond)
 	if !accepts(others) {
 		t.Error("a file that cannot be read took a key away")
 	}
-	must(t, os.Remove(name("other")))
+	must.Do(t, os.Remove(name("other")))
 	eventually(t, "the other key is gone", 10*time.Second, func() bool { return !accepts(others) })
-	must(t, os.Rename(name("next"), name("signing")))
+	must.Do(t, os.Rename(name("next"), name("signing")))
 	eventually(t, "the signing key is another", 10*time.Second, func() bool { return !accepts(own) && accepts(coming) && accepts(tokenOf(node)) })
 }

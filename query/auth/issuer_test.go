@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"preismon/deploy/testserver/must"
 	"preismon/query/auth"
 )
 
@@ -15,12 +16,9 @@ import (
 // why, once a minute.
 func TestTokenOfAnotherNodeIsExplained(t *testing.T) {
 	w := newWorld(t, accounts{})
-	issued, err := w.Issue(auth.Grant{Account: 7, Audience: auth.RESTAudience, Lifetime: time.Hour})
-	must(t, err)
-	keys, err := auth.NewKeyring(w.key)
-	must(t, err)
-	throttle, err := auth.NewThrottle(auth.ThrottleDefaults(), w.now)
-	must(t, err)
+	issued := must.Get(w.Issue(auth.Grant{Account: 7, Audience: auth.RESTAudience, Lifetime: time.Hour}))(t)
+	keys := must.Get(auth.NewKeyring(w.key))(t)
+	throttle := must.Get(auth.NewThrottle(auth.ThrottleDefaults(), w.now))(t)
 	var log bytes.Buffer
 	cfg := auth.Defaults()
 	cfg.Issuer = "https://node-2.example.test"
@@ -28,7 +26,7 @@ func TestTokenOfAnotherNodeIsExplained(t *testing.T) {
 		Keys: keys, Accounts: accounts{}, Revocations: noRevocations{}, Throttle: throttle, Now: w.now,
 		Log: slog.New(slog.NewTextHandler(&log, nil)),
 	})
-	must(t, err)
+	must.Do(t, err)
 	for range 5 {
 		if _, err := other.Verify(issued.Token.Reveal(), auth.RESTAudience); err == nil {
 			t.Fatal("it is taken")

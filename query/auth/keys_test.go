@@ -11,6 +11,7 @@ import (
 	"sync"
 	"testing"
 
+	"preismon/deploy/testserver/must"
 	"preismon/query/auth"
 )
 
@@ -19,12 +20,12 @@ func TestRotation(t *testing.T) {
 	old := w.key
 	newPub, next, _ := ed25519.GenerateKey(rand.Reader)
 	oldToken, _, err := w.IssueREST(1)
-	must(t, err)
+	must.Do(t, err)
 	added := w.with(t, old, nil, newPub)
 	switched := w.with(t, next, nil, old.Public().(ed25519.PublicKey))
 	removed := w.with(t, next, nil)
 	newToken, _, err := switched.IssueREST(1)
-	must(t, err)
+	must.Do(t, err)
 	for _, c := range []struct {
 		name     string
 		a        *auth.Authority
@@ -51,15 +52,13 @@ func TestKeyFiles(t *testing.T) {
 		})
 	}
 	made.Wait()
-	must(t, auth.EnsureKey(two))
-	before, err := os.ReadFile(one)
-	must(t, err)
-	must(t, auth.EnsureKey(one))
+	must.Do(t, auth.EnsureKey(two))
+	before := must.Get(os.ReadFile(one))(t)
+	must.Do(t, auth.EnsureKey(one))
 	if after, _ := os.ReadFile(one); string(after) != string(before) {
 		t.Error("a new key was made")
 	}
-	info, err := os.Stat(one)
-	must(t, err)
+	info := must.Get(os.Stat(one))(t)
 	if info.Mode().Perm() != 0o600 {
 		t.Errorf("mode %o", info.Mode().Perm())
 	}
@@ -75,7 +74,7 @@ func TestKeyFiles(t *testing.T) {
 		"broken": "-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----\n",
 	} {
 		bad := filepath.Join(dir, "bad.pem")
-		must(t, os.WriteFile(bad, []byte(text), 0o600))
+		must.Do(t, os.WriteFile(bad, []byte(text), 0o600))
 		if _, err := auth.ReadKeyring(bad); err == nil || !strings.Contains(err.Error(), bad) {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -90,8 +89,7 @@ func TestKeyFiles(t *testing.T) {
 
 // RFC 8037, appendix A.3.
 func TestKeyID(t *testing.T) {
-	pub, err := base64.RawURLEncoding.DecodeString("11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo")
-	must(t, err)
+	pub := must.Get(base64.RawURLEncoding.DecodeString("11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo"))(t)
 	if got := auth.KeyID(pub); got != "kPrK_qmxVWaYVA9wwBF6Iuo3vVzz7TxHCTwXBygrS4k" {
 		t.Error(got)
 	}

@@ -9,6 +9,7 @@ import (
 
 	"preismon/contracts"
 	"preismon/deploy/testserver"
+	"preismon/deploy/testserver/must"
 	"preismon/query/auth"
 )
 
@@ -88,8 +89,7 @@ func TestRefusedRequestsDoNotCountForTheNetwork(t *testing.T) {
 	t.Parallel()
 	limits := limitsOf(10, time.Hour)
 	limits.Attempts = auth.Rate{Requests: 10, Per: time.Hour}
-	alone, err := auth.NewThrottle(limits, time.Now)
-	must(t, err)
+	alone := must.Get(auth.NewThrottle(limits, time.Now))(t)
 	shared, _ := counters(t, testserver.NATS(t), limits)
 	for name, throttle := range map[string]*auth.Throttle{"alone": alone, "shared": shared} {
 		for what, take := range map[string]func(address string) (auth.Quota, error){
@@ -123,14 +123,11 @@ func TestRemainingOfANetwork(t *testing.T) {
 	t.Parallel()
 	limits := limitsOf(10, time.Hour)
 	now := time.Now()
-	throttle, err := auth.NewThrottle(limits, func() time.Time { return now })
-	must(t, err)
+	throttle := must.Get(auth.NewThrottle(limits, func() time.Time { return now }))(t)
 	var last auth.Quota
 	for host := range 32 {
 		for range 5 {
-			if last, err = throttle.Anonymous(addressIn(1, host)); err != nil {
-				t.Fatalf("host %d: %v", host, err)
-			}
+			last = must.Get(throttle.Anonymous(addressIn(1, host)))(t)
 		}
 		now = now.Add(time.Second)
 	}
@@ -152,12 +149,10 @@ func TestLaterOfTwoQuotas(t *testing.T) {
 	limits.Attempts = auth.Rate{Requests: 2, Per: time.Hour}
 	began := time.Now()
 	now := began
-	throttle, err := auth.NewThrottle(limits, func() time.Time { return now })
-	must(t, err)
+	throttle := must.Get(auth.NewThrottle(limits, func() time.Time { return now }))(t)
 	var last auth.Quota
 	for _, by := range [][2]string{{"192.0.2.1", "one"}, {"192.0.2.2", "two"}, {"192.0.2.1", "two"}} {
-		last, err = throttle.Attempt(by[0], by[1])
-		must(t, err)
+		last = must.Get(throttle.Attempt(by[0], by[1]))(t)
 		now = now.Add(time.Minute)
 	}
 	if last.Policy != "login" || last.Remaining != 0 || !last.Reset.Equal(began.Add(time.Hour+time.Minute)) {

@@ -13,6 +13,7 @@ import (
 
 	"preismon/contracts/fault"
 	"preismon/deploy/testserver"
+	"preismon/deploy/testserver/must"
 	"preismon/deploy/testserver/proxy"
 	"preismon/query/auth"
 )
@@ -20,18 +21,15 @@ import (
 // node is one query node's view of the revoked tokens.
 func node(t *testing.T, address string, change ...func(*auth.RevocationConfig)) *auth.RevokedTokens {
 	t.Helper()
-	nc, err := nats.Connect(address, nats.MaxReconnects(-1), nats.ReconnectWait(20*time.Millisecond), nats.CustomInboxPrefix("_INBOX"))
-	must(t, err)
+	nc := must.Get(nats.Connect(address, nats.MaxReconnects(-1), nats.ReconnectWait(20*time.Millisecond), nats.CustomInboxPrefix("_INBOX")))(t)
 	t.Cleanup(nc.Close)
-	js, err := jetstream.New(nc)
-	must(t, err)
+	js := must.Get(jetstream.New(nc))(t)
 	cfg := auth.RevocationDefaults()
 	cfg.Check = 100 * time.Millisecond
 	for _, f := range change {
 		f(&cfg)
 	}
-	r, err := auth.NewRevokedTokens(cfg, js, slog.New(slog.DiscardHandler), time.Now)
-	must(t, err)
+	r := must.Get(auth.NewRevokedTokens(cfg, js, slog.New(slog.DiscardHandler), time.Now))(t)
 	if _, err := r.Revoked("x"); fault.KindOf(err) != fault.Unavailable {
 		t.Errorf("answers before it can know: %v", err)
 	}
@@ -63,8 +61,7 @@ func eventually(t *testing.T, what string, within time.Duration, ok func() bool)
 
 func revoked(t *testing.T, r *auth.RevokedTokens, jti string) bool {
 	t.Helper()
-	is, err := r.Revoked(jti)
-	must(t, err)
+	is := must.Get(r.Revoked(jti))(t)
 	return is
 }
 
@@ -75,7 +72,7 @@ func TestRevocation(t *testing.T) { // AUTH-S1b, AUTH-L1
 	if revoked(t, one, "a") || revoked(t, two, "a") {
 		t.Fatal("revoked before it was")
 	}
-	must(t, one.Revoke(t.Context(), "a", until))
+	must.Do(t, one.Revoke(t.Context(), "a", until))
 	if !revoked(t, one, "a") { // with the next request
 		t.Error("not revoked on its own node")
 	}
@@ -119,25 +116,20 @@ func TestRevocationSurvivesDeletion(t *testing.T) {
 	t.Parallel() // it mostly waits
 	address := testserver.NATS(t)
 	r := node(t, address)
-	must(t, r.Revoke(t.Context(), "a", time.Now().Add(time.Hour)))
-	nc, err := nats.Connect(address)
-	must(t, err)
+	must.Do(t, r.Revoke(t.Context(), "a", time.Now().Add(time.Hour)))
+	nc := must.Get(nats.Connect(address))(t)
 	defer nc.Close()
-	js, err := jetstream.New(nc)
-	must(t, err)
-	kv, err := js.KeyValue(t.Context(), auth.RevocationDefaults().Bucket)
-	must(t, err)
-	keys, err := kv.Keys(t.Context())
-	must(t, err)
+	js := must.Get(jetstream.New(nc))(t)
+	kv := must.Get(js.KeyValue(t.Context(), auth.RevocationDefaults().Bucket))(t)
+	keys := must.Get(kv.Keys(t.Context()))(t)
 	if len(keys) != 1 || len(keys[0]) != 43 {
 		t.Fatalf("%v", keys)
 	}
-	entry, err := kv.Get(t.Context(), keys[0])
-	must(t, err)
+	entry := must.Get(kv.Get(t.Context(), keys[0]))(t)
 	if string(entry.Key()) == "a" {
 		t.Error("the id itself is the key")
 	}
-	must(t, kv.Purge(t.Context(), keys[0]))
+	must.Do(t, kv.Purge(t.Context(), keys[0]))
 	time.Sleep(300 * time.Millisecond)
 	if !revoked(t, r, "a") {
 		t.Error("the token is back")
@@ -150,14 +142,11 @@ func TestRevocationsExpire(t *testing.T) {
 	t.Parallel()
 	address := testserver.NATS(t)
 	r := node(t, address)
-	must(t, r.Revoke(t.Context(), "a", time.Now().Add(-59*time.Second))) // 60 s are added for clock differences
-	nc, err := nats.Connect(address)
-	must(t, err)
+	must.Do(t, r.Revoke(t.Context(), "a", time.Now().Add(-59*time.Second))) // 60 s are added for clock differences
+	nc := must.Get(nats.Connect(address))(t)
 	defer nc.Close()
-	js, err := jetstream.New(nc)
-	must(t, err)
-	kv, err := js.KeyValue(t.Context(), auth.RevocationDefaults().Bucket)
-	must(t, err)
+	js := must.Get(jetstream.New(nc))(t)
+	kv := must.Get(js.KeyValue(t.Context(), auth.RevocationDefaults().Bucket))(t)
 	eventually(t, "the key expires", 10*time.Second, func() bool {
 		keys, err := kv.Keys(t.Context())
 		return err == jetstream.ErrNoKeysFound && len(keys) == 0
@@ -173,11 +162,11 @@ func TestRevocationFailsClosed(t *testing.T) {
 	through, proxied := proxy.Before(t, address)
 	far := node(t, proxied, func(c *auth.RevocationConfig) { c.Stale = time.Second })
 	near := node(t, address)
-	must(t, far.Revoke(t.Context(), "before", time.Now().Add(time.Hour)))
+	must.Do(t, far.Revoke(t.Context(), "before", time.Now().Add(time.Hour)))
 	for round := range 2 {
 		through.Refuse()
 		jti := fmt.Sprint("meanwhile ", round)
-		must(t, near.Revoke(t.Context(), jti, time.Now().Add(time.Hour)))
+		must.Do(t, near.Revoke(t.Context(), jti, time.Now().Add(time.Hour)))
 		eventually(t, "tokens are refused", 3*time.Second, func() bool {
 			_, err := far.Revoked("other")
 			return fault.KindOf(err) == fault.Unavailable && err != nil
@@ -203,19 +192,16 @@ func TestRevocationFindsAQuietWatch(t *testing.T) {
 	t.Parallel()
 	address := testserver.NATS(t)
 	r := node(t, address, func(c *auth.RevocationConfig) { c.Stale = time.Second })
-	nc, err := nats.Connect(address)
-	must(t, err)
+	nc := must.Get(nats.Connect(address))(t)
 	defer nc.Close()
-	js, err := jetstream.New(nc)
-	must(t, err)
+	js := must.Get(jetstream.New(nc))(t)
 	name := "KV_" + auth.RevocationDefaults().Bucket
-	stream, err := js.Stream(t.Context(), name)
-	must(t, err)
+	stream := must.Get(js.Stream(t.Context(), name))(t)
 	for consumer := range stream.ListConsumers(t.Context()).Info() {
-		must(t, stream.DeleteConsumer(t.Context(), consumer.Name))
+		must.Do(t, stream.DeleteConsumer(t.Context(), consumer.Name))
 	}
 	other := node(t, address)
-	must(t, other.Revoke(t.Context(), "a", time.Now().Add(time.Hour)))
+	must.Do(t, other.Revoke(t.Context(), "a", time.Now().Add(time.Hour)))
 	eventually(t, "revoked or refused", 3*time.Second, func() bool { is, err := r.Revoked("a"); return is || err != nil })
 	eventually(t, "healed", 5*time.Second, func() bool { is, err := r.Revoked("a"); return is && err == nil })
 }
@@ -228,22 +214,18 @@ func TestRevocationFindsAnotherBucket(t *testing.T) {
 	r := node(t, address)
 	other := node(t, address)
 	for i := range 20 { // its sequences are far ahead of those of the next
-		must(t, other.Revoke(t.Context(), fmt.Sprint("old ", i), time.Now().Add(time.Hour)))
+		must.Do(t, other.Revoke(t.Context(), fmt.Sprint("old ", i), time.Now().Add(time.Hour)))
 	}
 	eventually(t, "seen", 5*time.Second, func() bool { is, err := r.Revoked("old 19"); return is && err == nil })
-	nc, err := nats.Connect(address)
-	must(t, err)
+	nc := must.Get(nats.Connect(address))(t)
 	defer nc.Close()
-	js, err := jetstream.New(nc)
-	must(t, err)
+	js := must.Get(jetstream.New(nc))(t)
 	name := "KV_" + auth.RevocationDefaults().Bucket
-	stream, err := js.Stream(t.Context(), name)
-	must(t, err)
+	stream := must.Get(js.Stream(t.Context(), name))(t)
 	again := stream.CachedInfo().Config
-	must(t, js.DeleteStream(t.Context(), name))
-	_, err = js.CreateStream(t.Context(), again)
-	must(t, err)
-	must(t, other.Revoke(t.Context(), "new", time.Now().Add(time.Hour)))
+	must.Do(t, js.DeleteStream(t.Context(), name))
+	must.Get(js.CreateStream(t.Context(), again))(t)
+	must.Do(t, other.Revoke(t.Context(), "new", time.Now().Add(time.Hour)))
 	eventually(t, "revoked or refused", 6*time.Second, func() bool { is, err := r.Revoked("new"); return is || err != nil })
 	eventually(t, "healed", 10*time.Second, func() bool { is, err := r.Revoked("new"); return is && err == nil })
 }

@@ -15,6 +15,7 @@ import (
 	"preismon/contracts"
 	"preismon/contracts/fault"
 	"preismon/deploy/testserver"
+	"preismon/deploy/testserver/must"
 	"preismon/query/auth"
 )
 
@@ -32,8 +33,7 @@ func TestSlotsAreShared(t *testing.T) {
 
 	var held []func()
 	for i := range limits.HeavyAtOnce {
-		release, err := nodes[i%2].Heavy(account)
-		must(t, err)
+		release := must.Get(nodes[i%2].Heavy(account))(t)
 		held = append(held, release)
 	}
 	for i, node := range nodes {
@@ -49,8 +49,7 @@ func TestSlotsAreShared(t *testing.T) {
 	}
 	held[0]() // on the first node
 	held[0]()
-	release, err := two.Heavy(account)
-	must(t, err)
+	release := must.Get(two.Heavy(account))(t)
 	if _, err := two.Heavy(account); err == nil {
 		t.Error("a slot was freed twice")
 	}
@@ -99,13 +98,10 @@ func TestSlotsOfADeadNode(t *testing.T) {
 	var offset atomic.Int64
 	now := func() time.Time { return time.Now().Add(time.Duration(offset.Load())) }
 	node := func() (*auth.Throttle, *nats.Conn) {
-		nc, err := nats.Connect(address)
-		must(t, err)
+		nc := must.Get(nats.Connect(address))(t)
 		t.Cleanup(nc.Close)
-		js, err := jetstream.New(nc)
-		must(t, err)
-		throttle, err := auth.NewSharedThrottle(limits, auth.SharedDefaults(), js, slog.New(slog.DiscardHandler), now)
-		must(t, err)
+		js := must.Get(jetstream.New(nc))(t)
+		throttle := must.Get(auth.NewSharedThrottle(limits, auth.SharedDefaults(), js, slog.New(slog.DiscardHandler), now))(t)
 		ctx, cancel := context.WithCancel(t.Context())
 		ended := make(chan struct{})
 		go func() { _ = throttle.Run(ctx); close(ended) }()
@@ -116,12 +112,10 @@ func TestSlotsOfADeadNode(t *testing.T) {
 	alive, _ := node()
 	const account contracts.AccountID = 78
 	eventually(t, "the nodes know of each other", 20*time.Second, func() bool {
-		release, err := dead.Heavy(account)
-		must(t, err)
+		release := must.Get(dead.Heavy(account))(t)
 		defer release()
 		_, free := alive.HeavySlots(account)
-		again, err := alive.Heavy(account)
-		must(t, err)
+		again := must.Get(alive.Heavy(account))(t)
 		again()
 		return free == 7
 	})

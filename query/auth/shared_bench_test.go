@@ -11,6 +11,7 @@ import (
 
 	"preismon/contracts"
 	"preismon/deploy/testserver"
+	"preismon/deploy/testserver/must"
 	"preismon/query/auth"
 )
 
@@ -18,15 +19,11 @@ import (
 // memory of one node and shared with others.
 func BenchmarkRead(b *testing.B) {
 	limits := auth.ThrottleDefaults()
-	alone, err := auth.NewThrottle(limits, time.Now)
-	must(b, err)
-	nc, err := nats.Connect(testserver.NATS(b))
-	must(b, err)
+	alone := must.Get(auth.NewThrottle(limits, time.Now))(b)
+	nc := must.Get(nats.Connect(testserver.NATS(b)))(b)
 	defer nc.Close()
-	js, err := jetstream.New(nc)
-	must(b, err)
-	shared, err := auth.NewSharedThrottle(limits, auth.SharedDefaults(), js, slog.New(slog.DiscardHandler), time.Now)
-	must(b, err)
+	js := must.Get(jetstream.New(nc))(b)
+	shared := must.Get(auth.NewSharedThrottle(limits, auth.SharedDefaults(), js, slog.New(slog.DiscardHandler), time.Now))(b)
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
 	go func() { ended <- shared.Run(ctx) }()
@@ -45,17 +42,13 @@ func BenchmarkRead(b *testing.B) {
 				if i%600 == 0 {
 					account++
 				}
-				if _, err := throttle.Read(account); err != nil {
-					b.Fatal(err)
-				}
+				must.Get(throttle.Read(account))(b)
 			}
 		})
 		b.Run(name+"/one of each account", func(b *testing.B) {
 			for range b.N {
 				account++
-				if _, err := throttle.Read(account); err != nil {
-					b.Fatal(err)
-				}
+				must.Get(throttle.Read(account))(b)
 			}
 		})
 	}

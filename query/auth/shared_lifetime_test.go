@@ -13,6 +13,7 @@ import (
 
 	"preismon/deploy/testserver"
 	"preismon/deploy/testserver/cluster"
+	"preismon/deploy/testserver/must"
 	"preismon/query/auth"
 )
 
@@ -23,38 +24,28 @@ func TestLeases(t *testing.T) {
 	address := testserver.NATS(t)
 	one, _ := counters(t, address, limitsOf(600, time.Hour), func(c *auth.SharedConfig) { c.LeaseFor = 5 * time.Second })
 	two, _ := counters(t, address, limitsOf(600, time.Hour))
-	nc, err := nats.Connect(address)
-	must(t, err)
+	nc := must.Get(nats.Connect(address))(t)
 	defer nc.Close()
-	js, err := jetstream.New(nc)
-	must(t, err)
-	stream, err := js.Stream(t.Context(), "KV_"+auth.SharedDefaults().Bucket)
-	must(t, err)
-	before, err := stream.Info(t.Context())
-	must(t, err)
+	js := must.Get(jetstream.New(nc))(t)
+	stream := must.Get(js.Stream(t.Context(), "KV_"+auth.SharedDefaults().Bucket))(t)
+	before := must.Get(stream.Info(t.Context()))(t)
 	for range 400 {
-		_, err := one.Read(7)
-		must(t, err)
+		must.Get(one.Read(7))(t)
 	}
-	after, err := stream.Info(t.Context())
-	must(t, err)
+	after := must.Get(stream.Info(t.Context()))(t)
 	if writes := after.State.LastSeq - before.State.LastSeq; writes > 100 {
 		t.Errorf("400 requests wrote %d times", writes)
 	} else {
 		t.Logf("400 requests wrote %d times", writes)
 	}
-	kv, err := js.KeyValue(t.Context(), auth.SharedDefaults().Bucket)
-	must(t, err)
+	kv := must.Get(js.KeyValue(t.Context(), auth.SharedDefaults().Bucket))(t)
 	taken := func() (n int) { // of all accounts: there is one
-		keys, err := kv.Keys(t.Context())
-		must(t, err)
+		keys := must.Get(kv.Keys(t.Context()))(t)
 		for _, key := range keys {
 			if strings.HasPrefix(key, "reads.") {
-				entry, err := kv.Get(t.Context(), key)
-				must(t, err)
+				entry := must.Get(kv.Get(t.Context(), key))(t)
 				var ends int64
-				_, err = fmt.Sscan(string(entry.Value()), &ends, &n)
-				must(t, err)
+				must.Get(fmt.Sscan(string(entry.Value()), &ends, &n))(t)
 			}
 		}
 		return n
@@ -69,8 +60,7 @@ func TestLeases(t *testing.T) {
 	for i := range 3 { // the bucket contains no names
 		_, _ = one.Attempt(fmt.Sprintf("192.0.2.%d", i), "someone@example.com")
 	}
-	keys, err := kv.Keys(t.Context())
-	must(t, err)
+	keys := must.Get(kv.Keys(t.Context()))(t)
 	for _, key := range keys {
 		for _, name := range []string{"192.0.2", "someone"} {
 			if len(key) > 60 || strings.Contains(key, name) {
@@ -119,21 +109,18 @@ func TestBucketIsRecreated(t *testing.T) {
 	one, _ := counters(t, address, limits)
 	two, _ := counters(t, address, limits)
 	for i := range 50 { // its sequences are far ahead of those of the next
-		_, err := one.Attempt(fmt.Sprint("address ", i), "")
-		must(t, err)
+		must.Get(one.Attempt(fmt.Sprint("address ", i), ""))(t)
 	}
-	before, err := one.Read(7)
-	must(t, err)
-	nc, err := nats.Connect(address)
-	must(t, err)
+	before := must.Get(one.Read(7))(t)
+	nc := must.Get(nats.Connect(address))(t)
 	defer nc.Close()
-	js, err := jetstream.New(nc)
-	must(t, err)
-	must(t, js.DeleteKeyValue(t.Context(), auth.SharedDefaults().Bucket))
+	js := must.Get(jetstream.New(nc))(t)
+	must.Do(t, js.DeleteKeyValue(t.Context(), auth.SharedDefaults().Bucket))
 	eventually(t, "the bucket is there again, and both count in it", 20*time.Second, func() bool {
 		time.Sleep(time.Until(before.Reset))
 		var q [2]auth.Quota
 		for i, node := range []*auth.Throttle{one, two} {
+			var err error
 			if q[i], err = node.Read(7); err != nil {
 				return false
 			}

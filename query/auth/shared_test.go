@@ -17,6 +17,7 @@ import (
 	"preismon/contracts"
 	"preismon/contracts/fault"
 	"preismon/deploy/testserver"
+	"preismon/deploy/testserver/must"
 	"preismon/deploy/testserver/proxy"
 	"preismon/query/auth"
 )
@@ -30,17 +31,14 @@ func counters(t *testing.T, address string, limits auth.ThrottleConfig, change .
 // countersAt is counters with the given clock.
 func countersAt(t *testing.T, address string, limits auth.ThrottleConfig, now func() time.Time, change ...func(*auth.SharedConfig)) (*auth.Throttle, func()) {
 	t.Helper()
-	nc, err := nats.Connect(address, nats.MaxReconnects(-1), nats.ReconnectWait(20*time.Millisecond), nats.CustomInboxPrefix("_INBOX"))
-	must(t, err)
-	js, err := jetstream.New(nc)
-	must(t, err)
+	nc := must.Get(nats.Connect(address, nats.MaxReconnects(-1), nats.ReconnectWait(20*time.Millisecond), nats.CustomInboxPrefix("_INBOX")))(t)
+	js := must.Get(jetstream.New(nc))(t)
 	cfg := auth.SharedDefaults()
 	cfg.Wait = 30 * time.Second // a busy machine must not fail the test
 	for _, f := range change {
 		f(&cfg)
 	}
-	throttle, err := auth.NewSharedThrottle(limits, cfg, js, slog.New(slog.DiscardHandler), now)
-	must(t, err)
+	throttle := must.Get(auth.NewSharedThrottle(limits, cfg, js, slog.New(slog.DiscardHandler), now))(t)
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
 	go func() { ended <- throttle.Run(ctx) }()
@@ -61,10 +59,8 @@ func countersAt(t *testing.T, address string, limits auth.ThrottleConfig, now fu
 		}
 		before := stream.CachedInfo().State.LastSeq
 		probe++
-		_, err = throttle.Attempt(fmt.Sprintf("probe %d of %p", probe, throttle), "")
-		must(t, err)
-		after, err := stream.Info(t.Context())
-		must(t, err)
+		must.Get(throttle.Attempt(fmt.Sprintf("probe %d of %p", probe, throttle), ""))(t)
+		after := must.Get(stream.Info(t.Context()))(t)
 		return after.State.LastSeq > before
 	})
 	return throttle, stop
@@ -147,8 +143,7 @@ func TestRemainingGoesDownByOne(t *testing.T) {
 	}
 	hoarder, _ := counters(t, address, limitsOf(150, time.Hour), func(c *auth.SharedConfig) { c.LeaseFor = time.Hour })
 	for range 40 { // the last lease is not used up
-		_, err := hoarder.Read(8)
-		must(t, err)
+		must.Get(hoarder.Read(8))(t)
 	}
 	for left := 150; left > 0; {
 		q, err := two.Read(8)
@@ -238,8 +233,7 @@ func TestCountersSurviveANode(t *testing.T) {
 	granted := 0
 	for range 40 {
 		for _, node := range []*auth.Throttle{one, two} {
-			_, err := node.Read(7)
-			must(t, err)
+			must.Get(node.Read(7))(t)
 			granted++
 		}
 	}
@@ -265,8 +259,7 @@ func TestCountersAlone(t *testing.T) {
 	through, proxied := proxy.Before(t, address)
 	far, _ := counters(t, proxied, limitsOf(50, time.Hour), func(c *auth.SharedConfig) { c.Wait, c.Retry = 200*time.Millisecond, 200*time.Millisecond })
 	near, _ := counters(t, address, limitsOf(50, time.Hour))
-	_, err := far.Read(1)
-	must(t, err)
+	must.Get(far.Read(1))(t)
 	through.Refuse()
 	granted := 0
 	for granted <= 200 {
@@ -307,18 +300,15 @@ func TestWindowEndsWhileARequestIsCounted(t *testing.T) {
 	node, _ := countersAt(t, testserver.NATS(t), limitsOf(150, time.Minute), now, func(c *auth.SharedConfig) { c.LeaseFor = time.Hour })
 	for n := 1; n < 9; n++ {
 		account := contracts.AccountID(n)
-		q, err := node.Read(account)
-		must(t, err)
+		q := must.Get(node.Read(account))(t)
 		mu.Lock()
 		at, looks = q.Reset.Add(-time.Millisecond), n
 		mu.Unlock()
-		first, err := node.Read(account)
-		must(t, err)
+		first := must.Get(node.Read(account))(t)
 		mu.Lock()
 		at, looks = q.Reset.Add(time.Millisecond), 0
 		mu.Unlock()
-		second, err := node.Read(account)
-		must(t, err)
+		second := must.Get(node.Read(account))(t)
 		if first.Reset.After(q.Reset) && second.Remaining != first.Remaining-1 {
 			t.Errorf("the window ends at look %d: first %+v, then %+v", n, first, second)
 		}

@@ -4,9 +4,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"preismon/contracts"
+	"preismon/deploy/testserver/equals"
+	"preismon/deploy/testserver/must"
 	"preismon/query/auth"
 )
 
@@ -16,8 +16,7 @@ func TestThrottleStats(t *testing.T) {
 	t.Parallel()
 	cfg := auth.ThrottleDefaults()
 	cfg.Reads.Requests, cfg.Attempts.Requests, cfg.HeavyAtOnce = 2, 1, 1
-	throttle, err := auth.NewThrottle(cfg, time.Now)
-	must(t, err)
+	throttle := must.Get(auth.NewThrottle(cfg, time.Now))(t)
 	for range 3 {
 		_, _ = throttle.Read(7)
 	}
@@ -25,8 +24,7 @@ func TestThrottleStats(t *testing.T) {
 	_, _ = throttle.Attempt("10.0.0.1", "a@example.com")
 	_, _ = throttle.Attempt("10.0.0.1", "a@example.com") // the address decides
 	_, _ = throttle.Attempt("10.0.0.2", "a@example.com") // here the login decides
-	release, err := throttle.Heavy(contracts.AccountID(7))
-	must(t, err)
+	release := must.Get(throttle.Heavy(contracts.AccountID(7)))(t)
 	if _, err := throttle.Heavy(7); err == nil {
 		t.Fatal("two heavy reads at once")
 	}
@@ -34,12 +32,8 @@ func TestThrottleStats(t *testing.T) {
 		"reads": {Allowed: 2, Refused: 1}, "anonymous": {Allowed: 1}, "address": {Allowed: 2, Refused: 1}, "login": {Allowed: 1, Refused: 1},
 		"heavy": {Allowed: 1, Refused: 1},
 	}}
-	if d := cmp.Diff(want, throttle.Stats()); d != "" {
-		t.Error(d)
-	}
+	equals.Check(t, want, throttle.Stats())
 	release()
 	release()
-	if n := throttle.Stats().Heavy; n != 0 {
-		t.Errorf("%d heavy reads run", n)
-	}
+	equals.Is(t, 0, throttle.Stats().Heavy, "heavy reads run")
 }

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"preismon/contracts/fault"
+	"preismon/deploy/testserver/equals"
+	"preismon/deploy/testserver/must"
 	"preismon/query/auth"
 )
 
@@ -16,8 +18,7 @@ func TestWindows(t *testing.T) { // RATE-01, RATE-03
 	synctest.Test(t, func(t *testing.T) {
 		cfg := auth.ThrottleDefaults()
 		cfg.Reads = auth.Rate{Requests: 3, Per: time.Minute}
-		throttle, err := auth.NewThrottle(cfg, time.Now)
-		must(t, err)
+		throttle := must.Get(auth.NewThrottle(cfg, time.Now))(t)
 		start := time.Now()
 		for want := 2; want >= 0; want-- {
 			q, err := throttle.Read(1)
@@ -52,11 +53,9 @@ func TestWindows(t *testing.T) { // RATE-01, RATE-03
 
 func TestAttemptsGiveTheTighterQuota(t *testing.T) {
 	cfg := auth.ThrottleDefaults()
-	throttle, err := auth.NewThrottle(cfg, time.Now)
-	must(t, err)
+	throttle := must.Get(auth.NewThrottle(cfg, time.Now))(t)
 	for range 4 {
-		_, err := throttle.Attempt("a", "login")
-		must(t, err)
+		must.Get(throttle.Attempt("a", "login"))(t)
 	}
 	if q, _ := throttle.Attempt("b", "login"); q.Remaining != 5 {
 		t.Errorf("%+v", q)
@@ -65,8 +64,7 @@ func TestAttemptsGiveTheTighterQuota(t *testing.T) {
 		t.Errorf("%+v", q)
 	}
 	for i := range 5 {
-		_, err := throttle.Attempt("a", fmt.Sprint(i))
-		must(t, err)
+		must.Get(throttle.Attempt("a", fmt.Sprint(i)))(t)
 	}
 	if q, err := throttle.Attempt("a", "fresh"); err == nil || q.Remaining != 0 {
 		t.Errorf("%+v, %v", q, err)
@@ -79,11 +77,9 @@ func TestAttemptsGiveTheTighterQuota(t *testing.T) {
 func TestThrottleIsBounded(t *testing.T) {
 	cfg := auth.ThrottleDefaults()
 	cfg.MaxKeys = 10
-	throttle, err := auth.NewThrottle(cfg, time.Now)
-	must(t, err)
+	throttle := must.Get(auth.NewThrottle(cfg, time.Now))(t)
 	for i := range 11 {
-		_, err := throttle.Anonymous(fmt.Sprint(i))
-		must(t, err)
+		must.Get(throttle.Anonymous(fmt.Sprint(i)))(t)
 	}
 	if q, _ := throttle.Anonymous("10"); q.Remaining != 598 {
 		t.Errorf("%+v", q)
@@ -96,22 +92,17 @@ func TestThrottleIsBounded(t *testing.T) {
 func TestHeavy(t *testing.T) {
 	cfg := auth.ThrottleDefaults()
 	cfg.HeavyAtOnce = 2
-	throttle, err := auth.NewThrottle(cfg, time.Now)
-	must(t, err)
-	one, err := throttle.Heavy(1)
-	must(t, err)
-	_, err = throttle.Heavy(1)
-	must(t, err)
+	throttle := must.Get(auth.NewThrottle(cfg, time.Now))(t)
+	one := must.Get(throttle.Heavy(1))(t)
+	must.Get(throttle.Heavy(1))(t)
 	var f *fault.Error
 	if _, err := throttle.Heavy(1); !errors.As(err, &f) || f.Kind != fault.RateLimited || f.RetryAfter != time.Second {
 		t.Errorf("%v", err)
 	}
-	_, err = throttle.Heavy(2)
-	must(t, err)
+	must.Get(throttle.Heavy(2))(t)
 	one()
 	one()
-	_, err = throttle.Heavy(1)
-	must(t, err)
+	must.Get(throttle.Heavy(1))(t)
 	if _, err := throttle.Heavy(1); err == nil {
 		t.Error("a place given back twice counts twice")
 	}
@@ -121,8 +112,6 @@ func TestAddressKey(t *testing.T) {
 	for address, want := range map[string]string{
 		"192.0.2.1": "192.0.2.1", "::ffff:192.0.2.1": "192.0.2.1", "2001:db8:1:2:3::4": "2001:db8:1:2::/64", "fe80::1%eth0": "fe80::/64",
 	} {
-		if got := auth.AddressKey(netip.MustParseAddr(address)); got != want {
-			t.Errorf("%s: %s, want %s", address, got, want)
-		}
+		equals.Is(t, want, auth.AddressKey(netip.MustParseAddr(address)), "%s", address)
 	}
 }

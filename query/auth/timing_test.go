@@ -10,6 +10,7 @@ import (
 
 	"preismon/contracts"
 	"preismon/contracts/fault"
+	"preismon/deploy/testserver/must"
 	"preismon/query/auth"
 )
 
@@ -20,8 +21,7 @@ import (
 func TestRefusalsTakeTheSameTime(t *testing.T) { // AUTH-T7e, AUTH-04
 	cfg := auth.Defaults()
 	cfg.Hash.Memory, cfg.Hash.Iterations = 4<<10, 1
-	hash, err := cfg.HashPassword("open sesame")
-	must(t, err)
+	hash := must.Get(cfg.HashPassword("open sesame"))(t)
 	w := newWorld(t, nil)
 	w.cfg.Hash = cfg.Hash
 	w.Authority = w.with(t, w.key, accounts{
@@ -84,16 +84,13 @@ func (stuck) Active(ctx context.Context, _ []contracts.AccountID) ([]contracts.A
 func TestLoginDoesNotWaitForever(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		_, key, _ := ed25519.GenerateKey(nil)
-		keys, err := auth.NewKeyring(key)
-		must(t, err)
-		throttle, err := auth.NewThrottle(auth.ThrottleDefaults(), time.Now)
-		must(t, err)
+		keys := must.Get(auth.NewKeyring(key))(t)
+		throttle := must.Get(auth.NewThrottle(auth.ThrottleDefaults(), time.Now))(t)
 		cfg := auth.Defaults()
 		cfg.Issuer = issuer
-		a, err := auth.New(cfg, auth.Deps{Keys: keys, Accounts: stuck{}, Revocations: noRevocations{}, Throttle: throttle, Now: time.Now})
-		must(t, err)
+		a := must.Get(auth.New(cfg, auth.Deps{Keys: keys, Accounts: stuck{}, Revocations: noRevocations{}, Throttle: throttle, Now: time.Now}))(t)
 		began := time.Now()
-		_, _, err = a.Login(t.Context(), auth.Login{Identifier: "a@example.com", Password: contracts.Secret("x"), Address: "192.0.2.1"})
+		_, _, err := a.Login(t.Context(), auth.Login{Identifier: "a@example.com", Password: contracts.Secret("x"), Address: "192.0.2.1"})
 		if fault.KindOf(err) != fault.Unavailable || err == nil {
 			t.Errorf("%v", err)
 		}

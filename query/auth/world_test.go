@@ -9,6 +9,7 @@ import (
 
 	"preismon/contracts"
 	"preismon/contracts/fault"
+	"preismon/deploy/testserver/must"
 	"preismon/query/auth"
 )
 
@@ -52,13 +53,10 @@ func newWorld(t testing.TB, users accounts, others ...ed25519.PublicKey) *world 
 
 func (w *world) with(t testing.TB, key ed25519.PrivateKey, users accounts, others ...ed25519.PublicKey) *auth.Authority {
 	t.Helper()
-	keys, err := auth.NewKeyring(key, others...)
-	must(t, err)
+	keys := must.Get(auth.NewKeyring(key, others...))(t)
 	limits := auth.ThrottleDefaults()
 	limits.Attempts.Requests = 10_000
-	throttle, err := auth.NewThrottle(limits, w.now)
-	must(t, err)
-	a, err := auth.New(w.cfg, auth.Deps{Keys: keys, Accounts: users, Revocations: noRevocations{}, Throttle: throttle, Now: w.now})
-	must(t, err)
+	throttle := must.Get(auth.NewThrottle(limits, w.now))(t)
+	a := must.Get(auth.New(w.cfg, auth.Deps{Keys: keys, Accounts: users, Revocations: noRevocations{}, Throttle: throttle, Now: w.now}))(t)
 	return a
 }

@@ -9,10 +9,10 @@ import (
 	"testing"
 
 	"github.com/goccy/go-yaml"
-	"github.com/google/go-cmp/cmp"
 	"golang.org/x/net/html"
 
 	"preismon/contracts/openapi"
+	"preismon/deploy/testserver/equals"
 	"preismon/deploy/testserver/must"
 )
 
@@ -112,9 +112,7 @@ func facts(text string, german bool) (all []string) {
 // list items and table rows as its text.
 func TestSameFacts(t *testing.T) {
 	for _, p := range germans(t) {
-		if diff := cmp.Diff(facts(p.En, false), facts(p.De, true)); diff != "" {
-			t.Errorf("%q: %s", p.En, diff)
-		}
+		equals.Checkf(t, facts(p.En, false), facts(p.De, true), "%q", p.En)
 		for _, mark := range []string{"\n\n", "\n- ", "|", "**"} {
 			if en, de := strings.Count("\n"+p.En, mark), strings.Count("\n"+p.De, mark); en != de {
 				t.Errorf("%q: %d of %q, in German %d", p.En, en, mark, de)
@@ -135,9 +133,7 @@ func TestGerman(t *testing.T) {
 		if n.Type != html.TextNode || slices.Contains([]string{"code", "pre", "title"}, n.Parent.Data) {
 			continue
 		}
-		if found := englishWords.FindAllString(n.Data, -1); found != nil {
-			t.Errorf("%v in %q", found, n.Data)
-		}
+		equals.Slices(t, nil, englishWords.FindAllString(n.Data, -1), "in %q", n.Data)
 		if n.Parent.Data == "a" && n.Parent.Parent.Data == "h3" {
 			names++
 		}

@@ -13,8 +13,7 @@ import (
 	"testing"
 	"testing/fstest"
 
-	"github.com/google/go-cmp/cmp"
-
+	"preismon/deploy/testserver/equals"
 	"preismon/deploy/testserver/must"
 	"preismon/query/explorer"
 )
@@ -68,9 +67,7 @@ func TestPaths(t *testing.T) {
 			"default-src 'none'", "script-src 'self'", "style-src 'self'", "connect-src 'self'", "img-src 'self' data:",
 			"base-uri 'none'", "form-action 'none'", "frame-ancestors 'none'",
 		}
-		if diff := cmp.Diff(want, strings.Split(h.Get("Content-Security-Policy"), "; ")); diff != "" {
-			t.Errorf("%s: %s", p, diff)
-		}
+		equals.Checkf(t, want, strings.Split(h.Get("Content-Security-Policy"), "; "), "%s", p)
 		if serve(t, assets, http.MethodPost, p, "").Code != http.StatusMethodNotAllowed {
 			t.Errorf("POST %s is taken", p)
 		}
@@ -90,17 +87,11 @@ func TestWithoutAssets(t *testing.T) {
 	}
 	for _, name := range []string{explorer.ViewScript, explorer.ChartScript, explorer.ChartStyle} {
 		for _, e := range []*explorer.Explorer{e, later} {
-			if got := status(e, explorer.PagePath+name); got != http.StatusNotFound {
-				t.Errorf("%s, which is missing: %d", name, got)
-			}
-			if got := status(e, explorer.PagePath); got != http.StatusOK {
-				t.Errorf("the page without %s: %d", name, got)
-			}
+			equals.Is(t, http.StatusNotFound, status(e, explorer.PagePath+name), "%s, which is missing", name)
+			equals.Is(t, http.StatusOK, status(e, explorer.PagePath), "the page without %s", name)
 		}
 		assets[name] = &fstest.MapFile{Data: []byte("x")}
-		if got := status(later, explorer.PagePath+name); got != http.StatusOK {
-			t.Errorf("%s, which came later: %d", name, got)
-		}
+		equals.Is(t, http.StatusOK, status(later, explorer.PagePath+name), "%s, which came later", name)
 	}
 }
 
@@ -153,9 +144,7 @@ func TestTexts(t *testing.T) {
 		slices.Sort(all)
 		return all
 	}
-	if diff := cmp.Diff(keys(en), keys(de)); diff != "" {
-		t.Errorf("en and de: %s", diff)
-	}
+	equals.Checkf(t, keys(en), keys(de), "en and de")
 	page := must.Get(os.ReadFile("web/index.html"))(t)
 	asked := regexp.MustCompile(`data-(?:text|label|placeholder)="(\w+)"`).FindAllSubmatch(page, -1)
 	for _, m := range asked {

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"preismon/contracts"
+	"preismon/deploy/testserver/equals"
 	"preismon/deploy/testserver/must"
 	"preismon/query/auth"
 )
@@ -161,9 +162,7 @@ func TestThrottleOfAnAccount(t *testing.T) {
 				wantProblem(t, a.wantResult(t), 429, "RATE_LIMIT_EXCEEDED")
 				wantRetryAfter(t, a)
 			}
-			if ran := s.calls.noted(); ran != nil {
-				t.Errorf("tools ran: %v", ran)
-			}
+			equals.Slices(t, nil, s.calls.noted(), "tools ran")
 			other := s.token(func(g *auth.Grant) { g.Account = contracts.AccountID(8) })
 			s.request(ping).with("Authorization", "Bearer "+other).send().wantResult(t)
 		})

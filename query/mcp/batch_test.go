@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"preismon/deploy/testserver/equals"
 	"preismon/query"
 	"preismon/query/auth"
 )
@@ -51,9 +52,7 @@ func TestBatch(t *testing.T) {
 		}
 	}
 	want := []string{"echo", "panics", "echo", "disabled"}
-	if diff := cmp.Diff(append(append(append(append([]string(nil), want...), want...), want...), want...), s.calls.noted()); diff != "" {
-		t.Errorf("not one after the other: %s", diff)
-	}
+	equals.Checkf(t, append(append(append(append([]string(nil), want...), want...), want...), want...), s.calls.noted(), "not one after the other")
 	if a := s.post(`[` + ping + `]`); !strings.HasPrefix(a.body, "[{") || len(a.replies(t)) != 1 {
 		t.Errorf("a batch of one: %s", a.body)
 	}

@@ -51,10 +51,7 @@ func TestCost(t *testing.T) {
 	empty := len(s.post(call(1, "echo", `{}`)).body) - mcp.Cost([]byte(`{"account":"7","arguments":{}}`))
 	rapid.Check(t, func(t *rapid.T) {
 		text := rapid.StringN(0, 200, -1).Draw(t, "text")
-		arguments, err := json.Marshal(map[string]any{text: []any{text, `"\`, 1.5, nil}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		arguments := must.Get(json.Marshal(map[string]any{text: []any{text, `"\`, 1.5, nil}}))(t)
 		a := s.post(call(1, "echo", string(arguments)))
 		object := []byte(`{"account":"7","arguments":` + string(arguments) + `}`)
 		if got := len(a.body) - empty; got != mcp.Cost(object) || !strings.Contains(a.body, string(object)) {

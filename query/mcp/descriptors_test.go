@@ -11,9 +11,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/tiktoken-go/tokenizer"
 
+	"preismon/deploy/testserver/equals"
 	"preismon/deploy/testserver/must"
 )
 
@@ -30,9 +30,7 @@ func golden(t *testing.T, name string, compact []byte) {
 		must.Do(t, os.WriteFile(path, b.Bytes(), 0o600))
 	}
 	want := must.Get(os.ReadFile(path))(t)
-	if diff := cmp.Diff(string(want), b.String()); diff != "" {
-		t.Errorf("%s: run with -update if this is meant\n%s", name, diff)
-	}
+	equals.Checkf(t, string(want), b.String(), "%s: run with -update if this is meant", name)
 }
 
 // member returns a part of a response unchanged.
@@ -65,13 +63,9 @@ func TestToolDescriptors(t *testing.T) {
 			t.Errorf("%s has no output schema", d.Name)
 		}
 	}
-	if diff := cmp.Diff(slices.Sorted(slices.Values(toolNames)), slices.Sorted(slices.Values(names))); diff != "" {
-		t.Error(diff)
-	}
+	equals.Check(t, slices.Sorted(slices.Values(toolNames)), slices.Sorted(slices.Values(names)))
 	// The same for every account (reliability 34).
-	if diff := cmp.Diff(modern.send("tools/list", nil).body, a.agent(sitesOnly).send("tools/list", nil).body); diff != "" {
-		t.Error(diff)
-	}
+	equals.Check(t, modern.send("tools/list", nil).body, a.agent(sitesOnly).send("tools/list", nil).body)
 }
 
 // tokens returns a function that counts as o200k_base does.
@@ -143,9 +137,7 @@ func TestArgumentsAreThoseOfREST(t *testing.T) {
 		}
 		want := parametersOf(t, operation)
 		names := slices.Sorted(slices.Values(slices.Concat(slices.Collect(maps.Keys(want)), ours[d.Name])))
-		if diff := cmp.Diff(names, slices.Sorted(maps.Keys(input.Properties))); diff != "" {
-			t.Errorf("%s: %s", d.Name, diff)
-		}
+		equals.Checkf(t, names, slices.Sorted(maps.Keys(input.Properties)), "%s", d.Name)
 		for name, schema := range want {
 			if name == "limit" { // a number everywhere
 				schema = object{"type": "integer", "minimum": 1.0, "maximum": 1000.0}
@@ -157,9 +149,7 @@ func TestArgumentsAreThoseOfREST(t *testing.T) {
 			text := must.Get(json.Marshal(schema))(t)
 			must.Do(t, json.Unmarshal(text, &plain))
 			for _, keyword := range []string{"type", "pattern", "enum", "minimum", "maximum", "minLength", "maxLength"} {
-				if diff := cmp.Diff(plain[keyword], input.Properties[name][keyword]); diff != "" {
-					t.Errorf("%s: %s: %s: %s", d.Name, name, keyword, diff)
-				}
+				equals.Checkf(t, plain[keyword], input.Properties[name][keyword], "%s: %s: %s", d.Name, name, keyword)
 			}
 		}
 	}

@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"preismon/deploy/testserver/equals"
 )
 
 const (
@@ -93,9 +95,7 @@ func TestUnknownVersion(t *testing.T) {
 	s := serve(t)
 	for _, version := range []string{"2024-11-05", "2026-07-29", "1900-01-01", "nonsense", strings.Repeat("9", 5000)} {
 		got := s.legacy("tools/list", "").with("MCP-Protocol-Version", version).send().wantError(t, http.StatusBadRequest, -32022)
-		if diff := cmp.Diff([]any{"2026-07-28", "2025-11-25", "2025-06-18", "2025-03-26"}, got.Error.Data["supported"]); diff != "" {
-			t.Error(diff)
-		}
+		equals.Check(t, []any{"2026-07-28", "2025-11-25", "2025-06-18", "2025-03-26"}, got.Error.Data["supported"])
 		if string(got.ID) != "1" || len(got.Error.Data["requested"].(string)) > 110 {
 			t.Errorf("id %s, requested %v", got.ID, got.Error.Data["requested"])
 		}

@@ -14,6 +14,7 @@ import (
 
 	"preismon/contracts"
 	"preismon/deploy/testserver"
+	"preismon/deploy/testserver/equals"
 	"preismon/deploy/testserver/must"
 	"preismon/query"
 )
@@ -56,9 +57,7 @@ func TestALargeFileIsPreviewed(t *testing.T) {
 		if x := at(got, "excerpt"); at(x, "rows") != 9_300.0 || at(x, "header") != lines[0] || at(x, "from") != 2.0 || at(x, "to") != 11.0 {
 			t.Errorf("excerpt %v", x)
 		}
-		if diff := cmp.Diff(lines[1:11], texts(list(got, "excerpt", "lines"))); diff != "" {
-			t.Error(diff)
-		}
+		equals.Check(t, lines[1:11], texts(list(got, "excerpt", "lines")))
 		var next object
 		must.Do(t, json.Unmarshal([]byte(agent.read(got["link"].(string))), &next))
 		if diff := cmp.Diff(lines[11:111], texts(list(next, "lines"))); diff != "" || next["from"] != 12.0 || next["to"] != 111.0 {
@@ -75,16 +74,12 @@ func TestALargeFileIsPreviewed(t *testing.T) {
 			read = append(read, texts(list(x, "lines"))...)
 			from = int(at(x, "to").(float64)) + 1
 		}
-		if diff := cmp.Diff(lines[1:], read); diff != "" {
-			t.Errorf("all ranges: %.500s", diff)
-		}
+		equals.Checkf(t, lines[1:], read, "all ranges")
 		if got := agent.call(tool, object{"orderId": 5, "whole": true}).ok(); got["text"] != content || at(got, "completeness", "complete") != true {
 			t.Errorf("whole: %.100v", got["text"])
 		}
 		last := agent.call(tool, object{"orderId": 5, "lines": "9301-9999"}).ok()
-		if diff := cmp.Diff(lines[9_300:], texts(list(last, "excerpt", "lines"))); diff != "" {
-			t.Error(diff)
-		}
+		equals.Check(t, lines[9_300:], texts(list(last, "excerpt", "lines")))
 		for _, wrong := range []string{"0-5", "5-4", "5", "a-b", "1-9999999999"} {
 			agent.call(tool, object{"orderId": 5, "lines": wrong}).failed("MVP_VALIDATION_ERROR")
 		}

@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"preismon/contracts"
+	"preismon/deploy/testserver/equals"
 	"preismon/deploy/testserver/must"
 	"preismon/query/wire"
 )
@@ -109,9 +110,7 @@ func TestExtendedReadsOfOthers(t *testing.T) {
 		} else {
 			want, got = unsealed(over.body), unsealed(foreign.read("svc://ext/v1"+question))
 		}
-		if diff := cmp.Diff(want, got); diff != "" {
-			t.Errorf("%s (-REST +MCP): %s", question, diff)
-		}
+		equals.Checkf(t, want, got, "%s (-REST +MCP)", question)
 		for _, secret := range secrets {
 			if secret != "" && strings.Contains(answer.body, secret) {
 				t.Errorf("%s tells %q", question, secret)

@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"preismon/contracts/fault"
+	"preismon/deploy/testserver/equals"
 	"preismon/deploy/testserver/must"
 	"preismon/query"
 )
@@ -30,9 +31,7 @@ func wantProblem(t testing.TB, result map[string]any, status int, code string) m
 	}
 	var text map[string]any
 	must.Do(t, json.Unmarshal([]byte(result["content"].([]any)[0].(map[string]any)["text"].(string)), &text))
-	if diff := cmp.Diff(problem, text); diff != "" {
-		t.Error(diff)
-	}
+	equals.Check(t, problem, text)
 	return problem
 }
 

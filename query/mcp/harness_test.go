@@ -23,6 +23,7 @@ import (
 	"preismon/contracts/fault"
 	"preismon/contracts/openapi/openapitest"
 	"preismon/deploy/testserver"
+	"preismon/deploy/testserver/equals"
 	"preismon/deploy/testserver/must"
 	"preismon/query"
 	"preismon/query/auth"
@@ -234,9 +235,7 @@ func (a answer) replies(t testing.TB) []reply {
 
 func (a answer) decode(t testing.TB, read func([]byte) ([]reply, error)) []reply {
 	t.Helper()
-	if kind := a.header.Get("Content-Type"); kind != "application/json" {
-		t.Errorf("content type %q of %d %.200q", kind, a.status, a.body)
-	}
+	equals.Is(t, "application/json", a.header.Get("Content-Type"), "content type of %d %.200q", a.status, a.body)
 	all, err := read([]byte(a.body))
 	if err != nil {
 		t.Fatalf("%d %.300q: %v", a.status, a.body, err)

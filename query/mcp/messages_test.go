@@ -9,8 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
+	"preismon/deploy/testserver/equals"
 	"preismon/deploy/testserver/must"
 	"preismon/query/auth"
 )
@@ -82,9 +81,7 @@ func TestMalformedBodies(t *testing.T) {
 			}
 		})
 	}
-	if ran := s.calls.noted(); ran != nil {
-		t.Errorf("tools ran: %v", ran)
-	}
+	equals.Slices(t, nil, s.calls.noted(), "tools ran")
 }
 
 // Messages that are unusual but valid are answered.
@@ -178,9 +175,7 @@ func TestBodyLimit(t *testing.T) {
 		must.Do(t, err)
 		refused := got.wantError(t, http.StatusRequestEntityTooLarge, http.StatusRequestEntityTooLarge)
 		want := map[string]any{"actualBytes": float64(1<<20 + 1), "maxBytes": float64(1 << 20)}
-		if diff := cmp.Diff(want, map[string]any{"actualBytes": refused.Error.Data["actualBytes"], "maxBytes": refused.Error.Data["maxBytes"]}); diff != "" {
-			t.Error(diff)
-		}
+		equals.Check(t, want, map[string]any{"actualBytes": refused.Error.Data["actualBytes"], "maxBytes": refused.Error.Data["maxBytes"]})
 	}
 }
 

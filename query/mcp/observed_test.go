@@ -7,10 +7,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/sdk/trace/tracetest"
 
+	"preismon/deploy/testserver/equals"
 	"preismon/query/mcp"
 )
 
@@ -37,9 +37,7 @@ func TestToolsAreObserved(t *testing.T) {
 		within.ServeHTTP(httptest.NewRecorder(), r)
 	}
 	want := []string{"echo", "broad RESULTS_SCOPE_TOO_BROAD", "missing ORDER_NOT_FOUND", "broken INTERNAL_ERROR", "away SERVICE_UNAVAILABLE", "panics INTERNAL_ERROR"}
-	if d := cmp.Diff(want, told); d != "" {
-		t.Error(d)
-	}
+	equals.Check(t, want, told)
 	var got []string
 	for _, span := range spans.Ended() {
 		if span.Name() == "request" {
@@ -61,7 +59,5 @@ func TestToolsAreObserved(t *testing.T) {
 			t.Errorf("%s: request %q, parent %d", span.Name(), id, parent)
 		}
 	}
-	if d := cmp.Diff(want, got); d != "" {
-		t.Error(d)
-	}
+	equals.Check(t, want, got)
 }

@@ -7,8 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
+	"preismon/deploy/testserver/equals"
 	"preismon/deploy/testserver/must"
 	"preismon/query"
 	"preismon/query/explorer"
@@ -121,9 +120,7 @@ func TestThePageWithTheSameQuestion(t *testing.T) {
 		summary := at(a.call(c.tool, c.arguments).ok(), "summary").(object)
 		pages = append(pages, summary["page"].(string))
 		omits, _ := summary["pageOmits"].([]any)
-		if diff := cmp.Diff(c.omits, omits); diff != "" {
-			t.Errorf("%s %v omits: %s", c.tool, c.arguments, diff)
-		}
+		equals.Checkf(t, c.omits, omits, "%s %v omits", c.tool, c.arguments)
 	}
 	for i, got := range recall(t, pages) {
 		want := cases[i].want
@@ -137,9 +134,7 @@ func TestThePageWithTheSameQuestion(t *testing.T) {
 			want.To = got.To
 		}
 		want.Unread = []string{}
-		if diff := cmp.Diff(want, got); diff != "" {
-			t.Errorf("%s %v: %s\n%s", cases[i].tool, cases[i].arguments, pages[i], diff)
-		}
+		equals.Checkf(t, want, got, "%s %v: %s", cases[i].tool, cases[i].arguments, pages[i])
 	}
 	if r := a.call("get_order_detail", object{"orderId": 99}); strings.Contains(string(r.Structured), explorer.PagePath) {
 		t.Errorf("a refusal has a page: %s", r.Structured)

@@ -11,6 +11,7 @@ import (
 
 	"preismon/contracts"
 	"preismon/contracts/plaintext"
+	"preismon/deploy/testserver/equals"
 	"preismon/deploy/testserver/must"
 	"preismon/query/mcp"
 )
@@ -76,12 +77,8 @@ func TestTextsOfStrangersBeforeTheRecords(t *testing.T) {
 			}
 		}
 	}
-	if got := at(market.ok(), "summary", "sites", 0, "buyBox", 0, "merchant"); got != "AB" {
-		t.Errorf("merchant %q", got)
-	}
-	if got := at(market.ok(), "data", 0, "merchant"); got != "AB" {
-		t.Errorf("merchant of the row: %q", got)
-	}
+	equals.Is(t, "AB", at(market.ok(), "summary", "sites", 0, "buyBox", 0, "merchant"), "merchant")
+	equals.Is(t, "AB", at(market.ok(), "data", 0, "merchant"), "merchant of the row")
 	if status := a.read("svc://ext/v1/orders/status"); !strings.Contains(status, `"name":"Main"`) {
 		t.Errorf("a read of /ext/v1: %.500s", status)
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"preismon/deploy/testserver/equals"
 	"preismon/deploy/testserver/must"
 )
 
@@ -83,9 +84,7 @@ func TestQualityBySiteReasonAndItem(t *testing.T) {
 	}
 	for _, arguments := range []object{{"limit": 1}, {"reasonCode": "PRODUCT_UNAVAILABLE"}} {
 		arguments["orderId"] = 5
-		if diff := cmp.Diff(reasons(every), reasons(a.call(tool, arguments).ok())); diff != "" {
-			t.Errorf("%v: %s", arguments, diff)
-		}
+		equals.Checkf(t, reasons(every), reasons(a.call(tool, arguments).ok()), "%v", arguments)
 	}
 	first := a.call(tool, object{"orderId": 5, "limit": 1}).ok()
 	second := a.call(tool, object{"orderId": 5, "limit": 1, "cursor": at(first, "completeness", "nextCursor")}).ok()
@@ -102,9 +101,7 @@ func TestQualityBySiteReasonAndItem(t *testing.T) {
 				t.Errorf("item %s: %v", item, r)
 			}
 		}
-		if diff := cmp.Diff(counted(one), reasons(one)); diff != "" {
-			t.Errorf("item %s: %s", item, diff)
-		}
+		equals.Checkf(t, counted(one), reasons(one), "item %s", item)
 		// Page by page it is the same.
 		var paged []any
 		arguments := object{"orderId": 5, "itemId": item, "limit": 1}
@@ -130,9 +127,7 @@ func TestQualityBySiteReasonAndItem(t *testing.T) {
 	}
 	// VIS-03: a caller that sees a part gets the counts of that part.
 	part := newAgents(t, newMarket()).agent(oneOrder).call(tool, object{"orderId": 5}).ok()
-	if diff := cmp.Diff(counted(part), reasons(part)); diff != "" {
-		t.Errorf("a part: %s", diff)
-	}
+	equals.Checkf(t, counted(part), reasons(part), "a part")
 	var over object // REST has no such argument
 	must.Do(t, json.Unmarshal([]byte(a.get("/v1/orders/5/observation-quality?itemId=11").body), &over))
 	if over["code"] != "MVP_VALIDATION_ERROR" {

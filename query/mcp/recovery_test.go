@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"preismon/contracts"
+	"preismon/deploy/testserver/equals"
 	"preismon/deploy/testserver/must"
 	"preismon/query"
 )
@@ -154,9 +155,7 @@ func TestAttemptsOfManyChanges(t *testing.T) {
 	if p.Recovery == nil || len(p.Recovery.Attempts) != 1 {
 		t.Fatalf("%+v", p.Recovery)
 	}
-	if pairs := at(a.call("list_result_changes", p.Recovery.Attempts[0]).ok(), "query", "pairs"); pairs != 73.0 {
-		t.Errorf("the attempt covers %v pairs", pairs)
-	}
+	equals.Is(t, 73.0, at(a.call("list_result_changes", p.Recovery.Attempts[0]).ok(), "query", "pairs"), "the attempt covers pairs")
 }
 
 // Choices 52: a call whose answer is a table is replaced by calls whose answers

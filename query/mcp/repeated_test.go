@@ -5,9 +5,8 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"preismon/contracts"
+	"preismon/deploy/testserver/equals"
 	"preismon/deploy/testserver/must"
 	"preismon/query/store"
 )
@@ -54,9 +53,7 @@ func TestRepeatedToolCallCostsNoStatement(t *testing.T) {
 		a.call(q.tool, q.arguments).ok()
 		first := take()
 		a.call(q.tool, q.arguments).ok()
-		if diff := cmp.Diff(runs[q.tool], take()); diff != "" {
-			t.Errorf("%s with %v, again: %s; at first %v", q.tool, q.arguments, diff, first)
-		}
+		equals.Checkf(t, runs[q.tool], take(), "%s with %v, again; at first %v", q.tool, q.arguments, first)
 		called[q.tool] = true
 	}
 	if len(called) < 11 {

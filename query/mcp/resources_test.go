@@ -6,9 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"preismon/contracts"
+	"preismon/deploy/testserver/equals"
 	"preismon/deploy/testserver/must"
 	"preismon/query"
 )
@@ -45,16 +44,12 @@ func TestReferences(t *testing.T) {
 			"svc://reference/sites": "/v1/sites", "svc://reference/asin-locales": "/v1/items/asin-locales", "svc://reference/results-contract": "/v1/results/capabilities",
 		} {
 			agent := a.agent(account)
-			if diff := cmp.Diff(agent.get(path).body, agent.read(uri)); diff != "" {
-				t.Errorf("%s as %d: %s", uri, account, diff)
-			}
+			equals.Checkf(t, agent.get(path).body, agent.read(uri), "%s as %d", uri, account)
 		}
 		sites := a.agent(account).call("list_sites", nil).ok()
 		var read object
 		must.Do(t, json.Unmarshal([]byte(a.agent(account).read("svc://reference/sites")), &read))
-		if diff := cmp.Diff(sites["data"], read["data"]); diff != "" {
-			t.Error(diff)
-		}
+		equals.Check(t, sites["data"], read["data"])
 	}
 }
 
@@ -99,9 +94,7 @@ func TestTemplates(t *testing.T) {
 			}
 		}
 	}
-	if diff := cmp.Diff(agent.get("/v1/orders/5").body, agent.read("svc://orders/5")); diff != "" {
-		t.Error(diff)
-	}
+	equals.Check(t, agent.get("/v1/orders/5").body, agent.read("svc://orders/5"))
 	for _, agent := range both(a) {
 		for _, uris := range [][]string{
 			{"svc://sites/none", "svc://sites/shop-far", "svc://sites/NOT%20A%20KEY"},
@@ -117,9 +110,7 @@ func TestTemplates(t *testing.T) {
 				if i == 0 {
 					first = r
 				}
-				if diff := cmp.Diff(first.Error, r.Error); diff != "" {
-					t.Errorf("%s: %s", uri, diff)
-				}
+				equals.Checkf(t, first.Error, r.Error, "%s", uri)
 			}
 		}
 		for _, uri := range []string{"svc://nothing", "svc://reference/none", "svc://sites/", "https://shop.example/"} {

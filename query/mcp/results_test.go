@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"preismon/deploy/testserver"
+	"preismon/deploy/testserver/equals"
 	"preismon/deploy/testserver/must"
 	"preismon/query/mcp"
 )
@@ -44,9 +45,7 @@ func TestModernMembers(t *testing.T) {
 		{"prompts/get", "greet", `"name":"greet","arguments":{"who":"you"}`, ""},
 	} {
 		got := s.modern(c.method, c.name, c.params).send().wantResult(t)
-		if diff := cmp.Diff(map[string]any{"io.modelcontextprotocol/serverInfo": map[string]any{"name": "preismon", "version": build}}, got["_meta"]); diff != "" {
-			t.Errorf("%s: %s", c.method, diff)
-		}
+		equals.Checkf(t, map[string]any{"io.modelcontextprotocol/serverInfo": map[string]any{"name": "preismon", "version": build}}, got["_meta"], "%s", c.method)
 		if got["resultType"] != "complete" {
 			t.Errorf("%s: resultType %v", c.method, got["resultType"])
 		}
@@ -78,9 +77,7 @@ func TestDescriptors(t *testing.T) {
 				want["outputSchema"] = map[string]any{"type": "object"}
 				want["annotations"] = map[string]any{"readOnlyHint": true, "openWorldHint": false, "destructiveHint": false}
 			}
-			if diff := cmp.Diff(want, tool); diff != "" {
-				t.Errorf("%s: %s", version, diff)
-			}
+			equals.Checkf(t, want, tool, "%s", version)
 		}
 	}
 }
@@ -147,9 +144,7 @@ func TestInitializeParamsNotValid(t *testing.T) {
 			t.Errorf("%.300s", m)
 		}
 	}
-	if log := s.log.String(); log != "" {
-		t.Errorf("logged: %.300s", log)
-	}
+	equals.Is(t, "", s.log.String(), "logged")
 }
 
 // For an SDK error that the client did not cause, only the beginning is logged:
@@ -187,9 +182,7 @@ func TestNotifications(t *testing.T) {
 		t.Errorf("modern: %d %s", a.status, a.body)
 	}
 	s.request(note).with("MCP-Protocol-Version", modern).with("mcp-method", "ping").send().wantError(t, http.StatusBadRequest, -32020)
-	if ran := s.calls.noted(); ran != nil {
-		t.Errorf("tools ran: %v", ran)
-	}
+	equals.Slices(t, nil, s.calls.noted(), "tools ran")
 }
 
 // Choices 52: a result is shown twice, with the same content.
@@ -212,8 +205,6 @@ func TestToolResult(t *testing.T) {
 	}
 	for _, arguments := range []string{`null`, `{}`} {
 		got := s.legacy("tools/call", `"name":"echo","arguments":`+arguments).send().wantResult(t)
-		if diff := cmp.Diff(map[string]any{"account": "7", "arguments": map[string]any{}}, got["structuredContent"]); diff != "" {
-			t.Error(diff)
-		}
+		equals.Check(t, map[string]any{"account": "7", "arguments": map[string]any{}}, got["structuredContent"])
 	}
 }

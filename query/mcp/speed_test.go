@@ -9,9 +9,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"preismon/deploy/testserver"
+	"preismon/deploy/testserver/equals"
 )
 
 // A call takes at most mostBeside times as long as its read over REST, at the
@@ -139,9 +138,7 @@ func TestAgentsAtOnce(t *testing.T) {
 					t.Errorf("%s: %d %v %.300s", q.tool, r.status, err, r.body)
 					continue
 				}
-				if diff := cmp.Diff(alone[at], counts(reply.Result.members())); diff != "" {
-					t.Errorf("%s: %s", q.tool, diff)
-				}
+				equals.Checkf(t, alone[at], counts(reply.Result.members()), "%s", q.tool)
 			}
 		})
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"preismon/contracts"
+	"preismon/deploy/testserver/equals"
 	"preismon/deploy/testserver/must"
 )
 
@@ -89,9 +90,7 @@ func TestBothSurfacesAnswerTheSame(t *testing.T) {
 			}
 			windowless(want)
 			windowless(have)
-			if diff := cmp.Diff(want, have); diff != "" {
-				t.Errorf("%s %v as %d: %s", q.tool, q.arguments, account, diff)
-			}
+			equals.Checkf(t, want, have, "%s %v as %d", q.tool, q.arguments, account)
 		}
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"preismon/contracts"
+	"preismon/deploy/testserver/equals"
 )
 
 // many is a market with the given number of offers for one product at one shop.
@@ -79,9 +80,7 @@ func TestTablesHaveWhatRecordsHave(t *testing.T) {
 			if page["data"] != nil || page["paging"] != nil {
 				t.Errorf("%s: data or paging beside a table", c.tool)
 			}
-			if diff := cmp.Diff(anys(c.fields), page["columns"]); diff != "" {
-				t.Errorf("%s: columns: %s", c.tool, diff)
-			}
+			equals.Checkf(t, anys(c.fields), page["columns"], "%s: columns", c.tool)
 			got = append(got, list(page, "rows")...)
 		}
 		if diff := cmp.Diff(want, got); diff != "" || len(want) == 0 {

@@ -152,9 +152,7 @@ func TestNarrowerRecords(t *testing.T) {
 			}
 			pairs += *one.Pairs
 			if i%testserver.Often(20, 1) == 0 {
-				if a := s.get(narrower, s.token(c.account)); a.StatusCode != 200 {
-					t.Errorf("%s: following %s gives %d %s", c.read, narrower, a.StatusCode, a.body)
-				}
+				s.get(narrower, s.token(c.account)).is(t, 200)
 			}
 		}
 		if c.parts > 0 && told.Pairs != nil && pairs != *told.Pairs || c.parts > 0 && pairs < 1_000 {

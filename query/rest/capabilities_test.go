@@ -7,9 +7,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"preismon/contracts/openapi/openapitest"
+	"preismon/deploy/testserver/equals"
 	"preismon/deploy/testserver/must"
 )
 
@@ -49,9 +48,7 @@ func TestCapabilities(t *testing.T) {
 	c := decode[capabilities](t, a)
 
 	bare := s.page("/v1/results", "itemId=11", "site=market-de").Data[0] // CAP-00b
-	if diff := cmp.Diff(slices.Sorted(maps.Keys(bare)), slices.Sorted(slices.Values(c.CoreFields))); diff != "" {
-		t.Errorf("core fields: %s", diff)
-	}
+	equals.Checkf(t, slices.Sorted(maps.Keys(bare)), slices.Sorted(slices.Values(c.CoreFields)), "core fields")
 	operation := openapitest.Document().Paths.Value("/v1/results").Get
 	groups := map[string]bool{}
 	for parameter, fields := range c.IncludeGroups { // CAP-00c, RES-P13
@@ -84,9 +81,7 @@ func TestCapabilities(t *testing.T) {
 			values = append(values, v.(string))
 		}
 		slices.Sort(values)
-		if diff := cmp.Diff(values, f.Values); diff != "" {
-			t.Errorf("%s: %s", f.Parameter, diff)
-		}
+		equals.Checkf(t, values, f.Values, "%s", f.Parameter)
 	}
 	for _, p := range operation.Parameters {
 		switch name := p.Value.Name; {
@@ -103,12 +98,8 @@ func TestCapabilities(t *testing.T) {
 		t.Error("category")
 	}
 	// CAP-00e
-	if diff := cmp.Diff(map[string]any{"parameter": "sort", "field": "capturedAt", "values": []any{"asc", "desc"}, "default": "desc"}, c.Sort); diff != "" {
-		t.Error(diff)
-	}
-	if diff := cmp.Diff(map[string]any{"parameter": "timezone", "names": "IANA", "default": "UTC"}, c.Timezone); diff != "" {
-		t.Error(diff)
-	}
+	equals.Check(t, map[string]any{"parameter": "sort", "field": "capturedAt", "values": []any{"asc", "desc"}, "default": "desc"}, c.Sort)
+	equals.Check(t, map[string]any{"parameter": "timezone", "names": "IANA", "default": "UTC"}, c.Timezone)
 	w := c.Window
 	if w.From != "capturedFrom" || w.To != "capturedTo" || !w.Closed || w.ProductHistoryHours != 168 || w.GlobalMaxHours != 168 || w.DefaultHours != 24 {
 		t.Errorf("%+v", w)
@@ -125,9 +116,7 @@ func TestCapabilities(t *testing.T) {
 		"limitDefault": 100, "limitMax": 10_000, "streamLimitDefault": 10_000, "latestPerPairMaxPairs": 1_000, "enrichmentMaxCandidates": 250_000,
 		"responseMaxBytes": 64 << 20, "softDeadlineSeconds": 5, "hardBudgetSeconds": 20, "cursorDays": 30,
 	}
-	if diff := cmp.Diff(want, c.Limits); diff != "" {
-		t.Error(diff)
-	}
+	equals.Check(t, want, c.Limits)
 	if p := s.page("/v1/results", ""); p.Paging.Limit != 100 {
 		t.Errorf("default limit %d", p.Paging.Limit)
 	}

@@ -76,9 +76,7 @@ func TestEveryReadIsCharged(t *testing.T) {
 			}
 			return nil
 		})
-		if a := s.plain(path, s.token(reader)); a.StatusCode != http.StatusOK {
-			t.Errorf("%s: %d %.300s", path, a.StatusCode, a.body)
-		}
+		s.plain(path, s.token(reader)).is(t, 200)
 		if got := held; got < of.least {
 			t.Errorf("%s: %d bytes are charged while it is read, at least %d", path, got, of.least)
 		}

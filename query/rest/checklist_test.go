@@ -14,10 +14,10 @@ import (
 	"time"
 
 	"github.com/golang-jwt/jwt/v5"
-	"github.com/google/go-cmp/cmp"
 
 	"preismon/contracts"
 	"preismon/deploy/testserver"
+	"preismon/deploy/testserver/equals"
 	"preismon/deploy/testserver/must"
 	"preismon/query/auth"
 	"preismon/query/rest"
@@ -133,11 +133,10 @@ func TestTextsAreTexts(t *testing.T) {
 func (s *surface) talk(t *testing.T, text string) (reply string, took time.Duration) {
 	t.Helper()
 	began := time.Now()
-	conn, err := net.Dial("tcp", s.Listener.Addr().String())
-	must.Do(t, err)
+	conn := must.Get(net.Dial("tcp", s.Listener.Addr().String()))(t)
 	defer conn.Close()
 	must.Do(t, conn.SetDeadline(time.Now().Add(time.Minute)))
-	_, err = io.WriteString(conn, text)
+	_, err := io.WriteString(conn, text)
 	if err == nil {
 		var all []byte
 		all, err = io.ReadAll(bufio.NewReader(conn))
@@ -204,9 +203,7 @@ func TestSlowAndLargeRequests(t *testing.T) {
 func TestNoBackDoors(t *testing.T) {
 	s := serve(t)
 	for _, path := range []string{"/debug/pprof/", "/debug/pprof/cmdline", "/debug/vars", "/metrics", "/readyz", "/livez", "/admin", "/.git/config", "/v1/debug", "/v1/../debug/pprof/", "/%2e%2e/metrics"} {
-		if a := s.plain(path, s.token(reader)); a.StatusCode != 404 {
-			t.Errorf("%s: %d %.100s", path, a.StatusCode, a.body)
-		}
+		s.plain(path, s.token(reader)).is(t, 404)
 	}
 	a := s.get("/healthz", "")
 	for _, name := range []string{"Server", "X-Powered-By", "Via"} {
@@ -239,9 +236,7 @@ func TestRateLimitFields(t *testing.T) {
 			"x-ratelimit-limit": "5", "x-ratelimit-remaining": fmt.Sprint(max(left, 0)), "x-ratelimit-reset": "1790000091",
 			"ratelimit-policy": `"reads";q=5;w=90`, "ratelimit": fmt.Sprintf(`"reads";r=%d;t=90`, max(left, 0)),
 		}
-		if diff := cmp.Diff(want, got); diff != "" {
-			t.Errorf("%d: %s", a.StatusCode, diff)
-		}
+		equals.Checkf(t, want, got, "%d", a.StatusCode)
 		if (left < 0) != (a.StatusCode == 429) || left < 0 && a.Header.Get("Retry-After") != "90" {
 			t.Errorf("%d left: %d, Retry-After %q", left, a.StatusCode, a.Header.Get("Retry-After"))
 		}

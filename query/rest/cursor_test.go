@@ -38,9 +38,7 @@ func TestCursorsBelongToWhatAQueryMeans(t *testing.T) {
 		{"/v1/sites", "limit=1", "limit=2"},
 		{"/v1/items", "limit=1", "limit=1000"},
 	} {
-		if a := s.walkedOn(c.path, c.first, c.then); a.StatusCode != 200 {
-			t.Errorf("%s?%s, then %s: %s", c.path, c.first, c.then, a.body)
-		}
+		s.walkedOn(c.path, c.first, c.then).is(t, 200)
 	}
 }
 
@@ -125,8 +123,6 @@ func TestCursorsOnTablesBehindThem(t *testing.T) {
 			t.Errorf("%s: after %q s, %q", path, a.Header.Get("Retry-After"), p.Detail)
 		}
 		s.store.fallBehind(false)
-		if a := s.get(path+"&cursor="+next, s.token(reader)); a.StatusCode != 200 {
-			t.Errorf("%s: %s", path, a.body)
-		}
+		s.get(path+"&cursor="+next, s.token(reader)).is(t, 200)
 	}
 }

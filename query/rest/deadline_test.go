@@ -10,10 +10,9 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"preismon/contracts"
 	"preismon/contracts/fault"
+	"preismon/deploy/testserver/equals"
 	"preismon/deploy/testserver/must"
 	"preismon/query"
 	"preismon/query/frame"
@@ -108,9 +107,7 @@ func TestSoftDeadline(t *testing.T) {
 						got[i], got[j] = got[j], got[i]
 					}
 				}
-				if diff := cmp.Diff(want, got); diff != "" {
-					t.Errorf("the union of the pages (-want +got):\n%s", diff)
-				}
+				equals.Checkf(t, want, got, "the union of the pages")
 				if short == 0 {
 					t.Error("no page was cut short")
 				}

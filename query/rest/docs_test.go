@@ -10,10 +10,10 @@ import (
 	"time"
 
 	"github.com/getkin/kin-openapi/openapi3"
-	"github.com/google/go-cmp/cmp"
 
 	"preismon/contracts/openapi"
 	"preismon/contracts/openapi/openapitest"
+	"preismon/deploy/testserver/equals"
 	"preismon/deploy/testserver/must"
 	"preismon/query/rest"
 )
@@ -31,9 +31,7 @@ func TestRoutesAreTheContract(t *testing.T) {
 	served := append(rest.Routes(docs...), "POST /mcp")
 	slices.Sort(served)
 	slices.Sort(documented)
-	if diff := cmp.Diff(documented, served); diff != "" {
-		t.Error(diff)
-	}
+	equals.Check(t, documented, served)
 }
 
 // publicPaths are the public documents and their media types.
@@ -107,9 +105,7 @@ func TestPublicDocumentsAreNotLimited(t *testing.T) {
 			t.Fatalf("%s: %d", path, a.StatusCode)
 		}
 	}
-	if left := s.get("/v1/sites", "").Header.Get("X-RateLimit-Remaining"); left != "2" {
-		t.Errorf("the documents counted: %s left of 3", left)
-	}
+	equals.Is(t, "2", s.get("/v1/sites", "").Header.Get("X-RateLimit-Remaining"), "the documents counted left of 3")
 }
 
 // The build is the program's, the contract version the contract's; neither
@@ -120,9 +116,7 @@ func TestVersionsAreDiagnostic(t *testing.T) {
 	for _, build := range []string{"v1.0.0", "v9.9.9-test"} {
 		s := serve(t, func(set *settings) { set.rest.Build = build })
 		health := map[string]string{"status": "ok", "contractVersion": openapi.Version(), "build": build} // HLTH-01, HLTH-02, HLTH-03
-		if diff := cmp.Diff(health, decode[map[string]string](t, s.get("/healthz", ""))); diff != "" {
-			t.Error(diff)
-		}
+		equals.Check(t, health, decode[map[string]string](t, s.get("/healthz", "")))
 		for _, version := range []string{"", "0.5", "99"} {
 			r := s.request("GET", "/v1/sites", s.token(reader), nil)
 			if version != "" {
@@ -162,9 +156,7 @@ func TestProblemPages(t *testing.T) {
 		s.get(path, "").wantProblem(t, 404, "NOT_FOUND")
 	}
 	p := s.get("/v1/sites", "").wantProblem(t, 401, "AUTH_TOKEN_INVALID")
-	if a := s.get(strings.TrimPrefix(p.Type, baseURL), ""); a.StatusCode != 200 {
-		t.Errorf("%s: %d", p.Type, a.StatusCode)
-	}
+	s.get(strings.TrimPrefix(p.Type, baseURL), "").is(t, 200)
 }
 
 // The steps that the texts for newcomers describe work as described.

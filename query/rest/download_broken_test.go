@@ -22,6 +22,7 @@ import (
 	"preismon/archive"
 	"preismon/contracts"
 	"preismon/deploy/testserver"
+	"preismon/deploy/testserver/equals"
 	"preismon/deploy/testserver/must"
 	"preismon/deploy/testserver/proxy"
 	"preismon/query"
@@ -128,9 +129,7 @@ func TestDownloadOfDamagedFiles(t *testing.T) {
 			if d := after.Damaged - before.Damaged; d < 5 { // one for each refusal, and at least one more
 				t.Errorf("%s: %d damaged copies are counted", name, d)
 			}
-			if d := after.Found - before.Found; d != 4 {
-				t.Errorf("%s: %d are counted as found", name, d)
-			}
+			equals.Is(t, 4, after.Found-before.Found, "%s are counted as found", name)
 		}
 	}
 	// A wrong size is noticed before a byte is read.

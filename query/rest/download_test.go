@@ -14,6 +14,7 @@ import (
 	"preismon/archive"
 	"preismon/contracts"
 	"preismon/deploy/testserver"
+	"preismon/deploy/testserver/equals"
 	"preismon/deploy/testserver/must"
 	"preismon/query"
 	"preismon/query/rest"
@@ -47,10 +48,7 @@ func only(name string) string { return path(orderA, download, "name", name) }
 // fetch downloads a file that must exist.
 func (w *filesWorld) fetch(p string) answer {
 	w.t.Helper()
-	a := w.get(p, w.token(reader))
-	if a.StatusCode != 200 {
-		w.t.Fatalf("%s: %d %s", p, a.StatusCode, a.body)
-	}
+	a := w.get(p, w.token(reader)).want(w.t, 200)
 	return a
 }
 
@@ -223,9 +221,7 @@ func TestDownloadRanges(t *testing.T) {
 				if got.StatusCode != 206 || !bytes.Equal(got.body, content[want[0]:want[1]]) {
 					t.Errorf("%s: %d, %d bytes", ranges, got.StatusCode, len(got.body))
 				}
-				if h := got.Header.Get("Content-Range"); h != fmt.Sprintf("bytes %d-%d/5000", want[0], want[1]-1) {
-					t.Errorf("%s: Content-Range %q", ranges, h)
-				}
+				equals.Is(t, fmt.Sprintf("bytes %d-%d/5000", want[0], want[1]-1), got.Header.Get("Content-Range"), "%s: Content-Range", ranges)
 				if got.Header.Get("ETag") != etag || got.Header.Get("Content-Type") != "application/zip" || got.ContentLength != int64(len(got.body)) {
 					t.Errorf("%s: %v", ranges, got.Header)
 				}

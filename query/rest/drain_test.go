@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"preismon/contracts/fault"
+	"preismon/deploy/testserver/equals"
 	"preismon/deploy/testserver/must"
 	"preismon/query/rest"
 )
@@ -58,9 +59,7 @@ func TestDrain(t *testing.T) {
 		if resp.StatusCode != 503 || p.Code != "SERVICE_UNAVAILABLE" || h.Get("Retry-After") != "1" || !resp.Close || h.Get("X-Request-Id") == "" {
 			t.Errorf("%s while draining: %d, code %q, Retry-After %q, close %v", path, resp.StatusCode, p.Code, h.Get("Retry-After"), resp.Close)
 		}
-		if ok := h.Get("X-RateLimit-Limit") != ""; ok != limited {
-			t.Errorf("%s: rate limit headers %v, want %v", path, ok, limited)
-		}
+		equals.Is(t, limited, h.Get("X-RateLimit-Limit") != "", "%s: rate limit headers", path)
 	}
 	if resp := s.get("/healthz", ""); resp.StatusCode != 200 {
 		t.Errorf("healthz while draining: %d", resp.StatusCode)

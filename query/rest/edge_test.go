@@ -8,8 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
+	"preismon/deploy/testserver/equals"
 	"preismon/deploy/testserver/must"
 	"preismon/query/rest"
 )
@@ -53,9 +52,7 @@ func TestSecurityHeaders(t *testing.T) { // HDR-01, HDR-02a to HDR-02e
 			t.Errorf("%s: Cache-Control %q", what, a.Header.Get("Cache-Control"))
 		}
 	}
-	if n := strings.Count(s.log.String(), "at the disco"); n != 1 {
-		t.Errorf("a panic is logged %d times", n)
-	}
+	equals.Is(t, 1, strings.Count(s.log.String(), "at the disco"), "a panic is logged times")
 }
 
 func TestRequestID(t *testing.T) {
@@ -98,9 +95,7 @@ func TestAccessLog(t *testing.T) {
 		{"level": "INFO", "msg": "request", "method": "GET", "route": "/v1/sites", "status": 200.0, "account": "1"},
 		{"level": "INFO", "msg": "request", "method": "GET", "route": "none", "status": 404.0, "code": "NOT_FOUND"},
 	}
-	if diff := cmp.Diff(want, lines); diff != "" {
-		t.Error(diff)
-	}
+	equals.Check(t, want, lines)
 	for _, secret := range []string{"shop-one", "secret", token} {
 		if strings.Contains(s.log.String(), secret) {
 			t.Errorf("%q is in the log", secret)

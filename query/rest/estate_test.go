@@ -40,10 +40,7 @@ func (e *live) captured(item int, site, outcome string, at time.Time) {
 // read returns a page for an account.
 func (e *live) read(account contracts.AccountID, path string) page {
 	e.t.Helper()
-	a := e.get(path, e.token(account))
-	if a.StatusCode != 200 {
-		e.t.Fatalf("%s: %d %s", path, a.StatusCode, a.body)
-	}
+	a := e.get(path, e.token(account)).want(e.t, 200)
 	p := decode[page](e.t, a)
 	if p.Paging.Returned != len(p.Data) || len(p.Data) > p.Paging.Limit {
 		e.t.Errorf("%s: %d records, %+v", path, len(p.Data), p.Paging)

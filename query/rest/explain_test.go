@@ -2,13 +2,12 @@ package rest_test
 
 import (
 	"encoding/json"
-	"net/http"
 	"net/url"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
+	"preismon/deploy/testserver/equals"
 )
 
 type explained struct {
@@ -24,10 +23,7 @@ type explained struct {
 
 func (s *surface) explain(path, query string) explained {
 	s.t.Helper()
-	a := s.get("/ext/v1/explain?path="+url.QueryEscape(path)+"&"+query, s.token(reader))
-	if a.StatusCode != 200 {
-		s.t.Fatalf("%s?%s: %d %s", path, query, a.StatusCode, a.body)
-	}
+	a := s.get("/ext/v1/explain?path="+url.QueryEscape(path)+"&"+query, s.token(reader)).want(s.t, 200)
 	return decode[explained](s.t, a)
 }
 
@@ -175,12 +171,8 @@ func TestExplainedRememberedStream(t *testing.T) {
 	if s.service.Stats().Replayed == 0 || tag == "" {
 		t.Fatal("nothing is remembered")
 	}
-	if diff := cmp.Diff(first, s.explain(path, window)); diff != "" {
-		t.Errorf("after it was remembered: %s", diff)
-	}
+	equals.Checkf(t, first, s.explain(path, window), "after it was remembered")
 	r := s.request("GET", "/ext/v1/explain?path="+path+"&"+window, s.token(reader), nil)
 	r.Header.Set("If-None-Match", tag)
-	if a := s.do(r); a.StatusCode != http.StatusOK {
-		t.Errorf("with the tag of its answer: %d", a.StatusCode)
-	}
+	s.do(r).is(t, 200)
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"preismon/deploy/testserver"
+	"preismon/deploy/testserver/equals"
 	"preismon/deploy/testserver/must"
 	"preismon/query"
 	"preismon/query/frame"
@@ -26,10 +27,7 @@ func (l *live) feedReads() map[string][]frame.Column {
 	l.t.Helper()
 	const zone = "&timezone=Europe/Berlin"
 	since := func(begin string) string {
-		a := l.get(begin+zone, l.token(whole))
-		if a.StatusCode != 200 {
-			l.t.Fatalf("%s: %d %s", begin, a.StatusCode, a.body)
-		}
+		a := l.get(begin+zone, l.token(whole)).want(l.t, 200)
 		path, _, _ := strings.Cut(begin, "?")
 		return path + "?since=" + decode[page](l.t, a).Progress.Token
 	}
@@ -170,7 +168,5 @@ func TestFeedTableBudget(t *testing.T) {
 			t.Errorf("%s: %v", media, a.Header)
 		}
 	}
-	if held := s.service.Admission().Stats().Held; held != 0 {
-		t.Errorf("%d bytes are still held", held)
-	}
+	equals.Is(t, 0, s.service.Admission().Stats().Held, "bytes are still held")
 }

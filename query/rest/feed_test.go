@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"preismon/deploy/testserver/equals"
 	"preismon/deploy/testserver/must"
 )
 
@@ -43,10 +44,7 @@ func (b begunFeed) token() string { return b.Progress.Token + b.Query.Token }
 // changes requests a page.
 func (s *surface) changes(query string) changesPage {
 	s.t.Helper()
-	a := s.get(feedAt+"?"+query, s.token(reader))
-	if a.StatusCode != 200 {
-		s.t.Fatalf("%s: %d %s", query, a.StatusCode, a.body)
-	}
+	a := s.get(feedAt+"?"+query, s.token(reader)).want(s.t, 200)
 	return decode[changesPage](s.t, a)
 }
 
@@ -155,9 +153,7 @@ func TestFeedTails(t *testing.T) {
 	if n := s.service.Stats(); n.Tails != 1 || n.FeedRows < 2 {
 		t.Errorf("%+v", n)
 	}
-	if n := busyHeavy(s); n != 0 {
-		t.Errorf("a tail that waits holds %d heavy reads", n)
-	}
+	equals.Is(t, 0, busyHeavy(s), "a tail that waits holds heavy reads")
 	reset, over := s.follow(t.Context(), "")
 	<-reset
 	s.store.rebuild()

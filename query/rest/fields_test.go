@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"preismon/deploy/testserver"
+	"preismon/deploy/testserver/equals"
 )
 
 // serveFields has one item, and sites of every kind of facts, all visible to
@@ -34,10 +35,7 @@ func serveFields(t *testing.T) *live {
 
 func (l *live) rows(t *testing.T, args string) []map[string]any {
 	t.Helper()
-	a := l.get("/v1/results?"+args, l.token(1))
-	if a.StatusCode != 200 {
-		t.Fatalf("%s: %d %s", args, a.StatusCode, a.body)
-	}
+	a := l.get("/v1/results?"+args, l.token(1)).want(t, 200)
 	return decode[page](t, a).Data
 }
 
@@ -124,9 +122,7 @@ func TestObservedFlagsAndRatings(t *testing.T) {
 		"manufacturer=Observed%20maker": seq, "manufacturer=Master%20maker": 0, "manufacturer=observed%20maker": 0, "manufacturer=Observed": 0,
 		"merchant=Merchant": seq, "merchant=merchant": 0, "merchant=x": 0, "manufacturer=Observed%20maker&merchant=Merchant": seq,
 	} {
-		if got := len(l.rows(t, "limit=10000&"+args)); got != want {
-			t.Errorf("%s: %d rows, want %d", args, got, want)
-		}
+		equals.Is(t, want, len(l.rows(t, "limit=10000&"+args)), "%s rows", args)
 	}
 }
 

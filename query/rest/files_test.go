@@ -9,6 +9,7 @@ import (
 
 	"preismon/contracts"
 	"preismon/deploy/testserver"
+	"preismon/deploy/testserver/equals"
 	"preismon/query"
 )
 
@@ -56,9 +57,7 @@ func TestExports(t *testing.T) {
 	if p := w.list(orderA, "exports", "limit", "1"); len(p.Data) != 1 || p.Paging.NextCursor == "" {
 		t.Errorf("%+v", p)
 	}
-	if diff := cmp.Diff([]string{"Täglich", "Weekly", "Never run"}, w.walk("exportName", orderA, "exports", "limit", "1")); diff != "" {
-		t.Error(diff)
-	}
+	equals.Check(t, []string{"Täglich", "Weekly", "Never run"}, w.walk("exportName", orderA, "exports", "limit", "1"))
 }
 
 // IMP-K1, IMP-01a, IMP-01b, IMP-01c: imports are chosen by name before the
@@ -77,9 +76,7 @@ func TestImports(t *testing.T) {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
 	first := keys(w.list(orderA, "imports", "limit", "3"), "name")
-	if diff := cmp.Diff([]string{"Import 000", "Import 001", "Import 002"}, first); diff != "" {
-		t.Error(diff)
-	}
+	equals.Check(t, []string{"Import 000", "Import 001", "Import 002"}, first)
 	if all := w.walk("name", orderA, "imports", "limit", "77"); len(all) != 300 || !slices.IsSorted(all) {
 		t.Errorf("%d %v", len(all), all)
 	}
@@ -149,9 +146,7 @@ func TestHistory(t *testing.T) {
 	} {
 		for _, direction := range []string{"exports", "imports"} {
 			p := w.page(path(orderA, direction+"/history"), c.args)
-			if diff := cmp.Diff(c.want, keys(p, "filename")); diff != "" {
-				t.Errorf("%s %s: %s", direction, c.args, diff)
-			}
+			equals.Checkf(t, c.want, keys(p, "filename"), "%s %s", direction, c.args)
 		}
 	}
 	for args, want := range map[string][]string{
@@ -165,22 +160,16 @@ func TestHistory(t *testing.T) {
 		"exportName=Weekly&limit=1":                     {"all.XLSX"},
 		"exportName=Weekly&limit=2&dateFrom=2026-03-01": {"all.XLSX", "note.txt"},
 	} {
-		if diff := cmp.Diff(want, keys(w.page(path(orderA, "exports/history"), args), "filename")); diff != "" {
-			t.Errorf("%s: %s", args, diff)
-		}
+		equals.Checkf(t, want, keys(w.page(path(orderA, "exports/history"), args), "filename"), "%s", args)
 	}
 	for _, direction := range []string{"exports", "imports"} {
 		for _, limit := range []string{"2", "5"} { // in the middle of a document, and all
-			if diff := cmp.Diff(all, w.walk("filename", orderA, direction+"/history", "limit", limit)); diff != "" {
-				t.Errorf("%s by %s: %s", direction, limit, diff)
-			}
+			equals.Checkf(t, all, w.walk("filename", orderA, direction+"/history", "limit", limit), "%s by %s", direction, limit)
 		}
 	}
 	entry := w.list(orderA, "imports/history", "name", "note").Data[0]
 	imported := map[string]any{"name": "note", "filename": "note.txt", "contentType": "application/octet-stream", "sizeBytes": 4.0, "archivedAt": "2026-03-02T06:00:00.000Z"}
-	if diff := cmp.Diff(imported, entry); diff != "" {
-		t.Error(diff)
-	}
+	equals.Check(t, imported, entry)
 }
 
 // EXP-03a, IMP-03, HIST-04, ERR-07, choices 31: which file is the newest, and
@@ -200,9 +189,7 @@ func TestLatest(t *testing.T) {
 			"name=note":                     {"note.txt", "five"},
 			"name=prices&dateTo=2026-03-01T23:00:00Z": {"prices-1.csv", "one"},
 		} {
-			if got := decode[map[string]any](t, w.fetch(latest+args))["filename"]; got != want.filename {
-				t.Errorf("%s %s: %v, want %s", direction, args, got, want.filename)
-			}
+			equals.Is[any](t, want.filename, decode[map[string]any](t, w.fetch(latest+args))["filename"], "%s %s", direction, args)
 			a := w.get(download+args, w.token(reader))
 			if want.content != "" {
 				if string(a.body) != want.content || !strings.Contains(a.Header.Get("Content-Disposition"), want.filename) {
@@ -244,13 +231,9 @@ func TestHistoryThatChanges(t *testing.T) {
 	w.publish(query.Exports, orderA, 11, "2026-03-05T05:00:00Z", "prices", "new.csv", []byte("new"))
 	rest := w.list(orderA, "exports/history", "limit", "10", "cursor", first.Paging.NextCursor)
 	got := append(keys(first, "filename"), keys(rest, "filename")...)
-	if diff := cmp.Diff([]string{"prices-3.csv", "prices-2.csv", "all.XLSX", "note.txt", "prices-1.csv"}, got); diff != "" {
-		t.Error(diff)
-	}
+	equals.Check(t, []string{"prices-3.csv", "prices-2.csv", "all.XLSX", "note.txt", "prices-1.csv"}, got)
 	token := w.token(oneOrder)
-	if a := w.get(path(orderA, "exports"), token); a.StatusCode != 200 {
-		t.Fatalf("%d %s", a.StatusCode, a.body)
-	}
+	w.get(path(orderA, "exports"), token).want(t, 200)
 	w.exec("INSERT INTO accounts VALUES (5, 1, 'oneorder', 'h', false, false, ['files'], false, [102], true, [], 2)")
 	for _, route := range bothDirections() {
 		w.get(path(orderA, route), token).wantProblem(t, 404, "ORDER_NOT_FOUND")

@@ -184,10 +184,7 @@ func path(order contracts.OrderID, rest string, args ...string) string {
 // list reads a page that must exist.
 func (w *filesWorld) list(order contracts.OrderID, rest string, args ...string) page {
 	w.t.Helper()
-	a := w.get(path(order, rest, args...), w.token(reader))
-	if a.StatusCode != 200 {
-		w.t.Fatalf("%s %v: %d %s", rest, args, a.StatusCode, a.body)
-	}
+	a := w.get(path(order, rest, args...), w.token(reader)).want(w.t, 200)
 	p := decode[page](w.t, a)
 	if p.Paging.Returned != len(p.Data) {
 		w.t.Errorf("returned %d, but %d records", p.Paging.Returned, len(p.Data))

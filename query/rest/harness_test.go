@@ -21,6 +21,8 @@ import (
 	"preismon/contracts/fault"
 	"preismon/contracts/openapi/openapitest"
 	"preismon/deploy/testserver"
+	"preismon/deploy/testserver/caller"
+	"preismon/deploy/testserver/equals"
 	"preismon/deploy/testserver/must"
 	"preismon/query"
 	"preismon/query/auth"
@@ -217,21 +219,15 @@ type problem struct {
 
 func (s *surface) do(r *http.Request) answer {
 	s.t.Helper()
-	resp := must.Get(s.client.Do(r))(s.t)
-	defer resp.Body.Close()
-	body := must.Get(io.ReadAll(resp.Body))(s.t)
-	return answer{resp, body}
+	a := must.Get(caller.Read(s.client.Do(r)))(s.t)
+	return answer{a.Response, a.Text}
 }
 
 func (s *surface) request(method, path, token string, body io.Reader) *http.Request {
 	s.t.Helper()
 	ctx, cancel := context.WithTimeout(s.t.Context(), 30*time.Second)
 	s.t.Cleanup(cancel)
-	r := must.Get(http.NewRequestWithContext(ctx, method, s.URL+path, body))(s.t)
-	if token != "" {
-		r.Header.Set("Authorization", "Bearer "+token)
-	}
-	return r
+	return must.Get(caller.Client{URL: s.URL, Token: token}.Request(ctx, method, path, body))(s.t)
 }
 
 func (s *surface) get(path, token string) answer {
@@ -241,13 +237,12 @@ func (s *surface) get(path, token string) answer {
 
 func (s *surface) login(login, password string) answer {
 	s.t.Helper()
-	body, _ := json.Marshal(map[string]string{"loginIdentifier": login, "password": password})
-	return s.postLogin(string(body))
+	return s.postLogin(string(caller.LoginBody(login, password)))
 }
 
 func (s *surface) postLogin(body string) answer {
 	s.t.Helper()
-	r := s.request("POST", "/v1/auth/token", "", strings.NewReader(body))
+	r := s.request("POST", caller.LoginPath, "", strings.NewReader(body))
 	r.Header.Set("Content-Type", "application/json")
 	return s.do(r)
 }
@@ -255,6 +250,27 @@ func (s *surface) postLogin(body string) answer {
 func (s *surface) logout(token string) answer {
 	s.t.Helper()
 	return s.do(s.request("POST", "/v1/auth/logout", token, nil))
+}
+
+// is checks the status.
+func (a answer) is(t testing.TB, status int) {
+	t.Helper()
+	if a.StatusCode != status {
+		var at any = "an answer"
+		if a.Request != nil {
+			at = a.Request.URL
+		}
+		t.Errorf("%s: status %d, want %d: %.1000s", at, a.StatusCode, status, a.body)
+	}
+}
+
+// want is is for a test that cannot go on with another status.
+func (a answer) want(t testing.TB, status int) answer {
+	t.Helper()
+	if a.is(t, status); a.StatusCode != status {
+		t.FailNow()
+	}
+	return a
 }
 
 func decode[T any](t testing.TB, a answer) T {
@@ -284,12 +300,8 @@ func waiting(t *testing.T, send func() answer) <-chan answer {
 // ERR-00a).
 func (a answer) wantProblem(t *testing.T, status int, code string) problem {
 	t.Helper()
-	if a.StatusCode != status {
-		t.Fatalf("status %d, want %d: %s", a.StatusCode, status, a.body)
-	}
-	if got := a.Header.Get("Content-Type"); got != "application/problem+json" {
-		t.Errorf("Content-Type %q", got)
-	}
+	a.want(t, status)
+	equals.Is(t, "application/problem+json", a.Header.Get("Content-Type"), "Content-Type")
 	if err := openapitest.Problem(a.body); err != nil {
 		t.Errorf("no strict problem: %v\n%s", err, a.body)
 	}

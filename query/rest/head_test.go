@@ -14,6 +14,7 @@ import (
 
 	"preismon/contracts"
 	"preismon/contracts/openapi/openapitest"
+	"preismon/deploy/testserver/equals"
 	"preismon/query"
 	"preismon/query/rest"
 )
@@ -105,9 +106,7 @@ func TestHeadIsGetWithoutItsBody(t *testing.T) {
 			want.Del("Content-Length")
 			want.Del("Content-Encoding")
 		}
-		if diff := cmp.Diff(want, got); diff != "" {
-			t.Errorf("HEAD %s: %s", path, diff)
-		}
+		equals.Checkf(t, want, got, "HEAD %s", path)
 	}
 	for _, route := range rest.Routes() {
 		method, path, _ := strings.Cut(route, " ")

@@ -6,9 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"preismon/contracts"
+	"preismon/deploy/testserver/equals"
 )
 
 // TestItemCandidates searches among 10,000 and 10,001 candidates of real rows.
@@ -114,9 +113,7 @@ func TestASINLocales(t *testing.T) {
 		t.Errorf("%d keys: %v", len(got), got)
 	}
 	e.get("/v1/items/asin-locales", e.token(ofWhole)).wantProblem(t, 400, "ITEM_SCOPE_TOO_BROAD")
-	if diff := cmp.Diff([]map[string]any{}, e.read(ofNothing, "/v1/items/asin-locales").Data); diff != "" {
-		t.Error(diff)
-	}
+	equals.Check(t, []map[string]any{}, e.read(ofNothing, "/v1/items/asin-locales").Data)
 	var narrowed contracts.AccountID = 99
 	e.account(narrowed, 2, "[1]", "")
 	if got := e.read(narrowed, "/v1/items/asin-locales").Data; len(got) != 0 { // VIS-02

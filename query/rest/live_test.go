@@ -3,7 +3,6 @@ package rest_test
 import (
 	"context"
 	"fmt"
-	"io"
 	"strings"
 	"testing"
 	"time"
@@ -13,6 +12,7 @@ import (
 
 	"preismon/contracts"
 	"preismon/deploy/testserver"
+	"preismon/deploy/testserver/caller"
 	"preismon/deploy/testserver/migrated"
 	"preismon/deploy/testserver/must"
 	"preismon/query/store"
@@ -205,10 +205,8 @@ func (s *surface) plain(path, token string) answer {
 	r := s.request("GET", path, token, nil)
 	ctx, cancel := context.WithTimeout(s.t.Context(), 4*time.Minute)
 	s.t.Cleanup(cancel)
-	resp := must.Get(s.raw().Do(r.WithContext(ctx)))(s.t)
-	defer resp.Body.Close()
-	body := must.Get(io.ReadAll(resp.Body))(s.t)
-	return answer{resp, body}
+	a := must.Get(caller.Read(s.raw().Do(r.WithContext(ctx))))(s.t)
+	return answer{a.Response, a.Text}
 }
 
 // statements returns what the reads of this surface since an instant cost: how

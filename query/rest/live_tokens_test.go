@@ -26,9 +26,7 @@ func TestEveryRouteNeedsALiveToken(t *testing.T) {
 	old := l.token(whole)
 	l.clock.freeze(l.now.Add(2 * time.Second))
 	revoked := l.token(whole)
-	if a := l.logout(revoked); a.StatusCode != 200 {
-		t.Fatalf("%d %s", a.StatusCode, a.body)
-	}
+	l.logout(revoked).want(t, 200)
 	other := serve(t) // a service with another key
 	tokens := map[string]string{
 		"garbage": "x.y.z", "expired": expired, "revoked": revoked, "of MCP": issue(auth.Grant{Account: whole, Audience: baseURL + "/mcp", Lifetime: time.Hour}),
@@ -68,9 +66,7 @@ func TestEveryRouteNeedsALiveToken(t *testing.T) {
 	}
 	r := l.request("GET", "/v1/sites", "", nil)
 	r.Header.Set("Authorization", "bearer "+old)
-	if a := l.do(r); a.StatusCode != 200 {
-		t.Errorf("a valid token: %d %s", a.StatusCode, a.body)
-	}
+	l.do(r).is(t, 200)
 }
 
 // seesOwn checks whether a pairIDs sees what mandate 1 has on a route, in the
@@ -179,9 +175,7 @@ func TestGrantsHoldAtOnce(t *testing.T) {
 		}
 		r := l.request("GET", strings.TrimRight(again, ".,:"), token, nil)
 		r.Header.Set("Prefer", "changes-token")
-		if a := l.do(r); a.StatusCode != 200 {
-			t.Errorf("%s: %d %s", again, a.StatusCode, a.body)
-		}
+		l.do(r).is(t, 200)
 	}
 	revoked := begin()
 	arrive()

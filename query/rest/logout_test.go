@@ -56,9 +56,7 @@ func TestLogoutOfATokenWithoutID(t *testing.T) { // AUTH-L3
 		if a := s.logout(token); a.StatusCode != 200 || string(a.body) != `{"revoked":false}` {
 			t.Fatalf("%d %s", a.StatusCode, a.body)
 		}
-		if a := s.get("/v1/sites", token); a.StatusCode != 200 {
-			t.Fatalf("%d %s", a.StatusCode, a.body)
-		}
+		s.get("/v1/sites", token).want(t, 200)
 	}
 	s.clock.advance(time.Hour + time.Second)
 	s.get("/v1/sites", token).wantProblem(t, 401, "AUTH_TOKEN_INVALID")

@@ -15,6 +15,7 @@ import (
 
 	"preismon/contracts"
 	"preismon/deploy/testserver"
+	"preismon/deploy/testserver/equals"
 	"preismon/deploy/testserver/must"
 	"preismon/query/rest"
 )
@@ -364,7 +365,5 @@ func sameAnswer(t *testing.T, what string, asked pairIDs, hidden, none answer) {
 	if h, n := asked.hide(hidden.body), nobodys.hide(none.body); h != n {
 		t.Errorf("%s:\n%s\nfor nothing\n%s", what, h, n)
 	}
-	if diff := gocmp.Diff(alike(none.Header), alike(hidden.Header)) + gocmp.Diff(alike(none.Trailer), alike(hidden.Trailer)); diff != "" {
-		t.Errorf("%s: headers differ from those for nothing: %s", what, diff)
-	}
+	equals.Is(t, "", gocmp.Diff(alike(none.Header), alike(hidden.Header))+gocmp.Diff(alike(none.Trailer), alike(hidden.Trailer)), "%s: headers differ from those for nothing", what)
 }

@@ -7,9 +7,9 @@ import (
 	"testing"
 
 	"github.com/getkin/kin-openapi/openapi3"
-	"github.com/google/go-cmp/cmp"
 
 	"preismon/contracts/openapi/openapitest"
+	"preismon/deploy/testserver/equals"
 )
 
 // What the specification leaves open is decided in the contract. The harness,
@@ -37,9 +37,7 @@ func TestOpenFields(t *testing.T) {
 		"Result":             "itemId site capturedAt availability price priceMoney currencyCode merchant",
 	} {
 		s := schemaNamed(name)
-		if diff := cmp.Diff(strings.Fields(want), s.Required); diff != "" {
-			t.Errorf("%s: %s", name, diff)
-		}
+		equals.Checkf(t, strings.Fields(want), s.Required, "%s", name)
 		if s.AdditionalProperties.Has == nil || *s.AdditionalProperties.Has {
 			t.Errorf("%s takes further fields", name)
 		}

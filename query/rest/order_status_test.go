@@ -11,9 +11,8 @@ import (
 	"testing"
 	"time"
 
-	gocmp "github.com/google/go-cmp/cmp"
-
 	"preismon/contracts"
+	"preismon/deploy/testserver/equals"
 	"preismon/query"
 )
 
@@ -113,10 +112,7 @@ type orderStatuses struct {
 
 func (e *live) statuses(account contracts.AccountID, args string) orderStatuses {
 	e.t.Helper()
-	a := e.get("/ext/v1/orders/status?"+args, e.token(account))
-	if a.StatusCode != http.StatusOK {
-		e.t.Fatalf("%s: %d %s", args, a.StatusCode, a.body)
-	}
+	a := e.get("/ext/v1/orders/status?"+args, e.token(account)).want(e.t, 200)
 	return decode[orderStatuses](e.t, a)
 }
 
@@ -127,9 +123,7 @@ func (e *live) fromReads(account contracts.AccountID, listed map[string]any) map
 	path := "/v1/orders/" + listed["orderId"].(string)
 	want := decode[map[string]any](e.t, e.get(path, e.token(account)))
 	for name, value := range listed {
-		if diff := gocmp.Diff(value, want[name]); diff != "" {
-			e.t.Errorf("%s: the list and the detail have another %s: %s", path, name, diff)
-		}
+		equals.Checkf(e.t, value, want[name], "%s: the list and the detail have another %s", path, name)
 	}
 	want["fileCount"], want["files"], want["filesProblem"] = nil, nil, nil
 	files := []any{}
@@ -194,9 +188,7 @@ func TestOrderStatusSaysWhatTheReadsSay(t *testing.T) {
 				}
 				for i, o := range got.Data {
 					w := newestOf(want[wanted[i]], each)
-					if diff := gocmp.Diff(w, o); diff != "" {
-						t.Errorf("%s (-/v1 +status): %s", what, diff)
-					}
+					equals.Checkf(t, w, o, "%s (-/v1 +status)", what)
 					if p, ok := o["filesProblem"].(map[string]any); ok {
 						problems[p["code"].(string)]++
 					}
@@ -212,9 +204,7 @@ func TestOrderStatusSaysWhatTheReadsSay(t *testing.T) {
 					}
 				}
 				wantQuery := map[string]any{"asOf": "2026-11-21T12:00:00.000Z", "timezone": "UTC", "orders": float64(len(wanted)), "files": float64(files)}
-				if diff := gocmp.Diff(wantQuery, got.Query); diff != "" {
-					t.Errorf("%s: %s", what, diff)
-				}
+				equals.Checkf(t, wantQuery, got.Query, "%s", what)
 			}
 		}
 	}
@@ -270,13 +260,9 @@ func TestOrderStatusAsksOnce(t *testing.T) {
 		"?files=2&orderId=7": {"Orders": 1},
 	} {
 		clear(requested)
-		if a := s.get("/ext/v1/orders/status"+args, s.token(reader)); a.StatusCode != http.StatusOK {
-			t.Errorf("%s: %d %s", args, a.StatusCode, a.body)
-		}
+		s.get("/ext/v1/orders/status"+args, s.token(reader)).is(t, 200)
 		delete(requested, "Access")
-		if diff := gocmp.Diff(want, requested); diff != "" {
-			t.Errorf("%s: %s", args, diff)
-		}
+		equals.Checkf(t, want, requested, "%s", args)
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 
 	"preismon/contracts"
 	"preismon/deploy/testserver"
+	"preismon/deploy/testserver/equals"
 	"preismon/deploy/testserver/must"
 )
 
@@ -69,25 +70,19 @@ func TestOrders(t *testing.T) {
 	for account, want := range map[contracts.AccountID][]string{ // VIS-01a, VIS-05
 		ofWhole: {"101", "102", "103"}, ofOrder101: {"101"}, ofShopB: {"101", "102", "103"}, ofNothing: nil, ofOther: {"201"},
 	} {
-		if diff := cmp.Diff(want, keys(e.read(account, "/v1/orders"), "orderId")); diff != "" {
-			t.Errorf("account %d: %s", account, diff)
-		}
+		equals.Checkf(t, want, keys(e.read(account, "/v1/orders"), "orderId"), "account %d", account)
 	}
 	for args, want := range map[string][]string{ // ORD-00a, VIS-02, VIS-03
 		"orderId=102": {"102"}, "alias=main": {"101"}, "alias=ended": {"103"}, "orderId=101&alias=ended": nil,
 		"orderId=201": nil, "orderId=999": nil, "alias=nobody": nil, "includeMonitoring=false&includeCoverage=false": {"101", "102", "103"},
 	} {
-		if diff := cmp.Diff(want, keys(e.read(ofWhole, "/v1/orders?"+args), "orderId")); diff != "" {
-			t.Errorf("%s: %s", args, diff)
-		}
+		equals.Checkf(t, want, keys(e.read(ofWhole, "/v1/orders?"+args), "orderId"), "%s", args)
 	}
 	var walked []string // CUR-02
 	for _, o := range e.walk(ofWhole, "/v1/orders?limit=1&includeCoverage=true") {
 		walked = append(walked, o["orderId"].(string))
 	}
-	if diff := cmp.Diff([]string{"101", "102", "103"}, walked); diff != "" {
-		t.Error(diff)
-	}
+	equals.Check(t, []string{"101", "102", "103"}, walked)
 	// A summary is there if it is requested, and no other one is: ORD-K1,
 	// QUAL-01c.
 	for args, want := range map[string][]string{
@@ -101,19 +96,13 @@ func TestOrders(t *testing.T) {
 					got = append(got, name)
 				}
 			}
-			if diff := cmp.Diff(want, got); diff != "" {
-				t.Errorf("%s: %s", args, diff)
-			}
+			equals.Checkf(t, want, got, "%s", args)
 		}
 	}
 	got := e.read(ofWhole, "/v1/orders?includeMonitoring=true&includeCoverage=true")
-	if diff := cmp.Diff(map[string]any{"includeMonitoring": true, "includeCoverage": true}, got.Query); diff != "" {
-		t.Error(diff)
-	}
+	equals.Check(t, map[string]any{"includeMonitoring": true, "includeCoverage": true}, got.Query)
 	ended := got.Data[2] // nothing in it is monitored
-	if diff := cmp.Diff(map[string]any{"sites": []any{}, "intervalMinutes": 1440., "lastRunAt": "2024-12-24T08:00:00.000Z", "nextRunAt": nil}, ended["monitoring"]); diff != "" {
-		t.Error(diff)
-	}
+	equals.Check(t, map[string]any{"sites": []any{}, "intervalMinutes": 1440., "lastRunAt": "2024-12-24T08:00:00.000Z", "nextRunAt": nil}, ended["monitoring"])
 	if diff := cmp.Diff(map[string]any{"configuredPairs": 0., "observedPairs": 0., "ratio": nil}, ended["coverage"]); diff != "" || ended["health"] != "UNKNOWN" {
 		t.Error(diff, ended["health"])
 	}
@@ -174,31 +163,23 @@ func TestObservationQuality(t *testing.T) { // OPEN-04
 		"6 shop-a UNKNOWN 24 11 true 2026-11-21T11:54:00.000Z",
 		"7 shop-a OVERDUE 24 11 true <nil>", // configured, never captured, and due
 	}
-	if diff := cmp.Diff(want, entries); diff != "" {
-		t.Error(diff)
-	}
+	equals.Check(t, want, entries)
 	body := strings.ToLower(string(e.get(path, e.token(ofWhole)).body)) // QUAL-06
 	for _, word := range []string{"captcha", "bot", "block", "proxy", "crawler"} {
 		if strings.Contains(body, word) {
 			t.Errorf("the body tells of %q", word)
 		}
 	}
-	if diff := cmp.Diff(map[string]any{"orderId": "101"}, got.Query); diff != "" {
-		t.Error(diff)
-	}
+	equals.Check(t, map[string]any{"orderId": "101"}, got.Query)
 	for args, want := range map[string]int{ // QUAL-00a
 		"?site=shop-b": 2, "?site=shop-c": 0, "?reasonCode=PRODUCT_NOT_FOUND": 1, "?reasonCode=OVERDUE": 1, "?reasonCode=PENDING": 2,
 		"?reasonCode=OVERDUE&site=shop-a": 1, "?site=shop-a&limit=1000": 7,
 	} {
-		if got := len(e.read(ofWhole, path+args).Data); got != want {
-			t.Errorf("%s: %d entries, want %d", args, got, want)
-		}
+		equals.Is(t, want, len(e.read(ofWhole, path+args).Data), "%s entries", args)
 	}
 	for _, args := range []string{"?limit=8", "?limit=9", "?limit=2&reasonCode=OVERDUE&site=shop-a"} { // QUAL-00a, CUR-02
 		whole, parts := e.read(ofWhole, path+strings.Replace(args, "limit=", "limit=10", 1)).Data, e.walk(ofWhole, path+args)
-		if diff := cmp.Diff(whole, parts); diff != "" {
-			t.Errorf("%s: %s", args, diff)
-		}
+		equals.Checkf(t, whole, parts, "%s", args)
 	}
 	// A cursor belongs to its order, its filters and its account (choices 22).
 	cursor := e.read(ofWhole, path+"?limit=1").Paging.NextCursor
@@ -210,9 +191,7 @@ func TestObservationQuality(t *testing.T) { // OPEN-04
 		"/v1/orders/102/observation-quality": {"PRICE_OBSERVED", "UNKNOWN", "UNKNOWN", "UNKNOWN"}, // confirmed, malformed, elsewhere, missing: QUAL-04
 		"/v1/orders/103/observation-quality": nil,                                                 // not active: nothing is configured
 	} {
-		if diff := cmp.Diff(want, keys(e.read(ofWhole, path), "reasonCode")); diff != "" {
-			t.Errorf("%s: %s", path, diff)
-		}
+		equals.Checkf(t, want, keys(e.read(ofWhole, path), "reasonCode"), "%s", path)
 	}
 	for _, q := range e.read(ofWhole, "/v1/orders/102/observation-quality").Data { // QUAL-03
 		if q["sourceCountsConsistent"] != false {
@@ -293,9 +272,7 @@ func TestOrderLimits(t *testing.T) {
 			e.read(account, "/v1/orders")
 			if c.orders > 1 { // with orderId, and with a lower limit
 				e.read(account, list+"&orderId=2")
-				if n := len(e.walk(account, list+"&limit=1")); n != c.orders {
-					t.Errorf("%d orders by walking", n)
-				}
+				equals.Is(t, c.orders, len(e.walk(account, list+"&limit=1")), "orders by walking")
 			}
 		})
 	}
@@ -312,9 +289,7 @@ func TestRefusedOrdersAreCheap(t *testing.T) {
 	cost := func(path string, status int) (rows uint64) {
 		t.Helper()
 		before := time.Now()
-		if a := e.get(path, e.token(ofWhole)); a.StatusCode != status {
-			t.Fatalf("%d %s", a.StatusCode, a.body)
-		}
+		e.get(path, e.token(ofWhole)).want(t, status)
 		e.exec("SYSTEM FLUSH LOGS query_log")
 		must.Do(t, e.conn.QueryRow(t.Context(), "SELECT sum(read_rows) FROM system.query_log WHERE type = 'QueryFinish' AND current_database = currentDatabase() AND query_start_time_microseconds >= fromUnixTimestamp64Micro(?) AND query LIKE '%scope_pairs%' AND query NOT LIKE '%query_log%'", before.UnixMicro()).Scan(&rows))
 		return rows

@@ -18,6 +18,7 @@ import (
 
 	"preismon/contracts"
 	"preismon/deploy/testserver"
+	"preismon/deploy/testserver/equals"
 	"preismon/deploy/testserver/must"
 )
 
@@ -222,9 +223,7 @@ func TestShortStreamsBesideParkedOnes(t *testing.T) {
 	var running sync.WaitGroup
 	for i := range 24 {
 		running.Go(func() {
-			if status := l.parked(ctx, contracts.AccountID(i%3+1), short, "", false); status != http.StatusOK {
-				t.Errorf("status %d of a stream that takes nothing", status)
-			}
+			equals.Is(t, http.StatusOK, l.parked(ctx, contracts.AccountID(i%3+1), short, "", false), "status of a stream that takes nothing")
 		})
 	}
 	goesOn := must.Get(net.Dial("tcp", l.Listener.Addr().String()))(t)

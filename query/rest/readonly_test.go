@@ -6,8 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
+	"preismon/deploy/testserver/equals"
 	"preismon/deploy/testserver/must"
 )
 
@@ -39,9 +38,7 @@ func (l *live) unchanged(t *testing.T, before map[string]string) {
 	if len(before) < 15 || !strings.HasPrefix(before["observations"], "12 rows") {
 		t.Fatalf("the tables are not what this test is about: %v", before)
 	}
-	if diff := cmp.Diff(before, l.domain(t)); diff != "" {
-		t.Errorf("the tables before and after: %s", diff)
-	}
+	equals.Checkf(t, before, l.domain(t), "the tables before and after")
 }
 
 // TestNoCallChangesAnything requests every route with every method, logs in and
@@ -70,9 +67,7 @@ func TestNoCallChangesAnything(t *testing.T) {
 	}
 	l.login("reader@example.com", "wrong")
 	l.login("nobody", password)
-	if a := l.login("reader@example.com", password); a.StatusCode != 200 {
-		t.Fatalf("login: %d %s", a.StatusCode, a.body)
-	}
+	l.login("reader@example.com", password).want(t, 200)
 	l.logout(l.token(whole))
 	l.unchanged(t, before)
 }

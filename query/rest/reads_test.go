@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"preismon/deploy/testserver/equals"
 )
 
 type page struct {
@@ -23,10 +25,7 @@ type page struct {
 
 func (s *surface) page(path string, args ...string) page {
 	s.t.Helper()
-	a := s.get(path+"?"+strings.Join(args, "&"), s.token(reader))
-	if a.StatusCode != 200 {
-		s.t.Fatalf("%s %v: %d %s", path, args, a.StatusCode, a.body)
-	}
+	a := s.get(path+"?"+strings.Join(args, "&"), s.token(reader)).want(s.t, 200)
 	wantQuota(s.t, a)
 	p := decode[page](s.t, a)
 	if p.Paging.Returned != len(p.Data) {
@@ -61,9 +60,7 @@ func TestSites(t *testing.T) { // SITE-01, OPEN-08
 	}
 	for _, record := range s.page("/v1/sites").Data { // SITE-K1
 		key := record["site"].(string)
-		if diff := cmp.Diff(map[string]any{"site": key}, s.page("/v1/sites", "site="+key).Query); diff != "" {
-			t.Error(diff)
-		}
+		equals.Check(t, map[string]any{"site": key}, s.page("/v1/sites", "site="+key).Query)
 		s.page("/v1/orders/5/observation-quality", "site="+key)
 		rows := s.page("/v1/results", "site="+key)
 		if got := slices.Compact(keys(rows, "site")); len(got) != 1 || got[0] != key {
@@ -88,9 +85,7 @@ func TestItems(t *testing.T) { // ITEM-00a, GEN-06
 		"itemId=18446744073709551615":   nil,
 		"ean=12345678":                  nil,
 	} {
-		if diff := cmp.Diff(want, keys(s.page("/v1/items", args), "itemId")); diff != "" {
-			t.Errorf("%s: %s", args, diff)
-		}
+		equals.Checkf(t, want, keys(s.page("/v1/items", args), "itemId"), "%s", args)
 	}
 	var walk []string // ITEM-00b
 	for cursor := "limit=1"; ; {
@@ -101,16 +96,12 @@ func TestItems(t *testing.T) { // ITEM-00a, GEN-06
 		}
 		cursor = "limit=1&cursor=" + url.QueryEscape(p.Paging.NextCursor)
 	}
-	if diff := cmp.Diff([]string{"11", "12", "13", "14"}, walk); diff != "" {
-		t.Error(diff)
-	}
+	equals.Check(t, []string{"11", "12", "13", "14"}, walk)
 	got := s.page("/v1/items", "itemId=12").Data[0]
 	want := map[string]any{
 		"itemId": "12", "ean": nil, "pzn": "01234562", "asin": nil, "asinLocale": nil, "name": "Tablets", "brand": nil, "manufacturer": "Maker",
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Error(diff)
-	}
+	equals.Check(t, want, got)
 	s.get("/v1/items?asin=B000000001", s.token(reader)).wantProblem(t, 400, "MVP_VALIDATION_ERROR")
 }
 
@@ -124,9 +115,7 @@ func TestResults(t *testing.T) { // RES-00
 		"": 50, "itemId=11": 13, "ean=4006381333931": 13, "pzn=01234562": 13, "asin=B000000001&asinLocale=de": 12, "asin=B000000001&asinLocale=co.uk": 12, "site=shop-two": 16,
 		"itemId=11&site=shop-two": 4, "coverageState=NO_RESULT": 0,
 	} {
-		if got := len(s.page("/v1/results", args).Data); got != want {
-			t.Errorf("%s: %d rows, want %d", args, got, want)
-		}
+		equals.Is(t, want, len(s.page("/v1/results", args).Data), "%s rows", args)
 	}
 	day := time.Now().UTC().AddDate(0, 0, -2).Format(time.DateOnly)
 	for _, selector := range []string{"itemId=11", "pzn=01234562", "ean=4006381333931", "asin=B000000001&asinLocale=de", "orderId=5", "site=shop-one"} {

@@ -14,6 +14,7 @@ import (
 
 	"preismon/contracts"
 	"preismon/deploy/testserver"
+	"preismon/deploy/testserver/equals"
 	"preismon/deploy/testserver/must"
 	"preismon/query"
 	"preismon/query/frame"
@@ -170,10 +171,7 @@ func TestQueryHeader(t *testing.T) {
 			delete(want, member)
 		}
 		for _, media := range tables {
-			a := s.getAs(path, media)
-			if a.StatusCode != 200 {
-				t.Fatalf("%s as %s: %d %s", path, media, a.StatusCode, a.body)
-			}
+			a := s.getAs(path, media).want(t, 200)
 			header := a.Header.Get("X-Results-Query")
 			got := decode[map[string]any](t, answer{body: []byte(header)})
 			if strings.ContainsFunc(header, func(r rune) bool { return r < 0x20 || r > 0x7e }) || len(header) > 3<<10 {
@@ -186,9 +184,7 @@ func TestQueryHeader(t *testing.T) {
 				delete(got, moment)
 				delete(want, moment)
 			}
-			if diff := cmp.Diff(want, got); diff != "" {
-				t.Errorf("%s as %s (-want +got): %s", path, media, diff)
-			}
+			equals.Checkf(t, want, got, "%s as %s", path, media)
 		}
 	}
 }

@@ -17,6 +17,7 @@ import (
 	"preismon/contracts/fault"
 	"preismon/contracts/openapi"
 	"preismon/contracts/openapi/openapitest"
+	"preismon/deploy/testserver/equals"
 	"preismon/deploy/testserver/must"
 	"preismon/query"
 	"preismon/query/rest"
@@ -207,9 +208,7 @@ func TestAllRoutesAndAllProblems(t *testing.T) {
 		if p.Status != a.StatusCode { // ERR-F3
 			t.Errorf("%s: status %d in the body, %d outside", what, p.Status, a.StatusCode)
 		}
-		if text := leaks.FindString(p.Detail + p.Title); text != "" {
-			t.Errorf("%s: %q shows in %s", what, text, a.body)
-		}
+		equals.Is(t, "", leaks.FindString(p.Detail+p.Title), "%s shows in %s", what, a.body)
 		wantQuota(t, a)
 		for _, name := range []string{"X-Request-Id", "Content-Security-Policy", "X-Content-Type-Options", "X-Frame-Options", "Referrer-Policy"} {
 			if len(a.Header.Values(name)) != 1 { // HDR-01, HDR-02a, HDR-02b, HDR-02c, HDR-02d, HDR-02e

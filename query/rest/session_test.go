@@ -11,8 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
+	"preismon/deploy/testserver/equals"
 	"preismon/deploy/testserver/must"
 )
 
@@ -135,9 +134,7 @@ func TestPayloadTooLarge(t *testing.T) {
 			}
 		})
 	}
-	if a := s.do(s.request("GET", "/v1/sites", s.token(reader), strings.NewReader(`{"a":1}`))); a.StatusCode != 200 {
-		t.Errorf("a small body without meaning: %d %s", a.StatusCode, a.body)
-	}
+	s.do(s.request("GET", "/v1/sites", s.token(reader), strings.NewReader(`{"a":1}`))).is(t, 200)
 }
 
 func TestRefusedLoginsAreAlike(t *testing.T) {
@@ -151,9 +148,7 @@ func TestRefusedLoginsAreAlike(t *testing.T) {
 		before := s.auth.Hashes()
 		a := s.login(login, pw)
 		a.wantProblem(t, 401, "AUTH_CREDENTIALS_INVALID")
-		if n := s.auth.Hashes() - before; n != 1 {
-			t.Errorf("%s: %d hashes, want 1", login, n)
-		}
+		equals.Is(t, 1, s.auth.Hashes()-before, "%s hashes", login)
 		if first.Response == nil {
 			first = a
 			continue
@@ -161,9 +156,7 @@ func TestRefusedLoginsAreAlike(t *testing.T) {
 		if !bytes.Equal(a.body, first.body) {
 			t.Errorf("%s: %s, not %s", login, a.body, first.body)
 		}
-		if diff := cmp.Diff(alike(first.Header), alike(a.Header)); diff != "" {
-			t.Errorf("%s: %s", login, diff)
-		}
+		equals.Checkf(t, alike(first.Header), alike(a.Header), "%s", login)
 	}
 }
 
@@ -216,23 +209,13 @@ func TestForwardedAddresses(t *testing.T) {
 	one := func(set *settings) { set.throttle.Attempts.Requests = 1 }
 	t.Run("from strangers they mean nothing", func(t *testing.T) {
 		s := serve(t, one)
-		if got := attempt(s, "192.0.2.1"); got != 400 {
-			t.Errorf("first: %d", got)
-		}
-		if got := attempt(s, "192.0.2.2"); got != 429 {
-			t.Errorf("second: %d", got)
-		}
+		equals.Is(t, 400, attempt(s, "192.0.2.1"), "first")
+		equals.Is(t, 429, attempt(s, "192.0.2.2"), "second")
 	})
 	t.Run("a client cannot add hops", func(t *testing.T) {
 		s := serve(t, one, trust("127.0.0.0/8"))
-		if got := attempt(s, "203.0.113.1", "192.0.2.1"); got != 400 {
-			t.Errorf("first: %d", got)
-		}
-		if got := attempt(s, "203.0.113.2, 192.0.2.1"); got != 429 {
-			t.Errorf("same client, other made-up hop: %d", got)
-		}
-		if got := attempt(s, "192.0.2.1", "203.0.113.3"); got != 400 {
-			t.Errorf("other client: %d", got)
-		}
+		equals.Is(t, 400, attempt(s, "203.0.113.1", "192.0.2.1"), "first")
+		equals.Is(t, 429, attempt(s, "203.0.113.2, 192.0.2.1"), "same client, other made-up hop")
+		equals.Is(t, 400, attempt(s, "192.0.2.1", "203.0.113.3"), "other client")
 	})
 }

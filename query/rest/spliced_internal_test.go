@@ -20,14 +20,14 @@ import (
 // order, is one member of gzip with all of the text.
 func TestSplicedIsOneMember(t *testing.T) {
 	r := rand.New(rand.NewPCG(7, 1))
-	ready, err := flate.NewWriter(nil, flate.BestSpeed)
-	must.Do(t, err)
+	ready := must.Get(flate.NewWriter(nil, flate.BestSpeed))(t)
 	s := must.Get(newSplicer())(t)
 	for round := range testserver.Often(60, 300) {
 		var out, want bytes.Buffer
 		s.Reset(&out)
 		for range r.IntN(8) {
 			text := bytes.Repeat(fmt.Appendf(nil, `{"itemId":"%d","price":"%d"}`+"\n", r.IntN(9), r.IntN(100)), r.IntN(3_000))
+			var err error
 			switch r.IntN(3) {
 			case 0:
 				_, err = s.Write(text)
@@ -37,9 +37,7 @@ func TestSplicedIsOneMember(t *testing.T) {
 			default:
 				var blocks bytes.Buffer
 				ready.Reset(&blocks)
-				if _, err := ready.Write(text); err != nil {
-					t.Fatal(err)
-				}
+				must.Get(ready.Write(text))(t)
 				must.Do(t, ready.Flush())
 				err = s.splice(&query.Deflated{Blocks: blocks.Bytes(), Size: len(text), CRC: crc32.ChecksumIEEE(text)})
 				want.Write(text)

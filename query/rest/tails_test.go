@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"preismon/contracts"
+	"preismon/deploy/testserver/equals"
 	"preismon/deploy/testserver/must"
 	"preismon/query/admission"
 )
@@ -71,13 +72,9 @@ func TestTailsStayWithinTheBudget(t *testing.T) {
 	const want = accounts * each * batches * batch
 	for end := time.Now().Add(time.Minute); got.Load() < want && time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
 	}
-	if n := got.Load(); n != want {
-		t.Errorf("%d tails got %d rows, want %d", accounts*each, n, want)
-	}
+	equals.Is(t, want, got.Load(), "%d tails got rows", accounts*each)
 	now := l.service.Admission().Stats()
-	if open := l.service.Stats().Tails; open != accounts*each {
-		t.Errorf("%d tails are open, want %d", open, accounts*each)
-	}
+	equals.Is(t, accounts*each, l.service.Stats().Tails, "tails are open")
 	if now.Peak > now.Memory || now.RefusedAccount+now.RefusedNode > 0 {
 		t.Errorf("they held %d bytes, at most %d; %d and %d were refused", now.Peak, now.Memory, now.RefusedAccount, now.RefusedNode)
 	}

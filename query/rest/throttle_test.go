@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"preismon/deploy/testserver/equals"
 )
 
 // wantQuota checks that an answer reports its caller's quota (RATE-02a).
@@ -29,9 +31,7 @@ func TestReadThrottle(t *testing.T) {
 		}
 	}
 	s.get("/v1/sites", token).wantProblem(t, 429, "RATE_LIMIT_EXCEEDED")
-	if a := s.get("/v1/sites", s.token(narrow)); a.StatusCode != 200 {
-		t.Errorf("another account: %d", a.StatusCode)
-	}
+	s.get("/v1/sites", s.token(narrow)).is(t, 200)
 	for range 3 { // requests without an account count for the address
 		s.get("/v1/sites", "garbage").wantProblem(t, 401, "AUTH_TOKEN_INVALID")
 	}
@@ -80,16 +80,10 @@ func TestHeavyReads(t *testing.T) {
 			t.Errorf("Retry-After %q, RateLimit %q", a.Header.Get("Retry-After"), a.Header.Get("RateLimit"))
 		}
 	}
-	if a := s.get("/v1/sites", token); a.StatusCode != 200 {
-		t.Errorf("a light read: %d", a.StatusCode)
-	}
+	s.get("/v1/sites", token).is(t, 200)
 	close(hold)
 	for range 8 {
-		if got := <-done; got != 200 {
-			t.Errorf("status %d", got)
-		}
+		equals.Is(t, 200, <-done, "status")
 	}
-	if a := s.get("/v1/results", token); a.StatusCode != 200 {
-		t.Errorf("afterwards: %d %s", a.StatusCode, a.body)
-	}
+	s.get("/v1/results", token).is(t, 200)
 }

@@ -11,6 +11,7 @@ import (
 	"go.opentelemetry.io/otel/sdk/trace/tracetest"
 	"go.opentelemetry.io/otel/trace"
 
+	"preismon/deploy/testserver/equals"
 	"preismon/query/rest"
 )
 
@@ -50,9 +51,7 @@ func TestRequestSpan(t *testing.T) {
 		"http.request.method": "GET", "http.route": "/v1/orders/:orderId", "http.response.status_code": "404",
 		"preismon.request_id": "span-1", "error.type": "ORDER_NOT_FOUND",
 	}
-	if d := cmp.Diff(want, got); d != "" {
-		t.Error(d)
-	}
+	equals.Check(t, want, got)
 	if ended[0].Name() != "GET /v1/orders/:orderId" || ended[0].SpanKind() != trace.SpanKindServer || len(ended[0].Links()) != 0 {
 		t.Errorf("span %q, %s, links %v", ended[0].Name(), ended[0].SpanKind(), ended[0].Links())
 	}
@@ -99,9 +98,7 @@ func TestTraceparentOfCallers(t *testing.T) {
 			if c.state != "" {
 				r.Header.Set("Tracestate", c.state)
 			}
-			if a := s.do(r); a.StatusCode != http.StatusOK {
-				t.Fatalf("status %d", a.StatusCode)
-			}
+			s.do(r).want(t, 200)
 			s.Close() // the span ends after the answer
 			ended := spans.Ended()
 			if len(ended) != c.spans {
@@ -110,13 +107,9 @@ func TestTraceparentOfCallers(t *testing.T) {
 			if c.spans == 0 {
 				return
 			}
-			if got := ended[0].SpanContext().TraceID().String() == id; got != c.ofCaller {
-				t.Errorf("in the trace of the caller: %v", got)
-			}
+			equals.Is(t, c.ofCaller, ended[0].SpanContext().TraceID().String() == id, "in the trace of the caller")
 			links := ended[0].Links()
-			if got := len(links) == 1 && links[0].SpanContext.TraceID().String() == id; got != c.linked {
-				t.Errorf("linked to the caller: %v, %v", got, links)
-			}
+			equals.Is(t, c.linked, len(links) == 1 && links[0].SpanContext.TraceID().String() == id, "linked to the caller, %v", links)
 			for _, l := range links {
 				if l.SpanContext.IsSampled() || l.SpanContext.TraceState().Len() > 0 {
 					t.Errorf("the link has more than ids: %v", l.SpanContext)

@@ -6,8 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
+	"preismon/deploy/testserver/equals"
 	"preismon/deploy/testserver/must"
 	"preismon/query"
 	"preismon/query/table/tabletest"
@@ -35,8 +34,6 @@ func TestWholeGets(t *testing.T) {
 		if a.StatusCode != http.StatusOK || a.Header.Get("Trailer") != "" || len(a.Trailer) > 0 || a.Header.Get("Content-Encoding") != "" || a.Header.Get("Accept-Ranges") == "bytes" {
 			t.Errorf("%s: %d %v, trailers %v", media, a.StatusCode, a.Header, a.Trailer)
 		}
-		if diff := cmp.Diff(want, a.reread(t, (query.Include{ExportFields: true}).Fields(), time.UTC)); diff != "" {
-			t.Errorf("%s (-want +got): %s", media, diff)
-		}
+		equals.Checkf(t, want, a.reread(t, (query.Include{ExportFields: true}).Fields(), time.UTC), "%s", media)
 	}
 }

@@ -6,6 +6,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"preismon/deploy/testserver/equals"
 	"preismon/query/search"
 )
 
@@ -57,9 +58,7 @@ func TestDistance(t *testing.T) {
 	}{
 		{"", "", 2, 0}, {"a", "", 2, 1}, {"kitten", "sitting", 5, 3}, {"ab", "ba", 2, 1}, {"über", "uber", 2, 1}, {"abcdef", "uvwxyz", 3, 4}, {"a", "b", 0, 1},
 	} {
-		if got := search.Distance(c.a, c.b, c.most); got != c.want {
-			t.Errorf("%q %q: %d, want %d", c.a, c.b, got, c.want)
-		}
+		equals.Is(t, c.want, search.Distance(c.a, c.b, c.most), "%q %q", c.a, c.b)
 	}
 }
 

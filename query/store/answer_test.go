@@ -13,6 +13,7 @@ import (
 
 	"preismon/contracts"
 	"preismon/deploy/testserver"
+	"preismon/deploy/testserver/must"
 	"preismon/query"
 
 	"github.com/google/go-cmp/cmp"
@@ -166,10 +167,7 @@ func TestSummariesMatchTheRows(t *testing.T) {
 					site.NoResult = ptr(w.silent(pairs, site.Site, from, to))
 				}
 			}
-			got, err := json.Marshal(p.Summary)
-			if err != nil {
-				rt.Fatal(err)
-			}
+			got := must.Get(json.Marshal(p.Summary))(rt)
 			want.Covers = covers
 			summed := decodeSummary(rt, got)
 			for i := range summed.Sites {

@@ -9,10 +9,9 @@ import (
 
 	"preismon/contracts"
 	"preismon/contracts/fault"
+	"preismon/deploy/testserver/equals"
 	"preismon/deploy/testserver/must"
 	"preismon/query"
-
-	"github.com/google/go-cmp/cmp"
 )
 
 // categorized is a world in which items have categories, in two mandates and
@@ -54,9 +53,7 @@ func (w *world) discoverCategories(t *testing.T) {
 			if err != nil {
 				t.Fatalf("account %d: %v", account, err)
 			}
-			if diff := cmp.Diff(&query.Search{AvailableCategories: want}, page.Search); diff != "" {
-				t.Errorf("account %d, %+v (-want +got):\n%s", account, r, diff)
-			}
+			equals.Checkf(t, &query.Search{AvailableCategories: want}, page.Search, "account %d, %+v", account, r)
 		}
 	}
 	w.exec("INSERT INTO customer_data VALUES (2, 4, '', {}, 3), (2, 6, '', {}, 3)") // none is usable any more
@@ -138,13 +135,12 @@ func TestManyCategories(t *testing.T) {
 	w.exec("INSERT INTO items SELECT 1000 + number, '', '', '', '', '', '', '', 1 FROM numbers(1001)")
 	w.exec("INSERT INTO scope_pairs SELECT 1, 7, 1000 + number, 'alpha.example', [101] FROM numbers(1001)")
 	w.exec("INSERT INTO customer_data SELECT 1, 1000 + number, concat('c', leftPad(toString(number), 4, '0')), map(), 1 FROM numbers(1000)")
-	page, err := w.items(accountWhole, query.ItemsRequest{DiscoverCategories: true, Limit: ptr(1)})
-	must.Do(t, err)
+	page := must.Get(w.items(accountWhole, query.ItemsRequest{DiscoverCategories: true, Limit: ptr(1)}))(t)
 	if all := page.Search.AvailableCategories; len(all) != 1_000 || !slices.IsSorted(all) || all[0] != "c0000" || all[999] != "c0999" {
 		t.Errorf("%d categories: %v", len(all), all)
 	}
 	w.exec("INSERT INTO customer_data VALUES (1, 2000, 'c1000', map(), 1)")
-	_, err = w.items(accountWhole, query.ItemsRequest{DiscoverCategories: true})
+	_, err := w.items(accountWhole, query.ItemsRequest{DiscoverCategories: true})
 	var f *fault.Error
 	if !errors.As(err, &f) || f.Code != query.CodeItemTooBroad {
 		t.Errorf("1,001 categories: %v", err)

@@ -40,9 +40,7 @@ func TestTextsFromTheWire(t *testing.T) {
 		r := proto.NewReader(source)
 		var got query.Texts
 		for _, part := range [][][]byte{first, second} {
-			if err := readTexts(r, &got, len(part)); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, readTexts(r, &got, len(part)))
 		}
 		all := slices.Concat(first, second)
 		if got.Len() != len(all) {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"preismon/contracts"
+	"preismon/deploy/testserver/equals"
 	"preismon/deploy/testserver/must"
 	"preismon/query"
 	"preismon/query/store"
@@ -30,9 +31,7 @@ func TestAccountsAreCompared(t *testing.T) {
 		return err
 	}
 	must.Do(t, read())
-	if n := s.Stats().Checked; n != 0 {
-		t.Errorf("%d compared at the first read", n)
-	}
+	equals.Is(t, 0, s.Stats().Checked, "compared at the first read")
 	must.Do(t, read())
 	if is := s.Stats(); is.Checked != 2 || is.Differences != 0 {
 		t.Errorf("the account and the sites were not compared: %+v", is)

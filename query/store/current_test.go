@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"preismon/contracts"
+	"preismon/deploy/testserver/equals"
+	"preismon/deploy/testserver/must"
 	"preismon/query"
 
 	gocmp "github.com/google/go-cmp/cmp"
@@ -30,10 +32,7 @@ func TestCurrentReads(t *testing.T) {
 						Latest: latest, Outcomes: outcomes, Watermark: query.Watermark{Epoch: epoch, Seq: w.mark - back}, Standing: true,
 						Window: contracts.Window{From: w.now.Add(-48 * time.Hour), To: w.now.Add(-ago)}, Limit: []int{0, 4}[(n+int(back))%2], Ascending: ago == time.Hour,
 					}
-					want, err := resultTexts(t.Context(), w.store, v, q)
-					if err != nil {
-						t.Fatal(err)
-					}
+					want := must.Get(resultTexts(t.Context(), w.store, v, q))(t)
 					q.Current = true
 					got, err := resultTexts(t.Context(), w.store, v, q)
 					if diff := gocmp.Diff(want, got); err != nil || diff != "" {
@@ -69,18 +68,12 @@ func TestCurrentReadsAreTriedFirst(t *testing.T) {
 		page.Rows.Release()
 		return len(asked.take("results"))
 	}
-	if n := statements(0); n != 1 {
-		t.Errorf("%d statements", n)
-	}
+	equals.Is(t, 1, statements(0), "statements")
 	seen := w.mark
 	w.capture(5, "market.example", 0, contracts.Unavailable)
 	w.mark = seen
 	w.exec("TRUNCATE TABLE checkpoints")
 	w.setMark(seen)
-	if n := statements(0); n != 2 {
-		t.Errorf("%d statements where one came later", n)
-	}
-	if n := statements(6 * time.Minute); n != 1 {
-		t.Errorf("%d statements of a window that is over", n)
-	}
+	equals.Is(t, 2, statements(0), "statements where one came later")
+	equals.Is(t, 1, statements(6*time.Minute), "statements of a window that is over")
 }

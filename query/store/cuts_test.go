@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"preismon/deploy/testserver/must"
 )
 
 // captures measures windows as ClickHouse does, from the capture times of rows.
@@ -63,12 +65,10 @@ func (c *captures) cutter(from, to int64, rows, least uint64, ascending bool) *c
 	return &cutter{estimate: c.estimate, count: c.count, rows: rows, least: least, ascending: ascending, ahead: []cut{{from: from, to: to, whole: from < to}}}
 }
 
-func (c *captures) cuts(t interface{ Fatal(...any) }, cutter *cutter) (all []cut) {
+func (c *captures) cuts(t must.TB, cutter *cutter) (all []cut) {
 	for {
 		next, ok, err := cutter.next(context.Background())
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		if !ok {
 			return all
 		}
@@ -104,9 +104,7 @@ func TestCuts(t *testing.T) {
 		ascending := rapid.Bool().Draw(t, "ascending")
 		cutter := c.cutter(from, to, rows, least, ascending)
 		if rapid.Bool().Draw(t, "begun before the first rows are known") {
-			if err := cutter.begin(context.Background()); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, cutter.begin(context.Background()))
 			after := rapid.Int64Range(from, to).Draw(t, "place of the last of them")
 			if cutter.skip(after); ascending {
 				from = after

@@ -39,8 +39,7 @@ func TestStatementIsFoundInClickHouse(t *testing.T) {
 		defer mu.Unlock()
 		told = append(told, a)
 	}
-	s, err := New(cfg)
-	must.Do(t, err)
+	s := must.Get(New(cfg))(t)
 	defer s.Close()
 	spans := tracetest.NewSpanRecorder()
 	ctx, root := sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(spans)).Tracer("test").Start(query.WithRequestID(t.Context(), "req-1"), "request")
@@ -53,7 +52,7 @@ func TestStatementIsFoundInClickHouse(t *testing.T) {
 	var n proto.ColUInt64
 	must.Do(t, s.do(ctx, st, false, func(q *ch.Query) { q.Result = proto.Results{{Data: &n}} }))
 	broken := statement{name: "broken", text: "SELECT throwIf(1, 'no')", params: params{}}
-	_, err = rows(ctx, s, broken, count)
+	_, err := rows(ctx, s, broken, count)
 	if err == nil || !strings.Contains(err.Error(), "broken (query id q-req-1-") || fault.KindOf(err) != fault.Internal {
 		t.Errorf("the error is %v", err)
 	}

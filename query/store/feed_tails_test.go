@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"preismon/contracts/fault"
+	"preismon/deploy/testserver/equals"
 	"preismon/deploy/testserver/must"
 	"preismon/query"
 )
@@ -32,11 +33,8 @@ func TestTailsReadUpToTheSamePosition(t *testing.T) {
 	open := query.ResultsRequest{CapturedFrom: "2026-01-01T00:00:00Z"}
 	all := make([]*feeder, tails)
 	for i := range all {
-		var err error
 		f := &feeder{w: w, account: accountWhole, request: open, rows: map[string]int{}, ids: map[string]bool{}, at: query.Watermark{Epoch: w.epoch, Seq: mark}}
-		if f.token, err = f.now(open); err != nil {
-			t.Fatal(err)
-		}
+		f.token = must.Get(f.now(open))(t)
 		all[i] = f
 		move()
 	}
@@ -47,9 +45,7 @@ func TestTailsReadUpToTheSamePosition(t *testing.T) {
 		asked.take()
 		for _, f := range all {
 			f.upTo = edge
-			if _, err := f.follow(t, 1_000); err != nil {
-				t.Fatal(err)
-			}
+			must.Get(f.follow(t, 1_000))(t)
 			if f.seen.Watermark != edge.Watermark {
 				t.Fatalf("given up to %+v, woken for %+v", f.seen, edge)
 			}
@@ -59,9 +55,7 @@ func TestTailsReadUpToTheSamePosition(t *testing.T) {
 		if wave == 0 {
 			want = tails // each begins at another position
 		}
-		if n := len(asked.take("feed")); n != want {
-			t.Errorf("wave %d: %d tails took %d statements, want %d", wave, tails, n, want)
-		}
+		equals.Is(t, want, len(asked.take("feed")), "wave %d: %d tails took statements", wave, tails)
 	}
 	for i, f := range all {
 		want := f.expected(f.at, f.seen.Watermark)
@@ -83,10 +77,7 @@ func TestTailsShareTextOfTheSameLength(t *testing.T) {
 	w.setMark(from)
 	open := query.ResultsRequest{CapturedFrom: "2026-01-01T00:00:00Z"}
 	first := &feeder{w: w, account: accountWhole, request: open, rows: map[string]int{}, ids: map[string]bool{}, answer: 5_000}
-	var err error
-	if first.token, err = first.now(open); err != nil {
-		t.Fatal(err)
-	}
+	first.token = must.Get(first.now(open))(t)
 	narrow := &feeder{w: w, account: accountWhole, request: open, rows: map[string]int{}, ids: map[string]bool{}, answer: 1_000, token: first.token}
 	w.setMark(last)
 	all := must.Get(first.follow(t, 1_000))(t)
@@ -110,8 +101,7 @@ func TestWokenTailsDoNotReadTheirAccess(t *testing.T) {
 	asked := w.listen()
 	w.reports()
 	caller := query.Principal{Account: accountWhole}
-	page, err := w.service.Feed(t.Context(), caller, query.FeedRequest{Rows: query.ResultsRequest{CapturedFrom: "2026-01-01T00:00:00Z"}, Lines: true, AnswerBytes: 1 << 20})
-	must.Do(t, err)
+	page := must.Get(w.service.Feed(t.Context(), caller, query.FeedRequest{Rows: query.ResultsRequest{CapturedFrom: "2026-01-01T00:00:00Z"}, Lines: true, AnswerBytes: 1 << 20}))(t)
 	r := rand.New(rand.NewPCG(32, 11))
 	var old query.EdgeAt
 	next := func(change func(*query.EdgeAt)) (names []string, err error) {
@@ -155,7 +145,7 @@ func TestWokenTailsDoNotReadTheirAccess(t *testing.T) {
 	w.exec("INSERT INTO accounts SELECT * REPLACE (false AS all_sites, ['alpha.example'] AS sites, version + 1 AS version) FROM accounts FINAL WHERE account = " + fmt.Sprint(uint64(accountWhole)))
 	w.insert(r, 20, 0)
 	w.setMark(w.mark)
-	_, err = next(func(*query.EdgeAt) {})
+	_, err := next(func(*query.EdgeAt) {})
 	if gone, ok := errors.AsType[*fault.Error](err); !ok || gone.Code != query.CodeFeedScopeChanged {
 		t.Errorf("after its account was narrowed: %v", err)
 	}

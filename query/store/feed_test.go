@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"preismon/deploy/testserver/must"
 	"preismon/query"
 )
 
@@ -28,10 +29,7 @@ func TestFeedReadsWhatIsNew(t *testing.T) {
 	w.setMark(stored / 100)
 	asked := w.listen()
 	f := &feeder{w: w, account: accountOther, ids: map[string]bool{}, rows: map[string]int{}}
-	var err error
-	if f.token, err = f.now(query.ResultsRequest{}); err != nil {
-		t.Fatal(err)
-	}
+	f.token = must.Get(f.now(query.ResultsRequest{}))(t)
 	for step := range 5 {
 		insert(stored+step*1000, stored+(step+1)*1000)
 		if step == 3 {

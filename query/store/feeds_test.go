@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"preismon/contracts"
+	"preismon/deploy/testserver/equals"
 	"preismon/deploy/testserver/must"
 	"preismon/query"
 
@@ -119,9 +120,7 @@ func TestFeedsOfManyMandatesShareAStatement(t *testing.T) {
 	for _, f := range all {
 		later := map[string]int{}
 		f.snapshot(t, later)
-		if diff := gocmp.Diff(later, f.rows); diff != "" {
-			t.Errorf("account %d, %+v: %s", f.account, f.request, diff)
-		}
+		equals.Checkf(t, later, f.rows, "account %d, %+v", f.account, f.request)
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 	"preismon/contracts"
 	"preismon/contracts/fault"
 	"preismon/deploy/testserver"
+	"preismon/deploy/testserver/equals"
 	"preismon/deploy/testserver/must"
 	"preismon/query"
 
@@ -71,9 +72,7 @@ func floorOfReads(t *testing.T, n int) {
 		for _, r := range []query.ResultsRequest{{LatestPerPair: true}, {LatestObservationPerPair: true}} {
 			r.Site, r.Limit = contracts.SiteKey(site), ptr(1000)
 			want := expected(w.oracle(accountWhole, r, math.MinInt64, math.MaxInt64, kept))
-			if diff := cmp.Diff(want, w.walk(t, accountWhole, r, nil)); diff != "" {
-				t.Errorf("newest of %s (-want +got):\n%s", site, diff)
-			}
+			equals.Checkf(t, want, w.walk(t, accountWhole, r, nil), "newest of %s", site)
 		}
 	}
 	refused, answered := 0, 0
@@ -237,9 +236,7 @@ func TestFloorEndsWhatBeganBefore(t *testing.T) {
 			if got := refusal(ask(at.Add(-time.Millisecond).Format(time.RFC3339Nano))); got.Kind != fault.Invalid || !strings.Contains(got.Msg, at.Format("2006-01-02T15:04:05.000Z")) {
 				t.Errorf("%s from a millisecond below: %+v", what, got)
 			}
-			if err := ask(at.Format(time.RFC3339Nano)); err != nil {
-				t.Errorf("%s from the floor: %v", what, err)
-			}
+			equals.NoError(t, ask(at.Format(time.RFC3339Nano)), "%s from the floor", what)
 		}
 	}
 }
@@ -282,9 +279,7 @@ func TestFloorOfNewestCaptures(t *testing.T) {
 	for pair, at := range last {
 		got[pair] = at.UnixMilli()
 	}
-	if diff := cmp.Diff(newest, got); diff != "" {
-		t.Errorf("LastProcessed (-want +got):\n%s", diff)
-	}
+	equals.Checkf(t, newest, got, "LastProcessed")
 	pairs := must.Get(w.store.OrderPairs(t.Context(), a.Visibility, query.OrderPairsQuery{Orders: []contracts.OrderID{orderA, orderB}, Limit: 1000}))(t)
 	got = map[contracts.Pair]int64{}
 	for _, p := range pairs {
@@ -292,7 +287,5 @@ func TestFloorOfNewestCaptures(t *testing.T) {
 			got[p.Pair] = p.CapturedAt.UnixMilli()
 		}
 	}
-	if diff := cmp.Diff(newest, got); diff != "" {
-		t.Errorf("OrderPairs (-want +got):\n%s", diff)
-	}
+	equals.Checkf(t, newest, got, "OrderPairs")
 }

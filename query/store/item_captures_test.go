@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"preismon/contracts"
+	"preismon/deploy/testserver/equals"
 	"preismon/deploy/testserver/must"
 	"preismon/query"
 
@@ -98,13 +99,9 @@ func (w *world) summaryTooManyOrders(t *testing.T) {
 		return due(w.siteOf(t, accountOther, query.ItemSummaryRequest{ItemID: 6, Site: "alpha.example"}))
 	}
 	w.writeOrders(many[:1_000]...)
-	if got := ask(); got != "3600 -" {
-		t.Errorf("with 1,000 orders: %s", got)
-	}
+	equals.Is(t, "3600 -", ask(), "with 1,000 orders")
 	w.writeOrders(many...)
-	if got := ask(); got != "- -" {
-		t.Errorf("with 1,001 orders: %s", got)
-	}
+	equals.Is(t, "- -", ask(), "with 1,001 orders")
 }
 
 // formatRuns writes runs in one line, the times as minutes before now.
@@ -246,10 +243,7 @@ func (w *world) checkRuns(t *testing.T, a contracts.AccountID, r query.ItemSumma
 // each order.
 func (w *world) checkIntervals(rt *rapid.T, a contracts.AccountID, rows map[contracts.OrderID]orderRow) {
 	item := contracts.ItemID(rapid.Uint64Range(1, 6).Draw(rt, "item of the summary"))
-	got, err := w.service.ItemSummary(rt.Context(), query.Principal{Account: a}, query.ItemSummaryRequest{ItemID: item})
-	if err != nil {
-		rt.Fatal(err)
-	}
+	got := must.Get(w.service.ItemSummary(rt.Context(), query.Principal{Account: a}, query.ItemSummaryRequest{ItemID: item}))(rt)
 	for _, m := range got.Data {
 		for _, site := range m.Sites {
 			p := contracts.Pair{Item: item, Site: site.Site}

@@ -9,6 +9,7 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 
 	"preismon/contracts"
+	"preismon/deploy/testserver/equals"
 	"preismon/deploy/testserver/must"
 	"preismon/query"
 )
@@ -45,9 +46,7 @@ func TestItemHistory(t *testing.T) {
 		w.setMark(w.mark)
 		var got lines
 		must.Do(t, history.Stream(t.Context(), &got))
-		if diff := gocmp.Diff(sum.Query, history.Query); diff != "" {
-			t.Errorf("%+v (-summary +history): %s", req, diff)
-		}
+		equals.Checkf(t, sum.Query, history.Query, "%+v (-summary +history)", req)
 		if diff := gocmp.Diff(sum.Data, history.Data, gocmp.Comparer(func(a, b query.ItemMarket) bool {
 			return slices.Equal(marketLines(t, []query.ItemMarket{a}, map[string]int{}), marketLines(t, []query.ItemMarket{b}, map[string]int{}))
 		})); diff != "" {

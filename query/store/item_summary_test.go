@@ -13,6 +13,7 @@ import (
 
 	"preismon/contracts"
 	"preismon/deploy/testserver"
+	"preismon/deploy/testserver/equals"
 	"preismon/deploy/testserver/must"
 	"preismon/query"
 
@@ -146,9 +147,7 @@ func (w *world) checkPositions(t *testing.T, a contracts.AccountID, req query.It
 	for i := range got {
 		got[i].OldestCapturedAt, got[i].NewestCapturedAt = inUTC(got[i].OldestCapturedAt), inUTC(got[i].NewestCapturedAt)
 	}
-	if diff := gocmp.Diff(want.Positions, got); diff != "" {
-		t.Errorf("%+v (-position +summary):\n%s", req, diff)
-	}
+	equals.Checkf(t, want.Positions, got, "%+v (-position +summary)", req)
 }
 
 func (w *world) summaryCandidate(t *testing.T) {

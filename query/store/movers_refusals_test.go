@@ -8,9 +8,8 @@ import (
 	"time"
 
 	"preismon/contracts"
+	"preismon/deploy/testserver/equals"
 	"preismon/query"
-
-	"github.com/google/go-cmp/cmp"
 )
 
 // TestMoversRefusals requests what results refuse for the same scope and
@@ -34,9 +33,7 @@ func TestMoversRefusals(t *testing.T) {
 		Scope: "scoped", Since: "2026-03-08T11:00:00.000Z", Until: "2026-03-08T12:00:00.000Z", Timezone: "UTC", Pairs: 4,
 		Kinds: map[query.MoverKind]int{}, Sites: []query.MoversOfSite{},
 	}
-	if diff := cmp.Diff(want, full.Query); diff != "" {
-		t.Error(diff)
-	}
+	equals.Check(t, want, full.Query)
 	for name, c := range map[string]struct {
 		account contracts.AccountID
 		r       query.MoversRequest

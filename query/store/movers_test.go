@@ -11,6 +11,7 @@ import (
 
 	"preismon/contracts"
 	"preismon/deploy/testserver"
+	"preismon/deploy/testserver/equals"
 	"preismon/deploy/testserver/must"
 	"preismon/query"
 
@@ -123,23 +124,15 @@ func TestMoversEdges(t *testing.T) {
 		return kinds
 	}
 	want := []string{"1 [PRICE_UP]", "2 [NEW_OFFER]"}
-	if diff := gocmp.Diff(want, kinds()); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
+	equals.Check(t, want, kinds())
 	w.write([]obsRow{at(3, -time.Hour, 999), at(1, -time.Hour, 999), at(2, day+ms, 999)}) // late, and ahead of now
 	w.setMark(w.mark)
 	want = []string{"1 [PRICE_DOWN]", "2 [NEW_OFFER]"}
-	if diff := gocmp.Diff(want, kinds()); diff != "" {
-		t.Errorf("late captures (-want +got):\n%s", diff)
-	}
+	equals.Checkf(t, want, kinds(), "late captures")
 	r.Since = since.Add(time.Millisecond - 1).Format(time.RFC3339Nano) // between two milliseconds: the earlier one counts
-	if diff := gocmp.Diff(want, kinds()); diff != "" {
-		t.Errorf("finer than a millisecond (-want +got):\n%s", diff)
-	}
+	equals.Checkf(t, want, kinds(), "finer than a millisecond")
 	r.Since, r.Timezone = "2026-03-07", "Asia/Tokyo" // from the first instant of the day there
-	if diff := gocmp.Diff([]string{"1 [PRICE_UP]", "2 [PRICE_UP]", "3 [NEW_OFFER]", "4 [NEW_OFFER]"}, kinds()); diff != "" {
-		t.Errorf("a date (-want +got):\n%s", diff)
-	}
+	equals.Checkf(t, []string{"1 [PRICE_UP]", "2 [PRICE_UP]", "3 [NEW_OFFER]", "4 [NEW_OFFER]"}, kinds(), "a date")
 }
 
 // TestMoversAreASnapshot lets captures arrive, early and late ones, while the
@@ -194,9 +187,7 @@ func TestMoversWalkPastAWeek(t *testing.T) {
 	}
 	req.Limit = ptr(len(whole)/2 + 1)
 	got, _ := w.movers(t, accountWhole, req, func() { w.now = w.now.Add(2 * time.Minute) })
-	if diff := gocmp.Diff(whole, got); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
+	equals.Check(t, whole, got)
 	if _, err := w.service.Movers(t.Context(), query.Principal{Account: accountWhole}, req); err == nil {
 		t.Error("a new walk over more than 168 hours is accepted")
 	}

@@ -15,12 +15,11 @@ import (
 // those days.
 func TestSlicesOfAnOpenWindow(t *testing.T) {
 	w := newWorld(t, 12, 800)
-	a, err := w.store.Access(t.Context(), accountWhole)
-	must.Do(t, err)
+	a := must.Get(w.store.Access(t.Context(), accountWhole))(t)
 	read := w.read(t)
 	for _, ascending := range []bool{false, true} {
 		rows, q := 0, query.ResultsQuery{Window: contracts.Window{To: w.now}, Ascending: ascending, Watermark: query.Watermark{Epoch: epoch, Seq: w.mark}, Read: read}
-		err = w.store.Results(t.Context(), a.Visibility, &q, func(b *query.Block) error {
+		err := w.store.Results(t.Context(), a.Visibility, &q, func(b *query.Block) error {
 			if rows += b.Len; b.Len == 0 {
 				return nil
 			}

@@ -68,20 +68,14 @@ func TestOverviewSaysWhatTheReadsSay(t *testing.T) {
 			switch read.Path {
 			case "/ext/v1/movers":
 				rows.GlobalScope = r.Site == ""
-				page, err := w.service.Movers(t.Context(), p, query.MoversRequest{ResultsRequest: rows, Since: q.Get("since"), Until: q.Get("until"), Kind: query.MoverKind(q.Get("kind"))})
-				if err != nil {
-					rt.Fatal(err)
-				}
+				page := must.Get(w.service.Movers(t.Context(), p, query.MoversRequest{ResultsRequest: rows, Since: q.Get("since"), Until: q.Get("until"), Kind: query.MoverKind(q.Get("kind"))}))(rt)
 				if q.Get("kind") != list.List || o.Query.Movers.Moved != page.Query.Moved || o.Query.Movers.Captured != page.Query.Captured || o.Query.Movers.Untold != page.Query.Untold || o.Query.Movers.Pairs != page.Query.Pairs {
 					rt.Fatalf("%s: %+v for %+v", list.List, o.Query.Movers, page.Query)
 				}
 				whole, first = len(page.Data), len(list.Movers)
 				all, shown = page.Data[:min(whole, top)], list.Movers
 			case "/ext/v1/position":
-				page, err := w.service.Positions(t.Context(), p, query.PositionsRequest{ResultsRequest: rows})
-				if err != nil {
-					rt.Fatal(err)
-				}
+				page := must.Get(w.service.Positions(t.Context(), p, query.PositionsRequest{ResultsRequest: rows}))(rt)
 				end := slices.IndexFunc(page.Data, func(p query.OwnPosition) bool {
 					return p.Difference[0] == '-' || p.Difference == "0.00" || p.Difference == "0"
 				})
@@ -91,10 +85,7 @@ func TestOverviewSaysWhatTheReadsSay(t *testing.T) {
 				whole, first = end, len(list.Positions)
 				all, shown = page.Data[:min(whole, top)], list.Positions
 			case "/ext/v1/sites/status":
-				page, err := w.service.SiteStatus(t.Context(), p, query.SiteStatusRequest{Site: rows.Site, Timezone: rows.Timezone})
-				if err != nil {
-					rt.Fatal(err)
-				}
+				page := must.Get(w.service.SiteStatus(t.Context(), p, query.SiteStatusRequest{Site: rows.Site, Timezone: rows.Timezone}))(rt)
 				whole, first = len(page.Data), len(list.Sites)
 				worst, overdue := 0, 0
 				for _, s := range page.Data {

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"preismon/contracts"
+	"preismon/deploy/testserver/equals"
 	"preismon/query"
 )
 
@@ -84,8 +85,6 @@ func TestFilled(t *testing.T) {
 		{contracts.Window{From: hour}, openWindow},
 		{contracts.Window{To: now}, openWindow},
 	} {
-		if got := filled(c.w, now); got != c.want {
-			t.Errorf("%v: %s, want %s", c.w, got, c.want)
-		}
+		equals.Is(t, c.want, filled(c.w, now), "%v", c.w)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"preismon/contracts"
+	"preismon/deploy/testserver/equals"
 	"preismon/deploy/testserver/must"
 	"preismon/query"
 
@@ -52,13 +53,9 @@ func TestCustomerReference(t *testing.T) {
 	} {
 		w.exec(fmt.Sprintf("INSERT INTO reference_prices VALUES (1, 3, [%s], %d)", c.prices, version+1))
 		r := query.PositionRequest{ItemID: 3, CandidatePrice: "9", IncludeCustomerReference: true}
-		if diff := cmp.Diff(c.want, w.standings(accountWhole, r)); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", c.name, diff)
-		}
+		equals.Checkf(t, c.want, w.standings(accountWhole, r), "%s", c.name)
 		if r.IncludeCustomerReference = false; version == 1 {
-			if diff := cmp.Diff([]string{austria, medians}, w.standings(accountWhole, r)); diff != "" {
-				t.Errorf("%s, not asked for (-want +got):\n%s", c.name, diff)
-			}
+			equals.Checkf(t, []string{austria, medians}, w.standings(accountWhole, r), "%s, not asked for", c.name)
 		}
 		// In a market of one site it is the referencePrice of the site's rows.
 		r.IncludeCustomerReference, r.Country = true, "AT"

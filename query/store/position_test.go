@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"preismon/contracts"
+	"preismon/deploy/testserver/equals"
 	"preismon/deploy/testserver/must"
 	"preismon/query"
 
@@ -116,9 +117,7 @@ func (w *world) positionGroups(t *testing.T) {
 		"no such item":   {accountWhole, query.PositionRequest{ItemID: 99, CandidatePrice: "14"}, nil},
 		"an empty scope": {accountNone, query.PositionRequest{ItemID: 3, CandidatePrice: "14"}, nil},
 	} {
-		if diff := cmp.Diff(c.want, w.standings(c.account, c.r)); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", name, diff)
-		}
+		equals.Checkf(t, c.want, w.standings(c.account, c.r), "%s", name)
 	}
 	aged, err := w.position(accountWhole, query.PositionRequest{ItemID: 3, CandidatePrice: "10", Country: "DE", CurrencyCode: "EUR"})
 	if err != nil || aged.Positions[0].OldestCapturedAt != "2026-03-01T12:00:00.000Z" || aged.Positions[0].NewestCapturedAt != "2026-03-08T10:00:00.000Z" {
@@ -155,9 +154,7 @@ func TestMarketPositionJSON(t *testing.T) {
 		`"candidate":{"price":9.50,"rank":1,"cheaper":0,"equal":0,"dearer":2,"percentile":0.00,"differenceToReference":-0.50,"differencePercent":-5.00},"reference":{"source":"MARKET_MEDIAN","price":10.00},"best":{"site":"alpha.example","merchant":"M0","price":10.00}}],` +
 		`"note":"Each position is one country and one currency. The candidate price is taken as an amount of the position's own currency; nothing is converted.",` +
 		`"query":{"itemId":"3","candidatePrice":"9.5","capturedFrom":"2026-03-01T12:00:00.000Z","capturedTo":"2026-03-08T12:00:00.000Z"}}`
-	if diff := cmp.Diff(want, string(got)); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
+	equals.Check(t, want, string(got))
 }
 
 // positionIsExact compares random markets with amounts counted one by one

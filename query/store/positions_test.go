@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"preismon/contracts"
+	"preismon/deploy/testserver/equals"
 	"preismon/deploy/testserver/must"
 	"preismon/query"
 
@@ -92,9 +93,7 @@ func TestPositionsAreThoseOfTheTool(t *testing.T) {
 func compareNumbers[T ~string](t *testing.T, a, b T) int {
 	t.Helper()
 	var x, y float64
-	if _, err := fmt.Sscan(string(a)+" "+string(b), &x, &y); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(fmt.Sscan(string(a)+" "+string(b), &x, &y))(t)
 	switch {
 	case x < y:
 		return -1
@@ -137,19 +136,13 @@ func TestPositionsOfOtherReferencePrices(t *testing.T) {
 	}
 	r.Cursor = ""
 	first := must.Get(w.service.Positions(t.Context(), query.Principal{Account: accountWhole}, r))(t)
-	if got := after(first.Paging.NextCursor, "[]"); got != "2 3 4" {
-		t.Errorf("without the first: %s", got)
-	}
+	equals.Is(t, "2 3 4", after(first.Paging.NextCursor, "[]"), "without the first")
 	r.Cursor = ""
 	first = must.Get(w.service.Positions(t.Context(), query.Principal{Account: accountWhole}, r))(t)
-	if got := after(first.Paging.NextCursor, greatest); got != "3 4" {
-		t.Errorf("with another one in front: %s", got)
-	}
+	equals.Is(t, "3 4", after(first.Paging.NextCursor, greatest), "with another one in front")
 	// A cursor of build 1710d9d, after the first position.
 	const old = "emySBoaGVYXLrEEtgUEuvd7HtbT7O2QdpM0AgcBmvevUCTmMAiQN3QDFTU4ZnnGN-rvpNDflZz8i6idzjn2QgLC3OZHKSc1hoWHcdtXivwWoxswVcmqxmtcMCYhkb_MjkZQ9szOhJJarBUdVr8a1LejdG7-KeLI5HuMEorbcADi2p_enFlJlYeKYn_8bEAUXPm08K7v3MdAv8QzA82EntvGqF9B66d7STTW2WnbEICHl99Ygy77g6g"
-	if got := after(old, greatest); got != "2 3 4" {
-		t.Errorf("from an old cursor: %s", got)
-	}
+	equals.Is(t, "2 3 4", after(old, greatest), "from an old cursor")
 }
 
 // TestPositionsOfAMerchantAndASite compares them with a look at every row: by
@@ -245,9 +238,7 @@ func TestPositionsOfAMerchantAndASite(t *testing.T) {
 				}
 				got[fmt.Sprint(uint64(p.ItemID), p.CurrencyCode)] = fmt.Sprintf("%d of %d, %d", p.Rank, p.Offers, minor.AmountMinor-least.AmountMinor)
 			}
-			if diff := gocmp.Diff(want, got); diff != "" {
-				t.Errorf("%d, account %s (-want +got):\n%s", i, a, diff)
-			}
+			equals.Checkf(t, want, got, "%d, account %s", i, a)
 			count += len(got)
 		}
 	}

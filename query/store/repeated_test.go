@@ -8,10 +8,9 @@ import (
 	"time"
 
 	"preismon/contracts"
+	"preismon/deploy/testserver/equals"
 	"preismon/deploy/testserver/must"
 	"preismon/query"
-
-	gocmp "github.com/google/go-cmp/cmp"
 )
 
 // TestRepeatedReadCostsNoStatement: while nothing is written, a read that is
@@ -123,9 +122,7 @@ func TestRepeatedReadCostsNoStatement(t *testing.T) {
 			}
 		}
 		slices.Sort(runs)
-		if diff := gocmp.Diff(c.runs, runs); diff != "" {
-			t.Errorf("%s, again: %s", name, diff)
-		}
+		equals.Checkf(t, c.runs, runs, "%s, again", name)
 	}
 	if first < 20 {
 		t.Errorf("%d statements of the first reads are seen", first)

@@ -10,6 +10,7 @@ import (
 
 	"preismon/contracts"
 	"preismon/deploy/testserver"
+	"preismon/deploy/testserver/equals"
 	"preismon/query"
 
 	"github.com/google/go-cmp/cmp"
@@ -243,13 +244,9 @@ func TestFewPairsAreReadByPair(t *testing.T) {
 	}
 	w.exec("TRUNCATE TABLE observations_by_mandate")
 	for range 3 {
-		if diff := cmp.Diff(want, w.walk(t, accountOrder, narrow, nil)); diff != "" {
-			t.Errorf("without the mandate's rows (-want +got):\n%s", diff)
-		}
+		equals.Checkf(t, want, w.walk(t, accountOrder, narrow, nil), "without the mandate's rows")
 	}
-	if n := len(w.walk(t, accountOrder, hour, nil)) + len(w.walk(t, accountWhole, whole, nil)); n != 0 {
-		t.Errorf("%d rows of a few hours and of the whole mandate, from elsewhere", n)
-	}
+	equals.Is(t, 0, len(w.walk(t, accountOrder, hour, nil))+len(w.walk(t, accountWhole, whole, nil)), "rows of a few hours and of the whole mandate, from elsewhere")
 	if n := len(asked.take("pair_counts")); n != 1 {
 		t.Errorf("asked %d times how few the pairs are", n)
 	}

@@ -24,8 +24,7 @@ func TestSlowReadersLeaveRoomForPages(t *testing.T) {
 	limits.Statements = 8
 	node := admission.New(limits)
 	cfg.Admission, cfg.DSN = node, cfg.DSN+"?max_block_size=16" // so that answers are long
-	st, err := store.New(cfg)
-	must.Do(t, err)
+	st := must.Get(store.New(cfg))(t)
 	defer st.Close()
 	a := must.Get(st.Access(t.Context(), accountWhole))(t)
 	mark := must.Get(st.Watermark(t.Context()))(t)
@@ -66,7 +65,7 @@ func TestSlowReadersLeaveRoomForPages(t *testing.T) {
 	} {
 		q.Selectors.Item, q.Watermark = 3, mark
 		rows := 0
-		err = st.Results(limited, a.Visibility, &q, func(b *query.Block) error {
+		err := st.Results(limited, a.Visibility, &q, func(b *query.Block) error {
 			rows += b.Len
 			return nil
 		})

@@ -7,10 +7,9 @@ import (
 	"time"
 
 	"preismon/contracts"
+	"preismon/deploy/testserver/equals"
 	"preismon/deploy/testserver/must"
 	"preismon/query"
-
-	"github.com/google/go-cmp/cmp"
 )
 
 // TestRowFields reads single rows with and without each field group: FLD-00,
@@ -50,9 +49,7 @@ func TestRowFields(t *testing.T) {
 		t.Helper()
 		var wanted map[string]any
 		must.Do(t, json.Unmarshal([]byte(want), &wanted))
-		if diff := cmp.Diff(wanted, read(r)); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", what, diff)
-		}
+		equals.Checkf(t, wanted, read(r), "%s", what)
 	}
 	core := `"itemId":"3","capturedAt":"2026-03-08T11:30:00.250Z","availability":"AVAILABLE","price":12.99,
 		"priceMoney":{"value":12.99,"amountMinor":1299,"currencyCode":"EUR"},"currencyCode":"EUR","merchant":"Händler \"Eins\""`

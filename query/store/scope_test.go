@@ -7,10 +7,9 @@ import (
 
 	"preismon/contracts"
 	"preismon/contracts/fault"
+	"preismon/deploy/testserver/equals"
 	"preismon/deploy/testserver/must"
 	"preismon/query"
-
-	"github.com/google/go-cmp/cmp"
 )
 
 // TestScopesAreCounted compares the counts of a scope with a look at every
@@ -38,18 +37,12 @@ func TestScopesAreCounted(t *testing.T) {
 				sites[p.Site]++
 				items[p.Item] = true
 			}
-			if diff := cmp.Diff(sites, bySite); diff != "" {
-				t.Errorf("account %d, %+v: pairs by site (-want +got):\n%s", account, sel, diff)
-			}
+			equals.Checkf(t, sites, bySite, "account %d, %+v: pairs by site", account, sel)
 			limit, all := []int{2, 100}[n%2], slices.Sorted(maps.Keys(items))
 			got := must.Get(w.store.ScopeItems(t.Context(), v, sel, limit))(t)
-			if !slices.Equal(got, all[:min(limit, len(all))]) {
-				t.Errorf("account %d, %+v: items %d, want the first %d of %d", account, sel, got, limit, all)
-			}
+			equals.Slices(t, all[:min(limit, len(all))], got, "account %d, %+v: items, want the first %d of %d", account, sel, limit, all)
 			size := must.Get(w.store.CountPairs(t.Context(), v, sel))(t)
-			if diff := cmp.Diff(query.ScopeSize{Pairs: uint64(len(want)), Items: uint64(len(items)), Sites: uint64(len(sites))}, size); diff != "" {
-				t.Errorf("account %d, %+v: size (-want +got):\n%s", account, sel, diff)
-			}
+			equals.Checkf(t, query.ScopeSize{Pairs: uint64(len(want)), Items: uint64(len(items)), Sites: uint64(len(sites))}, size, "account %d, %+v: size", account, sel)
 		}
 	}
 }

@@ -69,9 +69,7 @@ func (w *shardedWorld) on(p int, sql string, args ...any) {
 func (w *shardedWorld) fill(p int) {
 	w.t.Helper()
 	admin := w.servers[p].DSN(embedded.AdminUser, w.database)
-	if err := schema.Migrate(w.t.Context(), admin, schema.Options{Cluster: testserver.Cluster(threeShards), Unreplicated: true}); err != nil {
-		w.t.Fatal(err)
-	}
+	must.Do(w.t, schema.Migrate(w.t.Context(), admin, schema.Options{Cluster: testserver.Cluster(threeShards), Unreplicated: true}))
 	opt := must.Get(clickhouse.ParseDSN(admin))(w.t)
 	conn := must.Get(clickhouse.Open(opt))(w.t)
 	w.t.Cleanup(func() { conn.Close() })

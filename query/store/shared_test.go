@@ -11,6 +11,7 @@ import (
 
 	"preismon/contracts"
 	"preismon/contracts/fault"
+	"preismon/deploy/testserver/must"
 	"preismon/query"
 	"preismon/query/admission"
 )
@@ -104,9 +105,7 @@ func TestSharedIsNeverAnOldOne(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := &tables{mark: 1}
 		s := &shared[contracts.AccountID, moment]{read: w.read}
-		if _, err := s.ask(t.Context(), 1); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(s.ask(t.Context(), 1))(t)
 		away := errors.New("away")
 		w.fails = away
 		if _, err := s.ask(t.Context(), 1); !errors.Is(err, away) {
@@ -126,13 +125,9 @@ func TestSharedIsOfNoAccount(t *testing.T) {
 		}}
 		busy := admission.WithAccount(t.Context(), 1)
 		for range 2 {
-			if _, err := node.Records(busy); err != nil {
-				t.Fatal(err)
-			}
+			must.Get(node.Records(busy))(t)
 		}
-		if _, err := node.Begin(busy, true, 0); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(node.Begin(busy, true, 0))(t)
 		var all sync.WaitGroup
 		for account := range contracts.AccountID(2) {
 			all.Go(func() {

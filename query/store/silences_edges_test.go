@@ -1,11 +1,11 @@
 package store_test
 
 import (
-	"slices"
 	"testing"
 	"time"
 
 	"preismon/contracts"
+	"preismon/deploy/testserver/equals"
 	"preismon/deploy/testserver/must"
 	"preismon/query"
 )
@@ -32,9 +32,7 @@ func TestSilenceEdges(t *testing.T) {
 		for _, a := range got {
 			items = append(items, a.ItemID)
 		}
-		if !slices.Equal(items, want) {
-			t.Errorf("at %s: items %v fell silent, want %v", w.now.Format(time.TimeOnly), items, want)
-		}
+		equals.Slices(t, want, items, "at %s: items fell silent", w.now.Format(time.TimeOnly))
 		l.token = token
 	}
 	began := w.now

@@ -96,10 +96,7 @@ func (w *world) checkSiteStatus(rt *rapid.T, a contracts.AccountID, rows map[con
 		OrderID: rapid.SampledFrom([]contracts.OrderID{0, 0, 0, orderA, orderB, orderC}).Draw(rt, "order of the status"),
 		Site:    contracts.SiteKey(rapid.SampledFrom([]string{"", "", "gamma.example", "none.example"}).Draw(rt, "site of the status")),
 	}
-	page, err := w.service.SiteStatus(rt.Context(), query.Principal{Account: a}, r)
-	if err != nil {
-		rt.Fatal(err)
-	}
+	page := must.Get(w.service.SiteStatus(rt.Context(), query.Principal{Account: a}, r))(rt)
 	want, daily := w.siteStatusOracle(a, rows, r.OrderID, r.Site)
 	met["not found"] += daily
 	got, pairs, reasons := map[contracts.SiteKey]query.SiteStatus{}, 0, map[string]int{}

@@ -9,6 +9,7 @@ import (
 
 	"preismon/contracts"
 	"preismon/deploy/testserver"
+	"preismon/deploy/testserver/equals"
 	"preismon/deploy/testserver/must"
 	"preismon/query"
 
@@ -95,9 +96,7 @@ func TestOneOfferStandsForACapture(t *testing.T) {
 				}
 			}
 			c.Limit = ptr([]int{3, 1000}[(n+k)/2%2])
-			if diff := gocmp.Diff(expected(rows), w.walk(t, a, c, nil)); diff != "" {
-				t.Errorf("account %s, %+v (-want +got):\n%s", a, c, diff)
-			}
+			equals.Checkf(t, expected(rows), w.walk(t, a, c, nil), "account %s, %+v", a, c)
 		}
 	}
 	if many < testserver.Often(50, 100) {

@@ -12,10 +12,9 @@ import (
 	"time"
 
 	"preismon/contracts"
+	"preismon/deploy/testserver/equals"
 	"preismon/deploy/testserver/must"
 	"preismon/query"
-
-	"github.com/google/go-cmp/cmp"
 )
 
 var update = flag.Bool("update", false, "write the golden files again")
@@ -143,9 +142,7 @@ func goldenStatement(t *testing.T, name string, st statement) {
 		must.Do(t, os.WriteFile(golden, []byte(b.String()), 0o644))
 	}
 	want := must.Get(os.ReadFile(golden))(t)
-	if diff := cmp.Diff(string(want), b.String()); diff != "" {
-		t.Errorf("run with -update if this is meant (-want +got):\n%s", diff)
-	}
+	equals.Checkf(t, string(want), b.String(), "run with -update if this is meant")
 	if !strings.Contains(b.String(), "mandate = {mandate:UInt64}") && !strings.Contains(b.String(), "mandate IN {mandates:Array(UInt64)}") {
 		t.Error("the statement does not name the mandate")
 	}

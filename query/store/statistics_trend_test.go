@@ -8,9 +8,8 @@ import (
 
 	"preismon/contracts"
 	"preismon/deploy/testserver"
+	"preismon/deploy/testserver/equals"
 	"preismon/query"
-
-	gocmp "github.com/google/go-cmp/cmp"
 )
 
 // A trend is the median of each of 24 equal parts of the window, as computed
@@ -60,9 +59,7 @@ func TestTrends(t *testing.T) {
 					}
 				}
 				points += len(want)
-				if diff := gocmp.Diff(want, price.Trend); diff != "" {
-					t.Errorf("account %s, %+v, %s (-want +got):\n%s", a, req, priceOf(*rec.ItemID, price.CurrencyCode), diff)
-				}
+				equals.Checkf(t, want, price.Trend, "account %s, %+v, %s", a, req, priceOf(*rec.ItemID, price.CurrencyCode))
 			}
 		}
 	}

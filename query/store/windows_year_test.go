@@ -61,8 +61,7 @@ func TestAWarehouseSyncsAYear(t *testing.T) {
 		want = append(want, first.AddDate(0, 0, day).Format(time.DateOnly))
 	}
 	w.add(rows)
-	page, err := warehouse.ask(query.WindowsRequest{Since: warehouse.token})
-	must.Do(t, err)
+	page := must.Get(warehouse.ask(query.WindowsRequest{Since: warehouse.token}))(t)
 	var changed []string
 	for _, window := range page.Data {
 		if changed = append(changed, window.CapturedFrom[:len(time.DateOnly)]); window.State != query.WindowClosed {
@@ -83,7 +82,7 @@ func TestAWarehouseSyncsAYear(t *testing.T) {
 	if read := warehouse.reads - before; read != len(late) || warehouse.again > 0 {
 		t.Errorf("%d days were read for %d", read, len(late))
 	}
-	if page, err = warehouse.ask(query.WindowsRequest{Since: warehouse.token}); err != nil || len(page.Data) != 0 {
+	if page, err := warehouse.ask(query.WindowsRequest{Since: warehouse.token}); err != nil || len(page.Data) != 0 {
 		t.Errorf("with nothing new: %s", fmt.Sprint(page, err))
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"preismon/contracts"
+	"preismon/deploy/testserver/must"
 	"preismon/query"
 
 	"github.com/google/go-cmp/cmp"
@@ -30,14 +31,8 @@ func TestItemsAsJSON(t *testing.T) {
 			page.Search = new(query.Search)
 		}
 		shownPage := shown(page, itemOf)
-		got, err := Marshal(shownPage)
-		if err != nil {
-			rt.Fatal(err)
-		}
-		want, err := json.Marshal(shownPage)
-		if err != nil {
-			rt.Fatal(err)
-		}
+		got := must.Get(Marshal(shownPage))(rt)
+		want := must.Get(json.Marshal(shownPage))(rt)
 		if diff := cmp.Diff(tokens(rt, want), tokens(rt, got)); diff != "" {
 			rt.Fatalf("(-want +got):\n%s\n%s", diff, got)
 		}

@@ -1,14 +1,14 @@
 package wire_test
 
 import (
-	"slices"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"golang.org/x/text/unicode/norm"
 	"pgregory.net/rapid"
 
 	"preismon/contracts"
+	"preismon/deploy/testserver/equals"
+	"preismon/deploy/testserver/must"
 	"preismon/query"
 	"preismon/query/wire"
 )
@@ -53,17 +53,12 @@ func request(t *rapid.T) query.ResultsRequest {
 func TestArgumentsOfResultsAreTheInverseOfTheirDecoder(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		want := request(t)
-		object, err := wire.Marshal(wire.ResultsArguments(want))
-		if err != nil {
-			t.Fatal(err)
-		}
+		object := must.Get(wire.Marshal(wire.ResultsArguments(want)))(t)
 		got, err := wire.DecodeResults(wire.FromArguments(object))
 		if err != nil {
 			t.Fatalf("%s: %v", object, err)
 		}
-		if diff := cmp.Diff(want, got); diff != "" {
-			t.Errorf("%s: %s", object, diff)
-		}
+		equals.Checkf(t, want, got, "%s", object)
 	})
 }
 
@@ -79,9 +74,7 @@ func TestParametersOfAnOperation(t *testing.T) {
 		"imports": {wire.History(query.Imports), []string{"orderId", "dateFrom", "dateTo", "name", "limit", "cursor"}},
 		"items":   {wire.SearchItems, []string{"limit", "cursor", "itemId", "ean", "pzn", "asin", "asinLocale", "name", "category", "discoverCategories"}},
 	} {
-		if got := c.op.Parameters(); !slices.Equal(got, c.want) {
-			t.Errorf("%s: %v, want %v", name, got, c.want)
-		}
+		equals.Slices(t, c.want, c.op.Parameters(), "%s", name)
 	}
 }
 

@@ -16,6 +16,7 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 
 	"preismon/cmd/preismon/client"
+	"preismon/deploy/testserver/equals"
 	"preismon/deploy/testserver/must"
 )
 
@@ -188,8 +189,6 @@ func TestLocal(t *testing.T) {
 	for url, want := range map[string]bool{
 		"http://127.0.0.1:8080": true, "http://localhost": true, "http://[::1]:8080/x": true, "https://prices.example": false, "http://10.0.0.7:8080": false, "http://127.0.0.1.example": false,
 	} {
-		if got := unchecked(t, url).Local(); got != want {
-			t.Errorf("%s: %v", url, got)
-		}
+		equals.Is(t, want, unchecked(t, url).Local(), "%s", url)
 	}
 }

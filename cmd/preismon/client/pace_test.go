@@ -175,15 +175,12 @@ func TestNobodyThere(t *testing.T) {
 	t.Cleanup(server.Close)
 	for name, answered := range map[string]bool{"never": false, "before": true} {
 		var waited time.Duration
-		c, err := client.New(client.Config{URL: server.URL, Token: "t", Wait: func(_ context.Context, d time.Duration) error { waited += d; return nil }})
-		must.Do(t, err)
+		c := must.Get(client.New(client.Config{URL: server.URL, Token: "t", Wait: func(_ context.Context, d time.Duration) error { waited += d; return nil }}))(t)
 		if there = true; answered {
-			if _, err := c.Capabilities(t.Context()); err != nil {
-				t.Fatal(err)
-			}
+			must.Get(c.Capabilities(t.Context()))(t)
 		}
 		there = false
-		_, err = c.Capabilities(t.Context())
+		_, err := c.Capabilities(t.Context())
 		if most := 4 * time.Second; err == nil || (waited > most) != answered {
 			t.Errorf("%s: waited %v, %v", name, waited, err)
 		}

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"preismon/cmd/preismon/client"
+	"preismon/deploy/testserver/equals"
 )
 
 // TestProblemReads: a code is shown where it adds to the sentence.
@@ -16,8 +17,6 @@ func TestProblemReads(t *testing.T) {
 		{client.Problem{Status: 400, Code: "RESULTS_SCOPE_TOO_BROAD", Detail: "Narrow it."}, "Narrow it. (RESULTS_SCOPE_TOO_BROAD)"},
 		{client.Problem{Status: 500, Code: "INTERNAL_ERROR", Detail: "It failed.", RequestID: "r1"}, "It failed. (INTERNAL_ERROR, request r1)"},
 	} {
-		if got := c.p.Error(); got != c.want {
-			t.Errorf("%+v reads %q, want %q", c.p, got, c.want)
-		}
+		equals.Is(t, c.want, c.p.Error(), "%+v reads", c.p)
 	}
 }

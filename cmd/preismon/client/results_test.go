@@ -10,9 +10,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"preismon/cmd/preismon/client"
+	"preismon/deploy/testserver/equals"
+	"preismon/deploy/testserver/must"
 )
 
 // span is the length of the window that a query names; 0: it names none.
@@ -118,9 +118,7 @@ func TestSlices(t *testing.T) {
 				if c.bySite {
 					slices.SortStableFunc(want, func(a, b int) int { return (a-1)%3 - (b-1)%3 })
 				}
-				if diff := cmp.Diff(want, got); diff != "" {
-					t.Error(diff)
-				}
+				equals.Check(t, want, got)
 				if n := s.first("/v1/results?"); c.asked > 0 && n != c.asked {
 					t.Errorf("%d reads, want %d", n, c.asked)
 				}
@@ -178,9 +176,7 @@ func TestImplicitWindow(t *testing.T) {
 				_, _ = w.Write([]byte(`{"coreFields":["itemId"],"includeGroups":{},"window":{"productHistoryHours":168,"defaultHours":30}}`))
 				return true
 			}
-			if _, err := read(t, unchecked(t, s.serve().URL), client.Results{Params: c.params}); err != nil {
-				t.Fatal(err)
-			}
+			must.Get(read(t, unchecked(t, s.serve().URL), client.Results{Params: c.params}))(t)
 			slices.SortFunc(from, time.Time.Compare)
 			if len(from) == 0 || time.Since(from[0])-c.length > 5*time.Second || time.Since(from[0])-c.length < -5*time.Second {
 				t.Errorf("slices from %v", from)

@@ -16,6 +16,7 @@ import (
 
 	"preismon/cmd/preismon/client"
 	"preismon/contracts/openapi/openapitest"
+	"preismon/deploy/testserver/equals"
 	"preismon/deploy/testserver/must"
 )
 
@@ -197,9 +198,7 @@ func read(t *testing.T, c *client.Client, r client.Results) (items []int, err er
 	t.Helper()
 	r.Row = func(line []byte) error {
 		var record struct{ ItemID string }
-		if err := json.Unmarshal(line, &record); err != nil {
-			t.Errorf("%q: %v", line, err)
-		}
+		equals.NoError(t, json.Unmarshal(line, &record), "%q", line)
 		n, _ := strconv.Atoi(record.ItemID)
 		items = append(items, n)
 		return nil

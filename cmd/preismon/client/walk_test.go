@@ -16,6 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"preismon/cmd/preismon/client"
+	"preismon/deploy/testserver/equals"
 	"preismon/deploy/testserver/must"
 )
 
@@ -77,9 +78,7 @@ func TestCutStreams(t *testing.T) {
 				c, _ := s.client(p.URL)
 				q := url.Values{"site": {"a"}, "sort": {sort}}
 				got := must.Get(read(t, c, client.Results{Params: q, Stream: true}))(t)
-				if diff := cmp.Diff(s.want(q), got); diff != "" {
-					t.Errorf("after %d cuts: %s", p.cuts, diff)
-				}
+				equals.Checkf(t, s.want(q), got, "after %d cuts", p.cuts)
 				if p.cuts < 3 {
 					t.Errorf("only %d cuts", p.cuts)
 				}

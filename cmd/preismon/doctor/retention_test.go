@@ -35,16 +35,12 @@ func TestRetention(t *testing.T) {
 		stream := must.Get(js.Stream(ctx, event.StreamObservations))(t)
 		c := stream.CachedInfo().Config
 		change(&c)
-		if _, err := js.UpdateStream(ctx, c); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(js.UpdateStream(ctx, c))(t)
 	}
 	look("a new stream", OK, "drops nothing")
 	set(func(c *jetstream.StreamConfig) { c.MaxAge = time.Hour })
 	look("an empty one", OK, "all of it is in the tables")
-	if _, err := js.Publish(ctx, "observations.shop-1=example", make([]byte, 1000)); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(js.Publish(ctx, "observations.shop-1=example", make([]byte, 1000)))(t)
 	stream := must.Get(js.Stream(ctx, event.StreamObservations))(t)
 	m := must.Get(stream.GetMsg(ctx, 1))(t)
 	published = m.Time

@@ -7,12 +7,12 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
+	"preismon/deploy/testserver/equals"
 	"preismon/deploy/testserver/must"
 )
 
@@ -43,9 +43,7 @@ func TestSilentServer(t *testing.T) {
 		for _, f := range found {
 			got = append(got, f.State)
 		}
-		if !slices.Equal(got, c.want) {
-			t.Errorf("%s: %+v, want %v", name, found, c.want)
-		}
+		equals.Slices(t, c.want, got, "%s: %+v", name, found)
 		cancel()
 	}
 }

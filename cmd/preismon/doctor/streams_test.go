@@ -62,9 +62,7 @@ func TestLetters(t *testing.T) {
 	m := &nats.Msg{Subject: event.DeadLetterSubject(event.StreamObservations), Data: []byte("{"), Header: nats.Header{
 		event.HeaderReason: {"no JSON"}, event.HeaderStream: {event.StreamObservations}, event.HeaderEpoch: {"1"}, event.HeaderSeq: {"1"}, event.HeaderSubject: {"observations.shop-1=example"},
 	}}
-	if _, err := s.JS.PublishMsg(t.Context(), m); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(s.JS.PublishMsg(t.Context(), m))(t)
 	stream := must.Get(s.JS.Stream(t.Context(), event.StreamDeadLetters))(t)
 	kept, published := stream.CachedInfo().Config.MaxAge, time.Now()
 	const mend = "preismon deadletters list --pending --data-dir x"
@@ -81,15 +79,11 @@ func TestLag(t *testing.T) {
 	s := onStreams(t)
 	wants(t, s.lag(t.Context()), Bad, "none of partition 0 of 1 has read the stream", "preismon projector")
 	for _, stream := range []string{event.StreamCatalog, event.StreamObservations} {
-		if _, err := s.JS.CreateConsumer(t.Context(), stream, jetstream.ConsumerConfig{Durable: ingest.ProjectorConsumer(0, 1), AckPolicy: jetstream.AckExplicitPolicy}); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(s.JS.CreateConsumer(t.Context(), stream, jetstream.ConsumerConfig{Durable: ingest.ProjectorConsumer(0, 1), AckPolicy: jetstream.AckExplicitPolicy}))(t)
 	}
 	wants(t, s.lag(t.Context()), OK, "0 messages wait", "")
 	for range 10_000 {
-		if _, err := s.JS.PublishAsync("observations.shop-1=example", nil, jetstream.WithStallWait(time.Minute)); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(s.JS.PublishAsync("observations.shop-1=example", nil, jetstream.WithStallWait(time.Minute)))(t)
 	}
 	select {
 	case <-s.JS.PublishAsyncComplete():

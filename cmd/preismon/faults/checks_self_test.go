@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"preismon/deploy/testserver/equals"
 )
 
 // answering answers every request with a text.
@@ -114,9 +116,7 @@ func TestFaultChecksCanFail(t *testing.T) {
 			t.Errorf("never granted: %v", err)
 		}
 		r.grants.begin()
-		if err := add(); err != nil {
-			t.Errorf("granted: %v", err)
-		}
+		equals.NoError(t, add(), "granted")
 		r.grants.end()
 		time.Sleep(2 * time.Millisecond)
 		if err := add(); !is(err, "I4") {

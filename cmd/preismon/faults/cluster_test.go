@@ -5,9 +5,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"io"
 	"math/rand/v2"
-	"net/http"
 	"regexp"
 	"slices"
 	"strings"
@@ -202,7 +200,7 @@ func (w *world) watchLag(ctx context.Context) {
 			ends = ends[1:]
 		}
 		for _, r := range w.projectors {
-			if w.lagOf(ctx, r) != "0" {
+			if lagOf(r) != "0" {
 				continue
 			}
 			var at uint64 // read after the metric, so that what was applied meanwhile is not a finding
@@ -213,21 +211,10 @@ func (w *world) watchLag(ctx context.Context) {
 	}
 }
 
-func (w *world) lagOf(ctx context.Context, r *process.Role) string {
-	ctx, cancel := context.WithTimeout(ctx, time.Second)
-	defer cancel()
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+r.Admin()+"/metrics", nil)
-	if err != nil {
-		return ""
-	}
-	resp, err := http.DefaultClient.Do(req)
-	if err != nil {
-		return ""
-	}
-	defer resp.Body.Close() //nolint:errcheck // read to its end
-	text, err := io.ReadAll(resp.Body)
-	if m := lagLine.FindSubmatch(text); err == nil && m != nil {
-		return string(m[1])
+func lagOf(r *process.Role) string {
+	_, text := r.Ask("/metrics")
+	if m := lagLine.FindStringSubmatch(text); m != nil {
+		return m[1]
 	}
 	return ""
 }

@@ -118,7 +118,7 @@ func (r *reader) lookup(ctx context.Context, want map[capture]bool) error {
 	if err != nil {
 		return err
 	}
-	resp, err := r.request(ctx, http.MethodPost, "/ext/v1/lookup", url.Values{}, "", body)
+	resp, err := r.request(ctx, http.MethodPost, "/ext/v1/lookup", url.Values{}, body)
 	if err != nil {
 		return err
 	}

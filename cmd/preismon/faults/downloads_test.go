@@ -70,7 +70,7 @@ func putFile(t testing.TB, p *proxy.Proxy, seed uint64) (*file, []*event.Event) 
 // content may be refused.
 func (r *reader) download(ctx context.Context) error {
 	at, asked := r.file.at.Format(time.RFC3339Nano), time.Now()
-	resp, err := r.ask(ctx, "/v1/orders/1/exports/history/download", url.Values{"name": {fileName}, "dateFrom": {at}, "dateTo": {at}}, "")
+	resp, err := r.ask(ctx, "/v1/orders/1/exports/history/download", url.Values{"name": {fileName}, "dateFrom": {at}, "dateTo": {at}})
 	if err != nil {
 		if errors.Is(err, errForbidden) && r.grants.within(asked) {
 			return fmt.Errorf("%w: the order holds more than is seen", errRefused)

@@ -126,7 +126,7 @@ func (r *reader) tail(ctx context.Context) (upToDate bool, err error) {
 	f := &r.follower
 	ctx, leave := context.WithCancel(ctx)
 	defer leave()
-	resp, err := r.ask(ctx, feedPath, url.Values{"since": {f.token}, "follow": {"true"}}, "")
+	resp, err := r.ask(ctx, feedPath, url.Values{"since": {f.token}, "follow": {"true"}})
 	if err != nil {
 		return false, err
 	}

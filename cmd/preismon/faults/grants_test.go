@@ -256,7 +256,7 @@ func (r *reader) refusedWith(ctx context.Context, params url.Values) error {
 		if err := r.login(ctx); err != nil {
 			return 0, err
 		}
-		resp, err := r.send(ctx, http.MethodGet, "/v1/results?"+params.Encode(), r.token)
+		resp, err := r.at(r.token).Send(ctx, http.MethodGet, "/v1/results?"+params.Encode(), nil)
 		if err != nil {
 			return 0, err
 		}

@@ -1,12 +1,12 @@
 package faults_test
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"math/rand/v2"
 	"net/http"
 	"net/http/cookiejar"
@@ -17,6 +17,7 @@ import (
 	"syscall"
 	"time"
 
+	"preismon/deploy/testserver/caller"
 	"preismon/deploy/testserver/must"
 	"preismon/deploy/testserver/proxy"
 )
@@ -75,13 +76,16 @@ func (a *app) post(path, media, body string) (status int, text []byte, err error
 	return read(resp, err)
 }
 
-func read(resp *http.Response, err error) (int, []byte, error) {
+// status is of an answer, with its text.
+func status(a caller.Answer, err error) (int, []byte, error) {
 	if err != nil {
 		return 0, nil, err
 	}
-	defer resp.Body.Close() //nolint:errcheck // read to its end
-	text, err := io.ReadAll(resp.Body)
-	return resp.StatusCode, text, err
+	return a.StatusCode, a.Text, nil
+}
+
+func read(resp *http.Response, err error) (int, []byte, error) {
+	return status(caller.Read(resp, err))
 }
 
 // code logs in, consents and returns the code.
@@ -183,14 +187,7 @@ func race(ask func() (tokenPair, bool, error)) (won []tokenPair, refused int) {
 
 // accepted reports whether an access token is accepted, by a small request.
 func (a *app) accepted(access string) (bool, error) {
-	req, err := http.NewRequest(http.MethodPost, a.w.query.URL()+"/mcp", strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"list_sites","arguments":{}}}`))
-	if err != nil {
-		return false, err
-	}
-	req.Header.Set("Authorization", "Bearer "+access)
-	req.Header.Set("Content-Type", "application/json")
-	req.Header.Set("Accept", "application/json, text/event-stream")
-	status, text, err := read(a.http.Do(req))
+	status, text, err := status(caller.Client{HTTP: a.http, URL: a.w.query.URL(), Token: access}.CallTool(context.Background(), "list_sites", "{}"))
 	switch {
 	case err != nil:
 		return false, err

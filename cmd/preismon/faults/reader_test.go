@@ -2,7 +2,6 @@ package faults_test
 
 import (
 	"bufio"
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -17,6 +16,7 @@ import (
 	"time"
 
 	"preismon/contracts"
+	"preismon/deploy/testserver/caller"
 )
 
 // errRefused is an answer that a client can distinguish from a good one: no
@@ -114,27 +114,17 @@ func (r *reader) login(ctx context.Context) error {
 	if r.token != "" {
 		return nil
 	}
-	body, err := json.Marshal(map[string]string{"loginIdentifier": login(r.mandate), "password": password})
-	if err != nil {
-		return err
-	}
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, r.base()+"/v1/auth/token", bytes.NewReader(body))
-	if err != nil {
-		return err
-	}
-	req.Header.Set("Content-Type", "application/json")
-	resp, err := r.client.Do(req)
+	c, err := r.at("").Login(ctx, login(r.mandate), password)
 	if err != nil {
 		return fmt.Errorf("%w: %w", errRefused, err)
 	}
-	defer resp.Body.Close() //nolint:errcheck // read to its end
-	var answer struct{ AccessToken string }
-	text, err := io.ReadAll(resp.Body)
-	if err != nil || resp.StatusCode != http.StatusOK || json.Unmarshal(text, &answer) != nil {
-		return fmt.Errorf("%w: login: %d %s %w", errRefused, resp.StatusCode, text, err)
-	}
-	r.token = answer.AccessToken
+	r.token = c.Token
 	return nil
+}
+
+// at is the reader at its node, with a token.
+func (r *reader) at(token string) caller.Client {
+	return caller.Client{HTTP: r.client, URL: r.base(), Token: token}
 }
 
 var errForbidden = errors.New("forbidden")
@@ -146,28 +136,17 @@ func turnedAway(status int) bool {
 }
 
 // ask sends a read by GET.
-func (r *reader) ask(ctx context.Context, path string, params url.Values, prefer string) (*http.Response, error) {
-	return r.request(ctx, http.MethodGet, path, params, prefer, nil)
+func (r *reader) ask(ctx context.Context, path string, params url.Values, prefer ...string) (*http.Response, error) {
+	return r.request(ctx, http.MethodGet, path, params, nil, prefer...)
 }
 
 // request sends a read, with a body in JSON if there is one. A status that is
 // neither 200 nor one of a server in trouble is a finding.
-func (r *reader) request(ctx context.Context, method, path string, params url.Values, prefer string, body []byte) (*http.Response, error) {
+func (r *reader) request(ctx context.Context, method, path string, params url.Values, body []byte, prefer ...string) (*http.Response, error) {
 	if err := r.login(ctx); err != nil {
 		return nil, err
 	}
-	req, err := http.NewRequestWithContext(ctx, method, r.base()+path+"?"+params.Encode(), bytes.NewReader(body))
-	if err != nil {
-		return nil, err
-	}
-	req.Header.Set("Authorization", "Bearer "+r.token)
-	if body != nil {
-		req.Header.Set("Content-Type", "application/json")
-	}
-	if prefer != "" {
-		req.Header.Set("Prefer", prefer)
-	}
-	resp, err := r.client.Do(req)
+	resp, err := r.at(r.token).Send(ctx, method, path+"?"+params.Encode(), body, prefer...)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", errRefused, err)
 	}
@@ -191,7 +170,7 @@ func (r *reader) request(ctx context.Context, method, path string, params url.Va
 
 // read returns a complete answer.
 func (r *reader) read(ctx context.Context, path string, params url.Values) ([]byte, error) {
-	resp, err := r.ask(ctx, path, params, "")
+	resp, err := r.ask(ctx, path, params)
 	if err != nil {
 		return nil, err
 	}
@@ -254,8 +233,8 @@ func (r *reader) pages(ctx context.Context, limit int) (map[int64]*fact, error) 
 
 // lines reads NDJSON to its end and returns its trailer, which must state that
 // it is complete.
-func (r *reader) lines(ctx context.Context, params url.Values, a *answer, prefer string) (http.Header, error) {
-	resp, err := r.ask(ctx, "/v1/results/stream", params, prefer)
+func (r *reader) lines(ctx context.Context, params url.Values, a *answer, prefer ...string) (http.Header, error) {
+	resp, err := r.ask(ctx, "/v1/results/stream", params, prefer...)
 	if err != nil {
 		return nil, err
 	}
@@ -287,7 +266,7 @@ func (r *reader) lines(ctx context.Context, params url.Values, a *answer, prefer
 
 func (r *reader) stream(ctx context.Context) (map[int64]*fact, error) {
 	a := r.begin()
-	if _, err := r.lines(ctx, r.window(), a, ""); err != nil {
+	if _, err := r.lines(ctx, r.window(), a); err != nil {
 		return nil, err
 	}
 	return a.whole()
@@ -303,7 +282,7 @@ func (r *reader) latest(ctx context.Context) (map[int64]*fact, error) {
 		before[p] = at
 	}
 	r.mu.Unlock()
-	if _, err := r.lines(ctx, url.Values{"orderId": {strconv.FormatUint(r.mandate, 10)}, "latestObservationPerPair": {"true"}}, a, ""); err != nil {
+	if _, err := r.lines(ctx, url.Values{"orderId": {strconv.FormatUint(r.mandate, 10)}, "latestObservationPerPair": {"true"}}, a); err != nil {
 		return nil, err
 	}
 	rows, at := map[contracts.Pair]int{}, map[contracts.Pair]int64{}

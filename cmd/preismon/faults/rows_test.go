@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"preismon/deploy/testserver/equals"
 	"preismon/deploy/testserver/must"
 )
 
@@ -70,9 +71,7 @@ func TestMatrix(t *testing.T) {
 	if len(matrix) != 31 {
 		t.Errorf("%d rows, the matrix has 31", len(matrix))
 	}
-	if n := len(concurrentFaults()); n != len(concurrent) {
-		t.Errorf("%d of %d faults run beside those of a cluster", n, len(concurrent))
-	}
+	equals.Is(t, len(concurrent), len(concurrentFaults()), "of faults run beside those of a cluster")
 	known := map[string]bool{}
 	for _, f := range faults {
 		if known[f.name] {

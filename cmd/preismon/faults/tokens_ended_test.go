@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"preismon/contracts"
+	"preismon/deploy/testserver/caller"
 	"preismon/deploy/testserver/must"
 	"preismon/deploy/testserver/process"
 	"preismon/deploy/testserver/proxy"
@@ -29,7 +30,7 @@ import (
 var endedFaults = []fault{
 	{name: "token-logged-out", core: true, alone: true, do: func(w *world, _ *rand.Rand) error {
 		return w.ended(time.Hour, func(e *ending) error {
-			resp, err := e.send(e.nodes[0], http.MethodPost, "/v1/auth/logout", e.rest, nil)
+			resp, err := e.send(e.nodes[0], http.MethodPost, "/v1/auth/logout")
 			if err != nil {
 				return err
 			}
@@ -148,7 +149,7 @@ func (e *ending) run(end func(*ending) error) error {
 			if i%3 == 2 {
 				what, path = "download", e.download()
 			}
-			resp, err := e.send(node, http.MethodGet, path, e.rest, nil)
+			resp, err := e.send(node, http.MethodGet, path)
 			if err == nil && resp.StatusCode != http.StatusOK {
 				err = errors.Join(fmt.Errorf("status %d", resp.StatusCode), resp.Body.Close())
 			}
@@ -289,7 +290,7 @@ func (e *ending) download() string {
 
 // tail opens a tail and reads its first bytes.
 func (e *ending) tail(node *process.Role) (io.ReadCloser, error) {
-	resp, err := e.send(node, http.MethodGet, feedPath+"?follow=true", e.rest, nil)
+	resp, err := e.send(node, http.MethodGet, feedPath+"?follow=true")
 	if err != nil {
 		return nil, err
 	}
@@ -305,29 +306,21 @@ func (e *ending) tail(node *process.Role) (io.ReadCloser, error) {
 // call lets an agent request the file.
 func (e *ending) call(ctx context.Context, node *process.Role) call {
 	at := e.w.file.at.Format(time.RFC3339Nano)
-	body, err := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": map[string]any{
-		"name": "download_order_export_file", "arguments": map[string]any{"orderId": "1", "name": fileName, "dateFrom": at, "dateTo": at},
-	}})
+	arguments, err := json.Marshal(map[string]string{"orderId": "1", "name": fileName, "dateFrom": at, "dateTo": at})
 	if err != nil {
 		return call{err: err}
 	}
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, node.URL()+"/mcp", bytes.NewReader(body))
-	if err != nil {
-		return call{err: err}
-	}
-	req.Header.Set("Authorization", "Bearer "+e.agent)
-	req.Header.Set("Content-Type", "application/json")
-	req.Header.Set("Accept", "application/json, text/event-stream")
-	status, text, err := read((&http.Client{Transport: &http.Transport{DisableKeepAlives: true}}).Do(req))
+	web := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+	status, text, err := status(caller.Client{HTTP: web, URL: node.URL(), Token: e.agent}.CallTool(ctx, "download_order_export_file", string(arguments)))
 	return call{status, string(text), err}
 }
 
 // refused reports whether no node accepts the tokens any more.
 func (e *ending) refused() bool {
 	for _, node := range e.nodes {
-		resp, err := e.send(node, http.MethodGet, "/v1/sites", e.rest, nil)
+		resp, err := e.send(node, http.MethodGet, "/v1/sites")
 		if err != nil {
 			return false
 		}
@@ -343,7 +336,7 @@ func (e *ending) refused() bool {
 func (e *ending) whole(node *process.Role) (int, error) {
 	fast := *e
 	fast.client = e.w.readers[0].client
-	resp, err := fast.send(node, http.MethodGet, stream(), e.rest, nil)
+	resp, err := fast.send(node, http.MethodGet, stream())
 	if err != nil {
 		return 0, err
 	}
@@ -355,11 +348,7 @@ func (e *ending) whole(node *process.Role) (int, error) {
 	return int(n), err
 }
 
-func (e *ending) send(node *process.Role, method, path, token string, body io.Reader) (*http.Response, error) {
-	req, err := http.NewRequest(method, node.URL()+path, body)
-	if err != nil {
-		return nil, err
-	}
-	req.Header.Set("Authorization", "Bearer "+token)
-	return e.client.Do(req)
+// send sends a request without a body.
+func (e *ending) send(node *process.Role, method, path string) (*http.Response, error) {
+	return caller.Client{HTTP: e.client, URL: node.URL(), Token: e.rest}.Send(context.Background(), method, path, nil)
 }

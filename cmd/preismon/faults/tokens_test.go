@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"math/rand/v2"
 	"net/http"
 	"strings"
@@ -67,14 +66,9 @@ func (k *tokens) revokeOne(ctx context.Context) {
 		return
 	}
 	asked := time.Now()
-	resp, err := k.reader.send(ctx, http.MethodPost, "/v1/auth/logout", token)
-	if err != nil {
-		return
-	}
-	defer resp.Body.Close() //nolint:errcheck // read to its end
 	var answer struct{ Revoked bool }
-	text, err := io.ReadAll(resp.Body)
-	if err == nil && resp.StatusCode == http.StatusOK && json.Unmarshal(text, &answer) == nil && answer.Revoked {
+	a, err := k.reader.at(token).Post(ctx, "/v1/auth/logout", nil)
+	if err == nil && a.JSON(&answer) == nil && answer.Revoked {
 		k.add(token, asked)
 	}
 }
@@ -120,26 +114,15 @@ func (r *reader) newToken(ctx context.Context) (string, error) {
 	return other.token, err
 }
 
-func (r *reader) send(ctx context.Context, method, path, token string) (*http.Response, error) {
-	req, err := http.NewRequestWithContext(ctx, method, r.base()+path, nil)
-	if err != nil {
-		return nil, err
-	}
-	req.Header.Set("Authorization", "Bearer "+token)
-	return r.client.Do(req)
-}
-
 // probe makes a small request with a token and returns the status.
 func (r *reader) probe(ctx context.Context, token string) (int, error) {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
-	resp, err := r.send(ctx, http.MethodGet, "/v1/sites", token)
+	a, err := r.at(token).Get(ctx, "/v1/sites")
 	if err != nil {
 		return 0, err
 	}
-	defer resp.Body.Close() //nolint:errcheck // read to its end
-	_, err = io.Copy(io.Discard, resp.Body)
-	return resp.StatusCode, err
+	return a.StatusCode, nil
 }
 
 // tokenFaults are those of what nodes know about tokens.

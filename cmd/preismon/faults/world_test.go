@@ -84,35 +84,28 @@ func newWorld(t testing.TB, seed uint64) *world {
 func newWorldOn(t testing.TB, seed uint64, c *cluster.Cluster) *world {
 	t.Helper()
 	w := &world{t: t, dir: t.TempDir(), seed: seed, patience: healed, cluster: c, compared: map[int]process.Compared{}}
-	must := func(err error) {
-		t.Helper()
-		must.Do(t, err)
-	}
 	for _, p := range []**proxy.Proxy{&w.projectorTables, &w.queryTables, &w.projectorStreams, &w.queryStreams, &w.producerStreams, &w.archive} {
 		*p = proxy.New(t, "")
 	}
 	w.tablesDisk, w.streamsDisk = newDisk(t, filepath.Join(w.dir, "clickhouse")), newDisk(t, filepath.Join(w.dir, "nats"))
 	w.usage.most = map[string]usage{}
-	must(w.startTables(t.Context(), limits{}))
+	must.Do(t, w.startTables(t.Context(), limits{}))
 	t.Cleanup(func() { _ = w.clickhouse.Stop(context.Background()) })
-	must(schema.Migrate(t.Context(), w.clickhouse.DSN(embedded.AdminUser, ""), schema.Options{}))
+	must.Do(t, schema.Migrate(t.Context(), w.clickhouse.DSN(embedded.AdminUser, ""), schema.Options{}))
 	w.nats = &process.NATS{Dir: w.streamsDisk.dir}
-	must(w.startStreams())
+	must.Do(t, w.startStreams())
 	t.Cleanup(func() {
 		w.bus.Close()
 		if w.cluster == nil {
 			w.nats.Kill()
 		}
 	})
-	must(ingest.EnsureStreams(t.Context(), w.js, ingest.StreamConfig{Replicas: w.replicas()}))
+	must.Do(t, ingest.EnsureStreams(t.Context(), w.js, ingest.StreamConfig{Replicas: w.replicas()}))
 
 	w.ledger = newLedger(seed)
-	var err error
-	w.producer, err = newProducer(w.ledger, w.streamsURL(w.producerStreams))
-	must(err)
+	w.producer = must.Get(newProducer(w.ledger, w.streamsURL(w.producerStreams)))(t)
 	t.Cleanup(w.producer.conn.Close)
-	records, err := catalog()
-	must(err)
+	records := must.Get(catalog())(t)
 	w.publish(records)
 	w.grants = &grants{}
 	for m := range uint64(len(scopes)) {
@@ -127,13 +120,9 @@ func newWorldOn(t testing.TB, seed uint64, c *cluster.Cluster) *world {
 func (w *world) publish(records []*event.Event) {
 	w.t.Helper()
 	for _, e := range records {
-		if err := w.producer.pub.Publish(w.t.Context(), e); err != nil {
-			w.t.Fatal(err)
-		}
+		must.Do(w.t, w.producer.pub.Publish(w.t.Context(), e))
 	}
-	if _, err := w.producer.pub.Flush(w.t.Context()); err != nil {
-		w.t.Fatal(err)
-	}
+	must.Get(w.producer.pub.Flush(w.t.Context()))(w.t)
 }
 
 // withFiles adds a file in an archive for the first mandate.
@@ -158,9 +147,7 @@ func (w *world) startRoles() {
 func (w *world) startQuery() {
 	w.t.Helper()
 	key := filepath.Join(w.dir, "token.pem")
-	if err := auth.EnsureKey(key); err != nil {
-		w.t.Fatal(err)
-	}
+	must.Do(w.t, auth.EnsureKey(key))
 	args := []string{
 		"query", "--nats-url", w.streamsURL(w.queryStreams), "--stream-replicas", strconv.Itoa(w.replicas()), "--clickhouse-dsn", w.queryTables.URL(w.clickhouse.DSN(embedded.QueryUser, "")),
 		"--base-url", baseURL, // the same after each start, whatever the port is
@@ -178,9 +165,7 @@ func (w *world) startRole(args ...string) *process.Role {
 	w.t.Helper()
 	r := process.New(w.t, args...)
 	r.Env, r.Asks = []string{"GOMAXPROCS=1"}, time.Second
-	if err := r.Start(); err != nil {
-		w.t.Fatal(err)
-	}
+	must.Do(w.t, r.Start())
 	return r
 }
 

@@ -2,11 +2,11 @@ package load_test
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/json"
 	"fmt"
-	"io"
 	"net/http"
 	"net/url"
 	"regexp"
@@ -17,6 +17,7 @@ import (
 	"testing"
 	"time"
 
+	"preismon/deploy/testserver/caller"
 	"preismon/deploy/testserver/must"
 	"preismon/ingest/market"
 	"preismon/query/auth"
@@ -171,56 +172,32 @@ func (c *client) findRows(t testing.TB) {
 		c.row = url.Values{"itemId": {r.ItemID}, "site": {r.Site}, "capturedAt": {r.CapturedAt}}
 	}
 	slices.Sort(ids)
-	var err error
-	c.items, err = json.Marshal(map[string]any{"itemIds": slices.Compact(ids)})
-	must.Do(t, err)
+	c.items = must.Get(json.Marshal(map[string]any{"itemIds": slices.Compact(ids)}))(t)
 }
 
 func (c *client) there(t testing.TB, path string) bool {
 	t.Helper()
-	resp, err := c.do(t.Context(), http.MethodGet, path, "", nil)
-	must.Do(t, err)
-	_, err = io.Copy(io.Discard, resp.Body)
-	return err == nil && resp.Body.Close() == nil && resp.StatusCode == http.StatusOK
+	a, err := c.at("").Get(t.Context(), path)
+	if a.Response == nil {
+		t.Fatal(err)
+	}
+	return err == nil && a.StatusCode == http.StatusOK
 }
 
 func (c *client) json(ctx context.Context, path string, into any) error {
-	resp, err := c.do(ctx, http.MethodGet, path, "", nil)
+	a, err := c.at("").Get(ctx, path)
 	if err != nil {
 		return err
 	}
-	defer resp.Body.Close() //nolint:errcheck // read to its end
-	body, err := io.ReadAll(resp.Body)
-	if err == nil && resp.StatusCode != http.StatusOK {
-		err = fmt.Errorf("%s: %s %s", path, resp.Status, body)
-	}
-	if err != nil {
-		return err
-	}
-	return json.Unmarshal(body, into)
+	return a.JSON(into)
 }
 
-func (c *client) do(ctx context.Context, method, path, token string, body []byte) (*http.Response, error) {
-	req, err := http.NewRequestWithContext(ctx, method, c.base()+path, bytes.NewReader(body))
-	if err != nil {
-		return nil, err
-	}
+// at is the account at its node, with its own token unless it is given one.
+func (c *client) at(token string) caller.Client {
 	c.mu.Lock()
-	if token == "" {
-		token = c.token
-	}
-	c.mu.Unlock()
-	if path != loginPath {
-		req.Header.Set("Authorization", "Bearer "+token)
-	}
-	if method == http.MethodPost {
-		req.Header.Set("Content-Type", "application/json")
-		req.Header.Set("Accept", "application/json, text/event-stream")
-	}
-	return c.http.Do(req)
+	defer c.mu.Unlock()
+	return caller.Client{HTTP: c.http, URL: c.base(), Token: cmp.Or(token, c.token)}
 }
-
-const loginPath = "/v1/auth/token"
 
 // window is the whole period of the estate.
 func (c *client) window() string {
@@ -269,30 +246,27 @@ func (c *client) send(ctx context.Context, kind string) reply {
 		method, path, token = http.MethodPost, "/mcp", c.agent
 		body = []byte(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"list_sites","arguments":{}}}`)
 	case login:
-		method, path = http.MethodPost, loginPath
-		body, _ = json.Marshal(map[string]string{"loginIdentifier": c.account.LoginIdentifier, "password": c.account.Password})
+		method, path, body = http.MethodPost, caller.LoginPath, caller.LoginBody(c.account.LoginIdentifier, c.account.Password)
 	}
 	r := reply{kind: kind, retry: -1}
 	began := time.Now()
 	defer func() { r.took = time.Since(began) }()
-	resp, err := c.do(ctx, method, path, token, body)
-	if err != nil {
-		r.broke = err
-		return r
+	to := c.at(token)
+	if kind == login {
+		to.Token = ""
 	}
-	defer resp.Body.Close() //nolint:errcheck // read to its end
-	text, err := io.ReadAll(resp.Body)
+	a, err := caller.Read(to.Send(ctx, method, path, body))
 	if err != nil {
 		r.broke = err
 		return r
 	}
 	r.took = time.Since(began)
-	r.began(resp)
+	r.began(a.Response)
 	if r.status != http.StatusOK {
-		r.refused(text)
+		r.refused(a.Text)
 		return r
 	}
-	c.judge(&r, resp, text)
+	c.judge(&r, a.Response, a.Text)
 	return r
 }
 

@@ -3,7 +3,6 @@ package load_test
 import (
 	"context"
 	"flag"
-	"io"
 	"log/slog"
 	"net/http"
 	"net/url"
@@ -16,6 +15,7 @@ import (
 
 	"preismon/deploy/embedded"
 	"preismon/deploy/testserver"
+	"preismon/deploy/testserver/caller"
 	"preismon/deploy/testserver/process"
 	"preismon/ingest"
 	"preismon/ingest/market"
@@ -91,21 +91,18 @@ func (c *client) logIn(t testing.TB) {
 // reread reads a path, if it has changed since the answer with a tag, and
 // returns the tag of the answer.
 func (c *client) reread(ctx context.Context, path, tag string) (status int, newTag string, err error) {
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, c.base()+path, nil)
+	req, err := c.at("").Request(ctx, http.MethodGet, path, nil)
 	if err != nil {
 		return 0, tag, err
 	}
-	req.Header.Set("Authorization", "Bearer "+c.token)
 	if tag != "" {
 		req.Header.Set("If-None-Match", tag)
 	}
-	resp, err := c.http.Do(req)
+	a, err := caller.Read(c.http.Do(req))
 	if err != nil {
 		return 0, tag, err
 	}
-	defer resp.Body.Close() //nolint:errcheck // read to its end
-	_, err = io.Copy(io.Discard, resp.Body)
-	return resp.StatusCode, resp.Header.Get("ETag"), err
+	return a.StatusCode, a.Header.Get("ETag"), nil
 }
 
 // arrive lets rows of the time after the estate's period arrive, and records of

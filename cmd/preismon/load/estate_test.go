@@ -110,8 +110,7 @@ func (e *estate) startTables() {
 	if e.tables != nil {
 		_ = e.tables.Close()
 	}
-	e.tables, err = sql.Open("clickhouse", dsn)
-	must.Do(e.t, err)
+	e.tables = must.Get(sql.Open("clickhouse", dsn))(e.t)
 }
 
 // killTables kills it with SIGKILL.

@@ -128,7 +128,7 @@ func (f *tail) follow(ctx context.Context) (r reply) {
 	r = reply{kind: follow, retry: -1}
 	access := f.client.estate.token(f.client.account, auth.Grant{Audience: auth.RESTAudience, Lifetime: f.lives})
 	began := time.Now()
-	resp, err := f.client.do(ctx, http.MethodGet, "/ext/v1/changes?follow=true&since="+f.token, access, nil)
+	resp, err := f.client.at(access).Send(ctx, http.MethodGet, "/ext/v1/changes?follow=true&since="+f.token, nil)
 	r.took = time.Since(began)
 	if err != nil {
 		r.broke = err

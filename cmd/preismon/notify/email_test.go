@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"preismon/cmd/preismon/notify"
+	"preismon/deploy/testserver/equals"
 	"preismon/deploy/testserver/must"
 
 	"github.com/emersion/go-sasl"
@@ -183,9 +184,7 @@ func TestMailsAreRefused(t *testing.T) {
 			t.Errorf("%s: %v, want %q", name, err, c.want)
 		}
 	}
-	if n := len(open.ids()) + len(secured.ids()) + len(wrong.ids()); n != 0 {
-		t.Errorf("%d mails were sent", n)
-	}
+	equals.Is(t, 0, len(open.ids())+len(secured.ids())+len(wrong.ids()), "mails were sent")
 	f := w.rules("", open.target(", tls: none"), "post")
 	must.Do(t, w.once(f))
 	w.feed.set(func() { w.feed.alerts++ })

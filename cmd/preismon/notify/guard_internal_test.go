@@ -9,6 +9,7 @@ import (
 
 	"code.dny.dev/ssrf"
 
+	"preismon/deploy/testserver/equals"
 	"preismon/deploy/testserver/must"
 )
 
@@ -63,8 +64,6 @@ func TestPrivateAddresses(t *testing.T) {
 		}
 	}
 	for _, a := range []string{"8.8.8.8", "193.99.144.80", "100.63.0.1", "172.32.0.1", "2a02:2e0:3fe:1001:7777:772e:2:85"} {
-		if err := guard().SafeAddr(netip.MustParseAddr(a)); err != nil {
-			t.Errorf("%s, which is public: %v", a, err)
-		}
+		equals.NoError(t, guard().SafeAddr(netip.MustParseAddr(a)), "%s, which is public", a)
 	}
 }

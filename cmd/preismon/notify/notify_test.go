@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"preismon/cmd/preismon/notify"
+	"preismon/deploy/testserver/equals"
 	"preismon/deploy/testserver/must"
 
 	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
@@ -50,9 +51,7 @@ func newReceiver(t *testing.T) *receiver {
 		r.mu.Lock()
 		defer r.mu.Unlock()
 		body, _ := io.ReadAll(req.Body)
-		if err := verifier.Verify(body, req.Header); err != nil {
-			t.Errorf("the signature is wrong: %v", err)
-		}
+		equals.NoError(t, verifier.Verify(body, req.Header), "the signature is wrong")
 		id := req.Header.Get("webhook-id")
 		if before, again := r.bodies[id]; again && before != string(body) {
 			t.Errorf("%s is another message now: %s, before %s", id, body, before)
@@ -118,9 +117,7 @@ func TestTargetIsAway(t *testing.T) {
 		return strings.HasSuffix(r.got(), "a2_drops") && slices.Equal(w.idsOf("out"), []string{"a0", "a1", "a2"})
 	})
 	stop()
-	if got := r.got(); got != "a0_drops a0_drops a0_drops a0_drops a1_drops a2_drops" {
-		t.Errorf("delivered %s", got)
-	}
+	equals.Is(t, "a0_drops a0_drops a0_drops a0_drops a1_drops a2_drops", r.got(), "delivered")
 	if !slices.Contains(w.wait, 77*time.Second) || strings.Count(w.logged(), "alert not delivered") != 3 || !strings.Contains(w.logged(), "delivered=3 retried=3") {
 		t.Errorf("waited %v\n%s", w.wait, w.logged())
 	}
@@ -204,9 +201,7 @@ func TestKilled(t *testing.T) {
 		}
 	}
 	must.Do(t, w.once(f))
-	if got := strings.Join(w.idsOf("out"), " "); got != "a0 a0 a0 a1 a2 a3" {
-		t.Errorf("delivered %s", got)
-	}
+	equals.Is(t, "a0 a0 a0 a1 a2 a3", strings.Join(w.idsOf("out"), " "), "delivered")
 	if ids, _ := os.ReadFile(w.file("ids")); !strings.HasPrefix(string(ids), "a0_drops\na0_drops\na0_drops\na1_drops\n") {
 		t.Errorf("the ids are %s", ids)
 	}
@@ -225,9 +220,7 @@ func TestStopsInTheMidst(t *testing.T) {
 	}
 	w.write("well", "")
 	must.Do(t, w.once(f))
-	if got := strings.Join(w.idsOf("out"), " "); got != "a0 a1 a2" {
-		t.Errorf("delivered %s", got)
-	}
+	equals.Is(t, "a0 a1 a2", strings.Join(w.idsOf("out"), " "), "delivered")
 }
 
 // A service that is unavailable for a while is queried again, and no alert is
@@ -267,9 +260,7 @@ func TestRuleChanges(t *testing.T) {
 	for _, more := range []string{"", "", "    site: shop.example\n"} {
 		must.Do(t, w.once(w.rules(more, r.target(), "hook")))
 	}
-	if n := w.feed.begins(); n != 2 {
-		t.Errorf("began %d times, want 2", n)
-	}
+	equals.Is(t, 2, w.feed.begins(), "began times")
 }
 
 // A name that resolves to a private address is refused on connecting; a

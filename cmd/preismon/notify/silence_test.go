@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"preismon/cmd/preismon/notify"
+	"preismon/deploy/testserver/equals"
 	"preismon/deploy/testserver/must"
 )
 
@@ -49,9 +50,7 @@ rules: [{name: quiet, silentFor: 6h, orderId: 5, targets: [desk]}]
 			t.Fatalf("%s: told %q, want %q", step.asOf, got, step.told)
 		}
 	}
-	if q := w.feed.asked[len(w.feed.asked)-1]; q != "orderId=5" {
-		t.Errorf("asked %s", q)
-	}
+	equals.Is(t, "orderId=5", w.feed.asked[len(w.feed.asked)-1], "asked")
 	ids := w.idsOf("out")
 	if slices.Sort(ids); len(slices.Compact(ids)) != 3 {
 		t.Errorf("ids %v", ids)
@@ -80,9 +79,7 @@ rules: [{name: gone, rule: NO_OBSERVATION, silentFor: 6h, site: shop-one, target
 	if q := w.feed.asked[0]; !strings.Contains(q, "rule=NO_OBSERVATION&silentFor=6h&site=shop-one") {
 		t.Errorf("asked %s", q)
 	}
-	if got := hook.got(); got != "a0_gone a1_gone a2_gone a3_gone" {
-		t.Errorf("delivered %s", got)
-	}
+	equals.Is(t, "a0_gone a1_gone a2_gone a3_gone", hook.got(), "delivered")
 	if body := hook.bodies["a2_gone"]; !strings.HasPrefix(body, `{"type":"alert.gone","timestamp":"2026-01-01T06:00:00Z","rule":"gone","data":{"alertId":"a2"`) {
 		t.Errorf("%s", body)
 	}

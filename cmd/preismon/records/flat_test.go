@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"preismon/cmd/preismon/records"
+	"preismon/deploy/testserver/equals"
 )
 
 // Objects with fields that are columns are split up; other objects, null and
@@ -31,8 +32,6 @@ func TestFlat(t *testing.T) {
 				`{"id":"2","coverage.pairs":0,"coverage.ratio":null,"health":null}` + "\n" + `{"id":"3","coverage":null,"health":"GOOD"}` + "\n{}\n",
 		},
 	} {
-		if got := written(t, rows, c.to); got != c.want {
-			t.Errorf("%s: %q, want %q", form, got, c.want)
-		}
+		equals.Is(t, c.want, written(t, rows, c.to), "%s", form)
 	}
 }

@@ -13,9 +13,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"preismon/cmd/preismon/records"
+	"preismon/deploy/testserver/equals"
 	"preismon/deploy/testserver/must"
 	"preismon/query"
 )
@@ -78,9 +77,7 @@ func TestGoldens(t *testing.T) {
 			must.Do(t, os.WriteFile(file, []byte(got), 0o644))
 		}
 		want := must.Get(os.ReadFile(file))(t)
-		if diff := cmp.Diff(string(want), got); diff != "" {
-			t.Errorf("%s: %s", name, diff)
-		}
+		equals.Checkf(t, string(want), got, "%s", name)
 	}
 }
 
@@ -103,9 +100,7 @@ func TestNone(t *testing.T) {
 func TestLongTable(t *testing.T) {
 	rows := slices.Repeat(sample[:3], 100)
 	got := written(t, rows, func(out *bytes.Buffer) records.Writer { return records.Table(out, false, 0) })
-	if n := strings.Count(got, "\n"); n != 301 {
-		t.Errorf("%d lines", n)
-	}
+	equals.Is(t, 301, strings.Count(got, "\n"), "lines")
 }
 
 // TestLiveLines: a record does not wait for later ones.

@@ -1,22 +1,19 @@
 package shards_test
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
-	"fmt"
-	"io"
 	"maps"
 	"net/http"
 	"net/url"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
 
 	"preismon/contracts"
+	"preismon/deploy/testserver/caller"
 	"preismon/deploy/testserver/must"
 	"preismon/deploy/testserver/process"
 	"preismon/query/auth"
@@ -42,42 +39,19 @@ func (e *estate) login(t testing.TB, name string, record *contracts.Account, pas
 	c := &client{t: t, name: name}
 	issued := must.Get(e.issuer.Issue(auth.Grant{Account: record.AccountID, Audience: baseURL + "/mcp", Lifetime: time.Hour, Scopes: []string{"mcp"}}))(t)
 	c.agent = issued.Token.Reveal()
-	body, _ := json.Marshal(map[string]string{"loginIdentifier": record.LoginIdentifier, "password": password})
-	resp, text := c.ask(e.forms[1].nodes[0], http.MethodPost, "/v1/auth/token", "", body)
-	var given struct{ AccessToken string }
-	if resp.StatusCode != http.StatusOK || json.Unmarshal(text, &given) != nil {
-		t.Fatalf("log in as %s: %s %s", name, resp.Status, text)
-	}
-	c.token = given.AccessToken
+	c.token = must.Get(c.at(e.forms[1].nodes[0], "").Login(context.Background(), record.LoginIdentifier, password))(t).Token
 	return c
 }
 
-// send sends a request, with preferences; the caller must read and close its
-// answer.
-func (c *client) send(node *process.Role, method, path, token string, body []byte, prefer ...string) (*http.Response, error) {
-	req := must.Get(http.NewRequestWithContext(context.Background(), method, node.URL()+path, bytes.NewReader(body)))(c.t)
-	if token != "" {
-		req.Header.Set("Authorization", "Bearer "+token)
-	}
-	req.Header["Prefer"] = prefer
-	if body != nil {
-		req.Header.Set("Content-Type", "application/json")
-		req.Header.Set("Accept", "application/json, text/event-stream")
-	}
-	return web.Do(req)
+// at is the account at a node, with one of its tokens.
+func (c *client) at(node *process.Role, token string) caller.Client {
+	return caller.Client{HTTP: web, URL: node.URL(), Token: token}
 }
 
-func (c *client) ask(node *process.Role, method, path, token string, body []byte, prefer ...string) (*http.Response, []byte) {
+func (c *client) get(node *process.Role, path string, prefer ...string) (*http.Response, []byte) {
 	c.t.Helper()
-	resp := must.Get(c.send(node, method, path, token, body, prefer...))(c.t)
-	defer resp.Body.Close() //nolint:errcheck // read to its end
-	text := must.Get(io.ReadAll(resp.Body))(c.t)
-	return resp, text
-}
-
-func (c *client) get(node *process.Role, path string) (*http.Response, []byte) {
-	c.t.Helper()
-	return c.ask(node, http.MethodGet, path, c.token, nil)
+	a := must.Get(c.at(node, c.token).Get(context.Background(), path, prefer...))(c.t)
+	return a.Response, a.Text
 }
 
 // walk returns the records of all pages, each read from the next node.
@@ -112,7 +86,7 @@ func (c *client) stream(nodes []*process.Role, path string) []string {
 	resp, text := c.get(nodes[0], path)
 	lines := strings.SplitAfter(string(text), "\n")
 	lines = lines[:len(lines)-1]
-	if !complete(resp, len(lines)) {
+	if !caller.Complete(resp, len(lines)) {
 		c.t.Fatalf("%s: %s: %s, %d lines, trailer %v: %.300s", c.name, path, resp.Status, len(lines), resp.Trailer, text)
 	}
 	return lines
@@ -122,21 +96,15 @@ func (c *client) stream(nodes []*process.Role, path string) []string {
 // after it; no token: it must come back, because a grant is being filled in.
 func (c *client) snapshot(node *process.Role, path string) (lines []string, token string) {
 	c.t.Helper()
-	resp, text := c.ask(node, http.MethodGet, path, c.token, nil, "changes-token")
+	resp, text := c.get(node, path, "changes-token")
 	if resp.StatusCode == http.StatusServiceUnavailable {
 		return nil, ""
 	}
 	lines = slices.Collect(strings.Lines(string(text)))
-	if token = resp.Trailer.Get("X-Changes-Token"); !complete(resp, len(lines)) || token == "" {
+	if token = resp.Trailer.Get("X-Changes-Token"); !caller.Complete(resp, len(lines)) || token == "" {
 		c.t.Fatalf("%s: %s: %s, %d lines, trailer %v: %.300s", c.name, path, resp.Status, len(lines), resp.Trailer, text)
 	}
 	return lines, token
-}
-
-// complete reports whether an answer that was read to its end states that it is
-// complete.
-func complete(resp *http.Response, lines int) bool {
-	return resp.StatusCode == http.StatusOK && resp.Trailer.Get("X-Results-Complete") == "true" && resp.Trailer.Get("X-Results-Returned") == strconv.Itoa(lines)
 }
 
 // ofItsMoment matches what differs in any two answers: a cursor, and the times
@@ -148,16 +116,15 @@ var ofItsMoment = regexp.MustCompile(`"nextCursor":"[^"]*"|\b(from|to)=[^&"]*`)
 func (c *client) tool(nodes []*process.Role, call string) []string {
 	c.t.Helper()
 	name, arguments, _ := strings.Cut(call, " ")
-	body := fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":%q,"arguments":%s}}`, name, arguments)
-	resp, text := c.ask(nodes[len(nodes)-1], http.MethodPost, "/mcp", c.agent, []byte(body))
+	a := must.Get(c.at(nodes[len(nodes)-1], c.agent).CallTool(context.Background(), name, arguments))(c.t)
 	var answer struct {
 		Result struct {
 			IsError           bool
 			StructuredContent map[string]json.RawMessage
 		}
 	}
-	if err := json.Unmarshal(text, &answer); err != nil || resp.StatusCode != http.StatusOK || answer.Result.IsError || answer.Result.StructuredContent == nil {
-		c.t.Fatalf("%s: %s: %s %v %.500s", c.name, call, resp.Status, err, text)
+	if err := a.JSON(&answer); err != nil || answer.Result.IsError || answer.Result.StructuredContent == nil {
+		c.t.Fatalf("%s: %s: %s %v %.500s", c.name, call, a.Status, err, a.Text)
 	}
 	var all []string
 	for _, part := range slices.Sorted(maps.Keys(answer.Result.StructuredContent)) {

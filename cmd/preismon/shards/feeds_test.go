@@ -14,6 +14,7 @@ import (
 
 	"preismon/contracts"
 	"preismon/contracts/event"
+	"preismon/deploy/testserver/equals"
 	"preismon/deploy/testserver/must"
 	"preismon/deploy/testserver/process"
 )
@@ -151,9 +152,7 @@ func (all feeds) same(t *testing.T) {
 			}
 			later := map[string]int{}
 			f.snapshot(later)
-			if diff := cmp.Diff(later, f.rows); diff != "" {
-				t.Errorf("%s, %d shards (-later snapshot +followed):\n%.2000s", f.client.name, f.form.n, diff)
-			}
+			equals.Checkf(t, later, f.rows, "%s, %d shards (-later snapshot +followed)", f.client.name, f.form.n)
 			t.Logf("%s, %d shards: %d rows came after a snapshot, %d requests, %d to come back later", f.client.name, f.form.n, len(f.came), f.requests, f.later)
 		}
 		if len(one.came) < 20 {

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"preismon/contracts/openapi/openapitest"
+	"preismon/deploy/testserver/equals"
 	"preismon/deploy/testserver/must"
 )
 
@@ -113,9 +114,7 @@ func TestCheck(t *testing.T) {
 		"download, filename":      {download, without("Content-Disposition")},
 	} {
 		x := c.right()
-		if err := x.Check(); err != nil {
-			t.Errorf("%s: before the change: %v", name, err)
-		}
+		equals.NoError(t, x.Check(), "%s: before the change", name)
 		c.change(x)
 		if err := x.Check(); err == nil {
 			t.Errorf("%s: passes", name)

@@ -5,12 +5,17 @@ package must
 
 import (
 	"fmt"
-	"testing"
 	"time"
 )
 
+// TB is a test, or a property of one.
+type TB interface {
+	Helper()
+	Fatal(args ...any)
+}
+
 // Do fails the test now if there is an error.
-func Do(t testing.TB, err error) {
+func Do(t TB, err error) {
 	t.Helper()
 	if err != nil {
 		t.Fatal(err)
@@ -19,8 +24,8 @@ func Do(t testing.TB, err error) {
 
 // Get returns the value of a call that also returns an error, which fails the
 // test now: must.Get(os.ReadFile(name))(t).
-func Get[T any](value T, err error) func(testing.TB) T {
-	return func(t testing.TB) T {
+func Get[T any](value T, err error) func(TB) T {
+	return func(t TB) T {
 		t.Helper()
 		Do(t, err)
 		return value
@@ -29,7 +34,7 @@ func Get[T any](value T, err error) func(testing.TB) T {
 
 // Eventually waits for a condition, and fails the test now if it is not true
 // within the limit; what describes it and ends the sentence of the failure.
-func Eventually(t testing.TB, limit time.Duration, what string, ok func() bool) {
+func Eventually(t TB, limit time.Duration, what string, ok func() bool) {
 	t.Helper()
 	Do(t, Until(limit, what, ok))
 }

@@ -41,7 +41,7 @@ func (r *Role) Ready() bool {
 // Leads reports whether a projector says that it leads.
 func (r *Role) Leads() bool { return r.Metrics()["preismon_projector_leader"] == 1 }
 
-// Metrics returns those without labels; nil if the role does not answer.
+// Metrics returns them by name and labels; nil if the role does not answer.
 func (r *Role) Metrics() map[string]float64 {
 	status, text := r.Ask("/metrics")
 	if status != http.StatusOK {
@@ -49,9 +49,10 @@ func (r *Role) Metrics() map[string]float64 {
 	}
 	all := map[string]float64{}
 	for line := range strings.Lines(text) {
-		name, value, _ := strings.Cut(strings.TrimSpace(line), " ")
-		if v, err := strconv.ParseFloat(value, 64); err == nil {
-			all[name] = v
+		line = strings.TrimSpace(line)
+		end := max(0, strings.LastIndexByte(line, ' '))
+		if v, err := strconv.ParseFloat(strings.TrimSpace(line[end:]), 64); err == nil {
+			all[line[:end]] = v
 		}
 	}
 	return all

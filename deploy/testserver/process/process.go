@@ -9,8 +9,12 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
+	"strings"
 	"sync"
 	"testing"
+
+	"preismon/deploy/embedded"
 )
 
 // Main is called by TestMain of packages that use this one.
@@ -30,7 +34,16 @@ var built string // the folder of the program
 // ProgramVariable names a preismon to run instead of building one.
 const ProgramVariable = "PREISMON_TEST_PROGRAM"
 
-// Program builds preismon, once per test process, and returns its file.
+// Environment is that of the test without the variables of the person who runs
+// it, except for the location of the ClickHouse library.
+func Environment() []string {
+	return slices.DeleteFunc(os.Environ(), func(v string) bool {
+		return strings.HasPrefix(v, "PREISMON_") && !strings.HasPrefix(v, embedded.CacheVariable+"=") || strings.HasPrefix(v, "RUST_API_")
+	})
+}
+
+// Program builds preismon, once per test process, and returns its file. A
+// test binary that is preismon itself may take its place.
 var Program = sync.OnceValues(func() (string, error) {
 	if name := os.Getenv(ProgramVariable); name != "" {
 		return name, nil

@@ -86,7 +86,7 @@ func (r *Role) Start() error {
 		return err
 	}
 	cmd, ended := exec.Command(name, r.Args...), make(chan struct{})
-	cmd.Env = append(os.Environ(), r.Env...)
+	cmd.Env = append(Environment(), r.Env...)
 	if r.In != nil {
 		cmd.Stdin = r.In
 	}
@@ -228,10 +228,16 @@ func (r *Role) Stopped() error {
 	case <-time.After(time.Minute):
 		return fmt.Errorf("%s has not ended a minute after SIGTERM", r.Args[0])
 	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if code := r.cmd.ProcessState.ExitCode(); code != 0 {
+	if code := r.ExitCode(); code != 0 {
 		return fmt.Errorf("exit code %d of %s after SIGTERM", code, r.Args[0])
 	}
 	return nil
+}
+
+// ExitCode returns that of the process that was started last and has ended; -1
+// after a signal.
+func (r *Role) ExitCode() int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.cmd.ProcessState.ExitCode()
 }

@@ -109,9 +109,7 @@ func TestLate(t *testing.T) {
 	for i := range 20 {
 		piece := bytes.Repeat([]byte{byte('a' + i)}, 10_000)
 		sent = append(sent, piece...)
-		if _, err := c.Write(piece); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(c.Write(piece))(t)
 		if i == 15 {
 			time.Sleep(20 * time.Millisecond) // so that some are in transit
 			p.Heal()
@@ -119,15 +117,11 @@ func TestLate(t *testing.T) {
 	}
 	_ = c.SetReadDeadline(time.Now().Add(20 * time.Second))
 	got := make([]byte, len(sent))
-	if _, err := io.ReadFull(c, got[:1]); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(io.ReadFull(c, got[:1]))(t)
 	if took := time.Since(began); took < late {
 		t.Errorf("the first byte came after %s", took)
 	}
-	if _, err := io.ReadFull(c, got[1:]); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(io.ReadFull(c, got[1:]))(t)
 	if !bytes.Equal(got, sent) {
 		t.Error("the bytes came in another order")
 	}

@@ -13,9 +13,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"preismon/contracts/fault"
+	"preismon/deploy/testserver/equals"
 	"preismon/deploy/testserver/must"
 	"preismon/query/oauth/clientdoc"
 )
@@ -35,9 +34,7 @@ func TestFetch(t *testing.T) {
 		ClientID: w.id("/oauth/client.json?v=1"), Host: strings.TrimPrefix(w.id(""), "https://"),
 		Name: "Example Client", RedirectURIs: []string{"http://127.0.0.1/cb", "https://client.example.com/cb"},
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Error(diff)
-	}
+	equals.Check(t, want, got)
 	w.wantHits(1) // nothing else in the document is fetched
 	if seen.Method != "GET" || seen.URL.RequestURI() != "/oauth/client.json?v=1" || seen.Header.Get("Accept") != "application/json" || seen.Header.Get("Accept-Encoding") != "" || seen.Header.Get("Authorization")+seen.Header.Get("Cookie") != "" {
 		t.Errorf("%+v", seen)

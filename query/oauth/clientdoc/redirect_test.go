@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"preismon/deploy/testserver/equals"
 	"preismon/query/oauth/clientdoc"
 )
 
@@ -24,9 +25,7 @@ func TestValidRedirect(t *testing.T) {
 		"cursor://anysphere.cursor-mcp/oauth/callback", "vscode://vscode.github-authentication/cb", "claude://x/cb",
 		"https://app.example.com/" + strings.Repeat("a", clientdoc.MaxRedirectBytes-24),
 	} {
-		if err := clientdoc.ValidRedirect(uri, programs); err != nil {
-			t.Errorf("%s: %v", uri, err)
-		}
+		equals.NoError(t, clientdoc.ValidRedirect(uri, programs), "%s", uri)
 	}
 	for _, uri := range []string{
 		"", "/callback", "callback", "//app.example.com/cb", "https:", "https:/app.example.com/cb", "https:app.example.com", "https://", "https:///cb", "https://?x", "https://:443/cb",

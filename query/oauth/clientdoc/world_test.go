@@ -21,6 +21,7 @@ import (
 
 	"golang.org/x/net/dns/dnsmessage"
 
+	"preismon/deploy/testserver/equals"
 	"preismon/deploy/testserver/must"
 	"preismon/query/oauth/clientdoc"
 )
@@ -186,7 +187,5 @@ func (w *world) answer(h http.HandlerFunc) { w.handler.Store(h) }
 
 func (w *world) wantHits(n int32) {
 	w.t.Helper()
-	if got := w.hits.Load(); got != n {
-		w.t.Errorf("%d requests, not %d", got, n)
-	}
+	equals.Is(w.t, n, w.hits.Load(), "requests")
 }

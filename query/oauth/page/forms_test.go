@@ -5,9 +5,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	"golang.org/x/net/html"
 
+	"preismon/deploy/testserver/equals"
 	"preismon/query/oauth/page"
 )
 
@@ -46,9 +46,7 @@ func TestLogin(t *testing.T) {
 	} {
 		doc := parse(t, render(t, c.login))
 		want := map[string]string{page.FieldTransaction: "t-1", page.FieldLogin: c.login.LoginIdentifier, page.FieldPassword: ""}
-		if diff := cmp.Diff(want, fields(doc)); diff != "" {
-			t.Errorf("%s: %s", c.name, diff)
-		}
+		equals.Checkf(t, want, fields(doc), "%s", c.name)
 		alert := ""
 		for _, p := range all(doc, "p") {
 			if role, _ := attr(p, "role"); role == "alert" {
@@ -126,12 +124,8 @@ func TestConsent(t *testing.T) {
 				t.Errorf("%s: %q in %q", c.page, s, read)
 			}
 		}
-		if diff := cmp.Diff(map[string]string{page.FieldTransaction: "t-1"}, fields(doc)); diff != "" {
-			t.Error(diff)
-		}
-		if diff := cmp.Diff([]string{page.SwitchAccount, page.Allow, page.Deny}, decisions(doc)); diff != "" {
-			t.Error(diff)
-		}
+		equals.Check(t, map[string]string{page.FieldTransaction: "t-1"}, fields(doc))
+		equals.Check(t, []string{page.SwitchAccount, page.Allow, page.Deny}, decisions(doc))
 		for n := range doc.Descendants() { // the Enter key of the login before must not consent
 			if _, focus := attr(n, "autofocus"); focus {
 				t.Errorf("%s: %s takes the focus", c.page, n.Data)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"preismon/deploy/testserver/equals"
 	"preismon/deploy/testserver/must"
 	"preismon/query/oauth/page"
 )
@@ -20,9 +21,7 @@ func TestLanguages(t *testing.T) {
 		"nonsense!!": "en", ";;;": "en", "de\x00": "en", strings.Repeat("de,", 400): "en",
 	} {
 		w := render(t, page.Login{Form: form}, accept)
-		if got := w.Header().Get("Content-Language"); got != want {
-			t.Errorf("%.40q: %s, not %s", accept, got, want)
-		}
+		equals.Is(t, want, w.Header().Get("Content-Language"), "%.40q", accept)
 	}
 	if got := render(t, page.Login{}, "fr", "de;q=0.9, en;q=0.8").Header().Get("Content-Language"); got != "de" { // a header in two lines
 		t.Error(got)

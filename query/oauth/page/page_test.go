@@ -8,8 +8,7 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/google/go-cmp/cmp"
-
+	"preismon/deploy/testserver/equals"
 	"preismon/query/oauth/page"
 )
 
@@ -25,9 +24,7 @@ func TestMarkup(t *testing.T) {
 				t.Errorf("%s: lang %v, header %s", where, root.Attr, w.Header().Get("Content-Language"))
 			}
 			for element, n := range map[string]int{"main": 1, "header": 1, "h1": 1, "title": 1, "script": 0, "style": 0, "img": 0, "iframe": 0, "a": 0, "base": 0} {
-				if got := len(all(doc, element)); got != n {
-					t.Errorf("%s: %d of %s, not %d", where, got, element, n)
-				}
+				equals.Is(t, n, len(all(doc, element)), "%s of %s", where, element)
 			}
 			if links := all(doc, "link"); len(links) != 1 || !strings.HasPrefix(links[0].Attr[1].Val, ".."+page.StylePath+"?v=") {
 				t.Errorf("%s: %d links", where, len(links))
@@ -157,9 +154,7 @@ func TestLongTexts(t *testing.T) {
 		got = append(got, text(b))
 	}
 	want := []string{strings.Repeat("n", 59) + "…", "…" + strings.Repeat("h", 47) + ".example.com", "…" + strings.Repeat("r", 47) + ".example.org", strings.Repeat("a", 59) + "…"}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Error(diff)
-	}
+	equals.Check(t, want, got)
 	exact := strings.Repeat("h", 48) + ".example.com"
 	if read := text(parse(t, render(t, page.Consent{Form: form, ClientName: "x", ClientHost: exact, RedirectURI: "https://a.example/", Scopes: []string{"mcp"}}))); !strings.Contains(read, exact) {
 		t.Error(read)
