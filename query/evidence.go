@@ -173,8 +173,8 @@ func (s *Service) evidenceRows(ctx context.Context, p Principal, in *read) ([]Ev
 			i := b.At(k)
 			row := Evidence{
 				ItemID: contracts.ItemID(b.Item[i]), Site: contracts.SiteKey(b.Site.At(i)), CapturedAt: string(zone.append(nil, b.CapturedMs[i])),
-				CoverageState: string(coverageState.values.At(int(b.stateOf(i)))), Merchant: textOrNull(b.Merchant.At(i)),
-				ProductURL: textOrNull(b.URL.At(i)), RowID: string(id(nil, b, i)), at: Watermark{b.Epoch[i], b.Seq[i]},
+				CoverageState: string(coverageState.values.At(int(b.stateOf(i)))), Merchant: orNull(string(b.Merchant.At(i))),
+				ProductURL: orNull(string(b.URL.At(i))), RowID: string(id(nil, b, i)), at: Watermark{b.Epoch[i], b.Seq[i]},
 				notFound: contracts.Outcome(b.Outcome[i]) == contracts.ProductNotFound,
 			}
 			if b.PriceMinor[i] >= 0 {
@@ -194,14 +194,6 @@ func (s *Service) evidenceRows(ctx context.Context, p Principal, in *read) ([]Ev
 		return nil, fault.New(fault.Invalid, CodeScopeTooBroad, "More than %d rows were captured at this instant. Name a merchant.", maxEvidence)
 	}
 	return all, err
-}
-
-func textOrNull[T string | []byte](text T) *string {
-	if len(text) == 0 {
-		return nil
-	}
-	s := string(text)
-	return &s
 }
 
 // rereadPath is the path of the read that begins with a row and sees nothing that

@@ -3,6 +3,7 @@ package query
 import (
 	"cmp"
 	"context"
+	"maps"
 	"slices"
 	"time"
 
@@ -230,8 +231,8 @@ func (o *itemSumming) readFacts(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	if len(items) > 0 && items[0].Name != "" {
-		o.Query.Name = &items[0].Name
+	if len(items) > 0 {
+		o.Query.Name = orNull(items[0].Name)
 	}
 	o.own, err = o.s.referencesOf(ctx, o.in.vis, []contracts.ItemID{o.r.ItemID})
 	return err
@@ -242,14 +243,16 @@ func (o *itemSumming) sum() {
 	by := map[marketKey]*ItemMarket{}
 	of := func(key marketKey) *ItemMarket {
 		if by[key] == nil {
-			by[key] = &ItemMarket{CurrencyCode: key.currency, BuyBox: []ItemBoxHolder{}, Sites: []ItemSite{}, wins: map[string]uint64{}}
-			if key.country != "" {
-				by[key].Country = &key.country
+			by[key] = &ItemMarket{
+				Country: orNull(key.country), CurrencyCode: key.currency, BuyBox: []ItemBoxHolder{}, Sites: []ItemSite{}, wins: map[string]uint64{},
 			}
 		}
 		return by[key]
 	}
-	for _, key := range slices.Sorted(keysOf(o.pairs, o.newest)) {
+	sites := slices.Sorted(maps.Keys(o.pairs))
+	sites = slices.AppendSeq(sites, maps.Keys(o.newest)) // also of those without a visible pair any more
+	slices.Sort(sites)
+	for _, key := range slices.Compact(sites) {
 		fact := o.facts[key]
 		m := of(marketKey{fact.CountryCode, fact.CurrencyCode})
 		site := o.site(key)
@@ -271,19 +274,15 @@ func (o *itemSumming) sum() {
 		}
 		m.Sites = append(m.Sites, site)
 	}
-	markets := map[marketKey]*market{}
+	offered := markets{}
 	for _, offer := range o.offers {
 		fact := o.facts[offer.Site]
 		offer.buyBox = offer.buyBox && fact.CanonicalCountryMarket
-		key := marketKey{fact.CountryCode, offer.currency}
-		if markets[key] == nil {
-			markets[key] = &market{marketKey: key}
-		}
-		markets[key].offers = append(markets[key].offers, offer)
+		offered.add(offer, marketKey{fact.CountryCode, offer.currency})
 	}
-	for key, m := range markets {
+	for _, m := range offered {
 		m.customer = m.customerReference(o.own)
-		of(key).addOffers(m, o.r, o.zone)
+		of(m.marketKey).addOffers(m, o.r, o.zone)
 	}
 	for _, m := range by {
 		m.shareBoxes()

@@ -191,10 +191,7 @@ func (f *featured) side(zone *zoneFormat) *MoverSide {
 		return nil
 	}
 	s := &MoverSide{
-		CapturedAt: string(zone.append(nil, f.capturedMs)), CoverageState: string(coverageState.values.At(int(f.state))),
-	}
-	if f.merchant != "" {
-		s.Merchant = &f.merchant
+		CapturedAt: string(zone.append(nil, f.capturedMs)), CoverageState: string(coverageState.values.At(int(f.state))), Merchant: orNull(f.merchant),
 	}
 	if f.buyBox != contracts.FlagUnknown {
 		holds := f.buyBox == contracts.FlagTrue

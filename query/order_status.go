@@ -171,15 +171,11 @@ func (s *Service) orderQuality(ctx context.Context, v Visibility, orders []Order
 
 // status is the record of an enriched order, without files.
 func (o *Order) status(zone *time.Location) OrderStatus {
-	status := OrderStatus{
-		OrderID: o.OrderID, Name: o.Name, Active: o.Active, CreatedAt: formatInstant(o.CreatedAt, zone),
+	return OrderStatus{
+		OrderID: o.OrderID, Alias: orNull(o.Alias), Name: o.Name, Active: o.Active, CreatedAt: formatInstant(o.CreatedAt, zone),
 		Health: o.Quality.Health(), Coverage: o.Quality.Coverage(), QualitySummary: o.Quality.Counts(),
 		Monitoring: o.Monitoring(zone),
 	}
-	if o.Alias != "" {
-		status.Alias = new(o.Alias)
-	}
-	return status
 }
 
 // Monitoring is that of the order, if it was requested, with times in a zone.

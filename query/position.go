@@ -3,6 +3,7 @@ package query
 import (
 	"cmp"
 	"context"
+	"maps"
 	"slices"
 	"time"
 
@@ -160,29 +161,25 @@ func (s *Service) markets(ctx context.Context, in *read, r PositionRequest, held
 	if err != nil {
 		return nil, err
 	}
-	by := map[marketKey]*market{}
-	var markets []*market
+	offered := markets{}
 	for _, o := range offers {
-		key := marketKey{facts[o.Site].CountryCode, o.currency}
-		if by[key] == nil {
-			by[key] = &market{marketKey: key}
-			markets = append(markets, by[key])
-		}
-		by[key].offers = append(by[key].offers, o)
+		offered.add(o, marketKey{facts[o.Site].CountryCode, o.currency})
 	}
-	slices.SortFunc(markets, func(a, b *market) int {
+	if r.IncludeCustomerReference {
+		err = s.addReferences(ctx, in.vis, offered)
+	}
+	return slices.SortedFunc(maps.Values(offered), func(a, b *market) int {
 		return cmp.Or(cmp.Compare(a.country, b.country), cmp.Compare(a.currency, b.currency))
-	})
-	if !r.IncludeCustomerReference || len(markets) == 0 {
-		return markets, nil
-	}
-	return markets, s.addReferences(ctx, in.vis, markets)
+	}), err
 }
 
 // addReferences reads the customer's own prices of the items that are offered.
-func (s *Service) addReferences(ctx context.Context, v Visibility, markets []*market) error {
+func (s *Service) addReferences(ctx context.Context, v Visibility, offered markets) error {
+	if len(offered) == 0 {
+		return nil
+	}
 	var items []contracts.ItemID
-	for _, m := range markets {
+	for _, m := range offered {
 		for _, o := range m.offers {
 			items = append(items, o.Item)
 		}
@@ -191,7 +188,7 @@ func (s *Service) addReferences(ctx context.Context, v Visibility, markets []*ma
 	if err != nil {
 		return err
 	}
-	for _, m := range markets {
+	for _, m := range offered {
 		m.customer = m.customerReference(of)
 	}
 	return nil

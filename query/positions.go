@@ -177,12 +177,6 @@ func (r *PositionsRequest) owns(o offer) bool {
 	return r.OwnMerchant != "" && o.merchant == r.OwnMerchant || r.OwnSite != "" && o.Site == r.OwnSite
 }
 
-// productMarket is a product in the market of a country and currency.
-type productMarket struct {
-	item contracts.ItemID
-	marketKey
-}
-
 // positions returns all positions, worst first.
 func (s *Service) positions(ctx context.Context, in *read, r PositionsRequest, held *offerRoom, echo *PositionsEcho) ([]OwnPosition, error) {
 	var reduce func([]offer) []offer
@@ -193,8 +187,7 @@ func (s *Service) positions(ctx context.Context, in *read, r PositionsRequest, h
 	if err != nil || len(offers) == 0 {
 		return nil, err
 	}
-	by := map[productMarket]*market{}
-	var markets []*market
+	offered := markets{}
 	for _, o := range offers {
 		if r.Amount == "totalPrice" {
 			var known bool
@@ -203,21 +196,16 @@ func (s *Service) positions(ctx context.Context, in *read, r PositionsRequest, h
 				continue
 			}
 		}
-		key := productMarket{o.Item, marketKey{facts[o.Site].CountryCode, o.currency}}
-		if by[key] == nil {
-			by[key] = &market{marketKey: key.marketKey}
-			markets = append(markets, by[key])
-		}
-		by[key].offers = append(by[key].offers, o)
+		offered.addItem(o, marketKey{facts[o.Site].CountryCode, o.currency})
 	}
-	if r.comparedWith() == "reference" && len(markets) > 0 {
-		if err := s.addReferences(ctx, in.vis, markets); err != nil {
+	if r.comparedWith() == "reference" {
+		if err := s.addReferences(ctx, in.vis, offered); err != nil {
 			return nil, err
 		}
 	}
 	zone := newZoneFormat(in.zone)
 	all, under := []OwnPosition{}, undercutters{}
-	for _, m := range markets {
+	for _, m := range offered {
 		own, others := m.own(r)
 		switch {
 		case own == nil:
@@ -285,21 +273,11 @@ func (m *market) ownPosition(own offer, others []offer, zone *zoneFormat) OwnPos
 	for _, o := range others {
 		oldest, newest = min(oldest, o.capturedMs), max(newest, o.capturedMs)
 	}
-	at := OwnPosition{
-		ItemID: best.Item, CurrencyCode: m.currency, OwnPrice: decimal(own.price, m.currency), Rank: rank(own.price, others), Offers: len(others),
-		Cheapest:   BestOffer{Site: best.Site, Price: decimal(best.price, m.currency)},
+	return OwnPosition{
+		ItemID: best.Item, Country: orNull(m.country), CurrencyCode: m.currency, OwnPrice: decimal(own.price, m.currency), OwnSite: orNull(own.Site),
+		Rank: rank(own.price, others), Offers: len(others), Cheapest: best.best(),
 		Difference: decimal(own.price-best.price, m.currency), DifferencePercent: percent(own.price-best.price, best.price),
 		OldestCapturedAt: string(zone.append(nil, oldest)), NewestCapturedAt: string(zone.append(nil, newest)),
 		ratio: ratio{own.price - best.price, best.price},
 	}
-	if own.Site != "" {
-		at.OwnSite = &own.Site
-	}
-	if m.country != "" {
-		at.Country = &m.country
-	}
-	if best.merchant != "" {
-		at.Cheapest.Merchant = &best.merchant
-	}
-	return at
 }

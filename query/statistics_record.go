@@ -136,11 +136,7 @@ func winners(wins []Wins) []StatisticWinner {
 	}
 	often := slices.SortedFunc(slices.Values(wins), func(a, b Wins) int { return cmp.Or(cmp.Compare(b.Wins, a.Wins), cmp.Compare(a.Merchant, b.Merchant)) })
 	for _, w := range often {
-		winner := StatisticWinner{Wins: w.Wins, Share: *percent(int64(w.Wins), int64(all))}
-		if w.Merchant != "" {
-			winner.Merchant = &w.Merchant
-		}
-		found = append(found, winner)
+		found = append(found, StatisticWinner{Merchant: orNull(w.Merchant), Wins: w.Wins, Share: *percent(int64(w.Wins), int64(all))})
 	}
 	return found
 }
