@@ -94,7 +94,7 @@ func (s *Service) ItemSummary(ctx context.Context, p Principal, r ItemSummaryReq
 
 // itemSummary is an item's summary according to what its caller sees at one
 // moment.
-func (s *Service) itemSummary(ctx context.Context, seen *sight, r ItemSummaryRequest, now time.Time) (*ItemSummary, error) {
+func (s *Service) itemSummary(ctx context.Context, seen *sight, r ItemSummaryRequest, now time.Time) (_ *ItemSummary, err error) {
 	if err := r.check(); err != nil {
 		return nil, err
 	}
@@ -114,15 +114,15 @@ func (s *Service) itemSummary(ctx context.Context, seen *sight, r ItemSummaryReq
 		return nil, err
 	}
 	defer giveBack()
-	ctx, cancel := s.within(ctx)
-	defer cancel()
+	ctx, end := s.bounded(ctx, capturedBounds, &err)
+	defer end()
 	a, err := seen.authorize(ctx)
 	if err != nil {
-		return nil, s.budget(ctx, err)
+		return nil, err
 	}
 	in, err := s.admit(ctx, plan, a.Visibility, a.Watermark)
 	if err != nil {
-		return nil, s.budget(ctx, err)
+		return nil, err
 	}
 	at := func(t time.Time) string { return formatInstant(t, in.zone) }
 	o := itemSumming{s: s, in: in, r: r, reasons: a.may(contracts.ReadOrders), edges: edges, until: max(min(w.To.UnixMilli()+1, now.UnixMilli()), w.From.UnixMilli()), now: now, zone: newZoneFormat(in.zone)}
@@ -145,7 +145,7 @@ func (s *Service) itemSummary(ctx context.Context, seen *sight, r ItemSummaryReq
 	defer release()
 	o.room = room
 	if err := inParallel(ctx, o.readWindow, o.readNewest, o.readFacts, o.readIntervals); err != nil {
-		return nil, s.budget(ctx, err)
+		return nil, err
 	}
 	o.sum()
 	return &o.ItemSummary, nil

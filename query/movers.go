@@ -83,7 +83,7 @@ type MoversOfSite struct {
 // It is accepted or refused like a read of results with the same selectors in
 // the window from since to until, of at most 100,000 pairs. They are read as a
 // whole, so it has only a hard budget.
-func (s *Service) Movers(ctx context.Context, p Principal, r MoversRequest) (*MoversPage, error) {
+func (s *Service) Movers(ctx context.Context, p Principal, r MoversRequest) (page *MoversPage, err error) {
 	rows, window, until, limit, err := s.understandMovers(p, r)
 	if err != nil {
 		return nil, err
@@ -111,11 +111,11 @@ func (s *Service) Movers(ctx context.Context, p Principal, r MoversRequest) (*Mo
 	}
 	plan.mostPairs, plan.bounds = maxMoverPairs, sinceBounds
 	explaining(ctx).noteOpen(r.Until == "" || window.To.Before(until.Truncate(contracts.Resolution)))
-	ctx, cancel := s.within(ctx)
-	defer cancel()
+	ctx, end := s.bounded(ctx, sinceBounds, &err)
+	defer end()
 	in, err := s.accept(ctx, p, plan)
 	if err != nil {
-		return nil, s.budgetOf(ctx, err, sinceBounds)
+		return nil, err
 	}
 	if r.Cursor == "" {
 		position.Watermark, position.Floor = in.query.Watermark, in.vis.Floor
@@ -123,7 +123,7 @@ func (s *Service) Movers(ctx context.Context, p Principal, r MoversRequest) (*Mo
 		return nil, err
 	}
 	in.query.Watermark = position.Watermark
-	page := &MoversPage{Records: Records[Mover, MoversEcho]{Data: []Mover{}, Paging: Paging{Limit: limit}, Query: MoversEcho{
+	page = &MoversPage{Records: Records[Mover, MoversEcho]{Data: []Mover{}, Paging: Paging{Limit: limit}, Query: MoversEcho{
 		Scope: in.echo.Scope, Since: formatInstant(window.From, in.zone), Until: formatInstant(fromMs(position.Until), in.zone), Timezone: in.echo.Timezone,
 		Pairs: in.size.Pairs, Kinds: map[MoverKind]int{}, Sites: []MoversOfSite{},
 	}}}
@@ -139,7 +139,7 @@ func (s *Service) Movers(ctx context.Context, p Principal, r MoversRequest) (*Mo
 	explaining(ctx).noteMoreStatements(true) // for the time before since
 	all, err := s.movers(ctx, in, r, &page.Query)
 	if err != nil {
-		return nil, s.budgetOf(ctx, err, sinceBounds)
+		return nil, err
 	}
 	page.first = firstOfKinds(all, r.each)
 	page.Data, page.Paging, err = rankedPage(s, all, bound, position, limit)

@@ -60,7 +60,7 @@ const (
 // if that capture found the product available and is at most 168 hours old. It
 // is accepted or refused like a latestObservationPerPair read of the product in
 // that window, with the same codes.
-func (s *Service) MarketPosition(ctx context.Context, p Principal, r PositionRequest) (*MarketPosition, error) {
+func (s *Service) MarketPosition(ctx context.Context, p Principal, r PositionRequest) (answer *MarketPosition, err error) {
 	if err := r.Check(); err != nil {
 		return nil, err
 	}
@@ -69,8 +69,8 @@ func (s *Service) MarketPosition(ctx context.Context, p Principal, r PositionReq
 		return nil, err
 	}
 	defer giveBack()
-	ctx, cancel := s.within(ctx)
-	defer cancel()
+	ctx, end := s.bounded(ctx, fixedBounds, &err)
+	defer end()
 	now := s.now().UTC().Truncate(contracts.Resolution)
 	rows := ResultsRequest{
 		ItemID: r.ItemID, PZN: r.PZN, EAN: r.EAN, ASINLocale: r.ASINLocale, ASIN: r.ASIN,
@@ -84,9 +84,9 @@ func (s *Service) MarketPosition(ctx context.Context, p Principal, r PositionReq
 	plan.bounds = fixedBounds
 	in, err := s.accept(ctx, p, plan)
 	if err != nil {
-		return nil, s.budgetOf(ctx, err, fixedBounds)
+		return nil, err
 	}
-	answer := &MarketPosition{
+	answer = &MarketPosition{
 		Positions: []Standing{}, Note: noteNothing,
 		Query: PositionEcho{PositionRequest: r, CapturedFrom: *in.echo.CapturedFrom, CapturedTo: *in.echo.CapturedTo},
 	}
@@ -95,7 +95,7 @@ func (s *Service) MarketPosition(ctx context.Context, p Principal, r PositionReq
 	}
 	markets, err := s.markets(ctx, in, r, &offerRoom{room: room, bytes: latestBytes})
 	if err != nil {
-		return nil, s.budgetOf(ctx, err, fixedBounds)
+		return nil, err
 	}
 	for _, m := range markets {
 		answer.Positions = append(answer.Positions, m.standing(m.amount(r.CandidatePrice), newZoneFormat(in.zone)))

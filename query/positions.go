@@ -74,7 +74,7 @@ type OwnPosition struct {
 // Positions places the caller's price of each product among the standing offers
 // of the current ones, or among all current ones. Current offers are those of
 // MarketPosition, by its rules.
-func (s *Service) Positions(ctx context.Context, p Principal, r PositionsRequest) (*PositionsPage, error) {
+func (s *Service) Positions(ctx context.Context, p Principal, r PositionsRequest) (page *PositionsPage, err error) {
 	limit, err := s.understandPositions(p, &r)
 	if err != nil {
 		return nil, err
@@ -95,11 +95,11 @@ func (s *Service) Positions(ctx context.Context, p Principal, r PositionsRequest
 	}
 	plan.mostPairs, plan.bounds = maxPositionPairs, fixedBounds
 	explaining(ctx).noteOpen(true)
-	ctx, cancel := s.within(ctx)
-	defer cancel()
+	ctx, end := s.bounded(ctx, fixedBounds, &err)
+	defer end()
 	in, err := s.accept(ctx, p, plan)
 	if err != nil {
-		return nil, s.budgetOf(ctx, err, fixedBounds)
+		return nil, err
 	}
 	if r.Cursor == "" {
 		position.Watermark, position.Floor = in.query.Watermark, in.vis.Floor
@@ -107,7 +107,7 @@ func (s *Service) Positions(ctx context.Context, p Principal, r PositionsRequest
 		return nil, err
 	}
 	in.query.Watermark = position.Watermark
-	page := &PositionsPage{Data: []OwnPosition{}, Paging: Paging{Limit: limit}, Query: PositionsEcho{
+	page = &PositionsPage{Data: []OwnPosition{}, Paging: Paging{Limit: limit}, Query: PositionsEcho{
 		CapturedFrom: *in.echo.CapturedFrom, CapturedTo: *in.echo.CapturedTo, Timezone: in.echo.Timezone, Amount: r.Amount, Offers: r.Offers, Pairs: in.size.Pairs, Beside: r.comparedWith(), UndercutBy: []Undercutter{},
 	}}
 	if in.empty {
@@ -122,7 +122,7 @@ func (s *Service) Positions(ctx context.Context, p Principal, r PositionsRequest
 	explaining(ctx).noteLimit(limit)
 	all, err := s.positions(ctx, in, r, &offerRoom{room, charged}, &page.Query)
 	if err != nil {
-		return nil, s.budgetOf(ctx, err, fixedBounds)
+		return nil, err
 	}
 	page.Data, page.Paging, err = rankedPage(s, all, bound, position, limit)
 	return page, err

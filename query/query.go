@@ -349,6 +349,16 @@ func (s *Service) within(ctx context.Context) (context.Context, context.CancelFu
 	return context.WithTimeout(admission.WithBudget(ctx, s.cfg.HardBudget), s.cfg.HardBudget)
 }
 
+// bounded is within for a read that sets err: at its end, an expired budget
+// becomes the published failure of a read with these bounds.
+func (s *Service) bounded(ctx context.Context, b bounds, err *error) (_ context.Context, end func()) {
+	ctx, cancel := s.within(ctx)
+	return ctx, func() {
+		*err = s.budgetOf(ctx, *err, b)
+		cancel()
+	}
+}
+
 // listBudget is budget for a list, or with limit 1 for one record or file: reads
 // without a window to narrow.
 func (s *Service) listBudget(ctx context.Context, err error, limit int) error {

@@ -119,7 +119,7 @@ type freshness struct {
 // A pair of several orders is judged by the one with the shortest interval; if
 // several have it, by the one with the lowest id. At most 100,000 pairs and
 // 1,000 orders, otherwise an Invalid fault.
-func (s *Service) SiteStatus(ctx context.Context, p Principal, r SiteStatusRequest) (*SiteStatusPage, error) {
+func (s *Service) SiteStatus(ctx context.Context, p Principal, r SiteStatusRequest) (page *SiteStatusPage, err error) {
 	zone, err := contracts.LoadZone(cmp.Or(r.Timezone, "UTC"))
 	if err != nil {
 		return nil, invalid("timezone: %s.", err)
@@ -129,19 +129,14 @@ func (s *Service) SiteStatus(ctx context.Context, p Principal, r SiteStatusReque
 		return nil, err
 	}
 	defer giveBack()
-	ctx, cancel := s.within(ctx)
-	defer cancel()
-	page, err := s.siteStatus(ctx, p, r, zone)
-	return page, s.budget(ctx, err)
-}
-
-func (s *Service) siteStatus(ctx context.Context, p Principal, r SiteStatusRequest, zone *time.Location) (*SiteStatusPage, error) {
+	ctx, end := s.bounded(ctx, capturedBounds, &err)
+	defer end()
 	a, err := s.access(ctx, p, contracts.ReadOrders)
 	if err != nil {
 		return nil, err
 	}
 	now := s.now().UTC()
-	page := &SiteStatusPage{Data: []SiteStatus{}, Query: SiteStatusEcho{AsOf: formatInstant(now.Truncate(contracts.Resolution), zone), Timezone: zone.String()}}
+	page = &SiteStatusPage{Data: []SiteStatus{}, Query: SiteStatusEcho{AsOf: formatInstant(now.Truncate(contracts.Resolution), zone), Timezone: zone.String()}}
 	if a.Visibility.Nothing() {
 		return page, nil
 	}

@@ -28,8 +28,8 @@ func (s *Service) Unseen(ctx context.Context, p Principal, r ResultsRequest, ali
 	if sel.None() && alias == "" {
 		return nil, nil
 	}
-	ctx, cancel := s.within(ctx)
-	defer cancel()
+	ctx, end := s.bounded(ctx, capturedBounds, &err)
+	defer end()
 	giveBack, err := s.chargeList(ctx, MaxLimit)
 	if err != nil {
 		return nil, err
@@ -45,7 +45,7 @@ func (s *Service) Unseen(ctx context.Context, p Principal, r ResultsRequest, ali
 	for _, one := range []func(context.Context, *Access, Selectors) (*Unseen, error){s.unseenSite, s.unseenOrder, unseenAlias, s.unseenItem} {
 		u, err := one(ctx, a, sel)
 		if err != nil {
-			return nil, s.budget(ctx, err)
+			return nil, err
 		}
 		if u != nil {
 			all = append(all, *u)
@@ -58,7 +58,7 @@ func (s *Service) Unseen(ctx context.Context, p Principal, r ResultsRequest, ali
 	if err == nil && len(pairs) == 0 {
 		all = append(all, Unseen{})
 	}
-	return all, s.budget(ctx, err)
+	return all, err
 }
 
 func (s *Service) unseenSite(ctx context.Context, a *Access, sel Selectors) (*Unseen, error) {
