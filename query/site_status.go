@@ -81,17 +81,6 @@ func reasonsOf(n [reasonEnd]int) SiteReasons {
 	}
 }
 
-func (r *SiteReasons) add(of SiteReasons) {
-	r.PriceObserved += of.PriceObserved
-	r.ProductUnavailable += of.ProductUnavailable
-	r.ProductNotFound += of.ProductNotFound
-	r.AccessTemporarilyRestricted += of.AccessTemporarilyRestricted
-	r.SiteTemporarilyUnavailable += of.SiteTemporarilyUnavailable
-	r.Pending += of.Pending
-	r.Overdue += of.Overdue
-	r.Unknown += of.Unknown
-}
-
 // ByCode returns the counts by reason code, without those that are 0.
 func (r SiteReasons) ByCode() map[string]int {
 	all := map[string]int{}
@@ -156,11 +145,14 @@ func (s *Service) SiteStatus(ctx context.Context, p Principal, r SiteStatusReque
 		return nil, err
 	}
 	page.Data = statusOf(sites, zone)
-	for _, site := range page.Data {
-		page.Query.Pairs += site.Pairs
-		page.Query.Reasons.add(site.Reasons)
+	var reasons [reasonEnd]int
+	for _, site := range sites {
+		page.Query.Pairs += site.pairs
+		for reason, n := range site.reasons {
+			reasons[reason] += n
+		}
 	}
-	page.Query.Sites = len(page.Data)
+	page.Query.Sites, page.Query.Reasons = len(page.Data), reasonsOf(reasons)
 	return page, nil
 }
 
