@@ -103,7 +103,7 @@ func (s *Service) itemSummary(ctx context.Context, seen *sight, r ItemSummaryReq
 		return nil, err
 	}
 	plan.mostPairs = maxStatisticPairs
-	explaining(ctx).noteOpen(r.CapturedFrom == "")
+	noting(ctx).noteOpen(r.CapturedFrom == "")
 	w := plan.query.Window
 	edges, err := edgesOf(w.From, w.To, "day", plan.zone)
 	if err != nil {
@@ -134,7 +134,7 @@ func (s *Service) itemSummary(ctx context.Context, seen *sight, r ItemSummaryReq
 	if in.empty || in.size.Pairs == 0 {
 		return &o.ItemSummary, nil
 	}
-	explaining(ctx).noteMoreStatements(true) // for the newest captures; a market for each currency
+	noting(ctx).more = true // for the newest captures; a market for each currency
 	records := int(in.size.Pairs) * (len(edges) - 1)
 	giveBack() // callers that wait for room hold none
 	o.bytes = latestBytes + pageBlocks + int64(records)*statisticBytes

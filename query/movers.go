@@ -110,7 +110,7 @@ func (s *Service) Movers(ctx context.Context, p Principal, r MoversRequest) (pag
 		return nil, err
 	}
 	plan.mostPairs, plan.bounds = maxMoverPairs, sinceBounds
-	explaining(ctx).noteOpen(r.Until == "" || window.To.Before(until.Truncate(contracts.Resolution)))
+	noting(ctx).noteOpen(r.Until == "" || window.To.Before(until.Truncate(contracts.Resolution)))
 	ctx, end := s.bounded(ctx, sinceBounds, &err)
 	defer end()
 	in, err := s.accept(ctx, p, plan)
@@ -135,8 +135,8 @@ func (s *Service) Movers(ctx context.Context, p Principal, r MoversRequest) (pag
 		return nil, err
 	}
 	defer giveBack()
-	explaining(ctx).noteLimit(limit)
-	explaining(ctx).noteMoreStatements(true) // for the time before since
+	noting(ctx).given = limit
+	noting(ctx).more = true // for the time before since
 	all, err := s.movers(ctx, in, r, &page.Query)
 	if err != nil {
 		return nil, err

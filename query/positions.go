@@ -94,7 +94,7 @@ func (s *Service) Positions(ctx context.Context, p Principal, r PositionsRequest
 		return nil, err
 	}
 	plan.mostPairs, plan.bounds = maxPositionPairs, fixedBounds
-	explaining(ctx).noteOpen(true)
+	noting(ctx).open = true
 	ctx, end := s.bounded(ctx, fixedBounds, &err)
 	defer end()
 	in, err := s.accept(ctx, p, plan)
@@ -119,7 +119,7 @@ func (s *Service) Positions(ctx context.Context, p Principal, r PositionsRequest
 		return nil, err
 	}
 	defer giveBack()
-	explaining(ctx).noteLimit(limit)
+	noting(ctx).given = limit
 	all, err := s.positions(ctx, in, r, &offerRoom{room, charged}, &page.Query)
 	if err != nil {
 		return nil, err

@@ -189,8 +189,7 @@ func (s *Service) Statistics(ctx context.Context, p Principal, r StatisticsReque
 		q.TrendEdges = trendEdges(position.From, position.To+1)
 	}
 	q.Rows.Window, q.Rows.Watermark = contracts.Window{From: fromMs(position.From), To: fromMs(position.To)}, position.Watermark
-	explaining(ctx).noteLimit(limit)
-	explaining(ctx).noteMoreStatements(r.Standing || r.Identity)
+	noting(ctx).given, noting(ctx).more = limit, r.Standing || r.Identity
 	found, err := s.store.Statistics(ctx, in.vis, &q)
 	if err != nil {
 		return nil, err
