@@ -36,23 +36,17 @@ func (r *ItemSummaryRequest) rows(now time.Time) ResultsRequest {
 }
 
 // check returns, all at once, the faults that can be found without data.
-func (r *ItemSummaryRequest) check() (wrong error) {
-	if (r.CapturedFrom == "") != (r.CapturedTo == "") {
-		wrong = invalid("capturedFrom and capturedTo must be given together.")
+func (r *ItemSummaryRequest) check() error {
+	var wrong faults
+	wrong.check((r.CapturedFrom == "") == (r.CapturedTo == ""), "capturedFrom and capturedTo must be given together.")
+	wrong.check(r.CandidatePrice == "" || r.OwnMerchant == "", "candidatePrice and ownMerchant exclude each other.")
+	if r.CandidatePrice == "" {
+		wrong.check(r.CurrencyCode == "", "currencyCode: only with candidatePrice, which is missing.")
+		return wrong.err
 	}
-	if r.CandidatePrice != "" && r.OwnMerchant != "" {
-		wrong = joinFaults(wrong, invalid("candidatePrice and ownMerchant exclude each other."))
-	}
-	switch known := r.CurrencyCode == "" || r.CurrencyCode.Valid(); {
-	case r.CandidatePrice == "" && r.CurrencyCode != "":
-		return joinFaults(wrong, invalid("currencyCode: only with candidatePrice, which is missing."))
-	case !known:
-		wrong = joinFaults(wrong, invalid("currencyCode: %q is not an ISO 4217 code like EUR.", r.CurrencyCode))
-		return joinFaults(wrong, checkCandidate(r.CandidatePrice, ""))
-	case r.CandidatePrice != "":
-		return joinFaults(wrong, checkCandidate(r.CandidatePrice, r.CurrencyCode))
-	}
-	return wrong
+	wrong.check(r.CurrencyCode == "" || r.CurrencyCode.Valid(), "currencyCode: %q is not an ISO 4217 code like EUR.", r.CurrencyCode)
+	wrong.add(checkCandidate(r.CandidatePrice, r.CurrencyCode))
+	return wrong.err
 }
 
 // comparedWith returns whose price the own price is.

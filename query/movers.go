@@ -176,18 +176,20 @@ func firstOfKinds(ranked []Mover, each int) map[MoverKind][]Mover {
 // its window, which ends now at most, and the upper bound as requested, which
 // may lie in the future; otherwise everything that is wrong with it except its
 // time zone.
-func (s *Service) moversWindow(r MoversRequest) (rows ResultsRequest, w contracts.Window, until time.Time, wrong error) {
+func (s *Service) moversWindow(r MoversRequest) (rows ResultsRequest, w contracts.Window, until time.Time, err error) {
 	rows = r.ResultsRequest
 	rows.Cursor, rows.Limit, rows.LatestPerPair, rows.GlobalScope = "", nil, true, false
 	zone, err := contracts.LoadZone(cmp.Or(r.Timezone, "UTC"))
 	if err != nil {
 		zone = time.UTC
 	}
+	var wrong faults
 	now := s.now().UTC()
 	w.To = now
 	if r.Until != "" {
 		if w.To, err = contracts.ParseUpper(r.Until, zone); err != nil {
-			wrong, w.To = invalid("until: %s.", err), now
+			wrong.add(invalid("until: %s.", err))
+			w.To = now
 		}
 	}
 	until = w.To
@@ -195,27 +197,21 @@ func (s *Service) moversWindow(r MoversRequest) (rows ResultsRequest, w contract
 		w.To = now
 	}
 	if r.Since == "" {
-		wrong = joinFaults(wrong, invalid("since: missing. It is an instant like 2026-03-01T08:00:00Z, or a date."))
+		wrong.add(invalid("since: missing. It is an instant like 2026-03-01T08:00:00Z, or a date."))
 	} else if w.From, err = contracts.ParseLower(r.Since, zone); err != nil {
-		wrong = joinFaults(wrong, invalid("since: %s.", err))
+		wrong.add(invalid("since: %s.", err))
 	}
 	switch {
 	case w.From.After(now):
-		wrong = joinFaults(wrong, invalid("since: lies in the future."))
+		wrong.add(invalid("since: lies in the future."))
 	case w.From.After(w.To):
-		wrong = joinFaults(wrong, invalid("until: lies before since."))
+		wrong.add(invalid("until: lies before since."))
 	}
-	if r.Kind != "" && !slices.Contains(MoverKinds(), r.Kind) {
-		wrong = joinFaults(wrong, invalid("kind: %q is none of %s.", r.Kind, moverKindNames()))
-	}
-	switch {
-	case r.GlobalScope && !r.Everything():
-		wrong = joinFaults(wrong, invalid("globalScope=true cannot be combined with a product, order or site. Remove globalScope or the selector."))
-	case !r.GlobalScope && r.Everything():
-		wrong = joinFaults(wrong, invalid("since needs a product (itemId, pzn, ean, asin with asinLocale), an orderId or a site, or globalScope=true."))
-	}
-	if wrong != nil {
-		return rows, w, until, wrong
+	wrong.check(r.Kind == "" || slices.Contains(MoverKinds(), r.Kind), "kind: %q is none of %s.", r.Kind, moverKindNames())
+	wrong.check(!r.GlobalScope || r.Everything(), "globalScope=true cannot be combined with a product, order or site. Remove globalScope or the selector.")
+	wrong.check(r.GlobalScope || !r.Everything(), "since needs a product (itemId, pzn, ean, asin with asinLocale), an orderId or a site, or globalScope=true.")
+	if wrong.err != nil {
+		return rows, w, until, wrong.err
 	}
 	w = contracts.Window{From: w.From.UTC().Truncate(contracts.Resolution), To: w.To.UTC().Truncate(contracts.Resolution)}
 	rows.GlobalScope = r.GlobalScope

@@ -112,32 +112,24 @@ func (r PositionRequest) Check() error {
 			kinds++
 		}
 	}
-	var wrong error
-	if kinds != 1 {
-		wrong = invalid("Name the product by exactly one of itemId, ean, pzn, or asin with asinLocale.")
+	var wrong faults
+	wrong.check(kinds == 1, "Name the product by exactly one of itemId, ean, pzn, or asin with asinLocale.")
+	wrong.check((r.ASIN == "") == (r.ASINLocale == ""), "asin and asinLocale must be given together.")
+	wrong.check(r.CurrencyCode == "" || r.CurrencyCode.Valid(), "currencyCode: %q is not an ISO 4217 code like EUR.", r.CurrencyCode)
+	wrong.check(r.Country == "" || contracts.ValidCountry(r.Country), "country: %q is not two capital letters like DE.", r.Country)
+	wrong.check(r.CandidatePrice != "", "candidatePrice: missing. It is a decimal text like 12.99.")
+	if r.CandidatePrice != "" {
+		wrong.add(checkCandidate(r.CandidatePrice, r.CurrencyCode))
 	}
-	if (r.ASIN == "") != (r.ASINLocale == "") {
-		wrong = joinFaults(wrong, invalid("asin and asinLocale must be given together."))
-	}
-	known := r.CurrencyCode == "" || r.CurrencyCode.Valid()
-	if !known {
-		wrong = joinFaults(wrong, invalid("currencyCode: %q is not an ISO 4217 code like EUR.", r.CurrencyCode))
-	}
-	if r.Country != "" && !contracts.ValidCountry(r.Country) {
-		wrong = joinFaults(wrong, invalid("country: %q is not two capital letters like DE.", r.Country))
-	}
-	switch {
-	case r.CandidatePrice == "":
-		return joinFaults(wrong, invalid("candidatePrice: missing. It is a decimal text like 12.99."))
-	case !known:
-		return joinFaults(wrong, checkCandidate(r.CandidatePrice, ""))
-	}
-	return joinFaults(wrong, checkCandidate(r.CandidatePrice, r.CurrencyCode))
+	return wrong.err
 }
 
 // checkCandidate refuses a candidate price that is not an amount in its
-// currency, or, without a currency, in none at all.
+// currency, or, without a valid currency, in none at all.
 func checkCandidate(price string, currency contracts.Currency) error {
+	if !currency.Valid() {
+		currency = ""
+	}
 	_, err := candidate(price, cmp.Or(currency, "EUR"))
 	if err == nil {
 		return nil

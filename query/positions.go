@@ -131,20 +131,16 @@ func (s *Service) Positions(ctx context.Context, p Principal, r PositionsRequest
 // understandPositions fills in the defaults, and returns what needs no data, or
 // everything that is wrong with the request.
 func (s *Service) understandPositions(p Principal, r *PositionsRequest) (limit int, err error) {
-	limit, wrong := pageLimit(r.Limit, MaxResultsLimit)
+	limit, err = pageLimit(r.Limit, MaxResultsLimit)
+	wrong := faults{err}
 	r.Amount = cmp.Or(r.Amount, "price")
-	if r.Amount != "price" && r.Amount != "totalPrice" {
-		wrong = joinFaults(wrong, invalid("amount: %q is neither price nor totalPrice.", r.Amount))
-	}
+	wrong.check(r.Amount == "price" || r.Amount == "totalPrice", "amount: %q is neither price nor totalPrice.", r.Amount)
 	r.Offers = cmp.Or(r.Offers, "featured")
-	if r.Offers != "featured" && r.Offers != "all" {
-		wrong = joinFaults(wrong, invalid("offers: %q is neither featured nor all.", r.Offers))
-	}
-	if r.OwnMerchant != "" && r.OwnSite != "" {
-		wrong = joinFaults(wrong, invalid("ownMerchant and ownSite exclude each other."))
-	}
+	wrong.check(r.Offers == "featured" || r.Offers == "all", "offers: %q is neither featured nor all.", r.Offers)
+	wrong.check(r.OwnMerchant == "" || r.OwnSite == "", "ownMerchant and ownSite exclude each other.")
 	_, err = s.understand(p, r.selected())
-	return limit, joinFaults(wrong, err)
+	wrong.add(err)
+	return limit, wrong.err
 }
 
 // selected is a read of what the positions cover, at any time.

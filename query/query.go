@@ -343,6 +343,18 @@ func joinFaults(a, b error) error {
 	return invalid("%s %s", first.Msg, second.Msg)
 }
 
+// faults collects what is wrong with a request into one refusal.
+type faults struct{ err error }
+
+func (f *faults) add(err error) { f.err = joinFaults(f.err, err) }
+
+// check adds a fault unless ok.
+func (f *faults) check(ok bool, format string, args ...any) {
+	if !ok {
+		f.add(invalid(format, args...))
+	}
+}
+
 // within applies the time budget to a read, and records how much of it the read
 // spends waiting for others.
 func (s *Service) within(ctx context.Context) (context.Context, context.CancelFunc) {
