@@ -188,8 +188,7 @@ func (s *Service) alerts(ctx context.Context, in *read, rule *alert.Rule, at []P
 			compared = before.Offer.Price
 		}
 		if compared >= 0 {
-			price := decimal(compared, after.Offer.Currency)
-			a.ComparedPrice = &price
+			a.ComparedPrice = new(decimal(compared, after.Offer.Currency))
 		}
 		all = append(all, a)
 	}

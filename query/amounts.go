@@ -39,6 +39,5 @@ func percent(part, base int64) *json.Number {
 	if text == "-0.00" {
 		text = "0.00"
 	}
-	n := json.Number(text)
-	return &n
+	return new(json.Number(text))
 }

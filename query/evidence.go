@@ -174,8 +174,7 @@ func (s *Service) evidenceRows(ctx context.Context, p Principal, in *read) ([]Ev
 			}
 			if b.PriceMinor[i] >= 0 {
 				currency := contracts.Currency(b.Currency.At(i))
-				price := decimal(b.PriceMinor[i], currency)
-				row.Price, row.CurrencyCode = &price, &currency
+				row.Price, row.CurrencyCode = new(decimal(b.PriceMinor[i], currency)), &currency
 			}
 			var err error
 			if row.Again, err = s.rereadPath(p, b.Position(i), in.floor); err != nil {

@@ -128,8 +128,7 @@ func (s *Service) LatestFile(ctx context.Context, p Principal, r HistoryRequest)
 	if r.Latest != nil && !*r.Latest {
 		return nil, invalid("latest: here it may be left out or true, but not false.")
 	}
-	newest := true
-	r.Latest = &newest
+	r.Latest = new(true)
 	return s.oneFile(ctx, p, r, false)
 }
 

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -316,9 +317,7 @@ func (s *Service) featuredBefore(ctx context.Context, v Visibility, q ResultsQue
 	}
 	q.Window = contracts.Window{From: since.Add(-moverLookback), To: since.Add(-moverRecent - contracts.Resolution)}
 	earlier, err := s.featured(ctx, v, q, facts)
-	for pair, f := range before {
-		earlier[pair] = f
-	}
+	maps.Copy(earlier, before)
 	return earlier, err
 }
 

@@ -288,8 +288,7 @@ func (t *freshness) status(site contracts.SiteKey, zone *time.Location) SiteStat
 		Reasons: reasonsOf(t.reasons),
 	}
 	if t.every > 0 {
-		seconds := int64(t.every / time.Second)
-		status.IntervalSeconds = &seconds
+		status.IntervalSeconds = new(int64(t.every / time.Second))
 	}
 	return status
 }
