@@ -320,41 +320,6 @@ const (
 	CodeFeedTokenExpired      = "CHANGES_TOKEN_EXPIRED"
 )
 
-func invalid(format string, args ...any) error {
-	return fault.New(fault.Invalid, CodeValidation, format, args...)
-}
-
-// joinFaults combines two errors of invalid into one refusal; either may be nil.
-func joinFaults(a, b error) error {
-	switch {
-	case a == nil:
-		return b
-	case b == nil:
-		return a
-	}
-	first, ok := errors.AsType[*fault.Error](a)
-	if !ok {
-		return a
-	}
-	second, ok := errors.AsType[*fault.Error](b)
-	if !ok {
-		return b
-	}
-	return invalid("%s %s", first.Msg, second.Msg)
-}
-
-// faults collects what is wrong with a request into one refusal.
-type faults struct{ err error }
-
-func (f *faults) add(err error) { f.err = joinFaults(f.err, err) }
-
-// check adds a fault unless ok.
-func (f *faults) check(ok bool, format string, args ...any) {
-	if !ok {
-		f.add(invalid(format, args...))
-	}
-}
-
 // within applies the time budget to a read, and records how much of it the read
 // spends waiting for others.
 func (s *Service) within(ctx context.Context) (context.Context, context.CancelFunc) {
