@@ -188,8 +188,7 @@ func (s *Service) alerts(ctx context.Context, in *read, rule *alert.Rule, at []P
 			compared = before.Offer.Price
 		}
 		if compared >= 0 {
-			price := decimal(compared, after.Offer.Currency)
-			a.ComparedPrice = &price
+			a.ComparedPrice = new(decimal(compared, after.Offer.Currency))
 		}
 		all = append(all, a)
 	}
@@ -239,7 +238,7 @@ func (s *Service) past(ctx context.Context, in *read, rule *alert.Rule, at []Pos
 	q.Selectors = Selectors{Order: q.Selectors.Order, Site: q.Selectors.Site, Items: ItemsOf(items)}
 	q.Watermark = Watermark{last.Epoch, last.Seq}
 	q.Window = contracts.Window{From: fromMs(earliest).Add(-rule.Span())}
-	f := &folder{rule: rule, facts: facts, references: references, past: past, room: most, texts: map[string]string{}}
+	f := &folder{rule: rule, facts: facts, references: references, past: past, room: most, texts: repeatedTexts{}}
 	if err := s.store.Results(ctx, in.vis, &q, f.take); err != nil {
 		return nil, err
 	}
@@ -260,7 +259,7 @@ type folder struct {
 	references map[contracts.ItemID][]contracts.ReferencePrice
 	past       map[contracts.Pair][]pastCapture
 	room       int // for so many more captures
-	texts      map[string]string
+	texts      repeatedTexts
 
 	pair     contracts.Pair
 	position FeedPosition
@@ -270,7 +269,7 @@ type folder struct {
 func (f *folder) take(b *Block) error {
 	for k := range b.Len {
 		i := b.At(k)
-		pair := contracts.Pair{Item: contracts.ItemID(b.Item[i]), Site: contracts.SiteKey(f.text(b.Site.At(i)))}
+		pair := contracts.Pair{Item: contracts.ItemID(b.Item[i]), Site: contracts.SiteKey(f.texts.of(b.Site.At(i)))}
 		position := FeedPosition{Epoch: b.Epoch[i], Seq: b.Seq[i], Capture: b.Capture[i]}
 		if pair != f.pair || position != f.position {
 			if f.end(); f.room < 0 {
@@ -280,7 +279,7 @@ func (f *folder) take(b *Block) error {
 			f.now = alert.Capture{Ms: b.CapturedMs[i], State: contracts.Outcome(b.Outcome[i]), Offers: f.now.Offers[:0]}
 		}
 		o := alert.Offer{
-			Price: b.PriceMinor[i], Shipping: b.ShippingMinor[i], Currency: contracts.Currency(f.text(b.Currency.At(i))), Merchant: f.text(b.Merchant.At(i)),
+			Price: b.PriceMinor[i], Shipping: b.ShippingMinor[i], Currency: contracts.Currency(f.texts.of(b.Currency.At(i))), Merchant: f.texts.of(b.Merchant.At(i)),
 		}
 		if f.facts[pair.Site].CanonicalCountryMarket { // it has a buy box
 			o.BuyBox = contracts.Flag(b.IsBuyBox[i])
@@ -310,14 +309,4 @@ func (f *folder) end() {
 		}
 		return found[0].AmountMinor, true
 	})})
-}
-
-// text keeps one copy of equal strings.
-func (f *folder) text(b []byte) string {
-	s, ok := f.texts[string(b)]
-	if !ok {
-		s = string(b)
-		f.texts[s] = s
-	}
-	return s
 }

@@ -14,6 +14,14 @@ type Money struct {
 	CurrencyCode contracts.Currency `json:"currencyCode"`
 }
 
+// orNull returns a text as records show it: nil if there is none.
+func orNull[T ~string](text T) *T {
+	if text == "" {
+		return nil
+	}
+	return &text
+}
+
 // decimal is an amount in the main unit, as prices are shown: exact, with all
 // minor digits of its currency.
 func decimal(amount int64, currency contracts.Currency) json.Number {
@@ -31,6 +39,5 @@ func percent(part, base int64) *json.Number {
 	if text == "-0.00" {
 		text = "0.00"
 	}
-	n := json.Number(text)
-	return &n
+	return new(json.Number(text))
 }

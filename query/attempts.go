@@ -32,7 +32,7 @@ func (s *Service) Attempts(ctx context.Context, p Principal, r ResultsRequest, r
 
 // attempts returns the attempts of a read of rows, or of another one that covers
 // the same.
-func (s *Service) attempts(ctx context.Context, p Principal, r ResultsRequest, other otherRead, refused error) ([]ResultsRequest, error) {
+func (s *Service) attempts(ctx context.Context, p Principal, r ResultsRequest, other otherRead, refused error) (_ []ResultsRequest, err error) {
 	var f *fault.Error
 	if !errors.As(refused, &f) {
 		return nil, nil
@@ -48,18 +48,17 @@ func (s *Service) attempts(ctx context.Context, p Principal, r ResultsRequest, o
 	if err != nil {
 		return nil, nil // cannot be requested in another way
 	}
-	ctx, cancel := s.within(withoutExplanation(ctx))
-	defer cancel()
+	ctx, end := s.bounded(withoutExplanation(ctx), capturedBounds, &err)
+	defer end()
 	a, err := s.authorize(ctx, p)
 	if err != nil {
-		return nil, s.budget(ctx, err)
+		return nil, err
 	}
 	w := &attemptFinder{
 		service: s, principal: p, access: a, original: r, otherRead: other, latest: plan.query.Latest, filtered: plan.query.hides(),
 		slow: f.Code == CodeQueryTimeout, measured: map[Selectors]ScopeSize{},
 	}
-	attempts, err := w.find(ctx, part{window: plan.query.Window})
-	return attempts, s.budget(ctx, err)
+	return w.find(ctx, part{window: plan.query.Window})
 }
 
 // hides reports whether a filter may match one row of a capture and not another

@@ -64,7 +64,7 @@ type Evidence struct {
 
 // Evidence shows where the rows of a capture come from. It is accepted or
 // refused like a read of results of that pair at that instant.
-func (s *Service) Evidence(ctx context.Context, p Principal, r EvidenceRequest) (*EvidencePage, error) {
+func (s *Service) Evidence(ctx context.Context, p Principal, r EvidenceRequest) (page *EvidencePage, err error) {
 	rows, err := r.rows()
 	if err != nil {
 		return nil, err
@@ -78,39 +78,8 @@ func (s *Service) Evidence(ctx context.Context, p Principal, r EvidenceRequest) 
 		return nil, err
 	}
 	defer giveBack()
-	ctx, cancel := s.within(ctx)
-	defer cancel()
-	page, err := s.evidence(ctx, p, plan, rows)
-	return page, s.budget(ctx, err)
-}
-
-// rows is the read of results that returns the rows.
-func (r EvidenceRequest) rows() (rows ResultsRequest, err error) {
-	zone, err := contracts.LoadZone(cmp.Or(r.Timezone, "UTC"))
-	if err != nil {
-		return rows, invalid("timezone: %s.", err)
-	}
-	switch {
-	case r.ItemID == 0:
-		return rows, invalid("itemId: missing.")
-	case r.Site == "":
-		return rows, invalid("site: missing.")
-	case r.CapturedAt == "":
-		return rows, invalid("capturedAt: missing. Give that of a row, like 2026-03-01T08:30:00.250Z.")
-	}
-	from, err := contracts.ParseLower(r.CapturedAt, zone)
-	if err != nil {
-		return rows, invalid("capturedAt: %s.", err)
-	}
-	if to, err := contracts.ParseUpper(r.CapturedAt, zone); err != nil || !to.Equal(from) {
-		return rows, invalid("capturedAt: %q is no instant. Give that of a row, like 2026-03-01T08:30:00.250Z.", r.CapturedAt)
-	}
-	return ResultsRequest{
-		ItemID: r.ItemID, Site: r.Site, Filters: Filters{Merchant: r.Merchant}, Timezone: r.Timezone, CapturedFrom: r.CapturedAt, CapturedTo: r.CapturedAt,
-	}, nil
-}
-
-func (s *Service) evidence(ctx context.Context, p Principal, plan *resultsPlan, r ResultsRequest) (*EvidencePage, error) {
+	ctx, end := s.bounded(ctx, capturedBounds, &err)
+	defer end()
 	a, err := s.authorize(ctx, p)
 	if err != nil {
 		return nil, err
@@ -119,7 +88,7 @@ func (s *Service) evidence(ctx context.Context, p Principal, plan *resultsPlan, 
 	if err != nil {
 		return nil, err
 	}
-	page := &EvidencePage{Data: []Evidence{}, Query: EvidenceEcho{CapturedAt: *in.echo.CapturedFrom, Timezone: in.echo.Timezone}}
+	page = &EvidencePage{Data: []Evidence{}, Query: EvidenceEcho{CapturedAt: *in.echo.CapturedFrom, Timezone: in.echo.Timezone}}
 	if in.empty {
 		return page, nil
 	}
@@ -163,6 +132,32 @@ func (s *Service) evidence(ctx context.Context, p Principal, plan *resultsPlan, 
 	return page, nil
 }
 
+// rows is the read of results that returns the rows.
+func (r EvidenceRequest) rows() (rows ResultsRequest, err error) {
+	zone, err := contracts.LoadZone(cmp.Or(r.Timezone, "UTC"))
+	if err != nil {
+		return rows, invalid("timezone: %s.", err)
+	}
+	switch {
+	case r.ItemID == 0:
+		return rows, invalid("itemId: missing.")
+	case r.Site == "":
+		return rows, invalid("site: missing.")
+	case r.CapturedAt == "":
+		return rows, invalid("capturedAt: missing. Give that of a row, like 2026-03-01T08:30:00.250Z.")
+	}
+	from, err := contracts.ParseLower(r.CapturedAt, zone)
+	if err != nil {
+		return rows, invalid("capturedAt: %s.", err)
+	}
+	if to, err := contracts.ParseUpper(r.CapturedAt, zone); err != nil || !to.Equal(from) {
+		return rows, invalid("capturedAt: %q is no instant. Give that of a row, like 2026-03-01T08:30:00.250Z.", r.CapturedAt)
+	}
+	return ResultsRequest{
+		ItemID: r.ItemID, Site: r.Site, Filters: Filters{Merchant: r.Merchant}, Timezone: r.Timezone, CapturedFrom: r.CapturedAt, CapturedTo: r.CapturedAt,
+	}, nil
+}
+
 // evidenceRows reads the rows, with the evidence that they contain themselves.
 func (s *Service) evidenceRows(ctx context.Context, p Principal, in *read) ([]Evidence, error) {
 	q := in.query
@@ -173,14 +168,13 @@ func (s *Service) evidenceRows(ctx context.Context, p Principal, in *read) ([]Ev
 			i := b.At(k)
 			row := Evidence{
 				ItemID: contracts.ItemID(b.Item[i]), Site: contracts.SiteKey(b.Site.At(i)), CapturedAt: string(zone.append(nil, b.CapturedMs[i])),
-				CoverageState: string(coverageState.values.At(int(b.stateOf(i)))), Merchant: textOrNull(b.Merchant.At(i)),
-				ProductURL: textOrNull(b.URL.At(i)), RowID: string(id(nil, b, i)), at: Watermark{b.Epoch[i], b.Seq[i]},
+				CoverageState: string(coverageState.values.At(int(b.stateOf(i)))), Merchant: orNull(string(b.Merchant.At(i))),
+				ProductURL: orNull(string(b.URL.At(i))), RowID: string(id(nil, b, i)), at: Watermark{b.Epoch[i], b.Seq[i]},
 				notFound: contracts.Outcome(b.Outcome[i]) == contracts.ProductNotFound,
 			}
 			if b.PriceMinor[i] >= 0 {
 				currency := contracts.Currency(b.Currency.At(i))
-				price := decimal(b.PriceMinor[i], currency)
-				row.Price, row.CurrencyCode = &price, &currency
+				row.Price, row.CurrencyCode = new(decimal(b.PriceMinor[i], currency)), &currency
 			}
 			var err error
 			if row.Again, err = s.rereadPath(p, b.Position(i), in.floor); err != nil {
@@ -194,14 +188,6 @@ func (s *Service) evidenceRows(ctx context.Context, p Principal, in *read) ([]Ev
 		return nil, fault.New(fault.Invalid, CodeScopeTooBroad, "More than %d rows were captured at this instant. Name a merchant.", maxEvidence)
 	}
 	return all, err
-}
-
-func textOrNull[T string | []byte](text T) *string {
-	if len(text) == 0 {
-		return nil
-	}
-	s := string(text)
-	return &s
 }
 
 // rereadPath is the path of the read that begins with a row and sees nothing that

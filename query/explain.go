@@ -21,9 +21,9 @@ type Explanation struct {
 	Rows, Scanned, Bytes *uint64
 
 	given    int    // records of an answer at most; 0: no limit
-	more     bool   // the read examines more than the explained statement does
+	more     bool   // the answer needs more statements than the explained one, and examines more
 	open     bool   // its window ends now, although as an instant
-	first    uint64 // bytes that are sent before the rows
+	first    uint64 // bytes that are sent before the rows at most
 	row      uint64 // bytes of a row at most
 	maxBytes uint64 // of an answer that is built before it is sent
 }
@@ -64,43 +64,18 @@ func explaining(ctx context.Context) *Explanation {
 	return e
 }
 
-// noteLimit records how many records an answer has at most.
-func (e *Explanation) noteLimit(limit int) {
-	if e != nil {
-		e.given = limit
+// noting returns the explanation that a read notes in what it knows of itself; what
+// a real read notes is lost.
+func noting(ctx context.Context) *Explanation {
+	if e := explaining(ctx); e != nil {
+		return e
 	}
-}
-
-// noteMoreStatements records whether the answer needs more statements than the explained
-// one.
-func (e *Explanation) noteMoreStatements(more bool) {
-	if e != nil {
-		e.more = more
-	}
-}
-
-// noteWhole records an answer of several reads: how many records it has, whatever
-// is in them, and the maximum size of an answer.
-func (e *Explanation) noteWhole(records, maxBytes int) {
-	if e != nil {
-		e.Rows, e.Scanned, e.Bytes = new(uint64(records)), nil, new(uint64(maxBytes))
-	}
-}
-
-// noteFirst records how many bytes a stream has before its rows at most.
-func (e *Explanation) noteFirst(bytes int) {
-	if e != nil {
-		e.first = uint64(bytes)
-	}
+	return &Explanation{}
 }
 
 // noteOpen records whether the window of a read ends when it is made, although the
 // read writes its end as an instant.
-func (e *Explanation) noteOpen(open bool) {
-	if e != nil {
-		e.open = e.open || open
-	}
-}
+func (e *Explanation) noteOpen(open bool) { e.open = e.open || open }
 
 // noteWindow records the window of a read, and whether it ended before now.
 func (e *Explanation) noteWindow(in *read, shown ExplainedWindow, now time.Time) {

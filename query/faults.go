@@ -1,6 +1,11 @@
 package query
 
-import "time"
+import (
+	"errors"
+	"time"
+
+	"preismon/contracts/fault"
+)
 
 // timeless interprets requests without knowing the time: no bound is in its
 // future.
@@ -55,4 +60,39 @@ func (r HistoryRequest) Faults(form error) error {
 func faultsOfList(form, wrong error, limit *int) error {
 	_, err := pageLimit(limit, MaxLimit)
 	return joinFaults(form, joinFaults(wrong, err))
+}
+
+func invalid(format string, args ...any) error {
+	return fault.New(fault.Invalid, CodeValidation, format, args...)
+}
+
+// joinFaults combines two errors of invalid into one refusal; either may be nil.
+func joinFaults(a, b error) error {
+	switch {
+	case a == nil:
+		return b
+	case b == nil:
+		return a
+	}
+	first, ok := errors.AsType[*fault.Error](a)
+	if !ok {
+		return a
+	}
+	second, ok := errors.AsType[*fault.Error](b)
+	if !ok {
+		return b
+	}
+	return invalid("%s %s", first.Msg, second.Msg)
+}
+
+// faults collects what is wrong with a request into one refusal.
+type faults struct{ err error }
+
+func (f *faults) add(err error) { f.err = joinFaults(f.err, err) }
+
+// check adds a fault unless ok.
+func (f *faults) check(ok bool, format string, args ...any) {
+	if !ok {
+		f.add(invalid(format, args...))
+	}
 }

@@ -128,8 +128,7 @@ func (s *Service) LatestFile(ctx context.Context, p Principal, r HistoryRequest)
 	if r.Latest != nil && !*r.Latest {
 		return nil, invalid("latest: here it may be left out or true, but not false.")
 	}
-	newest := true
-	r.Latest = &newest
+	r.Latest = new(true)
 	return s.oneFile(ctx, p, r, false)
 }
 
@@ -174,23 +173,19 @@ func (s *Service) oneFile(ctx context.Context, p Principal, r HistoryRequest, co
 }
 
 // historyQuery parses a request; its window is as exact as it was written.
-func historyQuery(r HistoryRequest) (q FileEntriesQuery, wrong error) {
-	var err error
+func historyQuery(r HistoryRequest) (q FileEntriesQuery, err error) {
+	var wrong faults
 	q = FileEntriesQuery{FilesOf: FilesOf{r.Direction, r.OrderID}, ExportName: r.ExportName, Name: r.Name}
 	if r.DateFrom != "" {
-		if q.Window.From, err = contracts.ParseLower(r.DateFrom, time.UTC); err != nil {
-			wrong = invalid("dateFrom: %s.", err)
-		}
+		q.Window.From, err = contracts.ParseLower(r.DateFrom, time.UTC)
+		wrong.check(err == nil, "dateFrom: %s.", err)
 	}
 	if r.DateTo != "" {
-		if q.Window.To, err = contracts.ParseUpper(r.DateTo, time.UTC); err != nil {
-			wrong = joinFaults(wrong, invalid("dateTo: %s.", err))
-		}
+		q.Window.To, err = contracts.ParseUpper(r.DateTo, time.UTC)
+		wrong.check(err == nil, "dateTo: %s.", err)
 	}
-	if wrong == nil && q.Window.Empty() {
-		wrong = invalid("dateFrom: after dateTo.")
-	}
-	return q, wrong
+	wrong.check(wrong.err != nil || !q.Window.Empty(), "dateFrom: after dateTo.")
+	return q, wrong.err
 }
 
 // checkHistory refuses an order's history beyond the budgets (HIST-02), before

@@ -46,7 +46,7 @@ func (s *Service) ItemHistory(ctx context.Context, p Principal, r ItemHistoryReq
 	if h.ItemSummary, err = s.itemSummary(withoutExplanation(ctx), h.seen, r.ItemSummaryRequest, now); errors.Is(err, ErrExplained) {
 		err = nil
 	}
-	explaining(ctx).noteFirst(s.cfg.MaxResponseBytes) // the summary
+	noting(ctx).first = uint64(s.cfg.MaxResponseBytes) // the summary
 	return h, err
 }
 

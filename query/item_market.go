@@ -3,8 +3,6 @@ package query
 import (
 	"cmp"
 	"encoding/json"
-	"iter"
-	"maps"
 	"slices"
 
 	"preismon/contracts"
@@ -137,18 +135,6 @@ const (
 	dayUnknown    = "UNKNOWN"
 )
 
-// keysOf returns the sites that are in either map.
-func keysOf(pairs map[contracts.SiteKey]uint64, newest map[contracts.SiteKey]newestCapture) iter.Seq[contracts.SiteKey] {
-	all := map[contracts.SiteKey]bool{}
-	for site := range pairs {
-		all[site] = true
-	}
-	for site := range newest {
-		all[site] = true
-	}
-	return maps.Keys(all)
-}
-
 func (n StatisticOutcomes) plus(st Statistic) StatisticOutcomes {
 	return StatisticOutcomes{n.Priced + st.Priced, n.Unavailable + st.Unavailable, n.NotFound + st.NotFound, n.Unknown + st.Unknown}
 }
@@ -194,11 +180,8 @@ func (m *ItemMarket) addOffers(now *market, r ItemSummaryRequest, zone *zoneForm
 	}
 	if best != nil {
 		m.Cheapest = &ItemOffer{
-			Site: best.Site, Price: amount(best.price), ShippingCost: amount(best.shipping), TotalPrice: amount(best.price + best.shipping),
-			CapturedAt: string(zone.append(nil, best.capturedMs)),
-		}
-		if best.merchant != "" {
-			m.Cheapest.Merchant = &best.merchant
+			Site: best.Site, Merchant: orNull(best.merchant), Price: amount(best.price), ShippingCost: amount(best.shipping),
+			TotalPrice: amount(best.price + best.shipping), CapturedAt: string(zone.append(nil, best.capturedMs)),
 		}
 	}
 	own, others := now.ownOr(r)
@@ -255,11 +238,7 @@ func (m *ItemMarket) shareBoxes() {
 		return
 	}
 	for merchant, n := range m.wins {
-		holder := ItemBoxHolder{Captures: n}
-		if merchant != "" {
-			holder.Merchant = &merchant
-		}
-		m.BuyBox = append(m.BuyBox, holder)
+		m.BuyBox = append(m.BuyBox, ItemBoxHolder{Merchant: orNull(merchant), Captures: n})
 	}
 	slices.SortFunc(m.BuyBox, func(a, b ItemBoxHolder) int {
 		return cmp.Or(cmp.Compare(b.Captures, a.Captures), cmp.Compare(orEmpty(a.Merchant), orEmpty(b.Merchant)))

@@ -3,6 +3,7 @@ package query
 import (
 	"cmp"
 	"context"
+	"maps"
 	"slices"
 	"time"
 
@@ -35,23 +36,17 @@ func (r *ItemSummaryRequest) rows(now time.Time) ResultsRequest {
 }
 
 // check returns, all at once, the faults that can be found without data.
-func (r *ItemSummaryRequest) check() (wrong error) {
-	if (r.CapturedFrom == "") != (r.CapturedTo == "") {
-		wrong = invalid("capturedFrom and capturedTo must be given together.")
+func (r *ItemSummaryRequest) check() error {
+	var wrong faults
+	wrong.check((r.CapturedFrom == "") == (r.CapturedTo == ""), "capturedFrom and capturedTo must be given together.")
+	wrong.check(r.CandidatePrice == "" || r.OwnMerchant == "", "candidatePrice and ownMerchant exclude each other.")
+	if r.CandidatePrice == "" {
+		wrong.check(r.CurrencyCode == "", "currencyCode: only with candidatePrice, which is missing.")
+		return wrong.err
 	}
-	if r.CandidatePrice != "" && r.OwnMerchant != "" {
-		wrong = joinFaults(wrong, invalid("candidatePrice and ownMerchant exclude each other."))
-	}
-	switch known := r.CurrencyCode == "" || r.CurrencyCode.Valid(); {
-	case r.CandidatePrice == "" && r.CurrencyCode != "":
-		return joinFaults(wrong, invalid("currencyCode: only with candidatePrice, which is missing."))
-	case !known:
-		wrong = joinFaults(wrong, invalid("currencyCode: %q is not an ISO 4217 code like EUR.", r.CurrencyCode))
-		return joinFaults(wrong, checkCandidate(r.CandidatePrice, ""))
-	case r.CandidatePrice != "":
-		return joinFaults(wrong, checkCandidate(r.CandidatePrice, r.CurrencyCode))
-	}
-	return wrong
+	wrong.check(r.CurrencyCode == "" || r.CurrencyCode.Valid(), "currencyCode: %q is not an ISO 4217 code like EUR.", r.CurrencyCode)
+	wrong.add(checkCandidate(r.CandidatePrice, r.CurrencyCode))
+	return wrong.err
 }
 
 // comparedWith returns whose price the own price is.
@@ -93,7 +88,7 @@ func (s *Service) ItemSummary(ctx context.Context, p Principal, r ItemSummaryReq
 
 // itemSummary is an item's summary according to what its caller sees at one
 // moment.
-func (s *Service) itemSummary(ctx context.Context, seen *sight, r ItemSummaryRequest, now time.Time) (*ItemSummary, error) {
+func (s *Service) itemSummary(ctx context.Context, seen *sight, r ItemSummaryRequest, now time.Time) (_ *ItemSummary, err error) {
 	if err := r.check(); err != nil {
 		return nil, err
 	}
@@ -102,7 +97,7 @@ func (s *Service) itemSummary(ctx context.Context, seen *sight, r ItemSummaryReq
 		return nil, err
 	}
 	plan.mostPairs = maxStatisticPairs
-	explaining(ctx).noteOpen(r.CapturedFrom == "")
+	noting(ctx).noteOpen(r.CapturedFrom == "")
 	w := plan.query.Window
 	edges, err := edgesOf(w.From, w.To, "day", plan.zone)
 	if err != nil {
@@ -113,15 +108,15 @@ func (s *Service) itemSummary(ctx context.Context, seen *sight, r ItemSummaryReq
 		return nil, err
 	}
 	defer giveBack()
-	ctx, cancel := s.within(ctx)
-	defer cancel()
+	ctx, end := s.bounded(ctx, capturedBounds, &err)
+	defer end()
 	a, err := seen.authorize(ctx)
 	if err != nil {
-		return nil, s.budget(ctx, err)
+		return nil, err
 	}
 	in, err := s.admit(ctx, plan, a.Visibility, a.Watermark)
 	if err != nil {
-		return nil, s.budget(ctx, err)
+		return nil, err
 	}
 	at := func(t time.Time) string { return formatInstant(t, in.zone) }
 	o := itemSumming{s: s, in: in, r: r, reasons: a.may(contracts.ReadOrders), edges: edges, until: max(min(w.To.UnixMilli()+1, now.UnixMilli()), w.From.UnixMilli()), now: now, zone: newZoneFormat(in.zone)}
@@ -133,7 +128,7 @@ func (s *Service) itemSummary(ctx context.Context, seen *sight, r ItemSummaryReq
 	if in.empty || in.size.Pairs == 0 {
 		return &o.ItemSummary, nil
 	}
-	explaining(ctx).noteMoreStatements(true) // for the newest captures; a market for each currency
+	noting(ctx).more = true // for the newest captures; a market for each currency
 	records := int(in.size.Pairs) * (len(edges) - 1)
 	giveBack() // callers that wait for room hold none
 	o.bytes = latestBytes + pageBlocks + int64(records)*statisticBytes
@@ -144,7 +139,7 @@ func (s *Service) itemSummary(ctx context.Context, seen *sight, r ItemSummaryReq
 	defer release()
 	o.room = room
 	if err := inParallel(ctx, o.readWindow, o.readNewest, o.readFacts, o.readIntervals); err != nil {
-		return nil, s.budget(ctx, err)
+		return nil, err
 	}
 	o.sum()
 	return &o.ItemSummary, nil
@@ -230,8 +225,8 @@ func (o *itemSumming) readFacts(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	if len(items) > 0 && items[0].Name != "" {
-		o.Query.Name = &items[0].Name
+	if len(items) > 0 {
+		o.Query.Name = orNull(items[0].Name)
 	}
 	o.own, err = o.s.referencesOf(ctx, o.in.vis, []contracts.ItemID{o.r.ItemID})
 	return err
@@ -242,14 +237,16 @@ func (o *itemSumming) sum() {
 	by := map[marketKey]*ItemMarket{}
 	of := func(key marketKey) *ItemMarket {
 		if by[key] == nil {
-			by[key] = &ItemMarket{CurrencyCode: key.currency, BuyBox: []ItemBoxHolder{}, Sites: []ItemSite{}, wins: map[string]uint64{}}
-			if key.country != "" {
-				by[key].Country = &key.country
+			by[key] = &ItemMarket{
+				Country: orNull(key.country), CurrencyCode: key.currency, BuyBox: []ItemBoxHolder{}, Sites: []ItemSite{}, wins: map[string]uint64{},
 			}
 		}
 		return by[key]
 	}
-	for _, key := range slices.Sorted(keysOf(o.pairs, o.newest)) {
+	sites := slices.Sorted(maps.Keys(o.pairs))
+	sites = slices.AppendSeq(sites, maps.Keys(o.newest)) // also of those without a visible pair any more
+	slices.Sort(sites)
+	for _, key := range slices.Compact(sites) {
 		fact := o.facts[key]
 		m := of(marketKey{fact.CountryCode, fact.CurrencyCode})
 		site := o.site(key)
@@ -271,19 +268,15 @@ func (o *itemSumming) sum() {
 		}
 		m.Sites = append(m.Sites, site)
 	}
-	markets := map[marketKey]*market{}
+	offered := markets{}
 	for _, offer := range o.offers {
 		fact := o.facts[offer.Site]
 		offer.buyBox = offer.buyBox && fact.CanonicalCountryMarket
-		key := marketKey{fact.CountryCode, offer.currency}
-		if markets[key] == nil {
-			markets[key] = &market{marketKey: key}
-		}
-		markets[key].offers = append(markets[key].offers, offer)
+		offered.add(offer, marketKey{fact.CountryCode, offer.currency})
 	}
-	for key, m := range markets {
+	for _, m := range offered {
 		m.customer = m.customerReference(o.own)
-		of(key).addOffers(m, o.r, o.zone)
+		of(m.marketKey).addOffers(m, o.r, o.zone)
 	}
 	for _, m := range by {
 		m.shareBoxes()

@@ -74,14 +74,11 @@ func (s *Service) Items(ctx context.Context, p Principal, r ItemsRequest) (*Page
 
 // wrong returns what is wrong with the request apart from its limit; nil:
 // nothing.
-func (r ItemsRequest) wrong() (wrong error) {
-	if r.ASIN != "" && r.ASINLocale == "" {
-		wrong = invalid("asin: needs asinLocale as well.")
-	}
-	if r.Name != "" && search.New(r.Name).Empty() {
-		wrong = joinFaults(wrong, invalid("name: has no letter and no digit."))
-	}
-	return wrong
+func (r ItemsRequest) wrong() error {
+	var wrong faults
+	wrong.check(r.ASIN == "" || r.ASINLocale != "", "asin: needs asinLocale as well.")
+	wrong.check(r.Name == "" || !search.New(r.Name).Empty(), "name: has no letter and no digit.")
+	return wrong.err
 }
 
 func itemKey(i contracts.Item) contracts.ItemID { return i.ItemID }

@@ -52,25 +52,26 @@ type listing[T, K any] struct {
 }
 
 // list reads one page.
-func list[T, K any](ctx context.Context, s *Service, p Principal, l listing[T, K]) (*Page[T], error) {
+func list[T, K any](ctx context.Context, s *Service, p Principal, l listing[T, K]) (_ *Page[T], err error) {
 	limit, err := pageLimit(l.limit, MaxLimit)
 	if err = joinFaults(l.wrong, err); err != nil {
 		return nil, err
 	}
 	ctx, cancel := s.within(ctx) // waiting for room counts
 	defer cancel()
+	defer func() { err = s.listBudget(ctx, err, limit) }()
 	giveBack, err := s.Charge(ctx, listRoom(limit)+l.room)
 	if err != nil {
-		return nil, s.listBudget(ctx, err, limit)
+		return nil, err
 	}
 	defer giveBack() // the JSON is charged where it is sent
 	a, err := s.access(ctx, p, l.area)
 	if err != nil {
-		return nil, s.listBudget(ctx, err, limit)
+		return nil, err
 	}
 	if l.of != nil {
 		if err := l.of(ctx, a.Visibility); err != nil {
-			return nil, s.listBudget(ctx, err, limit)
+			return nil, err
 		}
 	}
 	bound := binding{Account: p.Account, Route: l.route, Query: l.query}
@@ -91,7 +92,7 @@ func list[T, K any](ctx context.Context, s *Service, p Principal, l listing[T, K
 	}
 	found, next, err := l.read(ctx, a.Visibility, after, limit)
 	if err != nil {
-		return nil, s.listBudget(ctx, err, limit)
+		return nil, err
 	}
 	if next != nil {
 		if page.Paging.NextCursor, err = s.seal.sealCursor(bound, *next); err != nil {

@@ -70,30 +70,24 @@ func (l *Lookup) Release() {
 
 // Lookup answers with latestPerPair of all items that are named, and is
 // admitted like it, but for up to maxLookupPairs pairs.
-func (s *Service) Lookup(ctx context.Context, p Principal, r LookupRequest) (*Lookup, error) {
+func (s *Service) Lookup(ctx context.Context, p Principal, r LookupRequest) (answer *Lookup, err error) {
 	if n := len(r.Keys); n < 1 || n > MaxLookups {
 		return nil, invalid("The body names %d identifiers, 1 to %d are allowed.", n, MaxLookups)
 	}
-	req := ResultsRequest{Timezone: r.Timezone, LatestPerPair: true}
-	plan, err := s.plan(p, req)
+	plan, err := s.plan(p, ResultsRequest{Timezone: r.Timezone, LatestPerPair: true})
 	if err != nil {
 		return nil, err
 	}
 	plan.mostPairs = maxLookupPairs
-	ctx, cancel := s.within(ctx)
-	defer cancel()
-	answer, err := s.lookup(ctx, p, plan, req, r.Keys)
-	return answer, s.budget(ctx, err)
-}
-
-func (s *Service) lookup(ctx context.Context, p Principal, plan *resultsPlan, req ResultsRequest, keys []LookupKey) (*Lookup, error) {
+	ctx, end := s.bounded(ctx, capturedBounds, &err)
+	defer end()
 	a, err := s.authorize(ctx, p)
 	if err != nil {
 		return nil, err
 	}
 	named := newNamed(nil)
 	if !a.Visibility.Nothing() {
-		items, err := s.store.ItemsNamed(ctx, a.Visibility, namesOf(keys))
+		items, err := s.store.ItemsNamed(ctx, a.Visibility, namesOf(r.Keys))
 		if err != nil {
 			return nil, err
 		}
@@ -105,28 +99,27 @@ func (s *Service) lookup(ctx context.Context, p Principal, plan *resultsPlan, re
 		return nil, err
 	}
 	if e := explaining(ctx); e != nil {
-		return nil, s.explainLookup(ctx, e, in, keys, named)
+		return nil, s.explainLookup(ctx, e, in, r.Keys, named)
 	}
-	_, held, err := s.charge(ctx, pageBlocks+int64(in.size.Pairs)*lookupRow+int64(len(keys))*lookupEntry)
+	_, held, err := s.charge(ctx, pageBlocks+int64(in.size.Pairs)*lookupRow+int64(len(r.Keys))*lookupEntry)
 	if err != nil {
 		return nil, err
 	}
+	defer func() {
+		if answer == nil {
+			held()
+		}
+	}()
 	rows := &lookupRows{of: map[contracts.ItemID][]lookupAt{}}
 	if !in.empty && len(named.ids) > 0 {
 		if err := rows.read(ctx, s.store, in); err != nil {
-			held()
 			return nil, err
 		}
-	}
-	if !in.empty && len(named.ids) > 0 {
 		if err := rows.noteUnobserved(ctx, s.store, a.Visibility, named.ids); err != nil {
-			held()
 			return nil, err
 		}
 	}
-	answer, err := s.lookedUp(keys, named, rows)
-	if err != nil {
-		held()
+	if answer, err = s.lookedUp(r.Keys, named, rows); err != nil {
 		return nil, err
 	}
 	answer.held, answer.Query.Timezone = held, plan.echo.Timezone

@@ -179,8 +179,7 @@ func mover(pair contracts.Pair, kinds []MoverKind, before, after *featured, zone
 	m := Mover{ItemID: pair.Item, Site: pair.Site, Kinds: kinds, Before: before.side(zone), After: after.side(zone)}
 	if before != nil && before.state == contracts.PriceObserved && before.state == after.state && before.currency == after.currency {
 		by := after.price - before.price
-		difference := decimal(by, after.currency)
-		m.PriceDifference, m.PriceDifferencePercent = &difference, percent(by, before.price)
+		m.PriceDifference, m.PriceDifferencePercent = new(decimal(by, after.currency)), percent(by, before.price)
 		m.size = ratio{max(by, -by), before.price}
 	}
 	return m
@@ -191,23 +190,17 @@ func (f *featured) side(zone *zoneFormat) *MoverSide {
 		return nil
 	}
 	s := &MoverSide{
-		CapturedAt: string(zone.append(nil, f.capturedMs)), CoverageState: string(coverageState.values.At(int(f.state))),
-	}
-	if f.merchant != "" {
-		s.Merchant = &f.merchant
+		CapturedAt: string(zone.append(nil, f.capturedMs)), CoverageState: string(coverageState.values.At(int(f.state))), Merchant: orNull(f.merchant),
 	}
 	if f.buyBox != contracts.FlagUnknown {
-		holds := f.buyBox == contracts.FlagTrue
-		s.IsBuyBox = &holds
+		s.IsBuyBox = new(f.buyBox == contracts.FlagTrue)
 	}
 	if f.price < 0 {
 		return s
 	}
-	price := decimal(f.price, f.currency)
-	s.Price, s.CurrencyCode = &price, &f.currency
+	s.Price, s.CurrencyCode = new(decimal(f.price, f.currency)), &f.currency
 	if f.shipping >= 0 {
-		total := decimal(f.price+f.shipping, f.currency)
-		s.TotalPrice = &total
+		s.TotalPrice = new(decimal(f.price+f.shipping, f.currency))
 	}
 	return s
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -83,7 +84,7 @@ type MoversOfSite struct {
 // It is accepted or refused like a read of results with the same selectors in
 // the window from since to until, of at most 100,000 pairs. They are read as a
 // whole, so it has only a hard budget.
-func (s *Service) Movers(ctx context.Context, p Principal, r MoversRequest) (*MoversPage, error) {
+func (s *Service) Movers(ctx context.Context, p Principal, r MoversRequest) (page *MoversPage, err error) {
 	rows, window, until, limit, err := s.understandMovers(p, r)
 	if err != nil {
 		return nil, err
@@ -110,12 +111,12 @@ func (s *Service) Movers(ctx context.Context, p Principal, r MoversRequest) (*Mo
 		return nil, err
 	}
 	plan.mostPairs, plan.bounds = maxMoverPairs, sinceBounds
-	explaining(ctx).noteOpen(r.Until == "" || window.To.Before(until.Truncate(contracts.Resolution)))
-	ctx, cancel := s.within(ctx)
-	defer cancel()
+	noting(ctx).noteOpen(r.Until == "" || window.To.Before(until.Truncate(contracts.Resolution)))
+	ctx, end := s.bounded(ctx, sinceBounds, &err)
+	defer end()
 	in, err := s.accept(ctx, p, plan)
 	if err != nil {
-		return nil, s.budgetOf(ctx, err, sinceBounds)
+		return nil, err
 	}
 	if r.Cursor == "" {
 		position.Watermark, position.Floor = in.query.Watermark, in.vis.Floor
@@ -123,7 +124,7 @@ func (s *Service) Movers(ctx context.Context, p Principal, r MoversRequest) (*Mo
 		return nil, err
 	}
 	in.query.Watermark = position.Watermark
-	page := &MoversPage{Records: Records[Mover, MoversEcho]{Data: []Mover{}, Paging: Paging{Limit: limit}, Query: MoversEcho{
+	page = &MoversPage{Records: Records[Mover, MoversEcho]{Data: []Mover{}, Paging: Paging{Limit: limit}, Query: MoversEcho{
 		Scope: in.echo.Scope, Since: formatInstant(window.From, in.zone), Until: formatInstant(fromMs(position.Until), in.zone), Timezone: in.echo.Timezone,
 		Pairs: in.size.Pairs, Kinds: map[MoverKind]int{}, Sites: []MoversOfSite{},
 	}}}
@@ -135,11 +136,11 @@ func (s *Service) Movers(ctx context.Context, p Principal, r MoversRequest) (*Mo
 		return nil, err
 	}
 	defer giveBack()
-	explaining(ctx).noteLimit(limit)
-	explaining(ctx).noteMoreStatements(true) // for the time before since
+	noting(ctx).given = limit
+	noting(ctx).more = true // for the time before since
 	all, err := s.movers(ctx, in, r, &page.Query)
 	if err != nil {
-		return nil, s.budgetOf(ctx, err, sinceBounds)
+		return nil, err
 	}
 	page.first = firstOfKinds(all, r.each)
 	page.Data, page.Paging, err = rankedPage(s, all, bound, position, limit)
@@ -176,18 +177,20 @@ func firstOfKinds(ranked []Mover, each int) map[MoverKind][]Mover {
 // its window, which ends now at most, and the upper bound as requested, which
 // may lie in the future; otherwise everything that is wrong with it except its
 // time zone.
-func (s *Service) moversWindow(r MoversRequest) (rows ResultsRequest, w contracts.Window, until time.Time, wrong error) {
+func (s *Service) moversWindow(r MoversRequest) (rows ResultsRequest, w contracts.Window, until time.Time, err error) {
 	rows = r.ResultsRequest
 	rows.Cursor, rows.Limit, rows.LatestPerPair, rows.GlobalScope = "", nil, true, false
 	zone, err := contracts.LoadZone(cmp.Or(r.Timezone, "UTC"))
 	if err != nil {
 		zone = time.UTC
 	}
+	var wrong faults
 	now := s.now().UTC()
 	w.To = now
 	if r.Until != "" {
 		if w.To, err = contracts.ParseUpper(r.Until, zone); err != nil {
-			wrong, w.To = invalid("until: %s.", err), now
+			wrong.add(invalid("until: %s.", err))
+			w.To = now
 		}
 	}
 	until = w.To
@@ -195,27 +198,21 @@ func (s *Service) moversWindow(r MoversRequest) (rows ResultsRequest, w contract
 		w.To = now
 	}
 	if r.Since == "" {
-		wrong = joinFaults(wrong, invalid("since: missing. It is an instant like 2026-03-01T08:00:00Z, or a date."))
+		wrong.add(invalid("since: missing. It is an instant like 2026-03-01T08:00:00Z, or a date."))
 	} else if w.From, err = contracts.ParseLower(r.Since, zone); err != nil {
-		wrong = joinFaults(wrong, invalid("since: %s.", err))
+		wrong.add(invalid("since: %s.", err))
 	}
 	switch {
 	case w.From.After(now):
-		wrong = joinFaults(wrong, invalid("since: lies in the future."))
+		wrong.add(invalid("since: lies in the future."))
 	case w.From.After(w.To):
-		wrong = joinFaults(wrong, invalid("until: lies before since."))
+		wrong.add(invalid("until: lies before since."))
 	}
-	if r.Kind != "" && !slices.Contains(MoverKinds(), r.Kind) {
-		wrong = joinFaults(wrong, invalid("kind: %q is none of %s.", r.Kind, moverKindNames()))
-	}
-	switch {
-	case r.GlobalScope && !r.Everything():
-		wrong = joinFaults(wrong, invalid("globalScope=true cannot be combined with a product, order or site. Remove globalScope or the selector."))
-	case !r.GlobalScope && r.Everything():
-		wrong = joinFaults(wrong, invalid("since needs a product (itemId, pzn, ean, asin with asinLocale), an orderId or a site, or globalScope=true."))
-	}
-	if wrong != nil {
-		return rows, w, until, wrong
+	wrong.check(r.Kind == "" || slices.Contains(MoverKinds(), r.Kind), "kind: %q is none of %s.", r.Kind, moverKindNames())
+	wrong.check(!r.GlobalScope || r.Everything(), "globalScope=true cannot be combined with a product, order or site. Remove globalScope or the selector.")
+	wrong.check(r.GlobalScope || !r.Everything(), "since needs a product (itemId, pzn, ean, asin with asinLocale), an orderId or a site, or globalScope=true.")
+	if wrong.err != nil {
+		return rows, w, until, wrong.err
 	}
 	w = contracts.Window{From: w.From.UTC().Truncate(contracts.Resolution), To: w.To.UTC().Truncate(contracts.Resolution)}
 	rows.GlobalScope = r.GlobalScope
@@ -320,9 +317,7 @@ func (s *Service) featuredBefore(ctx context.Context, v Visibility, q ResultsQue
 	}
 	q.Window = contracts.Window{From: since.Add(-moverLookback), To: since.Add(-moverRecent - contracts.Resolution)}
 	earlier, err := s.featured(ctx, v, q, facts)
-	for pair, f := range before {
-		earlier[pair] = f
-	}
+	maps.Copy(earlier, before)
 	return earlier, err
 }
 

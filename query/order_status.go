@@ -92,7 +92,7 @@ type OrderFile struct {
 // and which files were archived last. At most 100,000 pairs, 1,000 orders and
 // 10,000 files, otherwise an Invalid fault. A caller that may not read files
 // gets the orders without them.
-func (s *Service) OrderStatus(ctx context.Context, p Principal, r OrderStatusRequest) (*OrderStatusPage, error) {
+func (s *Service) OrderStatus(ctx context.Context, p Principal, r OrderStatusRequest) (page *OrderStatusPage, err error) {
 	zone, err := contracts.LoadZone(cmp.Or(r.Timezone, "UTC"))
 	if err != nil {
 		err = invalid("timezone: %s.", err)
@@ -100,23 +100,18 @@ func (s *Service) OrderStatus(ctx context.Context, p Principal, r OrderStatusReq
 	if err = joinFaults(r.wrong(), err); err != nil {
 		return nil, err
 	}
-	ctx, cancel := s.within(ctx)
-	defer cancel()
+	ctx, end := s.bounded(ctx, orderBounds, &err)
+	defer end()
 	giveBack, err := s.Charge(ctx, r.room())
 	if err != nil {
-		return nil, s.budgetOf(ctx, err, orderBounds)
+		return nil, err
 	}
 	defer giveBack()
-	page, err := s.orderStatus(ctx, p, r, zone)
-	return page, s.budgetOf(ctx, err, orderBounds)
-}
-
-func (s *Service) orderStatus(ctx context.Context, p Principal, r OrderStatusRequest, zone *time.Location) (*OrderStatusPage, error) {
 	a, err := s.access(ctx, p, contracts.ReadOrders)
 	if err != nil {
 		return nil, err
 	}
-	page := &OrderStatusPage{Data: []OrderStatus{}, Query: OrderStatusEcho{AsOf: formatInstant(s.now().UTC().Truncate(contracts.Resolution), zone), Timezone: zone.String()}}
+	page = &OrderStatusPage{Data: []OrderStatus{}, Query: OrderStatusEcho{AsOf: formatInstant(s.now().UTC().Truncate(contracts.Resolution), zone), Timezone: zone.String()}}
 	if a.Visibility.Empty() {
 		return page, nil
 	}
@@ -171,15 +166,11 @@ func (s *Service) orderQuality(ctx context.Context, v Visibility, orders []Order
 
 // status is the record of an enriched order, without files.
 func (o *Order) status(zone *time.Location) OrderStatus {
-	status := OrderStatus{
-		OrderID: o.OrderID, Name: o.Name, Active: o.Active, CreatedAt: formatInstant(o.CreatedAt, zone),
+	return OrderStatus{
+		OrderID: o.OrderID, Alias: orNull(o.Alias), Name: o.Name, Active: o.Active, CreatedAt: formatInstant(o.CreatedAt, zone),
 		Health: o.Quality.Health(), Coverage: o.Quality.Coverage(), QualitySummary: o.Quality.Counts(),
 		Monitoring: o.Monitoring(zone),
 	}
-	if o.Alias != "" {
-		status.Alias = new(o.Alias)
-	}
-	return status
 }
 
 // Monitoring is that of the order, if it was requested, with times in a zone.

@@ -85,7 +85,7 @@ func (s *Service) Orders(ctx context.Context, p Principal, r OrdersRequest) (*Pa
 // Order reads one visible order with everything that can be included. An
 // order of another mandate, one outside the account's scope and one that does
 // not exist are the same NotFound fault.
-func (s *Service) Order(ctx context.Context, p Principal, id contracts.OrderID) (*Order, error) {
+func (s *Service) Order(ctx context.Context, p Principal, id contracts.OrderID) (_ *Order, err error) {
 	giveBack, err := s.chargeList(ctx, 1)
 	if err != nil {
 		return nil, err
@@ -93,17 +93,18 @@ func (s *Service) Order(ctx context.Context, p Principal, id contracts.OrderID) 
 	defer giveBack()
 	ctx, cancel := s.within(ctx)
 	defer cancel()
+	defer func() { err = s.listBudget(ctx, err, 1) }()
 	a, err := s.access(ctx, p, contracts.ReadOrders)
 	if err != nil {
-		return nil, s.listBudget(ctx, err, 1)
+		return nil, err
 	}
 	order, err := s.readOrder(ctx, a.Visibility, id)
 	if err != nil {
-		return nil, s.listBudget(ctx, err, 1)
+		return nil, err
 	}
 	one := []Order{{Order: order}}
 	if err := s.enrichOrders(ctx, a.Visibility, one, true, true); err != nil {
-		return nil, s.listBudget(ctx, tooBroadAlone(id, err), 1)
+		return nil, tooBroadAlone(id, err)
 	}
 	return &one[0], nil
 }

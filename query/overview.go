@@ -140,7 +140,7 @@ func (s *Service) Overview(ctx context.Context, p Principal, r OverviewRequest) 
 		s: s, p: p, r: r, top: top, zone: zone, rows: ResultsRequest{Site: r.Site, Timezone: zone.String()},
 		Overview: Overview{Query: OverviewEcho{Since: formatInstant(since, zone), Until: formatInstant(now, zone), Timezone: zone.String()}},
 	}
-	explaining(ctx).noteOpen(true)
+	noting(ctx).open = true
 	var parts [3]overviewPart
 	err = inParallel(ctx, // of which the movers are explained
 		func(ctx context.Context) (err error) { parts[0], err = o.movers(ctx); return err },
@@ -163,7 +163,8 @@ func (s *Service) Overview(ctx context.Context, p Principal, r OverviewRequest) 
 	case refused == len(parts):
 		return nil, parts[0].refused
 	}
-	explaining(ctx).noteWhole(len(overviewKinds)+2, s.cfg.MaxResponseBytes) // AboveCheapest and SitesList
+	e := noting(ctx)
+	e.Rows, e.Scanned, e.Bytes = new(uint64(len(overviewKinds)+2)), nil, new(uint64(s.cfg.MaxResponseBytes)) // AboveCheapest and SitesList
 	if err != nil {
 		return nil, err
 	}

@@ -3,6 +3,7 @@ package query
 import (
 	"cmp"
 	"context"
+	"maps"
 	"slices"
 	"time"
 
@@ -59,7 +60,7 @@ const (
 // if that capture found the product available and is at most 168 hours old. It
 // is accepted or refused like a latestObservationPerPair read of the product in
 // that window, with the same codes.
-func (s *Service) MarketPosition(ctx context.Context, p Principal, r PositionRequest) (*MarketPosition, error) {
+func (s *Service) MarketPosition(ctx context.Context, p Principal, r PositionRequest) (answer *MarketPosition, err error) {
 	if err := r.Check(); err != nil {
 		return nil, err
 	}
@@ -68,8 +69,8 @@ func (s *Service) MarketPosition(ctx context.Context, p Principal, r PositionReq
 		return nil, err
 	}
 	defer giveBack()
-	ctx, cancel := s.within(ctx)
-	defer cancel()
+	ctx, end := s.bounded(ctx, fixedBounds, &err)
+	defer end()
 	now := s.now().UTC().Truncate(contracts.Resolution)
 	rows := ResultsRequest{
 		ItemID: r.ItemID, PZN: r.PZN, EAN: r.EAN, ASINLocale: r.ASINLocale, ASIN: r.ASIN,
@@ -83,9 +84,9 @@ func (s *Service) MarketPosition(ctx context.Context, p Principal, r PositionReq
 	plan.bounds = fixedBounds
 	in, err := s.accept(ctx, p, plan)
 	if err != nil {
-		return nil, s.budgetOf(ctx, err, fixedBounds)
+		return nil, err
 	}
-	answer := &MarketPosition{
+	answer = &MarketPosition{
 		Positions: []Standing{}, Note: noteNothing,
 		Query: PositionEcho{PositionRequest: r, CapturedFrom: *in.echo.CapturedFrom, CapturedTo: *in.echo.CapturedTo},
 	}
@@ -94,7 +95,7 @@ func (s *Service) MarketPosition(ctx context.Context, p Principal, r PositionReq
 	}
 	markets, err := s.markets(ctx, in, r, &offerRoom{room: room, bytes: latestBytes})
 	if err != nil {
-		return nil, s.budgetOf(ctx, err, fixedBounds)
+		return nil, err
 	}
 	for _, m := range markets {
 		answer.Positions = append(answer.Positions, m.standing(m.amount(r.CandidatePrice), newZoneFormat(in.zone)))
@@ -111,32 +112,24 @@ func (r PositionRequest) Check() error {
 			kinds++
 		}
 	}
-	var wrong error
-	if kinds != 1 {
-		wrong = invalid("Name the product by exactly one of itemId, ean, pzn, or asin with asinLocale.")
+	var wrong faults
+	wrong.check(kinds == 1, "Name the product by exactly one of itemId, ean, pzn, or asin with asinLocale.")
+	wrong.check((r.ASIN == "") == (r.ASINLocale == ""), "asin and asinLocale must be given together.")
+	wrong.check(r.CurrencyCode == "" || r.CurrencyCode.Valid(), "currencyCode: %q is not an ISO 4217 code like EUR.", r.CurrencyCode)
+	wrong.check(r.Country == "" || contracts.ValidCountry(r.Country), "country: %q is not two capital letters like DE.", r.Country)
+	wrong.check(r.CandidatePrice != "", "candidatePrice: missing. It is a decimal text like 12.99.")
+	if r.CandidatePrice != "" {
+		wrong.add(checkCandidate(r.CandidatePrice, r.CurrencyCode))
 	}
-	if (r.ASIN == "") != (r.ASINLocale == "") {
-		wrong = joinFaults(wrong, invalid("asin and asinLocale must be given together."))
-	}
-	known := r.CurrencyCode == "" || r.CurrencyCode.Valid()
-	if !known {
-		wrong = joinFaults(wrong, invalid("currencyCode: %q is not an ISO 4217 code like EUR.", r.CurrencyCode))
-	}
-	if r.Country != "" && !contracts.ValidCountry(r.Country) {
-		wrong = joinFaults(wrong, invalid("country: %q is not two capital letters like DE.", r.Country))
-	}
-	switch {
-	case r.CandidatePrice == "":
-		return joinFaults(wrong, invalid("candidatePrice: missing. It is a decimal text like 12.99."))
-	case !known:
-		return joinFaults(wrong, checkCandidate(r.CandidatePrice, ""))
-	}
-	return joinFaults(wrong, checkCandidate(r.CandidatePrice, r.CurrencyCode))
+	return wrong.err
 }
 
 // checkCandidate refuses a candidate price that is not an amount in its
-// currency, or, without a currency, in none at all.
+// currency, or, without a valid currency, in none at all.
 func checkCandidate(price string, currency contracts.Currency) error {
+	if !currency.Valid() {
+		currency = ""
+	}
 	_, err := candidate(price, cmp.Or(currency, "EUR"))
 	if err == nil {
 		return nil
@@ -160,29 +153,25 @@ func (s *Service) markets(ctx context.Context, in *read, r PositionRequest, held
 	if err != nil {
 		return nil, err
 	}
-	by := map[marketKey]*market{}
-	var markets []*market
+	offered := markets{}
 	for _, o := range offers {
-		key := marketKey{facts[o.Site].CountryCode, o.currency}
-		if by[key] == nil {
-			by[key] = &market{marketKey: key}
-			markets = append(markets, by[key])
-		}
-		by[key].offers = append(by[key].offers, o)
+		offered.add(o, marketKey{facts[o.Site].CountryCode, o.currency})
 	}
-	slices.SortFunc(markets, func(a, b *market) int {
+	if r.IncludeCustomerReference {
+		err = s.addReferences(ctx, in.vis, offered)
+	}
+	return slices.SortedFunc(maps.Values(offered), func(a, b *market) int {
 		return cmp.Or(cmp.Compare(a.country, b.country), cmp.Compare(a.currency, b.currency))
-	})
-	if !r.IncludeCustomerReference || len(markets) == 0 {
-		return markets, nil
-	}
-	return markets, s.addReferences(ctx, in.vis, markets)
+	}), err
 }
 
 // addReferences reads the customer's own prices of the items that are offered.
-func (s *Service) addReferences(ctx context.Context, v Visibility, markets []*market) error {
+func (s *Service) addReferences(ctx context.Context, v Visibility, offered markets) error {
+	if len(offered) == 0 {
+		return nil
+	}
 	var items []contracts.ItemID
-	for _, m := range markets {
+	for _, m := range offered {
 		for _, o := range m.offers {
 			items = append(items, o.Item)
 		}
@@ -191,7 +180,7 @@ func (s *Service) addReferences(ctx context.Context, v Visibility, markets []*ma
 	if err != nil {
 		return err
 	}
-	for _, m := range markets {
+	for _, m := range offered {
 		m.customer = m.customerReference(of)
 	}
 	return nil

@@ -74,7 +74,7 @@ type OwnPosition struct {
 // Positions places the caller's price of each product among the standing offers
 // of the current ones, or among all current ones. Current offers are those of
 // MarketPosition, by its rules.
-func (s *Service) Positions(ctx context.Context, p Principal, r PositionsRequest) (*PositionsPage, error) {
+func (s *Service) Positions(ctx context.Context, p Principal, r PositionsRequest) (page *PositionsPage, err error) {
 	limit, err := s.understandPositions(p, &r)
 	if err != nil {
 		return nil, err
@@ -94,12 +94,12 @@ func (s *Service) Positions(ctx context.Context, p Principal, r PositionsRequest
 		return nil, err
 	}
 	plan.mostPairs, plan.bounds = maxPositionPairs, fixedBounds
-	explaining(ctx).noteOpen(true)
-	ctx, cancel := s.within(ctx)
-	defer cancel()
+	noting(ctx).open = true
+	ctx, end := s.bounded(ctx, fixedBounds, &err)
+	defer end()
 	in, err := s.accept(ctx, p, plan)
 	if err != nil {
-		return nil, s.budgetOf(ctx, err, fixedBounds)
+		return nil, err
 	}
 	if r.Cursor == "" {
 		position.Watermark, position.Floor = in.query.Watermark, in.vis.Floor
@@ -107,7 +107,7 @@ func (s *Service) Positions(ctx context.Context, p Principal, r PositionsRequest
 		return nil, err
 	}
 	in.query.Watermark = position.Watermark
-	page := &PositionsPage{Data: []OwnPosition{}, Paging: Paging{Limit: limit}, Query: PositionsEcho{
+	page = &PositionsPage{Data: []OwnPosition{}, Paging: Paging{Limit: limit}, Query: PositionsEcho{
 		CapturedFrom: *in.echo.CapturedFrom, CapturedTo: *in.echo.CapturedTo, Timezone: in.echo.Timezone, Amount: r.Amount, Offers: r.Offers, Pairs: in.size.Pairs, Beside: r.comparedWith(), UndercutBy: []Undercutter{},
 	}}
 	if in.empty {
@@ -119,10 +119,10 @@ func (s *Service) Positions(ctx context.Context, p Principal, r PositionsRequest
 		return nil, err
 	}
 	defer giveBack()
-	explaining(ctx).noteLimit(limit)
+	noting(ctx).given = limit
 	all, err := s.positions(ctx, in, r, &offerRoom{room, charged}, &page.Query)
 	if err != nil {
-		return nil, s.budgetOf(ctx, err, fixedBounds)
+		return nil, err
 	}
 	page.Data, page.Paging, err = rankedPage(s, all, bound, position, limit)
 	return page, err
@@ -131,20 +131,16 @@ func (s *Service) Positions(ctx context.Context, p Principal, r PositionsRequest
 // understandPositions fills in the defaults, and returns what needs no data, or
 // everything that is wrong with the request.
 func (s *Service) understandPositions(p Principal, r *PositionsRequest) (limit int, err error) {
-	limit, wrong := pageLimit(r.Limit, MaxResultsLimit)
+	limit, err = pageLimit(r.Limit, MaxResultsLimit)
+	wrong := faults{err}
 	r.Amount = cmp.Or(r.Amount, "price")
-	if r.Amount != "price" && r.Amount != "totalPrice" {
-		wrong = joinFaults(wrong, invalid("amount: %q is neither price nor totalPrice.", r.Amount))
-	}
+	wrong.check(r.Amount == "price" || r.Amount == "totalPrice", "amount: %q is neither price nor totalPrice.", r.Amount)
 	r.Offers = cmp.Or(r.Offers, "featured")
-	if r.Offers != "featured" && r.Offers != "all" {
-		wrong = joinFaults(wrong, invalid("offers: %q is neither featured nor all.", r.Offers))
-	}
-	if r.OwnMerchant != "" && r.OwnSite != "" {
-		wrong = joinFaults(wrong, invalid("ownMerchant and ownSite exclude each other."))
-	}
+	wrong.check(r.Offers == "featured" || r.Offers == "all", "offers: %q is neither featured nor all.", r.Offers)
+	wrong.check(r.OwnMerchant == "" || r.OwnSite == "", "ownMerchant and ownSite exclude each other.")
 	_, err = s.understand(p, r.selected())
-	return limit, joinFaults(wrong, err)
+	wrong.add(err)
+	return limit, wrong.err
 }
 
 // selected is a read of what the positions cover, at any time.
@@ -177,12 +173,6 @@ func (r *PositionsRequest) owns(o offer) bool {
 	return r.OwnMerchant != "" && o.merchant == r.OwnMerchant || r.OwnSite != "" && o.Site == r.OwnSite
 }
 
-// productMarket is a product in the market of a country and currency.
-type productMarket struct {
-	item contracts.ItemID
-	marketKey
-}
-
 // positions returns all positions, worst first.
 func (s *Service) positions(ctx context.Context, in *read, r PositionsRequest, held *offerRoom, echo *PositionsEcho) ([]OwnPosition, error) {
 	var reduce func([]offer) []offer
@@ -193,8 +183,7 @@ func (s *Service) positions(ctx context.Context, in *read, r PositionsRequest, h
 	if err != nil || len(offers) == 0 {
 		return nil, err
 	}
-	by := map[productMarket]*market{}
-	var markets []*market
+	offered := markets{}
 	for _, o := range offers {
 		if r.Amount == "totalPrice" {
 			var known bool
@@ -203,21 +192,16 @@ func (s *Service) positions(ctx context.Context, in *read, r PositionsRequest, h
 				continue
 			}
 		}
-		key := productMarket{o.Item, marketKey{facts[o.Site].CountryCode, o.currency}}
-		if by[key] == nil {
-			by[key] = &market{marketKey: key.marketKey}
-			markets = append(markets, by[key])
-		}
-		by[key].offers = append(by[key].offers, o)
+		offered.addItem(o, marketKey{facts[o.Site].CountryCode, o.currency})
 	}
-	if r.comparedWith() == "reference" && len(markets) > 0 {
-		if err := s.addReferences(ctx, in.vis, markets); err != nil {
+	if r.comparedWith() == "reference" {
+		if err := s.addReferences(ctx, in.vis, offered); err != nil {
 			return nil, err
 		}
 	}
 	zone := newZoneFormat(in.zone)
 	all, under := []OwnPosition{}, undercutters{}
-	for _, m := range markets {
+	for _, m := range offered {
 		own, others := m.own(r)
 		switch {
 		case own == nil:
@@ -285,21 +269,11 @@ func (m *market) ownPosition(own offer, others []offer, zone *zoneFormat) OwnPos
 	for _, o := range others {
 		oldest, newest = min(oldest, o.capturedMs), max(newest, o.capturedMs)
 	}
-	at := OwnPosition{
-		ItemID: best.Item, CurrencyCode: m.currency, OwnPrice: decimal(own.price, m.currency), Rank: rank(own.price, others), Offers: len(others),
-		Cheapest:   BestOffer{Site: best.Site, Price: decimal(best.price, m.currency)},
+	return OwnPosition{
+		ItemID: best.Item, Country: orNull(m.country), CurrencyCode: m.currency, OwnPrice: decimal(own.price, m.currency), OwnSite: orNull(own.Site),
+		Rank: rank(own.price, others), Offers: len(others), Cheapest: best.best(),
 		Difference: decimal(own.price-best.price, m.currency), DifferencePercent: percent(own.price-best.price, best.price),
 		OldestCapturedAt: string(zone.append(nil, oldest)), NewestCapturedAt: string(zone.append(nil, newest)),
 		ratio: ratio{own.price - best.price, best.price},
 	}
-	if own.Site != "" {
-		at.OwnSite = &own.Site
-	}
-	if m.country != "" {
-		at.Country = &m.country
-	}
-	if best.merchant != "" {
-		at.Cheapest.Merchant = &best.merchant
-	}
-	return at
 }

@@ -320,33 +320,20 @@ const (
 	CodeFeedTokenExpired      = "CHANGES_TOKEN_EXPIRED"
 )
 
-func invalid(format string, args ...any) error {
-	return fault.New(fault.Invalid, CodeValidation, format, args...)
-}
-
-// joinFaults combines two errors of invalid into one refusal; either may be nil.
-func joinFaults(a, b error) error {
-	switch {
-	case a == nil:
-		return b
-	case b == nil:
-		return a
-	}
-	first, ok := errors.AsType[*fault.Error](a)
-	if !ok {
-		return a
-	}
-	second, ok := errors.AsType[*fault.Error](b)
-	if !ok {
-		return b
-	}
-	return invalid("%s %s", first.Msg, second.Msg)
-}
-
 // within applies the time budget to a read, and records how much of it the read
 // spends waiting for others.
 func (s *Service) within(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(admission.WithBudget(ctx, s.cfg.HardBudget), s.cfg.HardBudget)
+}
+
+// bounded is within for a read that sets err: at its end, an expired budget
+// becomes the published failure of a read with these bounds.
+func (s *Service) bounded(ctx context.Context, b bounds, err *error) (_ context.Context, end func()) {
+	ctx, cancel := s.within(ctx)
+	return ctx, func() {
+		*err = s.budgetOf(ctx, *err, b)
+		cancel()
+	}
 }
 
 // listBudget is budget for a list, or with limit 1 for one record or file: reads

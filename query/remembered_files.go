@@ -34,14 +34,8 @@ func (r *remembering) CountFiles(ctx context.Context, v Visibility, of FilesOf, 
 	return found.Documents, found.Files, err
 }
 
-// fileEntriesQuestion is a FileEntriesQuery with its window in Unix ms.
-type fileEntriesQuestion struct {
-	FileEntriesQuery
-	From, To int64
-}
-
 func (r *remembering) FileEntries(ctx context.Context, v Visibility, q FileEntriesQuery) ([]FileEntry, error) {
-	question := fileEntriesQuestion{q, toMs(q.Window.From), toMs(q.Window.To)}
-	question.Window = contracts.Window{}
-	return recall(ctx, r, "file entries", v, question, func(ctx context.Context) ([]FileEntry, error) { return r.Store.FileEntries(ctx, v, q) })
+	asked := q
+	window := cutWindow(&asked.Window)
+	return recall(ctx, r, "file entries", v, []any{asked, window}, func(ctx context.Context) ([]FileEntry, error) { return r.Store.FileEntries(ctx, v, q) })
 }

@@ -14,10 +14,12 @@ import (
 // remembered.
 const maxRememberedRows = 1_001
 
-// rowsQuestion is what a read of rows depends on, besides the caller.
-type rowsQuestion struct {
-	ResultsQuery
-	From, To int64 // its window; the zero time is open
+// cutWindow takes the window out of a question, in Unix ms: JSON has no times of
+// other millennia.
+func cutWindow(w *contracts.Window) [2]int64 {
+	from, to := toMs(w.From), toMs(w.To)
+	*w = contracts.Window{}
+	return [2]int64{from, to}
 }
 
 // Results implements Store. Rows up to a watermark never change, as long as the
@@ -32,9 +34,9 @@ func (r *remembering) Results(ctx context.Context, v Visibility, q *ResultsQuery
 	}
 	covering := *q
 	covering.Window = q.Cover()
-	question := rowsQuestion{covering, toMs(covering.Window.From), toMs(covering.Window.To)}
-	question.Window = contracts.Window{}
-	rows, err := recall(ctx, r, "rows", v, question, func(ctx context.Context) (*Block, error) { return r.readRows(ctx, v, &covering) })
+	asked := covering
+	window := cutWindow(&asked.Window)
+	rows, err := recall(ctx, r, "rows", v, []any{asked, window}, func(ctx context.Context) (*Block, error) { return r.readRows(ctx, v, &covering) })
 	if err != nil {
 		return err
 	}
@@ -58,12 +60,12 @@ func (r *remembering) counted(ctx context.Context, v Visibility, q *ResultsQuery
 	if explaining(ctx) != nil || v.Snapshot == 0 || !v.Applied || unrepeatable(q) {
 		return true, r.Results(ctx, v, q, each)
 	}
-	asked := *q
-	asked.Window, asked.Limit = q.Cover(), maxCountedRows+1
-	question := rowsQuestion{asked, toMs(asked.Window.From), toMs(asked.Window.To)}
-	question.Window = contracts.Window{}
-	rows, err := recall(ctx, r, "counted rows", v, question, func(ctx context.Context) (*Block, error) {
-		b, err := r.readRows(ctx, v, &asked)
+	covering := *q
+	covering.Window, covering.Limit = q.Cover(), maxCountedRows+1
+	asked := covering
+	window := cutWindow(&asked.Window)
+	rows, err := recall(ctx, r, "counted rows", v, []any{asked, window}, func(ctx context.Context) (*Block, error) {
+		b, err := r.readRows(ctx, v, &covering)
 		if err != nil || b.Len > maxCountedRows {
 			return nil, err
 		}
@@ -86,9 +88,9 @@ func (r *remembering) Feed(ctx context.Context, v Visibility, q *FeedQuery, each
 	if v.Snapshot == 0 || !v.Applied || q.Limit > maxRememberedRows {
 		return r.Store.Feed(ctx, v, q, each)
 	}
-	asked := feedQuestion{*q, toMs(q.Rows.Window.From), toMs(q.Rows.Window.To)}
-	asked.Rows.Window = contracts.Window{}
-	rows, err := recall(ctx, r, "feed", v, asked, func(ctx context.Context) (*Block, error) {
+	asked := *q
+	window := cutWindow(&asked.Rows.Window)
+	rows, err := recall(ctx, r, "feed", v, []any{asked, window}, func(ctx context.Context) (*Block, error) {
 		c := newRowsCopy(&q.Rows)
 		err := r.Store.Feed(ctx, v, q, func(b *Block) error { c.add(b); return nil })
 		return c.block, err
@@ -97,11 +99,6 @@ func (r *remembering) Feed(ctx context.Context, v Visibility, q *FeedQuery, each
 		return err
 	}
 	return each(rows)
-}
-
-type feedQuestion struct {
-	FeedQuery
-	From, To int64
 }
 
 // unrepeatable reports whether no other request can be the same: the window
@@ -241,7 +238,8 @@ func recallCounts[T any](ctx context.Context, r *remembering, name string, v Vis
 	if v.Snapshot == 0 || !v.Applied || q.FromNow || q.ToNow || explaining(ctx) != nil {
 		return read(ctx, v, q)
 	}
-	question := rowsQuestion{*q, toMs(q.Window.From), toMs(q.Window.To)}
-	question.Window, question.Read = contracts.Window{}, nil
-	return recall(ctx, r, name, v, question, func(ctx context.Context) (T, error) { return read(ctx, v, q) })
+	asked := *q
+	asked.Read = nil
+	window := cutWindow(&asked.Window)
+	return recall(ctx, r, name, v, []any{asked, window}, func(ctx context.Context) (T, error) { return read(ctx, v, q) })
 }

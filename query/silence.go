@@ -104,10 +104,9 @@ func (s *Service) writeSilences(in *read, page *FeedPage, rule *alert.Rule, sile
 	zone := newZoneFormat(in.zone)
 	all := make([]Alert, len(silent))
 	for i, p := range silent {
-		deadline := string(zone.append(nil, p.Ms))
 		all[i] = Alert{
 			AlertID: id(contracts.Pair{Item: p.Item, Site: p.Site}, p.last.capturedMs), Rule: rule.Kind, ItemID: p.Item, Site: p.Site,
-			Before: p.last.side(zone), Deadline: &deadline,
+			Before: p.last.side(zone), Deadline: new(string(zone.append(nil, p.Ms))),
 		}
 	}
 	return page.writeAlerts(all, between)

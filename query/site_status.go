@@ -81,17 +81,6 @@ func reasonsOf(n [reasonEnd]int) SiteReasons {
 	}
 }
 
-func (r *SiteReasons) add(of SiteReasons) {
-	r.PriceObserved += of.PriceObserved
-	r.ProductUnavailable += of.ProductUnavailable
-	r.ProductNotFound += of.ProductNotFound
-	r.AccessTemporarilyRestricted += of.AccessTemporarilyRestricted
-	r.SiteTemporarilyUnavailable += of.SiteTemporarilyUnavailable
-	r.Pending += of.Pending
-	r.Overdue += of.Overdue
-	r.Unknown += of.Unknown
-}
-
 // ByCode returns the counts by reason code, without those that are 0.
 func (r SiteReasons) ByCode() map[string]int {
 	all := map[string]int{}
@@ -119,7 +108,7 @@ type freshness struct {
 // A pair of several orders is judged by the one with the shortest interval; if
 // several have it, by the one with the lowest id. At most 100,000 pairs and
 // 1,000 orders, otherwise an Invalid fault.
-func (s *Service) SiteStatus(ctx context.Context, p Principal, r SiteStatusRequest) (*SiteStatusPage, error) {
+func (s *Service) SiteStatus(ctx context.Context, p Principal, r SiteStatusRequest) (page *SiteStatusPage, err error) {
 	zone, err := contracts.LoadZone(cmp.Or(r.Timezone, "UTC"))
 	if err != nil {
 		return nil, invalid("timezone: %s.", err)
@@ -129,19 +118,14 @@ func (s *Service) SiteStatus(ctx context.Context, p Principal, r SiteStatusReque
 		return nil, err
 	}
 	defer giveBack()
-	ctx, cancel := s.within(ctx)
-	defer cancel()
-	page, err := s.siteStatus(ctx, p, r, zone)
-	return page, s.budget(ctx, err)
-}
-
-func (s *Service) siteStatus(ctx context.Context, p Principal, r SiteStatusRequest, zone *time.Location) (*SiteStatusPage, error) {
+	ctx, end := s.bounded(ctx, capturedBounds, &err)
+	defer end()
 	a, err := s.access(ctx, p, contracts.ReadOrders)
 	if err != nil {
 		return nil, err
 	}
 	now := s.now().UTC()
-	page := &SiteStatusPage{Data: []SiteStatus{}, Query: SiteStatusEcho{AsOf: formatInstant(now.Truncate(contracts.Resolution), zone), Timezone: zone.String()}}
+	page = &SiteStatusPage{Data: []SiteStatus{}, Query: SiteStatusEcho{AsOf: formatInstant(now.Truncate(contracts.Resolution), zone), Timezone: zone.String()}}
 	if a.Visibility.Nothing() {
 		return page, nil
 	}
@@ -161,11 +145,14 @@ func (s *Service) siteStatus(ctx context.Context, p Principal, r SiteStatusReque
 		return nil, err
 	}
 	page.Data = statusOf(sites, zone)
-	for _, site := range page.Data {
-		page.Query.Pairs += site.Pairs
-		page.Query.Reasons.add(site.Reasons)
+	var reasons [reasonEnd]int
+	for _, site := range sites {
+		page.Query.Pairs += site.pairs
+		for reason, n := range site.reasons {
+			reasons[reason] += n
+		}
 	}
-	page.Query.Sites = len(page.Data)
+	page.Query.Sites, page.Query.Reasons = len(page.Data), reasonsOf(reasons)
 	return page, nil
 }
 
@@ -301,8 +288,7 @@ func (t *freshness) status(site contracts.SiteKey, zone *time.Location) SiteStat
 		Reasons: reasonsOf(t.reasons),
 	}
 	if t.every > 0 {
-		seconds := int64(t.every / time.Second)
-		status.IntervalSeconds = &seconds
+		status.IntervalSeconds = new(int64(t.every / time.Second))
 	}
 	return status
 }

@@ -79,6 +79,26 @@ type market struct {
 	customer *int64 // the customer's own reference price, if there is exactly one
 }
 
+// markets are the markets of some offers.
+type markets map[productMarket]*market
+
+// productMarket is a product in a market; item 0: all products together.
+type productMarket struct {
+	item contracts.ItemID
+	marketKey
+}
+
+// add adds an offer to a market of all products, addItem to that of its own.
+func (m markets) add(o offer, of marketKey)     { m.addTo(productMarket{marketKey: of}, o) }
+func (m markets) addItem(o offer, of marketKey) { m.addTo(productMarket{o.Item, of}, o) }
+
+func (m markets) addTo(key productMarket, o offer) {
+	if m[key] == nil {
+		m[key] = &market{marketKey: key.marketKey}
+	}
+	m[key].offers = append(m[key].offers, o)
+}
+
 // customerReference is the one reference price of the customer that applies to
 // the offers, by the rule of the field referencePrice; nil if none does, or
 // several do (TOOL-04b, TOOL-04c). An entry for one site applies to the offers
@@ -119,21 +139,19 @@ func (m *market) standing(candidate *int64, zone *zoneFormat) Standing {
 	if m.customer != nil {
 		reference, source = *m.customer, CustomerReference
 	}
-	st := Standing{
-		CurrencyCode: m.currency, Offers: n, Sites: len(sites),
+	return Standing{
+		Country: orNull(m.country), CurrencyCode: m.currency, Offers: n, Sites: len(sites),
 		Min: show(best.price), Median: show(median), Max: show(m.offers[n-1].price),
 		OldestCapturedAt: string(zone.append(nil, oldest)), NewestCapturedAt: string(zone.append(nil, newest)),
 		Candidate: m.candidate(candidate, reference),
 		Reference: Reference{Source: source, Price: show(reference)},
-		Best:      BestOffer{Site: best.Site, Price: show(best.price)},
+		Best:      best.best(),
 	}
-	if m.country != "" {
-		st.Country = &m.country
-	}
-	if best.merchant != "" {
-		st.Best.Merchant = &best.merchant
-	}
-	return st
+}
+
+// best is the offer as the cheapest one of its market.
+func (o offer) best() BestOffer {
+	return BestOffer{Site: o.Site, Merchant: orNull(o.merchant), Price: decimal(o.price, o.currency)}
 }
 
 // rank is the place of an amount among the prices of offers: 1 plus the number

@@ -113,7 +113,7 @@ type statisticsCursor struct {
 // accepted or refused like a read of results of the same scope and window,
 // which needs both bounds, the lower one, or none, and at most 250,000 pairs
 // and 1,000 parts.
-func (s *Service) Statistics(ctx context.Context, p Principal, r StatisticsRequest) (*StatisticsPage, error) {
+func (s *Service) Statistics(ctx context.Context, p Principal, r StatisticsRequest) (page *StatisticsPage, err error) {
 	limit, err := pageLimit(r.Limit, MaxResultsLimit)
 	if err != nil {
 		return nil, err
@@ -160,11 +160,11 @@ func (s *Service) Statistics(ctx context.Context, p Principal, r StatisticsReque
 		return nil, err
 	}
 	position.Until = max(position.Until, position.From)
-	ctx, cancel := s.within(ctx)
-	defer cancel()
+	ctx, end := s.bounded(ctx, capturedBounds, &err)
+	defer end()
 	in, err := s.accept(ctx, p, plan)
 	if err != nil {
-		return nil, s.budget(ctx, err)
+		return nil, err
 	}
 	if err := r.checkStandings(in, limit); err != nil {
 		return nil, err
@@ -174,7 +174,7 @@ func (s *Service) Statistics(ctx context.Context, p Principal, r StatisticsReque
 	} else if err := in.vis.checkCursor(in.query.Watermark, position.Floor, position.Watermark); err != nil {
 		return nil, err
 	}
-	page := &StatisticsPage{Data: []StatisticRecord{}, Paging: Paging{Limit: limit}, Query: statisticsEcho(in, r, position)}
+	page = &StatisticsPage{Data: []StatisticRecord{}, Paging: Paging{Limit: limit}, Query: statisticsEcho(in, r, position)}
 	if in.empty {
 		return page, nil
 	}
@@ -189,11 +189,10 @@ func (s *Service) Statistics(ctx context.Context, p Principal, r StatisticsReque
 		q.TrendEdges = trendEdges(position.From, position.To+1)
 	}
 	q.Rows.Window, q.Rows.Watermark = contracts.Window{From: fromMs(position.From), To: fromMs(position.To)}, position.Watermark
-	explaining(ctx).noteLimit(limit)
-	explaining(ctx).noteMoreStatements(r.Standing || r.Identity)
+	noting(ctx).given, noting(ctx).more = limit, r.Standing || r.Identity
 	found, err := s.store.Statistics(ctx, in.vis, &q)
 	if err != nil {
-		return nil, s.budget(ctx, err)
+		return nil, err
 	}
 	if page, err = s.statisticsPage(page, found, &q, in, r, bound, position); err != nil {
 		return page, err
@@ -204,7 +203,7 @@ func (s *Service) Statistics(ctx context.Context, p Principal, r StatisticsReque
 	if err == nil && r.Standing {
 		err = s.addStandingsToPage(ctx, in, &offerRoom{room, charged}, page, position)
 	}
-	return page, s.budget(ctx, err)
+	return page, err
 }
 
 // statisticsPage builds the records from what was found.

@@ -49,5 +49,5 @@ func (s *Service) identify(ctx context.Context, v Visibility, records []Statisti
 }
 
 func identityOf(i contracts.Item) *StatisticIdentity {
-	return &StatisticIdentity{textOrNull(i.EAN), textOrNull(i.PZN), textOrNull(i.ASIN), textOrNull(i.ASINLocale), textOrNull(i.Name), textOrNull(i.Brand), textOrNull(i.Manufacturer)}
+	return &StatisticIdentity{orNull(i.EAN), orNull(i.PZN), orNull(i.ASIN), orNull(i.ASINLocale), orNull(i.Name), orNull(i.Brand), orNull(i.Manufacturer)}
 }

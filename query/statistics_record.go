@@ -136,11 +136,7 @@ func winners(wins []Wins) []StatisticWinner {
 	}
 	often := slices.SortedFunc(slices.Values(wins), func(a, b Wins) int { return cmp.Or(cmp.Compare(b.Wins, a.Wins), cmp.Compare(a.Merchant, b.Merchant)) })
 	for _, w := range often {
-		winner := StatisticWinner{Wins: w.Wins, Share: *percent(int64(w.Wins), int64(all))}
-		if w.Merchant != "" {
-			winner.Merchant = &w.Merchant
-		}
-		found = append(found, winner)
+		found = append(found, StatisticWinner{Merchant: orNull(w.Merchant), Wins: w.Wins, Share: *percent(int64(w.Wins), int64(all))})
 	}
 	return found
 }
@@ -153,8 +149,7 @@ func (p *PriceStatistic) pricing() StatisticPricing {
 	for to, amount := range map[**json.Number]int64{
 		&out.Min: p.Min, &out.P25: p.P25, &out.Median: p.Median, &out.P75: p.P75, &out.Max: p.Max, &out.First: p.First, &out.Last: p.Last,
 	} {
-		shown := decimal(amount, p.Currency)
-		*to = &shown
+		*to = new(decimal(amount, p.Currency))
 	}
 	return out
 }
@@ -172,8 +167,8 @@ func averageOf(sum *big.Int, ms int64, currency contracts.Currency) *json.Number
 		return nil
 	}
 	scale := new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(currency.Digits())), nil)
-	text := json.Number(new(big.Rat).SetFrac(sum, scale.Mul(scale, big.NewInt(ms))).FloatString(currency.Digits() + averageDigits))
-	return &text
+	average := new(big.Rat).SetFrac(sum, scale.Mul(scale, big.NewInt(ms)))
+	return new(json.Number(average.FloatString(currency.Digits() + averageDigits)))
 }
 
 // trendParts is the number of equal parts of the window in a trend.

@@ -74,12 +74,12 @@ func (r *StatisticsRequest) checkStandings(in *read, limit int) error {
 // each, as of the page's watermark.
 func (s *Service) addStandingsToPage(ctx context.Context, in *read, held *offerRoom, page *StatisticsPage, position statisticsCursor) error {
 	var ids []contracts.ItemID
-	prices := map[productCurrency]*StatisticPricing{}
+	prices := map[productMarket]*StatisticPricing{}
 	for i := range page.Data {
 		rec := &page.Data[i]
 		ids = append(ids, *rec.ItemID)
 		for k := range rec.Prices {
-			prices[productCurrency{*rec.ItemID, rec.Prices[k].CurrencyCode}] = &rec.Prices[k]
+			prices[productMarket{*rec.ItemID, marketKey{currency: rec.Prices[k].CurrencyCode}}] = &rec.Prices[k]
 		}
 	}
 	if len(prices) == 0 {
@@ -91,40 +91,29 @@ func (s *Service) addStandingsToPage(ctx context.Context, in *read, held *offerR
 	return s.addStandings(ctx, of, held, position, prices)
 }
 
-// productCurrency is a product in a currency.
-type productCurrency struct {
-	item     contracts.ItemID
-	currency contracts.Currency
-}
-
-// addStandings adds where the customer stands to each price.
-func (s *Service) addStandings(ctx context.Context, in *read, held *offerRoom, position statisticsCursor, prices map[productCurrency]*StatisticPricing) error {
+// addStandings adds where the customer stands, in all countries together, to each
+// price.
+func (s *Service) addStandings(ctx context.Context, in *read, held *offerRoom, position statisticsCursor, prices map[productMarket]*StatisticPricing) error {
 	to := fromMs(min(position.To, position.Until))
 	in.query.Window, in.query.FromNow, in.query.ToNow = contracts.Window{From: to.Add(-CurrentOffers), To: to}, false, false
 	in.query.Latest, in.query.Outcomes = NewestWhole, coverageOutcomes["PRICE_OBSERVED"]
 	in.query.Current = s.current(&in.query)
-	wanted := func(o offer, _ siteFacts) bool { return prices[productCurrency{o.Item, o.currency}] != nil }
+	wanted := func(o offer, _ siteFacts) bool {
+		return prices[productMarket{o.Item, marketKey{currency: o.currency}}] != nil
+	}
 	offers, _, err := s.offers(ctx, in, held, wanted, nil)
 	if err != nil {
 		return err
 	}
-	by := map[productCurrency]*market{}
-	var markets []*market
+	offered := markets{}
 	for _, o := range offers {
-		key := productCurrency{o.Item, o.currency}
-		if by[key] == nil {
-			by[key] = &market{marketKey: marketKey{currency: o.currency}}
-			markets = append(markets, by[key])
-		}
-		by[key].offers = append(by[key].offers, o)
+		offered.addItem(o, marketKey{currency: o.currency})
 	}
-	if len(markets) > 0 {
-		if err := s.addReferences(ctx, in.vis, markets); err != nil {
-			return err
-		}
+	if err := s.addReferences(ctx, in.vis, offered); err != nil {
+		return err
 	}
 	for key, price := range prices {
-		price.Standing = by[key].ownStanding()
+		price.Standing = offered[key].ownStanding()
 	}
 	return nil
 }
@@ -139,10 +128,7 @@ func (m *market) ownStanding() *StatisticStanding {
 	slices.SortFunc(others, compareOffers)
 	best := others[0]
 	amount := func(minor int64) json.Number { return decimal(minor, m.currency) }
-	at.Offers, at.Cheapest = len(others), &BestOffer{Site: best.Site, Price: amount(best.price)}
-	if best.merchant != "" {
-		at.Cheapest.Merchant = &best.merchant
-	}
+	at.Offers, at.Cheapest = len(others), new(best.best())
 	if own != nil {
 		at.OwnPrice, at.Difference = new(amount(own.price)), new(amount(own.price-best.price))
 		at.DifferencePercent = percent(own.price-best.price, best.price)

@@ -49,20 +49,13 @@ func (u undercutters) add(own int64, others []offer) {
 	}
 	for by, price := range lowest {
 		if u[by] == nil {
-			u[by] = by.undercutter()
+			u[by] = &Undercutter{Merchant: orNull(by.merchant), Site: orNull(by.site)}
 		}
 		u[by].Positions++
 		if price == least {
 			u[by].Cheapest++
 		}
 	}
-}
-
-func (by seller) undercutter() *Undercutter {
-	if by.merchant != "" {
-		return &Undercutter{Merchant: &by.merchant}
-	}
-	return &Undercutter{Site: &by.site}
 }
 
 // most lists the sellers with the most positions first.

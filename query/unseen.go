@@ -28,8 +28,8 @@ func (s *Service) Unseen(ctx context.Context, p Principal, r ResultsRequest, ali
 	if sel.None() && alias == "" {
 		return nil, nil
 	}
-	ctx, cancel := s.within(ctx)
-	defer cancel()
+	ctx, end := s.bounded(ctx, capturedBounds, &err)
+	defer end()
 	giveBack, err := s.chargeList(ctx, MaxLimit)
 	if err != nil {
 		return nil, err
@@ -45,7 +45,7 @@ func (s *Service) Unseen(ctx context.Context, p Principal, r ResultsRequest, ali
 	for _, one := range []func(context.Context, *Access, Selectors) (*Unseen, error){s.unseenSite, s.unseenOrder, unseenAlias, s.unseenItem} {
 		u, err := one(ctx, a, sel)
 		if err != nil {
-			return nil, s.budget(ctx, err)
+			return nil, err
 		}
 		if u != nil {
 			all = append(all, *u)
@@ -58,7 +58,7 @@ func (s *Service) Unseen(ctx context.Context, p Principal, r ResultsRequest, ali
 	if err == nil && len(pairs) == 0 {
 		all = append(all, Unseen{})
 	}
-	return all, s.budget(ctx, err)
+	return all, err
 }
 
 func (s *Service) unseenSite(ctx context.Context, a *Access, sel Selectors) (*Unseen, error) {
@@ -86,52 +86,42 @@ func (s *Service) unseenSite(ctx context.Context, a *Access, sel Selectors) (*Un
 }
 
 func (s *Service) unseenOrder(ctx context.Context, a *Access, sel Selectors) (*Unseen, error) {
-	if sel.Order == 0 {
-		return nil, nil
-	}
-	near := search.NearestTo(fmt.Sprint(sel.Order))
-	found, err := s.seenOrder(ctx, a, OrdersQuery{OrderID: sel.Order}, func(o contracts.Order) {
-		near.Add(fmt.Sprintf("%d (%s)", o.OrderID, o.Name), fmt.Sprint(o.OrderID))
+	return s.unseenOf(ctx, a, "orderId", idText(sel.Order), OrdersQuery{OrderID: sel.Order, Limit: 1}, func(near *search.Nearest, o contracts.Order) {
+		near.Add(fmt.Sprintf("%d (%s)", o.OrderID, o.Name), idText(o.OrderID))
 	})
-	if err != nil || found {
-		return nil, err
-	}
-	return &Unseen{"orderId", fmt.Sprint(sel.Order), near.Found()}, nil
 }
 
 func (s *Service) unseenAlias(ctx context.Context, a *Access, alias string) (*Unseen, error) {
-	if alias == "" {
-		return nil, nil
-	}
-	near := search.NearestTo(alias)
-	found, err := s.seenOrder(ctx, a, OrdersQuery{Alias: alias}, func(o contracts.Order) {
+	return s.unseenOf(ctx, a, "alias", alias, OrdersQuery{Alias: alias, Limit: 1}, func(near *search.Nearest, o contracts.Order) {
 		if o.Alias != "" {
 			near.Add(fmt.Sprintf("%s (%s)", o.Alias, o.Name), o.Alias, o.Name)
 		}
 	})
-	if err != nil || found {
-		return nil, err
-	}
-	return &Unseen{"alias", alias, near.Found()}, nil
 }
 
-// seenOrder reports whether an order is found; if not, it calls each with those
-// that the account may list.
-func (s *Service) seenOrder(ctx context.Context, a *Access, q OrdersQuery, each func(contracts.Order)) (bool, error) {
-	v := a.Visibility
-	if v.Empty() {
-		return false, nil
+// unseenOf returns a selector of orders if none is found by it; add compares it with
+// those that the account may list.
+func (s *Service) unseenOf(ctx context.Context, a *Access, selector, given string, q OrdersQuery, add func(*search.Nearest, contracts.Order)) (*Unseen, error) {
+	v, near := a.Visibility, search.NearestTo(given)
+	if given == "" {
+		return nil, nil
 	}
-	q.Limit = 1
-	found, err := s.store.Orders(ctx, v, q)
-	if err != nil || len(found) > 0 || !a.may(contracts.ReadOrders) {
-		return len(found) > 0, err
+	if !v.Empty() {
+		found, err := s.store.Orders(ctx, v, q)
+		if err != nil || len(found) > 0 {
+			return nil, err
+		}
 	}
-	orders, err := s.store.Orders(ctx, v, OrdersQuery{Limit: maxNearestKeys})
-	for _, o := range orders {
-		each(o)
+	if a.may(contracts.ReadOrders) && !v.Empty() {
+		orders, err := s.store.Orders(ctx, v, OrdersQuery{Limit: maxNearestKeys})
+		if err != nil {
+			return nil, err
+		}
+		for _, o := range orders {
+			add(near, o)
+		}
 	}
-	return false, err
+	return &Unseen{selector, given, near.Found()}, nil
 }
 
 func (s *Service) unseenItem(ctx context.Context, a *Access, sel Selectors) (*Unseen, error) {
@@ -184,17 +174,15 @@ type identifier struct {
 }
 
 func identifiersOf(sel Selectors) (all []identifier) {
-	if sel.Item != 0 {
-		all = append(all, identifier{"itemId", fmt.Sprint(sel.Item), func(i contracts.Item) string { return fmt.Sprint(i.ItemID) }})
-	}
-	if sel.EAN != "" {
-		all = append(all, identifier{"ean", sel.EAN, func(i contracts.Item) string { return i.EAN }})
-	}
-	if sel.PZN != "" {
-		all = append(all, identifier{"pzn", sel.PZN, func(i contracts.Item) string { return i.PZN }})
-	}
-	if sel.ASIN != "" {
-		all = append(all, identifier{"asin", sel.ASIN, func(i contracts.Item) string { return i.ASIN }})
+	for _, one := range []identifier{
+		{"itemId", idText(sel.Item), func(i contracts.Item) string { return idText(i.ItemID) }},
+		{"ean", sel.EAN, func(i contracts.Item) string { return i.EAN }},
+		{"pzn", sel.PZN, func(i contracts.Item) string { return i.PZN }},
+		{"asin", sel.ASIN, func(i contracts.Item) string { return i.ASIN }},
+	} {
+		if one.value != "" {
+			all = append(all, one)
+		}
 	}
 	return all
 }

@@ -88,14 +88,9 @@ func windowsBinding(p Principal) binding { return binding{Account: p.Account, Ro
 // Windows returns how many rows each part of a time has, and a digest of them.
 // With a token it returns the parts that have received rows since, and those
 // that had not ended then. It counts in one statement, at most 1,000 parts.
-func (s *Service) Windows(ctx context.Context, p Principal, r WindowsRequest) (*WindowsPage, error) {
-	ctx, cancel := s.within(ctx)
-	defer cancel()
-	page, err := s.windows(ctx, p, r)
-	return page, s.budget(ctx, err)
-}
-
-func (s *Service) windows(ctx context.Context, p Principal, r WindowsRequest) (*WindowsPage, error) {
+func (s *Service) Windows(ctx context.Context, p Principal, r WindowsRequest) (page *WindowsPage, err error) {
+	ctx, end := s.bounded(ctx, capturedBounds, &err)
+	defer end()
 	state, err := s.openWindows(p, r)
 	if err != nil {
 		return nil, err
@@ -149,7 +144,7 @@ func (s *Service) windows(ctx context.Context, p Principal, r WindowsRequest) (*
 			counted[w.Bucket-1] = w
 		}
 	}
-	page := &WindowsPage{Data: []WindowRecord{}}
+	page = &WindowsPage{Data: []WindowRecord{}}
 	zone := newZoneFormat(plan.zone)
 	for i, w := range counted {
 		if r.Since != "" && w.Newest.Compare(since.At.mark()) <= 0 && edges[i+1] <= since.AsOf {

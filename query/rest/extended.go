@@ -33,7 +33,7 @@ func (a *api) extend(e *gin.Engine) {
 	}
 	get(e, feedPath, a.handle(a.reads(a.feed(wire.DecodeFeed, query.MaxResultsLimit))))
 	get(e, alertsPath, a.handle(a.reads(a.feed(wire.DecodeAlerts, query.MaxAlertRows))))
-	get(e, explainPath, a.handle(a.explain(e)))
+	get(e, explainPath, a.handle(a.explain(a.caught(e))))
 	e.POST(lookupPath, a.handle(a.readsBody(wire.MaxLookupBytes, func(c *gin.Context, p query.Principal, body []byte) error {
 		return a.heavy(func(c *gin.Context, p query.Principal) error {
 			if err := isJSON(c, body); err != nil {

@@ -172,7 +172,7 @@ func New(cfg Config, deps Deps) (*Surface, error) {
 		return nil, err
 	}
 	compress := func(h http.Handler) http.Handler { return withoutLength(zip(h)) }
-	engine := a.routes()
+	engine := a.caught(a.routes())
 	compressed := compress(engine)
 	split := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		// Streams compress by themselves, because their rows, like those of a
@@ -195,7 +195,6 @@ func (a *api) routes() *gin.Engine {
 	e := gin.New()
 	e.HandleMethodNotAllowed = true
 	e.RedirectTrailingSlash = false
-	e.Use(a.guard)
 	e.NoRoute(a.handle(a.notFound))
 	e.NoMethod(a.handle(a.wrongMethod))
 
@@ -242,19 +241,8 @@ func (a *api) handle(h handler) gin.HandlerFunc {
 	}
 }
 
-// guard turns a panic into a problem, or breaks the transfer if an answer has
+// panicked turns a panic into a problem, or breaks the transfer if an answer has
 // begun.
-func (a *api) guard(c *gin.Context) {
-	defer func() {
-		v := recover()
-		if v == nil {
-			return
-		}
-		a.panicked(c.Writer, c.Request, v)
-	}()
-	c.Next()
-}
-
 func (a *api) panicked(w http.ResponseWriter, r *http.Request, v any) {
 	if v == http.ErrAbortHandler {
 		panic(v)

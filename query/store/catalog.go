@@ -19,6 +19,14 @@ func scanID[T ~uint64](r driver.Rows) (T, error) {
 	return T(id), err
 }
 
+// into scans a row into fields of a value.
+func into[T any](fields func(*T) []any) func(driver.Rows) (T, error) {
+	return func(r driver.Rows) (v T, err error) {
+		err = r.Scan(fields(&v)...)
+		return v, err
+	}
+}
+
 // admit waits until a statement may run.
 func (s *Store) admit(ctx context.Context, st statement) (end func(), err error) {
 	switch st.kind {
@@ -56,6 +64,19 @@ func rows[T any](ctx context.Context, s *Store, st statement, scan func(driver.R
 	return all, exec.end(err)
 }
 
+// byKey runs a statement and returns the values of its rows by their keys.
+func byKey[K comparable, V any](ctx context.Context, s *Store, st statement, fields func(*K, *V) []any) (map[K]V, error) {
+	all := map[K]V{}
+	_, err := rows(ctx, s, st, func(r driver.Rows) (none struct{}, err error) {
+		var key K
+		var value V
+		err = r.Scan(fields(&key, &value)...)
+		all[key] = value
+		return none, err
+	})
+	return all, err
+}
+
 // row runs a statement that returns exactly one row.
 func row(ctx context.Context, s *Store, st statement, dest ...any) error {
 	end, err := s.admit(ctx, st)
@@ -87,12 +108,9 @@ type Credentials struct {
 func (s *Store) ByLogin(ctx context.Context, login string) (Credentials, error) {
 	p := params{}
 	p.text("login", login)
-	found, err := rows(ctx, s, render("credentials.sql", nil, p), func(r driver.Rows) (c Credentials, err error) {
-		var id uint64
-		err = r.Scan(&id, &c.PasswordHash, &c.Administrative, &c.Disabled)
-		c.Account = contracts.AccountID(id)
-		return c, err
-	})
+	found, err := rows(ctx, s, render("credentials.sql", nil, p), into(func(c *Credentials) []any {
+		return []any{(*uint64)(&c.Account), &c.PasswordHash, &c.Administrative, &c.Disabled}
+	}))
 	if err != nil {
 		return Credentials{}, err
 	}
@@ -114,8 +132,7 @@ func (s *Store) Active(ctx context.Context, accounts []contracts.AccountID) ([]c
 
 // Sites implements query.Store.
 func (s *Store) Sites(ctx context.Context, v query.Visibility, q query.SitesQuery) ([]contracts.Site, error) {
-	p := params{}
-	sc := visible(p, v, query.Selectors{Site: q.Site})
+	p, sc := visible(v, query.Selectors{Site: q.Site})
 	p.text("after", string(q.After))
 	p.uint("limit", uint64(q.Limit))
 	return rows(ctx, s, render("sites.sql", sc, p), scanSite)
@@ -126,17 +143,17 @@ func (s *Store) SiteRecords(ctx context.Context) ([]contracts.Site, error) {
 	return rows(ctx, s, render("site_records.sql", nil, params{}), scanSite)
 }
 
-func scanSite(r driver.Rows) (site contracts.Site, err error) {
-	err = r.Scan((*string)(&site.Site), &site.Name, (*string)(&site.SiteType), &site.CountryCode, (*string)(&site.CurrencyCode),
-		&site.Operator, &site.CanonicalCountryMarket, &site.PriceComparisonMarket)
-	return site, err
-}
+var scanSite = into(func(s *contracts.Site) []any {
+	return []any{
+		(*string)(&s.Site), &s.Name, (*string)(&s.SiteType), &s.CountryCode, (*string)(&s.CurrencyCode),
+		&s.Operator, &s.CanonicalCountryMarket, &s.PriceComparisonMarket,
+	}
+})
 
 // ofItems builds a statement of the enrichments, with the values they have in
 // common.
 func ofItems(file string, n shards, v query.Visibility, items []contracts.ItemID) statement {
-	p := params{}
-	sc := visible(p, v, query.Selectors{})
+	p, sc := visible(v, query.Selectors{})
 	sc.Shards = n
 	uints(p, "items", items)
 	return render(file, sc, p)
@@ -153,10 +170,9 @@ type referencePrice struct {
 // ReferencePrices implements query.Store.
 func (s *Store) ReferencePrices(ctx context.Context, v query.Visibility, items []contracts.ItemID) ([]contracts.ReferencePrices, error) {
 	return rows(ctx, s, ofItems("reference_prices.sql", s.shards, v, items), func(r driver.Rows) (contracts.ReferencePrices, error) {
-		var id uint64
 		var prices []referencePrice
-		err := r.Scan(&id, &prices)
-		rec := contracts.ReferencePrices{MandateID: v.Mandate, ItemID: contracts.ItemID(id)}
+		rec := contracts.ReferencePrices{MandateID: v.Mandate}
+		err := r.Scan((*uint64)(&rec.ItemID), &prices)
 		for _, p := range prices {
 			rec.Prices = append(rec.Prices, contracts.ReferencePrice{
 				AmountMinor: p.AmountMinor, CurrencyCode: contracts.Currency(p.Currency), AppliesToSite: contracts.SiteKey(p.Site),
@@ -169,13 +185,10 @@ func (s *Store) ReferencePrices(ctx context.Context, v query.Visibility, items [
 
 // CustomerData implements query.Store.
 func (s *Store) CustomerData(ctx context.Context, v query.Visibility, items []contracts.ItemID) ([]contracts.CustomerData, error) {
-	return rows(ctx, s, ofItems("customer_data.sql", s.shards, v, items), func(r driver.Rows) (contracts.CustomerData, error) {
-		var id uint64
-		rec := contracts.CustomerData{MandateID: v.Mandate}
-		err := r.Scan(&id, &rec.Category, &rec.Fields)
-		rec.ItemID = contracts.ItemID(id)
-		return rec, err
-	})
+	return rows(ctx, s, ofItems("customer_data.sql", s.shards, v, items), into(func(c *contracts.CustomerData) []any {
+		c.MandateID = v.Mandate
+		return []any{(*uint64)(&c.ItemID), &c.Category, &c.Fields}
+	}))
 }
 
 // CatalogueVersions implements query.Store.
@@ -186,56 +199,40 @@ func (s *Store) CatalogueVersions(ctx context.Context, v query.Visibility, inclu
 	return versions, err
 }
 
-type pairOf[T any] struct {
-	pair  contracts.Pair
-	value T
-}
-
 // PairOrders implements query.Store.
 func (s *Store) PairOrders(ctx context.Context, v query.Visibility, items []contracts.ItemID) (map[contracts.Pair][]contracts.OrderID, error) {
-	found, err := rows(ctx, s, ofItems("pair_orders.sql", s.shards, v, items), func(r driver.Rows) (p pairOf[[]contracts.OrderID], err error) {
-		var id uint64
-		var orders []uint64
-		err = r.Scan(&id, (*string)(&p.pair.Site), &orders)
-		p.pair.Item, p.value = contracts.ItemID(id), ids[contracts.OrderID](orders)
-		return p, err
+	return byKey(ctx, s, ofItems("pair_orders.sql", s.shards, v, items), func(p *contracts.Pair, orders *[]contracts.OrderID) []any {
+		return []any{(*uint64)(&p.Item), (*string)(&p.Site), (*ids[contracts.OrderID])(orders)}
 	})
-	return byPair(found), err
 }
 
 // LastProcessed implements query.Store.
 func (s *Store) LastProcessed(ctx context.Context, v query.Visibility, items []contracts.ItemID) (map[contracts.Pair]time.Time, error) {
-	found, err := rows(ctx, s, ofItems("last_processed.sql", s.shards, v, items), func(r driver.Rows) (p pairOf[time.Time], err error) {
-		var id uint64
-		err = r.Scan(&id, (*string)(&p.pair.Site), &p.value)
-		p.pair.Item = contracts.ItemID(id)
-		return p, err
+	return byKey(ctx, s, ofItems("last_processed.sql", s.shards, v, items), func(p *contracts.Pair, at *time.Time) []any {
+		return []any{(*uint64)(&p.Item), (*string)(&p.Site), at}
 	})
-	return byPair(found), err
 }
 
-func byPair[T any](found []pairOf[T]) map[contracts.Pair]T {
-	m := make(map[contracts.Pair]T, len(found))
-	for _, p := range found {
-		m[p.pair] = p.value
+// ids scans an Array(UInt64), keys an Array(String).
+type (
+	ids[T ~uint64]  []T
+	keys[T ~string] []T
+)
+
+func (l *ids[T]) Scan(column any) error {
+	*l = make([]T, 0, len(column.([]uint64)))
+	for _, id := range column.([]uint64) {
+		*l = append(*l, T(id))
 	}
-	return m
+	return nil
 }
 
-func as[T ~string](vs []string) []T {
-	out := make([]T, len(vs))
-	for i, v := range vs {
-		out[i] = T(v)
+func (l *keys[T]) Scan(column any) error {
+	*l = make([]T, 0, len(column.([]string)))
+	for _, key := range column.([]string) {
+		*l = append(*l, T(key))
 	}
-	return out
-}
-
-func ids[T ~uint64](vs []uint64) []T {
-	out := make([]T, len(vs))
-	for i, v := range vs {
-		out[i] = T(v)
-	}
-	return out
+	return nil
 }
 
 var _ query.Store = (*Store)(nil)

@@ -180,25 +180,10 @@ func readTexts(r *proto.Reader, to *query.Texts, n int) error {
 	return nil
 }
 
-// blockColumns are the columns of a query.Block as ch-go fills them.
+// blockColumns are the columns of a block as ch-go fills them.
 type blockColumns struct {
-	block query.Block
-
+	query.Block
 	mandate proto.ColUInt64 // for rows of several mandates
-
-	item       proto.ColUInt64
-	capturedMs proto.ColInt64
-	epoch      proto.ColUInt32
-	seq        proto.ColUInt64
-	capture    proto.ColUInt16
-	offer      proto.ColUInt16
-	outcome    proto.ColUInt8
-	price      proto.ColInt64
-
-	shipping proto.ColInt64
-	prime    proto.ColUInt8
-	buyBox   proto.ColUInt8
-	rating   proto.ColUInt8
 }
 
 // columnSet is which columns rows have in addition to those of every read.
@@ -222,36 +207,36 @@ func columnsOf(q *query.ResultsQuery) columnSet {
 	return noMore
 }
 
-// results names the columns in the order of results.sql; texts go to b,
-// appended to those it has if keep is set.
+// results names the columns in the order of results.sql; numbers replace those of
+// c, and texts go to b, appended to those it has if keep is set.
 func (c *blockColumns) results(more columnSet, b *query.Block, keep bool) proto.Results {
 	dict := func(d *query.Dict) dictColumn { return dictColumn{d, keep} }
 	text := func(t *query.Texts) textColumn { return textColumn{t, keep} }
 	cols := proto.Results{
-		{Name: "item", Data: &c.item},
+		{Name: "item", Data: (*proto.ColUInt64)(&c.Item)},
 		{Name: "site", Data: dict(&b.Site)},
-		{Name: "captured_ms", Data: &c.capturedMs},
-		{Name: "epoch", Data: &c.epoch},
-		{Name: "seq", Data: &c.seq},
-		{Name: "capture", Data: &c.capture},
-		{Name: "offer", Data: &c.offer},
-		{Name: "outcome_code", Data: &c.outcome},
+		{Name: "captured_ms", Data: (*proto.ColInt64)(&c.CapturedMs)},
+		{Name: "epoch", Data: (*proto.ColUInt32)(&c.Epoch)},
+		{Name: "seq", Data: (*proto.ColUInt64)(&c.Seq)},
+		{Name: "capture", Data: (*proto.ColUInt16)(&c.Capture)},
+		{Name: "offer", Data: (*proto.ColUInt16)(&c.Offer)},
+		{Name: "outcome_code", Data: (*proto.ColUInt8)(&c.Outcome)},
 		{Name: "currency", Data: dict(&b.Currency)},
-		{Name: "price_minor", Data: &c.price},
+		{Name: "price_minor", Data: (*proto.ColInt64)(&c.PriceMinor)},
 		{Name: "merchant", Data: dict(&b.Merchant)},
 	}
 	switch more &^ ofMandates {
 	case standingColumns:
 		cols = append(cols,
-			proto.ResultColumn{Name: "shipping_minor", Data: &c.shipping},
-			proto.ResultColumn{Name: "is_buy_box", Data: &c.buyBox},
+			proto.ResultColumn{Name: "shipping_minor", Data: (*proto.ColInt64)(&c.ShippingMinor)},
+			proto.ResultColumn{Name: "is_buy_box", Data: (*proto.ColUInt8)(&c.IsBuyBox)},
 		)
 	case exportColumns:
 		cols = append(cols,
-			proto.ResultColumn{Name: "shipping_minor", Data: &c.shipping},
-			proto.ResultColumn{Name: "is_prime", Data: &c.prime},
-			proto.ResultColumn{Name: "is_buy_box", Data: &c.buyBox},
-			proto.ResultColumn{Name: "rating_tenths", Data: &c.rating},
+			proto.ResultColumn{Name: "shipping_minor", Data: (*proto.ColInt64)(&c.ShippingMinor)},
+			proto.ResultColumn{Name: "is_prime", Data: (*proto.ColUInt8)(&c.IsPrime)},
+			proto.ResultColumn{Name: "is_buy_box", Data: (*proto.ColUInt8)(&c.IsBuyBox)},
+			proto.ResultColumn{Name: "rating_tenths", Data: (*proto.ColUInt8)(&c.RatingTenths)},
 			proto.ResultColumn{Name: "manufacturer", Data: dict(&b.Manufacturer)},
 			proto.ResultColumn{Name: "delivery_text", Data: dict(&b.DeliveryText)},
 			proto.ResultColumn{Name: "title", Data: text(&b.Title)},
@@ -269,21 +254,21 @@ func (c *blockColumns) results(more columnSet, b *query.Block, keep bool) proto.
 // step leaves several times its size as garbage.
 func (c *blockColumns) addTo(b *query.Block, expected int) {
 	if b.Len == 0 {
-		reserve(b, len(c.item), expected)
+		reserve(b, len(c.Item), expected)
 	}
-	b.Len += len(c.item)
-	b.Item = add(b.Item, c.item, expected)
-	b.CapturedMs = add(b.CapturedMs, c.capturedMs, expected)
-	b.Epoch = add(b.Epoch, c.epoch, expected)
-	b.Seq = add(b.Seq, c.seq, expected)
-	b.Capture = add(b.Capture, c.capture, expected)
-	b.Offer = add(b.Offer, c.offer, expected)
-	b.Outcome = add(b.Outcome, c.outcome, expected)
-	b.PriceMinor = add(b.PriceMinor, c.price, expected)
-	b.ShippingMinor = add(b.ShippingMinor, c.shipping, expected)
-	b.IsPrime = add(b.IsPrime, c.prime, expected)
-	b.IsBuyBox = add(b.IsBuyBox, c.buyBox, expected)
-	b.RatingTenths = add(b.RatingTenths, c.rating, expected)
+	b.Len += len(c.Item)
+	b.Item = add(b.Item, c.Item, expected)
+	b.CapturedMs = add(b.CapturedMs, c.CapturedMs, expected)
+	b.Epoch = add(b.Epoch, c.Epoch, expected)
+	b.Seq = add(b.Seq, c.Seq, expected)
+	b.Capture = add(b.Capture, c.Capture, expected)
+	b.Offer = add(b.Offer, c.Offer, expected)
+	b.Outcome = add(b.Outcome, c.Outcome, expected)
+	b.PriceMinor = add(b.PriceMinor, c.PriceMinor, expected)
+	b.ShippingMinor = add(b.ShippingMinor, c.ShippingMinor, expected)
+	b.IsPrime = add(b.IsPrime, c.IsPrime, expected)
+	b.IsBuyBox = add(b.IsBuyBox, c.IsBuyBox, expected)
+	b.RatingTenths = add(b.RatingTenths, c.RatingTenths, expected)
 }
 
 // add appends values; the first call makes room for all that are expected.
@@ -314,19 +299,8 @@ func reserve(b *query.Block, rows, expected int) {
 	}
 }
 
-// filled returns the block that was just read; it shares the columns.
+// filled returns the block that was just read.
 func (c *blockColumns) filled() *query.Block {
-	b := &c.block
-	b.Len = len(c.item)
-	b.Item, b.CapturedMs, b.Epoch, b.Seq = c.item, c.capturedMs, c.epoch, c.seq
-	b.Capture, b.Offer, b.Outcome, b.PriceMinor = c.capture, c.offer, c.outcome, c.price
-	b.ShippingMinor, b.IsPrime, b.IsBuyBox, b.RatingTenths = c.shipping, c.prime, c.buyBox, c.rating
-	return b
-}
-
-// bytes returns the size of a block's numbers; its texts are counted with the
-// block.
-func (c *blockColumns) bytes() int64 {
-	return 8*int64(cap(c.item)+cap(c.capturedMs)+cap(c.seq)+cap(c.price)+cap(c.shipping)) + 4*int64(cap(c.epoch)) +
-		2*int64(cap(c.capture)+cap(c.offer)) + int64(cap(c.outcome)+cap(c.prime)+cap(c.buyBox)+cap(c.rating))
+	c.Len = len(c.Item)
+	return &c.Block
 }

@@ -8,8 +8,6 @@ import (
 
 	"preismon/contracts"
 	"preismon/query"
-
-	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
 )
 
 const (
@@ -112,10 +110,7 @@ func (s *Store) density(ctx context.Context, file string, m contracts.MandateID,
 	p.int("step", step)
 	p.text("first_quarter", quarterOf(from))
 	p.text("last_quarter", quarterOf(to))
-	return rows(ctx, s, render(file, s.shards, p), func(r driver.Rows) (pt part, err error) {
-		err = r.Scan(&pt.at, &pt.n)
-		return pt, err
-	})
+	return rows(ctx, s, render(file, s.shards, p), into(func(p *part) []any { return []any{&p.at, &p.n} }))
 }
 
 // quarterOf returns the partition of a capture time, in the form that the names

@@ -24,15 +24,7 @@ func eventIDs(n shards, positions []query.Watermark) statement {
 
 // EventIDs implements query.Store.
 func (s *Store) EventIDs(ctx context.Context, positions []query.Watermark) (map[query.Watermark]string, error) {
-	all := map[query.Watermark]string{}
-	_, err := rows(ctx, s, eventIDs(s.shards, positions), func(r driver.Rows) (none struct{}, err error) {
-		var at query.Watermark
-		var id string
-		err = r.Scan(&at.Epoch, &at.Seq, &id)
-		all[at] = id
-		return none, err
-	})
-	return all, err
+	return byKey(ctx, s, eventIDs(s.shards, positions), func(at *query.Watermark, id *string) []any { return []any{&at.Epoch, &at.Seq, id} })
 }
 
 // visibleAtOnce is how many positions one statement of VisibleTimes covers.

@@ -21,8 +21,7 @@ type feedShape struct {
 func feedStatement(n shards, v query.Visibility, q *query.FeedQuery, together []contracts.MandateID) (st statement, whole bool) {
 	rows := q.Rows
 	rows.Latest, rows.After, rows.Limit = query.AllRows, nil, q.Limit
-	p := params{}
-	sh := shapeOf(p, n, v, &rows, readOptions{})
+	p, sh := shapeOf(n, v, &rows, readOptions{})
 	sh.ByPair = false // products are looked up among the pairs
 	if whole = !sh.Pairs; whole && len(together) > 0 {
 		sh.Mandates = true

@@ -11,10 +11,10 @@ import (
 )
 
 // filesOf binds what the queries about an order's files have in common.
-func filesOf(p params, v query.Visibility, of query.FilesOf) scope {
-	sc := visible(p, v, query.Selectors{Order: of.OrderID})
+func filesOf(v query.Visibility, of query.FilesOf) (params, scope) {
+	p, sc := visible(v, query.Selectors{Order: of.OrderID})
 	p.text("direction", string(of.Direction))
-	return sc
+	return p, sc
 }
 
 // SeesWholeOrder implements query.Store.
@@ -24,22 +24,19 @@ func (s *Store) SeesWholeOrder(ctx context.Context, v query.Visibility, order co
 }
 
 func seesWholeOrder(v query.Visibility, order contracts.OrderID) statement {
-	p := params{}
-	sc := visible(p, v, query.Selectors{})
+	p, sc := visible(v, query.Selectors{})
 	p.uint("held", uint64(order))
 	return render("sees_whole_order.sql", sc, p)
 }
 
 // FileJobsThrough implements query.Store.
-func (s *Store) FileJobsThrough(ctx context.Context, v query.Visibility, q query.FileJobsQuery, n int) (contracts.FileJobID, error) {
-	var id uint64
-	err := row(ctx, s, fileJobsThrough(v, q, n), &id)
-	return contracts.FileJobID(id), err
+func (s *Store) FileJobsThrough(ctx context.Context, v query.Visibility, q query.FileJobsQuery, n int) (id contracts.FileJobID, err error) {
+	err = row(ctx, s, fileJobsThrough(v, q, n), (*uint64)(&id))
+	return id, err
 }
 
 func fileJobsThrough(v query.Visibility, q query.FileJobsQuery, n int) statement {
-	p := params{}
-	sc := filesOf(p, v, q.FilesOf)
+	p, sc := filesOf(v, q.FilesOf)
 	p.uint("after", uint64(q.After))
 	p.uint("n", uint64(n))
 	return render("file_jobs_through.sql", sc, p)
@@ -48,10 +45,8 @@ func fileJobsThrough(v query.Visibility, q query.FileJobsQuery, n int) statement
 // FileJobs implements query.Store.
 func (s *Store) FileJobs(ctx context.Context, v query.Visibility, q query.FileJobsQuery) ([]query.FileJob, error) {
 	return rows(ctx, s, fileJobs(v, q), func(r driver.Rows) (j query.FileJob, err error) {
-		var id uint64
 		var newest *time.Time
-		err = r.Scan(&id, &j.Name, &newest)
-		if j.ID = contracts.FileJobID(id); newest != nil {
+		if err = r.Scan((*uint64)(&j.ID), &j.Name, &newest); newest != nil {
 			j.LastArchivedAt = *newest
 		}
 		return j, err
@@ -59,11 +54,11 @@ func (s *Store) FileJobs(ctx context.Context, v query.Visibility, q query.FileJo
 }
 
 func fileJobs(v query.Visibility, q query.FileJobsQuery) statement {
-	p := params{}
+	p, sc := filesOf(v, q.FilesOf)
 	data := struct {
 		scope
 		Through, Name bool
-	}{filesOf(p, v, q.FilesOf), q.Through != 0, q.Name != ""}
+	}{sc, q.Through != 0, q.Name != ""}
 	p.uint("after", uint64(q.After))
 	if data.Through {
 		p.uint("through", uint64(q.Through))
@@ -83,8 +78,7 @@ func (s *Store) CountFiles(ctx context.Context, v query.Visibility, of query.Fil
 }
 
 func countFiles(v query.Visibility, of query.FilesOf, most int) statement {
-	p := params{}
-	sc := filesOf(p, v, of)
+	p, sc := filesOf(v, of)
 	p.uint("most", uint64(most))
 	return render("count_files.sql", sc, p)
 }
@@ -92,16 +86,15 @@ func countFiles(v query.Visibility, of query.FilesOf, most int) statement {
 // CountFilesOf implements query.Store.
 func (s *Store) CountFilesOf(ctx context.Context, v query.Visibility, orders []contracts.OrderID, most int) ([]query.FileCount, error) {
 	return rows(ctx, s, countFilesOf(v, orders, most), func(r driver.Rows) (c query.FileCount, err error) {
-		var order, documents, files uint64
-		err = r.Scan((*string)(&c.Direction), &order, &documents, &files)
-		c.OrderID, c.Documents, c.Files = contracts.OrderID(order), int(documents), int(files)
+		var documents, files uint64
+		err = r.Scan((*string)(&c.Direction), (*uint64)(&c.OrderID), &documents, &files)
+		c.Documents, c.Files = int(documents), int(files)
 		return c, err
 	})
 }
 
 func countFilesOf(v query.Visibility, orders []contracts.OrderID, most int) statement {
-	p := params{}
-	sc := ofOrders(p, v, orders, "")
+	p, sc := ofOrders(v, orders, "")
 	p.uint("most", uint64(most))
 	return render("count_files.sql", sc, p)
 }
@@ -118,20 +111,18 @@ func (s *Store) FileEntries(ctx context.Context, v query.Visibility, q query.Fil
 // NewestFiles implements query.Store.
 func (s *Store) NewestFiles(ctx context.Context, v query.Visibility, orders []contracts.OrderID, each, limit int) ([]query.FileEntry, error) {
 	return rows(ctx, s, newestFiles(v, orders, each, limit), func(r driver.Rows) (query.FileEntry, error) {
-		var direction string
-		var order uint64
-		e, err := scanFile(r, v, &direction, &order)
-		e.FilesOf = query.FilesOf{Direction: query.Direction(direction), OrderID: contracts.OrderID(order)}
+		var of query.FilesOf
+		e, err := scanFile(r, v, (*string)(&of.Direction), (*uint64)(&of.OrderID))
+		e.FilesOf = of
 		return e, err
 	})
 }
 
 // scanFile reads a file from the columns that follow before.
 func scanFile(r driver.Rows, v query.Visibility, before ...any) (e query.FileEntry, err error) {
-	var archive uint64
 	var position uint32
-	err = r.Scan(append(before, &archive, &position, &e.ArchivedAt, &e.Name, &e.Filename, &e.SizeBytes, &e.SHA256, &e.JobName)...)
-	e.Mandate, e.Archive, e.File = v.Mandate, contracts.ArchiveID(archive), int(position)-1
+	err = r.Scan(append(before, (*uint64)(&e.Archive), &position, &e.ArchivedAt, &e.Name, &e.Filename, &e.SizeBytes, &e.SHA256, &e.JobName)...)
+	e.Mandate, e.File = v.Mandate, int(position)-1
 	return e, err
 }
 
@@ -142,16 +133,15 @@ type entriesShape struct {
 }
 
 func newestFiles(v query.Visibility, orders []contracts.OrderID, each, limit int) statement {
-	p := params{}
-	data := entriesShape{scope: ofOrders(p, v, orders, "")}
+	p, sc := ofOrders(v, orders, "")
 	p.uint("each", uint64(each))
 	p.uint("limit", uint64(limit))
-	return render("file_entries.sql", data, p)
+	return render("file_entries.sql", entriesShape{scope: sc}, p)
 }
 
 func fileEntries(v query.Visibility, q query.FileEntriesQuery) statement {
-	p := params{}
-	data := entriesShape{filesOf(p, v, q.FilesOf), !q.Window.From.IsZero(), !q.Window.To.IsZero(), q.Name != "", q.ExportName != "", q.After != nil}
+	p, sc := filesOf(v, q.FilesOf)
+	data := entriesShape{sc, !q.Window.From.IsZero(), !q.Window.To.IsZero(), q.Name != "", q.ExportName != "", q.After != nil}
 	if data.From {
 		p.int("from_ms", q.Window.From.UnixMilli())
 	}

@@ -5,14 +5,11 @@ import (
 
 	"preismon/contracts"
 	"preismon/query"
-
-	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
 )
 
 // Items implements query.Store.
 func (s *Store) Items(ctx context.Context, v query.Visibility, after contracts.ItemID, limit int) ([]contracts.Item, error) {
-	p := params{}
-	sc := visible(p, v, query.Selectors{})
+	p, sc := visible(v, query.Selectors{})
 	p.uint("after", uint64(after))
 	p.uint("limit", uint64(limit))
 	return rows(ctx, s, render("items.sql", sc, p), scanItem)
@@ -25,8 +22,8 @@ type candidatesShape struct {
 }
 
 func itemCandidates(v query.Visibility, q query.ItemsQuery) statement {
-	p := params{}
-	sh := candidatesShape{visible(p, v, query.Selectors{}), q.Category != ""}
+	p, sc := visible(v, query.Selectors{})
+	sh := candidatesShape{sc, q.Category != ""}
 	p.uint("item", uint64(q.ItemID))
 	texts(p, "eans", contracts.EANForms(q.EAN))
 	p.text("pzn", q.PZN)
@@ -46,8 +43,7 @@ func (s *Store) ItemCandidates(ctx context.Context, v query.Visibility, q query.
 }
 
 func itemsOf(v query.Visibility, candidates []contracts.ItemID, limit int) statement {
-	p := params{}
-	sc := visible(p, v, query.Selectors{})
+	p, sc := visible(v, query.Selectors{})
 	uints(p, "items", candidates)
 	p.uint("limit", uint64(limit))
 	return render("items_of.sql", sc, p)
@@ -59,8 +55,7 @@ func (s *Store) VisibleItems(ctx context.Context, v query.Visibility, candidates
 }
 
 func categories(v query.Visibility, q query.CategoriesQuery) statement {
-	p := params{}
-	sc := visible(p, v, query.Selectors{})
+	p, sc := visible(v, query.Selectors{})
 	p.text("category", q.Category)
 	p.uint("limit", uint64(q.Limit))
 	return render("categories.sql", sc, p)
@@ -73,16 +68,12 @@ func (s *Store) Categories(ctx context.Context, v query.Visibility, q query.Cate
 
 // ASINLocales implements query.Store.
 func (s *Store) ASINLocales(ctx context.Context, v query.Visibility, limit int) ([]string, error) {
-	p := params{}
-	sc := visible(p, v, query.Selectors{})
+	p, sc := visible(v, query.Selectors{})
 	p.uint("limit", uint64(limit))
 	return rows(ctx, s, render("asin_locales.sql", sc, p), scanText)
 }
 
-func scanText(r driver.Rows) (text string, err error) {
-	err = r.Scan(&text)
-	return text, err
-}
+var scanText = into(func(text *string) []any { return []any{text} })
 
 // ItemRecords implements query.Store.
 func (s *Store) ItemRecords(ctx context.Context, items []contracts.ItemID) ([]contracts.Item, error) {
@@ -91,9 +82,6 @@ func (s *Store) ItemRecords(ctx context.Context, items []contracts.ItemID) ([]co
 	return rows(ctx, s, render("item_records.sql", nil, p), scanItem)
 }
 
-func scanItem(r driver.Rows) (i contracts.Item, err error) {
-	var id uint64
-	err = r.Scan(&id, &i.EAN, &i.PZN, &i.ASIN, &i.ASINLocale, &i.Name, &i.Brand, &i.Manufacturer)
-	i.ItemID = contracts.ItemID(id)
-	return i, err
-}
+var scanItem = into(func(i *contracts.Item) []any {
+	return []any{(*uint64)(&i.ItemID), &i.EAN, &i.PZN, &i.ASIN, &i.ASINLocale, &i.Name, &i.Brand, &i.Manufacturer}
+})

@@ -8,8 +8,7 @@ import (
 )
 
 func itemsNamed(v query.Visibility, names query.ItemNames) statement {
-	p := params{}
-	sc := visible(p, v, query.Selectors{})
+	p, sc := visible(v, query.Selectors{})
 	texts(p, "eans", names.EANs)
 	texts(p, "pzns", names.PZNs)
 	uints(p, "items", names.Items)

@@ -11,8 +11,6 @@ import (
 
 	"preismon/contracts/event"
 	"preismon/query"
-
-	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
 )
 
 // moment is how far the tables are.
@@ -105,10 +103,9 @@ func (n *newestMoment) note(m *moment) {
 func (s *Store) readCheckpoints(ctx context.Context) ([]checkpoint, error) {
 	st := render("moment.sql", s.shards, params{})
 	st.settings = briefly
-	return rows(ctx, s, st, func(r driver.Rows) (c checkpoint, err error) {
-		err = r.Scan(&c.stream, &c.partition, &c.of, &c.mark.Epoch, &c.mark.Seq, &c.floor, &c.proven, &c.rows)
-		return c, err
-	})
+	return rows(ctx, s, st, into(func(c *checkpoint) []any {
+		return []any{&c.stream, &c.partition, &c.of, &c.mark.Epoch, &c.mark.Seq, &c.floor, &c.proven, &c.rows}
+	}))
 }
 
 // containsWritten reports whether the tables that were read hold what the projectors

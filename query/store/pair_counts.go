@@ -54,8 +54,7 @@ func filled(w contracts.Window, now time.Time) time.Duration {
 
 // ofFewPairs reports whether a read should be done pair by pair.
 func (s *Store) ofFewPairs(ctx context.Context, v query.Visibility, q *query.ResultsQuery) (bool, error) {
-	p := params{}
-	sc := visible(p, v, q.Selectors)
+	p, sc := visible(v, q.Selectors)
 	window, limit := filled(q.Window, time.Now()), q.Limit
 	if q.Latest != query.AllRows { // of a window; without one they have a table of their own
 		limit = 0

@@ -50,7 +50,7 @@ func (r *blockReader) run(ctx context.Context, s *Store, st statement, columns c
 	next := func() error {
 		select {
 		case c = <-r.empty:
-			results = append(results[:0], c.results(columns, &c.block, false)...)
+			results = append(results[:0], c.results(columns, &c.Block, false)...)
 			return nil
 		case <-ctx.Done():
 			return context.Cause(ctx)

@@ -37,8 +37,7 @@ type readOptions struct {
 
 // resultsStatement builds the one statement of a results read.
 func resultsStatement(n shards, v query.Visibility, q *query.ResultsQuery, o readOptions) statement {
-	p := params{}
-	sh := shapeOf(p, n, v, q, o)
+	p, sh := shapeOf(n, v, q, o)
 	st := render("results.sql", sh, p)
 	if o.unsorted || sh.Limit && q.Latest == query.AllRows && !sh.Pairs && !sh.Site && !q.Filtered() {
 		st.settings = briefly // follows the key, or is a slice alongside others
@@ -55,10 +54,11 @@ func resultsStatement(n shards, v query.Visibility, q *query.ResultsQuery, o rea
 }
 
 // shapeOf binds the values of a read and returns what its statement depends on.
-func shapeOf(p params, n shards, v query.Visibility, q *query.ResultsQuery, o readOptions) resultsShape {
+func shapeOf(n shards, v query.Visibility, q *query.ResultsQuery, o readOptions) (params, resultsShape) {
+	p, sc := visible(v, q.Selectors)
 	sh := resultsShape{
 		Unsorted: o.unsorted,
-		scope:    visible(p, v, q.Selectors),
+		scope:    sc,
 		Export:   q.Export, Standing: q.Standing, Ascending: q.Ascending, After: q.After != nil, Limit: q.Limit > 0,
 		From: !q.Window.From.IsZero(), To: !q.Window.To.IsZero(),
 		NewestRow: q.Latest == query.NewestRow, NewestWhole: q.Latest == query.NewestWhole,
@@ -100,7 +100,7 @@ func shapeOf(p params, n shards, v query.Visibility, q *query.ResultsQuery, o re
 	if sh.Outcomes {
 		uints(p, "outcomes", q.Outcomes)
 	}
-	return sh
+	return p, sh
 }
 
 // bindFilters binds the values of filters, and returns the conditions of those

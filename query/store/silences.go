@@ -8,8 +8,7 @@ import (
 
 // silencesStatement builds the one statement of silent pairs.
 func silencesStatement(n shards, v query.Visibility, q *query.SilencesQuery) statement {
-	p := params{}
-	sh := shapeOf(p, n, v, &q.Rows, readOptions{})
+	p, sh := shapeOf(n, v, &q.Rows, readOptions{})
 	sh.ByPair = false // products are looked up among the pairs
 	p.int("silent_ms", q.For.Milliseconds())
 	st := render("silences.sql", sh, p)

@@ -74,7 +74,7 @@ func (sl *slice) read(ctx context.Context, s *Store, v query.Visibility) error {
 }
 
 // bytes returns the size of what the slice holds.
-func (sl *slice) bytes() int64 { return sl.block.Bytes() + sl.columns.bytes() + sl.sorter.bytes() }
+func (sl *slice) bytes() int64 { return sl.block.Bytes() + sl.columns.Bytes() + sl.sorter.bytes() }
 
 // Lend implements query.Held.
 func (sl *slice) Lend() {

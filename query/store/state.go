@@ -44,17 +44,10 @@ type stateRow struct {
 }
 
 func scanState(r driver.Rows) (row stateRow, err error) {
-	var (
-		permissions, sites []string
-		orders             []uint64
-		a                  = &row.access
-		v                  = &a.Visibility
-	)
-	err = r.Scan(&row.part, &row.id, &row.of, &row.number,
-		&a.Administrative, &a.Disabled, &permissions, &v.Scope.AllOrders, &orders, &v.Scope.AllSites, &sites)
+	a, v := &row.access, &row.access.Visibility
+	err = r.Scan(&row.part, &row.id, &row.of, &row.number, &a.Administrative, &a.Disabled, (*keys[contracts.Permission])(&a.Permissions),
+		&v.Scope.AllOrders, (*ids[contracts.OrderID])(&v.Scope.Orders), &v.Scope.AllSites, (*keys[contracts.SiteKey])(&v.Scope.Sites))
 	a.Account, v.Mandate = contracts.AccountID(row.id), contracts.MandateID(row.of)
-	a.Permissions = as[contracts.Permission](permissions)
-	v.Scope.Sites, v.Scope.Orders = as[contracts.SiteKey](sites), ids[contracts.OrderID](orders)
 	return row, err
 }
 

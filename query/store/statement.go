@@ -87,7 +87,8 @@ type scope struct {
 
 // visible binds the values of a caller's visibility under selectors. With no
 // limits and no selectors, the scope is the whole mandate.
-func visible(p params, v query.Visibility, s query.Selectors) scope {
+func visible(v query.Visibility, s query.Selectors) (params, scope) {
+	p := params{}
 	p.uint("mandate", uint64(v.Mandate))
 	sc := scope{
 		Versions:  len(v.Versions) > 1,
@@ -127,7 +128,7 @@ func visible(p params, v query.Visibility, s query.Selectors) scope {
 		p["any_items"] = string(s.Items)
 	}
 	sc.Pairs = !v.Applied || !v.Scope.WholeMandate() || sc.Order || sc.Items
-	return sc
+	return p, sc
 }
 
 // only returns the one version there is, or 0, which no scope has.

@@ -22,8 +22,8 @@ func statisticsStatement(n shards, v query.Visibility, q *query.StatisticsQuery,
 	rows := q.Rows
 	rows.Latest, rows.Limit, rows.After = query.AllRows, 0, nil
 	rows.Window.From = q.Rows.Window.From.Add(-query.HeldAtMost)
-	p := params{}
-	sh := statisticsShape{resultsShape: shapeOf(p, n, v, &rows, readOptions{byPair: few})}
+	p, of := shapeOf(n, v, &rows, readOptions{byPair: few})
+	sh := statisticsShape{resultsShape: of}
 	sh.ByItem, sh.BySite, sh.ByMerchant, sh.ByBrand = q.By == query.ByProduct, q.By == query.BySite, q.By == query.ByMerchant, q.By == query.ByBrand
 	sh.Rest = q.Rest
 	p.int("begin_ms", q.Edges[0])
@@ -49,15 +49,14 @@ func (s *Store) Statistics(ctx context.Context, v query.Visibility, q *query.Sta
 	return rows(ctx, s, statisticsStatement(s.shards, v, q, few), func(r driver.Rows) (st query.Statistic, err error) {
 		var (
 			whole  uint8
-			item   uint64
 			wins   []any
 			prices [][]any
 		)
-		if err := r.Scan(&whole, &item, &st.Text, &st.Bucket, &st.Pairs, &st.Priced, &st.Unavailable, &st.NotFound, &st.Unknown, &st.Changes,
+		if err := r.Scan(&whole, (*uint64)(&st.Item), &st.Text, &st.Bucket, &st.Pairs, &st.Priced, &st.Unavailable, &st.NotFound, &st.Unknown, &st.Changes,
 			&st.InMs, &st.OutMs, &st.UnknownMs, &st.RestrictedMs, &wins, &prices); err != nil {
 			return st, err
 		}
-		st.Whole, st.Item = whole == 1, contracts.ItemID(item)
+		st.Whole = whole == 1
 		merchants, counts := wins[0].([]string), wins[1].([]uint64)
 		for i, m := range merchants {
 			st.Wins = append(st.Wins, query.Wins{Merchant: m, Wins: counts[i]})

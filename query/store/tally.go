@@ -18,8 +18,8 @@ func (s *Store) wholeOf(ctx context.Context, file string, v query.Visibility, q 
 func wholeStatement(file string, n shards, v query.Visibility, q *query.ResultsQuery, few bool) statement {
 	all := *q
 	all.Limit, all.After, all.Ascending = 0, nil, false
-	p := params{}
-	return render(file, shapeOf(p, n, v, &all, readOptions{unsorted: true, byPair: few}), p).of(ofSums)
+	p, sh := shapeOf(n, v, &all, readOptions{unsorted: true, byPair: few})
+	return render(file, sh, p).of(ofSums)
 }
 
 // Tally implements query.Store.
@@ -55,5 +55,5 @@ func (s *Store) ObservedBySite(ctx context.Context, v query.Visibility, q *query
 	if err != nil {
 		return nil, err
 	}
-	return countsBySite(ctx, s, st)
+	return byKey(ctx, s, st, countOfSite)
 }

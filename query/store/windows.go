@@ -4,16 +4,13 @@ import (
 	"context"
 
 	"preismon/query"
-
-	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
 )
 
 func windowsStatement(n shards, v query.Visibility, q *query.WindowsQuery, few bool) statement {
 	rows := q.Rows
 	rows.Latest, rows.After, rows.Limit = query.AllRows, nil, 0
 	rows.Window = q.Span()
-	p := params{}
-	sh := shapeOf(p, n, v, &rows, readOptions{byPair: few})
+	p, sh := shapeOf(n, v, &rows, readOptions{byPair: few})
 	ints(p, "edges", q.Edges)
 	return render("windows.sql", sh, p).of(ofSums)
 }
@@ -26,8 +23,7 @@ func (s *Store) Windows(ctx context.Context, v query.Visibility, q *query.Window
 	if err != nil {
 		return nil, err
 	}
-	return rows(ctx, s, windowsStatement(s.shards, v, q, few), func(r driver.Rows) (w query.WindowRows, err error) {
-		err = r.Scan(&w.Bucket, &w.Rows, &w.Sum, &w.Newest.Epoch, &w.Newest.Seq)
-		return w, err
-	})
+	return rows(ctx, s, windowsStatement(s.shards, v, q, few), into(func(w *query.WindowRows) []any {
+		return []any{&w.Bucket, &w.Rows, &w.Sum, &w.Newest.Epoch, &w.Newest.Seq}
+	}))
 }
