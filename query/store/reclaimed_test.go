@@ -16,13 +16,13 @@ import (
 // tableStream collects a stream as a table. Other reads need all of the node's
 // memory during its first chunks.
 type tableStream struct {
-	*tabletest.Stream
+	*tabled
 	node      *admission.Node // nil: no others
 	disturbed int
 }
 
 func (s *tableStream) Send(text []byte, rows int) error {
-	if err := s.Stream.Send(text, rows); err != nil {
+	if err := s.tabled.Send(text, rows); err != nil {
 		return err
 	}
 	if s.node == nil || s.disturbed == 4 {
@@ -54,19 +54,19 @@ func TestTablesOverReclaimedBlocks(t *testing.T) {
 	w.listen()
 	include := query.Include{ExportFields: true}
 	request := query.ResultsRequest{OrderID: orderA, CapturedFrom: "2026-01-01", Include: include}
-	for _, form := range tabletest.Forms {
-		t.Run(form.Name, func(t *testing.T) {
+	for _, form := range tableForms {
+		t.Run(form.name, func(t *testing.T) {
 			var tables [2][]tabletest.Record
 			before := w.service.Admission().Stats().Reclaimed
 			for i := range tables {
-				s := &tableStream{Stream: form.Stream(include, table.Descending)}
+				s := &tableStream{tabled: form.collect(include, table.Descending)}
 				if i == 1 {
 					s.node = w.service.Admission()
 				}
 				must.Do(t, w.service.StreamResults(t.Context(), query.Principal{Account: accountWhole}, request, s))
-				tables[i] = must.Get(s.Records(time.UTC))(t)
-				if len(tables[i]) != s.Rows || s.Rows < 500 {
-					t.Fatalf("%d rows of %d", len(tables[i]), s.Rows)
+				tables[i] = must.Get(s.records())(t)
+				if len(tables[i]) != s.rows || s.rows < 500 {
+					t.Fatalf("%d rows of %d", len(tables[i]), s.rows)
 				}
 			}
 			if n := w.service.Admission().Stats().Reclaimed - before; n < 4 {

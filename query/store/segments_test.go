@@ -65,13 +65,13 @@ func TestRememberedStreamsAreTheRows(t *testing.T) {
 		}
 		return fmt.Sprintf("%s %d\n%s", got.scope, got.rows, got.text.String())
 	}
-	// tabled is the same as a table, whose sections may have been cut elsewhere.
-	tabled := func(s *query.Service, a contracts.AccountID, q query.ResultsRequest, f tabletest.Form) []tabletest.Record {
-		got := f.Stream(q.Include, table.SortingOf(q.Sort != "asc"))
+	// asTable is the same as a table, whose sections may have been cut elsewhere.
+	asTable := func(s *query.Service, a contracts.AccountID, q query.ResultsRequest, f tableForm) []tabletest.Record {
+		got := f.collect(q.Include, table.SortingOf(q.Sort != "asc"))
 		must.Do(t, s.StreamResults(t.Context(), query.Principal{Account: a}, q, got))
-		all := must.Get(got.Records(time.UTC))(t)
-		if len(all) != got.Rows || got.Starts != 1 {
-			t.Fatalf("account %d, %+v, %s: started %d times, %d rows of %d", a, q, f.Name, got.Starts, len(all), got.Rows)
+		all := must.Get(got.records())(t)
+		if len(all) != got.rows || got.starts != 1 {
+			t.Fatalf("account %d, %+v, %s: started %d times, %d rows of %d", a, q, f.name, got.starts, len(all), got.rows)
 		}
 		return all
 	}
@@ -180,9 +180,9 @@ func TestRememberedStreamsAreTheRows(t *testing.T) {
 					}
 					compared++
 					if q.Timezone == "" {
-						f := tabletest.Forms[j%len(tabletest.Forms)]
-						if diff := gocmp.Diff(tabled(never, a, q, f), tabled(s, a, q, f)); diff != "" {
-							t.Fatalf("step %d, %s, account %d, %+v, %s: %s", step, name, a, q, f.Name, diff)
+						f := tableForms[j%len(tableForms)]
+						if diff := gocmp.Diff(asTable(never, a, q, f), asTable(s, a, q, f)); diff != "" {
+							t.Fatalf("step %d, %s, account %d, %+v, %s: %s", step, name, a, q, f.name, diff)
 						}
 					}
 					conditionally(s, read{a, j}, want)
