@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"hash/crc32"
 	"io"
+	"math"
 	"sync"
 	"time"
 
@@ -123,11 +124,23 @@ func (t *segmentText) size() int {
 	return t.bytes + each*(len(t.chunks)+1)
 }
 
+// outgrown is noted instead of how often a segment was requested whose text is
+// larger than one may be: a day is then divided into hours.
+const outgrown = math.MaxUint32
+
+func (r *remembering) outgrown(key answerKey) bool {
+	noted, _ := r.requested.Get(key)
+	return noted == outgrown
+}
+
 // worthwhile notes that the text of a segment is requested, and reports whether
 // it should be remembered: not what is requested once, and ever more rarely what
 // found no room each time.
 func (r *remembering) worthwhile(key answerKey) bool {
 	before, _ := r.requested.Get(key)
+	if before == outgrown {
+		return false
+	}
 	now := before + 1
 	r.requested.Put(key, now)
 	return before > 0 && now&before == 0 // 2, 4, 8 and so on

@@ -135,14 +135,22 @@ func (s *Service) segmentsOf(ctx context.Context, in *read, of question, w Resul
 		form = to.Form()
 		daily = daily || to.Coarse()
 	}
-	p := &segments{service: s, in: in, store: s.store, packing: packingOf(w), all: divide(q.Window, over, daily)}
-	if !q.Ascending {
-		slices.Reverse(p.all)
-	}
-	for i := range p.all {
-		if one := &p.all[i]; one.to <= over {
+	p := &segments{service: s, in: in, store: s.store, packing: packingOf(w)}
+	for _, one := range divide(q.Window, over, daily) {
+		if one.to <= over {
 			one.key = of.of(one.window()).packed(p.packing, form)
 		}
+		if p.store.outgrown(one.key) {
+			for _, hour := range divide(one.window(), over, false) {
+				hour.key = of.of(hour.window()).packed(p.packing, form)
+				p.all = append(p.all, hour)
+			}
+			continue
+		}
+		p.all = append(p.all, one)
+	}
+	if !q.Ascending {
+		slices.Reverse(p.all)
 	}
 	return p, p.find(ctx)
 }

@@ -64,7 +64,10 @@ func (r *recorder) begin(c *streamer) error {
 
 // records reports whether the chunk that is next is recorded.
 func (r *recorder) records() bool {
-	if !r.began.IsZero() && (r.text.bytes > r.most || time.Since(r.began) > recordingTime) {
+	if large := r.text.bytes > r.most; !r.began.IsZero() && (large || time.Since(r.began) > recordingTime) {
+		if large {
+			r.store.requested.Put(r.run[0].key, outgrown)
+		}
 		r.run[0].record = false
 		r.stop()
 	}

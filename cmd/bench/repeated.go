@@ -41,20 +41,11 @@ func (r *run) measureRepeated(ctx context.Context) error {
 
 // measureRepeatedTables is measureTables for tables that are remembered.
 func (r *run) measureRepeatedTables(ctx context.Context) error {
-	s := selection{mandate: 1, from: r.data.starts[tableRows], export: true}
-	query := r.exported(s.from)
-	t := r.result.table("Tables of a window that is over, again", "With export fields; ClickHouse has the bare columns.")
 	ratios := map[string][]spread{}
-	for _, f := range tableForms {
-		series, err := r.compare(ctx, t, 3, r.size.streamRounds,
-			contestant{"preismon " + f.name + ", remembered", func(ctx context.Context) (done, error) {
-				return r.stream(ctx, remembering, s.mandate, query, as(f.accept))
-			}},
-			contestant{"ClickHouse " + f.name, r.clickhouse(r.sql(s), f.format)})
-		if err != nil {
-			return fmt.Errorf("%s: %w", f.name, err)
-		}
+	if err := r.compareTables(ctx, "Tables of a window that is over, again", remembering, true, func(f tableForm, series []Series) {
 		ratios[f.key] = append(ratios[f.key], faster(series[0], series[1]))
+	}); err != nil {
+		return err
 	}
 	for _, key := range tableKeys {
 		r.result.put(key+"_again_vs_clickhouse", "a window that is over, again, as "+key+", export fields: speed against ClickHouse's own, the slower where there are several", "×", least(ratios[key]...), 1, false, "")

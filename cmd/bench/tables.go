@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"net/http"
 	"strings"
 )
 
@@ -28,12 +29,12 @@ var tableKeys = []string{"csv", "arrow", "parquet"}
 // measureTables compares streams of tables with ClickHouse's own formats of
 // the same rows in the same order, with and without export fields.
 func (r *run) measureTables(ctx context.Context) error {
-	if err := r.compareTables(ctx, "Tables, lean", false, func(tableForm, []Series) {}); err != nil {
+	if err := r.compareTables(ctx, "Tables, lean", r.world.database, false, func(tableForm, []Series) {}); err != nil {
 		return err
 	}
 	ratios, same, first, larger := map[string][]spread{}, map[string][]spread{}, map[string][]spread{}, map[string][]spread{}
 	add := func(to map[string][]spread, key string, ratio spread) { to[key] = append(to[key], ratio) }
-	if err := r.compareTables(ctx, "Tables, export fields", true, func(f tableForm, series []Series) {
+	if err := r.compareTables(ctx, "Tables, export fields", r.world.database, true, func(f tableForm, series []Series) {
 		add(ratios, f.key, faster(series[0], series[1]))
 		add(same, f.key, faster(series[0], series[2]))
 		add(first, f.key, slower(Series{Seconds: series[0].First}, Series{Seconds: series[3].First}))
@@ -52,9 +53,10 @@ func (r *run) measureTables(ctx context.Context) error {
 	return nil
 }
 
-// compareTables compares each form: ours, ClickHouse's of the bare columns and,
-// with export fields, of the same fields, and our NDJSON.
-func (r *run) compareTables(ctx context.Context, title string, export bool, found func(tableForm, []Series)) error {
+// compareTables compares each form: that of a node, ClickHouse's of the bare
+// columns and, with export fields, of the same fields, and NDJSON. The node may
+// need some requests before it remembers what it sends.
+func (r *run) compareTables(ctx context.Context, title, node string, export bool, found func(tableForm, []Series)) error {
 	s := selection{mandate: 1, from: r.data.starts[tableRows], export: export}
 	query := with(r.exported(s.from), "includeExportFields", fmt.Sprint(export))
 	var rows [2]float64
@@ -66,13 +68,16 @@ func (r *run) compareTables(ctx context.Context, title string, export bool, foun
 	}
 	t := r.result.table(title, "Ours has money objects and reference prices joined in; ClickHouse has the bare columns, and place and outcome as numbers, or the same fields made by SQL. Bytes are as sent.")
 	for _, f := range tableForms {
-		rivals := []contestant{{"preismon " + f.name, r.streams(1, query, as(f.accept))}, {"ClickHouse " + f.name, r.clickhouse(r.sql(s), f.format)}}
+		ours := func(header http.Header) task {
+			return func(ctx context.Context) (done, error) { return r.stream(ctx, node, s.mandate, query, header) }
+		}
+		rivals := []contestant{{"preismon " + f.name, ours(as(f.accept))}, {"ClickHouse " + f.name, r.clickhouse(r.sql(s), f.format)}}
 		stop := func() {}
 		if export {
-			rivals = append(rivals, contestant{"ClickHouse " + f.name + ", same fields", r.clickhouse(r.sameFields(s), f.format)}, contestant{"preismon NDJSON", r.streams(1, query, nil)})
+			rivals = append(rivals, contestant{"ClickHouse " + f.name + ", same fields", r.clickhouse(r.sameFields(s), f.format)}, contestant{"preismon NDJSON", ours(nil)})
 			stop = r.profileNode(ctx, "tables-"+strings.ToLower(strings.ReplaceAll(f.name, ", ", "-")))
 		}
-		series, err := r.interleave(ctx, 1, r.size.streamRounds, rivals...)
+		series, err := r.interleave(ctx, 3, r.size.streamRounds, rivals...)
 		stop()
 		if err != nil {
 			return fmt.Errorf("%s: %w", f.name, err)
@@ -83,7 +88,7 @@ func (r *run) compareTables(ctx context.Context, title string, export bool, foun
 		if err := sameRows(series); err != nil {
 			return err
 		}
-		if _, peak, err := resident(r.world.nodes[r.world.database].pid()); err == nil {
+		if _, peak, err := resident(r.world.nodes[node].pid()); err == nil {
 			series[0].Note = fmt.Sprintf("greatest resident memory of the query process so far: %.0f MiB", peak)
 		}
 		t.Series = append(t.Series, series...)

@@ -211,6 +211,25 @@ func TestRememberedStreamsAreTheRows(t *testing.T) {
 	t.Logf("%d streams compared, %d rows of them remembered", compared, rows)
 }
 
+// TestLargeDaysAreRememberedByHours: a day whose text is larger than that of a
+// segment may be is remembered in hours.
+func TestLargeDaysAreRememberedByHours(t *testing.T) {
+	w := newWorld(t, 663, 6_000)
+	w.listen()
+	w.reports()
+	s := w.over(w.store, func(c *query.Config) { c.RememberStreamBytes = 128 << 10 }) // of which a segment may have 4 KiB
+	q := query.ResultsRequest{Site: "market.example", CapturedFrom: w.now.Add(-30 * 24 * time.Hour).Format(time.RFC3339), Include: query.Include{ExportFields: true}}
+	var again []uint64
+	for range 6 {
+		before := s.Stats().Replayed
+		must.Do(t, s.StreamResults(t.Context(), query.Principal{Account: accountWhole}, q, &lines{}))
+		again = append(again, s.Stats().Replayed-before)
+	}
+	if again[2] > 200 || again[5] < 300 { // days first, of which most are too large
+		t.Errorf("of %d rows, %d were remembered", s.Stats().StreamRows/6, again)
+	}
+}
+
 // slowly are lines that are received with pauses.
 type slowly struct{ lines }
 
