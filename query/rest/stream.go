@@ -278,8 +278,8 @@ func (s tableTransfer) Flat() bool { return s.form.flat }
 // Form implements query.TableStream.
 func (s tableTransfer) Form() string { return s.form.typed }
 
-// Coarse implements query.TableStream: a section of Parquet is a row group.
-func (s tableTransfer) Coarse() bool { return s.form == &parquetForm }
+// Coarse implements query.TableStream: each section in columns describes them.
+func (s tableTransfer) Coarse() bool { return !s.form.flat }
 
 // Encode implements query.TableStream.
 func (s tableTransfer) Encode(rows *frame.Batch) ([]byte, error) {

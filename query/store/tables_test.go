@@ -21,7 +21,7 @@ type tableForm struct {
 
 func arrowForm(o table.ArrowOptions) tableForm {
 	return tableForm{
-		name: "arrow" + o.Compression,
+		name: "arrow" + o.Compression, coarse: true,
 		write: func(w io.Writer, columns []frame.Column, _ table.Sorting) table.Sections {
 			return table.Arrow(w, columns, o)
 		},
