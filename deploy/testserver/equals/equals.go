@@ -1,6 +1,6 @@
 // Package equals compares what a test wants with what it got, and lets the test go
-// on; package must ends it. It depends on go-cmp
-// alone, so that tests of every package can use it.
+// on; package must ends it. It depends on go-cmp alone, so that tests of every
+// package can use it.
 package equals
 
 import (
