@@ -57,3 +57,17 @@ func TestQuestionsAreOfOneVisibility(t *testing.T) {
 		streams[stream], answers[answer] = name, name
 	}
 }
+
+// TestSegmentsOutgrown: a text that is too large is not remembered, but that it
+// is, also if this shows only at its end.
+func TestSegmentsOutgrown(t *testing.T) {
+	store := must.Get(newRemembering(nil, Defaults()))(t)
+	for bytes, want := range map[int]bool{10: false, 11: true} {
+		key := answerKey{byte(bytes)}
+		r := &recorder{store: store, run: []segment{{key: key, record: true}}, most: 10, text: segmentText{bytes: bytes}}
+		must.Do(t, r.finish(&streamer{}))
+		if _, held := store.texts.validity(key); store.outgrown(key) != want || held == want {
+			t.Errorf("%d bytes: outgrown %v, remembered %v", bytes, store.outgrown(key), held)
+		}
+	}
+}

@@ -64,10 +64,7 @@ func (r *recorder) begin(c *streamer) error {
 
 // records reports whether the chunk that is next is recorded.
 func (r *recorder) records() bool {
-	if large := r.text.bytes > r.most; !r.began.IsZero() && (large || time.Since(r.began) > recordingTime) {
-		if large {
-			r.store.requested.Put(r.run[0].key, outgrown)
-		}
+	if !r.began.IsZero() && (r.outgrown() || time.Since(r.began) > recordingTime) {
 		r.run[0].record = false
 		r.stop()
 	}
@@ -83,6 +80,16 @@ func (r *recorder) stop() {
 	if r.lines != nil {
 		r.lines = newLineSum()
 	}
+}
+
+// outgrown reports whether the text is larger than that of a segment may be, and
+// notes it. The whole text of a table can come with its end.
+func (r *recorder) outgrown() bool {
+	if r.text.bytes <= r.most {
+		return false
+	}
+	r.store.requested.Put(r.run[0].key, outgrown)
+	return true
 }
 
 // record passes the chunk on, and adds it to the text of its segment, that of a
@@ -131,7 +138,7 @@ func (r *recorder) next(c *streamer) error {
 			return err
 		}
 	}
-	if one.record && r.text.bytes <= r.most {
+	if one.record && !r.outgrown() {
 		newer, ok := r.store.texts.validity(one.key)
 		if !ok || newer.at.Compare(r.at) < 0 {
 			text := &segmentText{chunks: r.text.chunks, section: section, bytes: r.text.bytes + len(section), validity: validity{r.at, r.at}}
