@@ -21,7 +21,7 @@ func (p *Projector) announce(ctx context.Context) error {
 	// A time, so that it also rises after the tables were restored from a
 	// backup.
 	now := position{seq: max(uint64(time.Now().UnixNano()), p.marks[inForce].seq+1)}
-	if err := p.checkpoint(ctx, inForce, attested{at: now}); err != nil {
+	if err := p.checkpoint(ctx, inForce, attested{at: now}, nil); err != nil {
 		return err
 	}
 	p.marks[inForce], p.unannounced = now, false

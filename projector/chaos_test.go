@@ -144,6 +144,7 @@ func TestChaos(t *testing.T) {
 				w, k := newWorld(t), newKept(t)
 				w.rnd = rand.New(rand.NewPCG(seed, 7))
 				w.cfg.MaxBlockRows, w.cfg.BackfillRows = 1+w.rnd.IntN(100), 1+w.rnd.IntN(100)
+				told := w.told()
 				l := newLoop(w)
 				l.crash()
 				drain, batch, rises := l.drain, w.observations, 0
@@ -196,6 +197,9 @@ func TestChaos(t *testing.T) {
 				}
 				if c.floor && rises == 0 {
 					t.Error("the floor never rose")
+				}
+				if told.of == 0 || told.not == 0 || told.rows == 0 {
+					t.Errorf("readers know of %d checkpoints what arrived, %d rows, and of %d nothing", told.of, told.rows, told.not)
 				}
 				t.Logf("%+v", w.p.Stats())
 			})

@@ -142,7 +142,7 @@ func (p *Projector) expireQuarter(ctx context.Context, to floor, quarters []Quar
 		return true, err
 	}
 	now.floor, now.proof = next, now.proof.minus(most.plus(rest))
-	if err := p.checkpoint(ctx, event.StreamObservations, *now); err != nil {
+	if err := p.checkpoint(ctx, event.StreamObservations, *now, nil); err != nil {
 		return true, p.failed(err)
 	}
 	p.proof, p.floor, p.raised, p.removed = now.proof, next, time.Now(), time.Time{}

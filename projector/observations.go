@@ -121,6 +121,7 @@ func (p *Projector) reached(stream string) position {
 func (p *Projector) fill(ctx context.Context, f *pending, todo []freshEvent) error {
 	b := f.load.block
 	b.reserve(todo)
+	f.arrived = newArrivals()
 	for i := range todo {
 		a := &todo[i]
 		for j, o := range a.captures() {
@@ -131,6 +132,7 @@ func (p *Projector) fill(ctx context.Context, f *pending, todo []freshEvent) err
 				}
 			}
 			b.add(a.at, string(a.data.Site), j, o, p.mandates)
+			f.arrived.add(string(a.data.Site), o, p.mandates)
 		}
 	}
 	return nil

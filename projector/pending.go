@@ -37,7 +37,10 @@ type pending struct {
 	floor  floor
 	ids    map[uuid.UUID]struct{}
 	load   *load
-	before *pending // nil once this one is done
+	// arrived is what the batch makes visible; nil: not known, because rows of it
+	// were in the tables before.
+	arrived *arrivals
+	before  *pending // nil once this one is done
 
 	rows     [len(rowTables)]chan struct{} // closed when the insert into the table has ended
 	done     chan struct{}                 // closed when all has ended; err is valid then
@@ -166,7 +169,7 @@ func (p *Projector) commit(ctx context.Context, f *pending) error {
 	if !f.ahead {
 		return nil
 	}
-	return p.checkpoint(ctx, f.stream, attested{f.end, f.proof, f.proven, f.floor})
+	return p.checkpoint(ctx, f.stream, attested{f.end, f.proof, f.proven, f.floor}, f.arrived)
 }
 
 // collect takes over the results of the batches that are done, in order.

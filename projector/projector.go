@@ -297,7 +297,7 @@ func (p *Projector) advance(ctx context.Context, b *event.Batch) error {
 	if !to.after(p.marks[b.Stream]) {
 		return nil
 	}
-	if err := p.checkpoint(ctx, b.Stream, attested{at: to}); err != nil {
+	if err := p.checkpoint(ctx, b.Stream, attested{at: to}, nil); err != nil {
 		return err
 	}
 	p.marks[b.Stream] = to
@@ -324,7 +324,9 @@ func (p *Projector) noteTime(ctx context.Context, stream string) error {
 	return nil
 }
 
-func (p *Projector) checkpoint(ctx context.Context, stream string, to attested) error {
+// checkpoint writes a checkpoint. arrived is what it makes visible; nil: nothing,
+// or it is not known.
+func (p *Projector) checkpoint(ctx context.Context, stream string, to attested, arrived *arrivals) error {
 	if err := p.noteTime(ctx, stream); err != nil {
 		return err
 	}
@@ -338,6 +340,6 @@ func (p *Projector) checkpoint(ctx context.Context, stream string, to attested) 
 		"stream": stream, "partitions": p.cfg.Partitions, "epoch": to.at.epoch, "seq": to.at.seq, "proven": to.proven,
 		"events": to.proof.events.n, "events_sum": to.proof.events.sum, "rows": to.proof.rows.n, "rows_sum": to.proof.rows.sum, "floor": to.floor,
 	}, nil, nil)
-	p.notices.end(stream, to.at, err)
+	p.notices.end(stream, to.at, arrived, err)
 	return err
 }

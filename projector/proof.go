@@ -225,7 +225,7 @@ func (p *Projector) Prove(ctx context.Context) (Proof, error) {
 		return Proof{}, ErrFloorRaised
 	}
 	p.proof, p.proven = p.proof.plus(is.minus(was.proof)), true
-	if err := p.checkpoint(ctx, event.StreamObservations, p.attested()); err != nil {
+	if err := p.checkpoint(ctx, event.StreamObservations, p.attested(), nil); err != nil {
 		return Proof{}, p.failed(err)
 	}
 	p.log.Info("a proof of the tables was made", "events", p.proof.events.n, "rows", p.proof.rows.n)

@@ -15,8 +15,10 @@ type Readers interface {
 	// Begin returns when the readers know that a checkpoint is being written.
 	// After an error none is written.
 	Begin(context.Context) error
-	// End passes on the checkpoints in the tables; nothing is being written.
-	End(event.Marks)
+	// End passes on the checkpoints in the tables, and what that of the
+	// observations made visible; nil: nothing, or it is not known. Nothing is
+	// being written.
+	End(event.Marks, *event.Arrivals)
 }
 
 // notices is what the readers know about this Projector's writes.
@@ -28,6 +30,7 @@ type notices struct {
 	writes  int  // under way
 	unsure  bool // a write failed: it may still run
 	written event.Marks
+	arrived *event.Arrivals // with the checkpoints since the last end; nil: nothing, or not known
 }
 
 // begin notifies them that a checkpoint is about to be written.
@@ -47,9 +50,9 @@ func (n *notices) begin(ctx context.Context) error {
 	return nil
 }
 
-// end records the result of the write, and notifies them when none is under way
-// any more.
-func (n *notices) end(stream string, at position, err error) {
+// end records the result of the write and what it made visible, and notifies
+// them when none is under way any more.
+func (n *notices) end(stream string, at position, arrived *arrivals, err error) {
 	if n.readers == nil {
 		return
 	}
@@ -60,10 +63,20 @@ func (n *notices) end(stream string, at position, err error) {
 		n.unsure = true
 		return
 	}
-	n.written[stream] = event.Mark{Epoch: at.epoch, Seq: at.seq}
+	last, now := n.written[stream], event.Mark{Epoch: at.epoch, Seq: at.seq}
+	n.written[stream] = now
+	if stream == event.StreamObservations && now != last {
+		// An epoch that ended leaves rows behind its last checkpoint, which no batch
+		// has. What two checkpoints made visible is not united: it is rare.
+		known := last.Epoch == now.Epoch && n.arrived == nil
+		if n.arrived = nil; known {
+			n.arrived = arrived.after(last)
+		}
+	}
 	if n.writes == 0 && !n.unsure {
 		n.began = false
-		n.readers.End(maps.Clone(n.written))
+		n.readers.End(maps.Clone(n.written), n.arrived)
+		n.arrived = nil
 	}
 }
 

@@ -46,7 +46,7 @@ func (r *recordedNotices) Begin(context.Context) error {
 	return nil
 }
 
-func (r *recordedNotices) End(event.Marks) { r.last = "end" }
+func (r *recordedNotices) End(event.Marks, *event.Arrivals) { r.last = "end" }
 
 // TestAnnouncementThatFailsTwice: a grant that waited for the rest of the
 // catalogue is applied before a batch, and the write that announces it fails,

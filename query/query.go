@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"preismon/contracts"
+	"preismon/contracts/event"
 	"preismon/contracts/fault"
 	"preismon/query/admission"
 )
@@ -61,6 +62,9 @@ type Config struct {
 	// checkpoint, so that readers waiting for rows wake at once; a nil channel:
 	// not reported at present. A nil func: never reported.
 	Written func() <-chan struct{}
+	// Untouched reports whether it is known that no row of a selection became
+	// visible after one watermark and up to another; nil: it is never known.
+	Untouched func(after, upTo event.Mark, s *event.Selection) bool
 	// Admission is what reads may spend; nil: admission.Defaults.
 	Admission *admission.Node
 }

@@ -35,6 +35,7 @@ func (r *remembering) Results(ctx context.Context, v Visibility, q *ResultsQuery
 	covering := *q
 	covering.Window = q.Cover()
 	asked := covering
+	asked.Watermark = r.sameSince(v, &covering)
 	window := cutWindow(&asked.Window)
 	rows, err := recall(ctx, r, "rows", v, []any{asked, window}, func(ctx context.Context) (*Block, error) { return r.readRows(ctx, v, &covering) })
 	if err != nil {
@@ -63,6 +64,7 @@ func (r *remembering) counted(ctx context.Context, v Visibility, q *ResultsQuery
 	covering := *q
 	covering.Window, covering.Limit = q.Cover(), maxCountedRows+1
 	asked := covering
+	asked.Watermark = r.sameSince(v, &covering)
 	window := cutWindow(&asked.Window)
 	rows, err := recall(ctx, r, "counted rows", v, []any{asked, window}, func(ctx context.Context) (*Block, error) {
 		b, err := r.readRows(ctx, v, &covering)
@@ -239,7 +241,7 @@ func recallCounts[T any](ctx context.Context, r *remembering, name string, v Vis
 		return read(ctx, v, q)
 	}
 	asked := *q
-	asked.Read = nil
+	asked.Watermark, asked.Read = r.sameSince(v, q), nil
 	window := cutWindow(&asked.Window)
 	return recall(ctx, r, name, v, []any{asked, window}, func(ctx context.Context) (T, error) { return read(ctx, v, q) })
 }

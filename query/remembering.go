@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"preismon/contracts"
+	"preismon/contracts/event"
 	"preismon/contracts/fault"
 	"preismon/query/cache"
 )
@@ -27,6 +28,8 @@ type remembering struct {
 	answers   *cache.Cache[answerKey, answer]
 	texts     *segmentTexts                   // of streams
 	requested *cache.Cache[answerKey, uint32] // how often the same was requested, lately, and not found
+	same      *cache.Cache[answerKey, validity]
+	untouched func(after, upTo event.Mark, s *event.Selection) bool // see Config
 
 	mu    sync.Mutex
 	calls map[answerKey]*call // being read
@@ -64,6 +67,8 @@ func newRemembering(s Store, cfg Config) (*remembering, error) {
 		answers:   cache.New(cfg.RememberBytes, func(_ answerKey, a answer) int { return len(answerKey{}) + a.bytes }),
 		texts:     texts,
 		requested: cache.New(requestedBytes, func(answerKey, uint32) int { return len(answerKey{}) }),
+		same:      cache.New(untouchedBytes, func(answerKey, validity) int { return len(answerKey{}) + validityBytes }),
+		untouched: cfg.Untouched,
 	}, err
 }
 

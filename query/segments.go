@@ -243,6 +243,9 @@ func (p *segments) newest(mark Watermark) (newest Watermark) {
 // drop reads the rows of a window that became visible after a watermark, and
 // drops the texts that lack one of them.
 func (p *segments) drop(ctx context.Context, window contracts.Window, since Watermark, texts []*validity) error {
+	if p.store.nothingSince(p.in.vis, &p.in.query.Selectors, window, since, p.in.query.Watermark) {
+		return nil
+	}
 	q := p.service.lateRows(p.in, window, since, maxLate)
 	rows := 0
 	err := p.store.Feed(ctx, p.in.vis, &q, func(b *Block) error {

@@ -144,7 +144,7 @@ func (s *Service) newestTag(about question, c *Condition, mark Watermark) (newes
 // lateSince reports whether a row of a read has become visible since a
 // watermark.
 func (s *Service) lateSince(ctx context.Context, in *read, at Watermark) (bool, error) {
-	if at == in.query.Watermark {
+	if at == in.query.Watermark || s.store.nothingSince(in.vis, &in.query.Selectors, in.query.Window, at, in.query.Watermark) {
 		return false, nil
 	}
 	rows, late := 0, s.lateRows(in, in.query.Window, at, 1)

@@ -47,7 +47,7 @@ func announce(ctx context.Context, readers *seqlock.Writer, write func(context.C
 	if err := readers.Begin(ctx); err != nil {
 		return err
 	}
-	defer readers.End(nil)
+	defer readers.End(nil, nil)
 	return write(ctx)
 }
 

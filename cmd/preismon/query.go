@@ -238,7 +238,7 @@ func serveQueries(l *lifecycle, a *admin, s serving) error {
 		return err
 	}
 	l.run("checkpoints", checkpoints.Run)
-	s.store.Written, s.query.Written = checkpoints.Written, checkpoints.Moved
+	s.store.Written, s.query.Written, s.query.Untouched = checkpoints.Written, checkpoints.Moved, checkpoints.Untouched
 	st, err := store.New(s.store)
 	if err != nil {
 		return err

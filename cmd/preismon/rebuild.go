@@ -350,7 +350,7 @@ func (r *rebuilding) exchange(ctx context.Context, fence uint64) error {
 	if err := rebuild.NextGeneration(context.WithoutCancel(ctx), r.admin, r.database); err != nil {
 		return err
 	}
-	readers.End(nil)
+	readers.End(nil, nil)
 	if r.table == "" {
 		return rebuild.ForgetProof(ctx, r.admin, r.database)
 	}

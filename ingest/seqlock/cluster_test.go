@@ -63,7 +63,7 @@ func TestServersThatAreKilled(t *testing.T) {
 			}
 		}
 		begun := time.Since(began)
-		writer.End(event.Marks{"OBSERVATIONS": {Epoch: 1, Seq: round}})
+		writer.End(event.Marks{"OBSERVATIONS": {Epoch: 1, Seq: round}}, nil)
 		for {
 			if got := reader.Written(t.Context()); got != nil && got.Partitions[0]["OBSERVATIONS"].Seq == round {
 				break
@@ -100,7 +100,7 @@ func TestEndOfALeaderThatIsCutOff(t *testing.T) {
 	writer = at(t, "nats://"+c.Clients(leader).Address(), w.cfg).writer(t, 0)
 	must.Do(t, writer.Begin(t.Context()))
 	c.Split(leader)
-	writer.End(event.Marks{"OBSERVATIONS": {Epoch: 1, Seq: 7}})
+	writer.End(event.Marks{"OBSERVATIONS": {Epoch: 1, Seq: 7}}, nil)
 	time.Sleep(5 * time.Second) // the second attempt was sent after 1.25 s, and the others have elected a leader
 	c.Heal()
 	must.Do(t, c.Whole(t.Context()))

@@ -20,6 +20,7 @@ type end struct {
 	subject string
 	begun   begun
 	written event.Marks
+	arrived *event.Arrivals
 	over    <-chan struct{}  // closed: it need not arrive any more
 	id      string           // of the Begin that it stores if there was no stream
 	closed  chan nats.Status // receives when the connection is closed
@@ -37,7 +38,14 @@ const (
 	roomWithin = 10 * time.Minute
 )
 
-func (e *end) message() *nats.Msg { return notice{e.written, e.begun.id}.message(e.subject) }
+func (e *end) message() *nats.Msg {
+	m := notice{e.written, e.begun.id, e.arrived}.message(e.subject)
+	if e.arrived != nil && len(m.Data) > maxEnd(e.cfg.Partitions) {
+		unnamed := event.Arrivals{After: e.arrived.After, Earliest: e.arrived.Earliest, Latest: e.arrived.Latest}
+		return notice{e.written, e.begun.id, &unnamed}.message(e.subject)
+	}
+	return m
+}
 
 // once expects the sequence of the Begin, so that the message is stored only
 // once.

@@ -49,7 +49,7 @@ func TestLostEndIsResent(t *testing.T) {
 	writer := w.writer(t, 0, nats.SetCustomDialer(h))
 	must.Do(t, writer.Begin(t.Context()))
 	h.open.Store(true)
-	writer.End(event.Marks{"OBSERVATIONS": {Epoch: 1, Seq: 5}})
+	writer.End(event.Marks{"OBSERVATIONS": {Epoch: 1, Seq: 5}}, nil)
 	for h.lost.Load() == 0 {
 		time.Sleep(time.Millisecond)
 	}
@@ -73,7 +73,7 @@ func TestLateBegin(t *testing.T) {
 	must.Do(t, writer.Begin(t.Context()))
 	begin := w.last(t, "checkpoints.written.2.0")
 	must.Get(w.js.PublishMsg(t.Context(), &nats.Msg{Subject: begin.Subject, Header: begin.Header, Data: begin.Data}))(t)
-	writer.End(event.Marks{"OBSERVATIONS": {Epoch: 1, Seq: 6}})
+	writer.End(event.Marks{"OBSERVATIONS": {Epoch: 1, Seq: 6}}, nil)
 	if got := eventually(t, r); got.Partitions[0]["OBSERVATIONS"].Seq != 6 {
 		t.Errorf("written: %+v", got.Partitions)
 	}

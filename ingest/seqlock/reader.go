@@ -35,6 +35,7 @@ type Reader struct {
 	watching  bool
 	away      time.Time                      // no questions are sent before
 	parts     map[int]notice                 // the last notice of each partition
+	arrived   map[int]*arrivals              // of each partition
 	moved     chan struct{}                  // closed at the next End; nil: no one is waiting for it
 	written   *event.Written                 // built from parts; nil: not built, or not possible
 	questions uint64                         // questions so far
@@ -150,7 +151,7 @@ func (r *Reader) forget() {
 		r.stats.Away++
 		came <- nil
 	}
-	r.watching, r.parts, r.written = false, nil, nil
+	r.watching, r.parts, r.arrived, r.written = false, nil, nil, nil
 	r.wake()
 }
 
@@ -180,7 +181,7 @@ func (r *Reader) watch(ctx context.Context) error {
 		}
 	}
 	r.mu.Lock()
-	r.watching, r.parts = true, map[int]notice{}
+	r.watching, r.parts, r.arrived = true, map[int]notice{}, map[int]*arrivals{}
 	r.mu.Unlock()
 	next := uint64(1)
 	messages, err := consumer.Consume(func(m jetstream.Msg) {
@@ -243,6 +244,10 @@ func (r *Reader) take(subject string, data []byte) error {
 	}
 	r.parts[partition], r.written = n, nil
 	if n.Written != nil {
+		if r.arrived[partition] == nil {
+			r.arrived[partition] = &arrivals{}
+		}
+		r.arrived[partition].add(n)
 		r.wake()
 	}
 	return nil

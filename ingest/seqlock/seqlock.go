@@ -106,7 +106,14 @@ func noRoom(err error) bool {
 type notice struct {
 	Written event.Marks `json:"written"`
 	Begin   string      `json:"begin"` // of an End: the id of its Begin. Sequences start again after the stream was lost.
+	// Arrived is what the checkpoint of the observations made visible since the
+	// last End; null: nothing, or it is not known.
+	Arrived *event.Arrivals `json:"arrived,omitempty"`
 }
+
+// maxEnd is the size of an End that names what arrived: those of all partitions
+// take half of the stream's room at most.
+func maxEnd(partitions int) int { return room / 2 / kept / partitions }
 
 func (n notice) message(subject string) *nats.Msg {
 	body, err := json.Marshal(n)

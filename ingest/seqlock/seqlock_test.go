@@ -103,7 +103,7 @@ func eventually(t *testing.T, r *seqlock.Reader) *event.Written {
 func write(t *testing.T, w *seqlock.Writer, seq uint64) {
 	t.Helper()
 	must.Do(t, w.Begin(t.Context()))
-	w.End(event.Marks{"OBSERVATIONS": {Epoch: 1, Seq: seq}})
+	w.End(event.Marks{"OBSERVATIONS": {Epoch: 1, Seq: seq}}, nil)
 }
 
 func TestReaderKnowsWhatIsWritten(t *testing.T) {
@@ -136,7 +136,7 @@ func TestReaderKnowsWhatIsWritten(t *testing.T) {
 		t.Error("told that a checkpoint was written while it is being written")
 	default:
 	}
-	second.End(event.Marks{"OBSERVATIONS": {Epoch: 1, Seq: 10}})
+	second.End(event.Marks{"OBSERVATIONS": {Epoch: 1, Seq: 10}}, nil)
 	select {
 	case <-moved:
 	case <-time.After(10 * time.Second):
@@ -160,12 +160,12 @@ func TestDeposedLeaderEndsNothing(t *testing.T) {
 	old, next := w.writer(t, 0), w.writer(t, 0)
 	must.Do(t, old.Begin(t.Context()))
 	must.Do(t, next.Begin(t.Context()))
-	old.End(event.Marks{"OBSERVATIONS": {Epoch: 1, Seq: 2}})
+	old.End(event.Marks{"OBSERVATIONS": {Epoch: 1, Seq: 2}}, nil)
 	time.Sleep(100 * time.Millisecond)
 	if got := r.Written(t.Context()); got != nil {
 		t.Fatalf("the next leader writes, and the answer is %+v", got.Partitions)
 	}
-	next.End(event.Marks{"OBSERVATIONS": {Epoch: 1, Seq: 3}})
+	next.End(event.Marks{"OBSERVATIONS": {Epoch: 1, Seq: 3}}, nil)
 	if got := eventually(t, r); got.Partitions[0]["OBSERVATIONS"].Seq != 3 {
 		t.Errorf("written: %+v", got.Partitions)
 	}
@@ -263,7 +263,7 @@ func TestNeverStale(t *testing.T) {
 				case 1: // its End is late
 					time.Sleep(2 * time.Millisecond)
 				}
-				writer.End(event.Marks{"OBSERVATIONS": {Seq: n}})
+				writer.End(event.Marks{"OBSERVATIONS": {Seq: n}}, nil)
 				time.Sleep(time.Duration(rand.IntN(6000)) * time.Microsecond)
 			}
 		})

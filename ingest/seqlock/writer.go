@@ -87,15 +87,17 @@ func (w *Writer) begin(ctx context.Context) (begun, error) {
 	}
 }
 
-// End announces what is in the tables; nothing is being written then. It does
+// End announces what is in the tables, and what the checkpoint of the
+// observations made visible since the last End; nil: nothing, or it is not
+// known. Nothing is being written then. It does
 // not wait for an acknowledgement: if there is none, or there is no stream yet,
 // the message is sent again until the next Begin. When another leader has begun
 // it is refused, and readers query ClickHouse until that leader's End.
-func (w *Writer) End(written event.Marks) {
+func (w *Writer) End(written event.Marks, arrived *event.Arrivals) {
 	if written == nil {
 		written = event.Marks{}
 	}
-	e := &end{cfg: w.cfg, js: w.js, log: w.log, subject: w.subject, begun: w.last, written: written, over: w.over, id: nuid.Next(), closed: w.js.Conn().StatusChanged(nats.CLOSED)}
+	e := &end{cfg: w.cfg, js: w.js, log: w.log, subject: w.subject, begun: w.last, written: written, arrived: arrived, over: w.over, id: nuid.Next(), closed: w.js.Conn().StatusChanged(nats.CLOSED)}
 	if !e.begun.inStream() {
 		go e.say(e.repeat)
 		return

@@ -35,6 +35,9 @@ func TestRememberedStreamsAreTheRows(t *testing.T) {
 				c.RememberStreamFolder, c.RememberStreamDisk = folder[0], 1<<20
 			}
 			c.RememberStreamBytes, c.CheckRemembered = remember, check
+			if check || len(folder) > 0 { // they know what arrives
+				c.Untouched = w.untouched
+			}
 		})
 	}
 	never := limits(0, false)

@@ -1,0 +1,169 @@
+package store_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+
+	"preismon/contracts"
+	"preismon/contracts/event"
+	"preismon/deploy/testserver"
+	"preismon/deploy/testserver/must"
+	"preismon/query"
+
+	gocmp "github.com/google/go-cmp/cmp"
+)
+
+// untouched is what a reader of checkpoints knows that has seen them all.
+func (w *world) untouched(after, upTo event.Mark, s *event.Selection) bool {
+	return !slices.ContainsFunc(w.rows, func(r obsRow) bool {
+		at := event.Mark{Epoch: r.epoch, Seq: r.seq}
+		if at.Compare(after) <= 0 || at.Compare(upTo) > 0 {
+			return false
+		}
+		if _, sees := w.scopes[contracts.MandateID(s.Mandate)][r.pair()]; !sees {
+			return false
+		}
+		one := event.Arrivals{Earliest: r.ms, Latest: r.ms, Items: []uint64{r.item}, Sites: []string{r.site}, Mandates: []uint64{s.Mandate}}
+		return one.Touch(s)
+	})
+}
+
+// TestUntouchedAnswersAreTheRows: what a node remembers of a watermark before is
+// what it would read now, while rows arrive, most of them of something else, late
+// or in the future, scopes change, tables are rebuilt and restored, and what
+// arrived is not always known.
+func TestUntouchedAnswersAreTheRows(t *testing.T) {
+	w := newWorld(t, 721, 300)
+	asked := w.listen()
+	w.reports()
+	r := rand.New(rand.NewPCG(72, 1))
+	var known, unknown int
+	service := func(told, check bool) *query.Service {
+		return w.over(w.store, func(c *query.Config) {
+			c.SoftDeadline, c.HardBudget, c.CheckRemembered = time.Minute, time.Minute, check
+			if told {
+				c.Untouched = func(after, upTo event.Mark, s *event.Selection) bool {
+					if r.IntN(8) == 0 {
+						unknown++
+						return false
+					}
+					known++
+					return w.untouched(after, upTo, s)
+				}
+			} else {
+				c.RememberBytes, c.RememberStreamBytes = 0, 0
+			}
+		})
+	}
+	never, told, compares := service(false, false), service(true, false), service(true, true)
+	day := func(back int) string { return w.now.Add(-time.Duration(back) * 24 * time.Hour).Format(time.RFC3339) }
+	requests := []query.ResultsRequest{
+		{ItemID: 2, LatestPerPair: true}, {ItemID: 3, LatestPerPair: true, Site: "gamma.example"}, {Site: "market.example", LatestPerPair: true},
+		{ItemID: 4, CapturedFrom: day(9)}, {ItemID: 4, CapturedFrom: day(9), Sort: "asc"}, {ItemID: 1, CapturedFrom: day(9), CapturedTo: day(1), Include: query.Include{ExportFields: true}},
+		{EAN: "4006381333931", LatestPerPair: true}, {OrderID: orderB, CapturedFrom: day(2), CapturedTo: day(1)},
+		{Site: "alpha.example", CapturedFrom: day(6), CapturedTo: day(2)}, {CapturedFrom: day(3), CapturedTo: day(1), GlobalScope: true}, {LatestPerPair: true, GlobalScope: true},
+		{ItemID: 5, CapturedFrom: day(5), Filters: query.Filters{Merchant: "Merchant 2's \\ shop"}},
+	}
+	accounts := []contracts.AccountID{accountWhole, accountOrder, accountSites, accountNone, accountOther}
+	limit := 7
+	answer := func(s *query.Service, a contracts.AccountID, q query.ResultsRequest) string {
+		t.Helper()
+		q.Limit = &limit
+		page, err := s.Results(t.Context(), query.Principal{Account: a}, q)
+		if err != nil {
+			return err.Error()
+		}
+		defer page.Rows.Release()
+		return fmt.Sprintf("%s more: %t", page.Rows.JSON(), page.Paging.NextCursor != "")
+	}
+	version, saved, read := uint64(7), 0, 0
+	for step := range testserver.Often(25, 80) {
+		switch before := w.mark; {
+		case step%9 == 5:
+			version++
+			w.regrant(version, func(pairs map[contracts.Pair][]contracts.OrderID) {
+				pairs[contracts.Pair{Item: contracts.ItemID(1 + version%6), Site: contracts.SiteKey(worldSites[version%4])}] = []contracts.OrderID{orderA, orderB}
+			}, func() { w.insert(r, 2, 0) })
+			w.setMark(w.mark)
+		case step == 12: // rebuilt: rows appear at old places
+			late := slices.Clone(w.rows[:50])
+			for i := range late {
+				late[i].capture += 500
+			}
+			w.rows = append(w.rows, late...)
+			w.write(late)
+			w.notify("GENERATION")
+		case step == 16: // the stream lost its tail
+			w.epoch++
+			w.mark = 0
+			w.insert(r, 20, 0)
+			w.setMark(w.mark)
+		case step == 21: // restored from a little before
+			w.exec("TRUNCATE TABLE checkpoints")
+			w.setMark(w.mark - min(3, w.mark-1))
+			for _, stream := range []string{"CATALOG", "IN_FORCE", "GENERATION"} {
+				w.notify(stream)
+			}
+		default:
+			w.insert(r, 1+r.IntN(2), time.Duration(r.IntN(3))*time.Hour)
+			now := w.mark
+			if step%5 == 4 && now > before+1 { // an incomplete batch
+				now--
+			}
+			w.setMark(now)
+		}
+		for i, a := range accounts {
+			for j, q := range requests {
+				if (i+j+step)%3 > 0 {
+					continue
+				}
+				want := answer(never, a, q)
+				asked.take()
+				if diff := gocmp.Diff(want, answer(told, a, q)); diff != "" {
+					t.Fatalf("step %d, account %d, %+v: %s", step, a, q, diff)
+				}
+				if read++; len(asked.take("results")) == 0 {
+					saved++
+				}
+				if step%4 == 0 {
+					if diff := gocmp.Diff(want, answer(compares, a, q)); diff != "" {
+						t.Fatalf("step %d, compared, account %d, %+v: %s", step, a, q, diff)
+					}
+				}
+			}
+		}
+	}
+	if is := compares.Stats(); is.Checked < 50 || is.Differences > 0 {
+		t.Errorf("compared %d, different %d", is.Checked, is.Differences)
+	}
+	t.Logf("%d of %d answers took no statement; known %d, unknown %d", saved, read, known, unknown)
+	if saved*3 < read || saved == read {
+		t.Errorf("%d of %d answers took no statement", saved, read)
+	}
+}
+
+// TestTouchedIsCompared: the switch fails an answer that is remembered although
+// a row of it arrived.
+func TestTouchedIsCompared(t *testing.T) {
+	w := newWorld(t, 722, 0)
+	w.capture(5, "market.example", time.Hour, contracts.Unavailable)
+	w.reports()
+	s := w.over(w.store, func(c *query.Config) {
+		c.CheckRemembered, c.Untouched = true, func(event.Mark, event.Mark, *event.Selection) bool { return true }
+	})
+	read := func() error {
+		page, err := s.Results(t.Context(), query.Principal{Account: accountOther}, query.ResultsRequest{ItemID: 5, LatestPerPair: true})
+		if err == nil {
+			page.Rows.Release()
+		}
+		return err
+	}
+	must.Do(t, read())
+	w.capture(5, "market.example", 0, contracts.Unavailable)
+	if err := read(); err == nil || s.Stats().Differences != 1 {
+		t.Errorf("nobody noticed the row: %v, %+v", err, s.Stats())
+	}
+}
