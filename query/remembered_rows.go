@@ -29,11 +29,15 @@ func (r *remembering) Results(ctx context.Context, v Visibility, q *ResultsQuery
 	if e := explaining(ctx); e != nil {
 		return e.rows(ctx, r.Store, v, q)
 	}
-	if v.Snapshot == 0 || !v.Applied || q.Read != nil || q.Limit <= 0 || q.Limit > maxRememberedRows || unrepeatable(q) {
-		return r.Store.Results(ctx, v, q, each)
-	}
 	covering := *q
 	covering.Window = q.Cover()
+	newest := q.Limit == 0 && q.Latest != AllRows && q.Selectors.Product() // hardly ever many
+	if newest {
+		covering.Limit = maxRememberedRows
+	}
+	if v.Snapshot == 0 || !v.Applied || q.Read != nil || covering.Limit <= 0 || covering.Limit > maxRememberedRows || unrepeatable(q) {
+		return r.Store.Results(ctx, v, q, each)
+	}
 	asked := covering
 	asked.Watermark = r.sameSince(v, &covering)
 	window := cutWindow(&asked.Window)
@@ -42,7 +46,7 @@ func (r *remembering) Results(ctx context.Context, v Visibility, q *ResultsQuery
 		return err
 	}
 	within, ok := within(rows, q)
-	if !ok { // more rows are before the window than such a read may have room for
+	if !ok || newest && rows.Len == maxRememberedRows {
 		return r.Store.Results(ctx, v, q, each)
 	}
 	if within.Len == 0 {
@@ -78,7 +82,10 @@ func (r *remembering) counted(ctx context.Context, v Visibility, q *ResultsQuery
 	}
 	unlimited := *q
 	unlimited.Limit = 0
-	within, _ := within(rows, &unlimited) // no limit cut any of them off
+	within, ok := within(rows, &unlimited)
+	if !ok {
+		return true, r.Store.Results(ctx, v, q, each)
+	}
 	if within.Len == 0 {
 		return true, nil
 	}
@@ -104,9 +111,11 @@ func (r *remembering) Feed(ctx context.Context, v Visibility, q *FeedQuery, each
 }
 
 // unrepeatable reports whether no other request can be the same: the window
-// begins or ends now, and no wider window holds the answer.
+// begins or ends now, and no wider window holds the answer. The newest row of a
+// pair in a wider one hides one before it, unseen if a filter or a limit at the
+// far end leaves it out.
 func unrepeatable(q *ResultsQuery) bool {
-	return (q.FromNow || q.ToNow) && q.Latest != AllRows || q.FromNow && q.Ascending
+	return (q.FromNow || q.ToNow) && q.Latest != AllRows && (q.Filtered() || q.Ascending) || q.FromNow && q.Ascending
 }
 
 // Cover is a window that contains the one of a read and is the same for all
@@ -123,7 +132,8 @@ func (q *ResultsQuery) Cover() contracts.Window {
 }
 
 // within returns those rows of the cover that are in the window, in order. Not
-// ok: rows may be missing at the end, because others took up the limit.
+// ok: rows may be missing, at the end because others took up the limit, or of a
+// pair whose newest is dated after the window.
 func within(b *Block, q *ResultsQuery) (*Block, bool) {
 	if !q.FromNow && !q.ToNow {
 		return b, true
@@ -136,7 +146,7 @@ func within(b *Block, q *ResultsQuery) (*Block, bool) {
 		first = sort.Search(b.Len, func(i int) bool { return b.CapturedMs[i] >= from })
 		end = sort.Search(b.Len, func(i int) bool { return b.CapturedMs[i] > to })
 	}
-	if first > 0 && end == b.Len && b.Len == q.Limit {
+	if first > 0 && (q.Latest != AllRows || end == b.Len && b.Len == q.Limit) {
 		return nil, false
 	}
 	return b.Part(first, max(first, end)), true
