@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
+	"net/url"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -12,7 +14,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
+
 	"preismon/archive"
+	"preismon/contracts"
 	"preismon/contracts/event"
 	"preismon/deploy/testserver"
 	"preismon/deploy/testserver/equals"
@@ -201,6 +206,36 @@ func TestRoles(t *testing.T) {
 	took := time.Since(began)
 	if sent := nodes[0].statements() - before; sent > 3+5*took.Seconds() {
 		t.Errorf("%v statements for %d requests of sites in %v, though nothing was written", sent, hot, took)
+	}
+
+	// Those of rows cost none either while rows of something else arrive, after
+	// another leader has taken over, too.
+	pairs := slices.SortedFunc(maps.Keys(world.visible(m.Accounts()[0].LoginIdentifier)), contracts.Pair.Compare)
+	watched, other := pairs[0], pairs[len(pairs)-1]
+	latest := func(of contracts.Pair) string {
+		status, body := quiet.get("/v1/results", url.Values{"itemId": {of.Item.String()}, "latestPerPair": {"true"}})
+		equals.Is(t, http.StatusOK, status, "%s", body)
+		return string(body)
+	}
+	arrive := func(of contracts.Pair) {
+		now := time.Now().UTC()
+		publish("one.ndjson", []*event.Event{{ID: uuid.NewString(), Kind: event.KindObservations, Producer: "test", ProducedAt: now, Data: &contracts.Observations{
+			Site: of.Site, Observations: []contracts.Observation{{ItemID: of.Item, CapturedAt: now, Outcome: contracts.Unavailable}},
+		}}})
+		waitApplied(t, nats)
+	}
+	const reads = `preismon_store_statements_total{result="ok",statement="results"}`
+	arrive(other) // from here on the node knows what arrives
+	was := latest(watched)
+	sent := nodes[0].Metrics()[reads]
+	for range 3 {
+		arrive(other)
+		equals.Is(t, was, latest(watched), "the rows of a product, nothing of which arrived")
+	}
+	equals.Is(t, sent, nodes[0].Metrics()[reads], "statements for it")
+	arrive(watched)
+	if now := latest(watched); now == was || nodes[0].Metrics()[reads] == sent {
+		t.Errorf("a row arrived, and the answer is still %s", now)
 	}
 
 	// The files, which are spread over the archives, are available at either
