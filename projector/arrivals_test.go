@@ -115,6 +115,18 @@ func TestArrivals(t *testing.T) {
 	}
 }
 
+// TestArrivalsOfALostTail: a batch was written, its checkpoint was not, and the
+// stream lost its messages. The next checkpoint makes its rows visible, too.
+func TestArrivalsOfALostTail(t *testing.T) {
+	s := cutOff(t, "checkpoints")
+	told := s.told()
+	s.goesOn()
+	s.settle()
+	if told.not == 0 {
+		t.Error("readers were told what arrived, which nobody knows")
+	}
+}
+
 // TestArrivalsThatAreTooMany: they have bounds, and then no names.
 func TestArrivalsThatAreTooMany(t *testing.T) {
 	w := newWorld(t)

@@ -5,7 +5,7 @@ import (
 )
 
 // Limits of what a reader keeps of each partition: the checkpoints of some
-// minutes, and how many items and mandates they name.
+// minutes, and how many items, sites and mandates they name.
 const (
 	keptArrivals = 2_000
 	keptNames    = 250_000
@@ -24,7 +24,7 @@ type arrived struct {
 	at event.Mark
 }
 
-func (a arrived) names() int { return len(a.Items) + len(a.Mandates) }
+func (a arrived) names() int { return len(a.Items) + len(a.Sites) + len(a.Mandates) }
 
 // add takes an End. What came before one that does not follow it is forgotten.
 func (a *arrivals) add(n notice) {
