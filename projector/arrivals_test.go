@@ -120,7 +120,8 @@ func TestArrivals(t *testing.T) {
 func TestArrivalsOfALostTail(t *testing.T) {
 	s := cutOff(t, "checkpoints")
 	told := s.told()
-	s.goesOn()
+	s.resume(s.forked())
+	s.apply(s.nextBatch(s.forked().Epoch))
 	s.settle()
 	if told.not == 0 {
 		t.Error("readers were told what arrived, which nobody knows")

@@ -193,3 +193,49 @@ func TestTouchedIsCompared(t *testing.T) {
 		t.Errorf("nobody noticed the row: %v, %+v", err, s.Stats())
 	}
 }
+
+// TestUntouchedStreams: text of closed hours is sent again, and a client is told
+// that nothing changed, without a statement for rows that arrived, unless one was
+// captured then.
+func TestUntouchedStreams(t *testing.T) {
+	w := newWorld(t, 723, 300)
+	asked := w.listen()
+	w.reports()
+	s := w.over(w.store, func(c *query.Config) { c.Untouched = w.untouched })
+	r := query.ResultsRequest{
+		Site: "market.example", CapturedFrom: w.now.Add(-48 * time.Hour).Format(time.RFC3339), CapturedTo: w.now.Add(-24 * time.Hour).Format(time.RFC3339),
+		Condition: &query.Condition{},
+	}
+	caller := query.Principal{Account: accountOther}
+	stream := func() (rows int) {
+		t.Helper()
+		r.Condition = &query.Condition{}
+		var got lines
+		must.Do(t, s.StreamResults(t.Context(), caller, r, &got))
+		return got.rows
+	}
+	for range 3 { // the third time it is remembered
+		stream()
+	}
+	was, tag := stream(), r.Condition.Tag
+	for name, c := range map[string]struct {
+		site string
+		ago  time.Duration
+	}{"another site": {"alpha.example", 30 * time.Hour}, "another time": {"market.example", time.Hour}} {
+		w.capture(5, c.site, c.ago, contracts.Unavailable)
+		asked.take()
+		r.Condition = &query.Condition{Tags: []string{tag}}
+		same := must.Get(s.Unchanged(t.Context(), caller, r))(t)
+		if again := stream(); !same || again != was {
+			t.Errorf("after a row of %s: unchanged %t, %d rows, before %d", name, same, again, was)
+		}
+		if n := len(asked.take("feed", "results")); n > 0 {
+			t.Errorf("after a row of %s: %d statements", name, n)
+		}
+	}
+	w.capture(5, "market.example", 30*time.Hour, contracts.Unavailable)
+	r.Condition = &query.Condition{Tags: []string{tag}}
+	if same := must.Get(s.Unchanged(t.Context(), caller, r))(t); same || stream() != was+1 {
+		t.Errorf("after a row of the window: unchanged %t", same)
+	}
+}
