@@ -14,6 +14,7 @@ import (
 
 	"preismon/contracts"
 	"preismon/contracts/event"
+	"preismon/projector/clickhouse"
 )
 
 // ApplyObservations writes the batch to every table and then the checkpoint.
@@ -215,18 +216,12 @@ func (p *Projector) fresh(ctx context.Context, b *event.Batch) (todo []freshEven
 	}
 	if len(todo) > 0 {
 		known := map[uuid.UUID]position{}
-		var (
-			id    proto.ColUUID
-			epoch proto.ColUInt32
-			seq   proto.ColUInt64
-		)
-		err := p.read(ctx, "known_events", nil,
-			proto.Results{{Name: "event_id", Data: &id}, {Name: "epoch", Data: &epoch}, {Name: "seq", Data: &seq}},
+		var id uuid.UUID
+		var at position
+		err := p.read(ctx, "known_events", nil, clickhouse.Row{"event_id": &id, "epoch": &at.epoch, "seq": &at.seq},
 			func() {
-				for i := range id {
-					if _, ok := known[id[i]]; !ok {
-						known[id[i]] = position{epoch[i], seq[i]}
-					}
+				if _, ok := known[id]; !ok {
+					known[id] = at
 				}
 			},
 			ch.ExternalTable{Name: "ids", Data: proto.Input{{Name: "event_id", Data: ids}}})

@@ -22,10 +22,11 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/ClickHouse/ch-go/proto"
+	"github.com/google/uuid"
 
 	"preismon/contracts"
 	"preismon/contracts/event"
+	"preismon/projector/clickhouse"
 )
 
 // Config configures a Projector.
@@ -201,14 +202,11 @@ func (p *Projector) Taken(ctx context.Context, stream string, epoch uint32, firs
 			taken[at.seq] = subject
 		})
 	}
-	var seq proto.ColUInt64
-	var id proto.ColUUID
-	return taken, p.read(ctx, "taken_events", args{"epoch": epoch, "first": first, "last": last},
-		proto.Results{{Name: "seq", Data: &seq}, {Name: "event_id", Data: &id}}, func() {
-			for i := range seq {
-				taken[seq[i]] = id[i].String()
-			}
-		})
+	var seq uint64
+	var id uuid.UUID
+	return taken, p.read(ctx, "taken_events", args{"epoch": epoch, "first": first, "last": last}, clickhouse.Row{"seq": &seq, "event_id": &id}, func() {
+		taken[seq] = id.String()
+	})
 }
 
 // start raises the fence, ends the statements that older leaders still run, and
@@ -246,33 +244,20 @@ func (p *Projector) loadMarks(ctx context.Context) (err error) {
 	if err := p.loadProof(ctx); err != nil {
 		return err
 	}
-	var epoch proto.ColUInt32
-	var seq proto.ColUInt64
 	mark := p.marks[event.StreamObservations]
-	return p.read(ctx, "tail", args{"epoch": mark.epoch, "seq": mark.seq},
-		proto.Results{{Name: "epoch", Data: &epoch}, {Name: "seq", Data: &seq}},
-		func() {
-			for i := range epoch {
-				p.uncertain = position{epoch[i], seq[i]}
-			}
-		})
+	return p.read(ctx, "tail", args{"epoch": mark.epoch, "seq": mark.seq}, clickhouse.Row{"epoch": &p.uncertain.epoch, "seq": &p.uncertain.seq}, nil)
 }
 
 // readMarks reads the checkpoints.
 func (p *Projector) readMarks(ctx context.Context) (map[string]position, error) {
 	var (
 		marks  = map[string]position{}
-		stream = new(proto.ColStr).LowCardinality()
-		epoch  proto.ColUInt32
-		seq    proto.ColUInt64
+		stream string
+		at     position
 	)
-	return marks, p.read(ctx, "checkpoints", args{"partition": p.cfg.Partition},
-		proto.Results{{Name: "stream", Data: stream}, {Name: "epoch", Data: &epoch}, {Name: "seq", Data: &seq}},
-		func() {
-			for i := range epoch {
-				marks[stream.Row(i)] = position{epoch[i], seq[i]}
-			}
-		})
+	return marks, p.read(ctx, "checkpoints", args{"partition": p.cfg.Partition}, clickhouse.Row{"stream": &stream, "epoch": &at.epoch, "seq": &at.seq}, func() {
+		marks[stream] = at
+	})
 }
 
 // holdMarks returns event.ErrGap where a checkpoint of the tables is behind the
