@@ -78,12 +78,12 @@ func (p *Projector) begin(ctx context.Context, f *pending, b *event.Batch) error
 	}
 	todo, ids, err := p.fresh(ctx, b)
 	if err == nil {
-		f.ids, f.events, f.ahead, f.load = ids, uint64(len(todo)), f.end.after(p.reached(f.stream)), p.takeLoad()
+		f.ids, f.fresh, f.ahead, f.block = ids, uint64(len(todo)), f.end.after(p.reached(f.stream)), p.takeBlock()
 		if n := len(p.inFlight); n > 0 {
 			f.before = p.inFlight[n-1]
 		}
 		if uncertain {
-			err = p.repair(ctx, b, todo, f.load.block)
+			err = p.repair(ctx, b, todo, f.block)
 		} else {
 			err = p.fill(ctx, f, todo)
 		}
@@ -97,9 +97,9 @@ func (p *Projector) begin(ctx context.Context, f *pending, b *event.Batch) error
 	var late uint64
 	for i := range todo {
 		f.proof.add(&todo[i])
-		late += f.load.expired.add(&todo[i])
+		late += f.noteExpired(&todo[i])
 		if !todo[i].recorded {
-			f.load.events.add(todo[i].id, todo[i].at, todo[i].data)
+			f.noteIngested(&todo[i])
 		}
 	}
 	p.count(func(s *Stats) { s.ExpiredRows += late })
@@ -120,7 +120,7 @@ func (p *Projector) reached(stream string) position {
 // fill builds the rows of all events without checking which exist already.
 // Whenever the block is full, it is written and begun again.
 func (p *Projector) fill(ctx context.Context, f *pending, todo []freshEvent) error {
-	b := f.load.block
+	b := f.block
 	b.reserve(todo)
 	for i := range todo {
 		a := &todo[i]
@@ -147,7 +147,7 @@ func (p *Projector) flush(ctx context.Context, f *pending) error {
 			return fmt.Errorf("%w: %w", errBehind, err)
 		}
 	}
-	b := f.load.block
+	b := f.block
 	defer b.reset()
 	return p.insertBlocks(ctx, b, b, b)
 }

@@ -115,7 +115,7 @@ type Projector struct {
 
 	inFlight []*pending // batches under way, in order
 	failing  *pending   // the last one to fail, until the caller knows
-	spare    []*load
+	spare    []*block
 	mandates []uint64 // those of one capture
 	index    *index
 	sites    *sites
