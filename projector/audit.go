@@ -101,22 +101,16 @@ func (a *Auditor) Run(ctx context.Context) (*Audit, error) {
 		return nil, err
 	}
 	var slices []slice
-	for _, step := range []func() error{
-		func() error { return a.proof(ctx) },
-		func() error { return a.totals(ctx) },
-		func() (err error) { slices, err = a.cut(ctx); return err },
-		func() error { return a.events(ctx) },
-		func() error { return a.observations(ctx, slices) },
-		func() error { return a.byMandate(ctx, slices, before) },
-		func() error { return a.latest(ctx) },
-		func() error { return a.gaps(ctx) },
-		func() error { return a.catalog(ctx) },
-		func() error { return a.content(ctx, slices) },
-		func() error { a.unexplained(); return a.unmoved(ctx) },
-	} {
-		if err := step(); err != nil {
-			return nil, err
-		}
+	if err := inOrder(ctx, a.proof, a.totals,
+		func(ctx context.Context) (err error) { slices, err = a.cut(ctx); return err },
+		a.events,
+		func(ctx context.Context) error { return a.observations(ctx, slices) },
+		func(ctx context.Context) error { return a.byMandate(ctx, slices, before) },
+		a.latest, a.gaps, a.catalog,
+		func(ctx context.Context) error { return a.content(ctx, slices) },
+		func(ctx context.Context) error { a.unexplained(); return a.unmoved(ctx) },
+	); err != nil {
+		return nil, err
 	}
 	a.out.Seconds = time.Since(a.out.At).Seconds()
 	a.out.Findings = a.found.close()

@@ -157,16 +157,7 @@ func (p *Projector) Maintain(ctx context.Context) error {
 }
 
 func (p *Projector) housekeep(ctx context.Context) error {
-	if err := p.endDeletions(ctx); err != nil {
-		return err
-	}
-	if err := p.announce(ctx); err != nil {
-		return err
-	}
-	if err := p.removeScopes(ctx); err != nil {
-		return err
-	}
-	return p.removeExpired(ctx)
+	return inOrder(ctx, p.endDeletions, p.announce, p.removeScopes, p.removeExpired)
 }
 
 // removeScopes deletes the pairs of versions that were replaced KeepScopes ago.

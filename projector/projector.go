@@ -212,26 +212,8 @@ func (p *Projector) Taken(ctx context.Context, stream string, epoch uint32, firs
 // start raises the fence, ends the statements that older leaders still run, and
 // reads where they stopped.
 func (p *Projector) start(ctx context.Context) error {
-	if err := p.Check(ctx); err != nil {
-		return err
-	}
-	if err := p.fenceOff(ctx); err != nil {
-		return err
-	}
-	if err := p.loadMarks(ctx); err != nil {
-		return err
-	}
-	if err := p.loadCatalog(ctx); err != nil {
-		return err
-	}
-	if err := p.loadLogins(ctx); err != nil {
-		return err
-	}
-	if err := p.loadViews(ctx); err != nil {
-		return err
-	}
 	p.unannounced = true // perhaps changed by the previous leader
-	return p.announce(ctx)
+	return inOrder(ctx, p.Check, p.fenceOff, p.loadMarks, p.loadCatalog, p.loadLogins, p.loadViews, p.announce)
 }
 
 // loadMarks reads the checkpoints, and how far beyond that of the observations
