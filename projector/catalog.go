@@ -168,11 +168,4 @@ func (p *Projector) wanted(mandate uint64) scope {
 }
 
 // touched returns the mandates whose scope must be checked, in order.
-func (p *Projector) touched() []uint64 {
-	list := make([]uint64, 0, len(p.outdated))
-	for m := range p.outdated {
-		list = append(list, m)
-	}
-	slices.Sort(list)
-	return list
-}
+func (p *Projector) touched() []uint64 { return sortedKeys(p.outdated) }
