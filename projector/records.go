@@ -17,7 +17,7 @@ type recordTable struct {
 	name    string   // as in insert_<name>.sql
 	columns []string // their names
 	in      proto.Input
-	append  []func(any) // to each column
+	put     []func(any) // a value into each column
 	rows    int
 }
 
@@ -26,16 +26,16 @@ type recordTable struct {
 func (t *recordTable) add(values ...any) {
 	for i, v := range values {
 		if i == len(t.in) {
-			c, add := columnFor(v)
-			t.in, t.append = append(t.in, proto.InputColumn{Name: t.columns[i], Data: c}), append(t.append, add)
+			c, put := columnFor(v)
+			t.in, t.put = append(t.in, proto.InputColumn{Name: t.columns[i], Data: c}), append(t.put, put)
 		}
-		t.append[i](v)
+		t.put[i](v)
 	}
 	t.rows++
 }
 
-// columnFor returns an empty column for values of the type of v, and what appends
-// them.
+// columnFor returns an empty column for values of the type of v, and what puts
+// them into it.
 func columnFor(v any) (proto.ColInput, func(any)) {
 	switch v.(type) {
 	case bool:
@@ -76,11 +76,14 @@ var catalogTables = []string{
 
 // catalogColumns are the columns of insert_<name>.sql.
 var catalogColumns = map[string][]string{
-	"sites":            {"site", "name", "site_type", "country_code", "currency", "operator", "canonical_country_market", "price_comparison_market", "version"},
-	"items":            {"item", "ean", "pzn", "asin", "asin_locale", "name", "brand", "manufacturer", "version"},
-	"mandates":         {"mandate", "name", "package_name", "max_items", "version"},
-	"accounts":         {"account", "mandate", "login_identifier", "password_hash", "administrative", "disabled", "permissions", "all_orders", "orders", "all_sites", "sites", "version"},
-	"orders":           {"mandate", "order_id", "alias", "name", "active", "created_ms", "items", "sites", "interval_minutes", "last_run_ms", "next_run_ms", "counter_sites", "configured", "expected", "processed", "legacy", "members", "member_sites", "version"},
+	"sites":    {"site", "name", "site_type", "country_code", "currency", "operator", "canonical_country_market", "price_comparison_market", "version"},
+	"items":    {"item", "ean", "pzn", "asin", "asin_locale", "name", "brand", "manufacturer", "version"},
+	"mandates": {"mandate", "name", "package_name", "max_items", "version"},
+	"accounts": {"account", "mandate", "login_identifier", "password_hash", "administrative", "disabled", "permissions", "all_orders", "orders", "all_sites", "sites", "version"},
+	"orders": {
+		"mandate", "order_id", "alias", "name", "active", "created_ms", "items", "sites", "interval_minutes", "last_run_ms", "next_run_ms", "counter_sites", "configured", "expected", "processed",
+		"legacy", "members", "member_sites", "version",
+	},
 	"reference_prices": {"mandate", "item", "amounts", "currencies", "sites", "quantities", "types", "version"},
 	"customer_data":    {"mandate", "item", "category", "names", "texts", "version"},
 	"file_jobs":        {"mandate", "direction", "order_id", "file_job", "name", "created_ms", "version"},
