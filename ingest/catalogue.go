@@ -13,47 +13,31 @@ import (
 	"preismon/contracts/event"
 )
 
-// Accounts returns the current accounts of the catalogue, in the order in which
-// they were last published. Messages that are no accounts, or that the
-// projector put into the dead letters, are omitted: they are not in force.
-func Accounts(ctx context.Context, js jetstream.JetStream) ([]*contracts.Account, error) {
-	return inForce[*contracts.Account](ctx, js, event.KindAccount)
-}
+// These return the current records of a kind in the catalogue, in the order in
+// which they were last published. They keep all of them in memory. Messages that
+// are no such record, or that the projector put into the dead letters, are
+// omitted: they are not in force.
+var (
+	Accounts = inForce[*contracts.Account](event.KindAccount)
+	Mandates = inForce[*contracts.Mandate](event.KindMandate)
+	Orders   = inForce[*contracts.Order](event.KindOrder) // of all mandates
+	Sites    = inForce[*contracts.Site](event.KindSite)
+	Items    = inForce[*contracts.Item](event.KindItem)
+)
 
-// Mandates returns the mandates of the catalogue, as Accounts does for
-// accounts.
-func Mandates(ctx context.Context, js jetstream.JetStream) ([]*contracts.Mandate, error) {
-	return inForce[*contracts.Mandate](ctx, js, event.KindMandate)
-}
-
-// Orders returns the orders of all mandates, as Accounts does for accounts.
-func Orders(ctx context.Context, js jetstream.JetStream) ([]*contracts.Order, error) {
-	return inForce[*contracts.Order](ctx, js, event.KindOrder)
-}
-
-// Sites returns the sites of the catalogue, as Accounts does for accounts.
-func Sites(ctx context.Context, js jetstream.JetStream) ([]*contracts.Site, error) {
-	return inForce[*contracts.Site](ctx, js, event.KindSite)
-}
-
-// Items returns the items of the catalogue, as Accounts does for accounts. It
-// keeps all of them in memory.
-func Items(ctx context.Context, js jetstream.JetStream) ([]*contracts.Item, error) {
-	return inForce[*contracts.Item](ctx, js, event.KindItem)
-}
-
-func inForce[T any](ctx context.Context, js jetstream.JetStream, kind event.Kind) ([]T, error) {
-	var all []T
-	prefix := fmt.Sprintf("catalog.%s.", kind)
-	for e, err := range InForce(ctx, js, func(subject string) bool { return strings.HasPrefix(subject, prefix) }) {
-		if err != nil {
-			return nil, err
+func inForce[T any](kind event.Kind) func(context.Context, jetstream.JetStream) ([]T, error) {
+	return func(ctx context.Context, js jetstream.JetStream) (all []T, err error) {
+		prefix := fmt.Sprintf("catalog.%s.", kind)
+		for e, err := range InForce(ctx, js, func(subject string) bool { return strings.HasPrefix(subject, prefix) }) {
+			if err != nil {
+				return nil, err
+			}
+			if record, ok := e.Data.(T); ok {
+				all = append(all, record)
+			}
 		}
-		if record, ok := e.Data.(T); ok {
-			all = append(all, record)
-		}
+		return all, nil
 	}
-	return all, nil
 }
 
 // InForce yields the current records of the catalogue whose subjects are wanted,

@@ -29,7 +29,7 @@ type ConsumerConfig struct {
 	MaxBytes    int
 	MaxMessages int
 	Linger      time.Duration
-	PassLinger  time.Duration // instead of Linger, for a batch that only passes over others' messages; 250 ms
+	PassLinger  time.Duration // instead of Linger, for a batch that only passes over others' messages; 250 ms, or Linger if that is longer
 
 	AckWait time.Duration // after which the server delivers again; 60 s
 	Grace   time.Duration // for the batch in the sink when the loop must end; 20 s
@@ -42,23 +42,14 @@ const (
 	sinkBackoff  = 10 * time.Second // longest wait between two tries of the sink
 )
 
-// DefaultConsumerConfig returns the defaults.
-func DefaultConsumerConfig() ConsumerConfig {
-	return ConsumerConfig{
-		Partitions: 1, MaxBytes: 32 << 20, MaxMessages: 10_000, Linger: 100 * time.Millisecond, PassLinger: 250 * time.Millisecond,
-		AckWait: 60 * time.Second, Grace: 20 * time.Second,
-	}
-}
-
 func (c ConsumerConfig) withDefaults() ConsumerConfig {
-	d := DefaultConsumerConfig()
-	c.Partitions = cmp.Or(c.Partitions, d.Partitions)
-	c.MaxBytes = cmp.Or(c.MaxBytes, d.MaxBytes)
-	c.MaxMessages = cmp.Or(c.MaxMessages, d.MaxMessages)
-	c.Linger = cmp.Or(c.Linger, d.Linger)
-	c.PassLinger = cmp.Or(c.PassLinger, d.PassLinger)
-	c.AckWait = cmp.Or(c.AckWait, d.AckWait)
-	c.Grace = cmp.Or(c.Grace, d.Grace)
+	c.Partitions = cmp.Or(c.Partitions, 1)
+	c.MaxBytes = cmp.Or(c.MaxBytes, 32<<20)
+	c.MaxMessages = cmp.Or(c.MaxMessages, 10_000)
+	c.Linger = cmp.Or(c.Linger, 100*time.Millisecond)
+	c.PassLinger = cmp.Or(c.PassLinger, max(c.Linger, 250*time.Millisecond))
+	c.AckWait = cmp.Or(c.AckWait, 60*time.Second)
+	c.Grace = cmp.Or(c.Grace, 20*time.Second)
 	c.Name = cmp.Or(c.Name, ProjectorConsumer(c.Partition, c.Partitions))
 	return c
 }

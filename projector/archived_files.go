@@ -2,14 +2,13 @@ package projector
 
 import (
 	"context"
-	"fmt"
 	"iter"
 	"time"
 
 	"github.com/ClickHouse/ch-go"
-	"github.com/ClickHouse/ch-go/proto"
 
 	"preismon/contracts"
+	"preismon/projector/clickhouse"
 )
 
 // ArchivedFile is a file of the catalogue: where its content is stored, and
@@ -37,12 +36,7 @@ const archivedFilesPage = 1000
 
 // Total returns the number of files and their total size in bytes.
 func (a ArchivedFiles) Total(ctx context.Context) (files, bytes uint64, err error) {
-	var n, size proto.ColUInt64
-	err = a.read(ctx, "archived_files_total", nil, proto.Results{{Name: "n", Data: &n}, {Name: "bytes", Data: &size}}, func() {
-		for i := range n {
-			files, bytes = n[i], size[i]
-		}
-	})
+	err = a.read(ctx, "archived_files_total", nil, clickhouse.Row{"n": &files, "bytes": &bytes}, nil)
 	return files, bytes, err
 }
 
@@ -72,10 +66,10 @@ func (a ArchivedFiles) All(ctx context.Context) iter.Seq2[ArchivedFile, error] {
 // page returns the files that follow after; the zero value: from the first.
 func (a ArchivedFiles) page(ctx context.Context, after ArchivedFile) (page []ArchivedFile, err error) {
 	var (
-		mandate, order, archive, file proto.ColUInt64
-		direction                     proto.ColUInt8
-		filename, hash                proto.ColStr
-		size                          proto.ColInt64
+		mandate, order, archive, file uint64
+		direction                     uint8
+		filename, hash                string
+		size                          int64
 	)
 	behind := args{
 		"mandate": uint64(after.Mandate), "direction": directionExport, "order_id": uint64(after.Order), "archive": uint64(after.Archive), "file": after.File,
@@ -84,34 +78,20 @@ func (a ArchivedFiles) page(ctx context.Context, after ArchivedFile) (page []Arc
 	if after.Import {
 		behind["direction"] = directionImport
 	}
-	err = a.read(ctx, "archived_files", behind, proto.Results{
-		{Name: "mandate", Data: &mandate},
-		{Name: "direction", Data: &direction},
-		{Name: "order_id", Data: &order},
-		{Name: "archive", Data: &archive},
-		{Name: "file", Data: &file},
-		{Name: "filename", Data: &filename},
-		{Name: "size", Data: &size},
-		{Name: "hash", Data: &hash},
+	err = a.read(ctx, "archived_files", behind, clickhouse.Row{
+		"mandate": &mandate, "direction": &direction, "order_id": &order, "archive": &archive, "file": &file,
+		"filename": &filename, "size": &size, "hash": &hash,
 	}, func() {
-		for i := range mandate {
-			page = append(page, ArchivedFile{
-				Mandate: contracts.MandateID(mandate[i]), Import: direction[i] == directionImport, Order: contracts.OrderID(order[i]),
-				Archive: contracts.ArchiveID(archive[i]), File: int(file[i]), Filename: filename.Row(i), SizeBytes: size[i], SHA256: hash.Row(i),
-			})
-		}
+		page = append(page, ArchivedFile{
+			Mandate: contracts.MandateID(mandate), Import: direction == directionImport, Order: contracts.OrderID(order),
+			Archive: contracts.ArchiveID(archive), File: int(file), Filename: filename, SizeBytes: size, SHA256: hash,
+		})
 	})
 	return page, err
 }
 
-func (a ArchivedFiles) read(ctx context.Context, name string, values args, out proto.Results, block func()) error {
+func (a ArchivedFiles) read(ctx context.Context, name string, values args, row clickhouse.Row, each func()) error {
 	ctx, cancel := context.WithTimeout(ctx, a.StatementTimeout)
 	defer cancel()
-	err := a.Conn.Do(ctx, ch.Query{
-		Body: question(name), Parameters: ch.Parameters(values), Settings: auditSettings, Result: out, OnResult: each(block),
-	})
-	if err != nil {
-		return fmt.Errorf("%s: %w", name, err)
-	}
-	return nil
+	return ask(ctx, a.Conn, name, ch.Query{Body: question(name), Parameters: ch.Parameters(values), Settings: auditSettings}, row, each)
 }

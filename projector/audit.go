@@ -3,7 +3,6 @@ package projector
 import (
 	"context"
 	"errors"
-	"fmt"
 	"iter"
 	"slices"
 	"strings"
@@ -14,6 +13,7 @@ import (
 
 	"preismon/contracts"
 	"preismon/contracts/event"
+	"preismon/projector/clickhouse"
 )
 
 // AuditStreams is what an audit reads from the streams.
@@ -101,22 +101,16 @@ func (a *Auditor) Run(ctx context.Context) (*Audit, error) {
 		return nil, err
 	}
 	var slices []slice
-	for _, step := range []func() error{
-		func() error { return a.proof(ctx) },
-		func() error { return a.totals(ctx) },
-		func() (err error) { slices, err = a.cut(ctx); return err },
-		func() error { return a.events(ctx) },
-		func() error { return a.observations(ctx, slices) },
-		func() error { return a.byMandate(ctx, slices, before) },
-		func() error { return a.latest(ctx) },
-		func() error { return a.gaps(ctx) },
-		func() error { return a.catalog(ctx) },
-		func() error { return a.content(ctx, slices) },
-		func() error { a.unexplained(); return a.unmoved(ctx) },
-	} {
-		if err := step(); err != nil {
-			return nil, err
-		}
+	if err := inOrder(ctx, a.proof, a.totals,
+		func(ctx context.Context) (err error) { slices, err = a.cut(ctx); return err },
+		a.events,
+		func(ctx context.Context) error { return a.observations(ctx, slices) },
+		func(ctx context.Context) error { return a.byMandate(ctx, slices, before) },
+		a.latest, a.gaps, a.catalog,
+		func(ctx context.Context) error { return a.content(ctx, slices) },
+		func(ctx context.Context) error { a.unexplained(); return a.unmoved(ctx) },
+	); err != nil {
+		return nil, err
 	}
 	a.out.Seconds = time.Since(a.out.At).Seconds()
 	a.out.Findings = a.found.close()
@@ -128,18 +122,11 @@ func (a *Auditor) Run(ctx context.Context) (*Audit, error) {
 
 // marks reads the checkpoints: what is beyond them is not judged.
 func (a *Auditor) marks(ctx context.Context) error {
-	var (
-		stream = new(proto.ColStr).LowCardinality()
-		epoch  proto.ColUInt32
-		seq    proto.ColUInt64
-	)
-	err := a.read(ctx, "checkpoints", args{"partition": a.cfg.Partition},
-		proto.Results{{Name: "stream", Data: stream}, {Name: "epoch", Data: &epoch}, {Name: "seq", Data: &seq}},
-		func() {
-			for i := range epoch {
-				a.mark[stream.Row(i)] = position{epoch[i], seq[i]}
-			}
-		})
+	var stream string
+	var at position
+	err := a.read(ctx, "checkpoints", args{"partition": a.cfg.Partition}, clickhouse.Row{"stream": &stream, "epoch": &at.epoch, "seq": &at.seq}, func() {
+		a.mark[stream] = at
+	})
 	if ch.IsErr(err, proto.ErrUnknownTable, proto.ErrUnknownDatabase) {
 		return errors.New("there are no tables to audit in this database: is it the right one?")
 	}
@@ -171,8 +158,8 @@ func (a *Auditor) proof(ctx context.Context) error {
 }
 
 func (a *Auditor) asking(ctx context.Context) asking {
-	return func(name string, values args, out proto.Results, block func()) error {
-		return a.read(ctx, name, values, out, block)
+	return func(name string, values args, row clickhouse.Row, each func()) error {
+		return a.read(ctx, name, values, row, each)
 	}
 }
 
@@ -206,17 +193,9 @@ func (a *Auditor) upTo() args {
 }
 
 func (a *Auditor) totals(ctx context.Context) error {
-	var events, observations, byMandate, latest proto.ColUInt64
-	return a.read(ctx, "audit_totals", a.upTo(), proto.Results{
-		{Name: "events", Data: &events},
-		{Name: "observations", Data: &observations},
-		{Name: "by_mandate", Data: &byMandate},
-		{Name: "latest", Data: &latest},
-	}, func() {
-		for i := range events {
-			a.out.Events, a.out.Rows, a.out.MandateRows, a.out.Pairs = events[i], observations[i], byMandate[i], latest[i]
-		}
-	})
+	return a.read(ctx, "audit_totals", a.upTo(), clickhouse.Row{
+		"events": &a.out.Events, "observations": &a.out.Rows, "by_mandate": &a.out.MandateRows, "latest": &a.out.Pairs,
+	}, nil)
 }
 
 // auditSettings: nothing is written, and what does not fit into memory spills
@@ -228,37 +207,28 @@ var auditSettings = []ch.Setting{
 	ch.SettingInt("readonly", 2),
 }
 
-// read runs a query; each pair in with is a placeholder and its text.
-func (a *Auditor) read(ctx context.Context, name string, values args, out proto.Results, block func(), with ...string) error {
+// read runs a query as Projector.read does; each pair in with is a placeholder
+// and its text.
+func (a *Auditor) read(ctx context.Context, name string, values args, row clickhouse.Row, each func(), with ...string) error {
 	ctx, cancel := context.WithTimeout(ctx, a.cfg.StatementTimeout)
 	defer cancel()
 	settings := auditSettings
 	if a.cfg.Background {
 		settings = append([]ch.Setting{ch.SettingInt("max_threads", 1), ch.SettingInt("priority", 10)}, settings...)
 	}
-	err := a.cfg.Conn.Do(ctx, ch.Query{
-		Body: strings.NewReplacer(with...).Replace(question(name)), Parameters: ch.Parameters(values), Settings: settings, Result: out, OnResult: each(block),
-	})
-	if err != nil {
-		return fmt.Errorf("%s: %w", name, err)
-	}
-	return nil
+	sql := strings.NewReplacer(with...).Replace(question(name))
+	return ask(ctx, a.cfg.Conn, name, ch.Query{Body: sql, Parameters: ch.Parameters(values), Settings: settings}, row, each)
 }
 
 // scopeState holds a mandate's scope in force and its applied scope.
 type scopeState struct{ force, appliedVersion uint64 }
 
 func (a *Auditor) scopes(ctx context.Context) (map[uint64]scopeState, error) {
-	var mandate, force, applied proto.ColUInt64
+	var mandate uint64
+	var is scopeState
 	all := map[uint64]scopeState{}
-	err := a.read(ctx, "audit_scopes", args{"partition": a.cfg.Partition},
-		proto.Results{{Name: "mandate", Data: &mandate}, {Name: "in_force", Data: &force}, {Name: "applied", Data: &applied}},
-		func() {
-			for i, m := range mandate {
-				all[m] = scopeState{force[i], applied[i]}
-			}
-		})
-	return all, err
+	return all, a.read(ctx, "audit_scopes", args{"partition": a.cfg.Partition},
+		clickhouse.Row{"mandate": &mandate, "in_force": &is.force, "applied": &is.appliedVersion}, func() { all[mandate] = is })
 }
 
 // unsettled returns the mandates whose scope in force is not applied.

@@ -7,11 +7,11 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/ClickHouse/ch-go/proto"
 	"github.com/cespare/xxhash/v2"
 
 	"preismon/contracts"
 	"preismon/contracts/event"
+	"preismon/projector/clickhouse"
 )
 
 // narrowRow distinguishes rows by what they describe and by price.
@@ -86,28 +86,24 @@ func (a *Auditor) content(ctx context.Context, slices []slice) error {
 	if err != nil {
 		return err
 	}
-	var epoch proto.ColUInt32
-	var seq, n, checksum proto.ColUInt64
+	var at position
+	var is sum
 	for i, s := range slices {
 		a.cfg.Progress(AuditProgress{"content", uint64(i), uint64(len(slices))})
 		held := map[uint64]sum{} // by sequence in the current stream
 		positions := map[uint64]position{}
 		first, last := uint64(0), uint64(0)
 		err := a.read(ctx, "audit_content", a.was.floor.of(s.args()),
-			proto.Results{{Name: "epoch", Data: &epoch}, {Name: "seq", Data: &seq}, {Name: "n", Data: &n}, {Name: "checksum", Data: &checksum}},
-			func() {
-				for i := range seq {
-					at := position{epoch[i], seq[i]}
-					if !present(state, at) {
-						a.out.NotCompared++
-						continue
-					}
-					held[at.seq], positions[at.seq] = sum{n[i], checksum[i]}, at
-					if first == 0 || at.seq < first {
-						first = at.seq
-					}
-					last = max(last, at.seq)
+			clickhouse.Row{"epoch": &at.epoch, "seq": &at.seq, "n": &is.rows, "checksum": &is.checksum}, func() {
+				if !present(state, at) {
+					a.out.NotCompared++
+					return
 				}
+				held[at.seq], positions[at.seq] = is, at
+				if first == 0 || at.seq < first {
+					first = at.seq
+				}
+				last = max(last, at.seq)
 			}, "{text}", rowText)
 		if err != nil {
 			return err
@@ -158,12 +154,10 @@ func (a *Auditor) compare(ctx context.Context, m event.Stored, at position, have
 	if sumOf(o, a.was.floor) == have {
 		return nil
 	}
-	var text proto.ColStr
+	var text string
 	var held, due []string
-	err = a.read(ctx, "audit_texts", a.was.floor.of(args{"epoch": at.epoch, "seq": at.seq}), proto.Results{{Name: "text", Data: &text}}, func() {
-		for i := range text.Rows() {
-			held = append(held, text.Row(i))
-		}
+	err = a.read(ctx, "audit_texts", a.was.floor.of(args{"epoch": at.epoch, "seq": at.seq}), clickhouse.Row{"text": &text}, func() {
+		held = append(held, text)
 	}, "{text}", rowText)
 	if err != nil {
 		return err

@@ -11,11 +11,11 @@ import (
 	"strings"
 	"time"
 
-	"github.com/ClickHouse/ch-go/proto"
 	"github.com/cespare/xxhash/v2"
 	"github.com/google/uuid"
 
 	"preismon/contracts/event"
+	"preismon/projector/clickhouse"
 )
 
 // deadLetters returns the sequences of the current stream whose message is in
@@ -143,19 +143,17 @@ func (a *Auditor) end(s event.StreamState) (seq uint64, ok bool) {
 // beyond reports events that are in the tables but past the end of the stream,
 // which lost its tail.
 func (a *Auditor) beyond(ctx context.Context, s event.StreamState) error {
-	var n proto.ColUInt64
-	return a.read(ctx, "audit_beyond", args{"epoch": s.Epoch, "last": s.Last}, proto.Results{{Name: "n", Data: &n}}, func() {
-		for _, events := range n {
-			a.found.find(Finding{What: Foreign, Where: s.Stream, Epoch: s.Epoch, Count: events}, fmt.Sprintf(
-				"the stream ends at %d and %d was applied: it lost its tail", s.Last, a.mark[s.Stream].seq))
-		}
+	var events uint64
+	return a.read(ctx, "audit_beyond", args{"epoch": s.Epoch, "last": s.Last}, clickhouse.Row{"n": &events}, func() {
+		a.found.find(Finding{What: Foreign, Where: s.Stream, Epoch: s.Epoch, Count: events}, fmt.Sprintf(
+			"the stream ends at %d and %d was applied: it lost its tail", s.Last, a.mark[s.Stream].seq))
 	})
 }
 
 // spans returns the ranges of sequences from first to last that produced no
 // event.
 func (a *Auditor) spans(ctx context.Context, s event.StreamState, from, to uint64) (all []span, total uint64, err error) {
-	var first, last proto.ColUInt64
+	var one span
 	var forks, afters []string
 	for _, f := range s.Forks {
 		forks = append(forks, strconv.FormatUint(uint64(f.Epoch), 10))
@@ -165,13 +163,10 @@ func (a *Auditor) spans(ctx context.Context, s event.StreamState, from, to uint6
 		"first": from, "last": to, "epoch": s.Epoch, "created": s.Created,
 		"forks": "[" + strings.Join(forks, ",") + "]", "afters": "[" + strings.Join(afters, ",") + "]",
 	}
-	err = a.read(ctx, "audit_gaps", values,
-		proto.Results{{Name: "first", Data: &first}, {Name: "last", Data: &last}}, func() {
-			for i := range first {
-				all = append(all, span{first[i], last[i]})
-				total += last[i] - first[i] + 1
-			}
-		})
+	err = a.read(ctx, "audit_gaps", values, clickhouse.Row{"first": &one.first, "last": &one.last}, func() {
+		all = append(all, one)
+		total += one.last - one.first + 1
+	})
 	return all, total, err
 }
 
@@ -245,11 +240,9 @@ func (a *Auditor) ingested(ctx context.Context, ids []uuid.UUID, known map[uuid.
 	if len(texts) == 0 {
 		return nil
 	}
-	var id proto.ColUUID
-	return a.read(ctx, "audit_known_events", args{"ids": strings.Join(texts, ",")}, proto.Results{{Name: "event_id", Data: &id}}, func() {
-		for _, v := range id {
-			known[v] = struct{}{}
-		}
+	var id uuid.UUID
+	return a.read(ctx, "audit_known_events", args{"ids": strings.Join(texts, ",")}, clickhouse.Row{"event_id": &id}, func() {
+		known[id] = struct{}{}
 	})
 }
 

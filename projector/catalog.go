@@ -8,10 +8,9 @@ import (
 	"slices"
 	"time"
 
-	"github.com/ClickHouse/ch-go/proto"
-
 	"preismon/contracts"
 	"preismon/contracts/event"
+	"preismon/projector/clickhouse"
 )
 
 // ApplyCatalog writes the batch's records to their tables, and brings the
@@ -94,13 +93,11 @@ func versionOf(epoch uint32, seq uint64) uint64 { return uint64(epoch)<<32 | seq
 // recordsIn passes on the positions, from first to last, and the subjects of the
 // records in force that came from there.
 func recordsIn(ask asking, first, last position, give func(at position, subject string)) error {
-	var version proto.ColUInt64
-	var subject proto.ColStr
+	var version uint64
+	var subject string
 	return ask("records_in_range", args{"first": versionOf(first.epoch, first.seq), "last": versionOf(last.epoch, last.seq)},
-		proto.Results{{Name: "version", Data: &version}, {Name: "subject", Data: &subject}}, func() {
-			for i, v := range version {
-				give(position{uint32(v >> 32), v & (1<<32 - 1)}, subject.Row(i))
-			}
+		clickhouse.Row{"version": &version, "subject": &subject}, func() {
+			give(position{uint32(version >> 32), version & (1<<32 - 1)}, subject)
 		})
 }
 
@@ -136,43 +133,27 @@ func (p *Projector) noteOrder(o *contracts.Order, version uint64) {
 func (p *Projector) loadCatalog(ctx context.Context) error {
 	p.sites, p.orders, p.packages, p.outdated = newSites(), map[uint64]map[uint64]*order{}, map[uint64]itemPackage{}, map[uint64]struct{}{}
 	var (
-		mandate, maximum, id, version proto.ColUInt64
-		created                       proto.ColInt64
-		active                        proto.ColBool
-		items                         = new(proto.ColUInt64).Array()
-		sites                         = new(proto.ColStr).Array()
+		mandate, maximum, id, version uint64
+		created                       int64
+		active                        bool
+		items                         []uint64
+		sites                         []string
 	)
-	err := p.read(ctx, "packages", nil, proto.Results{{Name: "mandate", Data: &mandate}, {Name: "max_items", Data: &maximum}, {Name: "version", Data: &version}}, func() {
-		for i := range mandate {
-			p.packages[mandate[i]] = itemPackage{int(maximum[i]), version[i]}
-			p.outdated[mandate[i]] = struct{}{}
-		}
+	err := p.read(ctx, "packages", nil, clickhouse.Row{"mandate": &mandate, "max_items": &maximum, "version": &version}, func() {
+		p.packages[mandate] = itemPackage{int(maximum), version}
+		p.outdated[mandate] = struct{}{}
 	})
 	if err != nil {
 		return err
 	}
-	return p.read(ctx, "orders", nil, proto.Results{
-		{Name: "mandate", Data: &mandate},
-		{Name: "order_id", Data: &id},
-		{Name: "active", Data: &active},
-		{Name: "created_ms", Data: &created},
-		{Name: "items", Data: items},
-		{Name: "sites", Data: sites},
-		{Name: "version", Data: &version},
+	return p.read(ctx, "orders", nil, clickhouse.Row{
+		"mandate": &mandate, "order_id": &id, "active": &active, "created_ms": &created, "items": &items, "sites": &sites, "version": &version,
 	}, func() {
-		for i := range mandate {
-			o := &contracts.Order{
-				OrderID: contracts.OrderID(id[i]), MandateID: contracts.MandateID(mandate[i]), Active: active[i],
-				CreatedAt: time.UnixMilli(created[i]),
-			}
-			for _, id := range items.Row(i) {
-				o.Items = append(o.Items, contracts.ItemID(id))
-			}
-			for _, s := range sites.Row(i) {
-				o.Sites = append(o.Sites, contracts.SiteKey(s))
-			}
-			p.noteOrder(o, version[i])
-		}
+		p.noteOrder(&contracts.Order{
+			OrderID: contracts.OrderID(id), MandateID: contracts.MandateID(mandate), Active: active, CreatedAt: time.UnixMilli(created),
+			Items: of(items, func(id uint64) contracts.ItemID { return contracts.ItemID(id) }),
+			Sites: of(sites, func(s string) contracts.SiteKey { return contracts.SiteKey(s) }),
+		}, version)
 	})
 }
 
@@ -187,11 +168,4 @@ func (p *Projector) wanted(mandate uint64) scope {
 }
 
 // touched returns the mandates whose scope must be checked, in order.
-func (p *Projector) touched() []uint64 {
-	list := make([]uint64, 0, len(p.outdated))
-	for m := range p.outdated {
-		list = append(list, m)
-	}
-	slices.Sort(list)
-	return list
-}
+func (p *Projector) touched() []uint64 { return sortedKeys(p.outdated) }

@@ -8,7 +8,8 @@ import (
 	"time"
 
 	"github.com/ClickHouse/ch-go"
-	"github.com/ClickHouse/ch-go/proto"
+
+	"preismon/projector/clickhouse"
 )
 
 // beginDeletion starts to delete the mandate's rows for pairs that are not in
@@ -40,13 +41,9 @@ func (p *Projector) mutate(ctx context.Context, what, sql string, a args) error 
 // deletions returns the mandates whose rows are being deleted, by this leader
 // or by an earlier one; 0: another program is deleting rows, of any mandate.
 func (p *Projector) deletions(ctx context.Context) (map[uint64]struct{}, error) {
-	var mandate proto.ColUInt64
+	var mandate uint64
 	running := map[uint64]struct{}{}
-	return running, p.read(ctx, "deletions", nil, proto.Results{{Name: "mandate", Data: &mandate}}, func() {
-		for _, m := range mandate {
-			running[m] = struct{}{}
-		}
-	})
+	return running, p.read(ctx, "deletions", nil, clickhouse.Row{"mandate": &mandate}, func() { running[mandate] = struct{}{} })
 }
 
 // endDeletions checks which deletions are done, and records it. What was
@@ -160,16 +157,7 @@ func (p *Projector) Maintain(ctx context.Context) error {
 }
 
 func (p *Projector) housekeep(ctx context.Context) error {
-	if err := p.endDeletions(ctx); err != nil {
-		return err
-	}
-	if err := p.announce(ctx); err != nil {
-		return err
-	}
-	if err := p.removeScopes(ctx); err != nil {
-		return err
-	}
-	return p.removeExpired(ctx)
+	return inOrder(ctx, p.endDeletions, p.announce, p.removeScopes, p.removeExpired)
 }
 
 // removeScopes deletes the pairs of versions that were replaced KeepScopes ago.
@@ -218,11 +206,9 @@ func (p *Projector) removeSome(ctx context.Context, some []staleScope) error {
 	of := func(name string) string {
 		return strings.ReplaceAll(question(name), "{which}", strings.Join(which, " OR "))
 	}
-	var mandate proto.ColUInt64
+	var mandate uint64
 	var left []uint64
-	err := p.ask(ctx, "stale_scopes", of("stale_scopes"), nil, proto.Results{{Name: "mandate", Data: &mandate}}, func() {
-		left = append(left, mandate...)
-	})
+	err := p.ask(ctx, "stale_scopes", of("stale_scopes"), nil, clickhouse.Row{"mandate": &mandate}, func() { left = append(left, mandate) })
 	if err != nil {
 		return err
 	}

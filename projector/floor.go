@@ -9,10 +9,10 @@ import (
 	"time"
 
 	"github.com/ClickHouse/ch-go"
-	"github.com/ClickHouse/ch-go/proto"
 
 	"preismon/contracts"
 	"preismon/contracts/event"
+	"preismon/projector/clickhouse"
 )
 
 // floor is the capture time from which rows are kept, in Unix ms: the beginning
@@ -171,13 +171,7 @@ func (p *Projector) risable(ctx context.Context, to floor) (*attested, error) {
 func (p *Projector) countExpiring(ctx context.Context, from, to floor, s slice) (gone proof, err error) {
 	values := from.of(s.args())
 	values["next"] = int64(to)
-	var c proofColumns
-	err = p.read(ctx, "expiring", values, c.results(), func() {
-		for i := range c.rows {
-			gone = c.row(i)
-		}
-	})
-	if err != nil {
+	if err := p.read(ctx, "expiring", values, gone.row(), nil); err != nil {
 		return gone, err
 	}
 	// Unlike other writes, it may create any number of parts: a quarter may have
@@ -210,10 +204,8 @@ func (p *Projector) seeFloor(ctx context.Context) error {
 
 // FloorOf returns the floor of the tables of a partition; zero: there is none.
 func FloorOf(ctx context.Context, conn Conn, partition int) (time.Time, error) {
-	a, err := readAttested(func(name string, values args, out proto.Results, block func()) error {
-		return conn.Do(ctx, ch.Query{
-			Body: question(name), Parameters: ch.Parameters(values), Settings: readSettings, Result: out, OnResult: each(block),
-		})
+	a, err := readAttested(func(name string, values args, row clickhouse.Row, each func()) error {
+		return read(ctx, conn, name, values, row, each)
 	}, partition)
 	return a.floor.time(), err
 }

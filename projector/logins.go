@@ -5,9 +5,8 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/ClickHouse/ch-go/proto"
-
 	"preismon/contracts"
+	"preismon/projector/clickhouse"
 )
 
 // holder is an account and the login that it takes unless it is disabled.
@@ -50,21 +49,12 @@ func (l *logins) set(account uint64, h holder) {
 func (p *Projector) loadLogins(ctx context.Context) error {
 	p.logins = newLogins()
 	var (
-		account, mandate, version proto.ColUInt64
-		login                     proto.ColStr
-		disabled                  proto.ColBool
+		account uint64
+		h       holder
 	)
-	err := p.read(ctx, "logins", nil, proto.Results{
-		{Name: "account", Data: &account},
-		{Name: "mandate", Data: &mandate},
-		{Name: "login_identifier", Data: &login},
-		{Name: "disabled", Data: &disabled},
-		{Name: "version", Data: &version},
-	}, func() {
-		for i, id := range account {
-			p.logins.set(id, holder{mandate[i], login.Row(i), disabled[i], version[i]})
-		}
-	})
+	err := p.read(ctx, "logins", nil, clickhouse.Row{
+		"account": &account, "mandate": &h.mandate, "login_identifier": &h.login, "disabled": &h.disabled, "version": &h.version,
+	}, func() { p.logins.set(account, h) })
 	for login, ids := range p.logins.takers {
 		if len(ids) > 1 {
 			p.log.Warn("nobody can log in with a login that several accounts take: disable all but one, or give them other logins", "login", login, "accounts", ids)

@@ -14,6 +14,7 @@ import (
 
 	"preismon/contracts"
 	"preismon/contracts/event"
+	"preismon/projector/clickhouse"
 )
 
 // ApplyObservations writes the batch to every table and then the checkpoint.
@@ -77,12 +78,12 @@ func (p *Projector) begin(ctx context.Context, f *pending, b *event.Batch) error
 	}
 	todo, ids, err := p.fresh(ctx, b)
 	if err == nil {
-		f.ids, f.events, f.ahead, f.load = ids, uint64(len(todo)), f.end.after(p.reached(f.stream)), p.takeLoad()
+		f.ids, f.fresh, f.ahead, f.block = ids, uint64(len(todo)), f.end.after(p.reached(f.stream)), p.takeBlock()
 		if n := len(p.inFlight); n > 0 {
 			f.before = p.inFlight[n-1]
 		}
 		if uncertain {
-			err = p.repair(ctx, b, todo, f.load.block)
+			err = p.repair(ctx, b, todo, f.block)
 		} else {
 			err = p.fill(ctx, f, todo)
 		}
@@ -96,9 +97,9 @@ func (p *Projector) begin(ctx context.Context, f *pending, b *event.Batch) error
 	var late uint64
 	for i := range todo {
 		f.proof.add(&todo[i])
-		late += f.load.expired.add(&todo[i])
+		late += f.noteExpired(&todo[i])
 		if !todo[i].recorded {
-			f.load.events.add(todo[i].id, todo[i].at, todo[i].data)
+			f.noteIngested(&todo[i])
 		}
 	}
 	p.count(func(s *Stats) { s.ExpiredRows += late })
@@ -119,7 +120,7 @@ func (p *Projector) reached(stream string) position {
 // fill builds the rows of all events without checking which exist already.
 // Whenever the block is full, it is written and begun again.
 func (p *Projector) fill(ctx context.Context, f *pending, todo []freshEvent) error {
-	b := f.load.block
+	b := f.block
 	b.reserve(todo)
 	f.arrived = newArrivals()
 	for i := range todo {
@@ -148,7 +149,7 @@ func (p *Projector) flush(ctx context.Context, f *pending) error {
 			return fmt.Errorf("%w: %w", errBehind, err)
 		}
 	}
-	b := f.load.block
+	b := f.block
 	defer b.reset()
 	return p.insertBlocks(ctx, b, b, b)
 }
@@ -217,18 +218,12 @@ func (p *Projector) fresh(ctx context.Context, b *event.Batch) (todo []freshEven
 	}
 	if len(todo) > 0 {
 		known := map[uuid.UUID]position{}
-		var (
-			id    proto.ColUUID
-			epoch proto.ColUInt32
-			seq   proto.ColUInt64
-		)
-		err := p.read(ctx, "known_events", nil,
-			proto.Results{{Name: "event_id", Data: &id}, {Name: "epoch", Data: &epoch}, {Name: "seq", Data: &seq}},
+		var id uuid.UUID
+		var at position
+		err := p.read(ctx, "known_events", nil, clickhouse.Row{"event_id": &id, "epoch": &at.epoch, "seq": &at.seq},
 			func() {
-				for i := range id {
-					if _, ok := known[id[i]]; !ok {
-						known[id[i]] = position{epoch[i], seq[i]}
-					}
+				if _, ok := known[id]; !ok {
+					known[id] = at
 				}
 			},
 			ch.ExternalTable{Name: "ids", Data: proto.Input{{Name: "event_id", Data: ids}}})

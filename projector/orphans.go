@@ -34,17 +34,19 @@ func (p *Projector) removeOrphans(ctx context.Context, until uint32) error {
 	if total == 0 {
 		return nil
 	}
-	for _, step := range []func() error{
-		func() error { return p.write(ctx, "insert_orphans", orphaned("insert_orphans", ""), about) },
-		func() error { return p.refillLatest(ctx, about) }, // ranks below the orphans, so a merge may drop it
-		func() error { return p.deleteOrphans(ctx, "latest_observations", about) },
-		func() error { return p.refillLatest(ctx, about) },
-		func() error { return p.deleteOrphans(ctx, "observations_by_mandate", about) },
-		func() error { return p.deleteOrphans(ctx, "observations", about) },
-	} {
-		if err := step(); err != nil {
-			return p.failed(err)
-		}
+	write := func(name string) func(context.Context) error {
+		return func(ctx context.Context) error { return p.write(ctx, name, orphaned(name, ""), about) }
+	}
+	remove := func(table string) func(context.Context) error {
+		return func(ctx context.Context) error { return p.deleteOrphans(ctx, table, about) }
+	}
+	if err := inOrder(ctx,
+		write("insert_orphans"),
+		write("refill_latest"), // ranks below the orphans, so a merge may drop it
+		remove("latest_observations"),
+		write("refill_latest"), remove("observations_by_mandate"), remove("observations"),
+	); err != nil {
+		return p.failed(err)
 	}
 	p.log.Warn("removed rows of events that the stream lost before they were applied", "rows", total, "epoch", mark.epoch, "beyond", mark.seq)
 	return nil
@@ -52,10 +54,6 @@ func (p *Projector) removeOrphans(ctx context.Context, until uint32) error {
 
 func (p *Projector) orphans(ctx context.Context, table string, about args) (uint64, error) {
 	return p.askNumber(ctx, "orphans", orphaned("orphans", table), about)
-}
-
-func (p *Projector) refillLatest(ctx context.Context, about args) error {
-	return p.write(ctx, "refill_latest", orphaned("refill_latest", ""), about)
 }
 
 func (p *Projector) deleteOrphans(ctx context.Context, table string, about args) error {

@@ -42,7 +42,7 @@ func checkPartition(ctx context.Context, conn Conn, partition, partitions int) e
 	var owner uint16
 	var of uint32
 	var other error
-	err := ask(ctx, conn, "other_partitions", args{"partition": partition, "partitions": partitions}, clickhouse.Row{"partition": &owner, "partitions": &of}, func() {
+	err := read(ctx, conn, "other_partitions", args{"partition": partition, "partitions": partitions}, clickhouse.Row{"partition": &owner, "partitions": &of}, func() {
 		wrote := fmt.Sprintf("partition %d", owner)
 		if of > 0 {
 			wrote += fmt.Sprintf(" of %d", of)
@@ -58,6 +58,6 @@ func checkPartition(ctx context.Context, conn Conn, partition, partitions int) e
 
 // NewestFence returns the newest leader's fence in the tables; 0: none.
 func NewestFence(ctx context.Context, conn Conn, partition int) (newest uint64, err error) {
-	err = ask(ctx, conn, "newest_fence", args{"partition": partition}, clickhouse.Row{"n": &newest}, nil)
+	err = read(ctx, conn, "newest_fence", args{"partition": partition}, clickhouse.Row{"n": &newest}, nil)
 	return newest, err
 }

@@ -30,17 +30,20 @@ import (
 type pending struct {
 	stream string
 	end    position
-	ahead  bool // end is beyond every checkpoint before
-	events uint64
-	proof  proof // of end
+	ahead  bool   // end is beyond every checkpoint before
+	fresh  uint64 // events
+	proof  proof  // of end
 	proven bool
 	floor  floor
 	ids    map[uuid.UUID]struct{}
-	load   *load
+	block  *block
 	// arrived is what the batch makes visible; nil: not known, because rows of it
 	// were in the tables before.
 	arrived *arrivals
 	before  *pending // nil once this one is done
+
+	// What is written after the block; expired is for captures that are not kept.
+	events, expired recordTable
 
 	rows     [len(rowTables)]chan struct{} // closed when the insert into the table has ended
 	done     chan struct{}                 // closed when all has ended; err is valid then
@@ -65,15 +68,12 @@ func inputs(observations, byMandate, latest *block) [len(rowTables)]rowInput {
 	}
 }
 
-// load holds the buffers of a batch, reused from one batch to another.
-type load struct {
-	block   *block
-	events  *events
-	expired *expired
-}
-
 func newPending(b *event.Batch) *pending {
-	f := &pending{stream: b.Stream, end: position{b.Epoch, b.Last}, done: make(chan struct{})}
+	f := &pending{
+		stream: b.Stream, end: position{b.Epoch, b.Last}, done: make(chan struct{}),
+		events:  recordTable{name: "ingested_events", columns: []string{"event_id", "epoch", "seq", "captures", "rows"}},
+		expired: recordTable{name: "expired_rows", columns: []string{"epoch", "seq", "quarter_ms", "rows"}},
+	}
 	for i := range f.rows {
 		f.rows[i] = make(chan struct{})
 	}
@@ -108,7 +108,7 @@ var errBehind = errors.New("the batch before it failed")
 // dispatch starts to write the block and the time of the last checkpoint, then
 // the events and the checkpoint.
 func (p *Projector) dispatch(ctx context.Context, f *pending) {
-	b, before := f.load.block, f.before
+	b, before := f.block, f.before
 	for i, in := range inputs(b, b, b) {
 		go func() {
 			defer close(f.rows[i])
@@ -156,14 +156,11 @@ func (p *Projector) dispatch(ctx context.Context, f *pending) {
 // commit writes the events, whose rows are in the tables, and then the
 // checkpoint.
 func (p *Projector) commit(ctx context.Context, f *pending) error {
-	if len(f.load.expired.seq) > 0 {
-		if err := p.insert(ctx, "expired_rows", nil, f.load.expired.input(), nil); err != nil {
-			return err
-		}
-	}
-	if len(f.load.events.id) > 0 {
-		if err := p.insert(ctx, "ingested_events", nil, f.load.events.input(), nil); err != nil {
-			return err
+	for _, t := range []*recordTable{&f.expired, &f.events} {
+		if t.rows > 0 {
+			if err := p.insert(ctx, t.name, nil, t.in, nil); err != nil {
+				return err
+			}
 		}
 	}
 	if !f.ahead {
@@ -184,10 +181,10 @@ func (p *Projector) collect() {
 				p.marks[f.stream] = f.end
 				p.proof, p.carried = f.proof, proof{}
 			}
-			p.count(func(s *Stats) { s.Batches++; s.Events += f.events })
+			p.count(func(s *Stats) { s.Batches++; s.Events += f.fresh })
 		}
-		p.spare = append(p.spare, f.load)
-		f.load, f.ids, f.before = nil, nil, nil
+		p.spare = append(p.spare, f.block)
+		f.block, f.ids, f.before, f.events, f.expired = nil, nil, nil, recordTable{}, recordTable{}
 	}
 	if n > 0 {
 		p.inFlight = slices.Delete(p.inFlight, 0, n)
@@ -225,15 +222,14 @@ func (p *Projector) underWay(id uuid.UUID) bool {
 	return false
 }
 
-func (p *Projector) takeLoad() *load {
+// takeBlock returns an empty block, one that was used before if there is one.
+func (p *Projector) takeBlock() *block {
 	n := len(p.spare) - 1
 	if n < 0 {
-		return &load{newBlock(), new(events), new(expired)}
+		return newBlock()
 	}
-	l := p.spare[n]
+	b := p.spare[n]
 	p.spare = p.spare[:n]
-	l.block.reset()
-	l.events.reset()
-	l.expired.reset()
-	return l
+	b.reset()
+	return b
 }

@@ -72,12 +72,20 @@ func (p *Projector) ready(ctx context.Context) error {
 			return err
 		}
 	case unsure:
-		for _, step := range []func(context.Context) error{p.fenceOff, p.holdMarks, p.seeFloor, p.announce} {
-			if err := step(ctx); err != nil {
-				return err
-			}
+		if err := inOrder(ctx, p.fenceOff, p.holdMarks, p.seeFloor, p.announce); err != nil {
+			return err
 		}
 	}
 	p.phase = steady
+	return nil
+}
+
+// inOrder runs steps up to the first that fails.
+func inOrder(ctx context.Context, steps ...func(context.Context) error) error {
+	for _, step := range steps {
+		if err := step(ctx); err != nil {
+			return err
+		}
+	}
 	return nil
 }

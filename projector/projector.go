@@ -22,10 +22,11 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/ClickHouse/ch-go/proto"
+	"github.com/google/uuid"
 
 	"preismon/contracts"
 	"preismon/contracts/event"
+	"preismon/projector/clickhouse"
 )
 
 // Config configures a Projector.
@@ -114,7 +115,7 @@ type Projector struct {
 
 	inFlight []*pending // batches under way, in order
 	failing  *pending   // the last one to fail, until the caller knows
-	spare    []*load
+	spare    []*block
 	mandates []uint64 // those of one capture
 	index    *index
 	sites    *sites
@@ -201,39 +202,18 @@ func (p *Projector) Taken(ctx context.Context, stream string, epoch uint32, firs
 			taken[at.seq] = subject
 		})
 	}
-	var seq proto.ColUInt64
-	var id proto.ColUUID
-	return taken, p.read(ctx, "taken_events", args{"epoch": epoch, "first": first, "last": last},
-		proto.Results{{Name: "seq", Data: &seq}, {Name: "event_id", Data: &id}}, func() {
-			for i := range seq {
-				taken[seq[i]] = id[i].String()
-			}
-		})
+	var seq uint64
+	var id uuid.UUID
+	return taken, p.read(ctx, "taken_events", args{"epoch": epoch, "first": first, "last": last}, clickhouse.Row{"seq": &seq, "event_id": &id}, func() {
+		taken[seq] = id.String()
+	})
 }
 
 // start raises the fence, ends the statements that older leaders still run, and
 // reads where they stopped.
 func (p *Projector) start(ctx context.Context) error {
-	if err := p.Check(ctx); err != nil {
-		return err
-	}
-	if err := p.fenceOff(ctx); err != nil {
-		return err
-	}
-	if err := p.loadMarks(ctx); err != nil {
-		return err
-	}
-	if err := p.loadCatalog(ctx); err != nil {
-		return err
-	}
-	if err := p.loadLogins(ctx); err != nil {
-		return err
-	}
-	if err := p.loadViews(ctx); err != nil {
-		return err
-	}
 	p.unannounced = true // perhaps changed by the previous leader
-	return p.announce(ctx)
+	return inOrder(ctx, p.Check, p.fenceOff, p.loadMarks, p.loadCatalog, p.loadLogins, p.loadViews, p.announce)
 }
 
 // loadMarks reads the checkpoints, and how far beyond that of the observations
@@ -246,33 +226,20 @@ func (p *Projector) loadMarks(ctx context.Context) (err error) {
 	if err := p.loadProof(ctx); err != nil {
 		return err
 	}
-	var epoch proto.ColUInt32
-	var seq proto.ColUInt64
 	mark := p.marks[event.StreamObservations]
-	return p.read(ctx, "tail", args{"epoch": mark.epoch, "seq": mark.seq},
-		proto.Results{{Name: "epoch", Data: &epoch}, {Name: "seq", Data: &seq}},
-		func() {
-			for i := range epoch {
-				p.uncertain = position{epoch[i], seq[i]}
-			}
-		})
+	return p.read(ctx, "tail", args{"epoch": mark.epoch, "seq": mark.seq}, clickhouse.Row{"epoch": &p.uncertain.epoch, "seq": &p.uncertain.seq}, nil)
 }
 
 // readMarks reads the checkpoints.
 func (p *Projector) readMarks(ctx context.Context) (map[string]position, error) {
 	var (
 		marks  = map[string]position{}
-		stream = new(proto.ColStr).LowCardinality()
-		epoch  proto.ColUInt32
-		seq    proto.ColUInt64
+		stream string
+		at     position
 	)
-	return marks, p.read(ctx, "checkpoints", args{"partition": p.cfg.Partition},
-		proto.Results{{Name: "stream", Data: stream}, {Name: "epoch", Data: &epoch}, {Name: "seq", Data: &seq}},
-		func() {
-			for i := range epoch {
-				marks[stream.Row(i)] = position{epoch[i], seq[i]}
-			}
-		})
+	return marks, p.read(ctx, "checkpoints", args{"partition": p.cfg.Partition}, clickhouse.Row{"stream": &stream, "epoch": &at.epoch, "seq": &at.seq}, func() {
+		marks[stream] = at
+	})
 }
 
 // holdMarks returns event.ErrGap where a checkpoint of the tables is behind the

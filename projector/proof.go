@@ -7,11 +7,11 @@ import (
 	"math"
 	"time"
 
-	"github.com/ClickHouse/ch-go/proto"
 	"github.com/cespare/xxhash/v2"
 	"github.com/google/uuid"
 
 	"preismon/contracts/event"
+	"preismon/projector/clickhouse"
 )
 
 // proof is what ingested_events and observations must hold up to a position: the
@@ -65,34 +65,18 @@ func intHash64(x uint64) uint64 {
 	return x ^ x>>33
 }
 
-// proofColumns receives the result of proof.sql.
-type proofColumns struct{ events, eventsSum, rows, rowsSum proto.ColUInt64 }
-
-func (c *proofColumns) results() proto.Results {
-	return proto.Results{
-		{Name: "events", Data: &c.events},
-		{Name: "events_sum", Data: &c.eventsSum},
-		{Name: "rows", Data: &c.rows},
-		{Name: "rows_sum", Data: &c.rowsSum},
-	}
-}
-
-func (c *proofColumns) row(i int) proof {
-	return proof{digest{c.events[i], c.eventsSum[i]}, digest{c.rows[i], c.rowsSum[i]}}
+// row receives the result of proof.sql.
+func (a *proof) row() clickhouse.Row {
+	return clickhouse.Row{"events": &a.events.n, "events_sum": &a.events.sum, "rows": &a.rows.n, "rows_sum": &a.rows.sum}
 }
 
 // asking runs a query, as Projector.read and Auditor.read do.
-type asking func(name string, values args, out proto.Results, block func()) error
+type asking func(name string, values args, row clickhouse.Row, each func()) error
 
 // tally counts what the tables hold after one position and up to another, from the
 // floor on.
 func tally(ask asking, s slice, from floor) (sum proof, err error) {
-	var c proofColumns
-	err = ask("proof", from.of(s.args()), c.results(), func() {
-		for i := range c.events {
-			sum = c.row(i)
-		}
-	})
+	err = ask("proof", from.of(s.args()), sum.row(), nil)
 	return sum, err
 }
 
@@ -105,19 +89,11 @@ type attested struct {
 }
 
 func readAttested(ask asking, partition int) (a attested, err error) {
-	var (
-		c           proofColumns
-		epoch       proto.ColUInt32
-		seq, proven proto.ColUInt64
-		from        proto.ColInt64
-	)
-	out := append(c.results(), proto.ResultColumn{Name: "epoch", Data: &epoch}, proto.ResultColumn{Name: "seq", Data: &seq}, proto.ResultColumn{Name: "proven", Data: &proven},
-		proto.ResultColumn{Name: "floor", Data: &from})
-	err = ask("checkpoint_proof", args{"partition": partition}, out, func() {
-		for i := range epoch {
-			a = attested{position{epoch[i], seq[i]}, c.row(i), proven[i] == 1, floor(from[i])}
-		}
-	})
+	var proven uint64
+	row := a.proof.row()
+	row["epoch"], row["seq"], row["proven"], row["floor"] = &a.at.epoch, &a.at.seq, &proven, (*int64)(&a.floor)
+	err = ask("checkpoint_proof", args{"partition": partition}, row, nil)
+	a.proven = proven == 1
 	return a, err
 }
 
@@ -148,8 +124,8 @@ func (a attested) refute(is proof) (all []Finding) {
 }
 
 func (p *Projector) asking(ctx context.Context) asking {
-	return func(name string, values args, out proto.Results, block func()) error {
-		return p.read(ctx, name, values, out, block)
+	return func(name string, values args, row clickhouse.Row, each func()) error {
+		return p.read(ctx, name, values, row, each)
 	}
 }
 

@@ -31,7 +31,7 @@ func Quarters(ctx context.Context, conn Conn) (map[string][]Quarter, error) {
 		all   = map[string][]Quarter{}
 		plain error
 	)
-	err := ask(ctx, conn, "partitions", nil, clickhouse.Row{"table": &table, "quarter": &first, "bytes": &bytes}, func() {
+	err := read(ctx, conn, "partitions", nil, clickhouse.Row{"table": &table, "quarter": &first, "bytes": &bytes}, func() {
 		if first == 0 {
 			plain = ErrNotByQuarter
 			return

@@ -6,83 +6,66 @@ import (
 	"slices"
 
 	"github.com/ClickHouse/ch-go/proto"
+	"github.com/google/uuid"
 
 	"preismon/contracts"
 	"preismon/contracts/event"
 )
 
-// recordTable collects records of one catalogue table as columns.
+// recordTable collects rows of a table as columns.
 type recordTable struct {
-	in   proto.Input
-	rows int
+	name    string   // as in insert_<name>.sql
+	columns []string // their names
+	in      proto.Input
+	put     []func(any) // a value into each column
+	rows    int
 }
 
-// add appends a row; the values are in the order of the columns.
+// add appends a row; the values are in the order of the columns. Those of the
+// first row determine the types of the columns.
 func (t *recordTable) add(values ...any) {
 	for i, v := range values {
-		appendValue(t.in[i].Data, v)
+		if i == len(t.in) {
+			c, put := columnFor(v)
+			t.in, t.put = append(t.in, proto.InputColumn{Name: t.columns[i], Data: c}), append(t.put, put)
+		}
+		t.put[i](v)
 	}
 	t.rows++
 }
 
-func appendValue(to proto.ColInput, v any) {
-	switch c := to.(type) {
-	case *proto.ColUInt64:
-		c.Append(v.(uint64))
-	case *proto.ColInt64:
-		c.Append(v.(int64))
-	case *proto.ColUInt8:
-		c.Append(v.(uint8))
-	case *proto.ColBool:
-		c.Append(v.(bool))
-	case *proto.ColStr:
-		c.Append(v.(string))
-	case array:
-		switch list := v.(type) {
-		case []uint64:
-			c.of.(*proto.ColUInt64).AppendArr(list)
-		case []int64:
-			c.of.(*proto.ColInt64).AppendArr(list)
-		case []string:
-			c.of.(*proto.ColStr).AppendArr(list)
-		default:
-			panic(fmt.Sprintf("projector: no column for %T", v))
-		}
-		c.ends.Append(uint64(c.of.Rows()))
-	default:
-		panic(fmt.Sprintf("projector: no column %T", to))
+// columnFor returns an empty column for values of the type of v, and what puts
+// them into it.
+func columnFor(v any) (proto.ColInput, func(any)) {
+	switch v.(type) {
+	case bool:
+		return column(new(proto.ColBool))
+	case uint8:
+		return column(new(proto.ColUInt8))
+	case uint16:
+		return column(new(proto.ColUInt16))
+	case uint32:
+		return column(new(proto.ColUInt32))
+	case uint64:
+		return column(new(proto.ColUInt64))
+	case int64:
+		return column(new(proto.ColInt64))
+	case string:
+		return column(new(proto.ColStr))
+	case uuid.UUID:
+		return column(new(proto.ColUUID))
+	case []uint64:
+		return column(new(proto.ColUInt64).Array())
+	case []int64:
+		return column(new(proto.ColInt64).Array())
+	case []string:
+		return column(new(proto.ColStr).Array())
 	}
+	panic(fmt.Sprintf("projector: no column for %T", v))
 }
 
-func listOf(c proto.ColInput) array { return array{new(proto.ColUInt64), c} }
-
-// newRecordTable creates columns by the letters of types: u UInt64, i Int64, e
-// UInt8, b Bool, s String; in upper case an array of them.
-func newRecordTable(types string, names ...string) *recordTable {
-	t := &recordTable{}
-	for i, name := range names {
-		var c proto.ColInput
-		switch types[i] {
-		case 'u':
-			c = new(proto.ColUInt64)
-		case 'i':
-			c = new(proto.ColInt64)
-		case 'e':
-			c = new(proto.ColUInt8)
-		case 'b':
-			c = new(proto.ColBool)
-		case 's':
-			c = new(proto.ColStr)
-		case 'U':
-			c = listOf(new(proto.ColUInt64))
-		case 'I':
-			c = listOf(new(proto.ColInt64))
-		case 'S':
-			c = listOf(new(proto.ColStr))
-		}
-		t.in = append(t.in, proto.InputColumn{Name: name, Data: c})
-	}
-	return t
+func column[T any](c proto.ColumnOf[T]) (proto.ColInput, func(any)) {
+	return c, func(v any) { c.Append(v.(T)) }
 }
 
 // catalogTables are the catalogue's tables in the order in which they are
@@ -91,30 +74,20 @@ var catalogTables = []string{
 	"sites", "items", "mandates", "accounts", "orders", "reference_prices", "customer_data", "file_jobs", "file_archives",
 }
 
-// tableOf creates the empty columns of insert_<name>.sql.
-func tableOf(name string) *recordTable {
-	switch name {
-	case "sites":
-		return newRecordTable("ssssssbbu", "site", "name", "site_type", "country_code", "currency", "operator", "canonical_country_market", "price_comparison_market", "version")
-	case "items":
-		return newRecordTable("usssssssu", "item", "ean", "pzn", "asin", "asin_locale", "name", "brand", "manufacturer", "version")
-	case "mandates":
-		return newRecordTable("ussuu", "mandate", "name", "package_name", "max_items", "version")
-	case "accounts":
-		return newRecordTable("uussbbSbUbSu", "account", "mandate", "login_identifier", "password_hash", "administrative", "disabled", "permissions", "all_orders", "orders", "all_sites", "sites", "version")
-	case "orders":
-		return newRecordTable("uussbiUSuIISUUUbUSu", "mandate", "order_id", "alias", "name", "active", "created_ms", "items", "sites", "interval_minutes", "last_run_ms", "next_run_ms", "counter_sites", "configured", "expected", "processed",
-			"legacy", "members", "member_sites", "version")
-	case "reference_prices":
-		return newRecordTable("uuISSSSu", "mandate", "item", "amounts", "currencies", "sites", "quantities", "types", "version")
-	case "customer_data":
-		return newRecordTable("uusSSu", "mandate", "item", "category", "names", "texts", "version")
-	case "file_jobs":
-		return newRecordTable("ueuusiu", "mandate", "direction", "order_id", "file_job", "name", "created_ms", "version")
-	case "file_archives":
-		return newRecordTable("ueuuuiSSISu", "mandate", "direction", "order_id", "archive", "file_job", "archived_ms", "names", "filenames", "sizes", "hashes", "version")
-	}
-	panic("projector: no catalogue table " + name)
+// catalogColumns are the columns of insert_<name>.sql.
+var catalogColumns = map[string][]string{
+	"sites":    {"site", "name", "site_type", "country_code", "currency", "operator", "canonical_country_market", "price_comparison_market", "version"},
+	"items":    {"item", "ean", "pzn", "asin", "asin_locale", "name", "brand", "manufacturer", "version"},
+	"mandates": {"mandate", "name", "package_name", "max_items", "version"},
+	"accounts": {"account", "mandate", "login_identifier", "password_hash", "administrative", "disabled", "permissions", "all_orders", "orders", "all_sites", "sites", "version"},
+	"orders": {
+		"mandate", "order_id", "alias", "name", "active", "created_ms", "items", "sites", "interval_minutes", "last_run_ms", "next_run_ms", "counter_sites", "configured", "expected", "processed",
+		"legacy", "members", "member_sites", "version",
+	},
+	"reference_prices": {"mandate", "item", "amounts", "currencies", "sites", "quantities", "types", "version"},
+	"customer_data":    {"mandate", "item", "category", "names", "texts", "version"},
+	"file_jobs":        {"mandate", "direction", "order_id", "file_job", "name", "created_ms", "version"},
+	"file_archives":    {"mandate", "direction", "order_id", "archive", "file_job", "archived_ms", "names", "filenames", "sizes", "hashes", "version"},
 }
 
 // Directions of files, as stored in the tables.
@@ -128,7 +101,7 @@ func addRecord(tables map[string]*recordTable, e *event.Event, version uint64) e
 	to := func(name string, values ...any) {
 		t, ok := tables[name]
 		if !ok {
-			t = tableOf(name)
+			t = &recordTable{name: name, columns: catalogColumns[name]}
 			tables[name] = t
 		}
 		t.add(values...)

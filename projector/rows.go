@@ -241,64 +241,18 @@ func (b *block) latest() proto.Input {
 	}
 }
 
-// events holds the rows of ingested_events.
-type events struct {
-	id       proto.ColUUID
-	epoch    proto.ColUInt32
-	seq      proto.ColUInt64
-	captures proto.ColUInt16
-	rows     proto.ColUInt32
-}
-
-func (e *events) reset() {
-	e.id.Reset()
-	e.epoch.Reset()
-	e.seq.Reset()
-	e.captures.Reset()
-	e.rows.Reset()
-}
-
-func (e *events) add(id uuid.UUID, at position, o *contracts.Observations) {
+// noteIngested adds the event to those that are ingested with the batch.
+func (f *pending) noteIngested(a *freshEvent) {
 	rows := 0
-	for i := range o.Observations {
-		rows += o.Observations[i].Rows()
+	for i := range a.data.Observations {
+		rows += a.data.Observations[i].Rows()
 	}
-	e.id.Append(id)
-	e.epoch.Append(at.epoch)
-	e.seq.Append(at.seq)
-	e.captures.Append(uint16(len(o.Observations)))
-	e.rows.Append(uint32(rows))
+	f.events.add(a.id, a.at.epoch, a.at.seq, uint16(len(a.data.Observations)), uint32(rows))
 }
 
-func (e *events) input() proto.Input {
-	return proto.Input{
-		{Name: "event_id", Data: &e.id},
-		{Name: "epoch", Data: &e.epoch},
-		{Name: "seq", Data: &e.seq},
-		{Name: "captures", Data: &e.captures},
-		{Name: "rows", Data: &e.rows},
-	}
-}
-
-// expired holds rows of expired_rows: for captures that were already below the
-// floor when they arrived.
-type expired struct {
-	epoch   proto.ColUInt32
-	seq     proto.ColUInt64
-	quarter proto.ColInt64 // its beginning, Unix ms
-	rows    proto.ColUInt64
-}
-
-func (e *expired) reset() {
-	e.epoch.Reset()
-	e.seq.Reset()
-	e.quarter.Reset()
-	e.rows.Reset()
-}
-
-// add counts the rows of an event that are not kept, by quarter, and returns
-// their total.
-func (e *expired) add(a *freshEvent) (total uint64) {
+// noteExpired counts the rows of an event whose captures were already below the
+// floor when they arrived, by quarter, and returns their total.
+func (f *pending) noteExpired(a *freshEvent) (total uint64) {
 	if a.floor == 0 {
 		return 0
 	}
@@ -309,22 +263,10 @@ func (e *expired) add(a *freshEvent) (total uint64) {
 		}
 	}
 	for quarter, n := range rows {
-		e.epoch.Append(a.at.epoch)
-		e.seq.Append(a.at.seq)
-		e.quarter.Append(int64(quarter))
-		e.rows.Append(n)
+		f.expired.add(a.at.epoch, a.at.seq, int64(quarter), n)
 		total += n
 	}
 	return total
-}
-
-func (e *expired) input() proto.Input {
-	return proto.Input{
-		{Name: "epoch", Data: &e.epoch},
-		{Name: "seq", Data: &e.seq},
-		{Name: "quarter_ms", Data: &e.quarter},
-		{Name: "rows", Data: &e.rows},
-	}
 }
 
 // payload returns the observations in a message, and its event's id.

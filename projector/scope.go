@@ -124,11 +124,7 @@ func scopeOf(orders []*order, maxItems int) scope {
 		}
 	}
 	b := newScopeBuilder()
-	b.items = make([]uint64, 0, len(given))
-	for item := range given {
-		b.items = append(b.items, item)
-	}
-	slices.Sort(b.items)
+	b.items = sortedKeys(given)
 	kinds := map[uint32]int{} // by combination; -1: its orders have no sites
 	kept := b.items[:0]
 	for _, item := range b.items {

@@ -3,11 +3,12 @@ package projector
 import (
 	"context"
 	"io"
-	"slices"
 	"strconv"
 
 	"github.com/ClickHouse/ch-go/proto"
 	"github.com/cespare/xxhash/v2"
+
+	"preismon/projector/clickhouse"
 )
 
 // pairBlock is how many pairs, and orders of pairs, are sent in one block: a
@@ -82,13 +83,10 @@ func (s scope) digest(names *sites) (d digest) {
 // loadScopes loads the scopes in force. Most are what the orders give, as a
 // digest shows; the others are read.
 func (p *Projector) loadScopes(ctx context.Context) error {
-	var mandate, n, sum proto.ColUInt64
+	var mandate uint64
+	var d digest
 	published := map[uint64]digest{}
-	err := p.read(ctx, "scope_digests", nil, proto.Results{{Name: "mandate", Data: &mandate}, {Name: "n", Data: &n}, {Name: "sum", Data: &sum}}, func() {
-		for i, m := range mandate {
-			published[m] = digest{n[i], sum[i]}
-		}
-	})
+	err := p.read(ctx, "scope_digests", nil, clickhouse.Row{"mandate": &mandate, "n": &d.n, "sum": &d.sum}, func() { published[mandate] = d })
 	if err != nil {
 		return err
 	}
@@ -109,25 +107,20 @@ func (p *Projector) loadScopes(ctx context.Context) error {
 // readScope reads a published version, item by item.
 func (p *Projector) readScope(ctx context.Context, mandate, version uint64) (scope, error) {
 	var (
-		item   proto.ColUInt64
-		site   = new(proto.ColStr).LowCardinality()
-		orders = new(proto.ColUInt64).Array()
-		b      = newScopeBuilder()
-		last   uint64
-		pairs  = map[uint32][]uint64{} // of the last item
+		item, last uint64
+		site       string
+		orders     []uint64
+		b          = newScopeBuilder()
+		pairs      = map[uint32][]uint64{} // of the last item
 	)
-	err := p.read(ctx, "scope_pairs", args{"mandate": mandate, "version": version},
-		proto.Results{{Name: "item", Data: &item}, {Name: "site", Data: site}, {Name: "orders", Data: orders}},
-		func() {
-			for i := range item {
-				if item[i] != last {
-					b.add(last, pairs)
-					last = item[i]
-					clear(pairs)
-				}
-				pairs[p.sites.of(site.Row(i))] = slices.Clone(orders.Row(i))
-			}
-		})
+	err := p.read(ctx, "scope_pairs", args{"mandate": mandate, "version": version}, clickhouse.Row{"item": &item, "site": &site, "orders": &orders}, func() {
+		if item != last {
+			b.add(last, pairs)
+			last = item
+			clear(pairs)
+		}
+		pairs[p.sites.of(site)] = orders
+	})
 	b.add(last, pairs)
 	return b.scope, err
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/ClickHouse/ch-go/proto"
 
 	"preismon/contracts/event"
+	"preismon/projector/clickhouse"
 )
 
 //go:embed sql/*.sql
@@ -121,31 +122,22 @@ func (p *Projector) send(ctx context.Context, what string, q ch.Query) error {
 	return nil
 }
 
-// read runs a query and calls block for each block of its result.
-func (p *Projector) read(ctx context.Context, name string, a args, out proto.Results, block func(), external ...ch.ExternalTable) error {
-	return p.ask(ctx, name, question(name), a, out, block, external...)
+// read runs a query and calls each for every row of its result; nil: the
+// variables keep the last.
+func (p *Projector) read(ctx context.Context, name string, a args, row clickhouse.Row, each func(), external ...ch.ExternalTable) error {
+	return p.ask(ctx, name, question(name), a, row, each, external...)
 }
 
-func (p *Projector) ask(ctx context.Context, what, sql string, a args, out proto.Results, block func(), external ...ch.ExternalTable) error {
+func (p *Projector) ask(ctx context.Context, what, sql string, a args, row clickhouse.Row, each func(), external ...ch.ExternalTable) error {
 	ctx, cancel := context.WithTimeout(ctx, p.cfg.StatementTimeout)
 	defer cancel()
 	ctx, end := spanOf(ctx, what, "")
-	err := p.conn.Do(ctx, ch.Query{
-		Body: sql, Parameters: ch.Parameters(a), Settings: readSettings, Result: out, ExternalTables: external, OnResult: each(block),
-	})
+	err := p.conn.Do(ctx, clickhouse.Scan(ch.Query{Body: sql, Parameters: ch.Parameters(a), Settings: readSettings, ExternalTables: external}, row, each))
 	end(err)
 	if err != nil {
 		return fmt.Errorf("%s: %w", what, err)
 	}
 	return nil
-}
-
-// each calls block for each block of a result.
-func each(block func()) func(context.Context, proto.Block) error {
-	return func(context.Context, proto.Block) error {
-		block()
-		return nil
-	}
 }
 
 func (p *Projector) prefix() string { return fmt.Sprintf("p%d-", p.cfg.Partition) }
@@ -184,7 +176,7 @@ func (p *Projector) killOlder(ctx context.Context) error {
 		}
 		if err := p.conn.Do(ctx, ch.Query{
 			Body:   strings.NewReplacer("{prefix}", p.prefix(), "{fence}", strconv.FormatUint(p.cfg.Fence, 10)).Replace(question("kill")),
-			Result: new(proto.Results).Auto(), OnResult: each(func() {}), // whatever its columns are
+			Result: new(proto.Results).Auto(), OnResult: func(context.Context, proto.Block) error { return nil }, // whatever its columns are
 		}); err != nil {
 			return fmt.Errorf("kill: %w", err)
 		}
@@ -202,13 +194,7 @@ func (p *Projector) number(ctx context.Context, name string, a args) (uint64, er
 	return p.askNumber(ctx, name, question(name), a)
 }
 
-func (p *Projector) askNumber(ctx context.Context, what, sql string, a args) (uint64, error) {
-	var n proto.ColUInt64
-	var got uint64
-	err := p.ask(ctx, what, sql, a, proto.Results{{Name: "n", Data: &n}}, func() {
-		for _, v := range n {
-			got = v
-		}
-	})
-	return got, err
+func (p *Projector) askNumber(ctx context.Context, what, sql string, a args) (n uint64, err error) {
+	err = p.ask(ctx, what, sql, a, clickhouse.Row{"n": &n}, nil)
+	return n, err
 }

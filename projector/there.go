@@ -12,6 +12,7 @@ import (
 	"github.com/cespare/xxhash/v2"
 
 	"preismon/contracts/event"
+	"preismon/projector/clickhouse"
 )
 
 // rowKey identifies a row within one incarnation; mandate is 0 in observations.
@@ -45,39 +46,34 @@ func (p *Projector) eventsThere(ctx context.Context, b *event.Batch, todo []fres
 		first = mark.seq + 1
 	}
 	var (
-		mandate, seq, n, sum proto.ColUInt64
-		there                = make([]eventThere, len(todo))
-		due                  map[uint64]digest
-		at                   = -1
-		foreign              foreignRows
+		m, seq  uint64
+		is      digest
+		there   = make([]eventThere, len(todo))
+		due     map[uint64]digest
+		at      = -1
+		foreign foreignRows
 	)
 	span := p.floor.of(args{"epoch": b.Epoch, "first": first, "last": b.Last})
-	err := p.read(ctx, "row_digests", span,
-		proto.Results{{Name: "mandate", Data: &mandate}, {Name: "seq", Data: &seq}, {Name: "n", Data: &n}, {Name: "sum", Data: &sum}}, func() {
-			for i, m := range mandate {
-				k, ok := find(todo, seq[i])
-				if !ok {
-					foreign.add(seq[i], n[i])
-					continue
-				}
-				if k != at {
-					at, due = k, p.due(&todo[k])
-				}
-				if due[m] == (digest{n[i], sum[i]}) {
-					there[k].complete = append(there[k].complete, m)
-				} else {
-					there[k].others = append(there[k].others, rowsThere{m, n[i]})
-				}
-			}
-		})
+	err := p.read(ctx, "row_digests", span, clickhouse.Row{"mandate": &m, "seq": &seq, "n": &is.n, "sum": &is.sum}, func() {
+		k, ok := find(todo, seq)
+		if !ok {
+			foreign.add(seq, is.n)
+			return
+		}
+		if k != at {
+			at, due = k, p.due(&todo[k])
+		}
+		if due[m] == is {
+			there[k].complete = append(there[k].complete, m)
+		} else {
+			there[k].others = append(there[k].others, rowsThere{m, is.n})
+		}
+	})
 	if err != nil {
 		return nil, err
 	}
-	var rows heldRows
-	err = p.read(ctx, "latest_in_range", span, rows.results(), func() {
-		foreign.look(&rows, todo)
-	})
-	if err != nil {
+	var held heldRow
+	if err := p.read(ctx, "latest_in_range", span, held.row(), func() { foreign.look(&held, todo) }); err != nil {
 		return nil, err
 	}
 	return there, foreign.err(b.Epoch)
@@ -157,16 +153,14 @@ func (p *Projector) rowsThere(ctx context.Context, epoch uint32, todo []freshEve
 		return nil, nil
 	}
 	var (
-		rows    heldRows
+		held    heldRow
 		there   = map[rowKey]struct{}{}
 		foreign foreignRows
 	)
 	err := p.read(ctx, "rows_in_range", p.floor.of(args{"epoch": epoch, "first": todo[s.from].at.seq, "last": todo[s.to-1].at.seq}),
-		rows.results(), func() {
-			foreign.look(&rows, todo)
-			for i := range rows.seq {
-				there[rows.key(i)] = struct{}{}
-			}
+		held.row(), func() {
+			foreign.look(&held, todo)
+			there[held.rowKey] = struct{}{}
 		}, ch.ExternalTable{Name: "places", Data: proto.Input{{Name: "seq", Data: s.seq}, {Name: "mandate", Data: s.mandate}}})
 	if err != nil {
 		return nil, err
@@ -174,29 +168,18 @@ func (p *Projector) rowsThere(ctx context.Context, epoch uint32, todo []freshEve
 	return there, foreign.err(epoch)
 }
 
-// heldRows are rows of the tables, with the columns that an event determines.
-type heldRows struct {
-	mandate, seq, item proto.ColUInt64
-	capture, offer     proto.ColUInt16
-	site               *proto.ColLowCardinality[string]
-	captured           proto.ColInt64
+// heldRow is a row of the tables, with the columns that an event determines.
+type heldRow struct {
+	rowKey
+	item     uint64
+	site     string
+	captured int64
 }
 
-func (c *heldRows) results() proto.Results {
-	c.site = new(proto.ColStr).LowCardinality()
-	return proto.Results{
-		{Name: "mandate", Data: &c.mandate},
-		{Name: "seq", Data: &c.seq},
-		{Name: "capture", Data: &c.capture},
-		{Name: "offer", Data: &c.offer},
-		{Name: "item", Data: &c.item},
-		{Name: "site", Data: c.site},
-		{Name: "captured_ms", Data: &c.captured},
+func (h *heldRow) row() clickhouse.Row {
+	return clickhouse.Row{
+		"mandate": &h.mandate, "seq": &h.seq, "capture": &h.capture, "offer": &h.offer, "item": &h.item, "site": &h.site, "captured_ms": &h.captured,
 	}
-}
-
-func (c *heldRows) key(i int) rowKey {
-	return rowKey{c.mandate[i], c.seq[i], c.capture[i], c.offer[i]}
 }
 
 // foreignRows counts rows that no event gives.
@@ -209,11 +192,9 @@ func (f *foreignRows) add(seq, n uint64) {
 	f.n += n
 }
 
-func (f *foreignRows) look(c *heldRows, todo []freshEvent) {
-	for i := range c.seq {
-		if !hasRow(todo, c.key(i), c.item[i], c.site.Row(i), c.captured[i]) {
-			f.add(c.seq[i], 1)
-		}
+func (f *foreignRows) look(h *heldRow, todo []freshEvent) {
+	if !hasRow(todo, h) {
+		f.add(h.seq, 1)
 	}
 }
 
@@ -231,11 +212,11 @@ func find(todo []freshEvent, seq uint64) (int, bool) {
 
 // hasRow reports whether one of the events gives a row of that pair and capture
 // time.
-func hasRow(todo []freshEvent, k rowKey, item uint64, site string, captured int64) bool {
-	n, ok := find(todo, k.seq)
-	if !ok || int(k.capture) >= len(todo[n].data.Observations) {
+func hasRow(todo []freshEvent, h *heldRow) bool {
+	n, ok := find(todo, h.seq)
+	if !ok || int(h.capture) >= len(todo[n].data.Observations) {
 		return false
 	}
-	o := &todo[n].data.Observations[k.capture]
-	return int(k.offer) < o.Rows() && uint64(o.ItemID) == item && string(todo[n].data.Site) == site && o.CapturedAt.UnixMilli() == captured
+	o := &todo[n].data.Observations[h.capture]
+	return int(h.offer) < o.Rows() && uint64(o.ItemID) == h.item && string(todo[n].data.Site) == h.site && o.CapturedAt.UnixMilli() == h.captured
 }

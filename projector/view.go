@@ -6,7 +6,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/ClickHouse/ch-go/proto"
+	"preismon/projector/clickhouse"
 )
 
 // view is a mandate's scope as published.
@@ -70,24 +70,18 @@ type staleScope struct {
 // should be.
 func (p *Projector) loadViews(ctx context.Context) error {
 	p.index, p.views, p.stale = newIndex(), map[uint64]*view{}, nil
-	var mandate, force, appliedTo, oldest, newest proto.ColUInt64
-	err := p.read(ctx, "scope_versions", args{"partition": p.cfg.Partition}, proto.Results{
-		{Name: "mandate", Data: &mandate},
-		{Name: "in_force", Data: &force},
-		{Name: "applied", Data: &appliedTo},
-		{Name: "oldest", Data: &oldest},
-		{Name: "newest", Data: &newest},
+	var m, force, appliedTo, oldest, newest uint64
+	err := p.read(ctx, "scope_versions", args{"partition": p.cfg.Partition}, clickhouse.Row{
+		"mandate": &m, "in_force": &force, "applied": &appliedTo, "oldest": &oldest, "newest": &newest,
 	}, func() {
-		for i, m := range mandate {
-			v := &view{version: force[i], appliedVersion: appliedTo[i], newest: newest[i]}
-			if v.appliedVersion != v.version {
-				v.rows = incomplete
-			}
-			p.views[m] = v
-			p.outdated[m] = struct{}{}
-			if oldest[i] < v.version {
-				p.stale = append(p.stale, staleScope{m, v.version - 1, time.Now()})
-			}
+		v := &view{version: force, appliedVersion: appliedTo, newest: newest}
+		if v.appliedVersion != v.version {
+			v.rows = incomplete
+		}
+		p.views[m] = v
+		p.outdated[m] = struct{}{}
+		if oldest < v.version {
+			p.stale = append(p.stale, staleScope{m, v.version - 1, time.Now()})
 		}
 	})
 	if err != nil {
@@ -285,22 +279,19 @@ func (p *Projector) backfill(ctx context.Context, m, version, without uint64, lo
 		look        bool
 	}
 	var (
-		spans    []span
-		rows     int64
-		item     proto.ColUInt64
-		n, there proto.ColInt64
+		spans          []span
+		item           uint64
+		rows, n, there int64
 	)
-	err := p.read(ctx, "backfill_plan", a(), proto.Results{{Name: "item", Data: &item}, {Name: "n", Data: &n}, {Name: "there", Data: &there}}, func() {
-		for i := range item {
-			if len(spans) == 0 || rows+n[i]+there[i] > int64(p.cfg.BackfillRows) {
-				spans = append(spans, span{first: item[i]})
-				rows = 0
-			}
-			s := &spans[len(spans)-1]
-			s.last = item[i]
-			s.look = s.look || there[i] > 0
-			rows += n[i] + there[i]
+	err := p.read(ctx, "backfill_plan", a(), clickhouse.Row{"item": &item, "n": &n, "there": &there}, func() {
+		if len(spans) == 0 || rows+n+there > int64(p.cfg.BackfillRows) {
+			spans = append(spans, span{first: item})
+			rows = 0
 		}
+		s := &spans[len(spans)-1]
+		s.last = item
+		s.look = s.look || there > 0
+		rows += n + there
 	})
 	if err != nil {
 		return err

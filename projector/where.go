@@ -63,14 +63,14 @@ func FindEvent(ctx context.Context, conn Conn, id uuid.UUID) (*Written, error) {
 		found bool
 		of    WrittenFor
 	)
-	err := ask(ctx, conn, "find_event", args{"id": id.String()},
+	err := read(ctx, conn, "find_event", args{"id": id.String()},
 		clickhouse.Row{"epoch": &is.Epoch, "seq": &is.Seq, "rows": &is.Rows, "expired": &is.Expired}, func() {
 			found = true
 		})
 	if err != nil || !found {
 		return nil, err
 	}
-	return &is, ask(ctx, conn, "event_mandates", args{"epoch": is.Epoch, "seq": is.Seq},
+	return &is, read(ctx, conn, "event_mandates", args{"epoch": is.Epoch, "seq": is.Seq},
 		clickhouse.Row{"mandate": &of.Mandate, "name": &of.Name, "n": &of.Rows}, func() {
 			is.Mandates = append(is.Mandates, of)
 		})
@@ -82,7 +82,7 @@ func CheckpointOf(ctx context.Context, conn Conn, stream string, partition int) 
 		of string
 		at position
 	)
-	err = ask(ctx, conn, "checkpoints", args{"partition": partition}, clickhouse.Row{"stream": &of, "epoch": &at.epoch, "seq": &at.seq}, func() {
+	err = read(ctx, conn, "checkpoints", args{"partition": partition}, clickhouse.Row{"stream": &of, "epoch": &at.epoch, "seq": &at.seq}, func() {
 		if of == stream {
 			epoch, seq = at.epoch, at.seq
 		}
@@ -90,11 +90,15 @@ func CheckpointOf(ctx context.Context, conn Conn, stream string, partition int) 
 	return epoch, seq, err
 }
 
-// ask runs a query and calls each for every row; nil: the variables keep the last.
-func ask(ctx context.Context, conn Conn, name string, values args, row clickhouse.Row, each func()) error {
-	err := conn.Do(ctx, clickhouse.Scan(ch.Query{Body: question(name), Parameters: ch.Parameters(values), Settings: readSettings}, row, each))
-	if err != nil {
-		return fmt.Errorf("%s: %w", name, err)
+// read runs a query and calls each for every row; nil: the variables keep the last.
+func read(ctx context.Context, conn Conn, name string, values args, row clickhouse.Row, each func()) error {
+	return ask(ctx, conn, name, ch.Query{Body: question(name), Parameters: ch.Parameters(values), Settings: readSettings}, row, each)
+}
+
+// ask is read for any query; what names it in an error.
+func ask(ctx context.Context, conn Conn, what string, q ch.Query, row clickhouse.Row, each func()) error {
+	if err := conn.Do(ctx, clickhouse.Scan(q, row, each)); err != nil {
+		return fmt.Errorf("%s: %w", what, err)
 	}
 	return nil
 }

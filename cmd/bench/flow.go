@@ -80,7 +80,7 @@ func (r *run) projector(b *broker, conn projector.Conn, fence uint64) (*projecto
 	if err != nil {
 		return nil, nil, err
 	}
-	consumer, err := ingest.NewConsumer(ingest.DefaultConsumerConfig(), b.js, proj, r.Logger)
+	consumer, err := ingest.NewConsumer(ingest.ConsumerConfig{}, b.js, proj, r.Logger)
 	return proj, consumer, err
 }
 

@@ -179,11 +179,9 @@ func (p *projection) lead(ctx context.Context, fence uint64) error {
 	if err != nil {
 		return err
 	}
-	reading := ingest.DefaultConsumerConfig()
-	reading.Partition, reading.Partitions = p.share.Partition, p.share.Partitions
-	reading.Tracer = p.traces.tracer("ingest")
-	p.batches.set(&reading)
-	consumer, err := ingest.NewConsumer(reading, p.bus.js, proj, p.log)
+	consumer, err := ingest.NewConsumer(ingest.ConsumerConfig{
+		Partition: p.share.Partition, Partitions: p.share.Partitions, Linger: p.batches.Linger, Tracer: p.traces.tracer("ingest"),
+	}, p.bus.js, proj, p.log)
 	if err != nil {
 		return err
 	}
@@ -295,10 +293,6 @@ func (f batchFlags) faults() error {
 		return fmt.Errorf("linger: %s, must be more than 0 and at most %s", f.Linger, maxLinger)
 	}
 	return nil
-}
-
-func (f batchFlags) set(c *ingest.ConsumerConfig) {
-	c.Linger, c.PassLinger = f.Linger, max(f.Linger, c.PassLinger)
 }
 
 // pairFlags bound what one record of the catalogue may cost the projectors.

@@ -203,32 +203,25 @@ func (c *Columns) cells() []cell {
 }
 
 // fields returns, in a fixed order, each mapped field and its columns.
-func (m *Mapping) fields() []mappedField {
-	var all []mappedField
+func (m *Mapping) fields() (all []Column) {
 	c := &m.Columns
 	for _, t := range c.texts() {
 		if t.mapped() {
-			all = append(all, mappedField{t.name, t.names(), t.Value})
+			all = append(all, Column{t.name, t.names(), t.Value})
 		}
 	}
 	for _, e := range c.cells() {
-		f := mappedField{field: e.name, columns: []string{e.column}}
+		f := Column{Field: e.name, Columns: []string{e.column}}
 		if e.name == "capturedAt" {
-			f.columns, f.value = append(f.columns, c.CapturedAt.Clock), c.CapturedAt.origin()
+			f.Columns, f.Value = append(f.Columns, c.CapturedAt.Clock), c.CapturedAt.origin()
 		}
-		f.columns = slices.DeleteFunc(f.columns, func(s string) bool { return s == "" })
-		if f.value != "" || len(f.columns) > 0 {
+		f.Columns = slices.DeleteFunc(f.Columns, func(s string) bool { return s == "" })
+		if f.Value != "" || len(f.Columns) > 0 {
 			all = append(all, f)
 		}
 	}
 	if len(m.Distinguish) > 0 {
-		all = append(all, mappedField{"(tells offers apart)", m.Distinguish, ""})
+		all = append(all, Column{"(tells offers apart)", m.Distinguish, ""})
 	}
 	return all
-}
-
-type mappedField struct {
-	field   string
-	columns []string
-	value   string
 }

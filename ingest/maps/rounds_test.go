@@ -256,7 +256,7 @@ func FuzzMapping(f *testing.F) {
 		}
 		var header []string
 		for _, field := range m.fields() {
-			header = append(header, field.columns...)
+			header = append(header, field.Columns...)
 		}
 		slices.Sort(header)
 		must.Get(m.find(slices.Compact(header)))(t)

@@ -83,9 +83,9 @@ type SiteSummary struct {
 func (s *Summary) columns(m *Mapping, header []string) {
 	s.Outcomes = map[string]int{}
 	used := map[string]bool{}
-	for _, f := range m.fields() {
-		s.Columns = append(s.Columns, Column{Field: f.field, Columns: f.columns, Value: f.value})
-		for _, c := range f.columns {
+	s.Columns = m.fields()
+	for _, f := range s.Columns {
+		for _, c := range f.Columns {
 			used[c] = true
 		}
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/ClickHouse/ch-go"
 	"github.com/ClickHouse/ch-go/proto"
+	"github.com/google/uuid"
 )
 
 // Conn runs statements; *Pool is one.
@@ -23,21 +24,21 @@ type Row map[string]any
 // A column without a variable of its type fails the query.
 func Scan(q ch.Query, row Row, each func()) ch.Query {
 	var columns proto.Results
-	var setters []func(i int)
+	var set []func(i int)
 	q.Result = columns.Auto()
 	q.OnResult = func(_ context.Context, b proto.Block) error {
-		if setters == nil {
+		if set == nil {
 			for _, c := range columns {
-				set, err := setter(c, row[c.Name])
+				one, err := setter(c, row[c.Name])
 				if err != nil {
 					return err
 				}
-				setters = append(setters, set)
+				set = append(set, one)
 			}
 		}
 		for i := range b.Rows {
-			for _, set := range setters {
-				set(i)
+			for _, one := range set {
+				one(i)
 			}
 			if each != nil {
 				each()
@@ -48,23 +49,27 @@ func Scan(q ch.Query, row Row, each func()) ch.Query {
 	return q
 }
 
+// setters find how a column is read, by the type of its variable.
+var setters = []func(proto.ResultColumn, any) (func(i int), error){
+	setterOf[bool], setterOf[uint8], setterOf[uint16], setterOf[uint32], setterOf[uint64], setterOf[int64], setterOf[string], setterOf[uuid.UUID],
+	setterOf[[]uint64], setterOf[[]string],
+}
+
 func setter(c proto.ResultColumn, to any) (func(i int), error) {
-	switch to := to.(type) {
-	case *uint16:
-		return setterOf(c, to)
-	case *uint32:
-		return setterOf(c, to)
-	case *uint64:
-		return setterOf(c, to)
-	case *int64:
-		return setterOf(c, to)
-	case *string:
-		return setterOf(c, to)
+	for _, of := range setters {
+		if set, err := of(c, to); set != nil || err != nil {
+			return set, err
+		}
 	}
 	return nil, fmt.Errorf("column %s: no variable of a known type, but %T", c.Name, to)
 }
 
-func setterOf[T any](c proto.ResultColumn, to *T) (func(i int), error) {
+// setterOf returns nil for a variable of another type.
+func setterOf[T any](c proto.ResultColumn, variable any) (func(i int), error) {
+	to, ok := variable.(*T)
+	if !ok {
+		return nil, nil
+	}
 	from, ok := c.Data.(proto.ColumnOf[T])
 	if !ok {
 		return nil, fmt.Errorf("column %s: a variable of %T for %s", c.Name, *to, c.Data.(proto.Column).Type())

@@ -4,6 +4,7 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
+	"slices"
 	"strings"
 )
 
@@ -101,10 +102,5 @@ func (p Proxies) Client(r *http.Request) string {
 
 func (p Proxies) trust(a netip.Addr) bool {
 	a = a.Unmap().WithZone("")
-	for _, prefix := range p {
-		if prefix.Contains(a) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(p, func(network netip.Prefix) bool { return network.Contains(a) })
 }

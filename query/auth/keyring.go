@@ -111,43 +111,31 @@ func ReadKeyring(signing string, others ...string) (*Keyring, error) {
 	return NewKeyring(private, public...)
 }
 
-func readKey(name string) (ed25519.PrivateKey, ed25519.PublicKey, error) {
+var errNoKey = errors.New("not one Ed25519 key as PEM (PKCS #8 or PKIX)")
+
+// readKey reads a file with one key. private is nil if it holds a public one.
+func readKey(name string) (private ed25519.PrivateKey, public ed25519.PublicKey, err error) {
 	text, err := os.ReadFile(name)
 	if err != nil {
 		return nil, nil, fmt.Errorf("read a token key: %w", err)
 	}
-	private, public, err := parseKey(text)
-	if err != nil {
-		return nil, nil, fmt.Errorf("%s: %w", name, err)
-	}
-	return private, public, nil
-}
-
-var errNoKey = errors.New("not one Ed25519 key as PEM (PKCS #8 or PKIX)")
-
-func parseKey(text []byte) (ed25519.PrivateKey, ed25519.PublicKey, error) {
 	block, rest := pem.Decode(text)
-	if block == nil {
-		return nil, nil, errNoKey
-	}
-	if more, _ := pem.Decode(rest); more != nil {
-		return nil, nil, errNoKey
-	}
-	switch block.Type {
-	case "PRIVATE KEY":
-		if key, err := x509.ParsePKCS8PrivateKey(block.Bytes); err == nil {
-			if private, ok := key.(ed25519.PrivateKey); ok {
-				return private, private.Public().(ed25519.PublicKey), nil
-			}
+	if more, _ := pem.Decode(rest); block != nil && more == nil {
+		var key any // nil if it cannot be parsed
+		switch block.Type {
+		case "PRIVATE KEY":
+			key, _ = x509.ParsePKCS8PrivateKey(block.Bytes)
+		case "PUBLIC KEY":
+			key, _ = x509.ParsePKIXPublicKey(block.Bytes)
 		}
-	case "PUBLIC KEY":
-		if key, err := x509.ParsePKIXPublicKey(block.Bytes); err == nil {
-			if public, ok := key.(ed25519.PublicKey); ok {
-				return nil, public, nil
-			}
+		switch key := key.(type) {
+		case ed25519.PrivateKey:
+			return key, key.Public().(ed25519.PublicKey), nil
+		case ed25519.PublicKey:
+			return nil, key, nil
 		}
 	}
-	return nil, nil, errNoKey
+	return nil, nil, fmt.Errorf("%s: %w", name, errNoKey)
 }
 
 // EnsureKey creates a signing key in a file of mode 0600 unless the file

@@ -1,7 +1,6 @@
 package auth
 
 import (
-	"container/list"
 	"context"
 	"crypto/sha256"
 	"encoding/base64"
@@ -60,17 +59,14 @@ const (
 // taken any of the window. Remaining then decreases request by request
 // (RATE-01).
 type sharedWindows struct {
-	name   string
-	rate   Rate
-	max    int
+	limit
 	bucket *bucket
 	alone  *windows // counts while the bucket is out of reach
-	now    func() time.Time
 
 	mu    sync.Mutex
-	byKey map[string]*list.Element // by key of the bucket
-	order *list.List               // of *share, in the order in which they became known
-	lent  map[*share]struct{}      // the shares that hold a lease
+	byKey map[string]*share   // by key of the bucket
+	order []*share            // in the order in which they became known
+	lent  map[*share]struct{} // the shares that hold a lease
 }
 
 // share is what a node knows about one key, and what it holds of the key's
@@ -111,16 +107,13 @@ func (w *sharedWindows) keyOf(key string) string {
 	return w.name + "." + base64.RawURLEncoding.EncodeToString(sum[:18])
 }
 
-// quota returns where the key stands; w.mu must be held.
-func (w *sharedWindows) quota(s *share, now time.Time) Quota {
+// stands returns where the key stands; w.mu must be held.
+func (w *sharedWindows) stands(s *share, now time.Time) Quota {
 	left := w.rate.Requests - s.taken
 	if s.taken == s.mine { // at most a fifteenth of left is held, so a client that moves to another node hears of it in time
 		left += s.held
 	}
-	return Quota{
-		Policy: w.name, Limit: w.rate.Requests, Window: w.rate.Per,
-		Remaining: max(0, left), Reset: s.ends, Wait: s.ends.Sub(now),
-	}
+	return w.quota(max(0, left), s.ends, now)
 }
 
 // decide answers from what the node holds and knows; done is false when the
@@ -136,9 +129,9 @@ func (w *sharedWindows) decide(s *share) (q Quota, err error, done bool) {
 		if s.held--; s.held == 0 {
 			delete(w.lent, s)
 		}
-		return w.quota(s, now), nil, true
+		return w.stands(s, now), nil, true
 	case s.taken >= w.rate.Requests:
-		q = w.quota(s, now)
+		q = w.stands(s, now)
 		return q, throttled(q), true
 	}
 	return Quota{}, nil, false
@@ -148,12 +141,10 @@ func (w *sharedWindows) decide(s *share) (q Quota, err error, done bool) {
 // it also knows what it counted alone.
 func (w *sharedWindows) spent(key string) (Quota, bool) {
 	w.mu.Lock()
-	if e, ok := w.byKey[w.keyOf(key)]; ok {
-		s, now := e.Value.(*share), w.now()
-		if s.revision != 0 && now.Before(s.ends) && s.held == 0 && s.taken >= w.rate.Requests {
-			defer w.mu.Unlock()
-			return w.quota(s, now), true
-		}
+	s, now := w.byKey[w.keyOf(key)], w.now()
+	if s != nil && s.revision != 0 && now.Before(s.ends) && s.held == 0 && s.taken >= w.rate.Requests {
+		defer w.mu.Unlock()
+		return w.stands(s, now), true
 	}
 	w.mu.Unlock()
 	if w.bucket.reached() {
@@ -186,21 +177,22 @@ func (w *sharedWindows) take(key string) (Quota, error) {
 func (w *sharedWindows) share(key string) *share {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if e, ok := w.byKey[key]; ok {
-		return e.Value.(*share)
+	s := w.byKey[key]
+	if s != nil {
+		return s
 	}
 	now := w.now()
-	for first := w.order.Front(); first != nil; first = w.order.Front() {
-		s := first.Value.(*share)
-		if len(w.byKey) < w.max && (s.revision == 0 || now.Before(s.ends)) {
+	for len(w.order) > 0 {
+		first := w.order[0]
+		if len(w.byKey) < w.max && (first.revision == 0 || now.Before(first.ends)) {
 			break
 		}
-		w.order.Remove(first)
-		delete(w.byKey, s.key)
-		delete(w.lent, s)
+		w.order = w.order[1:]
+		delete(w.byKey, first.key)
+		delete(w.lent, first)
 	}
-	s := &share{key: key}
-	w.byKey[key] = w.order.PushBack(s)
+	s = &share{key: key}
+	w.byKey[key], w.order = s, append(w.order, s)
 	return s
 }
 
@@ -271,8 +263,8 @@ func (w *sharedWindows) change(ctx context.Context, kv jetstream.KeyValue, s *sh
 func (w *sharedWindows) forgetRevisions() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	for e := w.order.Front(); e != nil; e = e.Next() {
-		e.Value.(*share).revision = 0
+	for _, s := range w.order {
+		s.revision = 0
 	}
 }
 
@@ -280,12 +272,8 @@ func (w *sharedWindows) forgetRevisions() {
 func (w *sharedWindows) see(key string, r record, revision uint64) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	e, ok := w.byKey[key]
-	if !ok {
-		return
-	}
-	s := e.Value.(*share)
-	if revision <= s.revision {
+	s := w.byKey[key]
+	if s == nil || revision <= s.revision {
 		return
 	}
 	if !r.ends.Equal(s.ends) { // a new window: leases from the old one are dropped

@@ -1,7 +1,6 @@
 package auth
 
 import (
-	"container/list"
 	"context"
 	"errors"
 	"log/slog"
@@ -91,8 +90,7 @@ func NewThrottle(cfg ThrottleConfig, now func() time.Time) (*Throttle, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
 	}
-	of := func(name string, r Rate) limiter { return newWindows(name, r, cfg.MaxKeys, now) }
-	return newThrottle(cfg, of), nil
+	return newThrottle(cfg, func(name string, r Rate) limiter { return newWindows(limit{name, r, cfg.MaxKeys, now}) }), nil
 }
 
 // NewSharedThrottle returns a Throttle that counts together with all nodes that
@@ -104,10 +102,8 @@ func NewSharedThrottle(cfg ThrottleConfig, shared SharedConfig, js jetstream.Jet
 	}
 	b := &bucket{cfg: shared, ttl: 2 * max(cfg.Reads.Per, cfg.Attempts.Per), js: js, log: log}
 	of := func(name string, r Rate) limiter {
-		w := &sharedWindows{
-			name: name, rate: r, max: cfg.MaxKeys, bucket: b, alone: newWindows(name, r, cfg.MaxKeys, now), now: now,
-			byKey: map[string]*list.Element{}, order: list.New(), lent: map[*share]struct{}{},
-		}
+		l := limit{name, r, cfg.MaxKeys, now}
+		w := &sharedWindows{limit: l, bucket: b, alone: newWindows(l), byKey: map[string]*share{}, lent: map[*share]struct{}{}}
 		b.count = append(b.count, w)
 		return w
 	}
@@ -158,6 +154,19 @@ func tighter(a, b Quota) Quota {
 	return a
 }
 
+// limit is what a counter counts by.
+type limit struct {
+	name string
+	rate Rate
+	max  int // keys
+	now  func() time.Time
+}
+
+// quota returns where a key stands that has so many requests left.
+func (l limit) quota(left int, reset, now time.Time) Quota {
+	return Quota{Policy: l.name, Limit: l.rate.Requests, Remaining: left, Window: l.rate.Per, Reset: reset, Wait: reset.Sub(now)}
+}
+
 func throttled(q Quota) error {
 	return &fault.Error{Kind: fault.RateLimited, RetryAfter: q.Wait, Msg: "Too many requests. Wait as long as Retry-After says."}
 }
@@ -187,14 +196,11 @@ func (t *Throttle) Attempt(address, login string) (Quota, error) {
 // windows counts by key in fixed windows. All windows have the same length, so
 // they end in the order in which they begin.
 type windows struct {
-	name string
-	rate Rate
-	max  int
-	now  func() time.Time
+	limit
 
 	mu    sync.Mutex
-	byKey map[string]*list.Element
-	order *list.List // of *window, in the order in which they began
+	byKey map[string]*window
+	order []*window // in the order in which they began
 }
 
 type window struct {
@@ -203,51 +209,42 @@ type window struct {
 	used int
 }
 
-func newWindows(name string, r Rate, max int, now func() time.Time) *windows {
-	return &windows{name: name, rate: r, max: max, now: now, byKey: map[string]*list.Element{}, order: list.New()}
-}
+func newWindows(l limit) *windows { return &windows{limit: l, byKey: map[string]*window{}} }
 
 func (w *windows) take(key string) (Quota, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	now := w.now()
-	for first := w.order.Front(); first != nil && !now.Before(first.Value.(*window).ends); first = w.order.Front() {
-		w.drop(first)
+	for len(w.order) > 0 && !now.Before(w.order[0].ends) {
+		w.dropFirst()
 	}
-	e, ok := w.byKey[key]
-	if !ok {
+	in := w.byKey[key]
+	if in == nil {
 		if len(w.byKey) >= w.max {
-			w.drop(w.order.Front())
+			w.dropFirst()
 		}
-		e = w.order.PushBack(&window{key: key, ends: now.Add(w.rate.Per)})
-		w.byKey[key] = e
+		in = &window{key: key, ends: now.Add(w.rate.Per)}
+		w.byKey[key], w.order = in, append(w.order, in)
 	}
-	in := e.Value.(*window)
 	if in.used >= w.rate.Requests {
-		quota := w.quota(in, now)
+		quota := w.quota(0, in.ends, now)
 		return quota, throttled(quota)
 	}
 	in.used++
-	return w.quota(in, now), nil
-}
-
-// quota returns where the key of a window stands; w.mu must be held.
-func (w *windows) quota(in *window, now time.Time) Quota {
-	return Quota{Policy: w.name, Limit: w.rate.Requests, Remaining: w.rate.Requests - in.used, Window: w.rate.Per, Reset: in.ends, Wait: in.ends.Sub(now)}
+	return w.quota(w.rate.Requests-in.used, in.ends, now), nil
 }
 
 func (w *windows) spent(key string) (Quota, bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	e, ok := w.byKey[key]
-	if !ok {
+	in, now := w.byKey[key], w.now()
+	if in == nil {
 		return Quota{}, false
 	}
-	in, now := e.Value.(*window), w.now()
-	return w.quota(in, now), in.used >= w.rate.Requests && now.Before(in.ends)
+	return w.quota(w.rate.Requests-in.used, in.ends, now), in.used >= w.rate.Requests && now.Before(in.ends)
 }
 
-func (w *windows) drop(e *list.Element) {
-	delete(w.byKey, e.Value.(*window).key)
-	w.order.Remove(e)
+func (w *windows) dropFirst() {
+	delete(w.byKey, w.order[0].key)
+	w.order = w.order[1:]
 }

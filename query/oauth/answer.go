@@ -3,6 +3,7 @@ package oauth
 import (
 	"encoding/json"
 	"errors"
+	"maps"
 	"net/http"
 	"slices"
 	"strconv"
@@ -169,10 +170,7 @@ func writeBody(w http.ResponseWriter, status int, body []byte) {
 }
 
 func (e endpoint) allow() string {
-	var names []string
-	for m := range e.methods {
-		names = append(names, m)
-	}
+	names := slices.Collect(maps.Keys(e.methods))
 	if e.open {
 		names = append(names, http.MethodOptions)
 	}

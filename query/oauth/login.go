@@ -2,7 +2,6 @@ package oauth
 
 import (
 	"net/http"
-	"net/url"
 
 	"preismon/contracts"
 	"preismon/contracts/fault"
@@ -31,8 +30,7 @@ func (s *Server) step(w http.ResponseWriter, r *http.Request, loggedIn bool) (f 
 
 // form returns where a page's form is sent and what it contains.
 func (s *Server) form(path, sealed string) page.Form {
-	u, _ := url.Parse(s.cfg.BaseURL) // validated
-	return page.Form{Action: u.Path + path, Transaction: sealed}
+	return page.Form{Action: s.base.Path + path, Transaction: sealed}
 }
 
 // showLogin shows the login page as the first step.

@@ -1,9 +1,6 @@
 package oauth
 
-import (
-	"encoding/json"
-	"net/url"
-)
+import "encoding/json"
 
 // Scopes: mcp is required for every call, offline_access for refresh tokens.
 const (
@@ -79,11 +76,11 @@ func (s *Server) metadata() (map[string][]byte, error) {
 		// Older clients look for it under the resource's path.
 		serverMetadataPath + ResourcePath: server,
 	}
-	if u, _ := url.Parse(base); u.Path != "" {
-		documents[resourceMetadataPath+u.Path+ResourcePath] = resource
-		documents[serverMetadataPath+u.Path] = server
-		documents[serverMetadataPath+u.Path+ResourcePath] = server
-		documents[openIDMetadataPath+u.Path] = server
+	if path := s.base.Path; path != "" {
+		documents[resourceMetadataPath+path+ResourcePath] = resource
+		documents[serverMetadataPath+path] = server
+		documents[serverMetadataPath+path+ResourcePath] = server
+		documents[openIDMetadataPath+path] = server
 	}
 	return documents, nil
 }

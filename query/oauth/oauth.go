@@ -14,8 +14,10 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"maps"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -124,6 +126,7 @@ type Deps struct {
 // Server answers the requests of Paths.
 type Server struct {
 	cfg       Config
+	base      *url.URL // cfg.BaseURL
 	deps      Deps
 	resource  string
 	keys      keyring
@@ -147,12 +150,12 @@ func New(cfg Config, deps Deps) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
+	base, _ := url.Parse(cfg.BaseURL) // validated
 	s := &Server{
-		cfg: cfg, deps: deps, resource: cfg.BaseURL + ResourcePath, keys: k,
+		cfg: cfg, base: base, deps: deps, resource: cfg.BaseURL + ResourcePath, keys: k,
 		store: newStore(cfg, deps.JetStream), csrf: http.NewCrossOriginProtection(), log: deps.Logger, now: deps.Now,
 	}
-	u, _ := url.Parse(cfg.BaseURL) // validated
-	if err := s.csrf.AddTrustedOrigin(u.Scheme + "://" + u.Host); err != nil {
+	if err := s.csrf.AddTrustedOrigin(base.Scheme + "://" + base.Host); err != nil {
 		return nil, err
 	}
 	s.endpoints, err = s.routes()
@@ -206,13 +209,7 @@ func (s *Server) routes() (map[string]endpoint, error) {
 }
 
 // Paths returns the paths that the Server answers, in no particular order.
-func (s *Server) Paths() []string {
-	paths := make([]string, 0, len(s.endpoints))
-	for p := range s.endpoints {
-		paths = append(paths, p)
-	}
-	return paths
-}
+func (s *Server) Paths() []string { return slices.Collect(maps.Keys(s.endpoints)) }
 
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h := w.Header()

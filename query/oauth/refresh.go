@@ -62,13 +62,11 @@ func (s *Server) refresh(w http.ResponseWriter, r *http.Request, clientID string
 		return errBadRefresh
 	}
 	g, err := s.read(r.Context(), id)
-	switch {
-	case errors.Is(err, errNoKey):
+	if errors.Is(err, errNoKey) || err == nil && g.Client != clientID {
 		return errBadRefresh
-	case err != nil:
+	}
+	if err != nil {
 		return err
-	case g.Client != clientID:
-		return errBadRefresh
 	}
 	scopes, err := narrowed(g.Scopes, f["scope"])
 	if err != nil {
@@ -88,16 +86,13 @@ func (s *Server) refresh(w http.ResponseWriter, r *http.Request, clientID string
 	switch {
 	case errors.Is(err, errNoKey):
 		return errBadRefresh
-	case errors.Is(err, errEnded): // again, in case its access tokens could not be revoked the first time
+	case errors.Is(err, errReused), errors.Is(err, errEnded): // errEnded: again, in case its access tokens could not be revoked the first time
 		if err := s.end(r.Context(), id); err != nil {
 			return err
 		}
-		return errBadRefresh
-	case errors.Is(err, errReused):
-		if err := s.end(r.Context(), id); err != nil {
-			return err
+		if errors.Is(err, errReused) {
+			s.note(r, w, "oauth session ended", "why", "old refresh token used", "account", g.Account.String(), "client", clientMark(g.Client))
 		}
-		s.note(r, w, "oauth session ended", "why", "old refresh token used", "account", g.Account.String(), "client", clientMark(g.Client))
 		return errBadRefresh
 	case err != nil:
 		return err

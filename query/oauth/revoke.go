@@ -43,23 +43,17 @@ func (s *Server) revoke(w http.ResponseWriter, r *http.Request) error {
 func (s *Server) sessionOf(r *http.Request, token, clientID string) (string, error) {
 	if id, _, ok := s.readRefresh(token); ok {
 		g, err := s.read(r.Context(), id)
-		switch {
-		case errors.Is(err, errNoKey):
+		if errors.Is(err, errNoKey) || err == nil && g.Client != clientID {
 			return "", nil
-		case err != nil || g.Client == clientID:
-			return id, err
 		}
-		return "", nil
+		return id, err
 	}
 	t, err := s.deps.Auth.Verify(token, s.resource)
-	switch {
-	case faultIs(err, fault.Unauthenticated):
+	if faultIs(err, fault.Unauthenticated) || err == nil && t.Client != clientID {
 		return "", nil
-	case err != nil || t.Client == clientID:
-		if err != nil {
-			return "", err
-		}
-		return t.Session, nil
 	}
-	return "", nil
+	if err != nil {
+		return "", err
+	}
+	return t.Session, nil
 }

@@ -5,7 +5,6 @@ import (
 	"crypto/subtle"
 	"encoding/json"
 	"net/http"
-	"net/url"
 	"regexp"
 	"strings"
 	"time"
@@ -99,10 +98,7 @@ func (s *Server) finish(w http.ResponseWriter, id string) {
 	http.SetCookie(w, s.cookie(id, "", -time.Second))
 }
 
-func (s *Server) secure() bool {
-	u, _ := url.Parse(s.cfg.BaseURL) // validated
-	return u.Scheme == "https"
-}
+func (s *Server) secure() bool { return s.base.Scheme == "https" }
 
 func (s *Server) cookieName(id string) string {
 	if s.secure() {

@@ -70,7 +70,7 @@ func (w *world) project(t *testing.T, fence uint64, build func(projector.Conn) p
 	pc := projector.DefaultConfig()
 	pc.Fence, pc.Logger = fence, quiet
 	p := must.Get(projector.New(pc, build(pool)))(t)
-	consumer := must.Get(ingest.NewConsumer(ingest.DefaultConsumerConfig(), js, p, nil))(t)
+	consumer := must.Get(ingest.NewConsumer(ingest.ConsumerConfig{}, js, p, nil))(t)
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan struct{})
 	go func() {
