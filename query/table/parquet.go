@@ -7,6 +7,8 @@ import (
 	"slices"
 
 	"github.com/klauspost/compress/zstd"
+	"github.com/parquet-go/parquet-go/encoding/thrift"
+	"github.com/parquet-go/parquet-go/format"
 
 	"preismon/query/frame"
 )
@@ -103,8 +105,8 @@ func (p *groups) leavesOf(c *frame.Column, path []string, definition, repetition
 		p.leavesOf(&element, append(path, "list"), definition+1, repetition+1)
 		return
 	case frame.Words:
-		for _, name := range []string{"key", "value"} {
-			p.leavesOf(&frame.Column{Name: name, Kind: frame.Text}, append(path, "key_value"), definition+1, repetition+1)
+		for i := range keyAndValue {
+			p.leavesOf(&keyAndValue[i], append(path, "key_value"), definition+1, repetition+1)
 		}
 		return
 	case frame.Object:
@@ -242,7 +244,9 @@ func (p *groups) endGroup() error {
 		c := l.chunk()
 		c.Start = p.at
 		if l.numbers() > 0 {
-			values := p.page(dictionaryPage, l.dictionary(p.plain[:0]), l.numbers(), encodingPlain)
+			values := p.page(format.PageHeader{
+				Type: format.DictionaryPage, DictionaryPageHeader: thrift.New(format.DictionaryPageHeader{NumValues: int32(l.numbers()), Encoding: format.Plain}),
+			}, l.dictionary(p.plain[:0]))
 			c.Uncompressed += values.size
 			if err := p.send(values.bytes); err != nil {
 				return err
