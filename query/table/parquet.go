@@ -79,7 +79,8 @@ type groups struct {
 	// For the batch that is being written.
 
 	shared   map[sharedKey]page
-	room     []uint32
+	room     []int32
+	coded    []byte
 	plain    []byte
 	packed   []byte
 	squeezed []byte

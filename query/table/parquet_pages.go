@@ -125,9 +125,9 @@ func (p *groups) write(l *leaf, of part) {
 	if deep {
 		at := p.levels.of(&of)
 		if l.repetition > 0 {
-			plain = appendLevels(plain, at.repetition, l.repetition)
+			plain = p.appendLevels(plain, at.repetition, l.repetition)
 		}
-		plain = appendLevels(plain, at.definition, l.definition)
+		plain = p.appendLevels(plain, at.definition, l.definition)
 		count, valid, of.rows = len(at.definition), at.valid, at.values
 		there = present(valid, of.rows)
 	} else if l.definition > 0 {
@@ -192,7 +192,7 @@ func appendBits(b []byte, valid frame.Bits, n int) []byte {
 	at := len(b)
 	b = append(b, 0, 0, 0, 0)
 	if valid == nil {
-		b = appendRun(b, 1, n, 1)
+		b = append(binary.AppendUvarint(b, uint64(n)<<1), 1)
 	} else {
 		groups := (n + 7) / 8
 		b = binary.AppendUvarint(b, uint64(groups)<<1|1)
@@ -237,15 +237,9 @@ func (p *groups) appendNumbers(b []byte, l *leaf, v *frame.Vector, valid frame.B
 		if digits != nil {
 			d = decimal{v.Ints[i], digits[i]}
 		}
-		p.room = append(p.room, l.met.number(d))
+		p.room = append(p.room, int32(l.met.number(d)))
 	}
-	return appendNumbered(b, p.room, len(l.met.values))
-}
-
-// appendNumbered writes numbers of dictionary values.
-func appendNumbered(b []byte, all []uint32, values int) []byte {
-	width := widthOf(uint32(max(0, values-1)))
-	return appendPacked(append(b, byte(width)), all, width)
+	return p.appendNumbered(b, p.room)
 }
 
 func (p *groups) appendTexts(b []byte, l *leaf, v *frame.Vector, valid frame.Bits, n int) (_ []byte, encoding format.Encoding) {
@@ -261,9 +255,9 @@ func (p *groups) appendTexts(b []byte, l *leaf, v *frame.Vector, valid frame.Bit
 	p.room = p.room[:0]
 	for i := range n {
 		if valid == nil || valid.At(i) {
-			p.room = append(p.room, l.known.of(v, i))
+			p.room = append(p.room, int32(l.known.of(v, i)))
 		}
 	}
 	l.spilt = len(l.known.values.Buf) > dictionaryBytes
-	return appendNumbered(b, p.room, l.known.values.Len()), format.RLEDictionary
+	return p.appendNumbered(b, p.room), format.RLEDictionary
 }
