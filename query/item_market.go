@@ -113,18 +113,9 @@ type ItemDayCounts struct {
 // add counts a day under its state, which counted as not observed until now.
 func (c *ItemDayCounts) add(state string) {
 	c.NotObserved--
-	switch state {
-	case dayInStock:
-		c.InStock++
-	case dayPartly:
-		c.PartlyInStock++
-	case dayOutOfStock:
-		c.OutOfStock++
-	case dayRestricted:
-		c.AccessRestricted++
-	default:
-		c.Unknown++
-	}
+	*map[string]*int{
+		dayInStock: &c.InStock, dayPartly: &c.PartlyInStock, dayOutOfStock: &c.OutOfStock, dayRestricted: &c.AccessRestricted, dayUnknown: &c.Unknown,
+	}[state]++
 }
 
 // The states of a day.

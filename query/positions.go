@@ -41,16 +41,21 @@ type PositionsEcho struct {
 	Amount       string `json:"amount"`
 	Offers       string `json:"offers"`
 	Pairs        uint64 `json:"pairs"`
-	Positions    int    `json:"positions"`
-	Above        int    `json:"above"` // the own price is above the cheapest other one
-	Equal        int    `json:"equal"`
-	Below        int    `json:"below"`
-	WithoutOwn   int    `json:"withoutOwn"`   // products and markets with offers and no own price
-	WithoutOther int    `json:"withoutOther"` // with an own price and no other offer
-	WithoutTotal int    `json:"withoutTotal"` // offers left out because their shipping was not observed
+	PositionCounts
+	WithoutTotal int `json:"withoutTotal"` // offers left out because their shipping was not observed
 
 	Undercutters int           `json:"undercutters"` // sellers that are cheaper at any position
 	UndercutBy   []Undercutter `json:"undercutBy"`   // the first of them, those at most positions first
+}
+
+// PositionCounts counts positions.
+type PositionCounts struct {
+	Positions    int `json:"positions"`
+	Above        int `json:"above"` // the own price is above the cheapest other one
+	Equal        int `json:"equal"`
+	Below        int `json:"below"`
+	WithoutOwn   int `json:"withoutOwn"`   // products and markets with offers and no own price
+	WithoutOther int `json:"withoutOther"` // with an own price and no other offer
 }
 
 // OwnPosition is where the caller stands with a product in the market of one
