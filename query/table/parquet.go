@@ -41,9 +41,9 @@ func SortingOf(descending bool) Sorting {
 }
 
 // Parquet writes rows as a Parquet file, compressed with zstd. It does not use
-// a library, because texts that repeat arrive as numbers of dictionary values
-// and go into the file as such. The file says that it is sorted only if all its
-// rows are: those of several reads may not be.
+// the writer of a library, because texts that repeat arrive as numbers of
+// dictionary values and go into the file as such. The file says that it is
+// sorted only if all its rows are: those of several reads may not be.
 func Parquet(w io.Writer, columns []frame.Column, sorted Sorting) Sections {
 	p := &groups{to: w, columns: columns, sorted: sorted}
 	p.compress, _ = zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(1), // these options cause no error
