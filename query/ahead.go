@@ -3,9 +3,7 @@ package query
 import (
 	"context"
 	"errors"
-	"fmt"
 	"reflect"
-	"runtime/debug"
 	"time"
 
 	"preismon/contracts"
@@ -44,21 +42,23 @@ func (s *Service) pageAhead(ctx context.Context, p Principal, plan *resultsPlan,
 	if !ok || plan.cursor == "" {
 		return nil, false, nil
 	}
-	ahead, cancel := context.WithCancel(ctx)
-	defer cancel()
-	now := concurrently(func() (*Access, error) {
-		a, err := s.authorize(ctx, p)
-		if err != nil || !seen.is(a) {
-			cancel()
-		}
-		return a, err
-	})
-	guess := *plan
-	in, err := s.admit(ahead, &guess, seen.Visibility, seen.mark)
-	if err == nil {
-		page, err = s.execute(ahead, in, r, start)
-	}
-	a, refused := now()
+	var a *Access
+	var refused error
+	_ = inParallel(ctx,
+		func(context.Context) error { // ends the other part, and not the reverse
+			if a, refused = s.authorize(ctx, p); refused == nil && !seen.is(a) {
+				return errExpired
+			}
+			return refused
+		},
+		func(ahead context.Context) error {
+			guess := *plan
+			var in *read
+			if in, err = s.admit(ahead, &guess, seen.Visibility, seen.mark); err == nil {
+				page, err = s.execute(ahead, in, r, start)
+			}
+			return nil
+		})
 	switch {
 	case refused == nil && seen.is(a) && !errors.Is(err, errBehind):
 		return page, true, err
@@ -66,31 +66,4 @@ func (s *Service) pageAhead(ctx context.Context, p Principal, plan *resultsPlan,
 		page.Rows.Release()
 	}
 	return nil, refused != nil, refused
-}
-
-// concurrently calls f in a goroutine of its own and returns a function that waits
-// for its result; a panic of f is raised again in the waiting caller.
-func concurrently[T any](f func() (T, error)) (wait func() (T, error)) {
-	var (
-		v        T
-		err      error
-		panicked any
-		done     = make(chan struct{})
-	)
-	go func() {
-		defer close(done)
-		defer func() {
-			if p := recover(); p != nil {
-				panicked = fmt.Sprintf("%v\n%s", p, debug.Stack())
-			}
-		}()
-		v, err = f()
-	}()
-	return func() (T, error) {
-		<-done
-		if panicked != nil {
-			panic(panicked)
-		}
-		return v, err
-	}
 }

@@ -199,8 +199,7 @@ func judgedSide(j *alert.Judged, zone *zoneFormat) *MoverSide {
 	if j == nil {
 		return nil
 	}
-	f := featured{j.Ms, j.State, j.Offer.Price, j.Offer.Shipping, j.Offer.Currency, j.Offer.Merchant, j.Offer.BuyBox}
-	return f.side(zone)
+	return (&featured{j.Ms, j.State, j.Offer}).side(zone)
 }
 
 func (p FeedPosition) compare(o FeedPosition) int {
@@ -223,14 +222,10 @@ func (s *Service) past(ctx context.Context, in *read, rule *alert.Rule, at []Pos
 	if err != nil {
 		return nil, err
 	}
-	references := map[contracts.ItemID][]contracts.ReferencePrice{}
+	var references ownPrices
 	if rule.Kind == alert.Undercut && rule.OwnMerchant == "" {
-		records, err := s.store.ReferencePrices(ctx, in.vis, items)
-		if err != nil {
+		if references, err = s.referencesOf(ctx, in.vis, items); err != nil {
 			return nil, err
-		}
-		for _, r := range records {
-			references[r.ItemID] = r.Prices
 		}
 	}
 	q, last := in.query, at[len(at)-1]
@@ -256,7 +251,7 @@ func (s *Service) past(ctx context.Context, in *read, rule *alert.Rule, at []Pos
 type folder struct {
 	rule       *alert.Rule
 	facts      siteFacts
-	references map[contracts.ItemID][]contracts.ReferencePrice
+	references ownPrices
 	past       map[contracts.Pair][]pastCapture
 	room       int // for so many more captures
 	texts      repeatedTexts
@@ -269,22 +264,16 @@ type folder struct {
 func (f *folder) take(b *Block) error {
 	for k := range b.Len {
 		i := b.At(k)
-		pair := contracts.Pair{Item: contracts.ItemID(b.Item[i]), Site: contracts.SiteKey(f.texts.of(b.Site.At(i)))}
+		o := f.facts.boxed(f.texts.offerOf(b, i))
 		position := FeedPosition{Epoch: b.Epoch[i], Seq: b.Seq[i], Capture: b.Capture[i]}
-		if pair != f.pair || position != f.position {
+		if o.Pair != f.pair || position != f.position {
 			if f.end(); f.room < 0 {
 				return errLongPast
 			}
-			f.pair, f.position = pair, position
+			f.pair, f.position = o.Pair, position
 			f.now = alert.Capture{Ms: b.CapturedMs[i], State: contracts.Outcome(b.Outcome[i]), Offers: f.now.Offers[:0]}
 		}
-		o := alert.Offer{
-			Price: b.PriceMinor[i], Shipping: b.ShippingMinor[i], Currency: contracts.Currency(f.texts.of(b.Currency.At(i))), Merchant: f.texts.of(b.Merchant.At(i)),
-		}
-		if f.facts[pair.Site].CanonicalCountryMarket { // it has a buy box
-			o.BuyBox = contracts.Flag(b.IsBuyBox[i])
-		}
-		f.now.Offers = append(f.now.Offers, o)
+		f.now.Offers = append(f.now.Offers, o.Offer)
 	}
 	return nil
 }
@@ -303,10 +292,6 @@ func (f *folder) end() {
 		return
 	}
 	f.past[f.pair] = append(captures, pastCapture{f.position, f.rule.Judge(f.now, func(c contracts.Currency) (int64, bool) {
-		found := referencesAt(f.references[f.pair.Item], f.pair.Site, c)
-		if len(found) != 1 {
-			return 0, false
-		}
-		return found[0].AmountMinor, true
+		return f.references.at(f.pair, c)
 	})})
 }

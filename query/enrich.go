@@ -132,33 +132,14 @@ func (e *enrichment) read(ctx context.Context, items []contracts.ItemID) error {
 		customer   []contracts.CustomerData
 		orders     map[contracts.Pair][]contracts.OrderID
 		last       map[contracts.Pair]time.Time
-		parts      []func(context.Context) error
 	)
-	if e.include.Identity {
-		parts = append(parts, func(ctx context.Context) (err error) { records, err = e.store.itemsOf(ctx, e.vis, items); return err })
-	}
-	if e.include.ExportFields {
-		parts = append(parts, func(ctx context.Context) (err error) {
-			references, err = e.store.ReferencePrices(ctx, e.vis, items)
-			return err
-		})
-	}
-	if e.include.CustomerData {
-		parts = append(parts, func(ctx context.Context) (err error) {
-			customer, err = e.store.CustomerData(ctx, e.vis, items)
-			return err
-		})
-	}
-	if e.include.OrderIDs {
-		parts = append(parts, func(ctx context.Context) (err error) { orders, err = e.store.PairOrders(ctx, e.vis, items); return err })
-	}
-	if e.include.Coverage {
-		parts = append(parts, func(ctx context.Context) (err error) {
-			last, err = e.store.LastProcessed(ctx, e.vis, items)
-			return err
-		})
-	}
-	if err := inParallel(ctx, parts...); err != nil {
+	if err := inParallel(ctx,
+		readInto(&records, e, identityGroup, items, e.store.itemsOf),
+		readInto(&references, e, exportGroup, items, e.store.ReferencePrices),
+		readInto(&customer, e, customerGroup, items, e.store.CustomerData),
+		readInto(&orders, e, ordersGroup, items, e.store.PairOrders),
+		readInto(&last, e, coverageGroup, items, e.store.LastProcessed),
+	); err != nil {
 		return err
 	}
 	e.loaded += itemBytes * int64(len(items))
@@ -200,6 +181,17 @@ func (e *enrichment) read(ctx context.Context, items []contracts.ItemID) error {
 		})
 	}
 	return nil
+}
+
+// readInto returns the function that reads what a group of fields needs of items,
+// if the group is requested.
+func readInto[T any](to *T, e *enrichment, g group, items []contracts.ItemID, read func(context.Context, Visibility, []contracts.ItemID) (T, error)) func(context.Context) error {
+	return func(ctx context.Context) (err error) {
+		if e.include.has(g) {
+			*to, err = read(ctx, e.vis, items)
+		}
+		return err
+	}
 }
 
 func (e *enrichment) change(id contracts.ItemID, f func(*itemParts)) {

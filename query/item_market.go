@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"preismon/contracts"
+	"preismon/query/alert"
 )
 
 // ItemMarket is a product in the market of one country and currency.
@@ -112,18 +113,9 @@ type ItemDayCounts struct {
 // add counts a day under its state, which counted as not observed until now.
 func (c *ItemDayCounts) add(state string) {
 	c.NotObserved--
-	switch state {
-	case dayInStock:
-		c.InStock++
-	case dayPartly:
-		c.PartlyInStock++
-	case dayOutOfStock:
-		c.OutOfStock++
-	case dayRestricted:
-		c.AccessRestricted++
-	default:
-		c.Unknown++
-	}
+	*map[string]*int{
+		dayInStock: &c.InStock, dayPartly: &c.PartlyInStock, dayOutOfStock: &c.OutOfStock, dayRestricted: &c.AccessRestricted, dayUnknown: &c.Unknown,
+	}[state]++
 }
 
 // The states of a day.
@@ -174,31 +166,31 @@ func (m *ItemMarket) addOffers(now *market, r ItemSummaryRequest, zone *zoneForm
 		total, known := o.total()
 		if !known {
 			m.WithoutShipping++
-		} else if best == nil || total.price < best.price+best.shipping {
+		} else if best == nil || total.Price < best.Price+best.Shipping {
 			best = o
 		}
 	}
 	if best != nil {
 		m.Cheapest = &ItemOffer{
-			Site: best.Site, Merchant: orNull(best.merchant), Price: amount(best.price), ShippingCost: amount(best.shipping),
-			TotalPrice: amount(best.price + best.shipping), CapturedAt: string(zone.append(nil, best.capturedMs)),
+			Site: best.Site, Merchant: orNull(best.Merchant), Price: amount(best.Price), ShippingCost: amount(best.Shipping),
+			TotalPrice: amount(best.Price + best.Shipping), CapturedAt: string(zone.append(nil, best.capturedMs)),
 		}
 	}
 	own, others := now.ownOr(r)
 	if len(others) > 0 {
 		var price *int64
 		if own != nil {
-			price = &own.price
+			price = &own.Price
 		}
 		m.Position = new((&market{marketKey: now.marketKey, offers: others}).standing(price, zone))
 	}
 	if own == nil {
 		return
 	}
-	m.OwnPrice, m.Rank = new(amount(own.price)), new(rank(own.price, others))
+	m.OwnPrice, m.Rank = new(amount(own.Price)), new(rank(own.Price, others))
 	if own, known := own.total(); known {
 		if whole := totals(others); len(whole) > 0 {
-			m.RankWithShipping = new(rank(own.price, whole))
+			m.RankWithShipping = new(rank(own.Price, whole))
 		}
 	}
 }
@@ -214,7 +206,7 @@ func (m *market) ownOr(r ItemSummaryRequest) (own *offer, others []offer) {
 		return nil, m.offers
 	}
 	if price := m.amount(r.CandidatePrice); price != nil {
-		own = &offer{price: *price}
+		own = &offer{Offer: alert.Offer{Price: *price}}
 	}
 	return own, m.offers
 }

@@ -271,8 +271,7 @@ func (o *itemSumming) sum() {
 	offered := markets{}
 	for _, offer := range o.offers {
 		fact := o.facts[offer.Site]
-		offer.buyBox = offer.buyBox && fact.CanonicalCountryMarket
-		offered.add(offer, marketKey{fact.CountryCode, offer.currency})
+		offered.add(o.facts.boxed(offer), marketKey{fact.CountryCode, offer.Currency})
 	}
 	for _, m := range offered {
 		m.customer = m.customerReference(o.own)

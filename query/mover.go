@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 
 	"preismon/contracts"
+	"preismon/query/alert"
 )
 
 // MoverKind is what moved at a pair.
@@ -73,11 +74,7 @@ type MoverSide struct {
 type featured struct {
 	capturedMs int64
 	state      contracts.Outcome // as a row shows it
-	price      int64             // minor units; -1: none
-	shipping   int64             // likewise
-	currency   contracts.Currency
-	merchant   string
-	buyBox     contracts.Flag // unknown where the site has no buy boxes
+	alert.Offer
 }
 
 // known reports whether a capture shows what the site offers.
@@ -119,13 +116,13 @@ func moved(before, after *featured, own string) (kinds []MoverKind) {
 
 // movedOffer compares two offers with a price.
 func movedOffer(before, after *featured, own string) (kinds []MoverKind) {
-	if before.currency == after.currency && before.price != after.price {
+	if before.Currency == after.Currency && before.Price != after.Price {
 		kinds = append(kinds, PriceUp)
-		if after.price < before.price {
+		if after.Price < before.Price {
 			kinds[0] = PriceDown
 		}
 	}
-	if before.buyBox == contracts.FlagUnknown || after.buyBox == contracts.FlagUnknown {
+	if before.BuyBox == contracts.FlagUnknown || after.BuyBox == contracts.FlagUnknown {
 		return kinds
 	}
 	held, holds := before.holder(), after.holder()
@@ -145,11 +142,11 @@ func movedOffer(before, after *featured, own string) (kinds []MoverKind) {
 // price, and was not before. What own sells never undercuts.
 func (all ownPrices) newlyUndercut(pair contracts.Pair, before, after *featured, own string) bool {
 	undercuts := func(f *featured) bool {
-		if f.state != contracts.PriceObserved || f.price < 0 || own != "" && f.merchant == own {
+		if f.state != contracts.PriceObserved || f.Price < 0 || own != "" && f.Merchant == own {
 			return false
 		}
-		at := referencesAt(all[pair.Item], pair.Site, f.currency)
-		return len(at) == 1 && f.price < at[0].AmountMinor
+		price, ok := all.at(pair, f.Currency)
+		return ok && f.Price < price
 	}
 	return undercuts(after) && (before == nil || before.known() && !undercuts(before))
 }
@@ -161,10 +158,10 @@ type holder struct {
 }
 
 func (f *featured) holder() holder {
-	if f.buyBox != contracts.FlagTrue {
+	if f.BuyBox != contracts.FlagTrue {
 		return holder{}
 	}
-	return holder{true, f.merchant}
+	return holder{true, f.Merchant}
 }
 
 func (h holder) only(merchant string) holder {
@@ -177,10 +174,10 @@ func (h holder) only(merchant string) holder {
 // mover returns the record of a pair that moved.
 func mover(pair contracts.Pair, kinds []MoverKind, before, after *featured, zone *zoneFormat) Mover {
 	m := Mover{ItemID: pair.Item, Site: pair.Site, Kinds: kinds, Before: before.side(zone), After: after.side(zone)}
-	if before != nil && before.state == contracts.PriceObserved && before.state == after.state && before.currency == after.currency {
-		by := after.price - before.price
-		m.PriceDifference, m.PriceDifferencePercent = new(decimal(by, after.currency)), percent(by, before.price)
-		m.size = ratio{max(by, -by), before.price}
+	if before != nil && before.state == contracts.PriceObserved && before.state == after.state && before.Currency == after.Currency {
+		by := after.Price - before.Price
+		m.PriceDifference, m.PriceDifferencePercent = new(decimal(by, after.Currency)), percent(by, before.Price)
+		m.size = ratio{max(by, -by), before.Price}
 	}
 	return m
 }
@@ -190,17 +187,17 @@ func (f *featured) side(zone *zoneFormat) *MoverSide {
 		return nil
 	}
 	s := &MoverSide{
-		CapturedAt: string(zone.append(nil, f.capturedMs)), CoverageState: string(coverageState.values.At(int(f.state))), Merchant: orNull(f.merchant),
+		CapturedAt: string(zone.append(nil, f.capturedMs)), CoverageState: string(coverageState.values.At(int(f.state))), Merchant: orNull(f.Merchant),
 	}
-	if f.buyBox != contracts.FlagUnknown {
-		s.IsBuyBox = new(f.buyBox == contracts.FlagTrue)
+	if f.BuyBox != contracts.FlagUnknown {
+		s.IsBuyBox = new(f.BuyBox == contracts.FlagTrue)
 	}
-	if f.price < 0 {
+	if f.Price < 0 {
 		return s
 	}
-	s.Price, s.CurrencyCode = new(decimal(f.price, f.currency)), &f.currency
-	if f.shipping >= 0 {
-		s.TotalPrice = new(decimal(f.price+f.shipping, f.currency))
+	s.Price, s.CurrencyCode = new(decimal(f.Price, f.Currency)), &f.Currency
+	if f.Shipping >= 0 {
+		s.TotalPrice = new(decimal(f.Price+f.Shipping, f.Currency))
 	}
 	return s
 }

@@ -8,13 +8,14 @@ import (
 
 	"preismon/contracts"
 	"preismon/deploy/testserver/equals"
+	"preismon/query/alert"
 )
 
 // TestMoved compares captures of a pair: how it moved, and by how much
 // (TOOL-01b).
 func TestMoved(t *testing.T) {
 	of := func(state contracts.Outcome, price int64, currency contracts.Currency, merchant string, box contracts.Flag) *featured {
-		return &featured{state: state, price: price, shipping: -1, currency: currency, merchant: merchant, buyBox: box}
+		return &featured{state: state, Offer: alert.Offer{Price: price, Shipping: -1, Currency: currency, Merchant: merchant, BuyBox: box}}
 	}
 	euros := func(price int64) *featured {
 		return of(contracts.PriceObserved, price, "EUR", "A", contracts.FlagUnknown)

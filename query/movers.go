@@ -325,26 +325,13 @@ func (s *Service) featuredBefore(ctx context.Context, v Visibility, q ResultsQue
 // offer.
 func (s *Service) featured(ctx context.Context, v Visibility, q ResultsQuery, facts siteFacts) (map[contracts.Pair]*featured, error) {
 	q.Standing = true
-	all := map[contracts.Pair]*featured{}
+	all, texts := map[contracts.Pair]*featured{}, repeatedTexts{}
 	err := s.store.Results(ctx, v, &q, func(b *Block) error {
 		for i := range b.Len {
-			pair, f := b.featured(i, facts)
+			pair, f := texts.featured(b, i, facts)
 			all[pair] = f
 		}
 		return nil
 	})
 	return all, err
-}
-
-// featured returns row i, which is the standing offer of its capture.
-func (b *Block) featured(i int, facts siteFacts) (contracts.Pair, *featured) {
-	pair := contracts.Pair{Item: contracts.ItemID(b.Item[i]), Site: contracts.SiteKey(b.Site.At(i))}
-	f := &featured{
-		capturedMs: b.CapturedMs[i], state: b.stateOf(i), price: b.PriceMinor[i], shipping: b.ShippingMinor[i],
-		currency: contracts.Currency(b.Currency.At(i)), merchant: string(b.Merchant.At(i)),
-	}
-	if facts[pair.Site].CanonicalCountryMarket {
-		f.buyBox = contracts.Flag(b.IsBuyBox[i])
-	}
-	return pair, f
 }

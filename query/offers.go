@@ -2,7 +2,6 @@ package query
 
 import (
 	"context"
-	"math"
 
 	"preismon/contracts"
 	"preismon/contracts/fault"
@@ -10,26 +9,19 @@ import (
 	"preismon/query/alert"
 )
 
-// unknownShipping marks shipping that was not observed: it is not an amount.
-const unknownShipping = math.MaxInt64
-
 // offer is a current offer of the product.
 type offer struct {
 	contracts.Pair
-	merchant   string
-	currency   contracts.Currency
-	price      int64 // minor units, without shipping
-	shipping   int64 // likewise; unknownShipping if it was not observed
-	buyBox     bool
+	alert.Offer
 	capturedMs int64
 }
 
 // total is the offer with its shipping in its price, if that was observed.
 func (o offer) total() (_ offer, known bool) {
-	if o.shipping == unknownShipping {
+	if o.Shipping < 0 {
 		return o, false
 	}
-	o.price += o.shipping
+	o.Price += o.Shipping
 	return o, true
 }
 
@@ -79,8 +71,7 @@ func (s *Service) offers(ctx context.Context, in *read, held *offerRoom, wanted 
 			if b.PriceMinor[i] < 0 {
 				continue
 			}
-			o := texts.offerOf(b, i)
-			o.buyBox = o.buyBox && facts[o.Site].CanonicalCountryMarket
+			o := facts.boxed(texts.offerOf(b, i))
 			if wanted != nil && !wanted(o, facts) {
 				continue
 			}
@@ -114,42 +105,39 @@ func (r repeatedTexts) of(text []byte) string {
 // offerOf returns the offer of a row that was read with the columns that decide
 // which offer stands.
 func (r repeatedTexts) offerOf(b *Block, i int) offer {
-	o := offer{
-		Pair:     contracts.Pair{Item: contracts.ItemID(b.Item[i]), Site: contracts.SiteKey(r.of(b.Site.At(i)))},
-		merchant: r.of(b.Merchant.At(i)), currency: contracts.Currency(r.of(b.Currency.At(i))), price: b.PriceMinor[i], shipping: b.ShippingMinor[i],
-		buyBox: contracts.Flag(b.IsBuyBox[i]) == contracts.FlagTrue, capturedMs: b.CapturedMs[i],
-	}
-	if o.shipping < 0 {
-		o.shipping = unknownShipping
+	return offer{contracts.Pair{Item: contracts.ItemID(b.Item[i]), Site: contracts.SiteKey(r.of(b.Site.At(i)))}, alert.Offer{
+		Price: b.PriceMinor[i], Shipping: b.ShippingMinor[i], Currency: contracts.Currency(r.of(b.Currency.At(i))), Merchant: r.of(b.Merchant.At(i)),
+		BuyBox: contracts.Flag(b.IsBuyBox[i]),
+	}, b.CapturedMs[i]}
+}
+
+// boxed returns an offer without a buy box where its site has none.
+func (f siteFacts) boxed(o offer) offer {
+	if !f[o.Site].CanonicalCountryMarket {
+		o.BuyBox = contracts.FlagUnknown
 	}
 	return o
+}
+
+// featured returns a row that is the standing offer of its capture.
+func (r repeatedTexts) featured(b *Block, i int, facts siteFacts) (contracts.Pair, *featured) {
+	o := facts.boxed(r.offerOf(b, i))
+	return o.Pair, &featured{o.capturedMs, b.stateOf(i), o.Offer}
 }
 
 // standingOf returns the standing offer of a capture (decision 025), and those
 // to keep.
 func standingOf(capture []offer, keep func(offer) bool) (some []offer) {
-	compared := make([]alert.Offer, len(capture))
+	stands := 0
 	for i, o := range capture {
-		compared[i] = o.ofAlert()
+		if alert.Compare(o.Offer, capture[stands].Offer) < 0 {
+			stands = i
+		}
 	}
-	stands := alert.StandingIndex(compared)
 	for i, o := range capture {
 		if i == stands || keep(o) {
 			some = append(some, o)
 		}
 	}
 	return some
-}
-
-// ofAlert is the offer in the form in which the rule for the standing offer
-// compares it.
-func (o offer) ofAlert() alert.Offer {
-	a := alert.Offer{Price: o.price, Shipping: o.shipping, Currency: o.currency, Merchant: o.merchant}
-	if o.shipping == unknownShipping {
-		a.Shipping = -1
-	}
-	if o.buyBox {
-		a.BuyBox = contracts.FlagTrue
-	}
-	return a
 }

@@ -74,12 +74,12 @@ func problemOf(refusal *fault.Error) *PartProblem {
 
 // OverviewEcho describes what is covered; nil: that part was refused.
 type OverviewEcho struct {
-	Since     string             `json:"since"`
-	Until     string             `json:"until"` // now
-	Timezone  string             `json:"timezone"`
-	Movers    *OverviewMovers    `json:"movers"`
-	Positions *OverviewPositions `json:"positions"`
-	Sites     *OverviewSites     `json:"sites"`
+	Since     string          `json:"since"`
+	Until     string          `json:"until"` // now
+	Timezone  string          `json:"timezone"`
+	Movers    *OverviewMovers `json:"movers"`
+	Positions *PositionCounts `json:"positions"`
+	Sites     *OverviewSites  `json:"sites"`
 }
 
 // OverviewMovers counts pairs, as MoversEcho does.
@@ -89,16 +89,6 @@ type OverviewMovers struct {
 	Untold   int               `json:"untold"`
 	Moved    int               `json:"moved"`
 	Kinds    map[MoverKind]int `json:"kinds"`
-}
-
-// OverviewPositions counts positions, as PositionsEcho does.
-type OverviewPositions struct {
-	Positions    int `json:"positions"`
-	Above        int `json:"above"`
-	Equal        int `json:"equal"`
-	Below        int `json:"below"`
-	WithoutOwn   int `json:"withoutOwn"`
-	WithoutOther int `json:"withoutOther"`
 }
 
 // OverviewSites counts sites, and their pairs.
@@ -237,11 +227,9 @@ func (o *overview) positions(ctx context.Context) (part overviewPart, err error)
 	}
 	list := o.list(AboveCheapest, "/ext/v1/position", url.Values{}, problem)
 	if problem == nil {
-		q := page.Query
-		o.Query.Positions = &OverviewPositions{
-			Positions: q.Positions, Above: q.Above, Equal: q.Equal, Below: q.Below, WithoutOwn: q.WithoutOwn, WithoutOther: q.WithoutOther,
-		}
-		list.Count, list.Positions = &o.Query.Positions.Above, append(list.Positions, page.Data[:min(len(page.Data), q.Above)]...)
+		counts := &page.Query.PositionCounts
+		o.Query.Positions, list.Count = counts, &counts.Above
+		list.Positions = append(list.Positions, page.Data[:min(len(page.Data), counts.Above)]...)
 	}
 	part.lists = append(part.lists, list)
 	return part, nil

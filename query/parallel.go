@@ -2,15 +2,17 @@ package query
 
 import (
 	"context"
+	"fmt"
+	"runtime/debug"
 	"sync/atomic"
 
 	"golang.org/x/sync/errgroup"
 )
 
 // inParallel runs the parts of an answer in parallel, and returns the first error.
-// A panic of a part is raised again in the caller, where it can be recovered. A
-// read that is explained ends with its first part, so its parts run one after
-// another.
+// A panic of a part is raised again in the caller, where it can be recovered, with
+// its stack. A read that is explained ends with its first part, so its parts run
+// one after another.
 func inParallel(ctx context.Context, parts ...func(context.Context) error) error {
 	if explaining(ctx) != nil {
 		for _, part := range parts {
@@ -20,13 +22,13 @@ func inParallel(ctx context.Context, parts ...func(context.Context) error) error
 		}
 		return nil
 	}
-	var panicked atomic.Pointer[any]
+	var panicked atomic.Pointer[string]
 	g, gctx := errgroup.WithContext(ctx)
 	for _, part := range parts {
 		g.Go(func() error {
 			defer func() {
 				if p := recover(); p != nil {
-					panicked.Store(&p)
+					panicked.Store(new(fmt.Sprintf("%v\n%s", p, debug.Stack())))
 				}
 			}()
 			return part(gctx)

@@ -147,7 +147,7 @@ func checkCandidate(price string, currency contracts.Currency) error {
 // markets returns the current offers, by country and currency.
 func (s *Service) markets(ctx context.Context, in *read, r PositionRequest, held *offerRoom) ([]*market, error) {
 	wanted := func(o offer, facts siteFacts) bool {
-		return (r.CurrencyCode == "" || o.currency == r.CurrencyCode) && (r.Country == "" || facts[o.Site].CountryCode == r.Country)
+		return (r.CurrencyCode == "" || o.Currency == r.CurrencyCode) && (r.Country == "" || facts[o.Site].CountryCode == r.Country)
 	}
 	offers, facts, err := s.offers(ctx, in, held, wanted, nil)
 	if err != nil {
@@ -155,7 +155,7 @@ func (s *Service) markets(ctx context.Context, in *read, r PositionRequest, held
 	}
 	offered := markets{}
 	for _, o := range offers {
-		offered.add(o, marketKey{facts[o.Site].CountryCode, o.currency})
+		offered.add(o, marketKey{facts[o.Site].CountryCode, o.Currency})
 	}
 	if r.IncludeCustomerReference {
 		err = s.addReferences(ctx, in.vis, offered)
@@ -200,4 +200,14 @@ func (s *Service) referencesOf(ctx context.Context, v Visibility, items []contra
 		of[r.ItemID] = r.Prices
 	}
 	return of, nil
+}
+
+// at returns the one price that applies to a pair in a currency; not ok: there
+// is none, or there are several.
+func (all ownPrices) at(p contracts.Pair, c contracts.Currency) (price int64, ok bool) {
+	found := referencesAt(all[p.Item], p.Site, c)
+	if len(found) != 1 {
+		return 0, false
+	}
+	return found[0].AmountMinor, true
 }

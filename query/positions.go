@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"preismon/contracts"
+	"preismon/query/alert"
 )
 
 // Bounds of positions.
@@ -40,16 +41,21 @@ type PositionsEcho struct {
 	Amount       string `json:"amount"`
 	Offers       string `json:"offers"`
 	Pairs        uint64 `json:"pairs"`
-	Positions    int    `json:"positions"`
-	Above        int    `json:"above"` // the own price is above the cheapest other one
-	Equal        int    `json:"equal"`
-	Below        int    `json:"below"`
-	WithoutOwn   int    `json:"withoutOwn"`   // products and markets with offers and no own price
-	WithoutOther int    `json:"withoutOther"` // with an own price and no other offer
-	WithoutTotal int    `json:"withoutTotal"` // offers left out because their shipping was not observed
+	PositionCounts
+	WithoutTotal int `json:"withoutTotal"` // offers left out because their shipping was not observed
 
 	Undercutters int           `json:"undercutters"` // sellers that are cheaper at any position
 	UndercutBy   []Undercutter `json:"undercutBy"`   // the first of them, those at most positions first
+}
+
+// PositionCounts counts positions.
+type PositionCounts struct {
+	Positions    int `json:"positions"`
+	Above        int `json:"above"` // the own price is above the cheapest other one
+	Equal        int `json:"equal"`
+	Below        int `json:"below"`
+	WithoutOwn   int `json:"withoutOwn"`   // products and markets with offers and no own price
+	WithoutOther int `json:"withoutOther"` // with an own price and no other offer
 }
 
 // OwnPosition is where the caller stands with a product in the market of one
@@ -170,7 +176,7 @@ func (r *PositionsRequest) comparedWith() string {
 
 // owns reports whether an offer is the caller's.
 func (r *PositionsRequest) owns(o offer) bool {
-	return r.OwnMerchant != "" && o.merchant == r.OwnMerchant || r.OwnSite != "" && o.Site == r.OwnSite
+	return r.OwnMerchant != "" && o.Merchant == r.OwnMerchant || r.OwnSite != "" && o.Site == r.OwnSite
 }
 
 // positions returns all positions, worst first.
@@ -192,7 +198,7 @@ func (s *Service) positions(ctx context.Context, in *read, r PositionsRequest, h
 				continue
 			}
 		}
-		offered.addItem(o, marketKey{facts[o.Site].CountryCode, o.currency})
+		offered.addItem(o, marketKey{facts[o.Site].CountryCode, o.Currency})
 	}
 	if r.comparedWith() == "reference" {
 		if err := s.addReferences(ctx, in.vis, offered); err != nil {
@@ -211,7 +217,7 @@ func (s *Service) positions(ctx context.Context, in *read, r PositionsRequest, h
 			echo.WithoutOther++
 			continue
 		}
-		under.add(own.price, others)
+		under.add(own.Price, others)
 		at := m.ownPosition(*own, others, zone)
 		switch {
 		case at.ratio.by > 0:
@@ -246,7 +252,7 @@ func orEmpty(s *string) string {
 func (m *market) own(r PositionsRequest) (own *offer, others []offer) {
 	if r.comparedWith() == "reference" {
 		if m.customer != nil {
-			own = &offer{price: *m.customer}
+			own = &offer{Offer: alert.Offer{Price: *m.customer}}
 		}
 		return own, m.offers
 	}
@@ -254,7 +260,7 @@ func (m *market) own(r PositionsRequest) (own *offer, others []offer) {
 		switch {
 		case !r.owns(o):
 			others = append(others, o)
-		case own == nil || o.price < own.price || o.price == own.price && o.Site < own.Site:
+		case own == nil || o.Price < own.Price || o.Price == own.Price && o.Site < own.Site:
 			own = &o
 		}
 	}
@@ -270,10 +276,10 @@ func (m *market) ownPosition(own offer, others []offer, zone *zoneFormat) OwnPos
 		oldest, newest = min(oldest, o.capturedMs), max(newest, o.capturedMs)
 	}
 	return OwnPosition{
-		ItemID: best.Item, Country: orNull(m.country), CurrencyCode: m.currency, OwnPrice: decimal(own.price, m.currency), OwnSite: orNull(own.Site),
-		Rank: rank(own.price, others), Offers: len(others), Cheapest: best.best(),
-		Difference: decimal(own.price-best.price, m.currency), DifferencePercent: percent(own.price-best.price, best.price),
+		ItemID: best.Item, Country: orNull(m.country), CurrencyCode: m.currency, OwnPrice: decimal(own.Price, m.currency), OwnSite: orNull(own.Site),
+		Rank: rank(own.Price, others), Offers: len(others), Cheapest: best.best(),
+		Difference: decimal(own.Price-best.Price, m.currency), DifferencePercent: percent(own.Price-best.Price, best.Price),
 		OldestCapturedAt: string(zone.append(nil, oldest)), NewestCapturedAt: string(zone.append(nil, newest)),
-		ratio: ratio{own.price - best.price, best.price},
+		ratio: ratio{own.Price - best.Price, best.Price},
 	}
 }

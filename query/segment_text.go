@@ -37,7 +37,7 @@ func (v validity) holds(mark Watermark) bool {
 // packedText is a piece of text, compressed: of lines, some whole ones.
 type packedText struct {
 	Deflated // or by S2, without a CRC
-	rows     int
+	Rows     int
 }
 
 // packing is how text is compressed: for clients that take DEFLATE as they

@@ -104,7 +104,7 @@ func (p *segments) replay(ctx context.Context, c *streamer, one *segment, text *
 func groupOf(chunks []packedText) (n, rows int) {
 	for bytes := 0; n < len(chunks) && (n == 0 || bytes+len(chunks[n].Blocks) <= chunkBytes/2); n++ {
 		bytes += len(chunks[n].Blocks)
-		rows += chunks[n].rows
+		rows += chunks[n].Rows
 	}
 	return n, rows
 }
@@ -124,7 +124,7 @@ func (c *streamer) unpack(chunks []packedText) (n, rows int, err error) {
 		if c.buf, err = chunks[n].append(c.buf, byS2); err != nil {
 			return n, rows, err
 		}
-		rows += chunks[n].rows
+		rows += chunks[n].Rows
 	}
 	c.chunk, c.made = c.buf, len(c.buf)
 	return n, rows, nil

@@ -110,7 +110,7 @@ func (c *streamer) record(rows int) error {
 			return err
 		}
 		if len(rest) == 0 {
-			packed.rows, r.rows = r.rows, 0
+			packed.Rows, r.rows = r.rows, 0
 		}
 		r.text.chunks = append(r.text.chunks, packed)
 		r.text.bytes += len(packed.Blocks)

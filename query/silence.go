@@ -80,14 +80,14 @@ func (s *Service) silences(ctx context.Context, in *read, rule *alert.Rule, from
 	if err != nil {
 		return nil, err
 	}
-	silent := rule.SilentFor.Milliseconds()
+	silent, texts := rule.SilentFor.Milliseconds(), repeatedTexts{}
 	q := SilencesQuery{Rows: in.query, For: rule.SilentFor}
 	q.Rows.Standing, q.Rows.Limit = true, limit
 	q.Rows.Window = contracts.Window{From: fromMs(from.Ms - silent), To: fromMs(until - silent)}
 	q.Rows.After = &Position{CapturedMs: from.Ms - silent, Item: from.Item, Site: from.Site}
 	err = s.store.Silences(ctx, in.vis, &q, func(b *Block) error {
 		for k := range b.Len {
-			pair, last := b.featured(b.At(k), facts)
+			pair, last := texts.featured(b, b.At(k), facts)
 			all = append(all, silence{silencePosition{last.capturedMs + silent, pair.Item, pair.Site}, last})
 		}
 		return nil

@@ -134,14 +134,14 @@ func (m *market) standing(candidate *int64, zone *zoneFormat) Standing {
 		oldest, newest = min(oldest, o.capturedMs), max(newest, o.capturedMs)
 		sites[o.Site] = true
 	}
-	median := m.offers[(n-1)/2].price
+	median := m.offers[(n-1)/2].Price
 	reference, source := median, MarketMedian
 	if m.customer != nil {
 		reference, source = *m.customer, CustomerReference
 	}
 	return Standing{
 		Country: orNull(m.country), CurrencyCode: m.currency, Offers: n, Sites: len(sites),
-		Min: show(best.price), Median: show(median), Max: show(m.offers[n-1].price),
+		Min: show(best.Price), Median: show(median), Max: show(m.offers[n-1].Price),
 		OldestCapturedAt: string(zone.append(nil, oldest)), NewestCapturedAt: string(zone.append(nil, newest)),
 		Candidate: m.candidate(candidate, reference),
 		Reference: Reference{Source: source, Price: show(reference)},
@@ -151,7 +151,7 @@ func (m *market) standing(candidate *int64, zone *zoneFormat) Standing {
 
 // best is the offer as the cheapest one of its market.
 func (o offer) best() BestOffer {
-	return BestOffer{Site: o.Site, Merchant: orNull(o.merchant), Price: decimal(o.price, o.currency)}
+	return BestOffer{Site: o.Site, Merchant: orNull(o.Merchant), Price: decimal(o.Price, o.Currency)}
 }
 
 // rank is the place of an amount among the prices of offers: 1 plus the number
@@ -159,7 +159,7 @@ func (o offer) best() BestOffer {
 func rank(amount int64, of []offer) int {
 	n := 1
 	for _, o := range of {
-		if o.price < amount {
+		if o.Price < amount {
 			n++
 		}
 	}
@@ -168,8 +168,9 @@ func rank(amount int64, of []offer) int {
 
 // compareOffers orders the cheapest first, and of equally cheap ones the best.
 func compareOffers(a, b offer) int {
-	return cmp.Or(cmp.Compare(a.price, b.price), first(a.buyBox, b.buyBox), cmp.Compare(a.shipping, b.shipping),
-		cmp.Compare(a.Site, b.Site), cmp.Compare(a.merchant, b.merchant))
+	return cmp.Or(cmp.Compare(a.Price, b.Price), first(a.BuyBox == contracts.FlagTrue, b.BuyBox == contracts.FlagTrue),
+		cmp.Compare(uint64(a.Shipping), uint64(b.Shipping)), // what was not observed last
+		cmp.Compare(a.Site, b.Site), cmp.Compare(a.Merchant, b.Merchant))
 }
 
 // first orders true before false.
@@ -204,9 +205,9 @@ func (m *market) candidate(price *int64, reference int64) *CandidateStanding {
 	}
 	for _, o := range m.offers {
 		switch {
-		case o.price < amount:
+		case o.Price < amount:
 			c.Cheaper++
-		case o.price == amount:
+		case o.Price == amount:
 			c.Equal++
 		default:
 			c.Dearer++

@@ -99,7 +99,7 @@ func (s *Service) addStandings(ctx context.Context, in *read, held *offerRoom, p
 	in.query.Latest, in.query.Outcomes = NewestWhole, coverageOutcomes["PRICE_OBSERVED"]
 	in.query.Current = s.current(&in.query)
 	wanted := func(o offer, _ siteFacts) bool {
-		return prices[productMarket{o.Item, marketKey{currency: o.currency}}] != nil
+		return prices[productMarket{o.Item, marketKey{currency: o.Currency}}] != nil
 	}
 	offers, _, err := s.offers(ctx, in, held, wanted, nil)
 	if err != nil {
@@ -107,7 +107,7 @@ func (s *Service) addStandings(ctx context.Context, in *read, held *offerRoom, p
 	}
 	offered := markets{}
 	for _, o := range offers {
-		offered.addItem(o, marketKey{currency: o.currency})
+		offered.addItem(o, marketKey{currency: o.Currency})
 	}
 	if err := s.addReferences(ctx, in.vis, offered); err != nil {
 		return err
@@ -130,8 +130,8 @@ func (m *market) ownStanding() *StatisticStanding {
 	amount := func(minor int64) json.Number { return decimal(minor, m.currency) }
 	at.Offers, at.Cheapest = len(others), new(best.best())
 	if own != nil {
-		at.OwnPrice, at.Difference = new(amount(own.price)), new(amount(own.price-best.price))
-		at.DifferencePercent = percent(own.price-best.price, best.price)
+		at.OwnPrice, at.Difference = new(amount(own.Price)), new(amount(own.Price-best.Price))
+		at.DifferencePercent = percent(own.Price-best.Price, best.Price)
 	}
 	return at
 }

@@ -2,14 +2,13 @@ package query
 
 import (
 	"bytes"
-	"crypto/sha256"
 	"encoding/binary"
+	"encoding/gob"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"sync"
 
 	"github.com/cespare/xxhash/v2"
@@ -115,7 +114,10 @@ func (f *textFolder) put(key answerKey, text *segmentText) {
 }
 
 func (f *textFolder) write(text *segmentText) (name string, size int, err error) {
-	content := encodeText(text)
+	content, err := encodeText(text)
+	if err != nil {
+		return "", 0, err
+	}
 	to, err := os.CreateTemp(f.dir, textPattern) // with mode 0600
 	if err != nil {
 		return "", 0, err
@@ -143,55 +145,29 @@ func (f *textFolder) get(key answerKey) (*segmentText, bool) {
 	return text, true
 }
 
-// A file holds, little-endian, the number of chunks, the length of the section
-// (4 bytes each), the sum of its lines (8 and 32 bytes), for each chunk its rows,
-// its size, its CRC and the length of its blocks (4 bytes each), the section, all
-// blocks, and xxHash64 of all that.
-const (
-	textHead  = 4 + 4 + 8 + sha256.Size
-	chunkHead = 4 * 4
-	textTail  = 8
-)
-
-func encodeText(t *segmentText) []byte {
-	to := make([]byte, 0, textHead+chunkHead*len(t.chunks)+t.bytes+textTail)
-	to = binary.LittleEndian.AppendUint32(to, uint32(len(t.chunks)))
-	to = binary.LittleEndian.AppendUint32(to, uint32(len(t.section)))
-	to = binary.LittleEndian.AppendUint64(to, uint64(t.lines.Bytes))
-	to = append(to, t.lines.Sum[:]...)
-	for _, c := range t.chunks {
-		for _, n := range []uint32{uint32(c.rows), uint32(c.Size), c.CRC, uint32(len(c.Blocks))} {
-			to = binary.LittleEndian.AppendUint32(to, n)
-		}
-	}
-	to = append(to, t.section...)
-	for _, c := range t.chunks {
-		to = append(to, c.Blocks...)
-	}
-	return binary.LittleEndian.AppendUint64(to, xxhash.Sum64(to))
+// storedText is what a file holds, in gob, before xxHash64 of it.
+type storedText struct {
+	Chunks  []packedText
+	Section []byte
+	Lines   textSum
 }
 
-// decodeText returns the text in a file, whose chunks share the memory of its
-// content; not whole: it is damaged.
+func encodeText(t *segmentText) ([]byte, error) {
+	var to bytes.Buffer
+	err := gob.NewEncoder(&to).Encode(storedText{t.chunks, t.section, t.lines})
+	return binary.LittleEndian.AppendUint64(to.Bytes(), xxhash.Sum64(to.Bytes())), err
+}
+
+// decodeText returns the text in a file; not whole: it is damaged.
 func decodeText(content []byte) (t *segmentText, whole bool) {
-	if len(content) < textHead+textTail {
+	body := content[:max(0, len(content)-8)]
+	var stored storedText
+	if sum := binary.LittleEndian.AppendUint64(nil, xxhash.Sum64(body)); !bytes.Equal(content[len(body):], sum) || gob.NewDecoder(bytes.NewReader(body)).Decode(&stored) != nil {
 		return nil, false
 	}
-	body, sum := content[:len(content)-textTail], content[len(content)-textTail:]
-	if !bytes.Equal(sum, binary.LittleEndian.AppendUint64(nil, xxhash.Sum64(body))) {
-		return nil, false
-	}
-	number := func(at int) int { return int(binary.LittleEndian.Uint32(body[at:])) }
-	t = &segmentText{chunks: make([]packedText, number(0)), bytes: number(4)}
-	t.lines = textSum{int(binary.LittleEndian.Uint64(body[8:])), [sha256.Size]byte(body[16:])}
-	blocks := body[textHead+chunkHead*len(t.chunks):]
-	t.section, blocks = slices.Clip(blocks[:t.bytes]), blocks[t.bytes:]
-	for i := range t.chunks {
-		at := textHead + chunkHead*i
-		n := number(at + 12)
-		t.chunks[i] = packedText{Deflated{Size: number(at + 4), CRC: uint32(number(at + 8)), Blocks: slices.Clip(blocks[:n])}, number(at)}
-		t.bytes += n
-		blocks = blocks[n:]
+	t = &segmentText{chunks: stored.Chunks, section: stored.Section, lines: stored.Lines, bytes: len(stored.Section)}
+	for _, c := range t.chunks {
+		t.bytes += len(c.Blocks)
 	}
 	return t, true
 }

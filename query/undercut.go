@@ -26,8 +26,8 @@ type seller struct {
 }
 
 func sellerOf(o offer) seller {
-	if o.merchant != "" {
-		return seller{merchant: o.merchant}
+	if o.Merchant != "" {
+		return seller{merchant: o.Merchant}
 	}
 	return seller{site: o.Site}
 }
@@ -38,14 +38,14 @@ type undercutters map[seller]*Undercutter
 func (u undercutters) add(own int64, others []offer) {
 	lowest, least := map[seller]int64{}, own
 	for _, o := range others {
-		if o.price >= own {
+		if o.Price >= own {
 			continue
 		}
 		by := sellerOf(o)
-		if old, ok := lowest[by]; !ok || o.price < old {
-			lowest[by] = o.price
+		if old, ok := lowest[by]; !ok || o.Price < old {
+			lowest[by] = o.Price
 		}
-		least = min(least, o.price)
+		least = min(least, o.Price)
 	}
 	for by, price := range lowest {
 		if u[by] == nil {

@@ -114,7 +114,7 @@ var homes = map[string][]string{
 	"github.com/ebitengine/purego":                {"deploy/embedded"},
 	"github.com/testcontainers/testcontainers-go": {"deploy/testserver"},
 	"github.com/apache/arrow-go":                  {"query/table"},
-	"github.com/parquet-go/parquet-go":            {"query/table/tabletest", "ingest/maps"},
+	"github.com/parquet-go/parquet-go":            {"query/table", "ingest/maps"},
 	"github.com/xuri/excelize":                    {"ingest/maps"},
 	"testing":                                     {"deploy/testserver"},
 }

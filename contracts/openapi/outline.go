@@ -78,12 +78,7 @@ func Outlined() (*Outline, error) {
 	info := c.root.get("info")
 	o := &Outline{
 		Title: info.get("title").text(), Summary: info.get("summary").text(), About: info.get("description").text(),
-		Schemas: c.records(), Codes: c.root.get("components", "schemas", "ErrorCode", "enum").texts(),
-	}
-	for _, r := range ext.records() {
-		if !c.root.get("components", "schemas", r.Name).exists() {
-			o.Schemas = append(o.Schemas, r)
-		}
+		Schemas: append(c.records(&contract{}), ext.records(c)...), Codes: c.root.get("components", "schemas", "ErrorCode", "enum").texts(),
 	}
 	for name, h := range c.root.get("components", "headers").members() {
 		o.Headers = append(o.Headers, Header{name, c.typeOf(h.get("schema")), h.get("description").text()})
@@ -197,13 +192,13 @@ func (c *contract) sample(op operation) string {
 	return path
 }
 
-// records returns the schemas that have a section of their own.
-func (c *contract) records() (all []Record) {
+// records returns the schemas that have a section of their own, without those
+// that the other document has.
+func (c *contract) records(other *contract) (all []Record) {
 	for name, s := range c.root.get("components", "schemas").members() {
-		if !s.get("properties").exists() && !s.get("enum").exists() {
-			continue
+		if (s.get("properties").exists() || s.get("enum").exists()) && !other.root.get("components", "schemas", name).exists() {
+			all = append(all, Record{Name: name, About: s.get("description").text(), Fields: c.fields("", s), Values: s.get("enum").texts()})
 		}
-		all = append(all, Record{Name: name, About: s.get("description").text(), Fields: c.fields("", s), Values: s.get("enum").texts()})
 	}
 	return all
 }

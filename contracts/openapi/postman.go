@@ -1,8 +1,8 @@
 package openapi
 
 import (
-	"bytes"
 	"encoding/json"
+	"reflect"
 	"regexp"
 	"slices"
 	"strings"
@@ -10,64 +10,21 @@ import (
 	"github.com/goccy/go-yaml"
 )
 
-// The parts of the Postman collection format v2.1.0 that are used here.
-type (
-	pmCollection struct {
-		Info     pmInfo    `json:"info"`
-		Auth     *pmAuth   `json:"auth"`
-		Variable []pmValue `json:"variable"`
-		Item     []*pmItem `json:"item"`
+// pm returns an object of the Postman collection format, of its names and their
+// values in turn. What is empty is left out.
+func pm(namesAndValues ...any) (o yaml.MapSlice) {
+	for pair := range slices.Chunk(namesAndValues, 2) {
+		if v := reflect.ValueOf(pair[1]); !v.IsZero() {
+			o = append(o, yaml.MapItem{Key: pair[0], Value: pair[1]})
+		}
 	}
-	pmInfo struct {
-		Name        string `json:"name"`
-		Description string `json:"description"`
-		Version     string `json:"version"`
-		Schema      string `json:"schema"`
-	}
-	pmItem struct { // a folder has items, a request has a request
-		Name    string     `json:"name"`
-		Item    []*pmItem  `json:"item,omitempty"`
-		Event   []pmEvent  `json:"event,omitempty"`
-		Request *pmRequest `json:"request,omitempty"`
-	}
-	pmRequest struct {
-		Method      string    `json:"method"`
-		Description string    `json:"description,omitempty"`
-		Auth        *pmAuth   `json:"auth,omitempty"`
-		Header      []pmValue `json:"header"`
-		Body        *pmBody   `json:"body,omitempty"`
-		URL         pmURL     `json:"url"`
-	}
-	pmURL struct {
-		Raw   string    `json:"raw"`
-		Host  []string  `json:"host"`
-		Path  []string  `json:"path"`
-		Query []pmValue `json:"query,omitempty"`
-	}
-	pmValue struct {
-		Key         string `json:"key"`
-		Value       string `json:"value"`
-		Type        string `json:"type,omitempty"`
-		Description string `json:"description,omitempty"`
-		Disabled    bool   `json:"disabled,omitempty"`
-	}
-	pmBody struct {
-		Mode string `json:"mode"`
-		Raw  string `json:"raw"`
-	}
-	pmAuth struct {
-		Type   string    `json:"type"`
-		Bearer []pmValue `json:"bearer,omitempty"`
-	}
-	pmEvent struct {
-		Listen string   `json:"listen"`
-		Script pmScript `json:"script"`
-	}
-	pmScript struct {
-		Type string   `json:"type"`
-		Exec []string `json:"exec"`
-	}
-)
+	return o
+}
+
+// pmValue returns a name with its value, which may be empty.
+func pmValue(name, value string, more ...any) yaml.MapSlice {
+	return append(yaml.MapSlice{{Key: "key", Value: name}, {Key: "value", Value: value}}, pm(more...)...)
+}
 
 // pmSchema names the format; Postman knows it by this address.
 const pmSchema = "https://schema.getpostman.com/json/collection/v2.1.0/collection.json"
@@ -107,55 +64,52 @@ var pathParameter = regexp.MustCompile(`\{(\w+)\}`)
 
 // postman writes the collection of all reads, and of the login before them.
 func postman(c, ext *contract) (string, error) {
-	collection := pmCollection{
-		Info: pmInfo{
-			Name: c.root.get("info", "title").text() + ": REST reads", Version: c.version(), Schema: pmSchema,
-			Description: "Set loginIdentifier and password, then run the requests in their order: the login keeps its token, " +
-				"and lists keep an id for the requests below them. Parameters that are off can be switched on.",
-		},
-		Auth: &pmAuth{Type: "bearer", Bearer: []pmValue{{Key: "token", Value: "{{accessToken}}", Type: "string"}}},
-	}
+	info := pm(
+		"name", c.root.get("info", "title").text()+": REST reads",
+		"description", "Set loginIdentifier and password, then run the requests in their order: the login keeps its token, "+
+			"and lists keep an id for the requests below them. Parameters that are off can be switched on.",
+		"version", c.version(), "schema", pmSchema,
+	)
 	// A variable named like the placeholder would be replaced itself.
-	for _, v := range slices.Concat([]string{"baseUrl"}, credentials, []string{"accessToken"}, learnt) {
-		value := pmValue{Key: v, Type: "string"}
-		if v == "baseUrl" {
-			value.Value = "{base_url}"
-		}
-		collection.Variable = append(collection.Variable, value)
+	variables := []any{pmValue("baseUrl", "{base_url}", "type", "string")}
+	for _, v := range slices.Concat(credentials, []string{"accessToken"}, learnt) {
+		variables = append(variables, pmValue(v, "", "type", "string"))
 	}
+	var folders []any
 	for _, of := range []*contract{c, ext} {
-		if err := of.pmFolders(&collection); err != nil {
+		more, err := of.pmFolders()
+		if err != nil {
 			return "", err
 		}
+		folders = append(folders, more...)
 	}
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	e.SetIndent("", "  ")
-	err := e.Encode(collection)
-	return b.String(), err
+	auth := pm("type", "bearer", "bearer", []any{pmValue("token", "{{accessToken}}", "type", "string")})
+	return encode(node{pm("info", info, "auth", auth, "variable", variables, "item", folders)})
 }
 
-// pmFolders adds the requests of a document, a folder for each tag.
-func (c *contract) pmFolders(collection *pmCollection) error {
-	folders := map[string]*pmItem{}
+// pmFolders returns the requests of a document, a folder for each tag.
+func (c *contract) pmFolders() (all []any, err error) {
+	var tags []string
+	requests := map[string][]any{} // by tag
 	for op := range c.operations() {
 		read := op.method == "GET" || op.body().exists() && op.path != "/mcp" // or the login
 		if !read || pathParameter.MatchString(op.path) && op.public() {
 			continue
 		}
-		tag := op.get("tags").texts()[0]
-		if folders[tag] == nil {
-			folders[tag] = &pmItem{Name: tag}
-			collection.Item = append(collection.Item, folders[tag])
-		}
-		item, err := c.pmRequest(op)
+		request, err := c.pmRequest(op)
 		if err != nil {
-			return err
+			return nil, err
 		}
-		folders[tag].Item = append(folders[tag].Item, item)
+		tag := op.get("tags").texts()[0]
+		if requests[tag] == nil {
+			tags = append(tags, tag)
+		}
+		requests[tag] = append(requests[tag], request)
 	}
-	return nil
+	for _, tag := range tags {
+		all = append(all, pm("name", tag, "item", requests[tag]))
+	}
+	return all, nil
 }
 
 // body returns the documented example of the body of an operation.
@@ -163,14 +117,15 @@ func (o operation) body() node {
 	return o.get("requestBody", "content", "application/json", "example")
 }
 
-func (c *contract) pmRequest(op operation) (*pmItem, error) {
-	r := &pmRequest{Method: op.method, Description: op.get("description").text(), Header: []pmValue{}}
+func (c *contract) pmRequest(op operation) (yaml.MapSlice, error) {
+	var auth, body yaml.MapSlice
 	if op.public() {
-		r.Auth = &pmAuth{Type: "noauth"}
+		auth = pm("type", "noauth")
 	}
 	path := pathParameter.ReplaceAllString(op.path, "{{$1}}")
-	r.URL = pmURL{Raw: "{{baseUrl}}" + path, Host: []string{"{{baseUrl}}"}, Path: strings.Split(path[1:], "/")}
+	raw, header := "{{baseUrl}}"+path, []any{}
 	var sent []string
+	var query []any
 	for _, p := range c.parameters(op) {
 		name := p.get("name").text()
 		if p.get("in").text() != "query" {
@@ -185,13 +140,13 @@ func (c *contract) pmRequest(op operation) (*pmItem, error) {
 		default:
 			value = p.get("example").text()
 		}
-		r.URL.Query = append(r.URL.Query, pmValue{Key: name, Value: value, Description: p.get("description").text(), Disabled: !on})
+		query = append(query, pmValue(name, value, "description", p.get("description").text(), "disabled", !on))
 	}
 	if sent != nil {
-		r.URL.Raw += "?" + strings.Join(sent, "&")
+		raw += "?" + strings.Join(sent, "&")
 	}
 	if example := op.body(); example.exists() {
-		var body yaml.MapSlice
+		var filled yaml.MapSlice
 		for name, value := range example.members() {
 			switch one := strings.TrimSuffix(name, "s"); {
 			case slices.Contains(credentials, name):
@@ -199,17 +154,20 @@ func (c *contract) pmRequest(op operation) (*pmItem, error) {
 			case slices.Contains(learnt, one):
 				value.value = []any{"{{" + one + "}}"}
 			}
-			body = append(body, yaml.MapItem{Key: name, Value: value.value})
+			filled = append(filled, yaml.MapItem{Key: name, Value: value.value})
 		}
-		text, err := encode(node{body})
+		text, err := encode(node{filled})
 		if err != nil {
 			return nil, err
 		}
-		r.Header = append(r.Header, pmValue{Key: "Content-Type", Value: "application/json"})
-		r.Body = &pmBody{Mode: "raw", Raw: strings.TrimSpace(text)}
+		header = append(header, pmValue("Content-Type", "application/json"))
+		body = pm("mode", "raw", "raw", strings.TrimSpace(text))
 	}
-	test := pmEvent{Listen: "test", Script: pmScript{Type: "text/javascript", Exec: c.pmTest(op)}}
-	return &pmItem{Name: op.get("summary").text(), Event: []pmEvent{test}, Request: r}, nil
+	url := pm("raw", raw, "host", []any{"{{baseUrl}}"}, "path", strings.Split(path[1:], "/"), "query", query)
+	test := pm("listen", "test", "script", pm("type", "text/javascript", "exec", c.pmTest(op)))
+	return pm("name", op.get("summary").text(), "event", []any{test}, "request", pm(
+		"method", op.method, "description", op.get("description").text(), "auth", auth, "header", header, "body", body, "url", url,
+	)), nil
 }
 
 // pmTest returns the script that runs after an answer: it checks what every

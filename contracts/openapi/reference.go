@@ -14,10 +14,10 @@ func (c *contract) reference(ext *contract, text string) (string, error) {
 		"about":         func() string { return c.root.get("info", "description").text() },
 		"version":       c.version,
 		"operations":    c.describeOperations,
-		"schemas":       c.describeSchemas,
+		"schemas":       func() string { return c.describeSchemas(&contract{}) },
 		"extVersion":    ext.version,
 		"extOperations": ext.describeOperations,
-		"extSchemas":    func() string { return ext.describeSchemasBut(c) },
+		"extSchemas":    func() string { return ext.describeSchemas(c) },
 		"codes":         func() string { return c.root.get("components", "schemas", "ErrorCode", "description").text() },
 	}).Parse(text)
 	if err != nil {
@@ -32,69 +32,56 @@ func (c *contract) reference(ext *contract, text string) (string, error) {
 func (c *contract) describeOperations() (string, error) {
 	var b strings.Builder
 	for op := range c.operations() {
-		fmt.Fprintf(&b, "#### %s %s\n\n%s.", op.method, op.path, op.get("summary").text())
+		o, err := c.outline(op)
+		if err != nil {
+			return "", err
+		}
+		fmt.Fprintf(&b, "#### %s %s\n\n%s.", o.Method, o.Path, o.Summary)
 		if op.public() {
 			b.WriteString(" No token.")
 		}
 		b.WriteString("\n\n")
-		if d := op.get("description").text(); d != "" {
-			b.WriteString(d + "\n\n")
+		if o.About != "" {
+			b.WriteString(o.About + "\n\n")
 		}
-		c.describeParameters(&b, op)
-		if body := op.get("requestBody", "content"); body.exists() {
-			for media, content := range body.members() {
-				fmt.Fprintf(&b, "Request body: `%s`, %s.\n\n", media, c.typeOf(content.get("schema")))
+		if o.Parameters != nil {
+			b.WriteString("| Parameter | In | Type | Meaning |\n| --- | --- | --- | --- |\n")
+			for _, p := range o.Parameters {
+				fmt.Fprintf(&b, "| `%s` | %s | %s | %s |\n", p.Name, p.In, cell(p.Type), cell(p.About))
 			}
+			b.WriteString("\n")
 		}
-		if err := c.describeResponses(&b, op); err != nil {
-			return "", err
+		if o.Body != nil {
+			fmt.Fprintf(&b, "Request body: `%s`, %s.\n\n", o.Body.Media, o.Body.Type)
 		}
+		c.describeResponses(&b, op, o)
 	}
 	return strings.TrimSpace(b.String()), nil
 }
 
-func (c *contract) describeParameters(b *strings.Builder, op operation) {
-	parameters := c.parameters(op)
-	if len(parameters) == 0 {
-		return
-	}
-	b.WriteString("| Parameter | In | Type | Meaning |\n| --- | --- | --- | --- |\n")
-	for _, p := range parameters {
-		fmt.Fprintf(b, "| `%s` | %s | %s | %s |\n", p.get("name").text(), p.get("in").text(), cell(c.typeOf(p.get("schema"))), cell(p.get("description").text()))
-	}
-	b.WriteString("\n")
-}
-
 // describeResponses lists statuses with their codes, and shows the example of
 // the successful answer.
-func (c *contract) describeResponses(b *strings.Builder, op operation) error {
+func (c *contract) describeResponses(b *strings.Builder, op operation, o Operation) {
 	b.WriteString("| Status | Answer |\n| --- | --- |\n")
-	for status, r := range op.get("responses").members() {
-		r, _ = c.deref(r)
+	example := ""
+	for _, r := range o.Responses {
 		var what []string
-		for media, content := range r.get("content").members() {
-			if codes := c.codesOf(content.get("schema")); codes != nil {
-				what = append(what, quoted(codes))
+		for _, content := range r.Contents {
+			if r.Codes != nil {
+				what = append(what, quoted(r.Codes))
 				continue
 			}
-			what = append(what, "`"+media+"`")
-			if _, name := c.deref(content.get("schema")); name != "" && name != "File" {
+			what = append(what, "`"+content.Media+"`")
+			if _, name := c.deref(op.get("responses", r.Status, "content", content.Media, "schema")); name != "" && name != "File" {
 				what = append(what, name)
 			}
+			if r.Status == "200" && content.Media == "application/json" && content.Example != "" {
+				example = "```json\n" + content.Example + "```\n\n"
+			}
 		}
-		fmt.Fprintf(b, "| %s | %s %s |\n", status, cell(r.get("description").text()), strings.Join(what, ", "))
+		fmt.Fprintf(b, "| %s | %s %s |\n", r.Status, cell(r.About), strings.Join(what, ", "))
 	}
-	b.WriteString("\n")
-	example := op.get("responses", "200", "content", "application/json", "example")
-	if !example.exists() {
-		return nil
-	}
-	text, err := encode(example)
-	if err != nil {
-		return err
-	}
-	fmt.Fprintf(b, "```json\n%s```\n\n", text)
-	return nil
+	b.WriteString("\n" + example)
 }
 
 // codesOf lists the codes of a problem's schema.
@@ -105,45 +92,28 @@ func (c *contract) codesOf(schema node) (codes []string) {
 	return codes
 }
 
-// describeSchemas writes a section for each schema that is an object or an enum;
-// simple types are described where they are used.
-func (c *contract) describeSchemas() string { return c.describeSchemasBut(&contract{}) }
-
-// describeSchemasBut leaves out what another document has.
-func (c *contract) describeSchemasBut(other *contract) string {
+// describeSchemas writes a section for each record that the other document does
+// not have; simple types are described where they are used.
+func (c *contract) describeSchemas(other *contract) string {
 	var b strings.Builder
-	for name, s := range c.root.get("components", "schemas").members() {
-		if other.root.get("components", "schemas", name).exists() {
-			continue
+	for _, r := range c.records(other) {
+		fmt.Fprintf(&b, "#### %s\n\n", r.Name)
+		if r.About != "" && r.Name != "ErrorCode" { // its codes have a part of their own
+			b.WriteString(r.About + "\n\n")
 		}
-		if !s.get("properties").exists() && !s.get("enum").exists() {
-			continue
+		if r.Values != nil {
+			fmt.Fprintf(&b, "One of %s.\n\n", quoted(r.Values))
 		}
-		fmt.Fprintf(&b, "#### %s\n\n", name)
-		if d := s.get("description").text(); d != "" && name != "ErrorCode" { // its codes have a part of their own
-			b.WriteString(d + "\n\n")
-		}
-		if values := s.get("enum").texts(); values != nil {
-			fmt.Fprintf(&b, "One of %s.\n\n", quoted(values))
-		}
-		if s.get("properties").exists() {
+		if r.Fields != nil {
 			b.WriteString("| Field | Type | Always | Meaning |\n| --- | --- | --- | --- |\n")
-			c.describeFields(&b, s)
+			for _, f := range r.Fields {
+				always := map[bool]string{true: "yes", false: "no"}[f.Always]
+				fmt.Fprintf(&b, "| `%s` | %s | %s | %s |\n", f.Name, cell(f.Type), always, cell(f.About))
+			}
 			b.WriteString("\n")
 		}
 	}
 	return strings.TrimSpace(b.String())
-}
-
-// describeFields writes a line for each field.
-func (c *contract) describeFields(b *strings.Builder, s node) {
-	for _, f := range c.fields("", s) {
-		always := "no"
-		if f.Always {
-			always = "yes"
-		}
-		fmt.Fprintf(b, "| `%s` | %s | %s | %s |\n", f.Name, cell(f.Type), always, cell(f.About))
-	}
 }
 
 // fields returns the fields of a record. Those of unnamed objects follow their

@@ -2,6 +2,7 @@ package alert
 
 import (
 	"cmp"
+	"slices"
 
 	"preismon/contracts"
 )
@@ -135,37 +136,20 @@ func (r Rule) undercut(j *Judged, c Capture, reference func(contracts.Currency) 
 // Standing returns the offer that stands for its capture (decision 025): the
 // one that holds the buy box, then one that has a price, and shipping with it,
 // then by currency, total, price and position.
-func Standing(offers []Offer) Offer { return offers[StandingIndex(offers)] }
+func Standing(offers []Offer) Offer { return slices.MinFunc(offers, Compare) }
 
-// StandingIndex returns the index of that offer.
-func StandingIndex(offers []Offer) (least int) {
-	for i, o := range offers {
-		if before(o, offers[least]) {
-			least = i
-		}
-	}
-	return least
-}
-
-func before(a, b Offer) bool {
+// Compare orders the offers of a capture by that rule, the standing one first.
+func Compare(a, b Offer) int {
 	last := func(is bool) int {
 		if is {
 			return 1
 		}
 		return 0
 	}
-	parts := func(o Offer) (box, price, shipping int, currency contracts.Currency, total, amount int64) {
-		box, price, shipping = last(o.BuyBox != contracts.FlagTrue), last(o.Price < 0), last(o.Price >= 0 && o.Shipping < 0)
-		if o.Price >= 0 {
-			currency, amount = o.Currency, o.Price
-			if o.Shipping >= 0 {
-				total = o.Price + o.Shipping
-			}
-		}
-		return box, price, shipping, currency, total, amount
+	first := cmp.Or(last(a.BuyBox != contracts.FlagTrue)-last(b.BuyBox != contracts.FlagTrue), last(a.Price < 0)-last(b.Price < 0))
+	if first != 0 || a.Price < 0 {
+		return first
 	}
-	aBox, aPrice, aShipping, aCurrency, aTotal, aAmount := parts(a)
-	bBox, bPrice, bShipping, bCurrency, bTotal, bAmount := parts(b)
-	return cmp.Or(cmp.Compare(aBox, bBox), cmp.Compare(aPrice, bPrice), cmp.Compare(aShipping, bShipping),
-		cmp.Compare(aCurrency, bCurrency), cmp.Compare(aTotal, bTotal), cmp.Compare(aAmount, bAmount)) < 0
+	return cmp.Or(last(a.Shipping < 0)-last(b.Shipping < 0), cmp.Compare(a.Currency, b.Currency),
+		cmp.Compare(a.Price+max(0, a.Shipping), b.Price+max(0, b.Shipping)), cmp.Compare(a.Price, b.Price))
 }

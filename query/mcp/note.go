@@ -56,18 +56,10 @@ func said(u query.Unseen) string {
 	return fmt.Sprintf("%s %s is not among those you see. Similar: %s.", u.Selector, wire.Quote(u.Given), strings.Join(similar, ", "))
 }
 
-// misnamed is a refusal because a selector names nothing.
-type misnamed struct {
-	error
-	note string
-}
-
-func (m *misnamed) Unwrap() error { return m.error }
-
 // explained adds to a refusal of an order which orders are similar to it.
 func explained(ctx context.Context, s *query.Service, c Call, err error) error {
 	if f, ok := errors.AsType[*fault.Error](err); !ok || f.Code != query.CodeOrderNotFound {
 		return err
 	}
-	return &misnamed{err, noteOf(ctx, s, c)}
+	return &failureOf{error: err, note: strings.TrimSpace(noteOf(ctx, s, c) + " orderId is the number that list_orders gives.")}
 }

@@ -2,6 +2,7 @@ package mcp
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
@@ -34,7 +35,12 @@ func offer(s *query.Service) (catalogue, error) {
 				}
 				r, err := run(ctx, s, call)
 				if err != nil {
-					return r, &failureOf{err, t}
+					f, ok := errors.AsType[*failureOf](err)
+					if !ok {
+						f = &failureOf{error: err}
+					}
+					f.tool = &t
+					return r, f
 				}
 				return paged(ctx, s, call, t, r), nil
 			},

@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -21,15 +22,18 @@ type recovery struct {
 	Attempts          []wire.Arguments `json:"attempts,omitempty"`
 }
 
-// avoidable is a failure of a read of results, with calls of the same tool to
-// make in its place, if there are any: together they cover what was requested.
-type avoidable struct {
+// failureOf is a failure of a tool.
+type failureOf struct {
 	error
+	tool *tool
+	note string // what to do about it; empty: what the tool says
+	// Of a read of results: what it asked, and calls of the same tool to make in
+	// its place, if there are any: together they cover what was requested.
 	request  query.ResultsRequest
 	attempts []wire.Arguments
 }
 
-func (a *avoidable) Unwrap() error { return a.error }
+func (f *failureOf) Unwrap() error { return f.error }
 
 // maxLooking bounds the search for attempts, because the caller is waiting for
 // its refusal.
@@ -37,10 +41,10 @@ const maxLooking = 5 * time.Second
 
 // withAttempts adds to a failed call the read of results that it made, and the
 // attempts that are found for it, with the fields of the call.
-func withAttempts(ctx context.Context, c Call, r query.ResultsRequest, failed error, find func(context.Context) ([]query.ResultsRequest, error)) *avoidable {
+func withAttempts(ctx context.Context, c Call, r query.ResultsRequest, failed error, find func(context.Context) ([]query.ResultsRequest, error)) *failureOf {
 	ctx, cancel := context.WithTimeout(ctx, maxLooking)
 	defer cancel()
-	a := &avoidable{error: failed, request: r}
+	a := &failureOf{error: failed, request: r}
 	found, err := find(ctx)
 	if err != nil {
 		return a // the refusal is sufficient without them
@@ -55,27 +59,12 @@ func withAttempts(ctx context.Context, c Call, r query.ResultsRequest, failed er
 	return a
 }
 
-// failureOf is a failure of a tool.
-type failureOf struct {
-	error
-	tool tool
-}
-
-func (f *failureOf) Unwrap() error { return f.error }
-
 // recoveryOf returns what to do about a failure; nil: nothing beyond its
 // detail.
 func recoveryOf(failed error, problem wire.Problem) *recovery {
 	r := &recovery{}
-	var request query.ResultsRequest
-	if a, ok := errors.AsType[*avoidable](failed); ok {
-		r.Attempts, request = a.attempts, a.request
-	}
 	if f, ok := errors.AsType[*failureOf](failed); ok {
-		r.Guidance = f.tool.guidance(problem.Code, request)
-	}
-	if m, ok := errors.AsType[*misnamed](failed); ok {
-		r.Guidance = strings.TrimSpace(m.note + " orderId is the number that list_orders gives.")
+		r.Attempts, r.Guidance = f.attempts, cmp.Or(f.note, f.tool.guidance(problem.Code, f.request))
 	}
 	if u, ok := errors.AsType[*wire.Unknown](failed); ok && r.Attempts == nil {
 		return &recovery{Guidance: renamed(u)}

@@ -9,6 +9,7 @@ import (
 	"encoding/xml"
 	"errors"
 	"io"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 )
@@ -125,7 +126,7 @@ func (c sheetCell) addTo(row, shared []string) []string {
 		row[at] = oneLine(c.Inline.String())
 	case "s":
 		row[at] = ""
-		if i, ok := digits(c.Value); ok && i < len(shared) {
+		if i, err := strconv.ParseUint(c.Value, 10, 31); err == nil && int(i) < len(shared) {
 			row[at] = shared[i]
 		}
 	default:
@@ -147,17 +148,6 @@ func columnOf(ref string) int {
 		}
 	}
 	return n - 1
-}
-
-// digits reads a small number.
-func digits(s string) (n int, ok bool) {
-	for _, c := range s {
-		if c < '0' || c > '9' || n > 1<<30 {
-			return 0, false
-		}
-		n = 10*n + int(c-'0')
-	}
-	return n, s != ""
 }
 
 var (

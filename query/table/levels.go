@@ -4,65 +4,23 @@ import (
 	"encoding/binary"
 	"math/bits"
 
+	"github.com/parquet-go/parquet-go/encoding/rle"
+
 	"preismon/query/frame"
 )
 
-// Parquet stores levels and numbers of dictionary values in a hybrid of runs
-// and packed bits. Here they are a single run, or all packed.
-
-// appendRun writes the same value n times.
-func appendRun(b []byte, value uint32, n, width int) []byte {
-	b = binary.AppendUvarint(b, uint64(n)<<1)
-	for ; width > 0; width -= 8 {
-		b, value = append(b, byte(value)), value>>8
-	}
-	return b
-}
-
-// appendPacked writes values with width bits each, or as a run if all are the
-// same.
-func appendPacked[T uint8 | uint32](b []byte, values []T, width int) []byte {
-	same := true
-	for _, v := range values {
-		if v != values[0] {
-			same = false
-			break
-		}
-	}
-	if same && len(values) > 0 {
-		return appendRun(b, uint32(values[0]), len(values), width)
-	}
-	groups := (len(values) + 7) / 8
-	b = binary.AppendUvarint(b, uint64(groups)<<1|1)
-	end := len(b) + groups*width
-	var word uint64
-	held := 0
-	for _, v := range values {
-		word |= uint64(v) << held
-		if held += width; held >= 32 {
-			b = binary.LittleEndian.AppendUint32(b, uint32(word))
-			word, held = word>>32, held-32
-		}
-	}
-	for ; held > 0; held -= 8 {
-		b, word = append(b, byte(word)), word>>8
-	}
-	for len(b) < end {
-		b = append(b, 0)
-	}
-	return b
-}
-
-// widthOf returns how many bits are needed for values up to most.
-func widthOf(most uint32) int { return bits.Len32(most) }
-
 // appendLevels writes levels in the form of a page, preceded by their length.
-func appendLevels(b []byte, levels []uint8, most uint8) []byte {
-	at := len(b)
-	b = append(b, 0, 0, 0, 0)
-	b = appendPacked(b, levels, widthOf(uint32(most)))
-	binary.LittleEndian.PutUint32(b[at:], uint32(len(b)-at-4))
-	return b
+func (p *groups) appendLevels(b []byte, all []uint8, most uint8) []byte {
+	runs := rle.Encoding{BitWidth: bits.Len8(most)}
+	p.coded, _ = runs.EncodeLevels(p.coded, all) // none is greater
+	return append(binary.LittleEndian.AppendUint32(b, uint32(len(p.coded))), p.coded...)
+}
+
+// appendNumbered writes numbers of dictionary values.
+func (p *groups) appendNumbered(b []byte, all []int32) []byte {
+	var runs rle.DictionaryEncoding
+	p.coded, _ = runs.EncodeInt32(p.coded, all) // of any numbers
+	return append(b, p.coded...)
 }
 
 // levels are the Dremel levels of a leaf: for each value, at which depth it

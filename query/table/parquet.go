@@ -7,6 +7,8 @@ import (
 	"slices"
 
 	"github.com/klauspost/compress/zstd"
+	"github.com/parquet-go/parquet-go/encoding/thrift"
+	"github.com/parquet-go/parquet-go/format"
 
 	"preismon/query/frame"
 )
@@ -39,9 +41,9 @@ func SortingOf(descending bool) Sorting {
 }
 
 // Parquet writes rows as a Parquet file, compressed with zstd. It does not use
-// a library, because texts that repeat arrive as numbers of dictionary values
-// and go into the file as such. The file says that it is sorted only if all its
-// rows are: those of several reads may not be.
+// the writer of a library, because texts that repeat arrive as numbers of
+// dictionary values and go into the file as such. The file says that it is
+// sorted only if all its rows are: those of several reads may not be.
 func Parquet(w io.Writer, columns []frame.Column, sorted Sorting) Sections {
 	p := &groups{to: w, columns: columns, sorted: sorted}
 	p.compress, _ = zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(1), // these options cause no error
@@ -77,7 +79,8 @@ type groups struct {
 	// For the batch that is being written.
 
 	shared   map[sharedKey]page
-	room     []uint32
+	room     []int32
+	coded    []byte
 	plain    []byte
 	packed   []byte
 	squeezed []byte
@@ -103,8 +106,8 @@ func (p *groups) leavesOf(c *frame.Column, path []string, definition, repetition
 		p.leavesOf(&element, append(path, "list"), definition+1, repetition+1)
 		return
 	case frame.Words:
-		for _, name := range []string{"key", "value"} {
-			p.leavesOf(&frame.Column{Name: name, Kind: frame.Text}, append(path, "key_value"), definition+1, repetition+1)
+		for i := range keyAndValue {
+			p.leavesOf(&keyAndValue[i], append(path, "key_value"), definition+1, repetition+1)
 		}
 		return
 	case frame.Object:
@@ -242,7 +245,9 @@ func (p *groups) endGroup() error {
 		c := l.chunk()
 		c.Start = p.at
 		if l.numbers() > 0 {
-			values := p.page(dictionaryPage, l.dictionary(p.plain[:0]), l.numbers(), encodingPlain)
+			values := p.page(format.PageHeader{
+				Type: format.DictionaryPage, DictionaryPageHeader: thrift.New(format.DictionaryPageHeader{NumValues: int32(l.numbers()), Encoding: format.Plain}),
+			}, l.dictionary(p.plain[:0]))
 			c.Uncompressed += values.size
 			if err := p.send(values.bytes); err != nil {
 				return err

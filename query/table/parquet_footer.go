@@ -1,51 +1,25 @@
 package table
 
 import (
+	"slices"
 	"strings"
+
+	"github.com/parquet-go/parquet-go/deprecated"
+	"github.com/parquet-go/parquet-go/encoding/thrift"
+	"github.com/parquet-go/parquet-go/format"
 
 	"preismon/query/frame"
 )
 
-// Numbers defined by the format.
-const (
-	physicalBoolean = 0
-	physicalInt64   = 2
-	physicalDouble  = 5
-	physicalBytes   = 6
-
-	required = 0
-	optional = 1
-	repeated = 2
-
-	compressedZstd = 6
-)
-
-func physical(k frame.Kind) int32 {
-	switch k {
-	case frame.Number:
-		return physicalDouble
-	case frame.Integer, frame.Instant:
-		return physicalInt64
-	case frame.Boolean:
-		return physicalBoolean
-	}
-	return physicalBytes
-}
-
-// footer returns the description of the file (FileMetaData of the format).
+// footer returns the description of the file.
 func (p *groups) footer() []byte {
-	var t thrift
-	t.begin()
-	t.i32(1, 1)
-	t.list(2, thriftStruct, 1+elements(p.columns))
-	t.element(-1, required, "results", len(p.columns), frame.Object)
-	for i := range p.columns {
-		t.column(&p.columns[i])
+	f := format.FileMetaData{
+		Version: 1, NumRows: p.total, CreatedBy: "preismon", RowGroups: make([]format.RowGroup, 0, len(p.written)),
+		Schema: append([]format.SchemaElement{parent("results", format.Required, len(p.columns))}, elements(p.columns)...),
 	}
-	t.i64(3, p.total)
-	t.list(4, thriftStruct, len(p.written))
 	for n := range p.written {
-		p.describe(&t, &p.written[n])
+		f.RowGroups = append(f.RowGroups, p.describe(&p.written[n]))
+		f.RowGroups[n].Ordinal = int16(n)
 	}
 	var absent []string
 	for i := range p.columns {
@@ -54,171 +28,106 @@ func (p *groups) footer() []byte {
 		}
 	}
 	if len(absent) > 0 {
-		t.list(5, thriftStruct, 1)
-		t.begin()
-		t.binary(1, []byte(absentKey))
-		t.binary(2, []byte(strings.Join(absent, ",")))
-		t.end()
+		f.KeyValueMetadata = []format.KeyValue{{Key: absentKey, Value: strings.Join(absent, ",")}}
 	}
-	t.binary(6, []byte("preismon"))
-	t.list(7, thriftStruct, len(p.leaves))
 	for range p.leaves { // statistics use the order of the type
-		t.begin()
-		t.object(1, func() {})
-		t.end()
+		f.ColumnOrders = append(f.ColumnOrders, format.ColumnOrder{Value: &format.TypeDefinedOrder{}})
 	}
-	t.end()
-	return t.buf
+	return encoded(&f)
 }
 
-// elements returns how many schema elements the columns take.
-func elements(columns []frame.Column) (n int) {
+// parent returns the schema element of a column that has members.
+func parent(name string, repetition format.FieldRepetitionType, members int) format.SchemaElement {
+	return format.SchemaElement{Name: name, RepetitionType: thrift.New(repetition), NumChildren: thrift.New(int32(members))}
+}
+
+// elements returns the schema elements of columns.
+func elements(columns []frame.Column) (all []format.SchemaElement) {
 	for i := range columns {
-		switch c := &columns[i]; c.Kind {
+		c := &columns[i]
+		repetition := format.Required
+		if c.Empty() {
+			repetition = format.Optional
+		}
+		switch c.Kind {
 		case frame.List:
-			n += 2 + elements(c.Members)
+			list := parent(c.Name, repetition, 1)
+			list.ConvertedType, list.LogicalType.Value = thrift.New(deprecated.List), &format.ListType{}
+			element := c.Members[0]
+			element.Name = "element"
+			all = append(append(all, list, parent("list", format.Repeated, 1)), elements([]frame.Column{element})...)
 		case frame.Words:
-			n += 4
+			words := parent(c.Name, repetition, 1)
+			words.ConvertedType, words.LogicalType.Value = thrift.New(deprecated.Map), &format.MapType{}
+			all = append(append(all, words, parent("key_value", format.Repeated, 2)), elements(keyAndValue)...)
+		case frame.Object:
+			all = append(append(all, parent(c.Name, repetition, len(c.Members))), elements(c.Members)...)
 		default:
-			n += 1 + elements(c.Members)
+			all = append(all, element(c, repetition))
 		}
 	}
-	return n
+	return all
 }
 
-// column writes the schema elements of a column.
-func (t *thrift) column(c *frame.Column) {
-	repetition := int32(required)
-	if c.Empty() {
-		repetition = optional
-	}
+// keyAndValue are the columns of words.
+var keyAndValue = []frame.Column{{Name: "key", Kind: frame.Text}, {Name: "value", Kind: frame.Text}}
+
+// element returns the schema element of a column that has values.
+func element(c *frame.Column, repetition format.FieldRepetitionType) format.SchemaElement {
+	e := format.SchemaElement{Name: c.Name, Type: thrift.New(physical(c.Kind)), RepetitionType: thrift.New(repetition)}
 	switch c.Kind {
-	case frame.List:
-		t.element(-1, repetition, c.Name, 1, frame.List)
-		t.element(-1, repeated, "list", 1, frame.Object)
-		element := c.Members[0]
-		element.Name = "element"
-		t.column(&element)
-	case frame.Words:
-		t.element(-1, repetition, c.Name, 1, frame.Words)
-		t.element(-1, repeated, "key_value", 2, frame.Object)
-		t.column(&frame.Column{Name: "key", Kind: frame.Text})
-		t.column(&frame.Column{Name: "value", Kind: frame.Text})
-	case frame.Object:
-		t.element(-1, repetition, c.Name, len(c.Members), frame.Object)
-		for i := range c.Members {
-			t.column(&c.Members[i])
-		}
-	default:
-		t.element(physical(c.Kind), repetition, c.Name, 0, c.Kind)
-	}
-}
-
-// element writes one element of the schema; a kind below 0: it has no type.
-func (t *thrift) element(kind, repetition int32, name string, children int, means frame.Kind) {
-	t.begin()
-	if kind >= 0 {
-		t.i32(1, kind)
-	}
-	t.i32(3, repetition)
-	t.binary(4, []byte(name))
-	if children > 0 {
-		t.i32(5, int32(children))
-	}
-	converted, logical, more := int32(-1), byte(0), func() {}
-	switch means {
 	case frame.Text, frame.JSON:
-		converted, logical = 0, 1
-	case frame.Words:
-		converted, logical = 1, 2
-	case frame.List:
-		converted, logical = 3, 3
+		e.ConvertedType, e.LogicalType.Value = thrift.New(deprecated.UTF8), &format.StringType{}
 	case frame.Instant:
-		converted, logical = 9, 8
-		more = func() {
-			t.bool(1, true) // in UTC
-			t.object(2, func() { t.object(1, func() {}) })
-		}
+		e.ConvertedType = thrift.New(deprecated.TimestampMillis)
+		e.LogicalType.Value = &format.TimestampType{IsAdjustedToUTC: true, Unit: format.TimeUnit{Value: &format.MilliSeconds{}}}
 	case frame.Integer:
-		converted, logical = 18, 10
-		more = func() {
-			t.field(1, thriftByte)
-			t.buf = append(t.buf, 64)
-			t.bool(2, true)
-		}
+		e.ConvertedType, e.LogicalType.Value = thrift.New(deprecated.Int64), &format.IntType{BitWidth: 64, IsSigned: true}
 	}
-	if logical > 0 {
-		t.i32(6, converted)
-		t.object(10, func() { t.object(logical, more) })
-	}
-	t.end()
+	return e
 }
 
-// describe writes the metadata of a row group.
-func (p *groups) describe(t *thrift, g *rowGroup) {
-	var plain, compressed int64
-	for _, c := range g.Chunks {
-		plain, compressed = plain+c.Uncompressed, compressed+c.Compressed
+func physical(k frame.Kind) format.Type {
+	switch k {
+	case frame.Number:
+		return format.Double
+	case frame.Integer, frame.Instant:
+		return format.Int64
+	case frame.Boolean:
+		return format.Boolean
 	}
-	t.begin()
-	t.list(1, thriftStruct, len(g.Chunks))
+	return format.ByteArray
+}
+
+// describe returns the metadata of a row group.
+func (p *groups) describe(g *rowGroup) format.RowGroup {
+	d := format.RowGroup{NumRows: g.Rows, FileOffset: g.Chunks[0].Start}
 	for n := range g.Chunks {
-		p.leaves[n].describe(t, &g.Chunks[n])
+		c := &g.Chunks[n]
+		d.TotalByteSize, d.TotalCompressedSize = d.TotalByteSize+c.Uncompressed, d.TotalCompressedSize+c.Compressed
+		d.Columns = append(d.Columns, format.ColumnChunk{MetaData: p.leaves[n].describe(c)})
 	}
-	t.i64(2, plain)
-	t.i64(3, g.Rows)
-	for n, l := range p.leaves {
-		if p.sorted != Unsorted && l == p.sortedBy {
-			t.list(4, thriftStruct, 1)
-			t.begin()
-			t.i32(1, int32(n))
-			t.bool(2, p.sorted == Descending)
-			t.bool(3, false)
-			t.end()
-			break
-		}
+	if n := slices.Index(p.leaves, p.sortedBy); n >= 0 && p.sorted != Unsorted {
+		d.SortingColumns = []format.SortingColumn{{ColumnIdx: int32(n), Descending: p.sorted == Descending}}
 	}
-	t.i64(5, g.Chunks[0].Start)
-	t.i64(6, compressed)
-	t.end()
+	return d
 }
 
-// describe writes the metadata of a chunk.
-func (l *leaf) describe(t *thrift, c *chunk) {
-	t.begin()
-	t.i64(2, 0) // an offset in another file, if the chunk were in one
-	t.object(3, func() {
-		t.i32(1, physical(l.kind))
-		encodings := []byte{2 * encodingRuns}
-		if c.Plain || c.Dictionary {
-			encodings = append(encodings, 2*encodingPlain)
-		}
-		if c.Numbered {
-			encodings = append(encodings, 2*encodingNumbered)
-		}
-		t.list(2, thriftI32, len(encodings))
-		t.buf = append(t.buf, encodings...) // zigzag-encoded
-		t.list(3, thriftBinary, len(l.path))
-		for _, name := range l.path {
-			t.bytes([]byte(name))
-		}
-		t.i32(4, compressedZstd)
-		t.i64(5, c.Values)
-		t.i64(6, c.Uncompressed)
-		t.i64(7, c.Compressed)
-		t.i64(9, c.Data)
-		if c.Dictionary {
-			t.i64(11, c.Start)
-		}
-		t.object(12, func() {
-			if l.repetition == 0 {
-				t.i64(3, c.Nulls)
-			}
-			if c.Least != nil {
-				t.binary(5, c.Most)
-				t.binary(6, c.Least)
-			}
-		})
-	})
-	t.end()
+// describe returns the metadata of a chunk.
+func (l *leaf) describe(c *chunk) format.ColumnMetaData {
+	d := format.ColumnMetaData{
+		Type: physical(l.kind), Encoding: []format.Encoding{format.RLE}, PathInSchema: l.path, Codec: format.Zstd, NumValues: c.Values,
+		TotalUncompressedSize: c.Uncompressed, TotalCompressedSize: c.Compressed, DataPageOffset: c.Data,
+		Statistics: format.Statistics{NullCount: c.Nulls, MinValue: c.Least, MaxValue: c.Most},
+	}
+	if c.Plain || c.Dictionary {
+		d.Encoding = append(d.Encoding, format.Plain)
+	}
+	if c.Numbered {
+		d.Encoding = append(d.Encoding, format.RLEDictionary)
+	}
+	if c.Dictionary {
+		d.DictionaryPageOffset = c.Start
+	}
+	return d
 }

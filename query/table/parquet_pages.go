@@ -4,17 +4,10 @@ import (
 	"encoding/binary"
 	"slices"
 
+	"github.com/parquet-go/parquet-go/encoding/thrift"
+	"github.com/parquet-go/parquet-go/format"
+
 	"preismon/query/frame"
-)
-
-// Numbers defined by the format.
-const (
-	dataPage       = 0
-	dictionaryPage = 2
-
-	encodingPlain    = 0
-	encodingRuns     = 3
-	encodingNumbered = 8
 )
 
 // page is a page as written, with its header.
@@ -24,31 +17,19 @@ type page struct {
 }
 
 // page compresses a page. The result is valid until the next call.
-func (p *groups) page(kind int32, plain []byte, values int, encoding int32) page {
+func (p *groups) page(header format.PageHeader, plain []byte) page {
 	p.plain = plain
 	p.squeezed = p.compress.EncodeAll(plain, p.squeezed[:0])
-	t := thrift{buf: p.packed[:0]}
-	t.begin()
-	t.i32(1, kind)
-	t.i32(2, int32(len(plain)))
-	t.i32(3, int32(len(p.squeezed)))
-	if kind == dictionaryPage {
-		t.object(7, func() {
-			t.i32(1, int32(values))
-			t.i32(2, encoding)
-		})
-	} else {
-		t.object(5, func() {
-			t.i32(1, int32(values))
-			t.i32(2, encoding)
-			t.i32(3, encodingRuns)
-			t.i32(4, encodingRuns)
-		})
-	}
-	t.end()
-	size := int64(len(t.buf) + len(plain))
-	p.packed = append(t.buf, p.squeezed...)
-	return page{p.packed, size}
+	header.UncompressedPageSize, header.CompressedPageSize = int32(len(plain)), int32(len(p.squeezed))
+	head := encoded(&header)
+	p.packed = append(append(p.packed[:0], head...), p.squeezed...)
+	return page{p.packed, int64(len(head) + len(plain))}
+}
+
+// encoded returns a structure of the format as it is written.
+func encoded(v any) []byte {
+	text, _ := thrift.Marshal(new(thrift.CompactProtocol), v) // to memory
+	return text
 }
 
 // part is the part of a batch that goes to the leaves of a column.
@@ -144,20 +125,20 @@ func (p *groups) write(l *leaf, of part) {
 	if deep {
 		at := p.levels.of(&of)
 		if l.repetition > 0 {
-			plain = appendLevels(plain, at.repetition, l.repetition)
+			plain = p.appendLevels(plain, at.repetition, l.repetition)
 		}
-		plain = appendLevels(plain, at.definition, l.definition)
+		plain = p.appendLevels(plain, at.definition, l.definition)
 		count, valid, of.rows = len(at.definition), at.valid, at.values
 		there = present(valid, of.rows)
 	} else if l.definition > 0 {
 		plain = appendBits(plain, valid, of.rows)
 	}
-	encoding := int32(encodingNumbered)
+	encoding := format.RLEDictionary
 	switch kind := c.Kind; {
 	case there == 0: // there may be no dictionary
-		encoding = encodingPlain
+		encoding = format.Plain
 	case kind == frame.Boolean:
-		plain, encoding = appendFlags(plain, v, valid, of.rows), encodingPlain
+		plain, encoding = appendFlags(plain, v, valid, of.rows), format.Plain
 	case kind == frame.Instant:
 		if l == p.sortedBy {
 			p.sees(v.Ints[:of.rows])
@@ -168,15 +149,18 @@ func (p *groups) write(l *leaf, of part) {
 				plain = binary.LittleEndian.AppendUint64(plain, uint64(v.Ints[i]))
 			}
 		}
-		encoding = encodingPlain
+		encoding = format.Plain
 	case kind == frame.Number, kind == frame.Integer:
 		plain = p.appendNumbers(plain, l, v, valid, of)
 	default:
 		plain, encoding = p.appendTexts(plain, l, v, valid, of.rows)
 	}
-	made := p.page(dataPage, plain, count, encoding)
+	made := p.page(format.PageHeader{Type: format.DataPage, DataPageHeader: thrift.New(format.DataPageHeader{
+		NumValues: int32(count), Encoding: encoding, DefinitionLevelEncoding: format.RLE, RepetitionLevelEncoding: format.RLE,
+		Statistics: format.Statistics{NullCount: int64(count - there)},
+	})}, plain)
 	l.add(made, count, count-there)
-	if encoding == encodingPlain {
+	if encoding == format.Plain {
 		l.plain = true
 	} else {
 		l.numbered = true
@@ -208,7 +192,7 @@ func appendBits(b []byte, valid frame.Bits, n int) []byte {
 	at := len(b)
 	b = append(b, 0, 0, 0, 0)
 	if valid == nil {
-		b = appendRun(b, 1, n, 1)
+		b = append(binary.AppendUvarint(b, uint64(n)<<1), 1)
 	} else {
 		groups := (n + 7) / 8
 		b = binary.AppendUvarint(b, uint64(groups)<<1|1)
@@ -253,33 +237,27 @@ func (p *groups) appendNumbers(b []byte, l *leaf, v *frame.Vector, valid frame.B
 		if digits != nil {
 			d = decimal{v.Ints[i], digits[i]}
 		}
-		p.room = append(p.room, l.met.number(d))
+		p.room = append(p.room, int32(l.met.number(d)))
 	}
-	return appendNumbered(b, p.room, len(l.met.values))
+	return p.appendNumbered(b, p.room)
 }
 
-// appendNumbered writes numbers of dictionary values.
-func appendNumbered(b []byte, all []uint32, values int) []byte {
-	width := widthOf(uint32(max(0, values-1)))
-	return appendPacked(append(b, byte(width)), all, width)
-}
-
-func (p *groups) appendTexts(b []byte, l *leaf, v *frame.Vector, valid frame.Bits, n int) (_ []byte, encoding int32) {
+func (p *groups) appendTexts(b []byte, l *leaf, v *frame.Vector, valid frame.Bits, n int) (_ []byte, encoding format.Encoding) {
 	if l.spilt {
 		for i := range n {
 			if valid == nil || valid.At(i) {
 				b = appendText(b, v.Text(i))
 			}
 		}
-		return b, encodingPlain
+		return b, format.Plain
 	}
 	l.known.begin(v)
 	p.room = p.room[:0]
 	for i := range n {
 		if valid == nil || valid.At(i) {
-			p.room = append(p.room, l.known.of(v, i))
+			p.room = append(p.room, int32(l.known.of(v, i)))
 		}
 	}
 	l.spilt = len(l.known.values.Buf) > dictionaryBytes
-	return appendNumbered(b, p.room, l.known.values.Len()), encodingNumbered
+	return p.appendNumbered(b, p.room), format.RLEDictionary
 }
