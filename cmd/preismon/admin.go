@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net"
 	"net/http"
 	"net/http/pprof"
@@ -67,17 +68,6 @@ func (a *admin) about(name string, report func() any) {
 	a.abouts[name] = report
 }
 
-// reports collects the reports of all parts.
-func (a *admin) reports() map[string]any {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	all := make(map[string]any, len(a.abouts))
-	for name, report := range a.abouts {
-		all[name] = report()
-	}
-	return all
-}
-
 // gauge publishes a value that is read when it is scraped. labels are names and
 // values in turn.
 func (a *admin) gauge(name, help string, value func() float64, labels ...string) {
@@ -124,10 +114,11 @@ func labelsOf(pairs []string) prometheus.Labels {
 	return labels
 }
 
-// status checks all conditions concurrently; each has its error, or "ok".
-func (a *admin) status(ctx context.Context) (ready bool, byName map[string]string) {
+// status checks all conditions concurrently; each has its error, or "ok". about
+// are the reports of all parts.
+func (a *admin) status(ctx context.Context) (ready bool, byName map[string]string, about map[string]any) {
 	a.mu.Lock()
-	checks := a.checks
+	checks, abouts := a.checks, maps.Clone(a.abouts)
 	a.mu.Unlock()
 	ctx, cancel := context.WithTimeout(ctx, readyTimeout)
 	defer cancel()
@@ -137,26 +128,29 @@ func (a *admin) status(ctx context.Context) (ready bool, byName map[string]strin
 		wg.Go(func() { errs[i] = c.ok(ctx) })
 	}
 	wg.Wait()
-	ready, byName = true, map[string]string{}
+	ready, byName, about = true, map[string]string{}, map[string]any{}
 	for i, c := range checks {
 		byName[c.name] = "ok"
 		if errs[i] != nil {
 			ready, byName[c.name] = ready && c.optional, errs[i].Error()
 		}
 	}
-	return ready, byName
+	for name, report := range abouts {
+		about[name] = report()
+	}
+	return ready, byName, about
 }
 
 func (a *admin) handler() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /livez", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "ok") })
 	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, r *http.Request) {
-		ready, checks := a.status(r.Context())
+		ready, checks, about := a.status(r.Context())
 		w.Header().Set("Content-Type", "application/json")
 		if !ready {
 			w.WriteHeader(http.StatusServiceUnavailable)
 		}
-		_ = json.NewEncoder(w).Encode(map[string]any{"ready": ready, "checks": checks, "about": a.reports()})
+		_ = json.NewEncoder(w).Encode(map[string]any{"ready": ready, "checks": checks, "about": about})
 	})
 	mux.Handle("GET /metrics", promhttp.HandlerFor(a.registry, promhttp.HandlerOpts{}))
 	mux.HandleFunc("GET /debug/pprof/", pprof.Index)

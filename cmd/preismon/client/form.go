@@ -41,8 +41,8 @@ type form interface {
 	Accept() string // empty: what servers send unless told otherwise
 	// page reads a page to its end.
 	page(resp *http.Response) (*page, error)
-	// stream reads a stream as Table.Read does.
-	stream(answer io.Reader, passed func(rows int, last []byte)) error
+	// Read reads a stream as Table.Read does, or a page of a Table.
+	Read(answer io.Reader, skip bool, passed func(rows int, last []byte)) error
 	// same reports whether two rows that passed received are the same.
 	same(a, b []byte) bool
 }
@@ -98,12 +98,12 @@ func (f rowByRow) give(row []byte, skip bool) error {
 	return nil
 }
 
-func (f rowByRow) stream(answer io.Reader, passed func(rows int, last []byte)) error {
+func (f rowByRow) Read(answer io.Reader, skip bool, passed func(rows int, last []byte)) error {
 	in := bufio.NewScanner(answer)
 	in.Buffer(make([]byte, 0, 256<<10), math.MaxInt)
 	in.Split(wholeLines)
 	for in.Scan() {
-		if err := f.give(in.Bytes(), false); err != nil {
+		if err := f.give(in.Bytes(), skip); err != nil {
 			return err
 		}
 		passed(1, in.Bytes())
@@ -151,10 +151,6 @@ func (f tables) page(resp *http.Response) (*page, error) {
 	return &page{resp.Header.Get("X-Results-Next-Cursor"), rows, func(skip bool, passed func(int, []byte)) error {
 		return f.Read(bytes.NewReader(text), skip, passed)
 	}}, nil
-}
-
-func (f tables) stream(answer io.Reader, passed func(rows int, last []byte)) error {
-	return f.Read(answer, false, passed)
 }
 
 func (tables) same(a, b []byte) bool { return bytes.Equal(a, b) }
