@@ -76,20 +76,12 @@ func (a *admin) gauge(name, help string, value func() float64, labels ...string)
 
 // sometimes publishes a value while it is known; otherwise the metric is absent.
 func (a *admin) sometimes(name, help string, value func() (v float64, known bool)) {
-	a.registry.MustRegister(someGauge{prometheus.NewDesc(name, help, nil, nil), value})
-}
-
-type someGauge struct {
-	desc  *prometheus.Desc
-	value func() (v float64, known bool)
-}
-
-func (g someGauge) Describe(to chan<- *prometheus.Desc) { to <- g.desc }
-
-func (g someGauge) Collect(to chan<- prometheus.Metric) {
-	if v, known := g.value(); known {
-		to <- prometheus.MustNewConstMetric(g.desc, prometheus.GaugeValue, v)
-	}
+	desc := prometheus.NewDesc(name, help, nil, nil)
+	a.registry.MustRegister(prometheus.CollectorFunc(func(to chan<- prometheus.Metric) {
+		if v, known := value(); known {
+			to <- prometheus.MustNewConstMetric(desc, prometheus.GaugeValue, v)
+		}
+	}))
 }
 
 // counter publishes a count that is read when it is scraped.
