@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"slices"
 	"strings"
 
 	"preismon/contracts"
@@ -28,13 +29,7 @@ type accountsListCmd struct {
 }
 
 func (c *accountsListCmd) Run(ctx context.Context, k *kong.Context, std streams, log *slog.Logger) error {
-	return listRecords(ctx, c.catalogueBus, k, std, log, recordList[contracts.Account]{
-		all: ingest.Accounts, by: func(a *contracts.Account) string { return a.LoginIdentifier },
-		columns: []string{"login", "account", "mandate", "state"}, none: "No accounts.",
-		row: func(a *contracts.Account) []any {
-			return []any{a.LoginIdentifier, a.AccountID, a.MandateID, accountState(a)}
-		},
-	})
+	return listRecords(ctx, c.catalogueBus, k, std, log, accountKind)
 }
 
 type accountsPasswordCmd struct {
@@ -43,13 +38,12 @@ type accountsPasswordCmd struct {
 }
 
 func (c *accountsPasswordCmd) Run(ctx context.Context, k *kong.Context, std streams, log *slog.Logger) error {
-	return c.change(ctx, k, std, log, func(b *bus) (before, after *contracts.Account, err error) {
-		if before, err = anAccount(ctx, b, c.Login); err != nil {
-			return nil, nil, err
-		}
-		changed := *before
-		changed.PasswordHash, err = c.newPassword(ctx, std, c.Password, c.Login)
-		return before, &changed, err
+	of := accountKind
+	of.lines = append(slices.Clip(of.lines), recordLine[contracts.Account]{"password", func(*contracts.Account) string { return "another one" }})
+	of.done = func(a *contracts.Account) string { return accountDone(a, "another password") }
+	return change(ctx, &c.catalogueChange, k, std, log, of, &c.Login, func(_ *bus, a *contracts.Account) (err error) {
+		a.PasswordHash, err = c.newPassword(ctx, std, c.Password, c.Login)
+		return err
 	})
 }
 

@@ -67,24 +67,6 @@ func (c *accountChange) newPassword(ctx context.Context, std streams, password s
 	return newPassword(ctx, std, password.Secret, login)
 }
 
-// change shows what an account becomes, and publishes it if the user agrees. The
-// account before is nil if it is new; next may prompt for a password.
-func (c *accountChange) change(ctx context.Context, k *kong.Context, std streams, log *slog.Logger, next func(b *bus) (before, after *contracts.Account, err error)) error {
-	return c.catalogueChange.change(ctx, k, std, log, func(b *bus) (*changePlan, error) {
-		before, after, err := next(b)
-		if err != nil {
-			return nil, err
-		}
-		is, lines := accountState(after), accountLines
-		if before != nil && before.PasswordHash != after.PasswordHash {
-			is = "another password"
-			lines = append(slices.Clip(lines), recordLine[contracts.Account]{"password", func(*contracts.Account) string { return "another one" }})
-		}
-		done := fmt.Sprintf("account %s of mandate %s: %s", after.LoginIdentifier, after.MandateID, is)
-		return &changePlan{show: recordShown(lines, before, after), kind: event.KindAccount, record: after, done: done}, nil
-	})
-}
-
 type accountsAddCmd struct {
 	accountChange `embed:""`
 	Mandate       string    `help:"Its mandate, by name or id; it must exist." required:"" placeholder:"NAME"`
@@ -93,28 +75,28 @@ type accountsAddCmd struct {
 }
 
 func (c *accountsAddCmd) Run(ctx context.Context, k *kong.Context, std streams, log *slog.Logger) error {
-	return c.change(ctx, k, std, log, func(b *bus) (_, after *contracts.Account, err error) {
+	return change(ctx, &c.catalogueChange, k, std, log, accountKind, nil, func(b *bus, a *contracts.Account) error {
 		login := strings.ToLower(strings.TrimSpace(c.Login))
 		known, err := accountOf(ctx, b, login)
 		if err != nil {
-			return nil, nil, err
+			return err
 		}
 		mandate, err := mandateOf(ctx, b, c.Mandate)
 		if err != nil {
-			return nil, nil, err
+			return err
 		}
 		switch {
 		case known != nil && !known.Disabled:
-			return nil, nil, &ingest.LoginTakenError{Login: known.LoginIdentifier, By: known.AccountID, Of: known.MandateID}
+			return &ingest.LoginTakenError{Login: known.LoginIdentifier, By: known.AccountID, Of: known.MandateID}
 		case known != nil && known.MandateID == mandate.MandateID:
-			return nil, nil, fmt.Errorf("%q exists, but is disabled; `preismon accounts disable --undo %s` enables it again", login, login)
+			return fmt.Errorf("%q exists, but is disabled; `preismon accounts disable --undo %s` enables it again", login, login)
 		}
-		after = &contracts.Account{
+		*a = contracts.Account{
 			AccountID: contracts.DeriveID[contracts.AccountID]("account", mandate.Name, login), MandateID: mandate.MandateID, LoginIdentifier: login,
 			Permissions: contracts.Permissions(), Scope: contracts.AccountScope{AllOrders: true, AllSites: true},
 		}
-		after.PasswordHash, err = c.newPassword(ctx, std, c.Password, login)
-		return nil, after, errors.Join(err, c.Sees.apply(after))
+		a.PasswordHash, err = c.newPassword(ctx, std, c.Password, login)
+		return errors.Join(err, c.Sees.apply(a))
 	})
 }
 
@@ -124,15 +106,11 @@ type accountsGrantCmd struct {
 }
 
 func (c *accountsGrantCmd) Run(ctx context.Context, k *kong.Context, std streams, log *slog.Logger) error {
-	return c.change(ctx, k, std, log, func(b *bus) (before, after *contracts.Account, err error) {
+	return change(ctx, &c.catalogueChange, k, std, log, accountKind, &c.Login, func(_ *bus, a *contracts.Account) error {
 		if len(c.Sees.Permissions)+len(c.Sees.Sites)+len(c.Sees.Orders) == 0 {
-			return nil, nil, faulty(errors.New("permissions, sites, orders: missing; give at least one of them"))
+			return faulty(errors.New("permissions, sites, orders: missing; give at least one of them"))
 		}
-		if before, err = anAccount(ctx, b, c.Login); err != nil {
-			return nil, nil, err
-		}
-		changed := *before
-		return before, &changed, c.Sees.apply(&changed)
+		return c.Sees.apply(a)
 	})
 }
 
@@ -142,16 +120,12 @@ type accountsDisableCmd struct {
 }
 
 func (c *accountsDisableCmd) Run(ctx context.Context, k *kong.Context, std streams, log *slog.Logger) error {
-	return c.change(ctx, k, std, log, func(b *bus) (before, after *contracts.Account, err error) {
-		if before, err = anAccount(ctx, b, c.Login); err != nil {
-			return nil, nil, err
+	return change(ctx, &c.catalogueChange, k, std, log, accountKind, &c.Login, func(_ *bus, a *contracts.Account) error {
+		if a.Disabled != c.Undo {
+			return fmt.Errorf("%q is already %s", a.LoginIdentifier, accountState(a))
 		}
-		if before.Disabled != c.Undo {
-			return nil, nil, fmt.Errorf("%q is already %s", before.LoginIdentifier, accountState(before))
-		}
-		changed := *before
-		changed.Disabled = !c.Undo
-		return before, &changed, nil
+		a.Disabled = !c.Undo
+		return nil
 	})
 }
 
@@ -161,18 +135,30 @@ type accountsShowCmd struct {
 }
 
 func (c *accountsShowCmd) Run(ctx context.Context, k *kong.Context, std streams, log *slog.Logger) error {
-	return showRecord(ctx, c.catalogueBus, k, std, log, anAccount, c.Login, accountLines)
+	return showRecord(ctx, c.catalogueBus, k, std, log, accountKind, c.Login)
 }
 
-// accountLines show an account, without the hash of its password.
-var accountLines = []recordLine[contracts.Account]{
-	{"login", func(a *contracts.Account) string { return printable(a.LoginIdentifier, "") }},
-	{"account", func(a *contracts.Account) string { return a.AccountID.String() }},
-	{"mandate", func(a *contracts.Account) string { return a.MandateID.String() }},
-	{"state", accountState},
-	{"may read", func(a *contracts.Account) string { return namesOf(a.Permissions, false) }},
-	{"sites", func(a *contracts.Account) string { return namesOf(a.Scope.Sites, a.Scope.AllSites) }},
-	{"orders", func(a *contracts.Account) string { return namesOf(a.Scope.Orders, a.Scope.AllOrders) }},
+// accountKind shows accounts without the hashes of their passwords.
+var accountKind = recordKind[contracts.Account]{
+	kind: event.KindAccount, find: anAccount, all: ingest.Accounts, by: func(a *contracts.Account) string { return a.LoginIdentifier },
+	columns: []string{"login", "account", "mandate", "state"}, none: "No accounts.",
+	row: func(a *contracts.Account) []any {
+		return []any{a.LoginIdentifier, a.AccountID, a.MandateID, accountState(a)}
+	},
+	lines: []recordLine[contracts.Account]{
+		{"login", func(a *contracts.Account) string { return printable(a.LoginIdentifier, "") }},
+		{"account", func(a *contracts.Account) string { return a.AccountID.String() }},
+		{"mandate", func(a *contracts.Account) string { return a.MandateID.String() }},
+		{"state", accountState},
+		{"may read", func(a *contracts.Account) string { return namesOf(a.Permissions, false) }},
+		{"sites", func(a *contracts.Account) string { return namesOf(a.Scope.Sites, a.Scope.AllSites) }},
+		{"orders", func(a *contracts.Account) string { return namesOf(a.Scope.Orders, a.Scope.AllOrders) }},
+	},
+	done: func(a *contracts.Account) string { return accountDone(a, accountState(a)) },
+}
+
+func accountDone(a *contracts.Account, is string) string {
+	return fmt.Sprintf("account %s of mandate %s: %s", a.LoginIdentifier, a.MandateID, is)
 }
 
 func accountState(a *contracts.Account) string {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net"
 	"net/http"
 	"net/http/pprof"
@@ -67,17 +68,6 @@ func (a *admin) about(name string, report func() any) {
 	a.abouts[name] = report
 }
 
-// reports collects the reports of all parts.
-func (a *admin) reports() map[string]any {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	all := make(map[string]any, len(a.abouts))
-	for name, report := range a.abouts {
-		all[name] = report()
-	}
-	return all
-}
-
 // gauge publishes a value that is read when it is scraped. labels are names and
 // values in turn.
 func (a *admin) gauge(name, help string, value func() float64, labels ...string) {
@@ -86,20 +76,12 @@ func (a *admin) gauge(name, help string, value func() float64, labels ...string)
 
 // sometimes publishes a value while it is known; otherwise the metric is absent.
 func (a *admin) sometimes(name, help string, value func() (v float64, known bool)) {
-	a.registry.MustRegister(someGauge{prometheus.NewDesc(name, help, nil, nil), value})
-}
-
-type someGauge struct {
-	desc  *prometheus.Desc
-	value func() (v float64, known bool)
-}
-
-func (g someGauge) Describe(to chan<- *prometheus.Desc) { to <- g.desc }
-
-func (g someGauge) Collect(to chan<- prometheus.Metric) {
-	if v, known := g.value(); known {
-		to <- prometheus.MustNewConstMetric(g.desc, prometheus.GaugeValue, v)
-	}
+	desc := prometheus.NewDesc(name, help, nil, nil)
+	a.registry.MustRegister(prometheus.CollectorFunc(func(to chan<- prometheus.Metric) {
+		if v, known := value(); known {
+			to <- prometheus.MustNewConstMetric(desc, prometheus.GaugeValue, v)
+		}
+	}))
 }
 
 // counter publishes a count that is read when it is scraped.
@@ -124,10 +106,11 @@ func labelsOf(pairs []string) prometheus.Labels {
 	return labels
 }
 
-// status checks all conditions concurrently; each has its error, or "ok".
-func (a *admin) status(ctx context.Context) (ready bool, byName map[string]string) {
+// status checks all conditions concurrently; each has its error, or "ok". about
+// are the reports of all parts.
+func (a *admin) status(ctx context.Context) (ready bool, byName map[string]string, about map[string]any) {
 	a.mu.Lock()
-	checks := a.checks
+	checks, abouts := a.checks, maps.Clone(a.abouts)
 	a.mu.Unlock()
 	ctx, cancel := context.WithTimeout(ctx, readyTimeout)
 	defer cancel()
@@ -137,26 +120,29 @@ func (a *admin) status(ctx context.Context) (ready bool, byName map[string]strin
 		wg.Go(func() { errs[i] = c.ok(ctx) })
 	}
 	wg.Wait()
-	ready, byName = true, map[string]string{}
+	ready, byName, about = true, map[string]string{}, map[string]any{}
 	for i, c := range checks {
 		byName[c.name] = "ok"
 		if errs[i] != nil {
 			ready, byName[c.name] = ready && c.optional, errs[i].Error()
 		}
 	}
-	return ready, byName
+	for name, report := range abouts {
+		about[name] = report()
+	}
+	return ready, byName, about
 }
 
 func (a *admin) handler() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /livez", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "ok") })
 	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, r *http.Request) {
-		ready, checks := a.status(r.Context())
+		ready, checks, about := a.status(r.Context())
 		w.Header().Set("Content-Type", "application/json")
 		if !ready {
 			w.WriteHeader(http.StatusServiceUnavailable)
 		}
-		_ = json.NewEncoder(w).Encode(map[string]any{"ready": ready, "checks": checks, "about": a.reports()})
+		_ = json.NewEncoder(w).Encode(map[string]any{"ready": ready, "checks": checks, "about": about})
 	})
 	mux.Handle("GET /metrics", promhttp.HandlerFor(a.registry, promhttp.HandlerOpts{}))
 	mux.HandleFunc("GET /debug/pprof/", pprof.Index)

@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
+	"io"
+	"io/fs"
+	"log/slog"
 	"os"
 	"reflect"
 	"regexp"
@@ -18,132 +20,36 @@ import (
 // file, one per line.
 type commandFaults struct {
 	lines  []string
-	broken map[string]bool // flags whose value cannot be read, by name
-	rest   []string        // the command line without what cannot be read
+	broken map[string]bool // flags and arguments whose value cannot be read, by name
+	// where returns what is added to the fault of a value that is being parsed; no:
+	// the value does not count.
+	where func(*kong.Value) (text string, counts bool)
 }
 
-// allFaults returns all faults. The parser stops at the first that it cannot
-// parse; the others are found here, and what can be parsed is then checked as
+// allFaults returns all faults. The parser stops at the first; here it parses
+// again, and forgives what can be noted. What can be parsed is then checked as
 // the command itself would check it.
 func allFaults(ctx context.Context, first error, args []string) []string {
-	f := &commandFaults{lines: strings.Split(first.Error(), "\n"), broken: map[string]bool{}, rest: args}
-	wrong, ok := errors.AsType[*kong.ParseError](first)
-	if ok && f.read(wrong.Context, args) {
-		f.check(ctx)
-	}
+	f := &commandFaults{lines: faultLines(first), broken: map[string]bool{}}
+	f.parse(ctx, args)
 	for i, line := range f.lines {
 		f.lines[i] = noValue.ReplaceAllString(line, "a value is missing")
 	}
 	return f.lines
 }
 
-// noValue matches the parser's message for a flag without a value at the end of
-// the command line.
-var noValue = regexp.MustCompile(`expected .* but got "EOL" \(<EOL>\)`)
+var (
+	// noValue matches the parser's message for a flag without a value at the end
+	// of the command line.
+	noValue = regexp.MustCompile(`expected .* but got "EOL" \(<EOL>\)`)
+	// noMeaning matches the parser's messages for a word without a meaning.
+	noMeaning = regexp.MustCompile(`^(unknown flag|unexpected argument) `)
+)
 
 func (f *commandFaults) add(text string) {
-	if text != "" && !slices.ContainsFunc(f.lines, func(l string) bool { return sameFault(l, text) }) {
+	if !slices.ContainsFunc(f.lines, func(l string) bool { return sameFault(l, text) }) {
 		f.lines = append(f.lines, text)
 	}
-}
-
-// read finds everything that cannot be parsed; false: the rest is for another
-// command.
-func (f *commandFaults) read(of *kong.Context, args []string) bool {
-	node, commands := of.Model.Node, 0
-	for _, part := range of.Path {
-		if part.Command != nil {
-			node = part.Command
-			commands++
-		}
-	}
-	for _, p := range node.Positional {
-		if p.Passthrough { // flags of another command
-			return false
-		}
-	}
-	known := flagsOf(node)
-	if len(node.Positional) > 0 || len(node.Children) > 0 {
-		commands = len(args) // every word may have a meaning
-	}
-	inFile, err := configFile(known["--config"], args)
-	if err != nil {
-		f.broken["config"] = true
-	}
-	given := f.commandLine(known, args, commands)
-	if err := inFile.Validate(of.Model); err != nil {
-		for line := range strings.SplitSeq(err.Error(), "\n") {
-			f.add(line)
-		}
-	}
-	for _, name := range slices.Sorted(maps.Keys(known)) {
-		flag := known[name]
-		if name != "--"+flag.Name || given[flag] {
-			continue
-		}
-		if env := slices.IndexFunc(flag.Envs, func(env string) bool { _, ok := os.LookupEnv(env); return ok }); env >= 0 {
-			f.value(flag, os.Getenv(flag.Envs[env]), fmt.Sprintf(" (from envar %s=%q)", flag.Envs[env], os.Getenv(flag.Envs[env])))
-		} else if value, _ := inFile.Resolve(nil, nil, flag); value != nil {
-			f.value(flag, fmt.Sprint(value), " (from the config file)")
-		}
-	}
-	return true
-}
-
-// value reports whether the value of a flag can be parsed, and records the fault if not.
-func (f *commandFaults) value(flag *kong.Flag, value, where string) bool {
-	fault := valueFault(flag, value, where)
-	f.add(fault)
-	if fault != "" {
-		f.broken[flag.Name] = true
-	}
-	return fault == ""
-}
-
-// flagsOf returns the flags of a command by all their names, with the dashes.
-func flagsOf(node *kong.Node) map[string]*kong.Flag {
-	known := map[string]*kong.Flag{}
-	for _, group := range node.AllFlags(false) {
-		for _, f := range group {
-			known["--"+f.Name] = f
-			for _, alias := range f.Aliases {
-				known["--"+alias] = f
-			}
-			if f.Short != 0 {
-				known["-"+string(f.Short)] = f
-			}
-		}
-	}
-	return known
-}
-
-// configFile reads the file that --config names, on the command line or in the
-// environment. The parser reports why one cannot be read.
-func configFile(flag *kong.Flag, args []string) (fileResolver, error) {
-	name := ""
-	if flag != nil && len(flag.Envs) > 0 {
-		name = os.Getenv(flag.Envs[0])
-	}
-	for i, a := range args {
-		if value, ok := strings.CutPrefix(a, "--config="); ok {
-			name = value
-		} else if a == "--config" && i+1 < len(args) {
-			name = args[i+1]
-		}
-	}
-	if name == "" {
-		return nil, nil
-	}
-	f, err := os.Open(kong.ExpandPath(name))
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close() //nolint:errcheck // read only
-	values, err := loadConfigFile(f)
-	if err != nil {
-		return nil, err
-	}
-	return values.(fileResolver), nil
 }
 
 // sameFault reports whether two sentences describe one fault: the parser's text
@@ -152,74 +58,178 @@ func sameFault(a, b string) bool {
 	if len(a) < len(b) {
 		a, b = b, a
 	}
-	return a == b || strings.HasPrefix(a, b+",") || strings.HasPrefix(a, b+" ")
+	rest, same := strings.CutPrefix(a, b)
+	return same && (rest == "" || strings.ContainsRune(",; ", rune(rest[0])))
 }
 
-// commandLine finds unknown flags, values that cannot be parsed and, after the
-// given number of words, unexpected ones. It returns the flags that are present.
-func (f *commandFaults) commandLine(known map[string]*kong.Flag, args []string, words int) map[*kong.Flag]bool {
-	given := map[*kong.Flag]bool{}
-	f.rest = nil
-	unknown := false // the previous word was an unknown flag: this one may be its value
-	for i := 0; i < len(args); i++ {
-		if args[i] == "--" {
-			f.rest = append(f.rest, args[i:]...)
-			break
-		}
-		after := unknown
-		unknown = false
-		if len(args[i]) < 2 || args[i][0] != '-' {
-			if words--; words >= 0 {
-				f.rest = append(f.rest, args[i])
-			} else if !after {
-				f.add("unexpected argument " + args[i])
-			}
-			continue
-		}
-		name, value, has := strings.Cut(args[i], "=")
-		flag := known[name]
+// parse notes what cannot be parsed, each word without a meaning by parsing the
+// others again, and checks the rest.
+func (f *commandFaults) parse(ctx context.Context, args []string) {
+	value := -1 // where the value of an unknown flag may be
+	for {
+		exited := false
+		f.where = func(*kong.Value) (string, bool) { return "", true }
+		parser := newParser(ctx, newCLI(), streams{strings.NewReader(""), io.Discard, io.Discard}, func(int) { exited = true },
+			kong.Configuration(f.load), kong.PostBuild(f.forgive), kong.WithBeforeReset(f.environment), kong.WithBeforeResolve(f.file))
+		k, err := parser.Parse(args)
+		wrong, _ := errors.AsType[*kong.ParseError](err)
 		switch {
-		case flag == nil && strings.HasPrefix(name, "--no-") && known["--"+name[5:]] != nil:
-			given[known["--"+name[5:]]] = true
-		case flag == nil && strings.HasPrefix(name, "--"):
-			f.add("unknown flag " + name)
-			unknown = true
+		case err == nil && !exited:
+			f.check(k)
+			return
+		case errors.As(err, new(*fs.PathError)) && !f.broken["config"]: // the first fault says why
+			f.broken["config"] = true
 			continue
-		case flag == nil: // short flags in one word
-		default:
-			given[flag] = true
-			from := i
-			if !has && !flag.IsBool() && !flag.IsCounter() {
-				if i++; i >= len(args) {
-					f.broken[flag.Name] = true
-					return given
-				}
-				value, has = args[i], true
-			}
-			if !has || f.value(flag, value, "") && !f.broken[flag.Name] {
-				f.rest = append(f.rest, args[from:i+1]...)
-			}
-			continue
+		case err == nil || wrong == nil || !noMeaning.MatchString(err.Error()):
+			return
 		}
-		f.rest = append(f.rest, args[i])
+		path := wrong.Context.Path
+		at := len(args) - len(path[len(path)-1].Remainder())
+		flag := strings.HasPrefix(args[at], "-")
+		if flag || at != value {
+			f.add(err.Error())
+		}
+		if value = -1; flag && !strings.Contains(args[at], "=") {
+			value = at
+		}
+		args = slices.Concat(args[:at], args[at+1:])
 	}
-	return given
 }
 
-// valueFault returns what is wrong with the value of a flag, and where it comes
-// from; empty: nothing is.
-func valueFault(f *kong.Flag, value, where string) string {
-	into := reflect.New(f.Target.Type()).Elem()
-	err := f.Parse(kong.ScanFromTokens(kong.Token{Type: kong.FlagValueToken, Value: value}), into)
-	switch {
-	case err != nil:
-		return err.Error() + where
-	case f.Enum == "" || into.Kind() != reflect.String || slices.Contains(f.EnumSlice(), into.String()):
-		return ""
+// environment is called before the parser reads the environment, in which only
+// the command's flags count that are not on the command line.
+func (f *commandFaults) environment(k *kong.Context) error {
+	count := map[*kong.Value]bool{}
+	for _, flag := range k.Flags() {
+		count[flag.Value] = true
 	}
-	var all []string
-	for _, one := range f.EnumSlice() {
-		all = append(all, fmt.Sprintf("%q", one))
+	for _, part := range k.Path {
+		if part.Flag != nil {
+			delete(count, part.Flag.Value)
+		}
 	}
-	return fmt.Sprintf("%s must be one of %s but got %q", f.ShortSummary(), strings.Join(all, ","), value) + where
+	f.where = func(v *kong.Value) (string, bool) {
+		for _, env := range v.Tag.Envs {
+			if value, ok := os.LookupEnv(env); ok {
+				return fmt.Sprintf(" (from envar %s=%q)", env, value), count[v]
+			}
+		}
+		return "", false
+	}
+	return nil
+}
+
+// file is called before the parser takes values from the config file.
+func (f *commandFaults) file() error {
+	f.where = func(*kong.Value) (string, bool) { return " (from the config file)", true }
+	return nil
+}
+
+// forgive makes the parser go on after a value that it cannot read.
+func (f *commandFaults) forgive(parser *kong.Kong) error {
+	return kong.Visit(parser.Model, func(node kong.Visitable, next kong.Next) error {
+		if v, ok := node.(*kong.Value); ok {
+			v.Mapper = forgiving{v.Mapper, f}
+		}
+		return next(nil)
+	})
+}
+
+// forgiving takes the default for a value that cannot be read, and notes that.
+type forgiving struct {
+	kong.Mapper
+	*commandFaults
+}
+
+func (m forgiving) Decode(ctx *kong.DecodeContext, target reflect.Value) error {
+	v, fault := ctx.Value, ""
+	if err := m.Mapper.Decode(ctx, target); err != nil {
+		fault = v.ShortSummary() + ": " + err.Error()
+	} else if v.Enum != "" && target.Kind() == reflect.String && !slices.Contains(v.EnumSlice(), target.String()) {
+		fault = fmt.Sprintf(`%s must be one of "%s" but got %q`, v.ShortSummary(), strings.Join(v.EnumSlice(), `","`), target.String())
+	}
+	if file, ok := target.Addr().Interface().(*kong.ConfigFlag); ok && m.broken["config"] {
+		*file = os.DevNull
+	}
+	if fault == "" {
+		return nil
+	}
+	if text, counts := m.where(v); counts {
+		m.broken[v.Name] = true
+		m.add(fault + text)
+	}
+	target.SetZero()
+	if !v.HasDefault {
+		return nil
+	}
+	return m.Mapper.Decode(&kong.DecodeContext{Value: v, Scan: kong.ScanFromTokens(kong.Token{Type: kong.FlagValueToken, Value: v.Default})}, target)
+}
+
+// readFile is the config file, whose faults are noted.
+type readFile struct {
+	fileResolver
+	*commandFaults
+}
+
+func (f *commandFaults) load(r io.Reader) (kong.Resolver, error) {
+	values, err := loadConfigFile(r)
+	if err != nil { // the first fault says why
+		f.broken["config"] = true
+		return fileResolver{}, nil
+	}
+	return readFile{values.(fileResolver), f}, nil
+}
+
+// Validate implements kong.Resolver.
+func (r readFile) Validate(app *kong.Application) error {
+	if err := r.fileResolver.Validate(app); err != nil {
+		for _, line := range faultLines(err) {
+			r.add(line)
+		}
+	}
+	return nil
+}
+
+// check has the command validate what could be parsed, as --check does, and adds
+// the faults it finds. Faults that only follow from a value that could not be
+// parsed are left out.
+func (f *commandFaults) check(k *kong.Context) {
+	check := slices.IndexFunc(k.Flags(), func(flag *kong.Flag) bool { return flag.Name == "check" })
+	if check < 0 { // a command that queries a server
+		return
+	}
+	k.Flags()[check].Target.SetBool(true)
+	wrong := k.Run(k, slog.New(slog.DiscardHandler))
+	if !errors.As(wrong, new(*configError)) {
+		return
+	}
+	for _, line := range faultLines(wrong) {
+		if !f.follows(line) {
+			f.add(asFlags(k.Flags(), line))
+		}
+	}
+}
+
+var wordsOfFault = regexp.MustCompile(`[a-z][a-z0-9-]*`)
+
+// follows reports whether a fault may result from a value that could not be
+// parsed: it names the flag, or something is missing that may be in the file.
+func (f *commandFaults) follows(line string) bool {
+	if f.broken["config"] && (strings.Contains(line, "missing") || strings.Contains(line, "needed")) {
+		return true
+	}
+	return slices.ContainsFunc(wordsOfFault.FindAllString(line, -1), func(name string) bool { return f.broken[name] })
+}
+
+// asFlags adds the dashes to the names of flags before the colon of a fault.
+func asFlags(flags []*kong.Flag, line string) string {
+	names, rest, ok := strings.Cut(line, ": ")
+	all := strings.Split(names, ", ")
+	for i, name := range all {
+		if !ok || !slices.ContainsFunc(flags, func(f *kong.Flag) bool { return f.Name == name || slices.Contains(f.Aliases, name) }) {
+			return line
+		}
+		all[i] = "--" + name
+	}
+	return strings.Join(all, ", ") + ": " + rest
 }

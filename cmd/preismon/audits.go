@@ -45,16 +45,14 @@ func (p *projection) audits(ctx context.Context) {
 	if p.auditEvery == 0 {
 		return
 	}
-	tick := time.NewTicker(p.auditEvery)
-	defer tick.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-tick.C:
+	due := false // not at once
+	every(ctx, p.auditEvery, func() (more bool) {
+		if due {
 			p.auditOnce(ctx)
 		}
-	}
+		due = true
+		return true
+	})
 }
 
 func (p *projection) auditOnce(ctx context.Context) {

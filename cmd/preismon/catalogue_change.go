@@ -53,13 +53,17 @@ type planFlags struct {
 	DryRun bool `help:"Show the change, but do not make it." env:"-"`
 }
 
-// changePlan is a change of one record of the catalogue.
-type changePlan struct {
-	show   func(io.Writer) error // what the record becomes, next to what it is
-	kind   event.Kind
-	record event.Payload
-	done   string // what is printed after it is published
-	read   uint64 // the last sequence of CATALOG before the record was read
+// recordKind is how the records of one kind are found, listed, shown and changed.
+type recordKind[T any] struct {
+	kind    event.Kind
+	find    func(ctx context.Context, b *bus, key string) (*T, error)
+	all     func(context.Context, jetstream.JetStream) ([]*T, error)
+	by      func(*T) string // what a list is sorted by
+	columns []string
+	none    string // what is printed if there are none
+	row     func(*T) []any
+	lines   []recordLine[T]
+	done    func(after *T) string // what is printed after a change
 }
 
 // catalogueChange is what the commands that change a record share.
@@ -69,19 +73,26 @@ type catalogueChange struct {
 	Applied      appliedFlags `embed:""`
 }
 
-// change shows what a record becomes, asks for agreement, publishes it, and reports that.
-func (c *catalogueChange) change(ctx context.Context, k *kong.Context, std streams, log *slog.Logger, next func(b *bus) (*changePlan, error)) error {
+// change shows what a record becomes, asks for agreement, publishes it, and reports
+// that. apply changes the record of the key, or fills a new one without a key.
+func change[T any](ctx context.Context, c *catalogueChange, k *kong.Context, std streams, log *slog.Logger, of recordKind[T], key *string, apply func(b *bus, record *T) error) error {
 	return c.connected("catalogue", k, std, log, c.Applied.faults(), func(b *bus) error {
 		read, err := ingest.End(ctx, b.js, event.StreamCatalog)
 		if err != nil {
 			return err
 		}
-		plan, err := next(b)
-		if err != nil {
+		var before *T
+		after := new(T)
+		if key != nil {
+			if before, err = of.find(ctx, b, *key); err != nil {
+				return err
+			}
+			*after = *before
+		}
+		if err := apply(b, after); err != nil {
 			return err
 		}
-		plan.read = read
-		if err := plan.show(std.err); err != nil {
+		if err := writeLines(std.err, of.lines, before, after); err != nil {
 			return err
 		}
 		if c.Plan.DryRun {
@@ -93,31 +104,31 @@ func (c *catalogueChange) change(ctx context.Context, k *kong.Context, std strea
 				return err
 			}
 		}
-		id, err := publishRecord(ctx, b, plan, c.Applied, log)
-		if err != nil {
+		e := &event.Event{ID: uuid.NewString(), Kind: of.kind, Producer: "preismon catalogue", ProducedAt: time.Now().UTC(), Data: any(after).(event.Payload)}
+		if err := publishRecord(ctx, b, e, read, log); err != nil {
 			return err
 		}
-		_, err = fmt.Fprintf(std.out, "%s %s; event %s\n", time.Now().UTC().Format(time.RFC3339), plan.done, id)
+		if err := c.Applied.wait(ctx, b); err != nil {
+			return err
+		}
+		_, err = fmt.Fprintf(std.out, "%s %s; event %s\n", time.Now().UTC().Format(time.RFC3339), of.done(after), e.ID)
 		return err
 	})
 }
 
 // publishRecord publishes the new state of a record, unless it was changed since
-// it was read, and returns the event's id.
-func publishRecord(ctx context.Context, b *bus, plan *changePlan, applied appliedFlags, log *slog.Logger) (string, error) {
+// it was read, after that sequence of CATALOG.
+func publishRecord(ctx context.Context, b *bus, e *event.Event, read uint64, log *slog.Logger) error {
 	pub, err := ingest.NewPublisher(b.conn, ingest.PublisherConfig{}, log)
 	if err != nil {
-		return "", err
+		return err
 	}
 	defer pub.Close()
-	e := &event.Event{ID: uuid.NewString(), Kind: plan.kind, Producer: "preismon catalogue", ProducedAt: time.Now().UTC(), Data: plan.record}
-	switch err := pub.PublishAfter(ctx, plan.read, e); {
-	case errors.Is(err, ingest.ErrOvertaken):
-		return "", errors.New("somebody else changed it in the meantime, so nothing was changed; look at it again, and repeat the command")
-	case err != nil:
-		return "", err
+	err = pub.PublishAfter(ctx, read, e)
+	if errors.Is(err, ingest.ErrOvertaken) {
+		return errors.New("somebody else changed it in the meantime, so nothing was changed; look at it again, and repeat the command")
 	}
-	return e.ID, applied.wait(ctx, b)
+	return err
 }
 
 // recordLine is a line about a record of the catalogue.
@@ -126,45 +137,32 @@ type recordLine[T any] struct {
 	of   func(*T) string
 }
 
-// recordShown returns a function that writes lines about a record, each with its
-// earlier value if that differs; before may be nil.
-func recordShown[T any](lines []recordLine[T], before, after *T) func(io.Writer) error {
-	return func(w io.Writer) error {
-		t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-		for _, l := range lines {
-			text := l.of(after)
-			if before != nil && l.of(before) != text {
-				text += "\t(was: " + l.of(before) + ")"
-			}
-			fmt.Fprintf(t, "%s\t%s\n", l.name, text)
+// writeLines writes lines about a record, each with its earlier value if that
+// differs; before may be nil.
+func writeLines[T any](w io.Writer, lines []recordLine[T], before, after *T) error {
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	for _, l := range lines {
+		text := l.of(after)
+		if before != nil && l.of(before) != text {
+			text += "\t(was: " + l.of(before) + ")"
 		}
-		return t.Flush()
+		fmt.Fprintf(t, "%s\t%s\n", l.name, text)
 	}
+	return t.Flush()
 }
 
-// showRecord shows the record that find finds.
-func showRecord[T any](ctx context.Context, c catalogueBus, k *kong.Context, std streams, log *slog.Logger,
-	find func(ctx context.Context, b *bus, key string) (*T, error), key string, lines []recordLine[T],
-) error {
+// showRecord shows the record of a key.
+func showRecord[T any](ctx context.Context, c catalogueBus, k *kong.Context, std streams, log *slog.Logger, of recordKind[T], key string) error {
 	return c.connected("catalogue", k, std, log, nil, func(b *bus) error {
-		record, err := find(ctx, b, key)
+		record, err := of.find(ctx, b, key)
 		if err != nil {
 			return err
 		}
-		return recordShown(lines, nil, record)(std.out)
+		return writeLines(std.out, of.lines, nil, record)
 	})
 }
 
-// recordList is how the records of one kind are listed.
-type recordList[T any] struct {
-	all     func(context.Context, jetstream.JetStream) ([]*T, error)
-	by      func(*T) string // what they are sorted by
-	columns []string
-	none    string // what is printed if there are none
-	row     func(*T) []any
-}
-
-func listRecords[T any](ctx context.Context, c catalogueBus, k *kong.Context, std streams, log *slog.Logger, of recordList[T]) error {
+func listRecords[T any](ctx context.Context, c catalogueBus, k *kong.Context, std streams, log *slog.Logger, of recordKind[T]) error {
 	return c.connected("catalogue", k, std, log, nil, func(b *bus) error {
 		all, err := of.all(ctx, b.js)
 		if err != nil {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -30,13 +31,7 @@ type catalogueOrdersListCmd struct {
 }
 
 func (c *catalogueOrdersListCmd) Run(ctx context.Context, k *kong.Context, std streams, log *slog.Logger) error {
-	return listRecords(ctx, c.catalogueBus, k, std, log, recordList[contracts.Order]{
-		all: ingest.Orders, by: func(o *contracts.Order) string { return o.Name },
-		columns: []string{"order", "name", "mandate", "items", "sites", "state"}, none: "No orders.",
-		row: func(o *contracts.Order) []any {
-			return []any{o.OrderID, o.Name, o.MandateID, len(o.Items), len(o.Sites), orderState(o)}
-		},
-	})
+	return listRecords(ctx, c.catalogueBus, k, std, log, orderKind)
 }
 
 type catalogueOrdersShowCmd struct {
@@ -45,7 +40,7 @@ type catalogueOrdersShowCmd struct {
 }
 
 func (c *catalogueOrdersShowCmd) Run(ctx context.Context, k *kong.Context, std streams, log *slog.Logger) error {
-	return showRecord(ctx, c.catalogueBus, k, std, log, orderOf, c.Order, orderLines)
+	return showRecord(ctx, c.catalogueBus, k, std, log, orderKind, c.Order)
 }
 
 // orderFlags are what an order monitors, and how often. Fields that are not given stay.
@@ -65,9 +60,7 @@ type orderRemovals struct {
 // apply changes the order according to the flags. Items and sites must be in the
 // catalogue.
 func (f *orderFlags) apply(ctx context.Context, b *bus, o *contracts.Order, gone orderRemovals) error {
-	if f.Alias != "" {
-		o.Alias = f.Alias
-	}
+	o.Alias = cmp.Or(f.Alias, o.Alias)
 	if f.Every != 0 {
 		changed := contracts.Schedule{}
 		if o.Schedule != nil {
@@ -100,16 +93,16 @@ type catalogueOrdersAddCmd struct {
 }
 
 func (c *catalogueOrdersAddCmd) Run(ctx context.Context, k *kong.Context, std streams, log *slog.Logger) error {
-	return c.change(ctx, k, std, log, func(b *bus) (*changePlan, error) {
+	return change(ctx, &c.catalogueChange, k, std, log, orderKind, nil, func(b *bus, o *contracts.Order) error {
 		mandate, err := mandateOf(ctx, b, c.Mandate)
 		if err != nil {
-			return nil, err
+			return err
 		}
-		after := &contracts.Order{
+		*o = contracts.Order{
 			OrderID: contracts.DeriveID[contracts.OrderID]("order", uuid.NewString()), MandateID: mandate.MandateID,
 			Name: c.Name, Active: true, CreatedAt: time.Now().UTC().Truncate(time.Millisecond),
 		}
-		return orderPlan(nil, after), c.Order.apply(ctx, b, after, orderRemovals{})
+		return c.Order.apply(ctx, b, o, orderRemovals{})
 	})
 }
 
@@ -122,22 +115,16 @@ type catalogueOrdersChangeCmd struct {
 }
 
 func (c *catalogueOrdersChangeCmd) Run(ctx context.Context, k *kong.Context, std streams, log *slog.Logger) error {
-	return c.change(ctx, k, std, log, func(b *bus) (*changePlan, error) {
-		before, err := orderOf(ctx, b, c.ID)
-		if err != nil {
-			return nil, err
+	return change(ctx, &c.catalogueChange, k, std, log, orderKind, &c.ID, func(b *bus, o *contracts.Order) error {
+		before := *o
+		o.Name = cmp.Or(c.Name, o.Name)
+		if err := c.Order.apply(ctx, b, o, c.Gone); err != nil {
+			return err
 		}
-		after := *before
-		if c.Name != "" {
-			after.Name = c.Name
+		if reflect.DeepEqual(before, *o) {
+			return errors.New("nothing would change: the order already has these values")
 		}
-		if err := c.Order.apply(ctx, b, &after, c.Gone); err != nil {
-			return nil, err
-		}
-		if reflect.DeepEqual(before, &after) {
-			return nil, errors.New("nothing would change: the order already has these values")
-		}
-		return orderPlan(before, &after), nil
+		return nil
 	})
 }
 
@@ -148,41 +135,40 @@ type catalogueOrdersPauseCmd struct {
 }
 
 func (c *catalogueOrdersPauseCmd) Run(ctx context.Context, k *kong.Context, std streams, log *slog.Logger) error {
-	return c.change(ctx, k, std, log, func(b *bus) (*changePlan, error) {
-		before, err := orderOf(ctx, b, c.Order)
-		if err != nil {
-			return nil, err
+	return change(ctx, &c.catalogueChange, k, std, log, orderKind, &c.Order, func(_ *bus, o *contracts.Order) error {
+		if o.Active == c.Undo {
+			return fmt.Errorf("order %d is already %s", o.OrderID, orderState(o))
 		}
-		if before.Active == c.Undo {
-			return nil, fmt.Errorf("order %d is already %s", before.OrderID, orderState(before))
-		}
-		after := *before
-		after.Active = c.Undo
-		return orderPlan(before, &after), nil
+		o.Active = c.Undo
+		return nil
 	})
 }
 
-// orderPlan returns the change of an order; before is nil if it is new.
-func orderPlan(before, after *contracts.Order) *changePlan {
-	done := fmt.Sprintf("order %d of mandate %d: %s", after.OrderID, after.MandateID, orderState(after))
-	return &changePlan{show: recordShown(orderLines, before, after), kind: event.KindOrder, record: after, done: done}
-}
-
-var orderLines = []recordLine[contracts.Order]{
-	{"order", func(o *contracts.Order) string { return o.OrderID.String() }},
-	{"name", func(o *contracts.Order) string { return printable(o.Name, "") }},
-	{"alias", func(o *contracts.Order) string { return orNone(o.Alias) }},
-	{"mandate", func(o *contracts.Order) string { return o.MandateID.String() }},
-	{"state", orderState},
-	{"captures", func(o *contracts.Order) string {
-		if o.Schedule == nil {
-			return "no schedule"
-		}
-		return fmt.Sprintf("every %d minutes", o.Schedule.IntervalMinutes)
-	}},
-	{"items", func(o *contracts.Order) string { return thousands(len(o.Items)) }},
-	{"sites", func(o *contracts.Order) string { return namesOf(o.Sites, false) }},
-	{"pairs", func(o *contracts.Order) string { return thousands(len(o.Items) * len(o.Sites)) }},
+var orderKind = recordKind[contracts.Order]{
+	kind: event.KindOrder, find: orderOf, all: ingest.Orders, by: func(o *contracts.Order) string { return o.Name },
+	columns: []string{"order", "name", "mandate", "items", "sites", "state"}, none: "No orders.",
+	row: func(o *contracts.Order) []any {
+		return []any{o.OrderID, o.Name, o.MandateID, len(o.Items), len(o.Sites), orderState(o)}
+	},
+	lines: []recordLine[contracts.Order]{
+		{"order", func(o *contracts.Order) string { return o.OrderID.String() }},
+		{"name", func(o *contracts.Order) string { return printable(o.Name, "") }},
+		{"alias", func(o *contracts.Order) string { return orNone(o.Alias) }},
+		{"mandate", func(o *contracts.Order) string { return o.MandateID.String() }},
+		{"state", orderState},
+		{"captures", func(o *contracts.Order) string {
+			if o.Schedule == nil {
+				return "no schedule"
+			}
+			return fmt.Sprintf("every %d minutes", o.Schedule.IntervalMinutes)
+		}},
+		{"items", func(o *contracts.Order) string { return thousands(len(o.Items)) }},
+		{"sites", func(o *contracts.Order) string { return namesOf(o.Sites, false) }},
+		{"pairs", func(o *contracts.Order) string { return thousands(len(o.Items) * len(o.Sites)) }},
+	},
+	done: func(o *contracts.Order) string {
+		return fmt.Sprintf("order %d of mandate %d: %s", o.OrderID, o.MandateID, orderState(o))
+	},
 }
 
 func orderState(o *contracts.Order) string {

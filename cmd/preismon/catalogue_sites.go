@@ -27,13 +27,7 @@ type catalogueSitesListCmd struct {
 }
 
 func (c *catalogueSitesListCmd) Run(ctx context.Context, k *kong.Context, std streams, log *slog.Logger) error {
-	return listRecords(ctx, c.catalogueBus, k, std, log, recordList[contracts.Site]{
-		all: ingest.Sites, by: func(s *contracts.Site) string { return string(s.Site) },
-		columns: []string{"site", "name", "type", "country", "currency", "operator"}, none: "No sites.",
-		row: func(s *contracts.Site) []any {
-			return []any{s.Site, s.Name, s.SiteType, s.CountryCode, s.CurrencyCode, orNone(s.Operator)}
-		},
-	})
+	return listRecords(ctx, c.catalogueBus, k, std, log, siteKind)
 }
 
 type catalogueSitesShowCmd struct {
@@ -42,7 +36,7 @@ type catalogueSitesShowCmd struct {
 }
 
 func (c *catalogueSitesShowCmd) Run(ctx context.Context, k *kong.Context, std streams, log *slog.Logger) error {
-	return showRecord(ctx, c.catalogueBus, k, std, log, knownSite, c.Site, siteLines)
+	return showRecord(ctx, c.catalogueBus, k, std, log, siteKind, c.Site)
 }
 
 // siteRecordFlags are the fields of a site. Fields that are not given stay.
@@ -56,16 +50,11 @@ type siteRecordFlags struct {
 
 // apply changes the site according to the flags.
 func (f siteRecordFlags) apply(s *contracts.Site) error {
-	set := func(to *string, value string) {
-		if value != "" {
-			*to = value
-		}
-	}
-	set(&s.Name, f.Name)
-	set((*string)(&s.SiteType), f.Type)
-	set(&s.CountryCode, f.Country)
-	set((*string)(&s.CurrencyCode), f.Currency)
-	set(&s.Operator, f.Operator)
+	s.Name = cmp.Or(f.Name, s.Name)
+	s.SiteType = cmp.Or(contracts.SiteType(f.Type), s.SiteType)
+	s.CountryCode = cmp.Or(f.Country, s.CountryCode)
+	s.CurrencyCode = cmp.Or(contracts.Currency(f.Currency), s.CurrencyCode)
+	s.Operator = cmp.Or(f.Operator, s.Operator)
 	return faulty(s.Validate())
 }
 
@@ -76,16 +65,16 @@ type catalogueSitesAddCmd struct {
 }
 
 func (c *catalogueSitesAddCmd) Run(ctx context.Context, k *kong.Context, std streams, log *slog.Logger) error {
-	return c.change(ctx, k, std, log, func(b *bus) (*changePlan, error) {
+	return change(ctx, &c.catalogueChange, k, std, log, siteKind, nil, func(b *bus, s *contracts.Site) error {
 		all, err := ingest.Sites(ctx, b.js)
 		if err != nil {
-			return nil, err
+			return err
 		}
-		after := &contracts.Site{Site: contracts.SiteKey(c.Key), Name: c.Key, SiteType: contracts.Shop}
-		if slices.ContainsFunc(all, func(s *contracts.Site) bool { return s.Site == after.Site }) {
-			return nil, fmt.Errorf("the site %s already exists; `preismon catalogue sites change %s` changes it", after.Site, after.Site)
+		*s = contracts.Site{Site: contracts.SiteKey(c.Key), Name: c.Key, SiteType: contracts.Shop}
+		if slices.ContainsFunc(all, func(known *contracts.Site) bool { return known.Site == s.Site }) {
+			return fmt.Errorf("the site %s already exists; `preismon catalogue sites change %s` changes it", s.Site, s.Site)
 		}
-		return sitePlan(nil, after), c.Site.apply(after)
+		return c.Site.apply(s)
 	})
 }
 
@@ -96,35 +85,33 @@ type catalogueSitesChangeCmd struct {
 }
 
 func (c *catalogueSitesChangeCmd) Run(ctx context.Context, k *kong.Context, std streams, log *slog.Logger) error {
-	return c.change(ctx, k, std, log, func(b *bus) (*changePlan, error) {
-		before, err := knownSite(ctx, b, c.Key)
-		if err != nil {
-			return nil, err
+	return change(ctx, &c.catalogueChange, k, std, log, siteKind, &c.Key, func(_ *bus, s *contracts.Site) error {
+		before := *s
+		if err := c.Site.apply(s); err != nil {
+			return err
 		}
-		after := *before
-		if err := c.Site.apply(&after); err != nil {
-			return nil, err
+		if *s == before {
+			return errors.New("nothing would change: the site already has these values")
 		}
-		if after == *before {
-			return nil, errors.New("nothing would change: the site already has these values")
-		}
-		return sitePlan(before, &after), nil
+		return nil
 	})
 }
 
-// sitePlan returns the change of a site; before is nil if it is new.
-func sitePlan(before, after *contracts.Site) *changePlan {
-	done := fmt.Sprintf("site %s: %s", after.Site, after.Name)
-	return &changePlan{show: recordShown(siteLines, before, after), kind: event.KindSite, record: after, done: done}
-}
-
-var siteLines = []recordLine[contracts.Site]{
-	{"site", func(s *contracts.Site) string { return string(s.Site) }},
-	{"name", func(s *contracts.Site) string { return printable(s.Name, "") }},
-	{"type", func(s *contracts.Site) string { return string(s.SiteType) }},
-	{"country", func(s *contracts.Site) string { return s.CountryCode }},
-	{"currency", func(s *contracts.Site) string { return string(s.CurrencyCode) }},
-	{"operator", func(s *contracts.Site) string { return orNone(s.Operator) }},
+var siteKind = recordKind[contracts.Site]{
+	kind: event.KindSite, find: knownSite, all: ingest.Sites, by: func(s *contracts.Site) string { return string(s.Site) },
+	columns: []string{"site", "name", "type", "country", "currency", "operator"}, none: "No sites.",
+	row: func(s *contracts.Site) []any {
+		return []any{s.Site, s.Name, s.SiteType, s.CountryCode, s.CurrencyCode, orNone(s.Operator)}
+	},
+	lines: []recordLine[contracts.Site]{
+		{"site", func(s *contracts.Site) string { return string(s.Site) }},
+		{"name", func(s *contracts.Site) string { return printable(s.Name, "") }},
+		{"type", func(s *contracts.Site) string { return string(s.SiteType) }},
+		{"country", func(s *contracts.Site) string { return s.CountryCode }},
+		{"currency", func(s *contracts.Site) string { return string(s.CurrencyCode) }},
+		{"operator", func(s *contracts.Site) string { return orNone(s.Operator) }},
+	},
+	done: func(s *contracts.Site) string { return fmt.Sprintf("site %s: %s", s.Site, s.Name) },
 }
 
 // orNone returns an optional text for people.

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bufio"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -36,15 +35,6 @@ func alertShape(json.RawMessage) ([]string, []frame.Column, error) {
 	return alertFields, query.RecordColumns[query.Alert](), nil
 }
 
-// feedOutput is where the rows of a feed are written.
-type feedOutput interface {
-	// write writes the rows of a page. Settled: they stay, with those before
-	// them, whatever follows.
-	write(rows []json.RawMessage, last bool) (settled bool, err error)
-	// discard drops what is not settled, after an error.
-	discard() error
-}
-
 // checkOutput decides the format, and refuses what cannot be written.
 func (c *followFlags) checkOutput(std streams) error {
 	if err := c.decide(); err != nil {
@@ -61,102 +51,86 @@ func (c *followFlags) checkOutput(std streams) error {
 
 // output returns where the rows of a feed are written: line by line to standard
 // output, or as a table or to a file, which is complete when there are no more.
-func (c *followFlags) output(std streams, shape feedShape) (feedOutput, error) {
-	switch {
-	case c.Output == "-" && c.Format == "ndjson":
-		return &feedLines{std.out, c.State != ""}, nil
-	case c.Output == "-":
-		return &feedTable{form: c.Format, shape: shape, to: std.out}, nil
+func (c *followFlags) output(std streams, shape feedShape) (*feedOutput, error) {
+	out := &feedOutput{form: c.Format, shape: shape, to: std.out, syncs: true}
+	if c.Output == "-" {
+		if c.Format == "ndjson" {
+			out.lines, out.syncs = true, c.State != ""
+		}
+		return out, nil
 	}
 	file, err := createOutput(c.Output)
 	if err != nil {
 		return nil, err
 	}
-	return &feedTable{form: c.Format, shape: shape, to: file, file: file, says: func(n int64) { fmt.Fprintln(std.err, rowsWritten(n, c.Output)) }}, nil
+	out.to, out.file = file, file
+	out.says = func(n int64) { fmt.Fprintln(std.err, rowsWritten(n, c.Output)) }
+	return out, nil
 }
 
-// feedLines writes each row on a line of its own.
-type feedLines struct {
-	to    io.Writer
-	syncs bool // a file keeps the token
-}
-
-// write writes rows, before whose token they are also on disk: after a power loss
-// they come twice at worst.
-func (l *feedLines) write(rows []json.RawMessage, _ bool) (settled bool, err error) {
-	if len(rows) == 0 {
-		return true, nil
-	}
-	out := bufio.NewWriter(l.to)
-	for _, row := range rows {
-		if _, err := out.Write(append(row, '\n')); err != nil {
-			return false, err
-		}
-	}
-	if err := out.Flush(); err != nil || !l.syncs {
-		return true, err
-	}
-	return true, syncFile(l.to)
-}
-
-func (*feedLines) discard() error { return nil }
-
-// feedTable writes all pages of a feed as one table.
-type feedTable struct {
+// feedOutput writes the pages of a feed.
+type feedOutput struct {
 	form  string
 	shape feedShape
 	to    io.Writer
+	lines bool          // rows stay as they are written; otherwise all of them are one table
+	syncs bool          // to disk: lines before their token, so that after a power loss they come twice at worst
 	file  *outputFile   // nil: standard output
 	says  func(n int64) // how many rows the file has
 	rows  records.Writer
 	n     int64
 }
 
-func (t *feedTable) write(rows []json.RawMessage, last bool) (settled bool, err error) {
-	if t.rows == nil && (len(rows) > 0 || last) {
-		if err := t.begin(rows); err != nil {
+// write writes the rows of a page. Settled: they stay, with those before them,
+// whatever follows.
+func (o *feedOutput) write(rows []json.RawMessage, last bool) (settled bool, err error) {
+	if o.rows == nil && (len(rows) > 0 || last) {
+		if err := o.begin(rows); err != nil {
 			return false, err
 		}
 	}
 	for _, row := range rows {
-		if err := t.rows.Write(row); err != nil {
+		if err := o.rows.Write(row); err != nil {
 			return false, err
 		}
 	}
-	if t.n += int64(len(rows)); !last {
-		return false, nil
+	if o.n += int64(len(rows)); !last {
+		if !o.lines || len(rows) == 0 {
+			return o.lines, nil
+		}
+		err = o.rows.Flush()
+	} else {
+		err = o.rows.Close()
 	}
-	if err := t.rows.Close(); err != nil {
-		return false, err
+	switch {
+	case err != nil:
+	case o.file != nil:
+		if err = o.file.complete(); err == nil {
+			o.says(o.n)
+		}
+	case o.syncs:
+		err = syncFile(o.to)
 	}
-	if t.file == nil {
-		return true, syncFile(t.to)
-	}
-	if err := t.file.complete(); err != nil {
-		return false, err
-	}
-	t.says(t.n)
-	return true, nil
+	return err == nil, err
 }
 
 // begin begins the table with the columns of its first row.
-func (t *feedTable) begin(rows []json.RawMessage) error {
+func (o *feedOutput) begin(rows []json.RawMessage) error {
 	var first json.RawMessage
 	if len(rows) > 0 {
 		first = rows[0]
 	}
-	fields, columns, err := t.shape(first)
-	if err != nil {
-		return err
+	fields, columns, err := o.shape(first)
+	if err == nil {
+		o.rows = forPrograms(o.form, o.to, fields, columns)
 	}
-	t.rows = forPrograms(t.form, t.to, fields, columns)
-	return nil
+	return err
 }
 
 // discard removes the file, whose rows the next run reads again.
-func (t *feedTable) discard() error {
-	if t.file == nil {
+func (o *feedOutput) discard() error {
+	if o.file == nil {
 		return nil
 	}
-	return t.file.discard()
+	return o.file.discard()
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -221,12 +222,6 @@ func (s *splitState) keep() error {
 	if err != nil {
 		return err
 	}
-	out, err := createOutput(filepath.Join(s.folder, splitStateName))
-	if err != nil {
-		return err
-	}
-	if _, err := out.Write(append(text, '\n')); err != nil {
-		return errors.Join(err, out.discard())
-	}
-	return out.complete()
+	_, err = save(bytes.NewReader(append(text, '\n')), filepath.Join(s.folder, splitStateName))
+	return err
 }

@@ -45,31 +45,24 @@ func (r *importRun) watch(ctx context.Context, cfg ingest.Config) error {
 	defer r.close()
 	fmt.Fprintf(r.std.err, "Watching %s; stop with Ctrl-C.\n", r.Folder)
 	files := map[string]*seenFile{}
-	tick := time.NewTicker(lookEvery)
-	defer tick.Stop()
-	for {
+	var failed error
+	every(ctx, lookEvery, func() (more bool) {
 		arrived, err := settledFiles(r.Folder, files, time.Now())
-		if err != nil {
-			return err
-		}
 		for _, name := range arrived {
-			err := r.arrived(ctx, name)
-			if ctx.Err() != nil {
-				return nil
-			}
-			if err != nil {
+			if err = r.arrived(ctx, name); err != nil && ctx.Err() == nil {
 				err = r.failed(name, files[name], err, time.Now())
 			}
 			if err != nil {
-				return err
+				break
 			}
 		}
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-tick.C:
-		}
+		failed = err
+		return err == nil
+	})
+	if ctx.Err() != nil {
+		return nil
 	}
+	return failed
 }
 
 // failed reports why a file is not imported; an error is one that ends the

@@ -124,8 +124,8 @@ func main() {
 }
 
 // newParser returns the parser of the command line.
-func newParser(ctx context.Context, into *cli, std streams, exit func(int)) *kong.Kong {
-	parser, err := kong.New(into,
+func newParser(ctx context.Context, into *cli, std streams, exit func(int), further ...kong.Option) *kong.Kong {
+	parser, err := kong.New(into, append([]kong.Option{
 		kong.Name("preismon"), kong.Description(description),
 		kong.DefaultEnvars("PREISMON"),
 		kong.Configuration(loadConfigFile),
@@ -135,7 +135,7 @@ func newParser(ctx context.Context, into *cli, std streams, exit func(int)) *kon
 		kong.Vars(defaults()),
 		kong.PostBuild(func(k *kong.Kong) error { return describe(k.Model.Node) }),
 		kong.BindTo(ctx, (*context.Context)(nil)), kong.Bind(std),
-	)
+	}, further...)...)
 	if err != nil {
 		panic(err) // a mistake in the flags' definition
 	}

@@ -42,20 +42,22 @@ func TestChangeOvertaken(t *testing.T) {
 	named := func(name string) *contracts.Site {
 		return &contracts.Site{Site: "a.example", Name: name, SiteType: contracts.Shop, CountryCode: "DE", CurrencyCode: "EUR"}
 	}
-	change := func(before string, meanwhile func()) error {
+	changed := func(before string, meanwhile func()) error {
 		t.Helper()
 		var c catalogueChange
 		c.Bus.NATS.URL.Secret, c.Plan.Yes = contracts.Secret(url), true
+		var key *string
+		if before != "" {
+			key = new("a.example")
+		}
 		var out, errs bytes.Buffer
-		return c.change(t.Context(), nil, streams{strings.NewReader(""), &out, &errs}, slog.New(slog.DiscardHandler), func(b *bus) (*changePlan, error) {
-			if before != "" {
-				site, err := knownSite(t.Context(), b, "a.example")
-				if err != nil || site.Name != before {
-					t.Errorf("the site is %+v, want %s: %v", site, before, err)
-				}
+		return change(t.Context(), &c, nil, streams{strings.NewReader(""), &out, &errs}, slog.New(slog.DiscardHandler), siteKind, key, func(_ *bus, site *contracts.Site) error {
+			if site.Name != before {
+				t.Errorf("the site is %+v, want %s", site, before)
 			}
 			meanwhile()
-			return sitePlan(nil, named("ours")), nil
+			*site = *named("ours")
+			return nil
 		})
 	}
 	nobody := func() {}
@@ -66,17 +68,17 @@ func TestChangeOvertaken(t *testing.T) {
 			t.Errorf("the site is %+v, want %s: %v", site, want, err)
 		}
 	}
-	if err := change("", somebody); err == nil || !strings.Contains(err.Error(), "somebody else changed it in the meantime") {
+	if err := changed("", somebody); err == nil || !strings.Contains(err.Error(), "somebody else changed it in the meantime") {
 		t.Errorf("a new record: %v", err)
 	}
 	is("theirs")
-	must.Do(t, change("theirs", nobody))
+	must.Do(t, changed("theirs", nobody))
 	is("ours")
-	if err := change("ours", somebody); err == nil || !strings.Contains(err.Error(), "repeat the command") {
+	if err := changed("ours", somebody); err == nil || !strings.Contains(err.Error(), "repeat the command") {
 		t.Errorf("a known record: %v", err)
 	}
 	is("theirs")
-	must.Do(t, change("theirs", func() { // another record
+	must.Do(t, changed("theirs", func() { // another record
 		b.state(t, event.KindSite, &contracts.Site{Site: "b.example", Name: "B", SiteType: contracts.Shop, CountryCode: "DE", CurrencyCode: "EUR"})
 	}))
 	is("ours")

@@ -213,25 +213,19 @@ const (
 )
 
 func (p *projection) maintain(ctx context.Context, stop context.CancelCauseFunc, proj *projector.Projector) {
-	tick := time.NewTicker(maintainSoon)
-	defer tick.Stop()
 	last := time.Now()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-tick.C:
-			if time.Since(last) < maintainEvery && proj.Stats().WaitingGrants == 0 {
-				continue
-			}
-			last = time.Now()
-			if err := proj.Maintain(ctx); errors.Is(err, event.ErrDeposed) || errors.Is(err, event.ErrRefused) || errors.Is(err, event.ErrGap) {
-				stop(err)
-			} else if err != nil && ctx.Err() == nil {
-				p.log.Error("projector maintenance failed", "error", err)
-			}
+	every(ctx, maintainSoon, func() (more bool) {
+		if time.Since(last) < maintainEvery && proj.Stats().WaitingGrants == 0 {
+			return true
 		}
-	}
+		last = time.Now()
+		if err := proj.Maintain(ctx); errors.Is(err, event.ErrDeposed) || errors.Is(err, event.ErrRefused) || errors.Is(err, event.ErrGap) {
+			stop(err)
+		} else if err != nil && ctx.Err() == nil {
+			p.log.Error("projector maintenance failed", "error", err)
+		}
+		return true
+	})
 }
 
 // caughtUp waits until everything published so far can be queried, over as many

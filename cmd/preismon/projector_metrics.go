@@ -68,28 +68,18 @@ func (p *projection) observe(a *admin) {
 	a.gauge("preismon_projector_leader", "1 while this process leads its partition.", func() float64 { return truth(p.led.Load() != nil) })
 	a.gauge("preismon_projector_partition", "The partition that this process leads or stands by for.", func() float64 { return float64(p.share.Partition) })
 	a.gauge("preismon_projector_partitions", "The total number of partitions.", func() float64 { return float64(p.share.Partitions) })
-	for name, of := range map[string]struct {
-		help  string
-		value func(*led) float64
-	}{
-		"preismon_projector_lag_messages": {
-			"Messages of OBSERVATIONS not applied yet; exposed only while this process leads.",
-			func(l *led) float64 { return float64(lag(l.consumer.Progress().Observations)) },
-		},
-		"preismon_projector_lag_seconds": {"Time since the last applied message was stored in OBSERVATIONS; 0 without lag. Exposed only while this process leads.", behind},
-		"preismon_projector_catalog_lag_messages": {
-			"Messages of CATALOG not applied yet; exposed only while this process leads.",
-			func(l *led) float64 { return float64(lag(l.consumer.Progress().Catalog)) },
-		},
-	} {
-		a.sometimes(name, of.help, func() (float64, bool) {
+	leading := func(name, help string, of func(*led) float64) {
+		a.sometimes(name, help, func() (float64, bool) {
 			l := p.led.Load()
 			if l == nil { // only the leader knows whether something waits, and there may be none
 				return 0, false
 			}
-			return of.value(l), true
+			return of(l), true
 		})
 	}
+	leading("preismon_projector_lag_messages", "Messages of OBSERVATIONS not applied yet; exposed only while this process leads.", func(l *led) float64 { return float64(lag(l.consumer.Progress().Observations)) })
+	leading("preismon_projector_lag_seconds", "Time since the last applied message was stored in OBSERVATIONS; 0 without lag. Exposed only while this process leads.", behind)
+	leading("preismon_projector_catalog_lag_messages", "Messages of CATALOG not applied yet; exposed only while this process leads.", func(l *led) float64 { return float64(lag(l.consumer.Progress().Catalog)) })
 	a.counter("preismon_projector_batches_total", "Batches applied, from both streams.", func() uint64 { return p.progress().Batches })
 	a.counter("preismon_projector_events_total", "Events applied.", func() uint64 { return p.progress().Events })
 	a.counter("preismon_projector_passed_messages_total", "Messages of OBSERVATIONS skipped because they belong to other partitions.", func() uint64 { return p.progress().Passed })

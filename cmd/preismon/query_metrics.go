@@ -179,20 +179,17 @@ func (m *queryMetrics) observe(a *admin, q queried) {
 	a.gauge("preismon_changes_tails", "Open tails: responses that stay open and send rows as they become visible.", func() float64 { return float64(q.service.Stats().Tails) })
 	a.counter("preismon_results_streams_total", "Streams of results that were read to the end.", func() uint64 { return q.service.Stats().Streams })
 	a.counter("preismon_results_over_budget_total", "Pages and streams of results that failed because they exceeded the hard budget.", func() uint64 { return q.service.Stats().OverBudget })
-	for label, of := range map[string]func(query.Stats) uint64{
-		"found": func(s query.Stats) uint64 { return s.Found }, "missing": func(s query.Stats) uint64 { return s.Missing },
-		"away": func(s query.Stats) uint64 { return s.Away }, "damaged": func(s query.Stats) uint64 { return s.Damaged },
-	} {
-		a.counter("preismon_archive_reads_total", "Reads of archived files, by result.", func() uint64 { return of(q.service.Stats()) }, "result", label)
-	}
+	const archived = "Reads of archived files, by result."
+	a.counter("preismon_archive_reads_total", archived, func() uint64 { return q.service.Stats().Found }, "result", "found")
+	a.counter("preismon_archive_reads_total", archived, func() uint64 { return q.service.Stats().Missing }, "result", "missing")
+	a.counter("preismon_archive_reads_total", archived, func() uint64 { return q.service.Stats().Away }, "result", "away")
+	a.counter("preismon_archive_reads_total", archived, func() uint64 { return q.service.Stats().Damaged }, "result", "damaged")
 
 	observeAdmission(a, q.service.Admission().Stats)
-	for label, of := range map[string]func(store.Stats) uint64{
-		"hit": func(s store.Stats) uint64 { return s.Mandate.Right }, "stale": func(s store.Stats) uint64 { return s.Mandate.Wrong },
-		"miss": func(s store.Stats) uint64 { return s.Mandate.Unknown },
-	} {
-		a.counter("preismon_store_mandate_cache_total", "Account reads, by whether the account's mandate was cached.", func() uint64 { return of(q.store.Stats()) }, "result", label)
-	}
+	const mandates = "Account reads, by whether the account's mandate was cached."
+	a.counter("preismon_store_mandate_cache_total", mandates, func() uint64 { return q.store.Stats().Mandate.Right }, "result", "hit")
+	a.counter("preismon_store_mandate_cache_total", mandates, func() uint64 { return q.store.Stats().Mandate.Wrong }, "result", "stale")
+	a.counter("preismon_store_mandate_cache_total", mandates, func() uint64 { return q.store.Stats().Mandate.Unknown }, "result", "miss")
 
 	for name, of := range map[string]func() cache.Stats{
 		"answers":  func() cache.Stats { return q.service.Stats().Remembered },
@@ -206,13 +203,10 @@ func (m *queryMetrics) observe(a *admin, q queried) {
 		a.counter("preismon_remembered_evictions_total", "Cache entries evicted to make room for others.", func() uint64 { return of().Evictions }, "cache", name)
 		a.gauge("preismon_remembered_bytes", "Approximate size of the cache.", func() float64 { return float64(of().Bytes) }, "cache", name)
 	}
-	for label, of := range map[string]func(seqlock.Stats) uint64{
-		"written": func(s seqlock.Stats) uint64 { return s.Answered }, "writing": func(s seqlock.Stats) uint64 { return s.Writing },
-		"away": func(s seqlock.Stats) uint64 { return s.Away },
-	} {
-		const help = "Times NATS was asked whether checkpoints had been written, by its answer. Only the answer written can spare a query to ClickHouse."
-		a.counter("preismon_checkpoints_asked_total", help, func() uint64 { return of(q.checkpoints.Stats()) }, "answer", label)
-	}
+	const asked = "Times NATS was asked whether checkpoints had been written, by its answer. Only the answer written can spare a query to ClickHouse."
+	a.counter("preismon_checkpoints_asked_total", asked, func() uint64 { return q.checkpoints.Stats().Answered }, "answer", "written")
+	a.counter("preismon_checkpoints_asked_total", asked, func() uint64 { return q.checkpoints.Stats().Writing }, "answer", "writing")
+	a.counter("preismon_checkpoints_asked_total", asked, func() uint64 { return q.checkpoints.Stats().Away }, "answer", "away")
 	const checks = "Cached answers that were compared with a fresh one."
 	a.counter("preismon_remembered_checks_total", checks, func() uint64 { s := q.service.Stats(); return s.Checked - s.Differences }, "result", "same")
 	a.counter("preismon_remembered_checks_total", checks, func() uint64 { return q.service.Stats().Differences }, "result", "different")
@@ -224,12 +218,11 @@ func (m *queryMetrics) observe(a *admin, q queried) {
 	}
 	a.gauge("preismon_throttle_alone", "1 while this node counts requests without the other nodes.", func() float64 { return truth(q.throttle.Stats().Alone) })
 	a.gauge("preismon_heavy_reads", "Results reads and downloads running on this node.", func() float64 { return float64(q.throttle.Stats().Heavy) })
-	for label, of := range map[string]func(auth.LoginStats) uint64{
-		"accepted": func(s auth.LoginStats) uint64 { return s.Accepted }, "refused": func(s auth.LoginStats) uint64 { return s.Refused },
-		"throttled": func(s auth.LoginStats) uint64 { return s.Throttled }, "failed": func(s auth.LoginStats) uint64 { return s.Failed },
-	} {
-		a.counter("preismon_logins_total", "Login attempts on all surfaces.", func() uint64 { return of(q.authority.LoginStats()) }, "result", label)
-	}
+	const logins = "Login attempts on all surfaces."
+	a.counter("preismon_logins_total", logins, func() uint64 { return q.authority.LoginStats().Accepted }, "result", "accepted")
+	a.counter("preismon_logins_total", logins, func() uint64 { return q.authority.LoginStats().Refused }, "result", "refused")
+	a.counter("preismon_logins_total", logins, func() uint64 { return q.authority.LoginStats().Throttled }, "result", "throttled")
+	a.counter("preismon_logins_total", logins, func() uint64 { return q.authority.LoginStats().Failed }, "result", "failed")
 	a.counter("preismon_requests_cut_total", "Requests in progress that were ended because their token or account was no longer valid, or because its validity could not be verified.", q.authority.Cut)
 	a.gauge("preismon_revoked_tokens", "Revoked token ids that this node holds.", func() float64 { ids, _ := q.revoked.Stats(); return float64(ids) })
 	a.gauge("preismon_revocations_age_seconds", "Time since this node last verified that it knows every revocation.", func() float64 {
@@ -240,23 +233,17 @@ func (m *queryMetrics) observe(a *admin, q queried) {
 
 // observeAdmission publishes what reads consume.
 func observeAdmission(a *admin, stats func() admission.Stats) {
-	gauge := func(name, help string, of func(admission.Stats) int64, labels ...string) {
-		a.gauge(name, help, func() float64 { return float64(of(stats())) }, labels...)
-	}
-	counter := func(name, help string, of func(admission.Stats) uint64, labels ...string) {
-		a.counter(name, help, func() uint64 { return of(stats()) }, labels...)
-	}
-	gauge("preismon_store_slices", "Slices of streams being read from ClickHouse.", func(s admission.Stats) int64 { return int64(s.LongRows) })
-	gauge("preismon_read_memory_bytes", "Memory held by reads in progress.", func(s admission.Stats) int64 { return s.Held })
-	gauge("preismon_read_memory_limit_bytes", "Limit of the memory held by reads in progress.", func(s admission.Stats) int64 { return s.Memory })
+	a.gauge("preismon_store_slices", "Slices of streams being read from ClickHouse.", func() float64 { return float64(stats().LongRows) })
+	a.gauge("preismon_read_memory_bytes", "Memory held by reads in progress.", func() float64 { return float64(stats().Held) })
+	a.gauge("preismon_read_memory_limit_bytes", "Limit of the memory held by reads in progress.", func() float64 { return float64(stats().Memory) })
 	const reads = "Reads and agents' calls in progress."
-	gauge("preismon_reads", reads, func(s admission.Stats) int64 { return int64(s.Streams) }, "kind", "stream")
-	gauge("preismon_reads", reads, func(s admission.Stats) int64 { return int64(s.Reads - s.Streams) }, "kind", "other")
+	a.gauge("preismon_reads", reads, func() float64 { return float64(stats().Streams) }, "kind", "stream")
+	a.gauge("preismon_reads", reads, func() float64 { return float64(stats().Reads - stats().Streams) }, "kind", "other")
 	const waiting = "Reads waiting to be admitted."
-	gauge("preismon_reads_waiting", waiting, func(s admission.Stats) int64 { return int64(s.Waiting) }, "for", "memory")
-	gauge("preismon_reads_waiting", waiting, func(s admission.Stats) int64 { return int64(s.StatementsWaiting) }, "for", "statement")
+	a.gauge("preismon_reads_waiting", waiting, func() float64 { return float64(stats().Waiting) }, "for", "memory")
+	a.gauge("preismon_reads_waiting", waiting, func() float64 { return float64(stats().StatementsWaiting) }, "for", "statement")
 	const refused = "Reads refused for lack of capacity, by whether the share of the account or of the node was used up."
-	counter("preismon_reads_refused_total", refused, func(s admission.Stats) uint64 { return s.RefusedAccount }, "share", "account")
-	counter("preismon_reads_refused_total", refused, func(s admission.Stats) uint64 { return s.RefusedNode }, "share", "node")
-	counter("preismon_reads_reclaimed_total", "Slices whose memory was reclaimed because their clients were not reading.", func(s admission.Stats) uint64 { return s.Reclaimed })
+	a.counter("preismon_reads_refused_total", refused, func() uint64 { return stats().RefusedAccount }, "share", "account")
+	a.counter("preismon_reads_refused_total", refused, func() uint64 { return stats().RefusedNode }, "share", "node")
+	a.counter("preismon_reads_reclaimed_total", "Slices whose memory was reclaimed because their clients were not reading.", func() uint64 { return stats().Reclaimed })
 }

@@ -42,8 +42,7 @@ func (c *Client) feed(ctx context.Context, path, since string, params url.Values
 	params = clone(params)
 	params.Set("limit", strconv.Itoa(changesAtOnce))
 	params.Set("wait", strconv.Itoa(int(wait.Seconds()))+"s")
-	var found Changes
-	return &found, c.get(ctx, path, params, &found)
+	return get[Changes](ctx, c, path, params)
 }
 
 // Restart reports whether an error means that a feed cannot continue from its token.

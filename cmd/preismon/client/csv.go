@@ -1,6 +1,7 @@
 package client
 
 import (
+	"bufio"
 	"bytes"
 	"encoding/csv"
 	"errors"
@@ -21,17 +22,13 @@ type commas struct {
 func (*commas) Accept() string { return "text/csv" }
 
 func (c *commas) Read(answer io.Reader, skip bool, passed func(rows int, last []byte)) error {
-	in := recordReader{from: answer, buf: make([]byte, 0, 256<<10)}
-	for begun := false; ; {
-		records, n, last, err := in.next()
-		switch {
-		case errors.Is(err, io.EOF) && begun:
-			return nil
-		case errors.Is(err, io.EOF):
-			return io.ErrUnexpectedEOF
-		case err != nil:
-			return err
-		}
+	var cut recordCuts
+	in := bufio.NewScanner(answer)
+	in.Buffer(make([]byte, 0, 256<<10), maxRecord)
+	in.Split(cut.split)
+	begun := false
+	for in.Scan() {
+		records, n, last := in.Bytes(), cut.n, cut.last
 		if !begun {
 			begun = true
 			header := records[:bytes.IndexByte(records, '\n')+1] // names need no quotes
@@ -56,6 +53,14 @@ func (c *commas) Read(answer io.Reader, skip bool, passed func(rows int, last []
 			passed(n, c.identity(records[last:]))
 		}
 	}
+	switch err := in.Err(); {
+	case errors.Is(err, bufio.ErrTooLong):
+		return fmt.Errorf("a record of the server's CSV has more than %d MiB, or its quotes do not close", maxRecord>>20)
+	case err == nil && !begun:
+		return io.ErrUnexpectedEOF
+	default:
+		return err
+	}
 }
 
 // identity returns what identifies a record.
@@ -75,46 +80,18 @@ func (c *commas) identity(record []byte) (all []byte) {
 // maxRecord bounds a record. A server's whole page has no more bytes.
 const maxRecord = 64 << 20
 
-// recordReader splits CSV at the ends of records. It looks at each byte once.
-type recordReader struct {
-	from    io.Reader
-	buf     []byte
-	done    int  // bytes at the beginning of buf that were returned
-	scanned int  // bytes at the beginning of buf that were looked at
+// recordCuts splits CSV at the ends of records. It looks at each byte once.
+type recordCuts struct {
+	n, last int  // how many records were returned, and where the last of them begins
+	scanned int  // bytes at the beginning of the text that were looked at
 	quoted  bool // they end within quotes
 }
 
-// next returns the whole records that have arrived, at least one, their number,
-// and where the last of them begins. They are valid until it is called again.
-// io.ErrUnexpectedEOF: the text ends within a record.
-func (r *recordReader) next() (records []byte, n, last int, err error) {
-	r.buf = r.buf[:copy(r.buf, r.buf[r.done:])]
-	r.scanned -= r.done
-	for r.done = 0; ; {
-		if n, last = r.scan(); n > 0 {
-			return r.buf[:r.done], n, last, nil
-		}
-		if len(r.buf) > maxRecord {
-			return nil, 0, 0, fmt.Errorf("a record of the server's CSV has more than %d MiB, or its quotes do not close", maxRecord>>20)
-		}
-		r.buf = slices.Grow(r.buf, 64<<10)
-		m, err := r.from.Read(r.buf[len(r.buf):cap(r.buf)])
-		r.buf = r.buf[:len(r.buf)+m]
-		switch {
-		case m > 0: // the error comes again
-		case errors.Is(err, io.EOF) && len(r.buf) > 0:
-			return nil, 0, 0, io.ErrUnexpectedEOF
-		case err != nil:
-			return nil, 0, 0, err
-		}
-	}
-}
-
-// scan looks at the bytes that have arrived. It returns how many records end in
-// them, and where the last of these begins.
-func (r *recordReader) scan() (n, last int) {
-	for r.scanned < len(r.buf) {
-		line := r.buf[r.scanned:]
+// split is a bufio.SplitFunc that returns all whole records that have arrived.
+func (r *recordCuts) split(text []byte, atEOF bool) (whole int, records []byte, err error) {
+	r.n = 0
+	for r.scanned < len(text) {
+		line := text[r.scanned:]
 		end := bytes.IndexByte(line, '\n')
 		if end >= 0 {
 			line = line[:end+1]
@@ -124,8 +101,15 @@ func (r *recordReader) scan() (n, last int) {
 			r.quoted = !r.quoted
 		}
 		if end >= 0 && !r.quoted {
-			n, last, r.done = n+1, r.done, r.scanned
+			r.n, r.last, whole = r.n+1, whole, r.scanned
 		}
 	}
-	return n, last
+	r.scanned -= whole
+	switch {
+	case whole > 0:
+		return whole, text[:whole], nil
+	case atEOF && len(text) > 0:
+		return 0, nil, io.ErrUnexpectedEOF
+	}
+	return 0, nil, nil
 }

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"mime"
 	"net/http"
 	"strconv"
@@ -40,8 +41,8 @@ type form interface {
 	Accept() string // empty: what servers send unless told otherwise
 	// page reads a page to its end.
 	page(resp *http.Response) (*page, error)
-	// stream reads a stream as Table.Read does.
-	stream(answer io.Reader, passed func(rows int, last []byte)) error
+	// Read reads a stream as Table.Read does, or a page of a Table.
+	Read(answer io.Reader, skip bool, passed func(rows int, last []byte)) error
 	// same reports whether two rows that passed received are the same.
 	same(a, b []byte) bool
 }
@@ -97,34 +98,28 @@ func (f rowByRow) give(row []byte, skip bool) error {
 	return nil
 }
 
-func (f rowByRow) stream(answer io.Reader, passed func(rows int, last []byte)) error {
-	in := bufio.NewReaderSize(answer, 256<<10)
-	var long []byte
-	for {
-		part, err := in.ReadSlice('\n')
-		if errors.Is(err, bufio.ErrBufferFull) {
-			long = append(long, part...)
-			continue
-		}
-		if len(long) > 0 {
-			long = append(long, part...)
-			part = long
-		}
-		switch {
-		case errors.Is(err, io.EOF) && len(part) > 0:
-			return errBroken
-		case errors.Is(err, io.EOF):
-			return nil
-		case err != nil:
+func (f rowByRow) Read(answer io.Reader, skip bool, passed func(rows int, last []byte)) error {
+	in := bufio.NewScanner(answer)
+	in.Buffer(make([]byte, 0, 256<<10), math.MaxInt)
+	in.Split(wholeLines)
+	for in.Scan() {
+		if err := f.give(in.Bytes(), skip); err != nil {
 			return err
 		}
-		line := bytes.TrimSuffix(part, []byte("\n"))
-		if err := f.give(line, false); err != nil {
-			return err
-		}
-		passed(1, line)
-		long = long[:0]
+		passed(1, in.Bytes())
 	}
+	return in.Err()
+}
+
+// wholeLines is a bufio.SplitFunc for lines, of which the last must end, too.
+func wholeLines(text []byte, atEOF bool) (advance int, line []byte, err error) {
+	if end := bytes.IndexByte(text, '\n'); end >= 0 {
+		return end + 1, text[:end], nil
+	}
+	if atEOF && len(text) > 0 {
+		err = errBroken
+	}
+	return 0, nil, err
 }
 
 // same compares what identifies a row. Other fields, such as lastProcessedAt,
@@ -156,10 +151,6 @@ func (f tables) page(resp *http.Response) (*page, error) {
 	return &page{resp.Header.Get("X-Results-Next-Cursor"), rows, func(skip bool, passed func(int, []byte)) error {
 		return f.Read(bytes.NewReader(text), skip, passed)
 	}}, nil
-}
-
-func (f tables) stream(answer io.Reader, passed func(rows int, last []byte)) error {
-	return f.Read(answer, false, passed)
 }
 
 func (tables) same(a, b []byte) bool { return bytes.Equal(a, b) }

@@ -28,8 +28,7 @@ type Page struct {
 // page reads one page; limit 0 leaves its size to the server, cursor "" means
 // the first page.
 func (c *Client) page(ctx context.Context, path string, params url.Values, limit int, cursor string) (*Page, error) {
-	var p Page
-	return &p, c.get(ctx, path, with(params, limit, cursor), &p)
+	return get[Page](ctx, c, path, with(params, limit, cursor))
 }
 
 // with returns params with a limit and a cursor.
@@ -51,18 +50,19 @@ func clone(params url.Values) url.Values {
 }
 
 // get reads one JSON answer.
-func (c *Client) get(ctx context.Context, path string, params url.Values, into any) error {
+func get[T any](ctx context.Context, c *Client, path string, params url.Values) (*T, error) {
+	answer := new(T)
 	for try := 0; ; try++ {
 		resp, err := c.do(ctx, request{path: path, params: params})
 		if err != nil {
-			return err
+			return answer, err
 		}
-		if err = decode(resp, into); err == nil || ctx.Err() != nil || try >= mostTries {
-			return err
+		if err = decode(resp, answer); err == nil || ctx.Err() != nil || try >= mostTries {
+			return answer, err
 		}
 		c.notice("An answer broke off. Trying again in %v.", Backoff(try))
 		if err := c.cfg.Wait(ctx, Backoff(try)); err != nil {
-			return err
+			return answer, err
 		}
 	}
 }
@@ -101,15 +101,13 @@ type Capabilities struct {
 
 // Order returns one order.
 func (c *Client) Order(ctx context.Context, id string) (json.RawMessage, error) {
-	var order json.RawMessage
-	err := c.get(ctx, "/v1/orders/"+url.PathEscape(id), nil, &order)
-	return order, err
+	order, err := get[json.RawMessage](ctx, c, "/v1/orders/"+url.PathEscape(id), nil)
+	return *order, err
 }
 
 // Capabilities requests the server's capabilities.
 func (c *Client) Capabilities(ctx context.Context) (*Capabilities, error) {
-	var all Capabilities
-	return &all, c.get(ctx, "/v1/results/capabilities", nil, &all)
+	return get[Capabilities](ctx, c, "/v1/results/capabilities", nil)
 }
 
 // Login requests a token.

@@ -14,10 +14,7 @@ type Window struct {
 
 // Covered returns the full window of a read of results.
 func (c *Client) Covered(ctx context.Context, params url.Values) (Window, error) {
-	var page struct {
-		Query Window `json:"query"`
-	}
-	err := c.get(ctx, resultsPath, with(params, 1, ""), &page)
+	page, err := get[struct{ Query Window }](ctx, c, resultsPath, with(params, 1, ""))
 	return page.Query, err
 }
 

@@ -23,6 +23,5 @@ type SiteStatus struct {
 
 // SiteStatus returns how fresh the sites are that the parameters select.
 func (c *Client) SiteStatus(ctx context.Context, params url.Values) (*SiteStatuses, error) {
-	var found SiteStatuses
-	return &found, c.get(ctx, "/ext/v1/sites/status", params, &found)
+	return get[SiteStatuses](ctx, c, "/ext/v1/sites/status", params)
 }

@@ -161,7 +161,7 @@ func (w *walk) streamOn(ctx context.Context) (over bool, err error) {
 	}
 	defer resp.Body.Close() //nolint:errcheck // read as far as it goes
 	n := 0
-	err = w.form.stream(resp.Body, func(rows int, last []byte) {
+	err = w.form.Read(resp.Body, false, func(rows int, last []byte) {
 		w.count(rows)
 		n += rows
 		w.since += rows

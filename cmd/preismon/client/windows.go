@@ -29,6 +29,5 @@ func (c *Client) Windows(ctx context.Context, since string, params url.Values) (
 	if since != "" {
 		params = url.Values{"since": {since}}
 	}
-	var found Windows
-	return &found, c.get(ctx, "/ext/v1/windows", params, &found)
+	return get[Windows](ctx, c, "/ext/v1/windows", params)
 }

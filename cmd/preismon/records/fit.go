@@ -29,7 +29,18 @@ func (t *aligned) fit() {
 	for t.least() > t.width && len(t.columns) > 1 {
 		t.leaveOut(len(t.columns) - 1)
 	}
-	for over := t.total() - t.width; over > 0 && t.narrow(over); over = t.total() - t.width {
+	for over := t.total() - t.width; over > 0; over-- {
+		widest := -1
+		for i, c := range t.columns {
+			if c.narrows() && (widest < 0 || c.width > t.columns[widest].width) {
+				widest = i
+			}
+		}
+		if widest < 0 {
+			return
+		}
+		t.columns[widest].width--
+		t.cut = true
 	}
 }
 
@@ -58,32 +69,6 @@ func (c *column) narrows() bool { return !c.right && !c.whole && c.width > narro
 func (t *aligned) leaveOut(i int) {
 	t.left = append(t.left, t.columns[i].name)
 	t.columns = slices.Delete(t.columns, i, i+1)
-}
-
-// narrow narrows the widest text by over, or until it is as wide as the next;
-// false: no text is wider than the narrowest.
-func (t *aligned) narrow(over int) bool {
-	widest, next := -1, narrowest
-	for i, c := range t.columns {
-		if !c.narrows() {
-			continue
-		}
-		switch {
-		case widest < 0:
-			widest = i
-		case c.width > t.columns[widest].width:
-			widest, next = i, max(next, t.columns[widest].width)
-		default:
-			next = max(next, c.width)
-		}
-	}
-	if widest < 0 {
-		return false
-	}
-	c := &t.columns[widest]
-	c.width -= min(over, max(1, c.width-next))
-	t.cut = true
-	return true
 }
 
 // note says what did not fit the terminal.

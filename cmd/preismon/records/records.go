@@ -8,6 +8,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"sync"
+	"time"
 
 	"preismon/contracts/strictjson"
 	"preismon/query/frame"
@@ -27,7 +29,7 @@ type Writer interface {
 // NDJSON writes each record on a line of its own, with every field unchanged:
 // null and absent stay distinct. A record may be held back for 200 ms.
 func NDJSON(w io.Writer) Writer {
-	return buffered(w, func(w io.Writer) objects.Writer { return lines{w} })
+	return newBuffered(w, func(w io.Writer) Writer { return lines{w} })
 }
 
 // lines writes each record as it is, unless it contains line ends.
@@ -52,47 +54,68 @@ func (lines) Close() error { return nil }
 // CSV writes records in the format of package query/table, one column for each
 // of the fields.
 func CSV(w io.Writer, fields []string) Writer {
-	return buffered(w, func(w io.Writer) objects.Writer { return objects.CSV(w, fields) })
+	return newBuffered(w, func(w io.Writer) Writer { return objects.CSV(w, fields) })
 }
 
 // Arrow writes those fields of records that have a column here, as an Arrow
 // stream: a newer server may send more.
 func Arrow(w io.Writer, columns []frame.Column) Writer {
-	return buffered(w, func(w io.Writer) objects.Writer {
+	return newBuffered(w, func(w io.Writer) Writer {
 		return objects.Known(table.Arrow(w, columns, table.ArrowOptions{}), columns)
 	})
 }
 
 // Parquet is like Arrow for a Parquet file, in no order.
 func Parquet(w io.Writer, columns []frame.Column) Writer {
-	return buffered(w, func(w io.Writer) objects.Writer {
+	return newBuffered(w, func(w io.Writer) Writer {
 		return objects.Known(table.Parquet(w, columns, table.Unsorted), columns)
 	})
 }
 
-func buffered(w io.Writer, rows func(io.Writer) objects.Writer) Writer {
-	out := newFlusher(w)
-	return &bufferedTable{out, rows(out.buf)}
+// buffered is a table whose rows are flushed soon after they were written.
+type buffered struct {
+	rows  Writer
+	mu    sync.Mutex // the timer flushes concurrently with the writer
+	buf   *bufio.Writer
+	timer *time.Timer // nil: nothing was written since the last flush
+	err   error       // the first one
 }
 
-// bufferedTable is a table whose rows are flushed soon after they were written.
-type bufferedTable struct {
-	out  *flusher
-	rows objects.Writer
+const flushEvery = 200 * time.Millisecond
+
+func newBuffered(w io.Writer, rows func(io.Writer) Writer) *buffered {
+	buf := bufio.NewWriterSize(w, 64<<10)
+	return &buffered{buf: buf, rows: rows(buf)}
 }
 
-func (b *bufferedTable) Write(record []byte) error {
-	return b.out.write(func(*bufio.Writer) error { return b.rows.Write(record) })
+func (b *buffered) Write(record []byte) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.err == nil {
+		b.err = b.rows.Write(record)
+	}
+	if b.timer == nil && b.err == nil {
+		b.timer = time.AfterFunc(flushEvery, func() { _ = b.flush(func() error { return nil }) }) // Close returns the error
+	}
+	return b.err
 }
 
-func (b *bufferedTable) Flush() error {
-	_ = b.out.write(func(*bufio.Writer) error { return b.rows.Flush() }) // close returns the error
-	return b.out.close()
-}
+func (b *buffered) Flush() error { return b.flush(b.rows.Flush) }
 
-func (b *bufferedTable) Close() error {
-	_ = b.out.write(func(*bufio.Writer) error { return b.rows.Close() }) // close returns the error
-	return b.out.close()
+func (b *buffered) Close() error { return b.flush(b.rows.Close) }
+
+// flush flushes the buffer after it has received the rest.
+func (b *buffered) flush(rest func() error) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.timer = nil
+	if b.err == nil {
+		b.err = rest()
+	}
+	if b.err == nil {
+		b.err = b.buf.Flush()
+	}
+	return b.err
 }
 
 // field is one field of a record, its value as written.

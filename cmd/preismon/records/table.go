@@ -1,7 +1,6 @@
 package records
 
 import (
-	"bufio"
 	"io"
 	"slices"
 	"strings"
@@ -22,16 +21,20 @@ const (
 // characters. Columns are the fields of the first 200 records. A line has at
 // most width cells, and a note at the end says what did not fit; 0: no limit.
 func Table(w io.Writer, colours bool, width int) Writer {
-	return &aligned{out: newFlusher(w), colours: colours, width: width, widest: widest, all: "a wider terminal, or --format csv, has all"}
+	return newBuffered(w, func(w io.Writer) Writer {
+		return &aligned{out: w, colours: colours, width: width, widest: widest, all: "a wider terminal, or --format csv, has all"}
+	})
 }
 
 // List is Table for records that have no other form: only the terminal limits it.
 func List(w io.Writer, colours bool, width int) Writer {
-	return &aligned{out: newFlusher(w), colours: colours, width: width, widest: longest, all: "a wider terminal has all"}
+	return newBuffered(w, func(w io.Writer) Writer {
+		return &aligned{out: w, colours: colours, width: width, widest: longest, all: "a wider terminal has all"}
+	})
 }
 
 type aligned struct {
-	out     *flusher
+	out     io.Writer
 	colours bool
 	width   int
 	widest  int       // of a cell
@@ -68,17 +71,17 @@ func (t *aligned) Write(record []byte) error {
 func (t *aligned) Flush() error { return t.Close() }
 
 func (t *aligned) Close() error {
-	if err := t.begin(); err != nil {
+	err := t.begin()
+	note := t.note()
+	if err != nil || note == "" {
 		return err
 	}
-	if note := t.note(); note != "" {
-		t.cut, t.left = false, nil // reported once
-		if t.colours {
-			note = faint + note + plain
-		}
-		_ = t.out.write(func(w *bufio.Writer) error { _, err := w.WriteString(note + "\n"); return err }) // close returns the error
+	t.cut, t.left = false, nil // reported once
+	if t.colours {
+		note = faint + note + plain
 	}
-	return t.out.close()
+	_, err = io.WriteString(t.out, note+"\n")
+	return err
 }
 
 // begin determines columns and widths, and writes what was held back.
@@ -154,10 +157,8 @@ func (t *aligned) row(record []field, shown func(field) (text, style string)) er
 		}
 		b.WriteString(text)
 	}
-	return t.out.write(func(w *bufio.Writer) error {
-		_, err := w.WriteString(strings.TrimRight(b.String(), " ") + "\n")
-		return err
-	})
+	_, err := io.WriteString(t.out, strings.TrimRight(b.String(), " ")+"\n")
+	return err
 }
 
 // ANSI styles.
