@@ -55,7 +55,7 @@ type Config struct {
 // part is a part of a run.
 type part struct {
 	name string
-	do   func(*run, context.Context) error
+	do   func(*run, context.Context)
 }
 
 // parts returns the parts of a run, in order.
@@ -162,7 +162,8 @@ func (c Config) size() size {
 	return s
 }
 
-// run is one run.
+// run is one run. Its first error ends it: what is called for afterwards is not
+// done and gives nothing, and nothing more is recorded.
 type run struct {
 	Config
 	size   size
@@ -170,6 +171,7 @@ type run struct {
 	result *Result
 	world  *world
 	data   *dataSet
+	err    error // the first one
 
 	unreadSoFar int // requests that unread has changed
 }
@@ -181,6 +183,28 @@ func newRun(c Config) *run {
 		Machine: machine(), Began: began.UTC(), Quick: c.Quick, Seed: c.Seed, Values: map[string]float64{},
 		DataSet: fmt.Sprintf("made inside ClickHouse by INSERT SELECT from numbers() and hash functions, seed %d; not by the projector", c.Seed),
 	}}
+}
+
+// failed keeps the first error, and reports whether there was one.
+func (r *run) failed(err error) bool {
+	if r.err == nil {
+		r.err = err
+	}
+	return r.err != nil
+}
+
+// table adds a table to the result, and put a value.
+func (r *run) table(title, note string) *Table {
+	if r.err != nil {
+		return &Table{}
+	}
+	return r.result.table(title, note)
+}
+
+func (r *run) put(key, what, unit string, s spread, target float64, atMost bool, note string) {
+	if r.err == nil {
+		r.result.put(key, what, unit, s, target, atMost, note)
+	}
 }
 
 func (r *run) say(format string, args ...any) {
@@ -201,19 +225,19 @@ func (r *run) run(ctx context.Context) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, r.world.close()) }()
-	if r.data, err = makeData(ctx, r); err != nil {
-		return fmt.Errorf("data set: %w", err)
+	if r.makeData(ctx); r.err != nil {
+		return fmt.Errorf("data set: %w", r.err)
 	}
-	if err := r.world.serve(ctx, r.world.database); err != nil {
-		return err
+	if r.serve(ctx, r.world.database); r.err != nil {
+		return r.err
 	}
 	for _, part := range parts() {
 		if len(r.Only) > 0 && !slices.Contains(r.Only, part.name) {
 			continue
 		}
 		r.say("measuring: %s", part.name)
-		if err := part.do(r, ctx); err != nil {
-			return fmt.Errorf("%s: %w", part.name, err)
+		if part.do(r, ctx); r.err != nil {
+			return fmt.Errorf("%s: %w", part.name, r.err)
 		}
 	}
 	return nil

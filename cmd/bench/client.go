@@ -211,33 +211,32 @@ const byMandate = "%FROM observations_by_mandate%"
 // work reads from the query log what a user's statements on tables of
 // observations have cost since a moment, except those of sameFields. Each Work
 // is named after the client.
-func (r *run) work(ctx context.Context, database string, since time.Time, like string) ([]Work, error) {
+func (r *run) work(ctx context.Context, database string, since time.Time, like string) (all []Work) {
 	_, user, _ := r.world.httpAccess(embedded.QueryUser)
-	rows, err := r.queryLog(ctx, fmt.Sprintf(`
+	for _, row := range r.queryLog(ctx, fmt.Sprintf(`
 SELECT if(interface = 1, 'ours', 'ClickHouse over HTTP') AS who, count(), quantileExactIf(0.5)(read_rows, type = 'QueryFinish'), quantileExactIf(0.5)(read_bytes, type = 'QueryFinish'),
     quantileExactIf(0.5)(ProfileEvents['SelectedMarks'], type = 'QueryFinish'), quantileExactIf(0.5)(memory_usage, type = 'QueryFinish'), countIf(type != 'QueryFinish'), sum(ProfileEvents['OSCPUVirtualTimeMicroseconds']) / 1e6, sum(read_rows)
 FROM system.query_log
 WHERE type > 1 AND event_time_microseconds >= fromUnixTimestamp64Micro(%d) AND user = '%s' AND current_database = '%s' AND query LIKE '%s' AND query NOT LIKE '%%AS customerReferencePrices%%'
-GROUP BY who ORDER BY who`, since.UnixMicro(), user, database, strings.ReplaceAll(like, "'", "''")))
-	var all []Work
-	for _, row := range rows {
+GROUP BY who ORDER BY who`, since.UnixMicro(), user, database, strings.ReplaceAll(like, "'", "''"))) {
 		name, v := measured(row)
 		all = append(all, Work{Name: name, Queries: int(v[1]), ReadRows: v[2], ReadBytes: v[3], Marks: v[4], Memory: v[5], Failed: int(v[6]), CPU: v[7], allRows: v[8]})
 	}
-	return all, err
+	return all
 }
 
 // queryLog reads from the query log; no rows where the server keeps none.
-func (r *run) queryLog(ctx context.Context, statement string) ([][]any, error) {
-	if err := r.world.exec(ctx, "SYSTEM FLUSH LOGS query_log"); err != nil {
-		return nil, err
+func (r *run) queryLog(ctx context.Context, statement string) [][]any {
+	if r.exec(ctx, "SYSTEM FLUSH LOGS query_log"); r.err != nil {
+		return nil
 	}
-	rows, err := r.world.rows(ctx, r.world.database, statement)
+	rows, err := r.world.rows(ctx, statement)
 	if err != nil && strings.Contains(err.Error(), "query_log") && strings.Contains(err.Error(), "Code: 60") {
 		r.result.miss("what ClickHouse read: this server keeps no query log")
-		return nil, nil
+		return nil
 	}
-	return rows, err
+	r.err = err
+	return rows
 }
 
 // measured returns the name that begins a row, and its numbers by their column.

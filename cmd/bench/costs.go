@@ -20,10 +20,10 @@ type costOf struct {
 // a row that is read, by one client that sends one request at a time. What it
 // reads again is remembered, and what it reads for the first time is not: such
 // requests differ by a millisecond of their window.
-func (r *run) measureCosts(ctx context.Context) error {
-	reads, err := r.hotReads(ctx)
-	if err != nil {
-		return err
+func (r *run) measureCosts(ctx context.Context) {
+	reads := r.hotReads(ctx)
+	if r.err != nil {
+		return
 	}
 	hot := func(key string) hotRead {
 		return reads[slices.IndexFunc(reads, func(q hotRead) bool { return q.key == key })]
@@ -31,7 +31,7 @@ func (r *run) measureCosts(ctx context.Context) error {
 	one := func(ask answer) func(context.Context, int) (int64, error) {
 		return func(ctx context.Context, n int) (int64, error) { return 1, ask(ctx, n) }
 	}
-	units := []costOf{
+	for _, u := range []costOf{
 		{"list", "a list that is remembered", one(r.ours(hot("sites_vs_healthz")))},
 		{"latest", "the latest rows of a product, remembered", one(r.ours(hot("latest_item_vs_clickhouse")))},
 		{"small_page", "10 rows of a product of 168 h, read for the first time", one(func(ctx context.Context, n int) error {
@@ -46,13 +46,11 @@ func (r *run) measureCosts(ctx context.Context) error {
 			d, err := r.streams(1, r.unread(r.exported(r.data.starts[tableRows])), nil)(ctx)
 			return d.rows, err
 		}},
-	}
-	for _, u := range units {
-		if err := r.measureCost(ctx, u); err != nil {
-			return fmt.Errorf("%s: %w", u.title, err)
+	} {
+		if r.err == nil && r.failed(r.measureCost(ctx, u)) {
+			r.err = fmt.Errorf("%s: %w", u.title, r.err)
 		}
 	}
-	return nil
 }
 
 // unread moves the start of a request by some milliseconds, other ones each time:
@@ -96,15 +94,11 @@ func (r *run) measureCost(ctx context.Context, u costOf) error {
 	each := func(seconds float64, rounds []float64) spread {
 		return spread{1e6 * seconds / float64(total), slices.Min(rounds), slices.Max(rounds)}
 	}
-	r.result.put("cost_"+u.key+"_node_cpu_us", u.title+": CPU of the query node", "µs", each(all.Query, node), 0, true, "")
-	r.result.put("cost_"+u.key+"_clickhouse_cpu_us", u.title+": CPU of ClickHouse", "µs", each(all.ClickHouse, clickhouse), 0, true, "")
-	work, err := r.work(ctx, r.world.database, since, "%")
-	if err != nil {
-		return err
-	}
-	for _, w := range work {
+	r.put("cost_"+u.key+"_node_cpu_us", u.title+": CPU of the query node", "µs", each(all.Query, node), 0, true, "")
+	r.put("cost_"+u.key+"_clickhouse_cpu_us", u.title+": CPU of ClickHouse", "µs", each(all.ClickHouse, clickhouse), 0, true, "")
+	for _, w := range r.work(ctx, r.world.database, since, "%") {
 		if w.Name == "ours" {
-			r.result.put("cost_"+u.key+"_statements", u.title+": statements", "", exactly(float64(w.Queries)/float64(total)), 0, true, "")
+			r.put("cost_"+u.key+"_statements", u.title+": statements", "", exactly(float64(w.Queries)/float64(total)), 0, true, "")
 		}
 	}
 	return nil

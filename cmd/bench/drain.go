@@ -40,9 +40,9 @@ func (r *run) emptyDrain(ctx context.Context) (*clickhouse.Pool, error) {
 }
 
 // measureDrain fills the stream and lets the projector drain it.
-func (r *run) measureDrain(ctx context.Context) error { return r.withBroker(ctx, r.measureBacklog) }
+func (r *run) measureDrain(ctx context.Context) { r.withBroker(ctx, r.measureBacklog) }
 
-func (r *run) measureBacklog(ctx context.Context, b *broker) error {
+func (r *run) measureBacklog(ctx context.Context, b *broker) {
 	const captures = 100
 	p := r.data.producer(r.Seed+1, r.data.to)
 	rows := int64(0)
@@ -56,56 +56,43 @@ func (r *run) measureBacklog(ctx context.Context, b *broker) error {
 			events = append(events, e)
 		}
 		letters, err := encode(events)
-		if err != nil {
-			return err
-		}
-		if err := b.bare(ctx, letters); err != nil {
-			return err
+		if r.failed(err) || r.failed(b.bare(ctx, letters)) {
+			return
 		}
 	}
 	end, err := ingest.End(ctx, b.js, event.StreamObservations)
-	if err != nil {
-		return err
+	if r.failed(err) {
+		return
 	}
 	rec := &recorder{}
-	if _, err := r.drain(ctx, b, end, rec); err != nil { // the warm-up records the blocks
-		return err
+	if _, err := r.drain(ctx, b, end, rec); r.failed(err) { // the warm-up records the blocks
+		return
 	}
 	written := map[string]int64{}
 	for _, in := range rec.inserts {
 		written[in.table] += int64(in.rows)
 	}
-	stopProfile, err := r.profileSelf("drain")
-	if err != nil {
-		return err
-	}
-	defer stopProfile()
+	defer r.profileSelf("drain")()
 	since := time.Now()
 	count := func(d done, err error) (done, error) {
 		d.rows = rows
 		return d, err
 	}
-	t := r.result.table("Draining a backlog of "+grouped(int64(r.size.drain))+" captures",
+	t := r.table("Draining a backlog of "+grouped(int64(r.size.drain))+" captures",
 		fmt.Sprintf("%s rows of observations, %s by mandate, %s latest; the ready-made blocks are those the projector sent, unfolded, one connection a table without waiting for each other",
 			grouped(written["observations"]), grouped(written["observations_by_mandate"]), grouped(written["latest_observations"])))
-	series, err := r.compare(ctx, t, 0, r.size.drainRounds,
+	series := r.compare(ctx, t, 0, r.size.drainRounds,
 		contestant{"preismon projector", func(ctx context.Context) (done, error) { return count(r.drain(ctx, b, end, nil)) }},
 		contestant{"ready-made native blocks, no JetStream", func(ctx context.Context) (done, error) { return count(r.insertReady(ctx, rec.inserts)) }},
 		contestant{"bare consumer: fetch and acknowledge", func(ctx context.Context) (done, error) { return count(b.fetch(ctx, end)) }},
 	)
-	if err != nil {
-		return err
-	}
-	if t.Work, err = r.writeWork(ctx, since); err != nil {
-		return err
-	}
-	r.result.put("drain_vs_direct_insert", "draining a backlog: speed against inserting the same ready-made blocks", "×", faster(series[0], series[1]), 0.8, false, "")
+	t.Work = r.writeWork(ctx, since)
+	r.put("drain_vs_direct_insert", "draining a backlog: speed against inserting the same ready-made blocks", "×", faster(series[0], series[1]), 0.8, false, "")
 	perRow := 1e6 / float64(rows)
-	r.result.put("cost_applied_row_projector_cpu_us", "an observation applied from a backlog: CPU of projector and NATS", "µs", exactly(series[0].CPU.Self*perRow), 0, true, "")
-	r.result.put("cost_applied_row_clickhouse_cpu_us", "an observation applied from a backlog: CPU of ClickHouse", "µs", exactly(series[0].CPU.ClickHouse*perRow), 0, true, "")
-	r.result.put("drain_vs_bare_fetch", "draining a backlog: speed against a consumer that only fetches and acknowledges", "×", faster(series[0], series[2]), 0, false, "")
-	r.result.put("drain_rows_per_second", "draining a backlog, rows of observations", "rows/s", exactly(series[0].Rate()), 0, false, "")
-	return nil
+	r.put("cost_applied_row_projector_cpu_us", "an observation applied from a backlog: CPU of projector and NATS", "µs", exactly(series[0].CPU.Self*perRow), 0, true, "")
+	r.put("cost_applied_row_clickhouse_cpu_us", "an observation applied from a backlog: CPU of ClickHouse", "µs", exactly(series[0].CPU.ClickHouse*perRow), 0, true, "")
+	r.put("drain_vs_bare_fetch", "draining a backlog: speed against a consumer that only fetches and acknowledges", "×", faster(series[0], series[2]), 0, false, "")
+	r.put("drain_rows_per_second", "draining a backlog, rows of observations", "rows/s", exactly(series[0].Rate()), 0, false, "")
 }
 
 // drain lets a projector write the whole stream into an empty database.
@@ -207,18 +194,16 @@ func (b *broker) fetch(ctx context.Context, end uint64) (done, error) {
 
 // writeWork reads from the query log what the statements of a drain have cost,
 // by what they wrote.
-func (r *run) writeWork(ctx context.Context, since time.Time) ([]Work, error) {
-	rows, err := r.queryLog(ctx, fmt.Sprintf(`
+func (r *run) writeWork(ctx context.Context, since time.Time) (all []Work) {
+	for _, row := range r.queryLog(ctx, fmt.Sprintf(`
 SELECT if(startsWith(query_id, 'p0-'), 'projector: ', if(query_kind = 'Insert', 'ready-made: ', 'projector reads: '))
         || if(query_kind = 'Insert', extract(query, 'INSERT INTO (\\w+)'), extract(query, 'FROM (\\w+)')) AS what,
     count(), sum(written_rows), sum(ProfileEvents['OSCPUVirtualTimeMicroseconds']) / 1e6, sum(query_duration_ms) / 1e3
 FROM system.query_log
 WHERE type = 'QueryFinish' AND event_time_microseconds >= fromUnixTimestamp64Micro(%d) AND current_database = '%s' AND interface = 1
-GROUP BY what HAVING sum(query_duration_ms) > 20 ORDER BY what`, since.UnixMicro(), drainDatabase))
-	var all []Work
-	for _, row := range rows {
+GROUP BY what HAVING sum(query_duration_ms) > 20 ORDER BY what`, since.UnixMicro(), drainDatabase)) {
 		name, v := measured(row)
 		all = append(all, Work{Name: name, Queries: int(v[1]), Written: v[2], CPU: v[3], Seconds: v[4]})
 	}
-	return all, err
+	return all
 }

@@ -21,30 +21,30 @@ var exportForms = []struct{ key, accept string }{
 }
 
 // measureExport compares the command with curl, each of which writes a file.
-func (r *run) measureExport(ctx context.Context) error {
+func (r *run) measureExport(ctx context.Context) {
 	if _, err := exec.LookPath("curl"); err != nil {
 		r.result.miss("export: there is no curl")
-		return nil
+		return
 	}
 	const mandate = 1
 	token, err := r.world.token(1000 + mandate)
-	if err != nil {
-		return err
+	if r.failed(err) {
+		return
 	}
 	folder, err := os.MkdirTemp("", "preismon-bench-export-")
-	if err != nil {
-		return err
+	if r.failed(err) {
+		return
 	}
 	defer os.RemoveAll(folder) //nolint:errcheck // a temporary folder
 	server := r.world.nodes[r.world.database].url
 	query := r.exported(r.data.starts[tableRows])
-	t := r.result.table("Export to a file, export fields", "curl keeps what it gets, uncompressed; ours can go on after a break, and says how many rows there are.")
+	t := r.table("Export to a file, export fields", "curl keeps what it gets, uncompressed; ours can go on after a break, and says how many rows there are.")
 	for _, f := range exportForms {
 		of, err := r.streams(mandate, query, as(f.accept))(ctx)
-		if err != nil {
-			return err
+		if r.failed(err) {
+			return
 		}
-		series, err := r.compare(ctx, t, 1, r.size.streamRounds,
+		series := r.compare(ctx, t, 1, r.size.streamRounds,
 			contestant{"preismon export, " + f.key, func(ctx context.Context) (done, error) {
 				return exportTo(ctx, filepath.Join(folder, "ours."+f.key), r.Program, server, token, f.key, query)
 			}},
@@ -55,15 +55,11 @@ func (r *run) measureExport(ctx context.Context) error {
 				return written(name, of.rows, err)
 			}},
 		)
-		if err != nil {
-			return fmt.Errorf("%s: %w", f.key, err)
+		if r.err == nil && series[0].Rows != of.rows {
+			r.err = fmt.Errorf("%s: ours wrote %d rows of %d", f.key, series[0].Rows, of.rows)
 		}
-		if series[0].Rows != of.rows {
-			return fmt.Errorf("%s: ours wrote %d rows of %d", f.key, series[0].Rows, of.rows)
-		}
-		r.result.put("export_vs_curl_"+f.key, "`preismon export` as "+f.key+", export fields: time against curl's", "×", slower(series[0], series[1]), 1.2, true, "")
+		r.put("export_vs_curl_"+f.key, "`preismon export` as "+f.key+", export fields: time against curl's", "×", slower(series[0], series[1]), 1.2, true, "")
 	}
-	return nil
 }
 
 // exportTo runs the command.

@@ -53,57 +53,47 @@ func (r *run) theirs(q hotRead) answer {
 // remembers of the rows stays valid. Their opponents are the same rows by
 // hand-written SQL over ClickHouse's HTTP interface and, for lists, which a node
 // remembers as well, the fastest answer that this server has.
-func (r *run) measureHot(ctx context.Context) error {
+func (r *run) measureHot(ctx context.Context) {
 	defer r.profileNode(ctx, "hot")()
-	reads, err := r.hotReads(ctx)
-	if err != nil {
-		return err
-	}
-	for _, q := range reads {
+	for _, q := range r.hotReads(ctx) {
 		for n := range hotProducts { // repeated requests are measured, so each is sent once before
-			if err := r.ours(q)(ctx, n); err != nil {
-				return fmt.Errorf("%s: %w", q.title, err)
+			if r.err == nil && r.failed(r.ours(q)(ctx, n)) {
+				r.err = fmt.Errorf("%s: %w", q.title, r.err)
 			}
 		}
 		opponent, against := "ClickHouse over HTTP", "the same rows from ClickHouse over HTTP"
 		if q.statement == nil {
 			opponent, against = "/healthz", "/healthz"
 		}
-		t := r.result.table("Hot reads: "+q.title, "Rows are requests. No row arrives meanwhile.")
-		ratios, err := r.compareRates(ctx, t, "preismon", opponent, r.ours(q), r.theirs(q))
-		if err != nil {
-			return fmt.Errorf("%s: %w", q.title, err)
-		}
+		t := r.table("Hot reads: "+q.title, "Rows are requests. No row arrives meanwhile.")
+		ratios := r.compareRates(ctx, t, "preismon", opponent, r.ours(q), r.theirs(q))
 		for i, ratio := range ratios {
-			r.result.put(fmt.Sprintf("%s_%d", q.key, hotConnections[i]), fmt.Sprintf("%s: answers a second against %s, %d at once", q.title, against, hotConnections[i]), "×", ratio, 0, false, "")
+			r.put(fmt.Sprintf("%s_%d", q.key, hotConnections[i]), fmt.Sprintf("%s: answers a second against %s, %d at once", q.title, against, hotConnections[i]), "×", ratio, 0, false, "")
 		}
-		r.result.put(q.key, q.title+": answers a second against "+against+", the least of 1, 8 and 64 clients", "×", least(ratios...), q.target, false, "")
+		r.put(q.key, q.title+": answers a second against "+against+", the least of 1, 8 and 64 clients", "×", least(ratios...), q.target, false, "")
 	}
-	return nil
 }
 
 // compareRates compares answers a second, for each number of clients.
-func (r *run) compareRates(ctx context.Context, t *Table, name, opponent string, ours, theirs answer) (ratios []spread, err error) {
+func (r *run) compareRates(ctx context.Context, t *Table, name, opponent string, ours, theirs answer) (ratios []spread) {
 	for _, clients := range hotConnections {
-		series, err := r.compare(ctx, t, 1, r.size.hotRounds,
+		series := r.compare(ctx, t, 1, r.size.hotRounds,
 			contestant{fmt.Sprintf("%s, %d at once", name, clients), r.atOnce(clients, ours)},
 			contestant{fmt.Sprintf("%s, %d at once", opponent, clients), r.atOnce(clients, theirs)},
 		)
-		if err != nil {
-			return nil, err
-		}
 		ratios = append(ratios, faster(series[0], series[1]))
 	}
-	return ratios, nil
+	return ratios
 }
 
-func (r *run) hotReads(ctx context.Context) ([]hotRead, error) {
+func (r *run) hotReads(ctx context.Context) []hotRead {
 	const mandate = hotMandate
-	products, err := r.world.rows(ctx, r.world.database, fmt.Sprintf(
+	products := r.rows(ctx, fmt.Sprintf(
 		"SELECT DISTINCT item FROM latest_observations FINAL WHERE captured_at >= fromUnixTimestamp64Milli(%d) AND site = '%s' AND item IN (SELECT item FROM scope_pairs WHERE mandate = %d AND version = 1) ORDER BY item LIMIT %d",
 		r.data.to.Add(-24*time.Hour).UnixMilli(), siteName(0), mandate, hotProducts))
-	if err != nil || len(products) == 0 {
-		return nil, errors.Join(err, errors.New("the data set is too small for hot reads; raise --observations"))
+	if len(products) == 0 {
+		r.failed(errors.New("the data set is too small for hot reads; raise --observations"))
+		return nil
 	}
 	product := func(n int) uint64 { return uint64(products[n%len(products)][0].(float64)) }
 	always := func(v url.Values) func(int) url.Values { return func(int) url.Values { return v } }
@@ -147,7 +137,7 @@ func (r *run) hotReads(ctx context.Context) ([]hotRead, error) {
 					mandate, -r.data.to.UnixMilli(), -day.UnixMilli(), site)
 			},
 		},
-	}, nil
+	}
 }
 
 // hotMandate has some hundreds of pairs at a site.

@@ -14,26 +14,25 @@ import (
 const idleSettles = time.Minute
 
 // measureIdle measures the processor time of a live demo that nobody reads.
-func (r *run) measureIdle(ctx context.Context) error {
+func (r *run) measureIdle(ctx context.Context) {
 	folder, err := os.MkdirTemp("", "preismon-bench-idle-")
-	if err != nil {
-		return err
+	if r.failed(err) {
+		return
 	}
 	defer os.RemoveAll(folder) //nolint:errcheck // a temporary folder
 	up, err := r.world.up(ctx, folder, "--demo")
-	if err != nil {
-		return err
+	if r.failed(err) {
+		return
 	}
 	share, err := idleShare(ctx, up.pid(), r.size.quiet)
-	if err = errors.Join(err, up.stop()); err != nil {
-		return err
+	if r.failed(errors.Join(err, up.stop())) {
+		return
 	}
 	if share == 0 {
 		r.result.miss("an idle demo: this system does not tell the processor time of processes")
-		return nil
+		return
 	}
-	r.result.put("idle_demo_cpu_share", fmt.Sprintf("`preismon up --demo` that nobody reads: share of a core, over %.0f s", r.size.quiet.Seconds()), "", exactly(share), 0.05, true, "")
-	return nil
+	r.put("idle_demo_cpu_share", fmt.Sprintf("`preismon up --demo` that nobody reads: share of a core, over %.0f s", r.size.quiet.Seconds()), "", exactly(share), 0.05, true, "")
 }
 
 // idleShare returns how much of a core a process and those that it started take.

@@ -30,30 +30,23 @@ var importedRows = regexp.MustCompile(`rows +([0-9,]+): ([0-9,]+) accepted`)
 
 // measureImport imports a file of observed prices with the command into a new
 // folder, until all of it can be queried: through the stream and the projector.
-func (r *run) measureImport(ctx context.Context) error {
+func (r *run) measureImport(ctx context.Context) {
 	folder, err := os.MkdirTemp("", "preismon-bench-import-")
-	if err != nil {
-		return err
+	if r.failed(err) {
+		return
 	}
 	defer os.RemoveAll(folder) //nolint:errcheck // a temporary folder
 	file, note := r.Import, "the file that was given"
 	if file == "" {
 		file, note = filepath.Join(folder, "observations.csv.gz"), "a file made for it"
-		if err := makeImport(file, r.size.importDays); err != nil {
-			return err
-		}
+		r.failed(makeImport(file, r.size.importDays))
 	}
-	t := r.result.table("Import", note+"; from the start of the command until everything can be queried")
-	series, err := r.compare(ctx, t, 0, r.size.drainRounds, contestant{"preismon import", func(ctx context.Context) (done, error) {
+	t := r.table("Import", note+"; from the start of the command until everything can be queried")
+	s := r.compare(ctx, t, 0, r.size.drainRounds, contestant{"preismon import", func(ctx context.Context) (done, error) {
 		return r.importOnce(ctx, file)
-	}})
-	if err != nil {
-		return err
-	}
-	s := series[0]
-	r.result.put("import_rows_per_second", "`preismon import` of observed prices, from the file to what can be queried", "rows/s",
+	}})[0]
+	r.put("import_rows_per_second", "`preismon import` of observed prices, from the file to what can be queried", "rows/s",
 		spread{s.Rate(), float64(s.Rows) / s.Greatest(), float64(s.Rows) / s.Least()}, 200_000, false, note)
-	return nil
 }
 
 // importOnce imports a file into a new folder.

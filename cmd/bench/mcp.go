@@ -16,12 +16,9 @@ import (
 // measureMCP compares the tool list_results with the REST page that it
 // corresponds to. Its answer contains each row twice: as structured content and
 // as text, which is escaped once more.
-func (r *run) measureMCP(ctx context.Context) error {
+func (r *run) measureMCP(ctx context.Context) {
 	const mandate, limit = 1, 10_000
-	token, err := r.toolToken(mandate)
-	if err != nil {
-		return err
-	}
+	token := r.toolToken(mandate)
 	query := r.widePage()
 	bounded := map[string]any{"globalScope": true, "capturedFrom": query.Get("capturedFrom"), "capturedTo": query.Get("capturedTo")}
 	whole := maps.Clone(bounded)
@@ -35,28 +32,25 @@ func (r *run) measureMCP(ctx context.Context) error {
 			return d, err
 		}
 	}
-	t := r.result.table("MCP list_results, global 168 h", "An answer of MCP has a summary and holds its rows twice. Without a limit it ends where an agent can still read it.")
-	series, err := r.compare(ctx, t, r.size.warm, r.size.readRounds,
+	t := r.table("MCP list_results, global 168 h", "An answer of MCP has a summary and holds its rows twice. Without a limit it ends where an agent can still read it.")
+	series := r.compare(ctx, t, r.size.warm, r.size.readRounds,
 		contestant{"MCP list_results, limit 10,000", list(whole)},
 		contestant{"REST page of 10,000", r.pages(r.world.database, mandate, query)},
 		contestant{"MCP list_results, no limit given", list(bounded)},
 	)
-	if err != nil {
-		return err
-	}
 	if series[0].Rows != series[1].Rows {
-		return fmt.Errorf("MCP gave %d rows, REST %d", series[0].Rows, series[1].Rows)
+		r.failed(fmt.Errorf("MCP gave %d rows, REST %d", series[0].Rows, series[1].Rows))
 	}
-	r.result.put("mcp_list_results_vs_rest_page", "MCP list_results of 10,000: time against the REST page", "×", slower(series[0], series[1]), 0, true, "")
-	return nil
+	r.put("mcp_list_results_vs_rest_page", "MCP list_results of 10,000: time against the REST page", "×", slower(series[0], series[1]), 0, true, "")
 }
 
 // toolToken returns a new token of a mandate's account for agents.
-func (r *run) toolToken(mandate uint64) (string, error) {
+func (r *run) toolToken(mandate uint64) string {
 	issued, err := r.world.tokens.Issue(auth.Grant{
 		Account: contracts.AccountID(1000 + mandate), Audience: nodeURL + "/mcp", Lifetime: time.Hour, Scopes: []string{"mcp"},
 	})
-	return issued.Token.Reveal(), err
+	r.failed(err)
+	return issued.Token.Reveal()
 }
 
 // askTool calls a tool, as a client of the legacy protocol does without a

@@ -98,14 +98,8 @@ func (w *world) up(ctx context.Context, folder string, flags ...string) (*node, 
 	return n, err
 }
 
-// serve starts the query service on a database. It remembers no text of
-// streams, which are repeated only to be measured.
-func (w *world) serve(ctx context.Context, database string) error {
-	return w.serveAs(ctx, database, database, "--remember-streams", "0")
-}
-
-// serveAs starts a query service under a name.
-func (w *world) serveAs(ctx context.Context, name, database string, flags ...string) error {
+// serve starts a query service on a database, under a name.
+func (w *world) serve(ctx context.Context, name, database string, flags ...string) error {
 	if w.nodes[name] != nil {
 		return nil
 	}

@@ -14,33 +14,32 @@ import (
 
 // measureMemory streams many rows in each form, and watches the resident memory
 // of the query service.
-func (r *run) measureMemory(ctx context.Context) error {
+func (r *run) measureMemory(ctx context.Context) {
 	if _, peak, err := resident(r.world.nodes[r.world.database].pid()); err == nil {
-		r.result.put("query_peak_rss_mib", "query process, greatest resident memory during all reads so far", "MiB", exactly(peak), 0, true, "")
+		r.put("query_peak_rss_mib", "query process, greatest resident memory during all reads so far", "MiB", exactly(peak), 0, true, "")
 	}
 	most := map[string]float64{}
 	var note string
 	for _, f := range append([]tableForm{{name: "NDJSON"}}, tableForms...) {
-		peak, streamed, err := r.memoryOf(ctx, f)
-		if err != nil {
-			return fmt.Errorf("%s: %w", f.name, err)
-		}
+		peak, streamed := r.memoryOf(ctx, f)
 		most[f.key], note = max(most[f.key], peak), streamed
 	}
-	r.result.put("stream_peak_rss_mib", "query process, greatest resident memory while streaming "+note, "MiB", exactly(most[""]), 200, true, "")
+	r.put("stream_peak_rss_mib", "query process, greatest resident memory while streaming "+note, "MiB", exactly(most[""]), 200, true, "")
 	for _, key := range tableKeys {
-		r.result.put("stream_"+key+"_peak_rss_mib", "the same as "+key+", the larger where there are several", "MiB", exactly(most[key]), 200, true, "")
+		r.put("stream_"+key+"_peak_rss_mib", "the same as "+key+", the larger where there are several", "MiB", exactly(most[key]), 200, true, "")
 	}
-	return nil
 }
 
 // memoryOf streams from a fresh query service in one form, and returns its
 // greatest resident memory in MiB, and how many rows it streamed.
-func (r *run) memoryOf(ctx context.Context, f tableForm) (peak float64, note string, err error) {
+func (r *run) memoryOf(ctx context.Context, f tableForm) (peak float64, note string) {
+	if r.err != nil {
+		return 0, ""
+	}
 	_ = r.world.nodes[r.world.database].stop()
 	delete(r.world.nodes, r.world.database)
-	if err := r.world.serve(ctx, r.world.database); err != nil {
-		return 0, "", err
+	if r.serve(ctx, r.world.database); r.err != nil {
+		return 0, ""
 	}
 	var d done
 	samples, _, peak, err := watchResident(ctx, r.world.nodes[r.world.database], func() (err error) {
@@ -48,14 +47,14 @@ func (r *run) memoryOf(ctx context.Context, f tableForm) (peak float64, note str
 		return err
 	})
 	if err != nil {
-		return 0, "", err
+		r.err = fmt.Errorf("%s: %w", f.name, err)
 	}
 	note = grouped(d.rows) + " rows"
 	if d.rows < 9_000_000 {
 		note += ", all that the largest mandate has in 168 h here"
 	}
-	r.result.Growth = append(r.result.Growth, Curve{Title: "Memory of the query process while it streams " + note + " as " + f.name, X: "s", Y: "MiB", Lines: []Line{samples}})
-	return peak, note, nil
+	r.curve("Memory of the query process while it streams "+note+" as "+f.name, "s", "MiB", false, samples)
+	return peak, note
 }
 
 // watchResident samples the resident memory of a process while something is done,
@@ -92,17 +91,15 @@ func resident(pid int) (now, peak float64, err error) {
 }
 
 // measureReady starts `preismon up` on the filled folder several times.
-func (r *run) measureReady(ctx context.Context) error {
+func (r *run) measureReady(ctx context.Context) {
 	if r.ClickHouse != "" {
 		r.result.miss("time to ready: the servers were given")
-		return nil
+		return
 	}
 	w := r.world
 	folder := w.dir.Path
-	if err := w.stop(); err != nil {
-		return err
-	}
-	series, err := r.compare(ctx, r.result.table("Time to ready", ""), 1, 3, contestant{"preismon up on the filled folder", func(ctx context.Context) (d done, err error) {
+	r.failed(w.stop())
+	series := r.compare(ctx, r.table("Time to ready", ""), 1, 3, contestant{"preismon up on the filled folder", func(ctx context.Context) (d done, err error) {
 		began := time.Now()
 		up, err := w.up(ctx, folder)
 		if err != nil {
@@ -111,11 +108,7 @@ func (r *run) measureReady(ctx context.Context) error {
 		d.took = time.Since(began)
 		return d, up.stop()
 	}})
-	if err != nil {
-		return err
-	}
-	r.result.put("ready_seconds_warm", "`preismon up` on the filled folder until everything can be queried", "s", series[0].all(), 3, true, "")
-	return nil
+	r.put("ready_seconds_warm", "`preismon up` on the filled folder until everything can be queried", "s", series[0].all(), 3, true, "")
 }
 
 // profileNode records 20 s of CPU profile of the query service; stop waits for
@@ -135,19 +128,18 @@ func (r *run) profileNode(ctx context.Context, name string) (stop func()) {
 }
 
 // profileSelf records a CPU profile of this process until it is stopped.
-func (r *run) profileSelf(name string) (stop func(), err error) {
+func (r *run) profileSelf(name string) (stop func()) {
 	if r.Profiles == "" {
-		return func() {}, nil
+		return func() {}
 	}
 	f, err := os.Create(r.profile(name))
-	if err != nil {
-		return nil, err
+	if !r.failed(err) {
+		r.failed(pprof.StartCPUProfile(f))
 	}
-	stop = func() {
+	return func() {
 		pprof.StopCPUProfile()
 		_ = f.Close()
 	}
-	return stop, pprof.StartCPUProfile(f)
 }
 
 func (r *run) profile(name string) string { return filepath.Join(r.Profiles, name+".pprof") }

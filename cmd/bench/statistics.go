@@ -19,7 +19,7 @@ const statisticsMandate = 1
 // whole and by day, by the service and by the SQL that one would write: GROUP BY
 // for what follows from the rows alone, and the same over a window function for
 // how long each price held; then those of the month of the target.
-func (r *run) measureStatistics(ctx context.Context) error {
+func (r *run) measureStatistics(ctx context.Context) {
 	for _, bucket := range []string{"whole", "day"} {
 		query := window(r.data.from, r.data.to, "globalScope", "true", "by", "product", "bucket", bucket, "limit", "10000")
 		sums, held := r.plainStatistics(bucket)
@@ -27,20 +27,17 @@ func (r *run) measureStatistics(ctx context.Context) error {
 		if bucket == "day" {
 			title += " and day"
 		}
-		t := r.result.table(strings.ToUpper(title[:1])+title[1:],
+		t := r.table(strings.ToUpper(title[:1])+title[1:],
 			"At most 10,000 records, as JSON. The second statement gives what the service does of prices and times; neither chooses the offer that stands, nor counts what was not observed.")
-		series, err := r.compareWork(ctx, t, r.world.database, byMandate, r.size.warm, r.size.readRounds,
+		series := r.compareWork(ctx, t, r.world.database, byMandate, r.size.warm, r.size.readRounds,
 			contestant{"preismon", r.statistics(r.world.database, query)},
 			contestant{"SQL: GROUP BY", r.sqlRecords(sums)},
 			contestant{"SQL: GROUP BY, over a window function", r.sqlRecords(held)},
 		)
-		if err != nil {
-			return err
-		}
-		r.result.put("statistics_"+bucket+"_vs_group_by", title+": time against GROUP BY in SQL, sums alone", "×", slower(series[0], series[1]), 0, true, "")
-		r.result.put("statistics_"+bucket+"_vs_window_function", title+": time against SQL with a window function, for how long each price held", "×", slower(series[0], series[2]), 0, true, "")
+		r.put("statistics_"+bucket+"_vs_group_by", title+": time against GROUP BY in SQL, sums alone", "×", slower(series[0], series[1]), 0, true, "")
+		r.put("statistics_"+bucket+"_vs_window_function", title+": time against SQL with a window function, for how long each price held", "×", slower(series[0], series[2]), 0, true, "")
 	}
-	return r.measureMonth(ctx)
+	r.measureMonth(ctx)
 }
 
 // statistics is the task of asking a query service.

@@ -41,32 +41,34 @@ type tailing struct {
 // measureTails follows the changes of many accounts on one node, while events
 // arrive at a steady rate: how long a row takes from its publisher to the
 // client, and what it costs the node.
-func (r *run) measureTails(ctx context.Context) error { return r.withFlow(ctx, r.allTails) }
+func (r *run) measureTails(ctx context.Context) { r.withFlow(ctx, r.allTails) }
 
-func (r *run) allTails(ctx context.Context, f *flow) error {
+func (r *run) allTails(ctx context.Context, f *flow) {
 	most := 0 // accounts: the tails of the previous count may not have ended yet
 	for _, n := range tailCounts {
 		most += (n + tailsOfAccount - 1) / tailsOfAccount
 	}
-	if err := r.world.exec(ctx, fmt.Sprintf(`INSERT INTO %s.accounts (account, mandate, login_identifier, administrative, disabled, permissions, all_orders, all_sites, version)
+	if r.exec(ctx, fmt.Sprintf(`INSERT INTO %s.accounts (account, mandate, login_identifier, administrative, disabled, permissions, all_orders, all_sites, version)
 SELECT %d + number, %d + number %% %d, concat('tail', toString(number), '@example.com'), 0, 0, ['results'], 1, 1, 1 FROM numbers(%d)`,
-		r.world.database, firstAccount, firstMandate, tailMandates, most)); err != nil {
-		return err
+		r.world.database, firstAccount, firstMandate, tailMandates, most)); r.err != nil {
+		return
 	}
 	p := r.data.producer(r.Seed+3, time.Now().UTC())
-	t := r.result.table("Publish to tail at 5,000 events a second",
+	t := r.table("Publish to tail at 5,000 events a second",
 		fmt.Sprintf("of %d mandates, %d equal tails each at the most; rows are those of all tails", tailMandates, tailCounts[len(tailCounts)-1]/tailMandates))
 	account := uint64(firstAccount)
 	for _, n := range tailCounts {
 		s, p99, err := r.tails(ctx, f, p, account, n)
 		account += uint64((n + tailsOfAccount - 1) / tailsOfAccount)
 		if err != nil {
-			return fmt.Errorf("%d tails: %w", n, err)
+			err = fmt.Errorf("%d tails: %w", n, err)
+		}
+		if r.failed(err) {
+			return
 		}
 		t.Series = append(t.Series, s)
-		r.result.put(fmt.Sprintf("publish_to_tail_%d_p99_seconds", n), fmt.Sprintf("publish to tail at 5,000 events/s, %d tails on a node, p99", n), "s", p99, tailTarget, true, "")
+		r.put(fmt.Sprintf("publish_to_tail_%d_p99_seconds", n), fmt.Sprintf("publish to tail at 5,000 events/s, %d tails on a node, p99", n), "s", p99, tailTarget, true, "")
 	}
-	return nil
 }
 
 func (r *run) tails(ctx context.Context, f *flow, p *producer, account uint64, n int) (s Series, p99 spread, err error) {
@@ -115,10 +117,7 @@ func (r *run) tails(ctx context.Context, f *flow, p *producer, account uint64, n
 	if err := pause(ctx, time.Second); err != nil { // for what is under way
 		return s, p99, err
 	}
-	work, err := r.work(ctx, r.world.database, began, byMandate)
-	if err != nil {
-		return s, p99, err
-	}
+	work := r.work(ctx, r.world.database, began, byMandate)
 	all.mu.Lock()
 	defer all.mu.Unlock()
 	if all.broken != nil || len(all.waits) == 0 {

@@ -27,17 +27,17 @@ const (
 // passed it. That is learned the way a query node learns it: by a message, or
 // from the table while no messages arrive. Afterwards the last event is read
 // through the API.
-func (r *run) measureVisible(ctx context.Context) error { return r.withFlow(ctx, r.visible) }
+func (r *run) measureVisible(ctx context.Context) { r.withFlow(ctx, r.visible) }
 
-func (r *run) visible(ctx context.Context, f *flow) error {
+func (r *run) visible(ctx context.Context, f *flow) {
 	stream, err := f.js.Stream(ctx, event.StreamObservations)
-	if err != nil {
-		return err
+	if r.failed(err) {
+		return
 	}
 	began := uint32(stream.CachedInfo().Created.Unix())
 	reader, err := seqlock.NewReader(seqlock.Config{Partitions: 1}, f.conn, f.js, r.Logger)
-	if err != nil {
-		return err
+	if r.failed(err) {
+		return
 	}
 	hearing, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -51,7 +51,7 @@ func (r *run) visible(ctx context.Context, f *flow) error {
 		if moved != nil {
 			return 0, moved, nil // a checkpoint is being written
 		}
-		seq, err := r.world.number(ctx, r.world.database, statement)
+		seq, err := r.world.number(ctx, statement)
 		return uint64(seq), nil, err
 	}
 
@@ -66,31 +66,25 @@ func (r *run) visible(ctx context.Context, f *flow) error {
 	took, err := f.publish(ctx, r.data.producer(r.Seed+2, time.Now().UTC()), total, func(e *event.Event) {
 		published, last = append(published, time.Now()), e
 	})
-	if err != nil {
-		return err
+	if s := f.publisher.Stats(); err == nil && s.Retries > 0 {
+		err = errors.New("events were published again: their order is not known")
 	}
-	if s := f.publisher.Stats(); s.Retries > 0 {
-		return errors.New("events were published again: their order is not known")
-	}
-	if err := watching.Wait(); err != nil {
-		return err
+	if r.failed(err) || r.failed(watching.Wait()) {
+		return
 	}
 	var waits []float64
 	for i := int(warm.Seconds() * visibleRate); i < total; i++ {
 		waits = append(waits, seen[i].Sub(published[i]).Seconds())
 	}
 	if s := f.proj.Stats(); s.ScopeVersions > 0 {
-		return fmt.Errorf("the projector changed %d scopes: the data set contradicts itself", s.ScopeVersions)
+		r.failed(fmt.Errorf("the projector changed %d scopes: the data set contradicts itself", s.ScopeVersions))
 	}
-	if err := r.shown(ctx, last); err != nil {
-		return err
-	}
-	r.result.table("Publish to visible at 5,000 events a second", fmt.Sprintf("%s events of one capture at %.0f a second beside the full tables; p50 %s, p90 %s, p99 %s, greatest %s",
+	r.failed(r.shown(ctx, last))
+	r.table("Publish to visible at 5,000 events a second", fmt.Sprintf("%s events of one capture at %.0f a second beside the full tables; p50 %s, p90 %s, p99 %s, greatest %s",
 		grouped(int64(len(waits))), float64(total)/took.Seconds(),
 		milliseconds(quantile(waits, 0.5)), milliseconds(quantile(waits, 0.9)), milliseconds(quantile(waits, 0.99)), milliseconds(quantile(waits, 1))))
-	r.result.put("publish_to_visible_p99_seconds", "publish to visible at 5,000 events/s, p99", "s", spreadOf(waits, 0.99), 0.25, true, "")
-	r.result.put("publish_to_visible_p50_seconds", "publish to visible at 5,000 events/s, p50", "s", exactly(quantile(waits, 0.5)), 0, true, "")
-	return nil
+	r.put("publish_to_visible_p99_seconds", "publish to visible at 5,000 events/s, p99", "s", spreadOf(waits, 0.99), 0.25, true, "")
+	r.put("publish_to_visible_p50_seconds", "publish to visible at 5,000 events/s, p50", "s", exactly(quantile(waits, 0.5)), 0, true, "")
 }
 
 // watch records when the checkpoint passes each sequence after first.

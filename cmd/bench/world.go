@@ -229,9 +229,10 @@ func clip(s string) string {
 	return s
 }
 
-// rows returns the rows of an answer, each an array of JSON values.
-func (w *world) rows(ctx context.Context, database, statement string) (all [][]any, err error) {
-	body, err := w.ask(ctx, embedded.AdminUser, database, statement+" FORMAT JSONCompactEachRow SETTINGS output_format_json_quote_64bit_integers=0")
+// rows returns the rows of an answer of the main database, each an array of JSON
+// values.
+func (w *world) rows(ctx context.Context, statement string) (all [][]any, err error) {
+	body, err := w.ask(ctx, embedded.AdminUser, w.database, statement+" FORMAT JSONCompactEachRow SETTINGS output_format_json_quote_64bit_integers=0")
 	if err != nil {
 		return nil, fmt.Errorf("%w\n%s", err, clip(statement))
 	}
@@ -248,8 +249,8 @@ func (w *world) rows(ctx context.Context, database, statement string) (all [][]a
 }
 
 // number returns the one number of an answer.
-func (w *world) number(ctx context.Context, database, statement string) (float64, error) {
-	rows, err := w.rows(ctx, database, statement)
+func (w *world) number(ctx context.Context, statement string) (float64, error) {
+	rows, err := w.rows(ctx, statement)
 	if err != nil {
 		return 0, err
 	}
@@ -286,7 +287,7 @@ func (w *world) copies(to, where string, tables ...string) (all []string) {
 // settle waits until background merges are done.
 func (w *world) settle(ctx context.Context) error {
 	for quiet := 0; quiet < 3; {
-		n, err := w.number(ctx, w.database, "SELECT count() FROM system.merges WHERE database LIKE '"+strings.TrimSuffix(extraPrefix, "_bench_")+"%'")
+		n, err := w.number(ctx, "SELECT count() FROM system.merges WHERE database LIKE '"+strings.TrimSuffix(extraPrefix, "_bench_")+"%'")
 		if err != nil {
 			return err
 		}
@@ -298,6 +299,45 @@ func (w *world) settle(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// exec, rows, number, makeDatabase and serveAs are those of the world.
+func (r *run) exec(ctx context.Context, statements ...string) {
+	if r.err == nil {
+		r.err = r.world.exec(ctx, statements...)
+	}
+}
+
+func (r *run) rows(ctx context.Context, statement string) (all [][]any) {
+	if r.err == nil {
+		all, r.err = r.world.rows(ctx, statement)
+	}
+	return all
+}
+
+func (r *run) number(ctx context.Context, statement string) (n float64) {
+	if r.err == nil {
+		n, r.err = r.world.number(ctx, statement)
+	}
+	return n
+}
+
+// serve starts the query service on a database. It remembers no text of
+// streams, which are repeated only to be measured.
+func (r *run) serve(ctx context.Context, database string) {
+	r.serveAs(ctx, database, database, "--remember-streams", "0")
+}
+
+func (r *run) makeDatabase(ctx context.Context, name string, fill ...string) {
+	if r.err == nil {
+		r.err = r.world.makeDatabase(ctx, name, fill...)
+	}
+}
+
+func (r *run) serveAs(ctx context.Context, name, database string, flags ...string) {
+	if r.err == nil {
+		r.err = r.world.serve(ctx, name, database, flags...)
+	}
 }
 
 func pause(ctx context.Context, d time.Duration) error {
