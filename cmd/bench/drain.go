@@ -104,8 +104,10 @@ func (r *run) drain(ctx context.Context, b *broker, end uint64, rec *recorder) (
 	defer pool.Close() //nolint:errcheck // nothing is under way
 	var conn projector.Conn = pool
 	if rec != nil {
-		rec.Conn = pool
-		conn = rec
+		if err := r.world.exec(ctx, staging(drainDatabase)...); err != nil {
+			return done{}, err
+		}
+		rec.Conn, conn = pool, rec
 	}
 	proj, consumer, err := r.projector(b, conn, 1)
 	if err != nil {
@@ -153,7 +155,7 @@ func (r *run) insertReady(ctx context.Context, inserts []insert) (done, error) {
 	for _, list := range byTable {
 		group.Go(func() error {
 			for _, in := range list {
-				if err := pool.Do(ctx, ch.Query{Body: in.body, Input: in.input, Settings: in.settings}); err != nil {
+				if err := pool.Do(ctx, ch.Query{Body: "INSERT INTO " + in.table + " " + in.input.Columns() + " VALUES", Input: in.input, Settings: in.settings}); err != nil {
 					return fmt.Errorf("%s: %w", in.table, err)
 				}
 			}
