@@ -44,8 +44,7 @@ func swallow(body io.Reader, began time.Time) (d done, err error) {
 
 // request is a request to a query service.
 type request struct {
-	node    string
-	admin   bool         // to its private surface
+	base    string       // its address
 	account uint64       // whose token is sent
 	token   string       // instead of the account's
 	client  *http.Client // nil: that of the run
@@ -56,8 +55,8 @@ type request struct {
 }
 
 // asked is a request of a mandate's account.
-func asked(node string, mandate uint64, path string, query url.Values) request {
-	return request{node: node, account: 1000 + mandate, path: path, query: query}
+func (r *run) asked(node string, mandate uint64, path string, query url.Values) request {
+	return request{base: r.world.nodes[node].url, account: 1000 + mandate, path: path, query: query}
 }
 
 // send sends a request, and returns an answer that is no error.
@@ -67,11 +66,7 @@ func (r *run) send(ctx context.Context, q request) (resp *http.Response, err err
 			return nil, err
 		}
 	}
-	base := r.world.nodes[q.node].url
-	if q.admin {
-		base = r.world.nodes[q.node].admin
-	}
-	target := base + q.path + "?" + q.query.Encode()
+	target := q.base + q.path + "?" + q.query.Encode()
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, target, nil)
 	if q.body != nil {
 		text, _ := json.Marshal(q.body) // of maps and texts
@@ -135,7 +130,7 @@ func as(accept string) http.Header {
 
 // stream reads one of our streams to its proven end.
 func (r *run) stream(ctx context.Context, node string, mandate uint64, query url.Values, header http.Header) (done, error) {
-	q := asked(node, mandate, "/v1/results/stream", query)
+	q := r.asked(node, mandate, "/v1/results/stream", query)
 	q.header = header
 	d, resp, err := r.read(ctx, q)
 	if err != nil {
@@ -157,7 +152,7 @@ func (r *run) streams(mandate uint64, query url.Values, header http.Header) task
 
 // page reads one of our pages; the rows are counted after the clock was stopped.
 func (r *run) page(ctx context.Context, node string, mandate uint64, query url.Values) (d done, next string, err error) {
-	d, body, err := r.text(ctx, asked(node, mandate, "/v1/results", query))
+	d, body, err := r.text(ctx, r.asked(node, mandate, "/v1/results", query))
 	if err != nil {
 		return d, "", err
 	}

@@ -169,7 +169,7 @@ func (r *run) atOnce(clients int, ask answer) task {
 }
 
 func (r *run) hotAnswer(ctx context.Context, path string, query url.Values) error {
-	d, _, err := r.read(ctx, asked(r.world.database, hotMandate, path, query))
+	d, _, err := r.read(ctx, r.asked(r.world.database, hotMandate, path, query))
 	if err == nil && d.bytes < 100 {
 		err = errors.New(path + ": an answer of nothing")
 	}
@@ -178,6 +178,6 @@ func (r *run) hotAnswer(ctx context.Context, path string, query url.Values) erro
 
 // health asks whether the query service lives, which is its fastest answer.
 func (r *run) health(ctx context.Context, _ int) error {
-	_, _, err := r.read(ctx, request{node: r.world.database, path: "/healthz"})
+	_, _, err := r.read(ctx, request{base: r.world.nodes[r.world.database].url, path: "/healthz"})
 	return err
 }

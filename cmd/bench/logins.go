@@ -71,7 +71,7 @@ VALUES (%d, %d, '%s', '%s', 0, 0, ['results'], 1, 1, 1)`, loginAccount, mandate,
 // storm logs in at a steady rate until its context ends, however long each login
 // takes.
 func (r *run) storm(ctx context.Context, node string, succeeded *atomic.Int64) error {
-	login := request{node: node, path: "/v1/auth/token", body: map[string]string{"loginIdentifier": loginName, "password": loginPassword}}
+	login := request{base: r.world.nodes[node].url, path: "/v1/auth/token", body: map[string]string{"loginIdentifier": loginName, "password": loginPassword}}
 	group, working := errgroup.WithContext(ctx)
 	tick := time.NewTicker(time.Second / loginsPerSecond)
 	defer tick.Stop()

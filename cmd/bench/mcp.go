@@ -57,7 +57,7 @@ func (r *run) toolToken(mandate uint64) string {
 // session. Its answer is not an error.
 func (r *run) askTool(ctx context.Context, token, name string, arguments map[string]any) (done, error) {
 	d, answer, err := r.text(ctx, request{
-		node: r.world.database, token: token, path: "/mcp", header: http.Header{"Accept": {"application/json, text/event-stream"}},
+		base: r.world.nodes[r.world.database].url, token: token, path: "/mcp", header: http.Header{"Accept": {"application/json, text/event-stream"}},
 		body: map[string]any{"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": map[string]any{"name": name, "arguments": arguments}},
 	})
 	if err != nil {

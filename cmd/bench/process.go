@@ -119,7 +119,7 @@ func (r *run) profileNode(ctx context.Context, name string) (stop func()) {
 	}
 	var group sync.WaitGroup
 	group.Go(func() {
-		admin := request{node: r.world.database, admin: true, path: "/debug/pprof/profile", query: url.Values{"seconds": {"20"}}}
+		admin := request{base: r.world.nodes[r.world.database].admin, path: "/debug/pprof/profile", query: url.Values{"seconds": {"20"}}}
 		if _, profile, err := r.text(ctx, admin); err == nil {
 			_ = os.WriteFile(r.profile(name), profile, 0o644)
 		}

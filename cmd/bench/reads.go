@@ -51,7 +51,7 @@ func (r *run) measureStream(ctx context.Context) {
 		series := r.compareWork(ctx, t, r.world.database, byMandate, 1, r.size.streamRounds,
 			contestant{"preismon stream", r.streams(1, with(r.exported(from), "sort", sort), nil)},
 			r.overHTTP(r.sql(s)),
-			contestant{"clickhouse-go rows.Scan and encoding/json", plain.stream(r.sql(s))},
+			contestant{"clickhouse-go rows.Scan and encoding/json", r.plainly(plain, r.sql(s))},
 			contestant{"ClickHouse JSONEachRow over HTTP, same fields", r.clickhouse(r.sameFields(s), jsonEachRow)},
 		)
 		r.failed(sameRows(series))

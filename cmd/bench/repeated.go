@@ -56,7 +56,7 @@ func (r *run) measureUnchanged(ctx context.Context, query url.Values) {
 	if r.err != nil {
 		return
 	}
-	q := asked(remembering, 1, "/v1/results/stream", query)
+	q := r.asked(remembering, 1, "/v1/results/stream", query)
 	_, first, err := r.read(ctx, q)
 	if r.failed(err) {
 		return

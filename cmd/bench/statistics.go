@@ -43,7 +43,7 @@ func (r *run) measureStatistics(ctx context.Context) {
 // statistics is the task of asking a query service.
 func (r *run) statistics(node string, query url.Values) task {
 	return func(ctx context.Context) (done, error) {
-		_, body, err := r.text(ctx, asked(node, statisticsMandate, "/ext/v1/statistics", query))
+		_, body, err := r.text(ctx, r.asked(node, statisticsMandate, "/ext/v1/statistics", query))
 		return records(body, err)
 	}
 }

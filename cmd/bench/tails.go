@@ -82,7 +82,7 @@ func (r *run) tails(ctx context.Context, f *flow, p *producer, account uint64, n
 	defer cancel()
 	for i := range n {
 		resp, err := r.send(ctx, request{
-			node: r.world.database, account: account + uint64(i/tailsOfAccount), client: client, path: "/ext/v1/changes", query: url.Values{"follow": {"true"}},
+			base: r.world.nodes[r.world.database].url, account: account + uint64(i/tailsOfAccount), client: client, path: "/ext/v1/changes", query: url.Values{"follow": {"true"}},
 		})
 		if err != nil {
 			return s, p99, err

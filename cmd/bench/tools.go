@@ -52,7 +52,7 @@ func (r *run) measureTools(ctx context.Context) {
 				return d, err
 			}},
 			contestant{"REST " + q.path, func(ctx context.Context) (done, error) {
-				d, _, err := r.text(ctx, asked(r.world.database, mandate, q.path, q.query))
+				d, _, err := r.text(ctx, r.asked(r.world.database, mandate, q.path, q.query))
 				return d, err
 			}},
 		)
