@@ -19,6 +19,7 @@ import (
 	"io"
 	"log/slog"
 	"os"
+	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
@@ -171,7 +172,8 @@ type run struct {
 	result *Result
 	world  *world
 	data   *dataSet
-	err    error // the first one
+	folder string // of a part, for its files
+	err    error  // the first one
 
 	unreadSoFar int // requests that unread has changed
 }
@@ -236,7 +238,12 @@ func (r *run) run(ctx context.Context) (err error) {
 			continue
 		}
 		r.say("measuring: %s", part.name)
-		if part.do(r, ctx); r.err != nil {
+		r.folder = filepath.Join(r.world.temp, part.name)
+		if !r.failed(os.Mkdir(r.folder, 0o700)) {
+			part.do(r, ctx)
+		}
+		_ = os.RemoveAll(r.folder) // what remains is removed at the end
+		if r.err != nil {
 			return fmt.Errorf("%s: %w", part.name, r.err)
 		}
 	}

@@ -31,11 +31,6 @@ func (r *run) measureExport(ctx context.Context) {
 	if r.failed(err) {
 		return
 	}
-	folder, err := os.MkdirTemp("", "preismon-bench-export-")
-	if r.failed(err) {
-		return
-	}
-	defer os.RemoveAll(folder) //nolint:errcheck // a temporary folder
 	server := r.world.nodes[r.world.database].url
 	query := r.exported(r.data.starts[tableRows])
 	t := r.table("Export to a file, export fields", "curl keeps what it gets, uncompressed; ours can go on after a break, and says how many rows there are.")
@@ -46,10 +41,10 @@ func (r *run) measureExport(ctx context.Context) {
 		}
 		series := r.compare(ctx, t, 1, r.size.streamRounds,
 			contestant{"preismon export, " + f.key, func(ctx context.Context) (done, error) {
-				return exportTo(ctx, filepath.Join(folder, "ours."+f.key), r.Program, server, token, f.key, query)
+				return exportTo(ctx, filepath.Join(r.folder, "ours."+f.key), r.Program, server, token, f.key, query)
 			}},
 			contestant{"curl, " + f.key, func(ctx context.Context) (done, error) {
-				name := filepath.Join(folder, "curl."+f.key)
+				name := filepath.Join(r.folder, "curl."+f.key)
 				_, err := said(exec.CommandContext(ctx, "curl", "--silent", "--show-error", "--fail", "--output", name, //nolint:gosec // the arguments are ours
 					"--header", "Accept: "+f.accept, "--header", "Authorization: Bearer "+token, server+"/v1/results/stream?"+query.Encode()))
 				return written(name, of.rows, err)

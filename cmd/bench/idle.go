@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"strconv"
 	"time"
@@ -15,12 +14,7 @@ const idleSettles = time.Minute
 
 // measureIdle measures the processor time of a live demo that nobody reads.
 func (r *run) measureIdle(ctx context.Context) {
-	folder, err := os.MkdirTemp("", "preismon-bench-idle-")
-	if r.failed(err) {
-		return
-	}
-	defer os.RemoveAll(folder) //nolint:errcheck // a temporary folder
-	up, err := r.world.up(ctx, folder, "--demo")
+	up, err := r.world.up(ctx, r.folder, "--demo")
 	if r.failed(err) {
 		return
 	}

@@ -31,14 +31,9 @@ var importedRows = regexp.MustCompile(`rows +([0-9,]+): ([0-9,]+) accepted`)
 // measureImport imports a file of observed prices with the command into a new
 // folder, until all of it can be queried: through the stream and the projector.
 func (r *run) measureImport(ctx context.Context) {
-	folder, err := os.MkdirTemp("", "preismon-bench-import-")
-	if r.failed(err) {
-		return
-	}
-	defer os.RemoveAll(folder) //nolint:errcheck // a temporary folder
 	file, note := r.Import, "the file that was given"
 	if file == "" {
-		file, note = filepath.Join(folder, "observations.csv.gz"), "a file made for it"
+		file, note = filepath.Join(r.folder, "observations.csv.gz"), "a file made for it"
 		r.failed(makeImport(file, r.size.importDays))
 	}
 	t := r.table("Import", note+"; from the start of the command until everything can be queried")
@@ -51,17 +46,14 @@ func (r *run) measureImport(ctx context.Context) {
 
 // importOnce imports a file into a new folder.
 func (r *run) importOnce(ctx context.Context, file string) (d done, err error) {
-	folder, err := os.MkdirTemp("", "preismon-bench-import-")
-	if err != nil {
-		return d, err
-	}
-	defer os.RemoveAll(folder) //nolint:errcheck // a temporary folder
-	up, err := r.world.up(ctx, filepath.Join(folder, "data"))
+	data := filepath.Join(r.folder, "data")
+	defer os.RemoveAll(data) //nolint:errcheck // it goes with the part's folder
+	up, err := r.world.up(ctx, data)
 	if err != nil {
 		return d, err
 	}
 	cmd := exec.CommandContext(ctx, r.Program, "import", file, "--map", "observations", "--mandate", "Bench", "--login", "bench@example.com",
-		"--data-dir", filepath.Join(folder, "data"), "--rejects", filepath.Join(folder, "rejects.ndjson"))
+		"--data-dir", data, "--rejects", filepath.Join(r.folder, "rejects.ndjson"))
 	cmd.Env = append(os.Environ(), "PREISMON_PASSWORD=correct horse battery")
 	began := time.Now()
 	out, err := cmd.Output()

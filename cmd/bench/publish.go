@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"os"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -54,12 +53,7 @@ func announce(ctx context.Context, readers *seqlock.Writer, write func(context.C
 // withBroker connects to a NATS server that lives for one measurement, and has
 // the program's streams.
 func (r *run) withBroker(ctx context.Context, do func(context.Context, *broker)) {
-	dir, err := os.MkdirTemp(r.world.temp, "preismon-bench-nats-")
-	if r.failed(err) {
-		return
-	}
-	defer os.RemoveAll(dir) //nolint:errcheck // a temporary folder
-	n, err := embedded.StartNATS(ctx, embedded.NATSConfig{Dir: dir, Logger: r.Logger})
+	n, err := embedded.StartNATS(ctx, embedded.NATSConfig{Dir: r.folder, Logger: r.Logger})
 	if r.failed(err) {
 		return
 	}

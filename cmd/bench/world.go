@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/json"
@@ -28,7 +29,7 @@ const extraPrefix = "preismon_bench_"
 type world struct {
 	cfg      Config
 	given    *url.URL // the ClickHouse that was given; nil: an embedded one
-	temp     string   // removed at the end
+	temp     string   // folder that is removed at the end
 	dir      *embedded.DataDir
 	ch       *embedded.ClickHouse
 	nats     *embedded.NATS
@@ -54,13 +55,10 @@ func startWorld(ctx context.Context, c Config) (_ *world, err error) {
 			err = errors.Join(err, w.close())
 		}
 	}()
-	folder := c.DataDir
-	if folder == "" {
-		if w.temp, err = os.MkdirTemp("", "preismon-bench-"); err != nil {
-			return w, err
-		}
-		folder = filepath.Join(w.temp, "data")
+	if w.temp, err = os.MkdirTemp("", "preismon-bench-"); err != nil {
+		return w, err
 	}
+	folder := cmp.Or(c.DataDir, filepath.Join(w.temp, "data"))
 	if c.ClickHouse != "" {
 		if w.given, err = url.Parse(c.ClickHouse.Reveal()); err != nil {
 			return w, errors.New("clickhouse-dsn: no URL") // the error would show the password
