@@ -23,6 +23,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"preismon/contracts"
@@ -173,7 +174,9 @@ type run struct {
 	world  *world
 	data   *dataSet
 	folder string // of a part, for its files
-	err    error  // the first one
+
+	mu  sync.Mutex
+	err error // the first one; others than the run itself look by failed
 
 	unreadSoFar int // requests that unread has changed
 }
@@ -187,8 +190,11 @@ func newRun(c Config) *run {
 	}}
 }
 
-// failed keeps the first error, and reports whether there was one.
+// failed keeps the first error, and reports whether there was one. Tasks may call
+// it at the same time.
 func (r *run) failed(err error) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	if r.err == nil {
 		r.err = err
 	}

@@ -28,10 +28,7 @@ func (r *run) withFlow(ctx context.Context, do func(context.Context, *flow)) {
 		return
 	}
 	defer b.conn.Close()
-	pool, err := r.pool(r.world.database)
-	if r.failed(err) {
-		return
-	}
+	pool := r.pool(r.world.database)
 	defer pool.Close() //nolint:errcheck // nothing is under way
 	r.failed(ingest.EnsureStreams(ctx, b.js, ingest.StreamConfig{}))
 	lease, err := ingest.NewLease(ingest.LeaseConfig{Key: ingest.ProjectorLease(0, 1), Alone: true}, b.js, r.Logger)

@@ -5,10 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"sync"
 	"sync/atomic"
 	"time"
-
-	"golang.org/x/sync/errgroup"
 )
 
 // hotConnections are the numbers of concurrent clients. Each sends its next
@@ -28,23 +27,21 @@ type hotRead struct {
 }
 
 // answer sends a request for the n-th time and reads its answer.
-type answer func(ctx context.Context, n int) error
+type answer func(ctx context.Context, n int)
 
 // ours and theirs are the answers of a hot read and of its alternative.
 func (r *run) ours(q hotRead) answer {
-	return func(ctx context.Context, n int) error { return r.hotAnswer(ctx, q.path, q.ask(n)) }
+	return func(ctx context.Context, n int) { r.hotAnswer(ctx, q.path, q.ask(n)) }
 }
 
 func (r *run) theirs(q hotRead) answer {
 	if q.statement == nil {
 		return r.health
 	}
-	return func(ctx context.Context, n int) error {
-		d, err := r.clickhouse(q.statement(n), jsonEachRow)(ctx)
-		if err == nil && d.bytes == 0 {
-			err = errors.New("no rows: " + q.statement(n))
+	return func(ctx context.Context, n int) {
+		if d := r.clickhouse(q.statement(n), jsonEachRow)(ctx); d.bytes == 0 {
+			r.failed(errors.New("no rows: " + q.statement(n)))
 		}
-		return err
 	}
 }
 
@@ -57,9 +54,7 @@ func (r *run) measureHot(ctx context.Context) {
 	defer r.profileNode(ctx, "hot")()
 	for _, q := range r.hotReads(ctx) {
 		for n := range hotProducts { // repeated requests are measured, so each is sent once before
-			if r.err == nil && r.failed(r.ours(q)(ctx, n)) {
-				r.err = fmt.Errorf("%s: %w", q.title, r.err)
-			}
+			r.ours(q)(ctx, n)
 		}
 		opponent, against := "ClickHouse over HTTP", "the same rows from ClickHouse over HTTP"
 		if q.statement == nil {
@@ -145,39 +140,33 @@ const hotMandate = 2
 
 // atOnce lets clients send requests for a while. Its rows are answers.
 func (r *run) atOnce(clients int, ask answer) task {
-	return func(ctx context.Context) (done, error) {
+	return func(ctx context.Context) done {
 		var answers atomic.Int64
+		var group sync.WaitGroup
 		began := time.Now()
-		g, gctx := errgroup.WithContext(ctx)
 		for c := range clients {
-			g.Go(func() error {
-				for n := c; time.Since(began) < r.size.hotRound; n += clients {
-					if err := ask(gctx, n); err != nil {
-						return err
-					}
+			group.Go(func() {
+				for n := c; time.Since(began) < r.size.hotRound && !r.failed(nil); n += clients {
+					ask(ctx, n)
 					answers.Add(1)
 				}
-				return nil
 			})
 		}
-		err := g.Wait()
+		group.Wait()
 		// Times are compared, so the result is the time for a fixed number of answers.
 		const of = 1000
 		took := time.Since(began)
-		return done{rows: of, took: time.Duration(float64(took) * of / float64(max(1, answers.Load())))}, err
+		return done{rows: of, took: time.Duration(float64(took) * of / float64(max(1, answers.Load())))}
 	}
 }
 
-func (r *run) hotAnswer(ctx context.Context, path string, query url.Values) error {
-	d, _, err := r.read(ctx, r.asked(r.world.database, hotMandate, path, query))
-	if err == nil && d.bytes < 100 {
-		err = errors.New(path + ": an answer of nothing")
+func (r *run) hotAnswer(ctx context.Context, path string, query url.Values) {
+	if d, _ := r.read(ctx, r.asked(r.world.database, hotMandate, path, query)); d.bytes < 100 {
+		r.failed(errors.New(path + ": an answer of nothing"))
 	}
-	return err
 }
 
 // health asks whether the query service lives, which is its fastest answer.
-func (r *run) health(ctx context.Context, _ int) error {
-	_, _, err := r.read(ctx, request{base: r.world.nodes[r.world.database].url, path: "/healthz"})
-	return err
+func (r *run) health(ctx context.Context, _ int) {
+	r.read(ctx, request{base: r.world.nodes[r.world.database].url, path: "/healthz"})
 }

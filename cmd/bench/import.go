@@ -37,7 +37,7 @@ func (r *run) measureImport(ctx context.Context) {
 		r.failed(makeImport(file, r.size.importDays))
 	}
 	t := r.table("Import", note+"; from the start of the command until everything can be queried")
-	s := r.compare(ctx, t, 0, r.size.drainRounds, contestant{"preismon import", func(ctx context.Context) (done, error) {
+	s := r.compare(ctx, t, 0, r.size.drainRounds, contestant{"preismon import", func(ctx context.Context) done {
 		return r.importOnce(ctx, file)
 	}})[0]
 	r.put("import_rows_per_second", "`preismon import` of observed prices, from the file to what can be queried", "rows/s",
@@ -45,31 +45,28 @@ func (r *run) measureImport(ctx context.Context) {
 }
 
 // importOnce imports a file into a new folder.
-func (r *run) importOnce(ctx context.Context, file string) (d done, err error) {
+func (r *run) importOnce(ctx context.Context, file string) (d done) {
 	data := filepath.Join(r.folder, "data")
 	defer os.RemoveAll(data) //nolint:errcheck // it goes with the part's folder
 	up, err := r.world.up(ctx, data)
-	if err != nil {
-		return d, err
+	if r.failed(err) {
+		return d
 	}
 	cmd := exec.CommandContext(ctx, r.Program, "import", file, "--map", "observations", "--mandate", "Bench", "--login", "bench@example.com",
 		"--data-dir", data, "--rejects", filepath.Join(r.folder, "rejects.ndjson"))
 	cmd.Env = append(os.Environ(), "PREISMON_PASSWORD=correct horse battery")
 	began := time.Now()
-	out, err := cmd.Output()
+	text := r.said(cmd)
 	d.took = time.Since(began)
-	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) {
-		err = fmt.Errorf("%w: %s", err, exit.Stderr)
-	}
-	if err = errors.Join(err, up.stop()); err != nil {
-		return d, err
-	}
-	found := importedRows.FindSubmatch(out)
+	r.failed(up.stop())
+	found := importedRows.FindStringSubmatch(text)
 	if found == nil {
-		return d, fmt.Errorf("the import said %q", out)
+		r.failed(fmt.Errorf("the import said %q", text))
+		return d
 	}
-	d.rows, err = strconv.ParseInt(strings.ReplaceAll(string(found[2]), ",", ""), 10, 64)
-	return d, err
+	d.rows, err = strconv.ParseInt(strings.ReplaceAll(found[2], ",", ""), 10, 64)
+	r.failed(err)
+	return d
 }
 
 // makeImport writes a file of observed prices.

@@ -24,12 +24,12 @@ func (r *run) measureMCP(ctx context.Context) {
 	whole := maps.Clone(bounded)
 	whole["limit"] = limit
 	list := func(arguments map[string]any) task {
-		return func(ctx context.Context) (done, error) {
-			d, err := r.askTool(ctx, token, "list_results", arguments)
-			if err == nil && d.rows == 0 {
-				err = errors.New("the tool returned no rows")
+		return func(ctx context.Context) done {
+			d := r.askTool(ctx, token, "list_results", arguments)
+			if d.rows == 0 {
+				r.failed(errors.New("the tool returned no rows"))
 			}
-			return d, err
+			return d
 		}
 	}
 	t := r.table("MCP list_results, global 168 h", "An answer of MCP has a summary and holds its rows twice. Without a limit it ends where an agent can still read it.")
@@ -55,14 +55,11 @@ func (r *run) toolToken(mandate uint64) string {
 
 // askTool calls a tool, as a client of the legacy protocol does without a
 // session. Its answer is not an error.
-func (r *run) askTool(ctx context.Context, token, name string, arguments map[string]any) (done, error) {
-	d, answer, err := r.text(ctx, request{
+func (r *run) askTool(ctx context.Context, token, name string, arguments map[string]any) done {
+	d, answer := r.text(ctx, request{
 		base: r.world.nodes[r.world.database].url, token: token, path: "/mcp", header: http.Header{"Accept": {"application/json, text/event-stream"}},
 		body: map[string]any{"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": map[string]any{"name": name, "arguments": arguments}},
 	})
-	if err != nil {
-		return d, err
-	}
 	var a struct {
 		Result *struct {
 			IsError           bool
@@ -71,12 +68,11 @@ func (r *run) askTool(ctx context.Context, token, name string, arguments map[str
 			}
 		}
 	}
-	if err := json.Unmarshal(answer, &a); err != nil {
-		return d, err
-	}
+	r.failed(json.Unmarshal(answer, &a))
 	if a.Result == nil || a.Result.IsError {
-		return d, errors.New("the tool failed: " + string(answer[:min(len(answer), 1000)]))
+		r.failed(errors.New("the tool failed: " + string(answer[:min(len(answer), 1000)])))
+		return d
 	}
 	d.rows = a.Result.StructuredContent.Paging.Returned
-	return d, nil
+	return d
 }

@@ -13,8 +13,8 @@ import (
 	"time"
 )
 
-// task does one thing once, and reports how much it did.
-type task func(ctx context.Context) (done, error)
+// task does one thing once, and reports how much it did. Its error is the run's.
+type task func(ctx context.Context) done
 
 type contestant struct {
 	name string
@@ -118,9 +118,9 @@ func (r *run) interleave(ctx context.Context, warm, rounds int, all ...contestan
 			i := (n + round) % len(all)
 			runtime.GC() // so that no contestant collects another's garbage
 			before, began := r.world.cpu(), time.Now()
-			d, err := all[i].do(ctx)
-			if err != nil {
-				r.err = fmt.Errorf("%s: %w", all[i].name, err)
+			d := all[i].do(ctx)
+			if r.err != nil {
+				r.err = fmt.Errorf("%s: %w", all[i].name, r.err)
 				return series
 			}
 			if d.took == 0 {

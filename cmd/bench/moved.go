@@ -31,20 +31,16 @@ func (r *run) measureMoved(ctx context.Context) {
 		}
 		next := 0
 		each := func(ask answer) task {
-			return func(ctx context.Context) (d done, err error) {
+			return func(ctx context.Context) (d done) {
 				for range movedAnswers {
-					if err := advance(ctx); err != nil {
-						return d, err
-					}
+					r.failed(advance(ctx))
 					next++
 					began := time.Now()
-					if err := ask(ctx, next); err != nil {
-						return d, err
-					}
+					ask(ctx, next)
 					d.took += time.Since(began)
 					d.rows++
 				}
-				return d, nil
+				return d
 			}
 		}
 		series := r.compare(ctx, t, 1, r.size.movedRounds,

@@ -102,8 +102,8 @@ func (p *plain) serve(w http.ResponseWriter, r *http.Request) {
 
 // plainly is the task of reading a statement's rows from that handler.
 func (r *run) plainly(p *plain, statement string) task {
-	return func(ctx context.Context) (done, error) {
-		d, _, err := r.read(ctx, request{base: p.url, header: http.Header{"X-Statement": {strings.ReplaceAll(statement, "\n", " ")}}})
-		return d, err
+	return func(ctx context.Context) done {
+		d, _ := r.read(ctx, request{base: p.url, header: http.Header{"X-Statement": {strings.ReplaceAll(statement, "\n", " ")}}})
+		return d
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -42,12 +43,11 @@ func (r *run) memoryOf(ctx context.Context, f tableForm) (peak float64, note str
 		return 0, ""
 	}
 	var d done
-	samples, _, peak, err := watchResident(ctx, r.world.nodes[r.world.database], func() (err error) {
-		d, err = r.streams(1, r.exported(r.data.starts[r.size.memoryRows]), as(f.accept))(ctx)
-		return err
+	samples, _, peak := r.watchResident(ctx, r.world.nodes[r.world.database], func() {
+		d = r.streams(1, r.exported(r.data.starts[r.size.memoryRows]), as(f.accept))(ctx)
 	})
-	if err != nil {
-		r.err = fmt.Errorf("%s: %w", f.name, err)
+	if r.err != nil {
+		r.err = fmt.Errorf("%s: %w", f.name, r.err)
 	}
 	note = grouped(d.rows) + " rows"
 	if d.rows < 9_000_000 {
@@ -59,7 +59,7 @@ func (r *run) memoryOf(ctx context.Context, f tableForm) (peak float64, note str
 
 // watchResident samples the resident memory of a process while something is done,
 // and returns it afterwards, and at its peak.
-func watchResident(ctx context.Context, n *node, do func() error) (samples Line, after, peak float64, err error) {
+func (r *run) watchResident(ctx context.Context, n *node, do func()) (samples Line, after, peak float64) {
 	samples.Name = "resident, MiB"
 	began := time.Now()
 	watching, cancel := context.WithCancel(ctx)
@@ -71,13 +71,12 @@ func watchResident(ctx context.Context, n *node, do func() error) (samples Line,
 			}
 		}
 	})
-	err = do()
+	do()
 	cancel()
 	group.Wait()
-	if err == nil {
-		after, peak, err = resident(n.pid())
-	}
-	return samples, after, peak, err
+	after, peak, err := resident(n.pid())
+	r.failed(err)
+	return samples, after, peak
 }
 
 // resident returns the resident memory of a process in MiB, now and at its peak.
@@ -99,14 +98,14 @@ func (r *run) measureReady(ctx context.Context) {
 	w := r.world
 	folder := w.dir.Path
 	r.failed(w.stop())
-	series := r.compare(ctx, r.table("Time to ready", ""), 1, 3, contestant{"preismon up on the filled folder", func(ctx context.Context) (d done, err error) {
+	series := r.compare(ctx, r.table("Time to ready", ""), 1, 3, contestant{"preismon up on the filled folder", func(ctx context.Context) (d done) {
 		began := time.Now()
 		up, err := w.up(ctx, folder)
-		if err != nil {
-			return d, err
+		if !r.failed(err) {
+			d.took = time.Since(began)
+			r.failed(up.stop())
 		}
-		d.took = time.Since(began)
-		return d, up.stop()
+		return d
 	}})
 	r.put("ready_seconds_warm", "`preismon up` on the filled folder until everything can be queried", "s", series[0].all(), 3, true, "")
 }
@@ -120,7 +119,9 @@ func (r *run) profileNode(ctx context.Context, name string) (stop func()) {
 	var group sync.WaitGroup
 	group.Go(func() {
 		admin := request{base: r.world.nodes[r.world.database].admin, path: "/debug/pprof/profile", query: url.Values{"seconds": {"20"}}}
-		if _, profile, err := r.text(ctx, admin); err == nil {
+		if resp, err := r.reply(ctx, admin); err == nil {
+			profile, _ := io.ReadAll(resp.Body)
+			_ = resp.Body.Close()
 			_ = os.WriteFile(r.profile(name), profile, 0o644)
 		}
 	})

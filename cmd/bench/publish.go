@@ -140,13 +140,11 @@ func (r *run) publish(ctx context.Context, b *broker) {
 	}
 	defer r.profileSelf("publish")()
 	timed := func(do func(ctx context.Context) error) task {
-		return func(ctx context.Context) (done, error) {
-			if err := b.empty(ctx); err != nil {
-				return done{}, err
-			}
+		return func(ctx context.Context) done {
+			r.failed(b.empty(ctx))
 			began := time.Now()
-			err := do(ctx)
-			return done{rows: int64(len(events)) * captures, bytes: bytes, took: time.Since(began)}, err
+			r.failed(do(ctx))
+			return done{rows: int64(len(events)) * captures, bytes: bytes, took: time.Since(began)}
 		}
 	}
 	t := r.table("Publishing, 100 captures an event", "Rows are captures. Ours validates and encodes each event; the server runs in this process.")

@@ -33,20 +33,17 @@ func (r *run) measureResident(ctx context.Context) {
 		r.result.miss("memory of a node at rest and under load: " + err.Error())
 		return
 	}
-	samples, after, peak, err := watchResident(ctx, n, func() error {
+	samples, after, peak := r.watchResident(ctx, n, func() {
 		all := r.dashboards(func(mandate uint64) task {
-			return func(ctx context.Context) (done, error) {
+			return func(ctx context.Context) done {
 				return r.stream(ctx, name, mandate, r.exported(r.lastDay(mandate).from), nil)
 			}
 		}, new([]float64))
 		for range max(3, r.size.streamRounds) { // again and again, so that it remembers what it may
-			if _, err := all(ctx); err != nil {
-				return err
-			}
+			all(ctx)
 		}
-		return pause(ctx, afterward)
+		r.failed(pause(ctx, afterward))
 	})
-	r.failed(err)
 	r.curve(fmt.Sprintf("Memory of a query process under %d dashboards, and after", dashboards), "s", "MiB", false, samples)
 	r.put("node_rest_rss_mib", "query process with the default flags, resident memory at rest", "MiB", exactly(rest), restingMost, true, "")
 	r.put("node_dashboards_rss_mib", "the same, at most under 64 dashboards", "MiB", exactly(peak), loadedMost, true, "")

@@ -8,8 +8,6 @@ import (
 	"io"
 	"net/url"
 	"strings"
-
-	"preismon/deploy/embedded"
 )
 
 // statisticsMandate is the largest one.
@@ -42,9 +40,9 @@ func (r *run) measureStatistics(ctx context.Context) {
 
 // statistics is the task of asking a query service.
 func (r *run) statistics(node string, query url.Values) task {
-	return func(ctx context.Context) (done, error) {
-		_, body, err := r.text(ctx, r.asked(node, statisticsMandate, "/ext/v1/statistics", query))
-		return records(body, err)
+	return func(ctx context.Context) done {
+		_, body := r.text(ctx, r.asked(node, statisticsMandate, "/ext/v1/statistics", query))
+		return r.records(body)
 	}
 }
 
@@ -71,24 +69,21 @@ func (r *run) plainStatistics(bucket string) (sums, held string) {
 
 // sqlRecords is the task of reading the answer of a statement over HTTP.
 func (r *run) sqlRecords(sql string) task {
-	return func(ctx context.Context) (done, error) {
-		body, err := r.world.ask(ctx, embedded.QueryUser, r.world.database, sql+"\nFORMAT JSON")
-		if err != nil {
-			return done{}, err
-		}
+	return func(ctx context.Context) done {
+		body := r.ask(ctx, sql+"\nFORMAT JSON")
 		defer body.Close() //nolint:errcheck // read to its end
-		return records(io.ReadAll(body))
+		text, err := io.ReadAll(body)
+		r.failed(err)
+		return r.records(text)
 	}
 }
 
 // records decodes a JSON answer with its records in data.
-func records(text []byte, err error) (done, error) {
+func (r *run) records(text []byte) done {
 	var answer struct{ Data []json.RawMessage }
-	if err == nil {
-		err = json.Unmarshal(text, &answer)
+	r.failed(json.Unmarshal(text, &answer))
+	if len(answer.Data) == 0 {
+		r.failed(errors.New("an answer without records"))
 	}
-	if err == nil && len(answer.Data) == 0 {
-		err = errors.New("an answer without records")
-	}
-	return done{rows: int64(len(answer.Data)), bytes: int64(len(text))}, err
+	return done{rows: int64(len(answer.Data)), bytes: int64(len(text))}
 }

@@ -64,7 +64,7 @@ func (r *run) compareTables(ctx context.Context, title, node string, export bool
 	t := r.table(title, "Ours has money objects and reference prices joined in; ClickHouse has the bare columns, and place and outcome as numbers, or the same fields made by SQL. Bytes are as sent.")
 	for _, f := range tableForms {
 		ours := func(header http.Header) task {
-			return func(ctx context.Context) (done, error) { return r.stream(ctx, node, s.mandate, query, header) }
+			return func(ctx context.Context) done { return r.stream(ctx, node, s.mandate, query, header) }
 		}
 		rivals := []contestant{{"preismon " + f.name, ours(as(f.accept))}, {"ClickHouse " + f.name, r.clickhouse(r.sql(s), f.format)}}
 		stop := func() {}

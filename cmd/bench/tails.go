@@ -58,12 +58,10 @@ SELECT %d + number, %d + number %% %d, concat('tail', toString(number), '@exampl
 		fmt.Sprintf("of %d mandates, %d equal tails each at the most; rows are those of all tails", tailMandates, tailCounts[len(tailCounts)-1]/tailMandates))
 	account := uint64(firstAccount)
 	for _, n := range tailCounts {
-		s, p99, err := r.tails(ctx, f, p, account, n)
+		s, p99 := r.tails(ctx, f, p, account, n)
 		account += uint64((n + tailsOfAccount - 1) / tailsOfAccount)
-		if err != nil {
-			err = fmt.Errorf("%d tails: %w", n, err)
-		}
-		if r.failed(err) {
+		if r.err != nil {
+			r.err = fmt.Errorf("%d tails: %w", n, r.err)
 			return
 		}
 		t.Series = append(t.Series, s)
@@ -71,7 +69,7 @@ SELECT %d + number, %d + number %% %d, concat('tail', toString(number), '@exampl
 	}
 }
 
-func (r *run) tails(ctx context.Context, f *flow, p *producer, account uint64, n int) (s Series, p99 spread, err error) {
+func (r *run) tails(ctx context.Context, f *flow, p *producer, account uint64, n int) (s Series, p99 spread) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	client := &http.Client{Transport: &http.Transport{}}
@@ -81,11 +79,11 @@ func (r *run) tails(ctx context.Context, f *flow, p *producer, account uint64, n
 	defer reading.Wait()
 	defer cancel()
 	for i := range n {
-		resp, err := r.send(ctx, request{
+		resp := r.send(ctx, request{
 			base: r.world.nodes[r.world.database].url, account: account + uint64(i/tailsOfAccount), client: client, path: "/ext/v1/changes", query: url.Values{"follow": {"true"}},
 		})
-		if err != nil {
-			return s, p99, err
+		if r.err != nil {
+			return s, p99
 		}
 		reading.Go(func() {
 			defer resp.Body.Close() //nolint:errcheck // it was read
@@ -111,17 +109,14 @@ func (r *run) tails(ctx context.Context, f *flow, p *producer, account uint64, n
 			}
 		}
 	})
-	if err != nil {
-		return s, p99, err
-	}
-	if err := pause(ctx, time.Second); err != nil { // for what is under way
-		return s, p99, err
+	if r.failed(err) || r.failed(pause(ctx, time.Second)) { // for what is under way
+		return s, p99
 	}
 	work := r.work(ctx, r.world.database, began, byMandate)
 	all.mu.Lock()
 	defer all.mu.Unlock()
 	if all.broken != nil || len(all.waits) == 0 {
-		return s, p99, errors.Join(all.broken, fmt.Errorf("%d rows", len(all.waits)))
+		r.failed(errors.Join(all.broken, fmt.Errorf("%d rows", len(all.waits))))
 	}
 	statements := ""
 	for _, w := range work {
@@ -130,7 +125,7 @@ func (r *run) tails(ctx context.Context, f *flow, p *producer, account uint64, n
 	s = Series{Name: fmt.Sprintf("%d tails", n), Rows: all.rows, Bytes: all.bytes, Note: fmt.Sprintf(
 		"%.0f events a second, p50 %s, p99 %s, greatest %s, node %.0f MiB resident%s", float64(sent)/took.Seconds(),
 		milliseconds(quantile(all.waits, 0.5)), milliseconds(quantile(all.waits, 0.99)), milliseconds(quantile(all.waits, 1)), peak, statements)}
-	return s, spreadOf(all.waits, 0.99), nil
+	return s, spreadOf(all.waits, 0.99)
 }
 
 // read reads the lines of a tail.

@@ -46,14 +46,14 @@ func (r *run) measureTools(ctx context.Context) {
 	worst, which := spread{}, ""
 	for _, q := range r.smallTools(mandate) {
 		series := r.compare(ctx, t, r.size.warm, r.size.rounds,
-			contestant{"MCP " + q.name, func(ctx context.Context) (done, error) {
-				d, err := r.askTool(ctx, token, q.name, q.arguments)
+			contestant{"MCP " + q.name, func(ctx context.Context) done {
+				d := r.askTool(ctx, token, q.name, q.arguments)
 				d.rows = 0
-				return d, err
+				return d
 			}},
-			contestant{"REST " + q.path, func(ctx context.Context) (done, error) {
-				d, _, err := r.text(ctx, r.asked(r.world.database, mandate, q.path, q.query))
-				return d, err
+			contestant{"REST " + q.path, func(ctx context.Context) done {
+				d, _ := r.text(ctx, r.asked(r.world.database, mandate, q.path, q.query))
+				return d
 			}},
 		)
 		if ratio := slower(series[0], series[1]); ratio.value > worst.value {
