@@ -111,13 +111,8 @@ func (c Config) validate() error {
 	for _, p := range c.Only {
 		f.Check(slices.ContainsFunc(parts(), func(known part) bool { return known.name == p }), "only: %q is none of %s", p, partNames())
 	}
-	given := 0
-	for _, set := range []bool{c.ClickHouse != "", c.ClickHouseHTTP != "", c.NATS != ""} {
-		if set {
-			given++
-		}
-	}
-	f.Check(given == 0 || given == 3, "clickhouse-dsn, clickhouse-url and nats-url go together")
+	given := c.ClickHouse != ""
+	f.Check((c.ClickHouseHTTP != "") == given && (c.NATS != "") == given, "clickhouse-dsn, clickhouse-url and nats-url go together")
 	return f.Err()
 }
 

@@ -153,10 +153,9 @@ func (r *run) makeData(ctx context.Context) {
 	} else {
 		r.say("the folder has %s observations", grouped(int64(there)))
 	}
-	if r.err == nil && !r.failed(r.world.settle(ctx)) {
-		r.data = d
-		d.look(ctx, r)
-	}
+	r.settle(ctx)
+	r.data = d
+	d.look(ctx, r)
 }
 
 func (d *dataSet) fill(ctx context.Context, r *run) {

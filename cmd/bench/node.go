@@ -98,10 +98,17 @@ func (w *world) up(ctx context.Context, folder string, flags ...string) (*node, 
 	return n, err
 }
 
-// serve starts a query service on a database, under a name.
-func (w *world) serve(ctx context.Context, name, database string, flags ...string) error {
-	if w.nodes[name] != nil {
-		return nil
+// serve starts the query service on a database. It remembers no text of
+// streams, which are repeated only to be measured.
+func (r *run) serve(ctx context.Context, database string) {
+	r.serveAs(ctx, database, database, "--remember-streams", "0")
+}
+
+// serveAs starts a query service under a name.
+func (r *run) serveAs(ctx context.Context, name, database string, flags ...string) {
+	w := r.world
+	if r.err != nil || w.nodes[name] != nil {
+		return
 	}
 	n, text, err := w.start(ctx, `"msg":"query service runs"`,
 		[]string{"PREISMON_CLICKHOUSE_DSN=" + w.dsn(embedded.QueryUser, database), "PREISMON_NATS_URL=" + w.natsURL, "PREISMON_CURSOR_KEY=" + w.cursors},
@@ -109,25 +116,23 @@ func (w *world) serve(ctx context.Context, name, database string, flags ...strin
 			"query", "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0", "--base-url", nodeURL,
 			"--token-key", w.keyFile, "--reads-per-minute", "100000000", "--heavy-at-once", "1000", "--log-format", "json",
 		}, flags...)...)
-	if err != nil {
-		return err
+	if r.failed(err) {
+		return
 	}
 	w.nodes[name] = n
 	var line struct{ Listen, Admin string }
-	if err := json.Unmarshal([]byte(text), &line); err != nil {
-		return err
-	}
+	r.failed(json.Unmarshal([]byte(text), &line))
 	n.url, n.admin = "http://"+line.Listen, "http://"+line.Admin
 	for { // until tokens are accepted
 		if resp, err := w.http.Get(n.admin + "/readyz"); err == nil {
 			_, _ = io.Copy(io.Discard, resp.Body)
 			_ = resp.Body.Close()
 			if resp.StatusCode == http.StatusOK {
-				return nil
+				return
 			}
 		}
-		if err := pause(ctx, 20*time.Millisecond); err != nil {
-			return err
+		if r.failed(pause(ctx, 20*time.Millisecond)) {
+			return
 		}
 	}
 }

@@ -6,9 +6,8 @@ import (
 	"fmt"
 	"net/url"
 	"strconv"
+	"sync"
 	"time"
-
-	"golang.org/x/sync/errgroup"
 
 	"preismon/contracts"
 	"preismon/contracts/event"
@@ -43,24 +42,23 @@ func (r *run) visible(ctx context.Context, f *flow) {
 	defer cancel()
 	go reader.Run(hearing) //nolint:errcheck // without it the table is read
 	statement := fmt.Sprintf("SELECT max(seq) FROM checkpoints WHERE stream = 'OBSERVATIONS' AND epoch = %d", began)
-	reached := func() (uint64, <-chan struct{}, error) {
+	reached := func() (uint64, <-chan struct{}) {
 		moved := reader.Moved()
 		if w := reader.Written(ctx); w != nil && w.Partitions[0][event.StreamObservations].Epoch == began {
-			return w.Partitions[0][event.StreamObservations].Seq, moved, nil
+			return w.Partitions[0][event.StreamObservations].Seq, moved
 		}
 		if moved != nil {
-			return 0, moved, nil // a checkpoint is being written
+			return 0, moved // a checkpoint is being written
 		}
-		seq, err := r.world.number(ctx, statement)
-		return uint64(seq), nil, err
+		return uint64(r.number(ctx, statement)), nil
 	}
 
 	const warm = 2 * time.Second // not counted: the first events start connections
 	total := int((warm + r.size.visible).Seconds() * visibleRate)
 	published := make([]time.Time, 0, total)
 	seen := make([]time.Time, total)
-	var watching errgroup.Group
-	watching.Go(func() error { return r.watch(ctx, reached, f.first, seen) })
+	var watching sync.WaitGroup
+	watching.Go(func() { r.watch(ctx, reached, f.first, seen) })
 
 	var last *event.Event
 	took, err := f.publish(ctx, r.data.producer(r.Seed+2, time.Now().UTC()), total, func(e *event.Event) {
@@ -69,7 +67,8 @@ func (r *run) visible(ctx context.Context, f *flow) {
 	if s := f.publisher.Stats(); err == nil && s.Retries > 0 {
 		err = errors.New("events were published again: their order is not known")
 	}
-	if r.failed(err) || r.failed(watching.Wait()) {
+	r.failed(err)
+	if watching.Wait(); r.failed(nil) {
 		return
 	}
 	var waits []float64
@@ -88,29 +87,26 @@ func (r *run) visible(ctx context.Context, f *flow) {
 }
 
 // watch records when the checkpoint passes each sequence after first.
-func (r *run) watch(ctx context.Context, reached func() (uint64, <-chan struct{}, error), first uint64, seen []time.Time) error {
+func (r *run) watch(ctx context.Context, reached func() (uint64, <-chan struct{}), first uint64, seen []time.Time) {
 	deadline := time.Now().Add(r.size.visible + 2*time.Minute)
 	for n := 0; ; {
-		at, moved, err := reached()
-		if err != nil {
-			return err
-		}
+		at, moved := reached()
 		now := time.Now()
 		for ; n < len(seen) && first+uint64(n)+1 <= at; n++ {
 			seen[n] = now
 		}
 		if now.After(deadline) {
-			return fmt.Errorf("%d of %d events did not become visible", len(seen)-n, len(seen))
+			r.failed(fmt.Errorf("%d of %d events did not become visible", len(seen)-n, len(seen)))
 		}
-		if n == len(seen) {
-			return nil
+		if n == len(seen) || r.failed(nil) {
+			return
 		}
 		poll := time.NewTimer(unheard)
 		select {
 		case <-moved:
 		case <-poll.C:
 		case <-ctx.Done():
-			return context.Cause(ctx)
+			r.failed(context.Cause(ctx))
 		}
 		poll.Stop()
 	}

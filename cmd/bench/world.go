@@ -246,34 +246,6 @@ func (w *world) rows(ctx context.Context, statement string) (all [][]any, err er
 	}
 }
 
-// number returns the one number of an answer.
-func (w *world) number(ctx context.Context, statement string) (float64, error) {
-	rows, err := w.rows(ctx, statement)
-	if err != nil {
-		return 0, err
-	}
-	if len(rows) != 1 || len(rows[0]) != 1 {
-		return 0, fmt.Errorf("not one number: %s", clip(statement))
-	}
-	n, _ := rows[0][0].(float64)
-	return n, nil
-}
-
-// makeDatabase recreates a database with the schema, and fills it by statements.
-func (w *world) makeDatabase(ctx context.Context, name string, fill ...string) error {
-	if err := w.exec(ctx, "DROP DATABASE IF EXISTS "+name+" SYNC"); err != nil {
-		return err
-	}
-	w.extra = append(w.extra, name)
-	if err := schema.Migrate(ctx, w.dsn(embedded.AdminUser, name), schema.Options{}); err != nil {
-		return err
-	}
-	if err := w.exec(ctx, fill...); err != nil {
-		return err
-	}
-	return w.settle(ctx)
-}
-
 // copies returns the statements that copy rows of the main database.
 func (w *world) copies(to, where string, tables ...string) (all []string) {
 	for _, table := range tables {
@@ -282,59 +254,52 @@ func (w *world) copies(to, where string, tables ...string) (all []string) {
 	return all
 }
 
-// settle waits until background merges are done.
-func (w *world) settle(ctx context.Context) error {
-	for quiet := 0; quiet < 3; {
-		n, err := w.number(ctx, "SELECT count() FROM system.merges WHERE database LIKE '"+strings.TrimSuffix(extraPrefix, "_bench_")+"%'")
-		if err != nil {
-			return err
-		}
-		if quiet++; n > 0 {
-			quiet = 0
-		}
-		if err := pause(ctx, 300*time.Millisecond); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// exec, rows, number, makeDatabase and serveAs are those of the world.
+// exec and rows are those of the world.
 func (r *run) exec(ctx context.Context, statements ...string) {
-	if r.err == nil {
-		r.err = r.world.exec(ctx, statements...)
+	if !r.failed(nil) {
+		r.failed(r.world.exec(ctx, statements...))
 	}
 }
 
-func (r *run) rows(ctx context.Context, statement string) (all [][]any) {
-	if r.err == nil {
-		all, r.err = r.world.rows(ctx, statement)
+func (r *run) rows(ctx context.Context, statement string) [][]any {
+	if r.failed(nil) {
+		return nil
 	}
+	all, err := r.world.rows(ctx, statement)
+	r.failed(err)
 	return all
 }
 
+// number returns the one number of an answer.
 func (r *run) number(ctx context.Context, statement string) (n float64) {
-	if r.err == nil {
-		n, r.err = r.world.number(ctx, statement)
+	rows := r.rows(ctx, statement)
+	if len(rows) != 1 || len(rows[0]) != 1 {
+		r.failed(fmt.Errorf("not one number: %s", clip(statement)))
+		return 0
 	}
+	n, _ = rows[0][0].(float64)
 	return n
 }
 
-// serve starts the query service on a database. It remembers no text of
-// streams, which are repeated only to be measured.
-func (r *run) serve(ctx context.Context, database string) {
-	r.serveAs(ctx, database, database, "--remember-streams", "0")
-}
-
+// makeDatabase recreates a database with the schema, and fills it by statements.
 func (r *run) makeDatabase(ctx context.Context, name string, fill ...string) {
-	if r.err == nil {
-		r.err = r.world.makeDatabase(ctx, name, fill...)
+	if r.exec(ctx, "DROP DATABASE IF EXISTS "+name+" SYNC"); r.err != nil {
+		return
 	}
+	r.world.extra = append(r.world.extra, name)
+	r.failed(schema.Migrate(ctx, r.world.dsn(embedded.AdminUser, name), schema.Options{}))
+	r.exec(ctx, fill...)
+	r.settle(ctx)
 }
 
-func (r *run) serveAs(ctx context.Context, name, database string, flags ...string) {
-	if r.err == nil {
-		r.err = r.world.serve(ctx, name, database, flags...)
+// settle waits until background merges are done.
+func (r *run) settle(ctx context.Context) {
+	for quiet := 0; quiet < 3 && r.err == nil; {
+		n := r.number(ctx, "SELECT count() FROM system.merges WHERE database LIKE '"+strings.TrimSuffix(extraPrefix, "_bench_")+"%'")
+		if quiet++; n > 0 {
+			quiet = 0
+		}
+		r.failed(pause(ctx, 300*time.Millisecond))
 	}
 }
 
