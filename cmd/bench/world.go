@@ -38,7 +38,7 @@ type world struct {
 	http     *http.Client
 	tokens   *auth.Authority
 	issuing  sync.Mutex
-	issued   map[uint64]kept // by account
+	issued   map[uint64]string // by account
 	keyFile  string
 	cursors  string
 	nodes    map[string]*node // query services by database
@@ -47,7 +47,7 @@ type world struct {
 
 func startWorld(ctx context.Context, c Config) (_ *world, err error) {
 	w := &world{
-		cfg: c, nodes: map[string]*node{}, issued: map[uint64]kept{}, cursors: rand.Text() + rand.Text(),
+		cfg: c, nodes: map[string]*node{}, issued: map[uint64]string{}, cursors: rand.Text() + rand.Text(),
 		http: &http.Client{Transport: &http.Transport{DisableCompression: true, MaxIdleConnsPerHost: 128, WriteBufferSize: 256 << 10, ReadBufferSize: 256 << 10}},
 	}
 	defer func() {
@@ -114,27 +114,19 @@ func (w *world) embed(ctx context.Context, folder string) (err error) {
 	return b.conn.Flush()
 }
 
-// kept is a token that is reused until then.
-type kept struct {
-	text  string
-	until time.Time
-}
-
-// token returns the account's token, the same one for half of its lifetime: a
-// client keeps its token, and a node verifies the signature of each one only
-// once.
+// token returns the account's token, the same one for the whole run: a client
+// keeps its token, and a node verifies the signature of each one only once.
 func (w *world) token(account uint64) (string, error) {
 	w.issuing.Lock()
 	defer w.issuing.Unlock()
-	if t := w.issued[account]; time.Now().Before(t.until) {
-		return t.text, nil
+	if w.issued[account] == "" {
+		issued, err := w.tokens.Issue(auth.Grant{Account: contracts.AccountID(account), Audience: auth.RESTAudience, Lifetime: 24 * time.Hour})
+		if err != nil {
+			return "", err
+		}
+		w.issued[account] = issued.Token.Reveal()
 	}
-	issued, lifetime, err := w.tokens.IssueREST(contracts.AccountID(account))
-	if err != nil {
-		return "", err
-	}
-	w.issued[account] = kept{issued.Token.Reveal(), issued.Expires.Add(-lifetime / 2)}
-	return w.issued[account].text, nil
+	return w.issued[account], nil
 }
 
 // close stops everything, and removes what should not be kept.
