@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"path/filepath"
 	"strconv"
@@ -14,15 +13,9 @@ const idleSettles = time.Minute
 
 // measureIdle measures the processor time of a live demo that nobody reads.
 func (r *run) measureIdle(ctx context.Context) {
-	up, err := r.world.up(ctx, r.folder, "--demo")
-	if r.failed(err) {
-		return
-	}
-	share, err := idleShare(ctx, up.pid(), r.size.quiet)
-	if r.failed(errors.Join(err, up.stop())) {
-		return
-	}
-	if share == 0 {
+	share := 0.0
+	r.up(ctx, r.folder, func(n *node) { share = r.idleShare(ctx, n.pid()) }, "--demo")
+	if share == 0 && r.err == nil {
 		r.result.miss("an idle demo: this system does not tell the processor time of processes")
 		return
 	}
@@ -30,15 +23,11 @@ func (r *run) measureIdle(ctx context.Context) {
 }
 
 // idleShare returns how much of a core a process and those that it started take.
-func idleShare(ctx context.Context, pid int, over time.Duration) (float64, error) {
-	if err := pause(ctx, idleSettles); err != nil {
-		return 0, err
-	}
+func (r *run) idleShare(ctx context.Context, pid int) float64 {
+	r.failed(pause(ctx, idleSettles))
 	before, began := treeTime(pid), time.Now()
-	if err := pause(ctx, over); err != nil {
-		return 0, err
-	}
-	return (treeTime(pid) - before) / time.Since(began).Seconds(), nil
+	r.failed(pause(ctx, r.size.quiet))
+	return (treeTime(pid) - before) / time.Since(began).Seconds()
 }
 
 // treeTime returns the user and system time of a process and its descendants in

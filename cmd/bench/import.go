@@ -48,22 +48,21 @@ func (r *run) measureImport(ctx context.Context) {
 func (r *run) importOnce(ctx context.Context, file string) (d done) {
 	data := filepath.Join(r.folder, "data")
 	defer os.RemoveAll(data) //nolint:errcheck // it goes with the part's folder
-	up, err := r.world.up(ctx, data)
-	if r.failed(err) {
-		return d
-	}
 	cmd := exec.CommandContext(ctx, r.Program, "import", file, "--map", "observations", "--mandate", "Bench", "--login", "bench@example.com",
 		"--data-dir", data, "--rejects", filepath.Join(r.folder, "rejects.ndjson"))
 	cmd.Env = append(os.Environ(), "PREISMON_PASSWORD=correct horse battery")
-	began := time.Now()
-	text := r.said(cmd)
-	d.took = time.Since(began)
-	r.failed(up.stop())
+	text := ""
+	r.up(ctx, data, func(*node) {
+		began := time.Now()
+		text = r.said(cmd)
+		d.took = time.Since(began)
+	})
 	found := importedRows.FindStringSubmatch(text)
 	if found == nil {
 		r.failed(fmt.Errorf("the import said %q", text))
 		return d
 	}
+	var err error
 	d.rows, err = strconv.ParseInt(strings.ReplaceAll(found[2], ",", ""), 10, 64)
 	r.failed(err)
 	return d

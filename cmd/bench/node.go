@@ -91,11 +91,14 @@ func (n *node) stop() error {
 	return n.err
 }
 
-// up starts `preismon up` on a folder, and waits until it is ready.
-func (w *world) up(ctx context.Context, folder string, flags ...string) (*node, error) {
-	n, _, err := w.start(ctx, "everything published so far can be queried", nil,
+// up runs `preismon up` on a folder; when it is ready, something is done.
+func (r *run) up(ctx context.Context, folder string, do func(*node), flags ...string) {
+	n, _, err := r.world.start(ctx, "everything published so far can be queried", nil,
 		append([]string{"up", "--data-dir", folder, "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0"}, flags...)...)
-	return n, err
+	if !r.failed(err) {
+		do(n)
+		r.failed(n.stop())
+	}
 }
 
 // serve starts the query service on a database. It remembers no text of

@@ -95,16 +95,11 @@ func (r *run) measureReady(ctx context.Context) {
 		r.result.miss("time to ready: the servers were given")
 		return
 	}
-	w := r.world
-	folder := w.dir.Path
-	r.failed(w.stop())
+	folder := r.world.dir.Path
+	r.failed(r.world.stop())
 	series := r.compare(ctx, r.table("Time to ready", ""), 1, 3, contestant{"preismon up on the filled folder", func(ctx context.Context) (d done) {
 		began := time.Now()
-		up, err := w.up(ctx, folder)
-		if !r.failed(err) {
-			d.took = time.Since(began)
-			r.failed(up.stop())
-		}
+		r.up(ctx, folder, func(*node) { d.took = time.Since(began) })
 		return d
 	}})
 	r.put("ready_seconds_warm", "`preismon up` on the filled folder until everything can be queried", "s", series[0].all(), 3, true, "")
