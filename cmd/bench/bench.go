@@ -19,9 +19,11 @@ import (
 	"io"
 	"log/slog"
 	"os"
+	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"preismon/contracts"
@@ -55,7 +57,7 @@ type Config struct {
 // part is a part of a run.
 type part struct {
 	name string
-	do   func(*run, context.Context) error
+	do   func(*run, context.Context)
 }
 
 // parts returns the parts of a run, in order.
@@ -109,13 +111,8 @@ func (c Config) validate() error {
 	for _, p := range c.Only {
 		f.Check(slices.ContainsFunc(parts(), func(known part) bool { return known.name == p }), "only: %q is none of %s", p, partNames())
 	}
-	given := 0
-	for _, set := range []bool{c.ClickHouse != "", c.ClickHouseHTTP != "", c.NATS != ""} {
-		if set {
-			given++
-		}
-	}
-	f.Check(given == 0 || given == 3, "clickhouse-dsn, clickhouse-url and nats-url go together")
+	given := c.ClickHouse != ""
+	f.Check((c.ClickHouseHTTP != "") == given && (c.NATS != "") == given, "clickhouse-dsn, clickhouse-url and nats-url go together")
 	return f.Err()
 }
 
@@ -162,7 +159,8 @@ func (c Config) size() size {
 	return s
 }
 
-// run is one run.
+// run is one run. Its first error ends it: what is called for afterwards is not
+// done and gives nothing, and nothing more is recorded.
 type run struct {
 	Config
 	size   size
@@ -170,6 +168,10 @@ type run struct {
 	result *Result
 	world  *world
 	data   *dataSet
+	folder string // of a part, for its files
+
+	mu  sync.Mutex
+	err error // the first one; others than the run itself look by failed
 
 	unreadSoFar int // requests that unread has changed
 }
@@ -181,6 +183,31 @@ func newRun(c Config) *run {
 		Machine: machine(), Began: began.UTC(), Quick: c.Quick, Seed: c.Seed, Values: map[string]float64{},
 		DataSet: fmt.Sprintf("made inside ClickHouse by INSERT SELECT from numbers() and hash functions, seed %d; not by the projector", c.Seed),
 	}}
+}
+
+// failed keeps the first error, and reports whether there was one. Tasks may call
+// it at the same time.
+func (r *run) failed(err error) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.err == nil {
+		r.err = err
+	}
+	return r.err != nil
+}
+
+// table adds a table to the result, and put a value.
+func (r *run) table(title, note string) *Table {
+	if r.err != nil {
+		return &Table{}
+	}
+	return r.result.table(title, note)
+}
+
+func (r *run) put(key, what, unit string, s spread, target float64, atMost bool, note string) {
+	if r.err == nil {
+		r.result.put(key, what, unit, s, target, atMost, note)
+	}
 }
 
 func (r *run) say(format string, args ...any) {
@@ -201,19 +228,24 @@ func (r *run) run(ctx context.Context) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, r.world.close()) }()
-	if r.data, err = makeData(ctx, r); err != nil {
-		return fmt.Errorf("data set: %w", err)
+	if r.makeData(ctx); r.err != nil {
+		return fmt.Errorf("data set: %w", r.err)
 	}
-	if err := r.world.serve(ctx, r.world.database); err != nil {
-		return err
+	if r.serve(ctx, r.world.database); r.err != nil {
+		return r.err
 	}
 	for _, part := range parts() {
 		if len(r.Only) > 0 && !slices.Contains(r.Only, part.name) {
 			continue
 		}
 		r.say("measuring: %s", part.name)
-		if err := part.do(r, ctx); err != nil {
-			return fmt.Errorf("%s: %w", part.name, err)
+		r.folder = filepath.Join(r.world.temp, part.name)
+		if !r.failed(os.Mkdir(r.folder, 0o700)) {
+			part.do(r, ctx)
+		}
+		_ = os.RemoveAll(r.folder) // what remains is removed at the end
+		if r.err != nil {
+			return fmt.Errorf("%s: %w", part.name, r.err)
 		}
 	}
 	return nil

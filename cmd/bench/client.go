@@ -22,7 +22,7 @@ var readBuffers = sync.Pool{New: func() any { return new([256 << 10]byte) }}
 
 // swallow reads an answer and counts its lines, which are the rows of a text:
 // the minimum that a client can do.
-func swallow(body io.Reader, began time.Time) (d done, err error) {
+func (r *run) swallow(body io.Reader, began time.Time) (d done) {
 	buf := readBuffers.Get().(*[256 << 10]byte)
 	defer readBuffers.Put(buf)
 	for {
@@ -34,18 +34,17 @@ func swallow(body io.Reader, began time.Time) (d done, err error) {
 		d.rows += int64(bytes.Count(buf[:n], []byte{'\n'}))
 		if errors.Is(err, io.EOF) {
 			d.took = time.Since(began)
-			return d, nil
+			return d
 		}
-		if err != nil {
-			return d, err
+		if r.failed(err) {
+			return d
 		}
 	}
 }
 
 // request is a request to a query service.
 type request struct {
-	node    string
-	admin   bool         // to its private surface
+	base    string       // its address
 	account uint64       // whose token is sent
 	token   string       // instead of the account's
 	client  *http.Client // nil: that of the run
@@ -56,22 +55,29 @@ type request struct {
 }
 
 // asked is a request of a mandate's account.
-func asked(node string, mandate uint64, path string, query url.Values) request {
-	return request{node: node, account: 1000 + mandate, path: path, query: query}
+func (r *run) asked(node string, mandate uint64, path string, query url.Values) request {
+	return request{base: r.world.nodes[node].url, account: 1000 + mandate, path: path, query: query}
 }
 
-// send sends a request, and returns an answer that is no error.
-func (r *run) send(ctx context.Context, q request) (resp *http.Response, err error) {
+// send sends a request, and returns an answer that is no error; an empty one if
+// there is none.
+func (r *run) send(ctx context.Context, q request) *http.Response {
+	resp, err := r.reply(ctx, q)
+	if err != nil {
+		r.failed(err)
+		return &http.Response{Body: http.NoBody}
+	}
+	return resp
+}
+
+// reply is send for a request that may fail.
+func (r *run) reply(ctx context.Context, q request) (resp *http.Response, err error) {
 	if q.token == "" && q.account > 0 {
 		if q.token, err = r.world.token(q.account); err != nil {
 			return nil, err
 		}
 	}
-	base := r.world.nodes[q.node].url
-	if q.admin {
-		base = r.world.nodes[q.node].admin
-	}
-	target := base + q.path + "?" + q.query.Encode()
+	target := q.base + q.path + "?" + q.query.Encode()
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, target, nil)
 	if q.body != nil {
 		text, _ := json.Marshal(q.body) // of maps and texts
@@ -103,26 +109,21 @@ func accepted(what string, resp *http.Response, err error) (*http.Response, erro
 }
 
 // read reads an answer to its end.
-func (r *run) read(ctx context.Context, q request) (d done, resp *http.Response, err error) {
+func (r *run) read(ctx context.Context, q request) (done, *http.Response) {
 	began := time.Now()
-	if resp, err = r.send(ctx, q); err != nil {
-		return d, nil, err
-	}
+	resp := r.send(ctx, q)
 	defer resp.Body.Close() //nolint:errcheck // read to its end
-	d, err = swallow(resp.Body, began)
-	return d, resp, err
+	return r.swallow(resp.Body, began), resp
 }
 
 // text returns the whole of an answer.
-func (r *run) text(ctx context.Context, q request) (d done, body []byte, err error) {
+func (r *run) text(ctx context.Context, q request) (done, []byte) {
 	began := time.Now()
-	resp, err := r.send(ctx, q)
-	if err != nil {
-		return d, nil, err
-	}
+	resp := r.send(ctx, q)
 	defer resp.Body.Close() //nolint:errcheck // read to its end
-	body, err = io.ReadAll(resp.Body)
-	return done{took: time.Since(began), bytes: int64(len(body))}, body, err
+	body, err := io.ReadAll(resp.Body)
+	r.failed(err)
+	return done{took: time.Since(began), bytes: int64(len(body))}, body
 }
 
 // as asks for a form; empty: the default one.
@@ -134,36 +135,32 @@ func as(accept string) http.Header {
 }
 
 // stream reads one of our streams to its proven end.
-func (r *run) stream(ctx context.Context, node string, mandate uint64, query url.Values, header http.Header) (done, error) {
-	q := asked(node, mandate, "/v1/results/stream", query)
+func (r *run) stream(ctx context.Context, node string, mandate uint64, query url.Values, header http.Header) done {
+	q := r.asked(node, mandate, "/v1/results/stream", query)
 	q.header = header
-	d, resp, err := r.read(ctx, q)
-	if err != nil {
-		return d, err
-	}
+	d, resp := r.read(ctx, q)
 	if resp.Trailer.Get("X-Results-Complete") != "true" {
-		return d, fmt.Errorf("%s: a stream without its end", resp.Status)
+		r.failed(fmt.Errorf("%s: a stream without its end", resp.Status))
 	}
-	_, err = fmt.Sscan(resp.Trailer.Get("X-Results-Returned"), &d.rows)
-	return d, err
+	_, err := fmt.Sscan(resp.Trailer.Get("X-Results-Returned"), &d.rows)
+	r.failed(err)
+	return d
 }
 
 // streams is the task of reading a stream of the main database.
 func (r *run) streams(mandate uint64, query url.Values, header http.Header) task {
-	return func(ctx context.Context) (done, error) {
+	return func(ctx context.Context) done {
 		return r.stream(ctx, r.world.database, mandate, query, header)
 	}
 }
 
 // page reads one of our pages; the rows are counted after the clock was stopped.
-func (r *run) page(ctx context.Context, node string, mandate uint64, query url.Values) (d done, next string, err error) {
-	d, body, err := r.text(ctx, asked(node, mandate, "/v1/results", query))
-	if err != nil {
-		return d, "", err
-	}
+func (r *run) page(ctx context.Context, node string, mandate uint64, query url.Values) (d done, next string) {
+	d, body := r.text(ctx, r.asked(node, mandate, "/v1/results", query))
 	at := bytes.LastIndex(body, []byte(`,"paging":`))
 	if at < 0 {
-		return d, "", errors.New("a page without paging")
+		r.failed(errors.New("a page without paging"))
+		return d, ""
 	}
 	var tail struct {
 		Paging struct {
@@ -171,16 +168,16 @@ func (r *run) page(ctx context.Context, node string, mandate uint64, query url.V
 			NextCursor string
 		}
 	}
-	err = json.Unmarshal(append([]byte{'{'}, body[at+1:]...), &tail)
+	r.failed(json.Unmarshal(append([]byte{'{'}, body[at+1:]...), &tail))
 	d.rows = tail.Paging.Returned
-	return d, tail.Paging.NextCursor, err
+	return d, tail.Paging.NextCursor
 }
 
 // pages is the task of reading one page.
 func (r *run) pages(node string, mandate uint64, query url.Values) task {
-	return func(ctx context.Context) (done, error) {
-		d, _, err := r.page(ctx, node, mandate, query)
-		return d, err
+	return func(ctx context.Context) done {
+		d, _ := r.page(ctx, node, mandate, query)
+		return d
 	}
 }
 
@@ -189,15 +186,21 @@ const jsonEachRow = "FORMAT JSONEachRow"
 // clickhouse is the task of reading the answer of a statement over HTTP, as the
 // user of the query service.
 func (r *run) clickhouse(statement, format string) task {
-	return func(ctx context.Context) (done, error) {
+	return func(ctx context.Context) done {
 		began := time.Now()
-		body, err := r.world.ask(ctx, embedded.QueryUser, r.world.database, statement+"\n"+format)
-		if err != nil {
-			return done{}, err
-		}
+		body := r.ask(ctx, statement+"\n"+format)
 		defer body.Close() //nolint:errcheck // read to its end
-		return swallow(body, began)
+		return r.swallow(body, began)
 	}
+}
+
+func (r *run) ask(ctx context.Context, statement string) io.ReadCloser {
+	body, err := r.world.ask(ctx, embedded.QueryUser, r.world.database, statement)
+	if err != nil {
+		r.failed(err)
+		return http.NoBody
+	}
+	return body
 }
 
 // overHTTP is the opponent that reads a statement's rows as JSON.
@@ -211,33 +214,32 @@ const byMandate = "%FROM observations_by_mandate%"
 // work reads from the query log what a user's statements on tables of
 // observations have cost since a moment, except those of sameFields. Each Work
 // is named after the client.
-func (r *run) work(ctx context.Context, database string, since time.Time, like string) ([]Work, error) {
+func (r *run) work(ctx context.Context, database string, since time.Time, like string) (all []Work) {
 	_, user, _ := r.world.httpAccess(embedded.QueryUser)
-	rows, err := r.queryLog(ctx, fmt.Sprintf(`
+	for _, row := range r.queryLog(ctx, fmt.Sprintf(`
 SELECT if(interface = 1, 'ours', 'ClickHouse over HTTP') AS who, count(), quantileExactIf(0.5)(read_rows, type = 'QueryFinish'), quantileExactIf(0.5)(read_bytes, type = 'QueryFinish'),
     quantileExactIf(0.5)(ProfileEvents['SelectedMarks'], type = 'QueryFinish'), quantileExactIf(0.5)(memory_usage, type = 'QueryFinish'), countIf(type != 'QueryFinish'), sum(ProfileEvents['OSCPUVirtualTimeMicroseconds']) / 1e6, sum(read_rows)
 FROM system.query_log
 WHERE type > 1 AND event_time_microseconds >= fromUnixTimestamp64Micro(%d) AND user = '%s' AND current_database = '%s' AND query LIKE '%s' AND query NOT LIKE '%%AS customerReferencePrices%%'
-GROUP BY who ORDER BY who`, since.UnixMicro(), user, database, strings.ReplaceAll(like, "'", "''")))
-	var all []Work
-	for _, row := range rows {
+GROUP BY who ORDER BY who`, since.UnixMicro(), user, database, strings.ReplaceAll(like, "'", "''"))) {
 		name, v := measured(row)
 		all = append(all, Work{Name: name, Queries: int(v[1]), ReadRows: v[2], ReadBytes: v[3], Marks: v[4], Memory: v[5], Failed: int(v[6]), CPU: v[7], allRows: v[8]})
 	}
-	return all, err
+	return all
 }
 
 // queryLog reads from the query log; no rows where the server keeps none.
-func (r *run) queryLog(ctx context.Context, statement string) ([][]any, error) {
-	if err := r.world.exec(ctx, "SYSTEM FLUSH LOGS query_log"); err != nil {
-		return nil, err
+func (r *run) queryLog(ctx context.Context, statement string) [][]any {
+	if r.exec(ctx, "SYSTEM FLUSH LOGS query_log"); r.err != nil {
+		return nil
 	}
-	rows, err := r.world.rows(ctx, r.world.database, statement)
+	rows, err := r.world.rows(ctx, statement)
 	if err != nil && strings.Contains(err.Error(), "query_log") && strings.Contains(err.Error(), "Code: 60") {
 		r.result.miss("what ClickHouse read: this server keeps no query log")
-		return nil, nil
+		return nil
 	}
-	return rows, err
+	r.err = err
+	return rows
 }
 
 // measured returns the name that begins a row, and its numbers by their column.

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"net/url"
 	"slices"
 	"time"
@@ -13,46 +12,43 @@ import (
 // the CPU of a query node and of ClickHouse, and how many statements.
 type costOf struct {
 	key, title string
-	do         func(ctx context.Context, n int) (units int64, err error) // the n-th time
+	do         func(ctx context.Context, n int) (units int64) // the n-th time
 }
 
 // measureCosts measures what a capacity plan needs: the cost of a request and of
 // a row that is read, by one client that sends one request at a time. What it
 // reads again is remembered, and what it reads for the first time is not: such
 // requests differ by a millisecond of their window.
-func (r *run) measureCosts(ctx context.Context) error {
-	reads, err := r.hotReads(ctx)
-	if err != nil {
-		return err
+func (r *run) measureCosts(ctx context.Context) {
+	reads := r.hotReads(ctx)
+	if r.err != nil {
+		return
 	}
 	hot := func(key string) hotRead {
 		return reads[slices.IndexFunc(reads, func(q hotRead) bool { return q.key == key })]
 	}
-	one := func(ask answer) func(context.Context, int) (int64, error) {
-		return func(ctx context.Context, n int) (int64, error) { return 1, ask(ctx, n) }
-	}
-	units := []costOf{
-		{"list", "a list that is remembered", one(r.ours(hot("sites_vs_healthz")))},
-		{"latest", "the latest rows of a product, remembered", one(r.ours(hot("latest_item_vs_clickhouse")))},
-		{"small_page", "10 rows of a product of 168 h, read for the first time", one(func(ctx context.Context, n int) error {
-			q := hot("page_item_vs_clickhouse")
-			return r.hotAnswer(ctx, q.path, r.unread(q.ask(n)))
-		})},
-		{"page", "a page of 10,000 rows, read for the first time", one(func(ctx context.Context, _ int) error {
-			_, _, err := r.page(ctx, r.world.database, 1, r.unread(r.widePage()))
-			return err
-		})},
-		{"streamed_row", "a row of a stream with export fields", func(ctx context.Context, _ int) (int64, error) {
-			d, err := r.streams(1, r.unread(r.exported(r.data.starts[tableRows])), nil)(ctx)
-			return d.rows, err
-		}},
-	}
-	for _, u := range units {
-		if err := r.measureCost(ctx, u); err != nil {
-			return fmt.Errorf("%s: %w", u.title, err)
+	one := func(ask answer) func(context.Context, int) int64 {
+		return func(ctx context.Context, n int) int64 {
+			ask(ctx, n)
+			return 1
 		}
 	}
-	return nil
+	for _, u := range []costOf{
+		{"list", "a list that is remembered", one(r.ours(hot("sites_vs_healthz")))},
+		{"latest", "the latest rows of a product, remembered", one(r.ours(hot("latest_item_vs_clickhouse")))},
+		{"small_page", "10 rows of a product of 168 h, read for the first time", one(func(ctx context.Context, n int) {
+			q := hot("page_item_vs_clickhouse")
+			r.hotAnswer(ctx, q.path, r.unread(q.ask(n)))
+		})},
+		{"page", "a page of 10,000 rows, read for the first time", one(func(ctx context.Context, _ int) {
+			r.page(ctx, r.world.database, 1, r.unread(r.widePage()))
+		})},
+		{"streamed_row", "a row of a stream with export fields", func(ctx context.Context, _ int) int64 {
+			return r.streams(1, r.unread(r.exported(r.data.starts[tableRows])), nil)(ctx).rows
+		}},
+	} {
+		r.measureCost(ctx, u)
+	}
 }
 
 // unread moves the start of a request by some milliseconds, other ones each time:
@@ -67,45 +63,39 @@ func (r *run) unread(query url.Values) url.Values {
 }
 
 // measureCost repeats one thing for some rounds and puts its cost.
-func (r *run) measureCost(ctx context.Context, u costOf) error {
-	if _, err := u.do(ctx, 0); err != nil {
-		return err
+func (r *run) measureCost(ctx context.Context, u costOf) {
+	n := 0
+	once := func(ctx context.Context) (d done) {
+		d.rows, n = u.do(ctx, n), n+1
+		return d
 	}
+	r.interleave(ctx, 1, 0, contestant{u.title, once})
 	var all CPU
 	var total int64
 	var node, clickhouse []float64 // µs of one unit, by round
-	since, n := time.Now(), 1
+	since := time.Now()
 	for range r.size.costRounds {
-		before, began, units := r.world.cpu(), time.Now(), int64(0)
-		for ; time.Since(began) < r.size.costRound; n++ {
-			done, err := u.do(ctx, n)
-			if err != nil {
-				return err
+		s := r.interleave(ctx, 0, 1, contestant{u.title, func(ctx context.Context) (d done) {
+			for began := time.Now(); time.Since(began) < r.size.costRound && r.err == nil; {
+				d.rows += once(ctx).rows
 			}
-			units += done
-		}
-		if units == 0 {
-			return errors.New("nothing was read")
-		}
-		var round CPU
-		round.add(r.world.cpu(), before)
-		all.add(round, CPU{})
-		total += units
-		node, clickhouse = append(node, 1e6*round.Query/float64(units)), append(clickhouse, 1e6*round.ClickHouse/float64(units))
+			if d.rows == 0 {
+				r.failed(errors.New("nothing was read"))
+			}
+			return d
+		}})[0]
+		all.add(s.CPU, CPU{})
+		total += s.Rows
+		node, clickhouse = append(node, 1e6*s.CPU.Query/float64(s.Rows)), append(clickhouse, 1e6*s.CPU.ClickHouse/float64(s.Rows))
 	}
 	each := func(seconds float64, rounds []float64) spread {
 		return spread{1e6 * seconds / float64(total), slices.Min(rounds), slices.Max(rounds)}
 	}
-	r.result.put("cost_"+u.key+"_node_cpu_us", u.title+": CPU of the query node", "µs", each(all.Query, node), 0, true, "")
-	r.result.put("cost_"+u.key+"_clickhouse_cpu_us", u.title+": CPU of ClickHouse", "µs", each(all.ClickHouse, clickhouse), 0, true, "")
-	work, err := r.work(ctx, r.world.database, since, "%")
-	if err != nil {
-		return err
-	}
-	for _, w := range work {
+	r.put("cost_"+u.key+"_node_cpu_us", u.title+": CPU of the query node", "µs", each(all.Query, node), 0, true, "")
+	r.put("cost_"+u.key+"_clickhouse_cpu_us", u.title+": CPU of ClickHouse", "µs", each(all.ClickHouse, clickhouse), 0, true, "")
+	for _, w := range r.work(ctx, r.world.database, since, "%") {
 		if w.Name == "ours" {
-			r.result.put("cost_"+u.key+"_statements", u.title+": statements", "", exactly(float64(w.Queries)/float64(total)), 0, true, "")
+			r.put("cost_"+u.key+"_statements", u.title+": statements", "", exactly(float64(w.Queries)/float64(total)), 0, true, "")
 		}
 	}
-	return nil
 }

@@ -133,11 +133,10 @@ func statements(file string, values any) (all []string) {
 const chunkCaptures = 500_000
 
 // makeData fills the database, or uses what the folder has.
-func makeData(ctx context.Context, r *run) (*dataSet, error) {
-	w := r.world
-	rows, err := w.rows(ctx, w.database, "SELECT (SELECT count() FROM observations), (SELECT uniqExact(mandate) FROM mandates)")
-	if err != nil {
-		return nil, err
+func (r *run) makeData(ctx context.Context) {
+	rows := r.rows(ctx, "SELECT (SELECT count() FROM observations), (SELECT uniqExact(mandate) FROM mandates)")
+	if r.err != nil {
+		return
 	}
 	_, v := measured(rows[0])
 	there, mandates := v[0], r.Mandates
@@ -150,22 +149,17 @@ func makeData(ctx context.Context, r *run) (*dataSet, error) {
 	}
 	if there == 0 {
 		r.say("making %s observations inside ClickHouse", grouped(int64(r.Observations)))
-		if err := d.fill(ctx, r); err != nil {
-			return nil, err
-		}
+		d.fill(ctx, r)
 	} else {
 		r.say("the folder has %s observations", grouped(int64(there)))
 	}
-	if err := w.settle(ctx); err != nil {
-		return nil, err
-	}
-	return d, d.look(ctx, r)
+	r.settle(ctx)
+	r.data = d
+	d.look(ctx, r)
 }
 
-func (d *dataSet) fill(ctx context.Context, r *run) error {
-	if err := r.world.exec(ctx, append(d.catalog(), statements("stage.sql", nil)...)...); err != nil {
-		return err
-	}
+func (d *dataSet) fill(ctx context.Context, r *run) {
+	r.exec(ctx, append(d.catalog(), statements("stage.sql", nil)...)...)
 	events := int64(float64(r.Observations)/rowsPerCap/capturesOf + 1)
 	captures := events * capturesOf
 	c := map[string]any{
@@ -173,17 +167,15 @@ func (d *dataSet) fill(ctx context.Context, r *run) error {
 		"EventMicros": int64(spanDays*24*time.Hour/time.Microsecond) / events,
 		"Groups":      groups, "PerGroup": itemsOfGroup, "Shops": shops, "Markets": markets, "FirstItem": firstItem, "Late": latePercent, "Skew": skew, "Epoch": epoch,
 	}
-	for from := int64(0); from < captures; from += chunkCaptures {
+	for from := int64(0); from < captures && r.err == nil; from += chunkCaptures {
 		size := min(chunkCaptures, captures-from)
 		c["From"], c["Captures"] = from, size
-		if err := r.world.exec(ctx, statements("chunk.sql", c)...); err != nil {
-			return err
-		}
+		r.exec(ctx, statements("chunk.sql", c)...)
 		if done := from + size; from/(10*chunkCaptures) != done/(10*chunkCaptures) {
 			r.say("%.0f %%", 100*float64(done)/float64(captures))
 		}
 	}
-	return r.world.exec(ctx, statements("finish.sql", map[string]int64{"Epoch": epoch, "Events": events})...)
+	r.exec(ctx, statements("finish.sql", map[string]int64{"Epoch": epoch, "Events": events})...)
 }
 
 // catalog returns the statements that write master data, orders and scopes: the
@@ -220,14 +212,10 @@ func (d *dataSet) catalog() []string {
 }
 
 // look finds out what the measurements must know.
-func (d *dataSet) look(ctx context.Context, r *run) error {
-	w := r.world
-	counts, err := w.rows(ctx, w.database, "SELECT (SELECT count() FROM observations), (SELECT count() FROM observations_by_mandate), (SELECT max(seq) FROM checkpoints WHERE stream = 'OBSERVATIONS' AND epoch = 1)")
-	if err != nil {
-		return err
-	}
-	_, v := measured(counts[0])
-	d.rows, d.byMandate, d.watermarkSeq = int64(v[0]), int64(v[1]), int64(v[2])
+func (d *dataSet) look(ctx context.Context, r *run) {
+	d.rows = int64(r.number(ctx, "SELECT count() FROM observations"))
+	d.byMandate = int64(r.number(ctx, "SELECT count() FROM observations_by_mandate"))
+	d.watermarkSeq = int64(r.number(ctx, "SELECT max(seq) FROM checkpoints WHERE stream = 'OBSERVATIONS' AND epoch = 1"))
 	for _, perMandate := range []struct {
 		into      []int64
 		statement string
@@ -235,11 +223,7 @@ func (d *dataSet) look(ctx context.Context, r *run) error {
 		{d.inWindow, fmt.Sprintf("SELECT mandate, count() FROM observations_by_mandate WHERE captured_desc BETWEEN %d AND %d GROUP BY mandate", -d.to.UnixMilli(), -d.from.UnixMilli())},
 		{d.pairs, "SELECT mandate, max(pairs) FROM scopes GROUP BY mandate"},
 	} {
-		rows, err := w.rows(ctx, w.database, perMandate.statement)
-		if err != nil {
-			return err
-		}
-		for _, row := range rows {
+		for _, row := range r.rows(ctx, perMandate.statement) {
 			perMandate.into[int(row[0].(float64))] = int64(row[1].(float64))
 		}
 	}
@@ -252,24 +236,24 @@ func (d *dataSet) look(ctx context.Context, r *run) error {
 		}
 	}
 	for _, rows := range []int{tableRows, r.size.streamRows / 10, r.size.streamRows / 3, r.size.streamRows, r.size.memoryRows} {
-		if d.starts[rows], err = d.start(ctx, w, rows); err != nil {
-			return err
-		}
+		d.starts[rows] = d.start(ctx, r, rows)
+	}
+	if r.err != nil {
+		return
 	}
 	r.result.Observations, r.result.Mandates = d.rows, d.mandates
 	r.result.DataSet += fmt.Sprintf("; %s rows of observations, %s by mandate, %d mandates of %s to %s pairs, %d days, %d %% late events",
 		grouped(d.rows), grouped(d.byMandate), d.mandates, grouped(slices.Min(d.pairs[1:])), grouped(d.pairs[1]), spanDays, latePercent)
-	return nil
 }
 
 // start returns the lower end of a window up to the end of the data that holds
 // about that many rows of the largest mandate, at most 168 h.
-func (d *dataSet) start(ctx context.Context, w *world, rows int) (time.Time, error) {
-	got, err := w.rows(ctx, w.database, fmt.Sprintf(
+func (d *dataSet) start(ctx context.Context, r *run, rows int) time.Time {
+	got := r.rows(ctx, fmt.Sprintf(
 		"SELECT captured_desc FROM observations_by_mandate WHERE mandate = 1 AND captured_desc BETWEEN %d AND %d ORDER BY captured_desc LIMIT 1 OFFSET %d",
 		-d.to.UnixMilli(), -d.from.UnixMilli(), rows))
-	if err != nil || len(got) == 0 {
-		return d.from, err
+	if len(got) == 0 {
+		return d.from
 	}
-	return time.UnixMilli(-int64(got[0][0].(float64))).UTC(), nil
+	return time.UnixMilli(-int64(got[0][0].(float64))).UTC()
 }

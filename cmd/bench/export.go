@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net/url"
 	"os"
@@ -21,83 +20,67 @@ var exportForms = []struct{ key, accept string }{
 }
 
 // measureExport compares the command with curl, each of which writes a file.
-func (r *run) measureExport(ctx context.Context) error {
+func (r *run) measureExport(ctx context.Context) {
 	if _, err := exec.LookPath("curl"); err != nil {
 		r.result.miss("export: there is no curl")
-		return nil
+		return
 	}
 	const mandate = 1
 	token, err := r.world.token(1000 + mandate)
-	if err != nil {
-		return err
+	if r.failed(err) {
+		return
 	}
-	folder, err := os.MkdirTemp("", "preismon-bench-export-")
-	if err != nil {
-		return err
-	}
-	defer os.RemoveAll(folder) //nolint:errcheck // a temporary folder
 	server := r.world.nodes[r.world.database].url
 	query := r.exported(r.data.starts[tableRows])
-	t := r.result.table("Export to a file, export fields", "curl keeps what it gets, uncompressed; ours can go on after a break, and says how many rows there are.")
+	t := r.table("Export to a file, export fields", "curl keeps what it gets, uncompressed; ours can go on after a break, and says how many rows there are.")
 	for _, f := range exportForms {
-		of, err := r.streams(mandate, query, as(f.accept))(ctx)
-		if err != nil {
-			return err
-		}
-		series, err := r.compare(ctx, t, 1, r.size.streamRounds,
-			contestant{"preismon export, " + f.key, func(ctx context.Context) (done, error) {
-				return exportTo(ctx, filepath.Join(folder, "ours."+f.key), r.Program, server, token, f.key, query)
+		of := r.streams(mandate, query, as(f.accept))(ctx)
+		series := r.compare(ctx, t, 1, r.size.streamRounds,
+			contestant{"preismon export, " + f.key, func(ctx context.Context) done {
+				return r.exportTo(ctx, filepath.Join(r.folder, "ours."+f.key), server, token, f.key, query)
 			}},
-			contestant{"curl, " + f.key, func(ctx context.Context) (done, error) {
-				name := filepath.Join(folder, "curl."+f.key)
-				_, err := said(exec.CommandContext(ctx, "curl", "--silent", "--show-error", "--fail", "--output", name, //nolint:gosec // the arguments are ours
+			contestant{"curl, " + f.key, func(ctx context.Context) done {
+				name := filepath.Join(r.folder, "curl."+f.key)
+				r.said(exec.CommandContext(ctx, "curl", "--silent", "--show-error", "--fail", "--output", name, //nolint:gosec // the arguments are ours
 					"--header", "Accept: "+f.accept, "--header", "Authorization: Bearer "+token, server+"/v1/results/stream?"+query.Encode()))
-				return written(name, of.rows, err)
+				return r.written(name, of.rows)
 			}},
 		)
-		if err != nil {
-			return fmt.Errorf("%s: %w", f.key, err)
-		}
 		if series[0].Rows != of.rows {
-			return fmt.Errorf("%s: ours wrote %d rows of %d", f.key, series[0].Rows, of.rows)
+			r.failed(fmt.Errorf("%s: ours wrote %d rows of %d", f.key, series[0].Rows, of.rows))
 		}
-		r.result.put("export_vs_curl_"+f.key, "`preismon export` as "+f.key+", export fields: time against curl's", "×", slower(series[0], series[1]), 1.2, true, "")
+		r.put("export_vs_curl_"+f.key, "`preismon export` as "+f.key+", export fields: time against curl's", "×", slower(series[0], series[1]), 1.2, true, "")
 	}
-	return nil
 }
 
 // exportTo runs the command.
-func exportTo(ctx context.Context, name, program, server, token, form string, query url.Values) (done, error) {
-	cmd := exec.CommandContext(ctx, program, "export", "--url", server, "--format", form, "--output", name, "--include", "export-fields",
+func (r *run) exportTo(ctx context.Context, name, server, token, form string, query url.Values) done {
+	cmd := exec.CommandContext(ctx, r.Program, "export", "--url", server, "--format", form, "--output", name, "--include", "export-fields",
 		"--global-scope", "--captured-from", query.Get("capturedFrom"), "--captured-to", query.Get("capturedTo"))
 	cmd.Env = append(os.Environ(), "PREISMON_TOKEN="+token)
-	text, err := said(cmd)
-	if err != nil {
-		return done{}, err
-	}
+	text := r.said(cmd)
 	number, _, _ := strings.Cut(text, " row")
 	var rows int64
 	if _, err := fmt.Sscan(strings.ReplaceAll(number, ",", ""), &rows); err != nil {
-		return done{}, fmt.Errorf("the export said %q: %w", text, err)
+		r.failed(fmt.Errorf("the export said %q: %w", text, err))
 	}
-	return written(name, rows, nil)
+	return r.written(name, rows)
 }
 
-// said runs a command and returns what it wrote to its standard error.
-func said(cmd *exec.Cmd) (string, error) {
-	var text strings.Builder
-	cmd.Stderr = &text
-	if err := cmd.Run(); err != nil {
-		return "", fmt.Errorf("%w: %s", err, text.String())
+// said runs a command and returns what it wrote.
+func (r *run) said(cmd *exec.Cmd) string {
+	text, err := cmd.CombinedOutput()
+	if err != nil {
+		r.failed(fmt.Errorf("%w: %s", err, text))
 	}
-	return text.String(), nil
+	return string(text)
 }
 
 // written returns what a contestant has done: rows in a file.
-func written(name string, rows int64, err error) (done, error) {
-	info, statErr := os.Stat(name)
-	if err = errors.Join(err, statErr); err != nil {
-		return done{}, err
+func (r *run) written(name string, rows int64) done {
+	info, err := os.Stat(name)
+	if r.failed(err) {
+		return done{}
 	}
-	return done{rows: rows, bytes: info.Size()}, nil
+	return done{rows: rows, bytes: info.Size()}
 }

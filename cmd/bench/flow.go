@@ -22,35 +22,29 @@ type flow struct {
 
 // withFlow starts a flow, which has caught up. Its projector has a lease as taken
 // by `preismon up`: its fence must not block the next leader.
-func (r *run) withFlow(ctx context.Context, do func(context.Context, *flow) error) error {
+func (r *run) withFlow(ctx context.Context, do func(context.Context, *flow)) {
 	b, err := r.world.connect(r.world.natsURL)
-	if err != nil {
-		return err
+	if r.failed(err) {
+		return
 	}
 	defer b.conn.Close()
-	if err := ingest.EnsureStreams(ctx, b.js, ingest.StreamConfig{}); err != nil {
-		return err
-	}
-	pool, err := r.pool(r.world.database)
-	if err != nil {
-		return err
-	}
+	pool := r.pool(r.world.database)
 	defer pool.Close() //nolint:errcheck // nothing is under way
+	r.failed(ingest.EnsureStreams(ctx, b.js, ingest.StreamConfig{}))
 	lease, err := ingest.NewLease(ingest.LeaseConfig{Key: ingest.ProjectorLease(0, 1), Alone: true}, b.js, r.Logger)
-	if err != nil {
-		return err
+	if r.failed(err) {
+		return
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	var failed error
 	err = lease.RunAsLeader(ctx, func(ctx context.Context, fence uint64) error {
 		defer cancel() // it leads once
 		var consumer *ingest.Consumer
 		f := &flow{broker: b}
-		if f.proj, consumer, failed = r.projector(b, pool, fence); failed != nil {
-			return failed
+		if f.proj, consumer, r.err = r.projector(b, pool, fence); r.err != nil {
+			return r.err
 		}
-		failed = consuming(ctx, consumer, func() (err error) {
+		r.err = consuming(ctx, consumer, func() (err error) {
 			if f.first, err = ingest.End(ctx, b.js, event.StreamObservations); err != nil {
 				return err
 			}
@@ -61,11 +55,12 @@ func (r *run) withFlow(ctx context.Context, do func(context.Context, *flow) erro
 				return err
 			}
 			defer f.publisher.Close()
-			return do(ctx, f)
+			do(ctx, f)
+			return r.err
 		})
-		return failed
+		return r.err
 	})
-	return errors.Join(err, failed)
+	r.failed(err)
 }
 
 // projector returns a projector, and the consumer that feeds it.

@@ -5,10 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"sync"
 	"sync/atomic"
 	"time"
-
-	"golang.org/x/sync/errgroup"
 )
 
 // hotConnections are the numbers of concurrent clients. Each sends its next
@@ -28,23 +27,21 @@ type hotRead struct {
 }
 
 // answer sends a request for the n-th time and reads its answer.
-type answer func(ctx context.Context, n int) error
+type answer func(ctx context.Context, n int)
 
 // ours and theirs are the answers of a hot read and of its alternative.
 func (r *run) ours(q hotRead) answer {
-	return func(ctx context.Context, n int) error { return r.hotAnswer(ctx, q.path, q.ask(n)) }
+	return func(ctx context.Context, n int) { r.hotAnswer(ctx, q.path, q.ask(n)) }
 }
 
 func (r *run) theirs(q hotRead) answer {
 	if q.statement == nil {
 		return r.health
 	}
-	return func(ctx context.Context, n int) error {
-		d, err := r.clickhouse(q.statement(n), jsonEachRow)(ctx)
-		if err == nil && d.bytes == 0 {
-			err = errors.New("no rows: " + q.statement(n))
+	return func(ctx context.Context, n int) {
+		if d := r.clickhouse(q.statement(n), jsonEachRow)(ctx); d.bytes == 0 {
+			r.failed(errors.New("no rows: " + q.statement(n)))
 		}
-		return err
 	}
 }
 
@@ -53,57 +50,45 @@ func (r *run) theirs(q hotRead) answer {
 // remembers of the rows stays valid. Their opponents are the same rows by
 // hand-written SQL over ClickHouse's HTTP interface and, for lists, which a node
 // remembers as well, the fastest answer that this server has.
-func (r *run) measureHot(ctx context.Context) error {
+func (r *run) measureHot(ctx context.Context) {
 	defer r.profileNode(ctx, "hot")()
-	reads, err := r.hotReads(ctx)
-	if err != nil {
-		return err
-	}
-	for _, q := range reads {
+	for _, q := range r.hotReads(ctx) {
 		for n := range hotProducts { // repeated requests are measured, so each is sent once before
-			if err := r.ours(q)(ctx, n); err != nil {
-				return fmt.Errorf("%s: %w", q.title, err)
-			}
+			r.ours(q)(ctx, n)
 		}
 		opponent, against := "ClickHouse over HTTP", "the same rows from ClickHouse over HTTP"
 		if q.statement == nil {
 			opponent, against = "/healthz", "/healthz"
 		}
-		t := r.result.table("Hot reads: "+q.title, "Rows are requests. No row arrives meanwhile.")
-		ratios, err := r.compareRates(ctx, t, "preismon", opponent, r.ours(q), r.theirs(q))
-		if err != nil {
-			return fmt.Errorf("%s: %w", q.title, err)
-		}
+		t := r.table("Hot reads: "+q.title, "Rows are requests. No row arrives meanwhile.")
+		ratios := r.compareRates(ctx, t, "preismon", opponent, r.ours(q), r.theirs(q))
 		for i, ratio := range ratios {
-			r.result.put(fmt.Sprintf("%s_%d", q.key, hotConnections[i]), fmt.Sprintf("%s: answers a second against %s, %d at once", q.title, against, hotConnections[i]), "×", ratio, 0, false, "")
+			r.put(fmt.Sprintf("%s_%d", q.key, hotConnections[i]), fmt.Sprintf("%s: answers a second against %s, %d at once", q.title, against, hotConnections[i]), "×", ratio, 0, false, "")
 		}
-		r.result.put(q.key, q.title+": answers a second against "+against+", the least of 1, 8 and 64 clients", "×", least(ratios...), q.target, false, "")
+		r.put(q.key, q.title+": answers a second against "+against+", the least of 1, 8 and 64 clients", "×", least(ratios...), q.target, false, "")
 	}
-	return nil
 }
 
 // compareRates compares answers a second, for each number of clients.
-func (r *run) compareRates(ctx context.Context, t *Table, name, opponent string, ours, theirs answer) (ratios []spread, err error) {
+func (r *run) compareRates(ctx context.Context, t *Table, name, opponent string, ours, theirs answer) (ratios []spread) {
 	for _, clients := range hotConnections {
-		series, err := r.compare(ctx, t, 1, r.size.hotRounds,
+		series := r.compare(ctx, t, 1, r.size.hotRounds,
 			contestant{fmt.Sprintf("%s, %d at once", name, clients), r.atOnce(clients, ours)},
 			contestant{fmt.Sprintf("%s, %d at once", opponent, clients), r.atOnce(clients, theirs)},
 		)
-		if err != nil {
-			return nil, err
-		}
 		ratios = append(ratios, faster(series[0], series[1]))
 	}
-	return ratios, nil
+	return ratios
 }
 
-func (r *run) hotReads(ctx context.Context) ([]hotRead, error) {
+func (r *run) hotReads(ctx context.Context) []hotRead {
 	const mandate = hotMandate
-	products, err := r.world.rows(ctx, r.world.database, fmt.Sprintf(
+	products := r.rows(ctx, fmt.Sprintf(
 		"SELECT DISTINCT item FROM latest_observations FINAL WHERE captured_at >= fromUnixTimestamp64Milli(%d) AND site = '%s' AND item IN (SELECT item FROM scope_pairs WHERE mandate = %d AND version = 1) ORDER BY item LIMIT %d",
 		r.data.to.Add(-24*time.Hour).UnixMilli(), siteName(0), mandate, hotProducts))
-	if err != nil || len(products) == 0 {
-		return nil, errors.Join(err, errors.New("the data set is too small for hot reads; raise --observations"))
+	if len(products) == 0 {
+		r.failed(errors.New("the data set is too small for hot reads; raise --observations"))
+		return nil
 	}
 	product := func(n int) uint64 { return uint64(products[n%len(products)][0].(float64)) }
 	always := func(v url.Values) func(int) url.Values { return func(int) url.Values { return v } }
@@ -147,7 +132,7 @@ func (r *run) hotReads(ctx context.Context) ([]hotRead, error) {
 					mandate, -r.data.to.UnixMilli(), -day.UnixMilli(), site)
 			},
 		},
-	}, nil
+	}
 }
 
 // hotMandate has some hundreds of pairs at a site.
@@ -155,39 +140,33 @@ const hotMandate = 2
 
 // atOnce lets clients send requests for a while. Its rows are answers.
 func (r *run) atOnce(clients int, ask answer) task {
-	return func(ctx context.Context) (done, error) {
+	return func(ctx context.Context) done {
 		var answers atomic.Int64
+		var group sync.WaitGroup
 		began := time.Now()
-		g, gctx := errgroup.WithContext(ctx)
 		for c := range clients {
-			g.Go(func() error {
-				for n := c; time.Since(began) < r.size.hotRound; n += clients {
-					if err := ask(gctx, n); err != nil {
-						return err
-					}
+			group.Go(func() {
+				for n := c; time.Since(began) < r.size.hotRound && !r.failed(nil); n += clients {
+					ask(ctx, n)
 					answers.Add(1)
 				}
-				return nil
 			})
 		}
-		err := g.Wait()
+		group.Wait()
 		// Times are compared, so the result is the time for a fixed number of answers.
 		const of = 1000
 		took := time.Since(began)
-		return done{rows: of, took: time.Duration(float64(took) * of / float64(max(1, answers.Load())))}, err
+		return done{rows: of, took: time.Duration(float64(took) * of / float64(max(1, answers.Load())))}
 	}
 }
 
-func (r *run) hotAnswer(ctx context.Context, path string, query url.Values) error {
-	d, _, err := r.read(ctx, asked(r.world.database, hotMandate, path, query))
-	if err == nil && d.bytes < 100 {
-		err = errors.New(path + ": an answer of nothing")
+func (r *run) hotAnswer(ctx context.Context, path string, query url.Values) {
+	if d, _ := r.read(ctx, r.asked(r.world.database, hotMandate, path, query)); d.bytes < 100 {
+		r.failed(errors.New(path + ": an answer of nothing"))
 	}
-	return err
 }
 
 // health asks whether the query service lives, which is its fastest answer.
-func (r *run) health(ctx context.Context, _ int) error {
-	_, _, err := r.read(ctx, request{node: r.world.database, path: "/healthz"})
-	return err
+func (r *run) health(ctx context.Context, _ int) {
+	r.read(ctx, request{base: r.world.nodes[r.world.database].url, path: "/healthz"})
 }

@@ -2,9 +2,7 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"strconv"
 	"time"
@@ -14,38 +12,22 @@ import (
 const idleSettles = time.Minute
 
 // measureIdle measures the processor time of a live demo that nobody reads.
-func (r *run) measureIdle(ctx context.Context) error {
-	folder, err := os.MkdirTemp("", "preismon-bench-idle-")
-	if err != nil {
-		return err
-	}
-	defer os.RemoveAll(folder) //nolint:errcheck // a temporary folder
-	up, err := r.world.up(ctx, folder, "--demo")
-	if err != nil {
-		return err
-	}
-	share, err := idleShare(ctx, up.pid(), r.size.quiet)
-	if err = errors.Join(err, up.stop()); err != nil {
-		return err
-	}
-	if share == 0 {
+func (r *run) measureIdle(ctx context.Context) {
+	share := 0.0
+	r.up(ctx, r.folder, func(n *node) { share = r.idleShare(ctx, n.pid()) }, "--demo")
+	if share == 0 && r.err == nil {
 		r.result.miss("an idle demo: this system does not tell the processor time of processes")
-		return nil
+		return
 	}
-	r.result.put("idle_demo_cpu_share", fmt.Sprintf("`preismon up --demo` that nobody reads: share of a core, over %.0f s", r.size.quiet.Seconds()), "", exactly(share), 0.05, true, "")
-	return nil
+	r.put("idle_demo_cpu_share", fmt.Sprintf("`preismon up --demo` that nobody reads: share of a core, over %.0f s", r.size.quiet.Seconds()), "", exactly(share), 0.05, true, "")
 }
 
 // idleShare returns how much of a core a process and those that it started take.
-func idleShare(ctx context.Context, pid int, over time.Duration) (float64, error) {
-	if err := pause(ctx, idleSettles); err != nil {
-		return 0, err
-	}
+func (r *run) idleShare(ctx context.Context, pid int) float64 {
+	r.failed(pause(ctx, idleSettles))
 	before, began := treeTime(pid), time.Now()
-	if err := pause(ctx, over); err != nil {
-		return 0, err
-	}
-	return (treeTime(pid) - before) / time.Since(began).Seconds(), nil
+	r.failed(pause(ctx, r.size.quiet))
+	return (treeTime(pid) - before) / time.Since(began).Seconds()
 }
 
 // treeTime returns the user and system time of a process and its descendants in

@@ -30,61 +30,42 @@ var importedRows = regexp.MustCompile(`rows +([0-9,]+): ([0-9,]+) accepted`)
 
 // measureImport imports a file of observed prices with the command into a new
 // folder, until all of it can be queried: through the stream and the projector.
-func (r *run) measureImport(ctx context.Context) error {
-	folder, err := os.MkdirTemp("", "preismon-bench-import-")
-	if err != nil {
-		return err
-	}
-	defer os.RemoveAll(folder) //nolint:errcheck // a temporary folder
+func (r *run) measureImport(ctx context.Context) {
 	file, note := r.Import, "the file that was given"
 	if file == "" {
-		file, note = filepath.Join(folder, "observations.csv.gz"), "a file made for it"
-		if err := makeImport(file, r.size.importDays); err != nil {
-			return err
-		}
+		file, note = filepath.Join(r.folder, "observations.csv.gz"), "a file made for it"
+		r.failed(makeImport(file, r.size.importDays))
 	}
-	t := r.result.table("Import", note+"; from the start of the command until everything can be queried")
-	series, err := r.compare(ctx, t, 0, r.size.drainRounds, contestant{"preismon import", func(ctx context.Context) (done, error) {
+	t := r.table("Import", note+"; from the start of the command until everything can be queried")
+	s := r.compare(ctx, t, 0, r.size.drainRounds, contestant{"preismon import", func(ctx context.Context) done {
 		return r.importOnce(ctx, file)
-	}})
-	if err != nil {
-		return err
-	}
-	s := series[0]
-	r.result.put("import_rows_per_second", "`preismon import` of observed prices, from the file to what can be queried", "rows/s",
+	}})[0]
+	r.put("import_rows_per_second", "`preismon import` of observed prices, from the file to what can be queried", "rows/s",
 		spread{s.Rate(), float64(s.Rows) / s.Greatest(), float64(s.Rows) / s.Least()}, 200_000, false, note)
-	return nil
 }
 
 // importOnce imports a file into a new folder.
-func (r *run) importOnce(ctx context.Context, file string) (d done, err error) {
-	folder, err := os.MkdirTemp("", "preismon-bench-import-")
-	if err != nil {
-		return d, err
-	}
-	defer os.RemoveAll(folder) //nolint:errcheck // a temporary folder
-	up, err := r.world.up(ctx, filepath.Join(folder, "data"))
-	if err != nil {
-		return d, err
-	}
+func (r *run) importOnce(ctx context.Context, file string) (d done) {
+	data := filepath.Join(r.folder, "data")
+	defer os.RemoveAll(data) //nolint:errcheck // it goes with the part's folder
 	cmd := exec.CommandContext(ctx, r.Program, "import", file, "--map", "observations", "--mandate", "Bench", "--login", "bench@example.com",
-		"--data-dir", filepath.Join(folder, "data"), "--rejects", filepath.Join(folder, "rejects.ndjson"))
+		"--data-dir", data, "--rejects", filepath.Join(r.folder, "rejects.ndjson"))
 	cmd.Env = append(os.Environ(), "PREISMON_PASSWORD=correct horse battery")
-	began := time.Now()
-	out, err := cmd.Output()
-	d.took = time.Since(began)
-	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) {
-		err = fmt.Errorf("%w: %s", err, exit.Stderr)
-	}
-	if err = errors.Join(err, up.stop()); err != nil {
-		return d, err
-	}
-	found := importedRows.FindSubmatch(out)
+	text := ""
+	r.up(ctx, data, func(*node) {
+		began := time.Now()
+		text = r.said(cmd)
+		d.took = time.Since(began)
+	})
+	found := importedRows.FindStringSubmatch(text)
 	if found == nil {
-		return d, fmt.Errorf("the import said %q", out)
+		r.failed(fmt.Errorf("the import said %q", text))
+		return d
 	}
-	d.rows, err = strconv.ParseInt(strings.ReplaceAll(string(found[2]), ",", ""), 10, 64)
-	return d, err
+	var err error
+	d.rows, err = strconv.ParseInt(strings.ReplaceAll(found[2], ",", ""), 10, 64)
+	r.failed(err)
+	return d
 }
 
 // makeImport writes a file of observed prices.

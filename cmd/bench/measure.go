@@ -13,8 +13,8 @@ import (
 	"time"
 )
 
-// task does one thing once, and reports how much it did.
-type task func(ctx context.Context) (done, error)
+// task does one thing once, and reports how much it did. Its error is the run's.
+type task func(ctx context.Context) done
 
 type contestant struct {
 	name string
@@ -105,19 +105,23 @@ func procStat(pid int) []string {
 
 // interleave lets the contestants take turns. The first one changes with each
 // round, so that none always follows the same other.
-func (r *run) interleave(ctx context.Context, warm, rounds int, all ...contestant) ([]Series, error) {
+func (r *run) interleave(ctx context.Context, warm, rounds int, all ...contestant) []Series {
 	series := make([]Series, len(all))
 	for i, c := range all {
 		series[i].Name = c.name
+	}
+	if r.err != nil {
+		return series
 	}
 	for round := range warm + rounds {
 		for n := range all {
 			i := (n + round) % len(all)
 			runtime.GC() // so that no contestant collects another's garbage
 			before, began := r.world.cpu(), time.Now()
-			d, err := all[i].do(ctx)
-			if err != nil {
-				return series, err
+			d := all[i].do(ctx)
+			if r.err != nil {
+				r.err = fmt.Errorf("%s: %w", all[i].name, r.err)
+				return series
 			}
 			if d.took == 0 {
 				d.took = time.Since(began)
@@ -136,42 +140,38 @@ func (r *run) interleave(ctx context.Context, warm, rounds int, all ...contestan
 	for i := range series {
 		series[i].CPU.over(rounds)
 	}
-	return series, nil
+	return series
 }
 
 // compare interleaves contestants, whose rounds become a part of a table.
-func (r *run) compare(ctx context.Context, t *Table, warm, rounds int, all ...contestant) ([]Series, error) {
-	series, err := r.interleave(ctx, warm, rounds, all...)
-	if err == nil {
+func (r *run) compare(ctx context.Context, t *Table, warm, rounds int, all ...contestant) []Series {
+	series := r.interleave(ctx, warm, rounds, all...)
+	if r.err == nil {
 		t.Series = append(t.Series, series...)
 	}
-	return series, err
+	return series
 }
 
 // compareWork is compare that also finds what the statements have cost. That of
 // a single contestant is named after it.
-func (r *run) compareWork(ctx context.Context, t *Table, database, like string, warm, rounds int, all ...contestant) ([]Series, error) {
+func (r *run) compareWork(ctx context.Context, t *Table, database, like string, warm, rounds int, all ...contestant) []Series {
 	since := time.Now()
-	series, err := r.compare(ctx, t, warm, rounds, all...)
-	if err != nil {
-		return nil, err
-	}
+	series := r.compare(ctx, t, warm, rounds, all...)
 	name := ""
 	if len(all) == 1 {
 		name = all[0].name
 	}
-	return series, r.addWork(ctx, t, name, database, like, since)
+	r.addWork(ctx, t, name, database, like, since)
+	return series
 }
 
 // addWork adds to a table what statements have cost since a moment, under a name
 // or those of their clients.
-func (r *run) addWork(ctx context.Context, t *Table, name, database, like string, since time.Time) error {
-	work, err := r.work(ctx, database, since, like)
-	for _, w := range work {
+func (r *run) addWork(ctx context.Context, t *Table, name, database, like string, since time.Time) {
+	for _, w := range r.work(ctx, database, since, like) {
 		w.Name = cmp.Or(name, w.Name)
 		t.Work = append(t.Work, w)
 	}
-	return err
 }
 
 // Median returns the median of the rounds.

@@ -12,55 +12,41 @@ const movedAnswers = 10
 // measureMoved measures the hot reads of rows, one after another, each at a
 // watermark of its own, as if rows had arrived before it: nothing that a node
 // remembers of the rows is valid.
-func (r *run) measureMoved(ctx context.Context) error {
-	reads, err := r.hotReads(ctx)
-	if err != nil {
-		return err
-	}
+func (r *run) measureMoved(ctx context.Context) {
 	advance := r.advance
 	if r.world.nats != nil { // on servers that others use, nothing is announced
 		b, err := r.world.connect(r.world.natsURL)
-		if err != nil {
-			return err
+		if r.failed(err) {
+			return
 		}
 		defer b.conn.Close()
 		readers, err := b.readers(r.Logger)
-		if err != nil {
-			return err
-		}
+		r.failed(err)
 		advance = func(ctx context.Context) error { return announce(ctx, readers, r.advance) }
 	}
-	t := r.result.table("Hot reads while rows arrive", fmt.Sprintf("One client. Each of %d requests is for a watermark that no other had.", movedAnswers))
-	for _, q := range reads {
+	t := r.table("Hot reads while rows arrive", fmt.Sprintf("One client. Each of %d requests is for a watermark that no other had.", movedAnswers))
+	for _, q := range r.hotReads(ctx) {
 		if q.statement == nil {
 			continue
 		}
 		next := 0
 		each := func(ask answer) task {
-			return func(ctx context.Context) (d done, err error) {
+			return func(ctx context.Context) (d done) {
 				for range movedAnswers {
-					if err := advance(ctx); err != nil {
-						return d, err
-					}
+					r.failed(advance(ctx))
 					next++
 					began := time.Now()
-					if err := ask(ctx, next); err != nil {
-						return d, err
-					}
+					ask(ctx, next)
 					d.took += time.Since(began)
 					d.rows++
 				}
-				return d, nil
+				return d
 			}
 		}
-		series, err := r.compare(ctx, t, 1, r.size.movedRounds,
+		series := r.compare(ctx, t, 1, r.size.movedRounds,
 			contestant{"preismon, " + q.title, each(r.ours(q))}, contestant{"ClickHouse over HTTP, " + q.title, each(r.theirs(q))})
-		if err != nil {
-			return fmt.Errorf("%s: %w", q.title, err)
-		}
-		r.result.put(q.key+"_moved", q.title+", each time after new rows: answers a second against the same rows from ClickHouse over HTTP", "×", faster(series[0], series[1]), 0, false, "")
+		r.put(q.key+"_moved", q.title+", each time after new rows: answers a second against the same rows from ClickHouse over HTTP", "×", faster(series[0], series[1]), 0, false, "")
 	}
-	return nil
 }
 
 // advance moves the watermark of the data set by one event, which has no rows.

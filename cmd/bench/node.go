@@ -91,23 +91,27 @@ func (n *node) stop() error {
 	return n.err
 }
 
-// up starts `preismon up` on a folder, and waits until it is ready.
-func (w *world) up(ctx context.Context, folder string, flags ...string) (*node, error) {
-	n, _, err := w.start(ctx, "everything published so far can be queried", nil,
+// up runs `preismon up` on a folder; when it is ready, something is done.
+func (r *run) up(ctx context.Context, folder string, do func(*node), flags ...string) {
+	n, _, err := r.world.start(ctx, "everything published so far can be queried", nil,
 		append([]string{"up", "--data-dir", folder, "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0"}, flags...)...)
-	return n, err
+	if !r.failed(err) {
+		do(n)
+		r.failed(n.stop())
+	}
 }
 
 // serve starts the query service on a database. It remembers no text of
 // streams, which are repeated only to be measured.
-func (w *world) serve(ctx context.Context, database string) error {
-	return w.serveAs(ctx, database, database, "--remember-streams", "0")
+func (r *run) serve(ctx context.Context, database string) {
+	r.serveAs(ctx, database, database, "--remember-streams", "0")
 }
 
 // serveAs starts a query service under a name.
-func (w *world) serveAs(ctx context.Context, name, database string, flags ...string) error {
-	if w.nodes[name] != nil {
-		return nil
+func (r *run) serveAs(ctx context.Context, name, database string, flags ...string) {
+	w := r.world
+	if r.err != nil || w.nodes[name] != nil {
+		return
 	}
 	n, text, err := w.start(ctx, `"msg":"query service runs"`,
 		[]string{"PREISMON_CLICKHOUSE_DSN=" + w.dsn(embedded.QueryUser, database), "PREISMON_NATS_URL=" + w.natsURL, "PREISMON_CURSOR_KEY=" + w.cursors},
@@ -115,25 +119,23 @@ func (w *world) serveAs(ctx context.Context, name, database string, flags ...str
 			"query", "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0", "--base-url", nodeURL,
 			"--token-key", w.keyFile, "--reads-per-minute", "100000000", "--heavy-at-once", "1000", "--log-format", "json",
 		}, flags...)...)
-	if err != nil {
-		return err
+	if r.failed(err) {
+		return
 	}
 	w.nodes[name] = n
 	var line struct{ Listen, Admin string }
-	if err := json.Unmarshal([]byte(text), &line); err != nil {
-		return err
-	}
+	r.failed(json.Unmarshal([]byte(text), &line))
 	n.url, n.admin = "http://"+line.Listen, "http://"+line.Admin
 	for { // until tokens are accepted
 		if resp, err := w.http.Get(n.admin + "/readyz"); err == nil {
 			_, _ = io.Copy(io.Discard, resp.Body)
 			_ = resp.Body.Close()
 			if resp.StatusCode == http.StatusOK {
-				return nil
+				return
 			}
 		}
-		if err := pause(ctx, 20*time.Millisecond); err != nil {
-			return err
+		if r.failed(pause(ctx, 20*time.Millisecond)) {
+			return
 		}
 	}
 }

@@ -100,20 +100,10 @@ func (p *plain) serve(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// stream is the task of reading a statement's rows.
-func (p *plain) stream(statement string) task {
-	return func(ctx context.Context) (done, error) {
-		began := time.Now()
-		req, err := http.NewRequestWithContext(ctx, http.MethodGet, p.url, nil)
-		if err != nil {
-			return done{}, err
-		}
-		req.Header.Set("X-Statement", strings.ReplaceAll(statement, "\n", " "))
-		resp, err := http.DefaultClient.Do(req)
-		if err != nil {
-			return done{}, err
-		}
-		defer resp.Body.Close() //nolint:errcheck // read to its end
-		return swallow(resp.Body, began)
+// plainly is the task of reading a statement's rows from that handler.
+func (r *run) plainly(p *plain, statement string) task {
+	return func(ctx context.Context) done {
+		d, _ := r.read(ctx, request{base: p.url, header: http.Header{"X-Statement": {strings.ReplaceAll(statement, "\n", " ")}}})
+		return d
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -14,53 +15,51 @@ import (
 
 // measureMemory streams many rows in each form, and watches the resident memory
 // of the query service.
-func (r *run) measureMemory(ctx context.Context) error {
+func (r *run) measureMemory(ctx context.Context) {
 	if _, peak, err := resident(r.world.nodes[r.world.database].pid()); err == nil {
-		r.result.put("query_peak_rss_mib", "query process, greatest resident memory during all reads so far", "MiB", exactly(peak), 0, true, "")
+		r.put("query_peak_rss_mib", "query process, greatest resident memory during all reads so far", "MiB", exactly(peak), 0, true, "")
 	}
 	most := map[string]float64{}
 	var note string
 	for _, f := range append([]tableForm{{name: "NDJSON"}}, tableForms...) {
-		peak, streamed, err := r.memoryOf(ctx, f)
-		if err != nil {
-			return fmt.Errorf("%s: %w", f.name, err)
-		}
+		peak, streamed := r.memoryOf(ctx, f)
 		most[f.key], note = max(most[f.key], peak), streamed
 	}
-	r.result.put("stream_peak_rss_mib", "query process, greatest resident memory while streaming "+note, "MiB", exactly(most[""]), 200, true, "")
+	r.put("stream_peak_rss_mib", "query process, greatest resident memory while streaming "+note, "MiB", exactly(most[""]), 200, true, "")
 	for _, key := range tableKeys {
-		r.result.put("stream_"+key+"_peak_rss_mib", "the same as "+key+", the larger where there are several", "MiB", exactly(most[key]), 200, true, "")
+		r.put("stream_"+key+"_peak_rss_mib", "the same as "+key+", the larger where there are several", "MiB", exactly(most[key]), 200, true, "")
 	}
-	return nil
 }
 
 // memoryOf streams from a fresh query service in one form, and returns its
 // greatest resident memory in MiB, and how many rows it streamed.
-func (r *run) memoryOf(ctx context.Context, f tableForm) (peak float64, note string, err error) {
+func (r *run) memoryOf(ctx context.Context, f tableForm) (peak float64, note string) {
+	if r.err != nil {
+		return 0, ""
+	}
 	_ = r.world.nodes[r.world.database].stop()
 	delete(r.world.nodes, r.world.database)
-	if err := r.world.serve(ctx, r.world.database); err != nil {
-		return 0, "", err
+	if r.serve(ctx, r.world.database); r.err != nil {
+		return 0, ""
 	}
 	var d done
-	samples, _, peak, err := watchResident(ctx, r.world.nodes[r.world.database], func() (err error) {
-		d, err = r.streams(1, r.exported(r.data.starts[r.size.memoryRows]), as(f.accept))(ctx)
-		return err
+	samples, _, peak := r.watchResident(ctx, r.world.nodes[r.world.database], func() {
+		d = r.streams(1, r.exported(r.data.starts[r.size.memoryRows]), as(f.accept))(ctx)
 	})
-	if err != nil {
-		return 0, "", err
+	if r.err != nil {
+		r.err = fmt.Errorf("%s: %w", f.name, r.err)
 	}
 	note = grouped(d.rows) + " rows"
 	if d.rows < 9_000_000 {
 		note += ", all that the largest mandate has in 168 h here"
 	}
-	r.result.Growth = append(r.result.Growth, Curve{Title: "Memory of the query process while it streams " + note + " as " + f.name, X: "s", Y: "MiB", Lines: []Line{samples}})
-	return peak, note, nil
+	r.curve("Memory of the query process while it streams "+note+" as "+f.name, "s", "MiB", false, samples)
+	return peak, note
 }
 
 // watchResident samples the resident memory of a process while something is done,
 // and returns it afterwards, and at its peak.
-func watchResident(ctx context.Context, n *node, do func() error) (samples Line, after, peak float64, err error) {
+func (r *run) watchResident(ctx context.Context, n *node, do func()) (samples Line, after, peak float64) {
 	samples.Name = "resident, MiB"
 	began := time.Now()
 	watching, cancel := context.WithCancel(ctx)
@@ -72,13 +71,12 @@ func watchResident(ctx context.Context, n *node, do func() error) (samples Line,
 			}
 		}
 	})
-	err = do()
+	do()
 	cancel()
 	group.Wait()
-	if err == nil {
-		after, peak, err = resident(n.pid())
-	}
-	return samples, after, peak, err
+	after, peak, err := resident(n.pid())
+	r.failed(err)
+	return samples, after, peak
 }
 
 // resident returns the resident memory of a process in MiB, now and at its peak.
@@ -92,30 +90,19 @@ func resident(pid int) (now, peak float64, err error) {
 }
 
 // measureReady starts `preismon up` on the filled folder several times.
-func (r *run) measureReady(ctx context.Context) error {
+func (r *run) measureReady(ctx context.Context) {
 	if r.ClickHouse != "" {
 		r.result.miss("time to ready: the servers were given")
-		return nil
+		return
 	}
-	w := r.world
-	folder := w.dir.Path
-	if err := w.stop(); err != nil {
-		return err
-	}
-	series, err := r.compare(ctx, r.result.table("Time to ready", ""), 1, 3, contestant{"preismon up on the filled folder", func(ctx context.Context) (d done, err error) {
+	folder := r.world.dir.Path
+	r.failed(r.world.stop())
+	series := r.compare(ctx, r.table("Time to ready", ""), 1, 3, contestant{"preismon up on the filled folder", func(ctx context.Context) (d done) {
 		began := time.Now()
-		up, err := w.up(ctx, folder)
-		if err != nil {
-			return d, err
-		}
-		d.took = time.Since(began)
-		return d, up.stop()
+		r.up(ctx, folder, func(*node) { d.took = time.Since(began) })
+		return d
 	}})
-	if err != nil {
-		return err
-	}
-	r.result.put("ready_seconds_warm", "`preismon up` on the filled folder until everything can be queried", "s", series[0].all(), 3, true, "")
-	return nil
+	r.put("ready_seconds_warm", "`preismon up` on the filled folder until everything can be queried", "s", series[0].all(), 3, true, "")
 }
 
 // profileNode records 20 s of CPU profile of the query service; stop waits for
@@ -126,8 +113,10 @@ func (r *run) profileNode(ctx context.Context, name string) (stop func()) {
 	}
 	var group sync.WaitGroup
 	group.Go(func() {
-		admin := request{node: r.world.database, admin: true, path: "/debug/pprof/profile", query: url.Values{"seconds": {"20"}}}
-		if _, profile, err := r.text(ctx, admin); err == nil {
+		admin := request{base: r.world.nodes[r.world.database].admin, path: "/debug/pprof/profile", query: url.Values{"seconds": {"20"}}}
+		if resp, err := r.reply(ctx, admin); err == nil {
+			profile, _ := io.ReadAll(resp.Body)
+			_ = resp.Body.Close()
 			_ = os.WriteFile(r.profile(name), profile, 0o644)
 		}
 	})
@@ -135,19 +124,18 @@ func (r *run) profileNode(ctx context.Context, name string) (stop func()) {
 }
 
 // profileSelf records a CPU profile of this process until it is stopped.
-func (r *run) profileSelf(name string) (stop func(), err error) {
+func (r *run) profileSelf(name string) (stop func()) {
 	if r.Profiles == "" {
-		return func() {}, nil
+		return func() {}
 	}
 	f, err := os.Create(r.profile(name))
-	if err != nil {
-		return nil, err
+	if !r.failed(err) {
+		r.failed(pprof.StartCPUProfile(f))
 	}
-	stop = func() {
+	return func() {
 		pprof.StopCPUProfile()
 		_ = f.Close()
 	}
-	return stop, pprof.StartCPUProfile(f)
 }
 
 func (r *run) profile(name string) string { return filepath.Join(r.Profiles, name+".pprof") }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"os"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -53,26 +52,20 @@ func announce(ctx context.Context, readers *seqlock.Writer, write func(context.C
 
 // withBroker connects to a NATS server that lives for one measurement, and has
 // the program's streams.
-func (r *run) withBroker(ctx context.Context, do func(context.Context, *broker) error) error {
-	dir, err := os.MkdirTemp(r.world.temp, "preismon-bench-nats-")
-	if err != nil {
-		return err
-	}
-	defer os.RemoveAll(dir) //nolint:errcheck // a temporary folder
-	n, err := embedded.StartNATS(ctx, embedded.NATSConfig{Dir: dir, Logger: r.Logger})
-	if err != nil {
-		return err
+func (r *run) withBroker(ctx context.Context, do func(context.Context, *broker)) {
+	n, err := embedded.StartNATS(ctx, embedded.NATSConfig{Dir: r.folder, Logger: r.Logger})
+	if r.failed(err) {
+		return
 	}
 	defer n.Stop(context.WithoutCancel(ctx)) //nolint:errcheck // nothing of it is needed
 	b, err := r.world.connect(n.URL())
-	if err != nil {
-		return err
+	if r.failed(err) {
+		return
 	}
 	defer b.conn.Close()
-	if err := ingest.EnsureStreams(ctx, b.js, ingest.StreamConfig{}); err != nil {
-		return err
+	if !r.failed(ingest.EnsureStreams(ctx, b.js, ingest.StreamConfig{})) {
+		do(ctx, b)
 	}
-	return do(ctx, b)
 }
 
 // empty recreates the stream of observations.
@@ -130,9 +123,9 @@ func (b *broker) bare(ctx context.Context, letters []letter) error {
 }
 
 // measurePublish publishes events, ours and as bare bytes.
-func (r *run) measurePublish(ctx context.Context) error { return r.withBroker(ctx, r.publish) }
+func (r *run) measurePublish(ctx context.Context) { r.withBroker(ctx, r.publish) }
 
-func (r *run) publish(ctx context.Context, b *broker) error {
+func (r *run) publish(ctx context.Context, b *broker) {
 	const captures = 100
 	p := r.data.producer(r.Seed, r.data.to)
 	events := make([]*event.Event, r.size.publishBatch)
@@ -140,30 +133,22 @@ func (r *run) publish(ctx context.Context, b *broker) error {
 		events[i] = p.event(captures)
 	}
 	letters, err := encode(events)
-	if err != nil {
-		return err
-	}
+	r.failed(err)
 	var bytes int64
 	for _, l := range letters {
 		bytes += int64(len(l.data))
 	}
-	stopProfile, err := r.profileSelf("publish")
-	if err != nil {
-		return err
-	}
-	defer stopProfile()
+	defer r.profileSelf("publish")()
 	timed := func(do func(ctx context.Context) error) task {
-		return func(ctx context.Context) (done, error) {
-			if err := b.empty(ctx); err != nil {
-				return done{}, err
-			}
+		return func(ctx context.Context) done {
+			r.failed(b.empty(ctx))
 			began := time.Now()
-			err := do(ctx)
-			return done{rows: int64(len(events)) * captures, bytes: bytes, took: time.Since(began)}, err
+			r.failed(do(ctx))
+			return done{rows: int64(len(events)) * captures, bytes: bytes, took: time.Since(began)}
 		}
 	}
-	t := r.result.table("Publishing, 100 captures an event", "Rows are captures. Ours validates and encodes each event; the server runs in this process.")
-	series, err := r.compare(ctx, t, 1, r.size.streamRounds,
+	t := r.table("Publishing, 100 captures an event", "Rows are captures. Ours validates and encodes each event; the server runs in this process.")
+	series := r.compare(ctx, t, 1, r.size.streamRounds,
 		contestant{"preismon publisher", timed(func(ctx context.Context) error {
 			p, err := ingest.NewPublisher(b.conn, ingest.PublisherConfig{}, r.Logger)
 			if err != nil {
@@ -180,9 +165,5 @@ func (r *run) publish(ctx context.Context, b *broker) error {
 		})},
 		contestant{"bare PublishAsync of ready-made bytes", timed(func(ctx context.Context) error { return b.bare(ctx, letters) })},
 	)
-	if err != nil {
-		return err
-	}
-	r.result.put("publish_vs_bare_publish", "publishing: speed against bare PublishAsync of ready-made bytes", "×", faster(series[0], series[1]), 0, false, "")
-	return nil
+	r.put("publish_vs_bare_publish", "publishing: speed against bare PublishAsync of ready-made bytes", "×", faster(series[0], series[1]), 0, false, "")
 }

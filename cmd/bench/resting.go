@@ -21,39 +21,31 @@ const (
 // measureResident watches the resident memory of a fresh query service with the
 // default flags: before any read, while many dashboards stream, and a while
 // after the last of them.
-func (r *run) measureResident(ctx context.Context) error {
+func (r *run) measureResident(ctx context.Context) {
 	const name = "resident"
-	if err := r.world.serveAs(ctx, name, r.world.database); err != nil {
-		return err
+	r.serveAs(ctx, name, r.world.database)
+	if r.failed(pause(ctx, time.Second)) {
+		return
 	}
 	n := r.world.nodes[name]
-	if err := pause(ctx, time.Second); err != nil {
-		return err
-	}
 	rest, _, err := resident(n.pid())
 	if err != nil {
 		r.result.miss("memory of a node at rest and under load: " + err.Error())
-		return nil
+		return
 	}
-	samples, after, peak, err := watchResident(ctx, n, func() error {
+	samples, after, peak := r.watchResident(ctx, n, func() {
 		all := r.dashboards(func(mandate uint64) task {
-			return func(ctx context.Context) (done, error) {
+			return func(ctx context.Context) done {
 				return r.stream(ctx, name, mandate, r.exported(r.lastDay(mandate).from), nil)
 			}
 		}, new([]float64))
 		for range max(3, r.size.streamRounds) { // again and again, so that it remembers what it may
-			if _, err := all(ctx); err != nil {
-				return err
-			}
+			all(ctx)
 		}
-		return pause(ctx, afterward)
+		r.failed(pause(ctx, afterward))
 	})
-	if err != nil {
-		return err
-	}
-	r.result.Growth = append(r.result.Growth, Curve{Title: fmt.Sprintf("Memory of a query process under %d dashboards, and after", dashboards), X: "s", Y: "MiB", Lines: []Line{samples}})
-	r.result.put("node_rest_rss_mib", "query process with the default flags, resident memory at rest", "MiB", exactly(rest), restingMost, true, "")
-	r.result.put("node_dashboards_rss_mib", "the same, at most under 64 dashboards", "MiB", exactly(peak), loadedMost, true, "")
-	r.result.put("node_after_rss_mib", fmt.Sprintf("the same, %.0f s after the last of them", afterward.Seconds()), "MiB", exactly(after), afterwardMost, true, "")
-	return nil
+	r.curve(fmt.Sprintf("Memory of a query process under %d dashboards, and after", dashboards), "s", "MiB", false, samples)
+	r.put("node_rest_rss_mib", "query process with the default flags, resident memory at rest", "MiB", exactly(rest), restingMost, true, "")
+	r.put("node_dashboards_rss_mib", "the same, at most under 64 dashboards", "MiB", exactly(peak), loadedMost, true, "")
+	r.put("node_after_rss_mib", fmt.Sprintf("the same, %.0f s after the last of them", afterward.Seconds()), "MiB", exactly(after), afterwardMost, true, "")
 }

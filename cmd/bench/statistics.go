@@ -8,8 +8,6 @@ import (
 	"io"
 	"net/url"
 	"strings"
-
-	"preismon/deploy/embedded"
 )
 
 // statisticsMandate is the largest one.
@@ -19,7 +17,7 @@ const statisticsMandate = 1
 // whole and by day, by the service and by the SQL that one would write: GROUP BY
 // for what follows from the rows alone, and the same over a window function for
 // how long each price held; then those of the month of the target.
-func (r *run) measureStatistics(ctx context.Context) error {
+func (r *run) measureStatistics(ctx context.Context) {
 	for _, bucket := range []string{"whole", "day"} {
 		query := window(r.data.from, r.data.to, "globalScope", "true", "by", "product", "bucket", bucket, "limit", "10000")
 		sums, held := r.plainStatistics(bucket)
@@ -27,27 +25,24 @@ func (r *run) measureStatistics(ctx context.Context) error {
 		if bucket == "day" {
 			title += " and day"
 		}
-		t := r.result.table(strings.ToUpper(title[:1])+title[1:],
+		t := r.table(strings.ToUpper(title[:1])+title[1:],
 			"At most 10,000 records, as JSON. The second statement gives what the service does of prices and times; neither chooses the offer that stands, nor counts what was not observed.")
-		series, err := r.compareWork(ctx, t, r.world.database, byMandate, r.size.warm, r.size.readRounds,
+		series := r.compareWork(ctx, t, r.world.database, byMandate, r.size.warm, r.size.readRounds,
 			contestant{"preismon", r.statistics(r.world.database, query)},
 			contestant{"SQL: GROUP BY", r.sqlRecords(sums)},
 			contestant{"SQL: GROUP BY, over a window function", r.sqlRecords(held)},
 		)
-		if err != nil {
-			return err
-		}
-		r.result.put("statistics_"+bucket+"_vs_group_by", title+": time against GROUP BY in SQL, sums alone", "×", slower(series[0], series[1]), 0, true, "")
-		r.result.put("statistics_"+bucket+"_vs_window_function", title+": time against SQL with a window function, for how long each price held", "×", slower(series[0], series[2]), 0, true, "")
+		r.put("statistics_"+bucket+"_vs_group_by", title+": time against GROUP BY in SQL, sums alone", "×", slower(series[0], series[1]), 0, true, "")
+		r.put("statistics_"+bucket+"_vs_window_function", title+": time against SQL with a window function, for how long each price held", "×", slower(series[0], series[2]), 0, true, "")
 	}
-	return r.measureMonth(ctx)
+	r.measureMonth(ctx)
 }
 
 // statistics is the task of asking a query service.
 func (r *run) statistics(node string, query url.Values) task {
-	return func(ctx context.Context) (done, error) {
-		_, body, err := r.text(ctx, asked(node, statisticsMandate, "/ext/v1/statistics", query))
-		return records(body, err)
+	return func(ctx context.Context) done {
+		_, body := r.text(ctx, r.asked(node, statisticsMandate, "/ext/v1/statistics", query))
+		return r.records(body)
 	}
 }
 
@@ -74,24 +69,21 @@ func (r *run) plainStatistics(bucket string) (sums, held string) {
 
 // sqlRecords is the task of reading the answer of a statement over HTTP.
 func (r *run) sqlRecords(sql string) task {
-	return func(ctx context.Context) (done, error) {
-		body, err := r.world.ask(ctx, embedded.QueryUser, r.world.database, sql+"\nFORMAT JSON")
-		if err != nil {
-			return done{}, err
-		}
+	return func(ctx context.Context) done {
+		body := r.ask(ctx, sql+"\nFORMAT JSON")
 		defer body.Close() //nolint:errcheck // read to its end
-		return records(io.ReadAll(body))
+		text, err := io.ReadAll(body)
+		r.failed(err)
+		return r.records(text)
 	}
 }
 
 // records decodes a JSON answer with its records in data.
-func records(text []byte, err error) (done, error) {
+func (r *run) records(text []byte) done {
 	var answer struct{ Data []json.RawMessage }
-	if err == nil {
-		err = json.Unmarshal(text, &answer)
+	r.failed(json.Unmarshal(text, &answer))
+	if len(answer.Data) == 0 {
+		r.failed(errors.New("an answer without records"))
 	}
-	if err == nil && len(answer.Data) == 0 {
-		err = errors.New("an answer without records")
-	}
-	return done{rows: int64(len(answer.Data)), bytes: int64(len(text))}, err
+	return done{rows: int64(len(answer.Data)), bytes: int64(len(text))}
 }

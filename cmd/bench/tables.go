@@ -28,48 +28,43 @@ var tableKeys = []string{"csv", "arrow", "parquet"}
 
 // measureTables compares streams of tables with ClickHouse's own formats of
 // the same rows in the same order, with and without export fields.
-func (r *run) measureTables(ctx context.Context) error {
-	if err := r.compareTables(ctx, "Tables, lean", r.world.database, false, func(tableForm, []Series) {}); err != nil {
-		return err
-	}
+func (r *run) measureTables(ctx context.Context) {
+	r.compareTables(ctx, "Tables, lean", r.world.database, false, func(tableForm, []Series) {})
 	ratios, same, first, larger := map[string][]spread{}, map[string][]spread{}, map[string][]spread{}, map[string][]spread{}
 	add := func(to map[string][]spread, key string, ratio spread) { to[key] = append(to[key], ratio) }
-	if err := r.compareTables(ctx, "Tables, export fields", r.world.database, true, func(f tableForm, series []Series) {
+	r.compareTables(ctx, "Tables, export fields", r.world.database, true, func(f tableForm, series []Series) {
 		add(ratios, f.key, faster(series[0], series[1]))
 		add(same, f.key, faster(series[0], series[2]))
 		add(first, f.key, slower(Series{Seconds: series[0].First}, Series{Seconds: series[3].First}))
 		add(larger, f.key, exactly(float64(series[0].Bytes)/math.Max(1, float64(series[2].Bytes))))
-	}); err != nil {
-		return err
+	})
+	if r.err != nil {
+		return
 	}
 	for _, key := range tableKeys {
-		r.result.put(key+"_vs_clickhouse", "stream as "+key+", export fields: speed against ClickHouse's own, the slower where there are several", "×", least(ratios[key]...), 1, false, "")
-		r.result.put(key+"_vs_clickhouse_same_fields", "the same against a statement that gives the same fields", "×", least(same[key]...), 0, false, "")
+		r.put(key+"_vs_clickhouse", "stream as "+key+", export fields: speed against ClickHouse's own, the slower where there are several", "×", least(ratios[key]...), 1, false, "")
+		r.put(key+"_vs_clickhouse_same_fields", "the same against a statement that gives the same fields", "×", least(same[key]...), 0, false, "")
 	}
 	for _, key := range []string{"csv", "arrow"} { // Parquet begins with a whole row group
-		r.result.put(key+"_first_byte_vs_ndjson", "stream as "+key+", export fields: time to the first byte against NDJSON's", "×", greatest(first[key]...), 1.2, true, "")
+		r.put(key+"_first_byte_vs_ndjson", "stream as "+key+", export fields: time to the first byte against NDJSON's", "×", greatest(first[key]...), 1.2, true, "")
 	}
-	r.result.put("arrow_bytes_vs_clickhouse", "Arrow with export fields: bytes against ClickHouse's for the same fields, plain and compressed like with like, the larger", "×", greatest(larger["arrow"]...), 1.5, true, "")
-	return nil
+	r.put("arrow_bytes_vs_clickhouse", "Arrow with export fields: bytes against ClickHouse's for the same fields, plain and compressed like with like, the larger", "×", greatest(larger["arrow"]...), 1.5, true, "")
 }
 
 // compareTables compares each form: that of a node, ClickHouse's of the bare
 // columns and, with export fields, of the same fields, and NDJSON. The node may
 // need some requests before it remembers what it sends.
-func (r *run) compareTables(ctx context.Context, title, node string, export bool, found func(tableForm, []Series)) error {
+func (r *run) compareTables(ctx context.Context, title, node string, export bool, found func(tableForm, []Series)) {
 	s := selection{mandate: 1, from: r.data.starts[tableRows], export: export}
 	query := with(r.exported(s.from), "includeExportFields", fmt.Sprint(export))
 	var rows [2]float64
 	for i, statement := range []string{r.sql(s), r.sameFields(s)} {
-		var err error
-		if rows[i], err = r.world.number(ctx, r.world.database, "SELECT count() FROM ("+statement+")"); err != nil {
-			return err
-		}
+		rows[i] = r.number(ctx, "SELECT count() FROM ("+statement+")")
 	}
-	t := r.result.table(title, "Ours has money objects and reference prices joined in; ClickHouse has the bare columns, and place and outcome as numbers, or the same fields made by SQL. Bytes are as sent.")
+	t := r.table(title, "Ours has money objects and reference prices joined in; ClickHouse has the bare columns, and place and outcome as numbers, or the same fields made by SQL. Bytes are as sent.")
 	for _, f := range tableForms {
 		ours := func(header http.Header) task {
-			return func(ctx context.Context) (done, error) { return r.stream(ctx, node, s.mandate, query, header) }
+			return func(ctx context.Context) done { return r.stream(ctx, node, s.mandate, query, header) }
 		}
 		rivals := []contestant{{"preismon " + f.name, ours(as(f.accept))}, {"ClickHouse " + f.name, r.clickhouse(r.sql(s), f.format)}}
 		stop := func() {}
@@ -77,16 +72,13 @@ func (r *run) compareTables(ctx context.Context, title, node string, export bool
 			rivals = append(rivals, contestant{"ClickHouse " + f.name + ", same fields", r.clickhouse(r.sameFields(s), f.format)}, contestant{"preismon NDJSON", ours(nil)})
 			stop = r.profileNode(ctx, "tables-"+strings.ToLower(strings.ReplaceAll(f.name, ", ", "-")))
 		}
-		series, err := r.interleave(ctx, 3, r.size.streamRounds, rivals...)
+		series := r.interleave(ctx, 3, r.size.streamRounds, rivals...)
 		stop()
-		if err != nil {
-			return fmt.Errorf("%s: %w", f.name, err)
-		}
 		for i := 1; i < min(3, len(series)); i++ { // lines are not rows of every form
 			series[i].Rows = int64(rows[i-1])
 		}
-		if err := sameRows(series); err != nil {
-			return err
+		if r.failed(sameRows(series)) {
+			return
 		}
 		if _, peak, err := resident(r.world.nodes[node].pid()); err == nil {
 			series[0].Note = fmt.Sprintf("greatest resident memory of the query process so far: %.0f MiB", peak)
@@ -94,5 +86,4 @@ func (r *run) compareTables(ctx context.Context, title, node string, export bool
 		t.Series = append(t.Series, series...)
 		found(f, series)
 	}
-	return nil
 }

@@ -41,35 +41,35 @@ type tailing struct {
 // measureTails follows the changes of many accounts on one node, while events
 // arrive at a steady rate: how long a row takes from its publisher to the
 // client, and what it costs the node.
-func (r *run) measureTails(ctx context.Context) error { return r.withFlow(ctx, r.allTails) }
+func (r *run) measureTails(ctx context.Context) { r.withFlow(ctx, r.allTails) }
 
-func (r *run) allTails(ctx context.Context, f *flow) error {
+func (r *run) allTails(ctx context.Context, f *flow) {
 	most := 0 // accounts: the tails of the previous count may not have ended yet
 	for _, n := range tailCounts {
 		most += (n + tailsOfAccount - 1) / tailsOfAccount
 	}
-	if err := r.world.exec(ctx, fmt.Sprintf(`INSERT INTO %s.accounts (account, mandate, login_identifier, administrative, disabled, permissions, all_orders, all_sites, version)
+	if r.exec(ctx, fmt.Sprintf(`INSERT INTO %s.accounts (account, mandate, login_identifier, administrative, disabled, permissions, all_orders, all_sites, version)
 SELECT %d + number, %d + number %% %d, concat('tail', toString(number), '@example.com'), 0, 0, ['results'], 1, 1, 1 FROM numbers(%d)`,
-		r.world.database, firstAccount, firstMandate, tailMandates, most)); err != nil {
-		return err
+		r.world.database, firstAccount, firstMandate, tailMandates, most)); r.err != nil {
+		return
 	}
 	p := r.data.producer(r.Seed+3, time.Now().UTC())
-	t := r.result.table("Publish to tail at 5,000 events a second",
+	t := r.table("Publish to tail at 5,000 events a second",
 		fmt.Sprintf("of %d mandates, %d equal tails each at the most; rows are those of all tails", tailMandates, tailCounts[len(tailCounts)-1]/tailMandates))
 	account := uint64(firstAccount)
 	for _, n := range tailCounts {
-		s, p99, err := r.tails(ctx, f, p, account, n)
+		s, p99 := r.tails(ctx, f, p, account, n)
 		account += uint64((n + tailsOfAccount - 1) / tailsOfAccount)
-		if err != nil {
-			return fmt.Errorf("%d tails: %w", n, err)
+		if r.err != nil {
+			r.err = fmt.Errorf("%d tails: %w", n, r.err)
+			return
 		}
 		t.Series = append(t.Series, s)
-		r.result.put(fmt.Sprintf("publish_to_tail_%d_p99_seconds", n), fmt.Sprintf("publish to tail at 5,000 events/s, %d tails on a node, p99", n), "s", p99, tailTarget, true, "")
+		r.put(fmt.Sprintf("publish_to_tail_%d_p99_seconds", n), fmt.Sprintf("publish to tail at 5,000 events/s, %d tails on a node, p99", n), "s", p99, tailTarget, true, "")
 	}
-	return nil
 }
 
-func (r *run) tails(ctx context.Context, f *flow, p *producer, account uint64, n int) (s Series, p99 spread, err error) {
+func (r *run) tails(ctx context.Context, f *flow, p *producer, account uint64, n int) (s Series, p99 spread) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	client := &http.Client{Transport: &http.Transport{}}
@@ -79,11 +79,11 @@ func (r *run) tails(ctx context.Context, f *flow, p *producer, account uint64, n
 	defer reading.Wait()
 	defer cancel()
 	for i := range n {
-		resp, err := r.send(ctx, request{
-			node: r.world.database, account: account + uint64(i/tailsOfAccount), client: client, path: "/ext/v1/changes", query: url.Values{"follow": {"true"}},
+		resp := r.send(ctx, request{
+			base: r.world.nodes[r.world.database].url, account: account + uint64(i/tailsOfAccount), client: client, path: "/ext/v1/changes", query: url.Values{"follow": {"true"}},
 		})
-		if err != nil {
-			return s, p99, err
+		if r.err != nil {
+			return s, p99
 		}
 		reading.Go(func() {
 			defer resp.Body.Close() //nolint:errcheck // it was read
@@ -109,20 +109,14 @@ func (r *run) tails(ctx context.Context, f *flow, p *producer, account uint64, n
 			}
 		}
 	})
-	if err != nil {
-		return s, p99, err
+	if r.failed(err) || r.failed(pause(ctx, time.Second)) { // for what is under way
+		return s, p99
 	}
-	if err := pause(ctx, time.Second); err != nil { // for what is under way
-		return s, p99, err
-	}
-	work, err := r.work(ctx, r.world.database, began, byMandate)
-	if err != nil {
-		return s, p99, err
-	}
+	work := r.work(ctx, r.world.database, began, byMandate)
 	all.mu.Lock()
 	defer all.mu.Unlock()
 	if all.broken != nil || len(all.waits) == 0 {
-		return s, p99, errors.Join(all.broken, fmt.Errorf("%d rows", len(all.waits)))
+		r.failed(errors.Join(all.broken, fmt.Errorf("%d rows", len(all.waits))))
 	}
 	statements := ""
 	for _, w := range work {
@@ -131,7 +125,7 @@ func (r *run) tails(ctx context.Context, f *flow, p *producer, account uint64, n
 	s = Series{Name: fmt.Sprintf("%d tails", n), Rows: all.rows, Bytes: all.bytes, Note: fmt.Sprintf(
 		"%.0f events a second, p50 %s, p99 %s, greatest %s, node %.0f MiB resident%s", float64(sent)/took.Seconds(),
 		milliseconds(quantile(all.waits, 0.5)), milliseconds(quantile(all.waits, 0.99)), milliseconds(quantile(all.waits, 1)), peak, statements)}
-	return s, spreadOf(all.waits, 0.99), nil
+	return s, spreadOf(all.waits, 0.99)
 }
 
 // read reads the lines of a tail.

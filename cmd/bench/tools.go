@@ -39,33 +39,26 @@ func (r *run) smallTools(mandate uint64) []smallTool {
 
 // measureTools compares the tools of agents that have small answers with the
 // reads of REST that they correspond to.
-func (r *run) measureTools(ctx context.Context) error {
+func (r *run) measureTools(ctx context.Context) {
 	const mandate = hotMandate
-	token, err := r.toolToken(mandate)
-	if err != nil {
-		return err
-	}
-	t := r.result.table("Tools of agents with small answers", "each beside its read over REST")
+	token := r.toolToken(mandate)
+	t := r.table("Tools of agents with small answers", "each beside its read over REST")
 	worst, which := spread{}, ""
 	for _, q := range r.smallTools(mandate) {
-		series, err := r.compare(ctx, t, r.size.warm, r.size.rounds,
-			contestant{"MCP " + q.name, func(ctx context.Context) (done, error) {
-				d, err := r.askTool(ctx, token, q.name, q.arguments)
+		series := r.compare(ctx, t, r.size.warm, r.size.rounds,
+			contestant{"MCP " + q.name, func(ctx context.Context) done {
+				d := r.askTool(ctx, token, q.name, q.arguments)
 				d.rows = 0
-				return d, err
+				return d
 			}},
-			contestant{"REST " + q.path, func(ctx context.Context) (done, error) {
-				d, _, err := r.text(ctx, asked(r.world.database, mandate, q.path, q.query))
-				return d, err
+			contestant{"REST " + q.path, func(ctx context.Context) done {
+				d, _ := r.text(ctx, r.asked(r.world.database, mandate, q.path, q.query))
+				return d
 			}},
 		)
-		if err != nil {
-			return fmt.Errorf("%s: %w", q.name, err)
-		}
 		if ratio := slower(series[0], series[1]); ratio.value > worst.value {
 			worst, which = ratio, q.name
 		}
 	}
-	r.result.put("mcp_small_tools_vs_rest", "tools of agents with small answers: p50 against the read over REST, the slowest, "+which, "×", worst, 2, true, "")
-	return nil
+	r.put("mcp_small_tools_vs_rest", "tools of agents with small answers: p50 against the read over REST, the slowest, "+which, "×", worst, 2, true, "")
 }

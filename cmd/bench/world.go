@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/json"
@@ -28,7 +29,7 @@ const extraPrefix = "preismon_bench_"
 type world struct {
 	cfg      Config
 	given    *url.URL // the ClickHouse that was given; nil: an embedded one
-	temp     string   // removed at the end
+	temp     string   // folder that is removed at the end
 	dir      *embedded.DataDir
 	ch       *embedded.ClickHouse
 	nats     *embedded.NATS
@@ -37,7 +38,7 @@ type world struct {
 	http     *http.Client
 	tokens   *auth.Authority
 	issuing  sync.Mutex
-	issued   map[uint64]kept // by account
+	issued   map[uint64]string // by account
 	keyFile  string
 	cursors  string
 	nodes    map[string]*node // query services by database
@@ -46,7 +47,7 @@ type world struct {
 
 func startWorld(ctx context.Context, c Config) (_ *world, err error) {
 	w := &world{
-		cfg: c, nodes: map[string]*node{}, issued: map[uint64]kept{}, cursors: rand.Text() + rand.Text(),
+		cfg: c, nodes: map[string]*node{}, issued: map[uint64]string{}, cursors: rand.Text() + rand.Text(),
 		http: &http.Client{Transport: &http.Transport{DisableCompression: true, MaxIdleConnsPerHost: 128, WriteBufferSize: 256 << 10, ReadBufferSize: 256 << 10}},
 	}
 	defer func() {
@@ -54,13 +55,10 @@ func startWorld(ctx context.Context, c Config) (_ *world, err error) {
 			err = errors.Join(err, w.close())
 		}
 	}()
-	folder := c.DataDir
-	if folder == "" {
-		if w.temp, err = os.MkdirTemp("", "preismon-bench-"); err != nil {
-			return w, err
-		}
-		folder = filepath.Join(w.temp, "data")
+	if w.temp, err = os.MkdirTemp("", "preismon-bench-"); err != nil {
+		return w, err
 	}
+	folder := cmp.Or(c.DataDir, filepath.Join(w.temp, "data"))
 	if c.ClickHouse != "" {
 		if w.given, err = url.Parse(c.ClickHouse.Reveal()); err != nil {
 			return w, errors.New("clickhouse-dsn: no URL") // the error would show the password
@@ -116,27 +114,19 @@ func (w *world) embed(ctx context.Context, folder string) (err error) {
 	return b.conn.Flush()
 }
 
-// kept is a token that is reused until then.
-type kept struct {
-	text  string
-	until time.Time
-}
-
-// token returns the account's token, the same one for half of its lifetime: a
-// client keeps its token, and a node verifies the signature of each one only
-// once.
+// token returns the account's token, the same one for the whole run: a client
+// keeps its token, and a node verifies the signature of each one only once.
 func (w *world) token(account uint64) (string, error) {
 	w.issuing.Lock()
 	defer w.issuing.Unlock()
-	if t := w.issued[account]; time.Now().Before(t.until) {
-		return t.text, nil
+	if w.issued[account] == "" {
+		issued, err := w.tokens.Issue(auth.Grant{Account: contracts.AccountID(account), Audience: auth.RESTAudience, Lifetime: 24 * time.Hour})
+		if err != nil {
+			return "", err
+		}
+		w.issued[account] = issued.Token.Reveal()
 	}
-	issued, lifetime, err := w.tokens.IssueREST(contracts.AccountID(account))
-	if err != nil {
-		return "", err
-	}
-	w.issued[account] = kept{issued.Token.Reveal(), issued.Expires.Add(-lifetime / 2)}
-	return w.issued[account].text, nil
+	return w.issued[account], nil
 }
 
 // close stops everything, and removes what should not be kept.
@@ -229,9 +219,10 @@ func clip(s string) string {
 	return s
 }
 
-// rows returns the rows of an answer, each an array of JSON values.
-func (w *world) rows(ctx context.Context, database, statement string) (all [][]any, err error) {
-	body, err := w.ask(ctx, embedded.AdminUser, database, statement+" FORMAT JSONCompactEachRow SETTINGS output_format_json_quote_64bit_integers=0")
+// rows returns the rows of an answer of the main database, each an array of JSON
+// values.
+func (w *world) rows(ctx context.Context, statement string) (all [][]any, err error) {
+	body, err := w.ask(ctx, embedded.AdminUser, w.database, statement+" FORMAT JSONCompactEachRow SETTINGS output_format_json_quote_64bit_integers=0")
 	if err != nil {
 		return nil, fmt.Errorf("%w\n%s", err, clip(statement))
 	}
@@ -247,34 +238,6 @@ func (w *world) rows(ctx context.Context, database, statement string) (all [][]a
 	}
 }
 
-// number returns the one number of an answer.
-func (w *world) number(ctx context.Context, database, statement string) (float64, error) {
-	rows, err := w.rows(ctx, database, statement)
-	if err != nil {
-		return 0, err
-	}
-	if len(rows) != 1 || len(rows[0]) != 1 {
-		return 0, fmt.Errorf("not one number: %s", clip(statement))
-	}
-	n, _ := rows[0][0].(float64)
-	return n, nil
-}
-
-// makeDatabase recreates a database with the schema, and fills it by statements.
-func (w *world) makeDatabase(ctx context.Context, name string, fill ...string) error {
-	if err := w.exec(ctx, "DROP DATABASE IF EXISTS "+name+" SYNC"); err != nil {
-		return err
-	}
-	w.extra = append(w.extra, name)
-	if err := schema.Migrate(ctx, w.dsn(embedded.AdminUser, name), schema.Options{}); err != nil {
-		return err
-	}
-	if err := w.exec(ctx, fill...); err != nil {
-		return err
-	}
-	return w.settle(ctx)
-}
-
 // copies returns the statements that copy rows of the main database.
 func (w *world) copies(to, where string, tables ...string) (all []string) {
 	for _, table := range tables {
@@ -283,21 +246,53 @@ func (w *world) copies(to, where string, tables ...string) (all []string) {
 	return all
 }
 
+// exec and rows are those of the world.
+func (r *run) exec(ctx context.Context, statements ...string) {
+	if !r.failed(nil) {
+		r.failed(r.world.exec(ctx, statements...))
+	}
+}
+
+func (r *run) rows(ctx context.Context, statement string) [][]any {
+	if r.failed(nil) {
+		return nil
+	}
+	all, err := r.world.rows(ctx, statement)
+	r.failed(err)
+	return all
+}
+
+// number returns the one number of an answer.
+func (r *run) number(ctx context.Context, statement string) (n float64) {
+	rows := r.rows(ctx, statement)
+	if len(rows) != 1 || len(rows[0]) != 1 {
+		r.failed(fmt.Errorf("not one number: %s", clip(statement)))
+		return 0
+	}
+	n, _ = rows[0][0].(float64)
+	return n
+}
+
+// makeDatabase recreates a database with the schema, and fills it by statements.
+func (r *run) makeDatabase(ctx context.Context, name string, fill ...string) {
+	if r.exec(ctx, "DROP DATABASE IF EXISTS "+name+" SYNC"); r.err != nil {
+		return
+	}
+	r.world.extra = append(r.world.extra, name)
+	r.failed(schema.Migrate(ctx, r.world.dsn(embedded.AdminUser, name), schema.Options{}))
+	r.exec(ctx, fill...)
+	r.settle(ctx)
+}
+
 // settle waits until background merges are done.
-func (w *world) settle(ctx context.Context) error {
-	for quiet := 0; quiet < 3; {
-		n, err := w.number(ctx, w.database, "SELECT count() FROM system.merges WHERE database LIKE '"+strings.TrimSuffix(extraPrefix, "_bench_")+"%'")
-		if err != nil {
-			return err
-		}
+func (r *run) settle(ctx context.Context) {
+	for quiet := 0; quiet < 3 && r.err == nil; {
+		n := r.number(ctx, "SELECT count() FROM system.merges WHERE database LIKE '"+strings.TrimSuffix(extraPrefix, "_bench_")+"%'")
 		if quiet++; n > 0 {
 			quiet = 0
 		}
-		if err := pause(ctx, 300*time.Millisecond); err != nil {
-			return err
-		}
+		r.failed(pause(ctx, 300*time.Millisecond))
 	}
-	return nil
 }
 
 func pause(ctx context.Context, d time.Duration) error {

@@ -194,7 +194,8 @@ func (c *ClickHouse) start(ctx context.Context) (err error) {
 // fragile returns why the library's error handler could not be replaced: see
 // keepServing. Empty: it was, or there is no library.
 func (c *ClickHouse) fragile() string {
-	_, why, _ := strings.Cut(head(c.path(outputLog), 4096), fragileLibrary)
+	output, _ := os.ReadFile(c.path(outputLog)) // of a server that has just started
+	_, why, _ := strings.Cut(string(output), fragileLibrary)
 	return firstLine(why)
 }
 

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"strings"
@@ -171,15 +170,4 @@ func tail(path string, n int64) string {
 	buf := make([]byte, n)
 	k, _ := f.Read(buf)
 	return strings.TrimSpace(string(buf[:k]))
-}
-
-// head returns the first bytes of a file.
-func head(path string, n int64) string {
-	f, err := os.Open(path)
-	if err != nil {
-		return ""
-	}
-	defer f.Close()
-	text, _ := io.ReadAll(io.LimitReader(f, n))
-	return string(text)
 }
