@@ -41,12 +41,13 @@ func (b *broker) readers(log *slog.Logger) (*seqlock.Writer, error) {
 	return seqlock.NewWriter(seqlock.Config{Partitions: 1}, b.js, 0, log)
 }
 
-// announce notifies readers before and after checkpoints are written.
-func announce(ctx context.Context, readers *seqlock.Writer, write func(context.Context) error) error {
+// announce notifies readers before and after checkpoints are written, whose
+// observations arrived.
+func announce(ctx context.Context, readers *seqlock.Writer, written event.Marks, arrived *event.Arrivals, write func(context.Context) error) error {
 	if err := readers.Begin(ctx); err != nil {
 		return err
 	}
-	defer readers.End(nil, nil)
+	defer readers.End(written, arrived)
 	return write(ctx)
 }
 

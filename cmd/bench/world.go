@@ -108,7 +108,7 @@ func (w *world) embed(ctx context.Context, folder string) (err error) {
 	if err != nil {
 		return err
 	}
-	if err := announce(ctx, readers, func(context.Context) error { return nil }); err != nil {
+	if err := announce(ctx, readers, nil, nil, func(context.Context) error { return nil }); err != nil {
 		return err
 	}
 	return b.conn.Flush()

@@ -52,10 +52,22 @@ func TestUntouched(t *testing.T) {
 		after, upTo, item uint64
 		want              bool
 	}{
-		{10, 20, 8, true}, {10, 20, 5, false}, {10, 20, 6, false}, {10, 20, 7, false},
-		{10, 15, 7, true}, {10, 15, 6, false}, {15, 20, 6, true}, {15, 20, 7, false},
-		{12, 14, 6, false}, {12, 14, 5, false}, {12, 14, 7, true}, {16, 18, 6, true},
-		{9, 20, 8, false}, {10, 21, 8, false}, {20, 20, 5, true}, {21, 22, 8, false},
+		{10, 20, 8, true},
+		{10, 20, 5, false},
+		{10, 20, 6, false},
+		{10, 20, 7, false},
+		{10, 15, 7, true},
+		{10, 15, 6, false},
+		{15, 20, 6, true},
+		{15, 20, 7, false},
+		{12, 14, 6, false},
+		{12, 14, 5, false},
+		{12, 14, 7, true},
+		{16, 18, 6, true},
+		{9, 20, 8, false},
+		{10, 21, 8, false},
+		{20, 20, 5, true},
+		{21, 22, 8, false},
 	} {
 		untouched(t, r, c.after, c.upTo, c.item, c.want)
 	}

@@ -62,13 +62,22 @@ func TestUntouchedAnswersAreTheRows(t *testing.T) {
 	never, told, compares := service(false, false), service(true, false), service(true, true)
 	day := func(back int) string { return w.now.Add(-time.Duration(back) * 24 * time.Hour).Format(time.RFC3339) }
 	requests := []query.ResultsRequest{
-		{ItemID: 2, LatestPerPair: true}, {ItemID: 3, LatestPerPair: true, Site: "gamma.example"}, {Site: "market.example", LatestPerPair: true},
-		{ItemID: 4, CapturedFrom: day(9)}, {ItemID: 4, CapturedFrom: day(9), Sort: "asc"}, {ItemID: 1, CapturedFrom: day(9), CapturedTo: day(1), Include: query.Include{ExportFields: true}},
-		{EAN: "4006381333931", LatestPerPair: true}, {OrderID: orderB, CapturedFrom: day(2), CapturedTo: day(1)},
-		{Site: "alpha.example", CapturedFrom: day(6), CapturedTo: day(2)}, {CapturedFrom: day(3), CapturedTo: day(1), GlobalScope: true}, {LatestPerPair: true, GlobalScope: true},
+		{ItemID: 2, LatestPerPair: true},
+		{ItemID: 3, LatestPerPair: true, Site: "gamma.example"},
+		{Site: "market.example", LatestPerPair: true},
+		{ItemID: 4, CapturedFrom: day(9)},
+		{ItemID: 4, CapturedFrom: day(9), Sort: "asc"},
+		{ItemID: 1, CapturedFrom: day(9), CapturedTo: day(1), Include: query.Include{ExportFields: true}},
+		{EAN: "4006381333931", LatestPerPair: true},
+		{OrderID: orderB, CapturedFrom: day(2), CapturedTo: day(1)},
+		{Site: "alpha.example", CapturedFrom: day(6), CapturedTo: day(2)},
+		{CapturedFrom: day(3), CapturedTo: day(1), GlobalScope: true},
+		{LatestPerPair: true, GlobalScope: true},
 		{ItemID: 5, CapturedFrom: day(5), Filters: query.Filters{Merchant: "Merchant 2's \\ shop"}},
-		{ItemID: 6, LatestPerPair: true, CapturedFrom: day(2)}, {Site: "market.example", LatestPerPair: true, CapturedFrom: day(1)},
-		{ItemID: 6, LatestPerPair: true, CapturedFrom: day(2), Sort: "asc"}, {ItemID: 1, LatestPerPair: true, CapturedFrom: day(3), Filters: query.Filters{CoverageState: "PRICE_OBSERVED"}},
+		{ItemID: 6, LatestPerPair: true, CapturedFrom: day(2)},
+		{Site: "market.example", LatestPerPair: true, CapturedFrom: day(1)},
+		{ItemID: 6, LatestPerPair: true, CapturedFrom: day(2), Sort: "asc"},
+		{ItemID: 1, LatestPerPair: true, CapturedFrom: day(3), Filters: query.Filters{CoverageState: "PRICE_OBSERVED"}},
 	}
 	accounts := []contracts.AccountID{accountWhole, accountOrder, accountSites, accountNone, accountOther}
 	limit := 7
