@@ -108,7 +108,7 @@ func (o *feedOutput) write(rows []json.RawMessage, last bool) (settled bool, err
 		if err = o.file.complete(); err == nil {
 			o.says(o.n)
 		}
-	case o.syncs:
+	case o.syncs && len(rows) > 0:
 		err = syncFile(o.to)
 	}
 	return err == nil, err
