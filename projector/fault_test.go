@@ -72,9 +72,19 @@ func TestStall(t *testing.T) {
 		return nil
 	})
 	asleep := make(chan error, 1)
-	go func() { asleep <- zombie.ApplyObservations(t.Context(), b) }()
-	for n := 0; n == 0; time.Sleep(time.Millisecond) {
+	send := func() { asleep <- zombie.ApplyObservations(t.Context(), b) }
+	go send()
+	for n, sent := 0, time.Now(); n == 0; time.Sleep(time.Millisecond) {
 		w.scan("SELECT count() FROM system.processes WHERE query_id LIKE 'p0-%-observations-%' AND current_database = ?", []any{w.server.Database}, &n)
+		if n == 0 && time.Since(sent) > 5*time.Second { // on a slow machine the server ended it before it was seen
+			x.Close()
+			x.Heal()
+			if err := <-asleep; err == nil {
+				t.Fatal("the insert was not held")
+			}
+			sent = time.Now()
+			go send()
+		}
 	}
 	w.cfg.Fence++
 	w.p, w.conn = w.projector(w.server.ProjectorDSN, w.cfg)

@@ -48,6 +48,8 @@ type Visibility struct {
 	Floor int64 `json:",omitempty"`
 	// Snapshot identifies the state that this was read at; see Snapshot.
 	Snapshot Snapshot
+	// Watermark is that of Access. What is seen does not depend on it.
+	Watermark Watermark `json:"-"`
 	// Catalogue is set for a stream whose text may be remembered: what its rows
 	// show of the catalogue was read after these versions of it.
 	Catalogue []uint64 `json:",omitempty"`

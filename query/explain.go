@@ -201,23 +201,34 @@ func (e *Explanation) list(record uint64, maxBytes int) error {
 	return ErrExplained
 }
 
-// Statistics implements Store; it remembers nothing.
+// Statistics implements Store. What ends now is not remembered: prices are held
+// until then, so that no other request has the same answer.
 func (r *remembering) Statistics(ctx context.Context, v Visibility, q *StatisticsQuery) ([]Statistic, error) {
+	rows := q.Rows // all that are read
+	rows.Latest, rows.Limit, rows.After = AllRows, 0, nil
+	rows.Window.From = rows.Window.From.Add(-HeldAtMost)
 	if e := explaining(ctx); e != nil {
-		rows := q.Rows
-		rows.Latest, rows.Limit, rows.After = AllRows, 0, nil
-		rows.Window.From = rows.Window.From.Add(-HeldAtMost)
 		return nil, e.sums(ctx, r.Store, v, rows)
 	}
-	return r.Store.Statistics(ctx, v, q)
+	rows.FromNow, rows.ToNow = false, q.Until <= q.Rows.Window.To.UnixMilli()
+	asked := *q
+	asked.Rows.Watermark, asked.Rows.FromNow, asked.Rows.ToNow = Watermark{}, false, false
+	window := cutWindow(&asked.Rows.Window)
+	return recallCounts(ctx, r, "statistics", v, &rows, []any{asked, window}, func(ctx context.Context) ([]Statistic, error) { return r.Store.Statistics(ctx, v, q) })
 }
 
-// OrderPairs implements Store; it remembers nothing.
+// OrderPairs implements Store. Newest captures have no watermark: they are those
+// of the tables until a row arrives after the caller's.
 func (r *remembering) OrderPairs(ctx context.Context, v Visibility, q OrderPairsQuery) ([]OrderPair, error) {
 	if explaining(ctx) != nil {
 		return nil, ErrExplained
 	}
-	return r.Store.OrderPairs(ctx, v, q)
+	if v.Snapshot == 0 || v.Watermark == (Watermark{}) {
+		return r.Store.OrderPairs(ctx, v, q)
+	}
+	const name = "order pairs"
+	since := r.sameSince(v, &ResultsQuery{Selectors: Selectors{Site: q.Site}, Watermark: v.Watermark})
+	return recallKey(ctx, r, name, r.nothingWritten(v), keyOf(name, v, []any{q, since}), func(ctx context.Context) ([]OrderPair, error) { return r.Store.OrderPairs(ctx, v, q) })
 }
 
 // AtMost holds upper bounds of a read: of the rows that it returns without a

@@ -90,7 +90,7 @@ func shareable(in *read, r FeedRequest) bool {
 // the position that it ends at. The first of them reads and encodes it.
 func (s *Service) fillShared(ctx context.Context, in *read, page *FeedPage, state *feedState, r FeedRequest) (FeedPosition, error) {
 	key := state.pageKey(in.query.Watermark, page.Limit, r.AnswerBytes)
-	shared, err := recallKey(ctx, s.store, "feed lines", in.vis, key, func(ctx context.Context) (sharedPage, error) {
+	shared, err := recallKey(ctx, s.store, "feed lines", s.store.unchanged(in.vis), key, func(ctx context.Context) (sharedPage, error) {
 		own := &FeedPage{Limit: page.Limit}
 		at, err := s.fillRows(ctx, in, own, state.At, r, '\n')
 		if err != nil {

@@ -188,7 +188,11 @@ func (o *itemSumming) readWindow(ctx context.Context) error {
 func (o *itemSumming) readDays(ctx context.Context) error {
 	q := StatisticsQuery{Rows: o.in.query, By: BySite, Edges: o.edges, Until: o.until, Limit: int(o.in.size.Pairs)*(len(o.edges)-1) + 1}
 	found, err := o.s.store.Statistics(ctx, o.in.vis, &q)
-	o.days = slices.DeleteFunc(found, func(st Statistic) bool { return st.Whole })
+	for _, st := range found {
+		if !st.Whole {
+			o.days = append(o.days, st)
+		}
+	}
 	return err
 }
 

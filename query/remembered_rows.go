@@ -225,7 +225,7 @@ func (d *dictCopy) add(to *Dict, value []byte) {
 // Tally implements Store. It does not remember a window that depends on the
 // current time, since no other request will have the same.
 func (r *remembering) Tally(ctx context.Context, v Visibility, q *ResultsQuery) ([]SiteTally, error) {
-	return recallCounts(ctx, r, "tally", v, q, r.tally)
+	return recallCounts(ctx, r, "tally", v, q, nil, func(ctx context.Context) ([]SiteTally, error) { return r.tally(ctx, v, q) })
 }
 
 // tally sorts its result, so that two can be compared.
@@ -241,17 +241,19 @@ func (r *remembering) tally(ctx context.Context, v Visibility, q *ResultsQuery) 
 
 // ObservedBySite implements Store, like Tally.
 func (r *remembering) ObservedBySite(ctx context.Context, v Visibility, q *ResultsQuery) (map[contracts.SiteKey]uint64, error) {
-	return recallCounts(ctx, r, "observed by site", v, q, r.Store.ObservedBySite)
+	return recallCounts(ctx, r, "observed by site", v, q, nil, func(ctx context.Context) (map[contracts.SiteKey]uint64, error) {
+		return r.Store.ObservedBySite(ctx, v, q)
+	})
 }
 
-// recallCounts returns what is counted over the rows of a query. Rows up to a
-// watermark never change, as for Results.
-func recallCounts[T any](ctx context.Context, r *remembering, name string, v Visibility, q *ResultsQuery, read func(context.Context, Visibility, *ResultsQuery) (T, error)) (T, error) {
+// recallCounts returns what is counted over the rows of a query, and for what
+// else is asked of them. Rows up to a watermark never change, as for Results.
+func recallCounts[T any](ctx context.Context, r *remembering, name string, v Visibility, q *ResultsQuery, of any, read func(context.Context) (T, error)) (T, error) {
 	if v.Snapshot == 0 || !v.Applied || q.FromNow || q.ToNow || explaining(ctx) != nil {
-		return read(ctx, v, q)
+		return read(ctx)
 	}
 	asked := *q
 	asked.Watermark, asked.Read = r.sameSince(v, q), nil
 	window := cutWindow(&asked.Window)
-	return recall(ctx, r, name, v, []any{asked, window}, func(ctx context.Context) (T, error) { return read(ctx, v, q) })
+	return recall(ctx, r, name, v, []any{asked, window, of}, read)
 }

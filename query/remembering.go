@@ -86,16 +86,17 @@ func recall[T any](ctx context.Context, r *remembering, name string, v Visibilit
 	if v.Snapshot == 0 {
 		return read(ctx)
 	}
-	return recallKey(ctx, r, name, v, keyOf(name, v, question), read)
+	return recallKey(ctx, r, name, r.unchanged(v), keyOf(name, v, question), read)
 }
 
-// recallKey is recall by the key of a question.
-func recallKey[T any](ctx context.Context, r *remembering, name string, v Visibility, key answerKey, read func(context.Context) (T, error)) (none T, err error) {
+// recallKey is recall by the key of a question, whose answer is the same while
+// still returns true.
+func recallKey[T any](ctx context.Context, r *remembering, name string, still func(context.Context) bool, key answerKey, read func(context.Context) (T, error)) (none T, err error) {
 	for {
 		if a, ok := r.answers.Get(key); ok {
 			value := a.value.(T)
 			if r.check {
-				return compared(ctx, r, name, v, value, read)
+				return compared(ctx, r, name, still, value, read)
 			}
 			return value, nil
 		}
@@ -145,11 +146,11 @@ func (r *remembering) finish(key answerKey, f *call) {
 // already hold what the snapshot does not cover yet, for as long as it takes to
 // write the checkpoint, so on a difference it reads again. It returns what it
 // read, not what was remembered.
-func compared[T any](ctx context.Context, r *remembering, name string, v Visibility, remembered T, read func(context.Context) (T, error)) (T, error) {
+func compared[T any](ctx context.Context, r *remembering, name string, still func(context.Context) bool, remembered T, read func(context.Context) (T, error)) (T, error) {
 	r.checked.Add(1)
 	for try := 0; ; try++ {
 		fresh, err := read(ctx)
-		if err != nil || reflect.DeepEqual(fresh, remembered) || !r.holds(ctx, v.Snapshot) {
+		if err != nil || reflect.DeepEqual(fresh, remembered) || !still(ctx) {
 			return fresh, err
 		}
 		if try == checkTries {
@@ -169,19 +170,37 @@ const (
 	checkPause = 50 * time.Millisecond
 )
 
-// snapshots is a Store that can return the current snapshot.
-type snapshots interface {
+// moments is a Store that can return the current moment.
+type moments interface {
 	Snapshot(context.Context) (Snapshot, error)
+	Watermark(context.Context) (Watermark, error)
 }
 
-// holds reports whether a snapshot is still the current one.
-func (r *remembering) holds(ctx context.Context, s Snapshot) bool {
-	of, ok := r.Store.(snapshots)
-	if !ok {
-		return true
+// unchanged returns a function that reports whether a caller's snapshot is still
+// the current one.
+func (r *remembering) unchanged(v Visibility) func(context.Context) bool {
+	return func(ctx context.Context) bool {
+		of, ok := r.Store.(moments)
+		if !ok {
+			return true
+		}
+		now, err := of.Snapshot(ctx)
+		return err != nil || now == v.Snapshot
 	}
-	now, err := of.Snapshot(ctx)
-	return err != nil || now == s
+}
+
+// nothingWritten is like unchanged, and its function also reports false once rows
+// have become visible since.
+func (r *remembering) nothingWritten(v Visibility) func(context.Context) bool {
+	unchanged := r.unchanged(v)
+	return func(ctx context.Context) bool {
+		of, ok := r.Store.(moments)
+		if !ok || !unchanged(ctx) {
+			return !ok
+		}
+		now, err := of.Watermark(ctx)
+		return err != nil || now == v.Watermark
+	}
 }
 
 // accessReader is a Store that can read an account, whatever it remembers of it.
@@ -199,7 +218,8 @@ func (r *remembering) Access(ctx context.Context, account contracts.AccountID) (
 	}
 	remembered := *a
 	remembered.Watermark, remembered.Generation, remembered.Visibility.Floor, remembered.Remembered = Watermark{}, 0, 0, false
-	_, err = compared(ctx, r, "access", a.Visibility, remembered, func(ctx context.Context) (Access, error) {
+	remembered.Visibility.Watermark = Watermark{}
+	_, err = compared(ctx, r, "access", r.unchanged(a.Visibility), remembered, func(ctx context.Context) (Access, error) {
 		again, err := from.AccessUncached(ctx, account, a.Visibility.Mandate)
 		if err != nil && fault.KindOf(err) == fault.NotFound {
 			err = nil // an account that is gone differs, too

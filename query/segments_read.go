@@ -248,7 +248,7 @@ func (p *segments) compare(ctx context.Context, one *segment, text *segmentText)
 		}
 		remembered = sum.sum()
 	}
-	_, err := compared(ctx, p.store, "text of a stream from "+fromMs(one.from).String(), p.in.vis, remembered, func(ctx context.Context) (textSum, error) {
+	_, err := compared(ctx, p.store, "text of a stream from "+fromMs(one.from).String(), p.store.unchanged(p.in.vis), remembered, func(ctx context.Context) (textSum, error) {
 		return p.store.fresh(ctx, p.in, one.window(), p.in.query.Watermark)
 	})
 	return err

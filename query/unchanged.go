@@ -165,7 +165,7 @@ func (s *Service) compareUnchanged(ctx context.Context, in *read, at Watermark) 
 	if err != nil {
 		return err
 	}
-	_, err = compared(ctx, s.store, "unchanged stream", in.vis, was, func(ctx context.Context) (textSum, error) {
+	_, err = compared(ctx, s.store, "unchanged stream", s.store.unchanged(in.vis), was, func(ctx context.Context) (textSum, error) {
 		return s.store.fresh(ctx, in, in.query.Window, in.query.Watermark)
 	})
 	return err

@@ -17,7 +17,7 @@ import (
 // What the node of TestNodeOfManyMandates may hold, in MiB. Its resident memory
 // is its heap, as its flags say, and the program.
 const (
-	sizesRemember = 24
+	sizesRemember = 8
 	sizesStreams  = 16
 	sizesAccounts = 16 // which no flag changes
 	sizesInReads  = 64

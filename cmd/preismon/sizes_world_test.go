@@ -28,7 +28,7 @@ import (
 var sizesSQL string
 
 const (
-	sizesOften  = 1_500 // accounts that are read
+	sizesOften  = 500 // accounts that are read
 	sizesMore   = 3     // one of so many sends all reads, the others one
 	sizesAtOnce = 8
 )
@@ -107,7 +107,7 @@ func largeReads() []string {
 	for range 2 {
 		reads = append(reads, "/v1/results/stream?globalScope=true"+sizesWindow)
 	}
-	for limit := 961; limit <= 1_000; limit++ { // each is remembered, a quarter of a megabyte
+	for limit := 981; limit <= 1_000; limit++ { // each is remembered, a quarter of a megabyte
 		reads = append(reads, fmt.Sprint("/v1/items?limit=", limit))
 	}
 	return reads

@@ -51,7 +51,8 @@ func (s *Store) Access(ctx context.Context, account contracts.AccountID) (*query
 		known.access.Visibility.Snapshot = now.snapshot
 		s.accounts.Put(account, known)
 	}
-	known.access.Watermark, known.access.Generation, known.access.Visibility.Floor = now.watermark, now.generation, now.floor
+	known.access.Watermark, known.access.Generation = now.watermark, now.generation
+	known.access.Visibility.Floor, known.access.Visibility.Watermark = now.floor, now.watermark
 	return &known.access, nil
 }
 
