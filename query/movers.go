@@ -111,6 +111,7 @@ func (s *Service) Movers(ctx context.Context, p Principal, r MoversRequest) (pag
 		return nil, err
 	}
 	plan.mostPairs, plan.bounds = maxMoverPairs, sinceBounds
+	plan.query.ToNow = r.Until == "" || r.each > 0
 	noting(ctx).noteOpen(r.Until == "" || window.To.Before(until.Truncate(contracts.Resolution)))
 	ctx, end := s.bounded(ctx, sinceBounds, &err)
 	defer end()

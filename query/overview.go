@@ -29,7 +29,7 @@ const (
 
 // OverviewRequest requests what changed and what needs attention.
 type OverviewRequest struct {
-	Since       string            // RFC 3339, a date, or hours or days ago like now-24h; empty: now-24h
+	Since       string            // RFC 3339, a date, or hours or days ago like now-24h, from the next quarter of an hour on; empty: now-24h
 	Site        contracts.SiteKey // only this one
 	OwnMerchant string            // as in movers and positions
 	Top         *int              // records of each list; nil: OverviewTop, which is also the most
@@ -158,12 +158,19 @@ func (s *Service) Overview(ctx context.Context, p Principal, r OverviewRequest) 
 	if err != nil {
 		return nil, err
 	}
-	return &o.Overview, s.nameProducts(ctx, o.Data)
+	return &o.Overview, s.nameProducts(ctx, p, o.Data)
 }
+
+// overviewStep is what relative times are rounded up to: within it, all requests
+// compare with the same state, which is then read once.
+const overviewStep = 15 * time.Minute
 
 // overviewFrom parses the instant that is compared with.
 func overviewFrom(text string, now time.Time, zone *time.Location) (time.Time, error) {
 	if since, ok := contracts.Ago(text, now); ok {
+		if rounded := since.Truncate(overviewStep); rounded.Before(since) {
+			since = rounded.Add(overviewStep)
+		}
 		return since, nil
 	}
 	since, err := contracts.ParseLower(text, zone)
@@ -303,7 +310,7 @@ func (part *overviewPart) problem(err error) (*PartProblem, error) {
 }
 
 // nameProducts reads the names of the products on the lists.
-func (s *Service) nameProducts(ctx context.Context, lists []OverviewList) error {
+func (s *Service) nameProducts(ctx context.Context, p Principal, lists []OverviewList) error {
 	of := func(l OverviewList) (ids []contracts.ItemID) {
 		for _, m := range l.Movers {
 			ids = append(ids, m.ItemID)
@@ -318,7 +325,7 @@ func (s *Service) nameProducts(ctx context.Context, lists []OverviewList) error 
 	for _, l := range lists {
 		all = append(all, of(l)...)
 	}
-	names, err := s.ProductNames(ctx, all)
+	names, err := s.ProductNames(ctx, p, all)
 	if err != nil {
 		return err
 	}
@@ -333,12 +340,16 @@ func (s *Service) nameProducts(ctx context.Context, lists []OverviewList) error 
 // ProductNames returns the names of products, those of records that the caller
 // was shown; a product without a name is left out. It makes at most one
 // statement.
-func (s *Service) ProductNames(ctx context.Context, items []contracts.ItemID) (map[contracts.ItemID]*string, error) {
+func (s *Service) ProductNames(ctx context.Context, p Principal, items []contracts.ItemID) (map[contracts.ItemID]*string, error) {
 	names := map[contracts.ItemID]*string{}
 	if len(items) == 0 {
 		return names, nil
 	}
-	records, err := s.store.ItemRecords(ctx, slices.Compact(slices.Sorted(slices.Values(items))))
+	a, err := s.account(ctx, p)
+	if err != nil {
+		return nil, err
+	}
+	records, err := s.store.itemsOf(ctx, a.Visibility, slices.Compact(slices.Sorted(slices.Values(items))))
 	if err != nil {
 		return nil, s.budget(ctx, err)
 	}

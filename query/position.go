@@ -74,14 +74,14 @@ func (s *Service) MarketPosition(ctx context.Context, p Principal, r PositionReq
 	now := s.now().UTC().Truncate(contracts.Resolution)
 	rows := ResultsRequest{
 		ItemID: r.ItemID, PZN: r.PZN, EAN: r.EAN, ASINLocale: r.ASINLocale, ASIN: r.ASIN,
-		LatestObservationPerPair: true, Filters: Filters{CoverageState: "PRICE_OBSERVED"},
-		CapturedFrom: now.Add(-CurrentOffers).Format(time.RFC3339Nano), CapturedTo: now.Format(time.RFC3339Nano),
+		LatestObservationPerPair: true,
+		CapturedFrom:             now.Add(-CurrentOffers).Format(time.RFC3339Nano), CapturedTo: now.Format(time.RFC3339Nano),
 	}
 	plan, err := s.plan(p, rows)
 	if err != nil {
 		return nil, err
 	}
-	plan.bounds = fixedBounds
+	plan.bounds, plan.query.FromNow, plan.query.ToNow = fixedBounds, true, true
 	in, err := s.accept(ctx, p, plan)
 	if err != nil {
 		return nil, err

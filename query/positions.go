@@ -100,6 +100,7 @@ func (s *Service) Positions(ctx context.Context, p Principal, r PositionsRequest
 		return nil, err
 	}
 	plan.mostPairs, plan.bounds = maxPositionPairs, fixedBounds
+	plan.query.FromNow, plan.query.ToNow = true, true
 	noting(ctx).open = true
 	ctx, end := s.bounded(ctx, fixedBounds, &err)
 	defer end()
@@ -152,7 +153,7 @@ func (s *Service) understandPositions(p Principal, r *PositionsRequest) (limit i
 // selected is a read of what the positions cover, at any time.
 func (r *PositionsRequest) selected() ResultsRequest {
 	rows := r.ResultsRequest
-	rows.Cursor, rows.Limit, rows.LatestObservationPerPair, rows.CoverageState = "", nil, true, "PRICE_OBSERVED"
+	rows.Cursor, rows.Limit, rows.LatestObservationPerPair = "", nil, true
 	return rows
 }
 

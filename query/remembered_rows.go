@@ -10,9 +10,13 @@ import (
 	"preismon/contracts"
 )
 
-// maxRememberedRows is the number of rows up to which a read's answer is
-// remembered.
-const maxRememberedRows = 1_001
+// Numbers of rows up to which the answer of a read is remembered: of a page, of
+// the newest of a product, of the newest of all pairs, and of what is counted.
+const (
+	maxRememberedRows = 1_001
+	maxNewestRows     = 20_000
+	maxCountedRows    = 50_000
+)
 
 // cutWindow takes the window out of a question, in Unix ms: JSON has no times of
 // other millennia.
@@ -29,15 +33,17 @@ func (r *remembering) Results(ctx context.Context, v Visibility, q *ResultsQuery
 	if e := explaining(ctx); e != nil {
 		return e.rows(ctx, r.Store, v, q)
 	}
-	covering := *q
-	covering.Window = q.Cover()
-	newest := q.Limit == 0 && q.Latest != AllRows && q.Selectors.Product() // hardly ever many
-	if newest {
-		covering.Limit = maxRememberedRows
-	}
-	if v.Snapshot == 0 || !v.Applied || q.Read != nil || covering.Limit <= 0 || covering.Limit > maxRememberedRows || unrepeatable(q) {
+	if v.Snapshot == 0 || !v.Applied || q.Read != nil || unrepeatable(q) {
 		return r.Store.Results(ctx, v, q, each)
 	}
+	if q.Limit == 0 && q.Latest != AllRows {
+		return r.newest(ctx, v, q, each)
+	}
+	if q.Limit <= 0 || q.Limit > maxRememberedRows {
+		return r.Store.Results(ctx, v, q, each)
+	}
+	covering := *q
+	covering.Window = q.Cover()
 	asked := covering
 	asked.Watermark = r.sameSince(v, &covering)
 	window := cutWindow(&asked.Window)
@@ -46,7 +52,7 @@ func (r *remembering) Results(ctx context.Context, v Visibility, q *ResultsQuery
 		return err
 	}
 	within, ok := within(rows, q)
-	if !ok || newest && rows.Len == maxRememberedRows {
+	if !ok {
 		return r.Store.Results(ctx, v, q, each)
 	}
 	if within.Len == 0 {
@@ -55,8 +61,43 @@ func (r *remembering) Results(ctx context.Context, v Visibility, q *ResultsQuery
 	return each(within)
 }
 
-// maxCountedRows is the number of counted rows up to which they are remembered.
-const maxCountedRows = 50_000
+// newest is Results for all newest rows. It notes for which questions they are
+// more than can be remembered, and does not try again.
+func (r *remembering) newest(ctx context.Context, v Visibility, q *ResultsQuery, each func(*Block) error) error {
+	covering := *q
+	covering.Window = q.Cover()
+	asked := covering
+	window := cutWindow(&asked.Window)
+	asked.Watermark = Watermark{}
+	lasting := keyOf("newest rows", v, []any{asked, window})
+	if r.outgrown(lasting) {
+		return r.Store.Results(ctx, v, q, each)
+	}
+	asked.Watermark = r.sameSince(v, &covering)
+	covering.Limit = maxNewestRows + 1
+	rows, err := recall(ctx, r, "newest rows", v, []any{asked, window}, func(ctx context.Context) (*Block, error) {
+		b, err := r.readRows(ctx, v, &covering)
+		if err != nil || b.Len > maxNewestRows {
+			return nil, err
+		}
+		return b, nil
+	})
+	if err != nil {
+		return err
+	}
+	if rows == nil {
+		r.requested.Put(lasting, outgrown)
+		return r.Store.Results(ctx, v, q, each)
+	}
+	within, ok := within(rows, q)
+	if !ok {
+		return r.Store.Results(ctx, v, q, each)
+	}
+	if within.Len == 0 {
+		return nil
+	}
+	return each(within)
+}
 
 // counted is Results for a caller that counts all rows of a read: it remembers
 // more of them than a page has. False: they are more than can be remembered,

@@ -95,8 +95,8 @@ func (s *Service) addStandingsToPage(ctx context.Context, in *read, held *offerR
 // price.
 func (s *Service) addStandings(ctx context.Context, in *read, held *offerRoom, position statisticsCursor, prices map[productMarket]*StatisticPricing) error {
 	to := fromMs(min(position.To, position.Until))
-	in.query.Window, in.query.FromNow, in.query.ToNow = contracts.Window{From: to.Add(-CurrentOffers), To: to}, false, false
-	in.query.Latest, in.query.Outcomes = NewestWhole, coverageOutcomes["PRICE_OBSERVED"]
+	in.query.Window, in.query.ToNow = contracts.Window{From: to.Add(-CurrentOffers), To: to}, position.Until <= position.To
+	in.query.FromNow, in.query.Latest = in.query.ToNow, NewestWhole
 	in.query.Current = s.current(&in.query)
 	wanted := func(o offer, _ siteFacts) bool {
 		return prices[productMarket{o.Item, marketKey{currency: o.Currency}}] != nil

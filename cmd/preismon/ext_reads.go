@@ -27,7 +27,7 @@ func (c *evidenceCmd) Run(ctx context.Context, std streams) error {
 
 type overviewCmd struct {
 	recordFlags
-	Since       string `help:"Start of the comparison: RFC 3339, a date, or like now-24h or now-7d. Default: now-24h." env:"-" placeholder:"TIME"`
+	Since       string `help:"Start of the comparison: RFC 3339, a date, or like now-24h or now-7d, from the next quarter of an hour on. Default: now-24h." env:"-" placeholder:"TIME"`
 	Site        string `help:"Only this site, by its key." env:"-" placeholder:"KEY"`
 	OwnMerchant string `help:"Your name as a merchant." env:"-" placeholder:"TEXT"`
 	Timezone    string `help:"IANA zone of the times in the answer." env:"-" placeholder:"ZONE"`

@@ -29,7 +29,7 @@ var sizesSQL string
 
 const (
 	sizesOften  = 500 // accounts that are read
-	sizesMore   = 3     // one of so many sends all reads, the others one
+	sizesMore   = 3   // one of so many sends all reads, the others one
 	sizesAtOnce = 8
 )
 

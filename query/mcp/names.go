@@ -24,7 +24,7 @@ func shapeWithNames(operation string) func() (schema, error) {
 
 // naming returns a function that adds the names of the products to records, null
 // where none is known. It looks them up once: for a page, before it is cut.
-func naming(ctx context.Context, s *query.Service) func([]record) error {
+func naming(ctx context.Context, s *query.Service, p query.Principal) func([]record) error {
 	var names map[contracts.ItemID]*string
 	return func(records []record) error {
 		items := make([]contracts.ItemID, len(records))
@@ -35,7 +35,7 @@ func naming(ctx context.Context, s *query.Service) func([]record) error {
 		}
 		if names == nil {
 			var err error
-			if names, err = s.ProductNames(ctx, items); err != nil {
+			if names, err = s.ProductNames(ctx, p, items); err != nil {
 				return err
 			}
 		}

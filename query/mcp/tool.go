@@ -63,7 +63,7 @@ func summed(op wire.Operation, summary func(returned int) any) runner {
 		if err != nil {
 			return Result{}, explained(ctx, s, c, err)
 		}
-		named, why := naming(ctx, s), moreRows
+		named, why := naming(ctx, s, c.Principal), moreRows
 		for {
 			shown, err := shownPage(page, c.Fields, named)
 			if err != nil {

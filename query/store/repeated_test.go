@@ -29,6 +29,7 @@ func TestRepeatedReadCostsNoStatement(t *testing.T) {
 	}
 	s, p := w.service, query.Principal{Account: accountWhole}
 	ago := func(d time.Duration) string { return w.now.Add(-d).Format(time.RFC3339) }
+	since := ago(30 * time.Hour)
 	closed := query.ResultsRequest{Site: "market.example", CapturedFrom: ago(200 * time.Hour), CapturedTo: ago(6 * time.Hour)}
 	results := func(r query.ResultsRequest) func(context.Context) error {
 		return func(ctx context.Context) error {
@@ -59,17 +60,29 @@ func TestRepeatedReadCostsNoStatement(t *testing.T) {
 			_, err := s.Orders(ctx, p, query.OrdersRequest{IncludeMonitoring: true})
 			return err
 		}},
-		"one order": {
-			read: func(ctx context.Context) error { _, err := s.Order(ctx, p, orderB); return err },
-			runs: []string{"order_pairs"},
-		},
-		"observation quality": {
-			read: func(ctx context.Context) error {
-				_, err := s.ObservationQuality(ctx, p, query.QualityRequest{OrderID: orderB})
-				return err
-			},
-			runs: []string{"order_pairs"},
-		},
+		"one order": {read: func(ctx context.Context) error { _, err := s.Order(ctx, p, orderB); return err }},
+		"observation quality": {read: func(ctx context.Context) error {
+			_, err := s.ObservationQuality(ctx, p, query.QualityRequest{OrderID: orderB})
+			return err
+		}},
+		"state of sites": {read: func(ctx context.Context) error { _, err := s.SiteStatus(ctx, p, query.SiteStatusRequest{}); return err }},
+		"state of orders": {read: func(ctx context.Context) error {
+			_, err := s.OrderStatus(ctx, p, query.OrderStatusRequest{})
+			return err
+		}},
+		"positions": {read: func(ctx context.Context) error { _, err := s.Positions(ctx, p, query.PositionsRequest{}); return err }},
+		"position of a price": {read: func(ctx context.Context) error {
+			_, err := s.MarketPosition(ctx, p, query.PositionRequest{ItemID: 4, CandidatePrice: "12.99"})
+			return err
+		}},
+		"movers": {read: func(ctx context.Context) error {
+			_, err := s.Movers(ctx, p, query.MoversRequest{ResultsRequest: query.ResultsRequest{GlobalScope: true}, Since: since})
+			return err
+		}},
+		"statistics of a window that is over": {read: func(ctx context.Context) error {
+			_, err := s.Statistics(ctx, p, query.StatisticsRequest{ResultsRequest: closed, By: query.ByProduct, Standing: true})
+			return err
+		}},
 		"exports": {read: func(ctx context.Context) error {
 			_, err := s.FileJobs(ctx, p, query.FileJobsRequest{Direction: query.Exports, OrderID: orderB})
 			return err
@@ -106,10 +119,7 @@ func TestRepeatedReadCostsNoStatement(t *testing.T) {
 			}
 			return err
 		}},
-		"overview": {
-			read: func(ctx context.Context) error { _, err := s.Overview(ctx, p, query.OverviewRequest{}); return err },
-			runs: []string{"item_records", "order_pairs", "results", "results", "results", "results"},
-		},
+		"overview": {read: func(ctx context.Context) error { _, err := s.Overview(ctx, p, query.OverviewRequest{}); return err }},
 	} {
 		must.Do(t, c.read(t.Context()))
 		first += len(asked.take())

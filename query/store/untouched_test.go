@@ -40,6 +40,7 @@ func TestUntouchedAnswersAreTheRows(t *testing.T) {
 	w := newWorld(t, 721, 300)
 	asked := w.listen()
 	w.reports()
+	w.writeOrders(orderRow{mandate: mandateOne, order: orderB, active: true, created: w.now.Add(-2000 * time.Hour), interval: 60})
 	r := rand.New(rand.NewPCG(72, 1))
 	var known, unknown int
 	service := func(told, check bool) *query.Service {
@@ -99,9 +100,22 @@ func TestUntouchedAnswersAreTheRows(t *testing.T) {
 		}
 		return text
 	}
+	since := day(1)
+	sums := func(s *query.Service, a contracts.AccountID) string {
+		p, whole := query.Principal{Account: a}, query.ResultsRequest{GlobalScope: true}
+		closed := query.ResultsRequest{Site: "market.example", CapturedFrom: "2026-03-02", CapturedTo: "2026-03-05"}
+		movers, err1 := s.Movers(t.Context(), p, query.MoversRequest{ResultsRequest: whole, Since: since})
+		positions, err2 := s.Positions(t.Context(), p, query.PositionsRequest{OwnSite: "alpha.example"})
+		sites, err3 := s.SiteStatus(t.Context(), p, query.SiteStatusRequest{})
+		pairs, err4 := s.ObservationQuality(t.Context(), p, query.QualityRequest{OrderID: orderB, Site: "market.example"})
+		statistics, err5 := s.Statistics(t.Context(), p, query.StatisticsRequest{ResultsRequest: closed, By: query.ByProduct, Bucket: "day"})
+		overview, err6 := s.Overview(t.Context(), p, query.OverviewRequest{})
+		all := []any{movers, positions, sites, pairs, statistics, overview}
+		return fmt.Sprintf("%s %v", must.Get(json.Marshal(all))(t), []error{err1, err2, err3, err4, err5, err6})
+	}
 	version, saved, read, walked := uint64(7), 0, 0, 0
 	walks := map[string]string{} // cursors of walks that began before
-	for step := range testserver.Often(15, 60) {
+	for step := range testserver.Often(13, 25) {
 		w.now = w.now.Add(time.Duration(r.IntN(3)) * 7 * time.Minute)
 		switch before := w.mark; {
 		case step%9 == 5:
@@ -138,6 +152,17 @@ func TestUntouchedAnswersAreTheRows(t *testing.T) {
 			w.setMark(now)
 		}
 		for i, a := range accounts {
+			if i == 0 || i == step%len(accounts) {
+				want := sums(never, a)
+				for name, s := range map[string]*query.Service{"told": told, "compares": compares} {
+					if name == "compares" && step%4 > 0 {
+						continue
+					}
+					if diff := gocmp.Diff(want, sums(s, a)); diff != "" {
+						t.Fatalf("step %d, %s, account %d: %s", step, name, a, diff)
+					}
+				}
+			}
 			for j, q := range requests {
 				if (i+2*j)%testserver.Often(5, 3) > 0 {
 					continue
@@ -177,6 +202,62 @@ func TestUntouchedAnswersAreTheRows(t *testing.T) {
 	t.Logf("%d of %d answers took no statement; known %d, unknown %d", saved, read, known, unknown)
 	if saved*4 < read || saved == read || walked < 25 {
 		t.Errorf("%d of %d answers took no statement", saved, read)
+	}
+}
+
+// TestTouchedSums: what is computed of many rows is computed again when a row of
+// them arrives, also of one that was captured before a window and held into it,
+// and otherwise costs no statement.
+func TestTouchedSums(t *testing.T) {
+	w := newWorld(t, 724, 0)
+	asked := w.listen()
+	w.reports()
+	w.writeOrders(orderRow{mandate: mandateOne, order: orderB, active: true, created: w.now.Add(-2000 * time.Hour), interval: 60})
+	s := w.over(w.store, func(c *query.Config) { c.Untouched = w.untouched })
+	p, ctx := query.Principal{Account: accountWhole}, t.Context()
+	at := func(d time.Duration) string { return w.now.Add(-d).Format(time.RFC3339) }
+	closed := query.ResultsRequest{ItemID: 5, CapturedFrom: at(28 * time.Hour), CapturedTo: at(6 * time.Hour)}
+	since := at(20 * time.Hour)
+	sums := map[string]func() (any, error){
+		"statistics": func() (any, error) {
+			return s.Statistics(ctx, p, query.StatisticsRequest{ResultsRequest: closed, By: query.ByProduct})
+		},
+		"site status": func() (any, error) { return s.SiteStatus(ctx, p, query.SiteStatusRequest{}) },
+		"quality": func() (any, error) {
+			return s.ObservationQuality(ctx, p, query.QualityRequest{OrderID: orderB, ItemID: 5})
+		},
+		"positions": func() (any, error) { return s.Positions(ctx, p, query.PositionsRequest{OwnMerchant: "M1"}) },
+		"movers": func() (any, error) {
+			return s.Movers(ctx, p, query.MoversRequest{ResultsRequest: query.ResultsRequest{GlobalScope: true}, Since: since})
+		},
+	}
+	answers := map[string]string{}
+	for _, step := range []struct {
+		ago     time.Duration
+		price   string
+		changes []string
+	}{
+		{30 * time.Hour, "10.00 EUR", []string{"statistics", "site status", "quality", "positions", "movers"}},
+		{200 * time.Hour, "9.00 EUR", nil}, // dated before everything
+		{29 * time.Hour, "12.00 EUR", []string{"statistics", "site status", "quality", "positions"}},
+		{7 * time.Hour, "8.00 EUR", []string{"statistics", "site status", "quality", "positions", "movers"}},
+		{time.Hour, "7.00 EUR", []string{"site status", "quality", "positions", "movers"}},
+	} {
+		w.capture(5, "market.example", step.ago, contracts.PriceObserved, step.price, "11.00 EUR")
+		for name, sum := range sums {
+			answer := string(must.Get(json.Marshal(must.Get(sum())(t)))(t))
+			if changes := slices.Contains(step.changes, name); (answer != answers[name]) != changes {
+				t.Errorf("%s after a capture %s ago: changed %t, want %t: %s", name, step.ago, !changes, changes, gocmp.Diff(answers[name], answer))
+			}
+			answers[name] = answer
+			asked.take()
+			if again := string(must.Get(json.Marshal(must.Get(sum())(t)))(t)); again != answer {
+				t.Errorf("%s again: %s", name, gocmp.Diff(answer, again))
+			}
+			if ran := asked.take("results", "statistics", "order_pairs"); len(ran) > 0 {
+				t.Errorf("%s again: %v", name, ran)
+			}
+		}
 	}
 }
 
