@@ -68,7 +68,7 @@ func (s *Service) offers(ctx context.Context, in *read, held *offerRoom, wanted 
 	q.Standing = true
 	err = s.store.Results(ctx, in.vis, &q, func(b *Block) error {
 		for i := range b.Len {
-			if b.PriceMinor[i] < 0 {
+			if b.stateOf(i) != contracts.PriceObserved {
 				continue
 			}
 			o := facts.boxed(texts.offerOf(b, i))

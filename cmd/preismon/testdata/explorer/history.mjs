@@ -143,7 +143,7 @@ async function unshipped() {
   for (const known of [0, 1]) {
     const rows = [1187.2, 194.04, 210.58, 123.21].map(open).concat(known ? rowOf(2, 200, { totalPrice: 201, merchant: 'M200' }) : []);
     const page = await opened('unshipped', 'view=history&items=1&last=24h&zone=UTC', { ...sites, 'ext/v1/items/1/summary': () => history('1', rows, market(known)) });
-    await page.waitForSelector('#now tbody tr');
+    await page.waitForFunction((n) => document.querySelectorAll('#now tbody tr').length >= n, rows.length); // they come one by one
     const merchants = (await page.locator('#now tbody tr td:first-child').allTextContents()).join();
     if (merchants !== `${known ? 'M200,' : ''}M123.21,M194.04,M210.58,M1187.2`) fail('unshipped', `the newest offers are of ${merchants}`);
     if (!/unknown shipping/.test(await text(page, '#now h2'))) fail('unshipped', `the heading is ${await text(page, '#now h2')}`);
