@@ -156,7 +156,10 @@ func TestStateCannotBeKept(t *testing.T) {
 func TestStateIsInUse(t *testing.T) {
 	w := newWorld(t)
 	stop := w.start(w.rules("", "  desk: {command: ['true']}", "desk"))
-	w.eventually("it began", func() bool { return w.feed.begins() == 1 })
+	w.eventually("its position is kept", func() bool {
+		text, _ := os.ReadFile(w.file("state"))
+		return strings.Contains(string(text), "drops/desk")
+	})
 	other := w.rules("", "  shelf: {command: ['true']}", "shelf")
 	if err := w.once(other); err == nil || !strings.Contains(err.Error(), "another notify is using "+w.file("state")) {
 		t.Errorf("the second: %v", err)
