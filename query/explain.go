@@ -223,7 +223,7 @@ func (r *remembering) OrderPairs(ctx context.Context, v Visibility, q OrderPairs
 	if explaining(ctx) != nil {
 		return nil, ErrExplained
 	}
-	if v.Snapshot == 0 || v.Watermark == (Watermark{}) {
+	if v.Snapshot == 0 || !v.Applied || v.Watermark == (Watermark{}) {
 		return r.Store.OrderPairs(ctx, v, q)
 	}
 	const name = "order pairs"

@@ -347,7 +347,7 @@ func (s *Service) ProductNames(ctx context.Context, p Principal, items []contrac
 	}
 	a, err := s.account(ctx, p)
 	if err != nil {
-		return nil, err
+		return nil, s.budget(ctx, err)
 	}
 	records, err := s.store.itemsOf(ctx, a.Visibility, slices.Compact(slices.Sorted(slices.Values(items))))
 	if err != nil {
