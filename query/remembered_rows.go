@@ -51,11 +51,17 @@ func (r *remembering) Results(ctx context.Context, v Visibility, q *ResultsQuery
 	if err != nil {
 		return err
 	}
+	return r.pass(ctx, v, q, rows, each)
+}
+
+// pass passes those of the remembered rows to each that are in the window of a
+// query, or reads it where some may be missing.
+func (r *remembering) pass(ctx context.Context, v Visibility, q *ResultsQuery, rows *Block, each func(*Block) error) error {
 	within, ok := within(rows, q)
-	if !ok {
+	switch {
+	case !ok:
 		return r.Store.Results(ctx, v, q, each)
-	}
-	if within.Len == 0 {
+	case within.Len == 0:
 		return nil
 	}
 	return each(within)
@@ -64,39 +70,21 @@ func (r *remembering) Results(ctx context.Context, v Visibility, q *ResultsQuery
 // newest is Results for all newest rows. It notes for which questions they are
 // more than can be remembered, and does not try again.
 func (r *remembering) newest(ctx context.Context, v Visibility, q *ResultsQuery, each func(*Block) error) error {
-	covering := *q
-	covering.Window = q.Cover()
-	asked := covering
-	window := cutWindow(&asked.Window)
-	asked.Watermark = Watermark{}
-	lasting := keyOf("newest rows", v, []any{asked, window})
+	asked, window := *q, q.Cover()
+	asked.Window, asked.Watermark = contracts.Window{}, Watermark{}
+	lasting := keyOf("outgrown rows", v, []any{asked, cutWindow(&window)})
 	if r.outgrown(lasting) {
 		return r.Store.Results(ctx, v, q, each)
 	}
-	asked.Watermark = r.sameSince(v, &covering)
-	covering.Limit = maxNewestRows + 1
-	rows, err := recall(ctx, r, "newest rows", v, []any{asked, window}, func(ctx context.Context) (*Block, error) {
-		b, err := r.readRows(ctx, v, &covering)
-		if err != nil || b.Len > maxNewestRows {
-			return nil, err
-		}
-		return b, nil
-	})
-	if err != nil {
+	rows, err := r.atMost(ctx, v, q, "newest rows", maxNewestRows)
+	switch {
+	case err != nil:
 		return err
-	}
-	if rows == nil {
+	case rows == nil:
 		r.requested.Put(lasting, outgrown)
 		return r.Store.Results(ctx, v, q, each)
 	}
-	within, ok := within(rows, q)
-	if !ok {
-		return r.Store.Results(ctx, v, q, each)
-	}
-	if within.Len == 0 {
-		return nil
-	}
-	return each(within)
+	return r.pass(ctx, v, q, rows, each)
 }
 
 // counted is Results for a caller that counts all rows of a read: it remembers
@@ -106,31 +94,27 @@ func (r *remembering) counted(ctx context.Context, v Visibility, q *ResultsQuery
 	if explaining(ctx) != nil || v.Snapshot == 0 || !v.Applied || unrepeatable(q) {
 		return true, r.Results(ctx, v, q, each)
 	}
+	rows, err := r.atMost(ctx, v, q, "counted rows", maxCountedRows)
+	if err != nil || rows == nil {
+		return false, err
+	}
+	return true, r.pass(ctx, v, q, rows, each)
+}
+
+// atMost recalls all rows of the cover of a query; nil: there are more.
+func (r *remembering) atMost(ctx context.Context, v Visibility, q *ResultsQuery, name string, most int) (*Block, error) {
 	covering := *q
-	covering.Window, covering.Limit = q.Cover(), maxCountedRows+1
+	covering.Window, covering.Limit = q.Cover(), most+1
 	asked := covering
 	asked.Watermark = r.sameSince(v, &covering)
 	window := cutWindow(&asked.Window)
-	rows, err := recall(ctx, r, "counted rows", v, []any{asked, window}, func(ctx context.Context) (*Block, error) {
+	return recall(ctx, r, name, v, []any{asked, window}, func(ctx context.Context) (*Block, error) {
 		b, err := r.readRows(ctx, v, &covering)
-		if err != nil || b.Len > maxCountedRows {
+		if err != nil || b.Len > most {
 			return nil, err
 		}
 		return b, nil
 	})
-	if err != nil || rows == nil {
-		return false, err
-	}
-	unlimited := *q
-	unlimited.Limit = 0
-	within, ok := within(rows, &unlimited)
-	if !ok {
-		return true, r.Store.Results(ctx, v, q, each)
-	}
-	if within.Len == 0 {
-		return true, nil
-	}
-	return true, each(within)
 }
 
 // Feed implements Store: readers that follow the same rows share its reads.
