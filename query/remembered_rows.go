@@ -98,7 +98,9 @@ func (r *remembering) counted(ctx context.Context, v Visibility, q *ResultsQuery
 	if err != nil || rows == nil {
 		return false, err
 	}
-	return true, r.pass(ctx, v, q, rows, each)
+	unlimited := *q // of the window: all of the cover are there
+	unlimited.Limit = 0
+	return true, r.pass(ctx, v, &unlimited, rows, each)
 }
 
 // atMost recalls all rows of the cover of a query; nil: there are more.
