@@ -170,7 +170,7 @@ func TestRememberedStreamsAreTheRows(t *testing.T) {
 		}
 		for i, a := range accounts {
 			for j, q := range requests {
-				if (i+2*j)%testserver.Often(7, 5) > 0 {
+				if (i+2*j)%testserver.Often(11, 5) > 0 {
 					continue
 				}
 				want, f := text(never, a, q), tableForms[j%len(tableForms)]
