@@ -17,7 +17,7 @@ import (
 // time, in addition to the scope and the sites. It takes a fraction of a second
 // on a quiet machine (decision 050, preismon bench); here its time is compared,
 // as a median, with that of plain SQL for how long each price held, so that
-// neither a slow machine nor what else runs on it matters: 4 to 4.5 times where
+// neither a slow machine nor what else runs on it matters: 3.8 to 4.5 times where
 // nothing does, since it names 10,000 products, and up to 6.1 beside others.
 func TestStatisticsAtVolume(t *testing.T) {
 	testserver.Full(t, "statistics of 10,000 products over 30 days")
