@@ -39,7 +39,7 @@ type readOptions struct {
 func resultsStatement(n shards, v query.Visibility, q *query.ResultsQuery, o readOptions) statement {
 	p, sh := shapeOf(n, v, q, o)
 	st := render("results.sql", sh, p)
-	if o.unsorted || sh.Limit && q.Latest == query.AllRows && !sh.Pairs && !sh.Site && !q.Filtered() {
+	if o.unsorted || q.Selectors.Item != 0 || sh.Limit && q.Latest == query.AllRows && !sh.Pairs && !sh.Site && !q.Filtered() {
 		st.settings = briefly // follows the key, or is a slice alongside others
 	}
 	switch {

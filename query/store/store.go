@@ -118,6 +118,9 @@ var settings = map[string]any{
 	// Its pass compares expressions by the whole statement below them, which takes
 	// a third of the time of statistics.sql (decision 050). None of ours needs it.
 	"optimize_and_compare_chain": 0,
+	// Loading them for each part takes longer than most of our statements, and
+	// their keys say enough (decision 074).
+	"use_statistics": 0,
 }
 
 // dialTimeout bounds how long connecting may take; it is well below the time
