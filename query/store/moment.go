@@ -145,7 +145,7 @@ func (n shards) moment(all []checkpoint) (m moment, err error) {
 			}
 			m.floor = max(m.floor, c.floor)
 		}
-		if of := streams[c.stream]; of[c.partition].Compare(c.mark) < 0 {
+		if of := streams[c.stream]; of != nil && of[c.partition].Compare(c.mark) < 0 {
 			of[c.partition] = c.mark
 			if c.stream == "OBSERVATIONS" {
 				m.rows = 0

@@ -115,11 +115,17 @@ var settings = map[string]any{
 	"timeout_overflow_mode":     "throw",
 	"skip_unavailable_shards":   0,
 	"join_use_nulls":            0,
-	// Its pass compares expressions by the whole statement below them, which takes
-	// a third of the time of statistics.sql (decision 050). None of ours needs it.
-	"optimize_and_compare_chain": 0,
-	// Loading them for each part takes longer than most of our statements, and
-	// their keys say enough (decision 074).
+	// Passes that compare or copy expressions with all that is below them: together
+	// they take half of the time of statistics.sql (decisions 050 and 074). None of
+	// ours needs them.
+	"optimize_and_compare_chain":               0,
+	"optimize_syntax_fuse_functions":           0,
+	"optimize_group_by_function_keys":          0,
+	"optimize_aggregators_of_group_by_keys":    0,
+	"optimize_redundant_functions_in_order_by": 0,
+	"optimize_extract_common_expressions":      0,
+	// Loading them for each part takes longer than what a page reads, and its key
+	// says enough.
 	"use_statistics": 0,
 }
 
