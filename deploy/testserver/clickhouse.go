@@ -71,9 +71,13 @@ func (s *clickHouse) startEmbedded(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	settings := map[string]string{}
+	if !full() { // tables of tests are small: more threads take longer to start than to read
+		settings["max_threads"] = "1"
+	}
 	e, err := embedded.StartClickHouse(ctx, embedded.ClickHouseConfig{
 		Dir: filepath.Join(dir, "clickhouse"), GrantAlso: databasePrefix + "*", NoProgram: true, Remove: dir,
-		Grace: serverGrace, Logger: logger(),
+		Grace: serverGrace, Logger: logger(), Settings: settings,
 	})
 	if err != nil {
 		return err

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"preismon/contracts"
+	"preismon/deploy/testserver"
 	"preismon/deploy/testserver/equals"
 	"preismon/deploy/testserver/must"
 	"preismon/query/admission"
@@ -23,8 +24,9 @@ import (
 func TestTailsStayWithinTheBudget(t *testing.T) {
 	const (
 		accounts, each = 75, 4
-		batches, batch = 5, 100
+		batch          = 100
 	)
+	batches := testserver.Often(2, 5)
 	l := serveLive(t, func(set *settings) {
 		set.unchecked = true
 		cfg := admission.Defaults()
@@ -69,7 +71,7 @@ func TestTailsStayWithinTheBudget(t *testing.T) {
 		}))
 		l.exec("INSERT INTO checkpoints (stream, partition, epoch, seq) VALUES ('OBSERVATIONS', 0, ?, ?)", uint32(liveEpoch), uint64(liveMark+(i+1)*batch))
 	}
-	const want = accounts * each * batches * batch
+	want := int64(accounts * each * batches * batch)
 	for end := time.Now().Add(time.Minute); got.Load() < want && time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
 	}
 	equals.Is(t, want, got.Load(), "%d tails got rows", accounts*each)

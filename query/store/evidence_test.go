@@ -204,7 +204,7 @@ func TestEvidenceNamesTheRowsOfTheFeed(t *testing.T) {
 		f.token = must.Get(f.now(query.ResultsRequest{}))(t)
 		f.rows, f.ids = map[string]int{}, map[string]bool{}
 	}
-	w.insert(rand.New(rand.NewPCG(73, 1)), 40, 0)
+	w.insert(rand.New(rand.NewPCG(73, 1)), testserver.Often(20, 40), 0)
 	w.setMark(w.mark)
 	type row struct{ item, site, captured, merchant, price string }
 	ids := map[string]bool{}
