@@ -35,7 +35,7 @@ func (d *demoTest) cutStreams(t *testing.T, c *api) {
 	}); err != nil {
 		t.Fatal(err)
 	}
-	cuts := &cutTransport{next: openapitest.Transport(http.DefaultTransport, func(err error) { t.Error(err) }), most: int64(testserver.Often(50_000, 200_000))}
+	cuts := &cutTransport{next: openapitest.Transport(http.DefaultTransport, func(err error) { t.Error(err) }), size: int64(testserver.Often(25_000, 100_000))}
 	reader := must.Get(client.New(client.Config{URL: d.up.URL, Token: contracts.Secret(c.token), Transport: cuts, Wait: func(context.Context, time.Duration) error { return nil }}))(t)
 	err := reader.Results(t.Context(), client.Results{Params: params, Stream: true, Row: func(row []byte) error {
 		got = append(got, string(row))
@@ -51,7 +51,7 @@ func (d *demoTest) cutStreams(t *testing.T, c *api) {
 		"arrow":   func(b []byte) ([]tabletest.Record, error) { return tabletest.Arrow(b, time.UTC) },
 		"parquet": func(b []byte) ([]tabletest.Record, error) { return tabletest.Parquet(b, time.UTC) },
 	} {
-		cuts.n, cuts.most = 0, int64(testserver.Often(5_000, 20_000)) // they are smaller
+		cuts.n, cuts.size = 0, 20_000 // they are smaller, but none may be cut within its first 10,000 bytes again and again
 		var out bytes.Buffer
 		export := exportCmd{fileFlags: fileFlags{Format: form}}
 		n := must.Get(export.writeTo(t.Context(), streams{err: io.Discard}, nil, &remote{Client: reader, url: d.up.URL}, params, &out))(t)
@@ -63,17 +63,18 @@ func (d *demoTest) cutStreams(t *testing.T, c *api) {
 	}
 }
 
-// cutTransport ends answers after a random number of bytes.
+// cutTransport ends answers after a random number of bytes, at least half and at
+// most one and a half times size.
 type cutTransport struct {
 	next http.RoundTripper
-	most int64
+	size int64
 	n    int
 }
 
 func (c *cutTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	resp, err := c.next.RoundTrip(r)
 	if err == nil && resp.StatusCode == http.StatusOK {
-		resp.Body = &cutBody{resp.Body, rand.Int64N(c.most), c}
+		resp.Body = &cutBody{resp.Body, c.size/2 + rand.Int64N(c.size), c}
 	}
 	return resp, err
 }

@@ -309,7 +309,7 @@ func (d *demoTest) downloads(t *testing.T, p *person, c *api) {
 	if err != nil || !bytes.Equal(got, want) {
 		t.Errorf("%d bytes, want %d, %v", len(got), len(want), err)
 	}
-	cuts := &cutTransport{next: openapitest.Transport(http.DefaultTransport, func(err error) { t.Error(err) }), most: int64(len(want))}
+	cuts := &cutTransport{next: openapitest.Transport(http.DefaultTransport, func(err error) { t.Error(err) }), size: int64(len(want)) / 2}
 	reader := must.Get(client.New(client.Config{URL: d.up.URL, Token: contracts.Secret(c.token), Transport: cuts, Wait: func(context.Context, time.Duration) error { return nil }}))(t)
 	file := must.Get(reader.Download(t.Context(), "exports", order, url.Values{"latest": {"true"}}))(t)
 	defer file.Close() //nolint:errcheck // read to its end

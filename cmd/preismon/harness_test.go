@@ -108,8 +108,9 @@ type upProcess struct {
 	err            error         // of the end
 }
 
-// startUp starts `up` and waits until it is ready. Unless args say otherwise,
-// the folder is new and the ports are free ones.
+// startUp starts `up` and waits until it is ready. Unless args say otherwise, the
+// folder is new, the ports are free ones, and readers of tests, which do not rest,
+// meet no limit.
 func startUp(t *testing.T, args ...string) *upProcess {
 	t.Helper()
 	u := launchUp(t, nil, args...)
@@ -126,9 +127,9 @@ func launchUp(t *testing.T, env []string, args ...string) *upProcess {
 		u.DataDir = t.TempDir()
 		all = append(all, "--data-dir", u.DataDir)
 	}
-	for _, address := range []string{"--listen", "--admin-listen"} {
-		if flagValue(args, address) == "" {
-			all = append(all, address, "127.0.0.1:0")
+	for _, preset := range [][2]string{{"--listen", "127.0.0.1:0"}, {"--admin-listen", "127.0.0.1:0"}, {"--reads-per-minute", "100000"}} {
+		if flagValue(args, preset[0]) == "" {
+			all = append(all, preset[:]...)
 		}
 	}
 	u.cmd = command(t, env, append(all, args...)...)

@@ -34,7 +34,7 @@ import (
 func TestOperate(t *testing.T) {
 	testserver.Full(t, "a day of an operator, with backups on S3")
 	t.Parallel()
-	u := startUp(t, "--audit-every", "5s", "--remember-streams", "0", "--reads-per-minute", "100000") // damage by hand is not announced
+	u := startUp(t, "--audit-every", "5s", "--remember-streams", "0") // damage by hand is not announced
 	r := must.Get(embedded.ReadRuntime(u.DataDir))(t)
 	b := u.bus(t)
 	m, catalogue, observations := aMarket(t, market.Config{Seed: 3, Scale: 0.02}, 12*time.Hour)

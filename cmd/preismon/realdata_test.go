@@ -33,7 +33,7 @@ func TestRealData(t *testing.T) {
 	testserver.Full(t, "every row of the real files")
 	dir := realDataDir(t)
 	begin := time.Now()
-	u := startUp(t, "--reads-per-minute", "100000", "--log-level", "warn")
+	u := startUp(t, "--log-level", "warn")
 	t.Logf("up is ready after %.1f s", u.Ready.Seconds())
 
 	first := importReal(t, u, realObservation, "observations", "a")

@@ -22,19 +22,16 @@ import (
 // all rows that arrive, and hold no more than the memory of their node at any
 // time, also where that is much less than what all could read at once.
 func TestTailsStayWithinTheBudget(t *testing.T) {
-	const (
-		accounts, each = 75, 4
-		batch          = 100
-	)
-	batches := testserver.Often(2, 5)
+	const each, batch = 4, 100
+	accounts, batches := testserver.Often(25, 75), testserver.Often(2, 5)
 	l := serveLive(t, func(set *settings) {
 		set.unchecked = true
 		cfg := admission.Defaults()
-		cfg.Memory = 96 << 20
+		cfg.Memory = int64(accounts) * 96 << 20 / 75
 		set.query.Admission = admission.New(cfg)
 	})
 	l.mark()
-	for id := contracts.AccountID(1); id <= accounts; id++ {
+	for id := contracts.AccountID(1); id <= contracts.AccountID(accounts); id++ {
 		l.account(id, 1, "", "")
 	}
 	l.exec("INSERT INTO items SELECT number + 1, '', '', '', '', 'x', '', 'Maker', 1 FROM numbers(100)")
@@ -47,7 +44,7 @@ func TestTailsStayWithinTheBudget(t *testing.T) {
 	defer cancel()
 	var got atomic.Int64
 	client := l.raw()
-	for id := contracts.AccountID(1); id <= accounts; id++ {
+	for id := contracts.AccountID(1); id <= contracts.AccountID(accounts); id++ {
 		for range each {
 			resp := must.Get(client.Do(l.request(http.MethodGet, feedAt+"?follow=true&includeExportFields=true", l.token(id), nil).WithContext(ctx)))(t)
 			if resp.StatusCode != http.StatusOK {

@@ -75,14 +75,10 @@ type Lines struct {
 // newLines checks the lines of this answer against what its operation says.
 func (x *Exchange) newLines() *Lines {
 	route, _ := operationOf(x.Method, x.URL.EscapedPath())
-	if route == nil || route.Operation.Responses.Status(x.Status) == nil {
+	if route == nil {
 		return &Lines{}
 	}
-	content := route.Operation.Responses.Status(x.Status).Value.Content[ndjson]
-	if content == nil {
-		return &Lines{}
-	}
-	return &Lines{record: strings.TrimPrefix(content.Schema.Ref, "#/components/schemas/")}
+	return &Lines{record: recordOf(route, x.Status, ndjson)}
 }
 
 const mostFaults = 10 // of a stream; more would be the same

@@ -270,6 +270,13 @@ func (x *Exchange) answer(route *routers.Route, pathParams map[string]string, bo
 		faults = append(faults, fmt.Errorf("Content-Type %q is not one of the document", x.Header.Get("Content-Type")))
 		own.ExcludeResponseBody = true
 	case strings.HasSuffix(media, "json") && media != ndjson && !x.bodiless():
+		if name := recordOf(route, x.Status, media); name != "" {
+			own.ExcludeResponseBody = true
+			if err := Value(name, body); err != nil {
+				faults = append(faults, fmt.Errorf("the body is no %s: %w", name, err))
+			}
+			break
+		}
 		out.SetBodyBytes(body)
 	default:
 		own.ExcludeResponseBody = true
@@ -281,6 +288,17 @@ func (x *Exchange) answer(route *routers.Route, pathParams map[string]string, bo
 		faults = append(faults, x.results(route.Path, media, body)...)
 	}
 	return faults
+}
+
+// recordOf returns the name of the schema that the document gives for a body, ""
+// if it has none with a name. ValidateResponse would compile it for each answer.
+func recordOf(route *routers.Route, status int, media string) string {
+	response := route.Operation.Responses.Status(status)
+	if response == nil || response.Value.Content[media] == nil || response.Value.Content[media].Schema == nil {
+		return ""
+	}
+	name, _ := strings.CutPrefix(response.Value.Content[media].Schema.Ref, "#/components/schemas/")
+	return name
 }
 
 // mediaType finds the media type of the answer in the document: exactly, or
