@@ -137,6 +137,7 @@ func (w *world) bruteAlerts(a contracts.AccountID, sel query.ResultsRequest, rul
 // all or a part, each alert once, in the order of the feed, with the same id
 // for all accounts of a mandate.
 func TestAlertsFollowFromTheRows(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, 391, 0)
 	w.reports()
 	r := rand.New(rand.NewPCG(39, 1))

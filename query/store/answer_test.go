@@ -98,6 +98,7 @@ func checkEnding(t *testing.T, p *query.ResultsPage, limit, budget int) {
 // recomputes each page's summary from the JSON of its rows and from the pairs
 // of the market: GEN-G5, RES-Q2.
 func TestSummariesMatchTheRows(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, 92, 120)
 	w.reports() // from now on answers are remembered
 	// Whichever side counts it, a summary covers the whole query, even when it

@@ -45,6 +45,7 @@ func TestAccountsAreCompared(t *testing.T) {
 // TestUnchangedIsCompared: the switch reads the rows of an answer of "unchanged"
 // as they were and as they are.
 func TestUnchangedIsCompared(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, 671, 300)
 	w.reports()
 	over := func(of query.Store) *query.Service {

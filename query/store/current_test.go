@@ -17,6 +17,7 @@ import (
 // they are read from their own table or from all rows, however many of them are
 // followed by some that came after the watermark, or after the window.
 func TestCurrentReads(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, 65, 0)
 	w.crowded(rand.New(rand.NewPCG(6, 5)), 300)
 	for item := range uint64(6) { // the last ones, which a filter leaves out

@@ -196,6 +196,7 @@ func TestEvidenceIsOfTheRow(t *testing.T) {
 // evidence, at every node with the same key; with another key, and for another
 // mandate, it has another one.
 func TestEvidenceNamesTheRowsOfTheFeed(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, 73, 0)
 	node := w.over(w.store, func(*query.Config) {})
 	other := w.over(w.store, func(c *query.Config) { c.CursorKey = "another key of 32 bytes, at least" })

@@ -19,6 +19,7 @@ import (
 
 // TestFeedIsTheLaterSnapshot checks the promise of a feed on one server.
 func TestFeedIsTheLaterSnapshot(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, 323, 150)
 	w.cfg.SliceRows = 10_000
 	w.listen()

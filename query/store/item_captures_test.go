@@ -20,6 +20,7 @@ import (
 // orders, and the runs of captures that found the access restricted or did not
 // find the product.
 func TestItemSummaryCaptures(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, 207, 0)
 	w.reports()
 	t.Run("interval", w.summaryInterval)

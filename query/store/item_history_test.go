@@ -17,6 +17,7 @@ import (
 // TestItemHistory compares a history with the summary and the stream of the
 // same moment, although rows become visible between its two parts.
 func TestItemHistory(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, 203, 0)
 	w.cfg.SliceRows = 10_000
 	w.listen()

@@ -24,6 +24,7 @@ import (
 // capture, in pages of any size: the movers, their order and their counts match
 // a look at every row: TOOL-01b, VIS-04.
 func TestMoversAreADiff(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, 61, 0)
 	w.reports()
 	w.restless(rand.New(rand.NewPCG(61, 1)), 900)
@@ -101,6 +102,7 @@ func TestMoversAreADiff(t *testing.T) {
 // since counts as before, the comparison looks back up to 168 hours before
 // since, and a late capture counts at its capture time (TOOL-01b).
 func TestMoversEdges(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, 64, 0)
 	since := w.now.Add(-24 * time.Hour)
 	at := func(item uint64, d time.Duration, price int64) obsRow {
@@ -138,6 +140,7 @@ func TestMoversEdges(t *testing.T) {
 // TestMoversAreASnapshot lets captures arrive, early and late ones, while the
 // pages are read: they show what the first page saw, each pair once.
 func TestMoversAreASnapshot(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, 62, 0)
 	r := rand.New(rand.NewPCG(62, 1))
 	w.restless(r, 1_800)
@@ -197,6 +200,7 @@ func TestMoversWalkPastAWeek(t *testing.T) {
 // now, neither hides nor repeats the movers that it sees all the time
 // (CUR-01a).
 func TestMoversOfAnotherScope(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, 65, 0)
 	var rows []obsRow
 	at := func(item uint64, site string, prices ...int64) {

@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"preismon/contracts"
@@ -27,11 +28,11 @@ type orderRow struct {
 	members    map[uint64]string
 }
 
-var orderVersion uint64
+var orderVersion atomic.Uint64
 
 func (w *world) writeOrders(orders ...orderRow) {
 	w.t.Helper()
-	orderVersion++
+	version := orderVersion.Add(1)
 	at := func(t *time.Time) string {
 		if t == nil {
 			return "NULL"
@@ -48,7 +49,7 @@ func (w *world) writeOrders(orders ...orderRow) {
 			members = append(members, fmt.Sprintf("(%d, '%s')", item, text))
 		}
 		rows = append(rows, fmt.Sprintf("(%d, %d, 'alias %d', 'Order %d', %t, %s, %d, %s, %s, [%s], %t, [%s], %d)",
-			o.mandate, o.order, o.order, o.order, o.active, at(&o.created), o.interval, at(o.last), at(o.next), strings.Join(counters, ", "), o.legacy, strings.Join(members, ", "), orderVersion))
+			o.mandate, o.order, o.order, o.order, o.active, at(&o.created), o.interval, at(o.last), at(o.next), strings.Join(counters, ", "), o.legacy, strings.Join(members, ", "), version))
 	}
 	w.exec("INSERT INTO orders (mandate, order_id, alias, name, active, created_at, interval_minutes, last_run_at, next_run_at, counters, legacy, memberships, version) VALUES " + strings.Join(rows, ", "))
 }

@@ -24,6 +24,7 @@ import (
 // QUAL-00a, QUAL-00b, QUAL-02a, QUAL-02b, QUAL-03, QUAL-04, QUAL-05, QUAL-06,
 // VIS-05, CUR-02.
 func TestQualityMatchesOracle(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, 11, 0)
 	w.reports()
 	w.insertAges(rand.New(rand.NewPCG(4, 2)))

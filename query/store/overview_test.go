@@ -25,6 +25,7 @@ var unexported = cmpopts.IgnoreUnexported(query.Mover{}, query.OwnPosition{})
 // TestOverviewSaysWhatTheReadsSay draws accounts, instants and sites, and
 // compares each list of the overview with everything that its read lists.
 func TestOverviewSaysWhatTheReadsSay(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, 77, 0)
 	w.restless(rand.New(rand.NewPCG(7, 7)), testserver.Often(1000, 3000))
 	w.exec("INSERT INTO reference_prices VALUES (1, 1, [(1000, 'EUR', '', '', '')], 1), (1, 2, [(1200, 'EUR', '', '', '')], 1), (1, 3, [(1, 'EUR', '', '', '')], 1)")

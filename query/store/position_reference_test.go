@@ -19,6 +19,7 @@ import (
 // referencePrice of results does, and the median elsewhere: TOOL-04b, TOOL-04c,
 // FLD-05b, FLD-06b.
 func TestCustomerReference(t *testing.T) {
+	t.Parallel()
 	w := marketWorld(t)
 	for _, site := range []string{"alpha.example", "gamma.example"} {
 		w.capture(3, site, time.Hour, contracts.PriceObserved, "1000 EUR", "1200 EUR")

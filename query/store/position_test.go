@@ -71,6 +71,7 @@ func (w *world) standings(a contracts.AccountID, r query.PositionRequest) (lines
 // TestMarketPosition: current offers in groups, invalid requests, and random
 // markets.
 func TestMarketPosition(t *testing.T) {
+	t.Parallel()
 	w := marketWorld(t)
 	t.Run("groups", func(t *testing.T) { w.positionGroups(t) })
 	t.Run("refusals", func(t *testing.T) { w.positionRefusals(t) })

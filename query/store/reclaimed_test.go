@@ -48,6 +48,7 @@ func (s *tableStream) Send(text []byte, rows int) error {
 // batches of dictionaries and within a row group, and the table has each row
 // once, as one that was left alone.
 func TestTablesOverReclaimedBlocks(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, 21, 2000)
 	w.cfg.PairRows, w.cfg.SliceRows = 1<<30, 400 // not by pair, in several slices
 	w.exec("ALTER TABLE observations_by_mandate UPDATE title = repeat(concat(toString(seq), ' Marker '), 1200) WHERE 1 SETTINGS mutations_sync = 2")

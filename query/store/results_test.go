@@ -131,6 +131,7 @@ func ptr[T any](v T) *T { return &v }
 // RES-P03a, RES-P05a, RES-P06a, RES-P06b, RES-P07, RES-P08b, RES-P09, RES-P11,
 // RES-P12a, RES-P12b, RES-14a, RES-05c.
 func TestResultsMatchOracle(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, 42, testserver.Often(1500, 2500))
 	seen := w.rows
 	w.insert(rand.New(rand.NewPCG(1, 2)), 100, 0)

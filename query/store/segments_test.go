@@ -25,6 +25,7 @@ import (
 // are incomplete, scopes change, prices of reference change, tables are rebuilt
 // and restored, and parts are evicted.
 func TestRememberedStreamsAreTheRows(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, 661, 400)
 	w.cfg.SliceRows = testserver.Often(10_000, 150)
 	w.listen()

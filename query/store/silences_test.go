@@ -189,6 +189,7 @@ func (w *world) murmur(r *rand.Rand, n int, silences []time.Duration) {
 // back sooner or later: by pages of any size, for accounts that see all or a
 // part, each silence once, by when it fell.
 func TestSilencesFollowFromTheRows(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, 681, 0)
 	w.reports()
 	r := rand.New(rand.NewPCG(68, 1))

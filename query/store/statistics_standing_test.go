@@ -131,6 +131,7 @@ func (w *world) detailsRefused(t *testing.T) {
 // Records by product have the identity that rows have with includeIdentity, on
 // every page and in every part of the window, and only if it is requested.
 func TestStatisticsIdentity(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, 185, 400)
 	w.exec("INSERT INTO items VALUES (1, '5901234123457', '', 'B000000001', 'de', 'Name of one', 'Brand', 'Maker', 2), (2, '', '01234562', '', '', '', '', '', 2)")
 	w.setMark(w.mark)

@@ -37,6 +37,7 @@ func (w *world) untouched(after, upTo event.Mark, s *event.Selection) bool {
 // or in the future, scopes change, tables are rebuilt and restored, and what
 // arrived is not always known.
 func TestUntouchedAnswersAreTheRows(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, 721, 300)
 	asked := w.listen()
 	w.reports()

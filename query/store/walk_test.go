@@ -28,6 +28,7 @@ func (w *world) withDeadline(soft time.Duration) *query.Service {
 // first one, each row once, in order: CUR-02, RES-P01, RES-P02, RES-11b,
 // RES-11c.
 func TestWalksAreSnapshots(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, 77, 1500)
 	w.reports()
 	at := map[int64]int{}

@@ -104,6 +104,7 @@ func (c *syncer) whole(t require, to string) map[string]int {
 // digest changed holds what a read of everything returns, and an unchanged
 // window is never read again.
 func TestSyncedWindowsAreTheRows(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, 327, 150)
 	w.cfg.SliceRows = 10_000
 	w.listen()
