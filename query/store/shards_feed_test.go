@@ -34,7 +34,7 @@ func feedsOverShards(t *testing.T, servers []*testserver.Shard) {
 	for _, p := range []int{0, 2} {
 		s.nodes = append(s.nodes, w.node(p, threeShards))
 	}
-	p := &feedProperty{w: w.world, tables: s, now: s.reached[0], steps: testserver.Often(12, 14)}
+	p := &feedProperty{w: w.world, tables: s, now: s.reached[0], steps: 10}
 	for _, node := range s.nodes {
 		s.services = append(s.services, w.over(node, func(*query.Config) {}))
 	}

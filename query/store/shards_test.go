@@ -3,7 +3,6 @@ package store_test
 import (
 	"context"
 	"fmt"
-	"maps"
 	"net/url"
 	"slices"
 	"strings"
@@ -129,26 +128,23 @@ func (w *shardedWorld) sameAnswers(t *testing.T, nodes []*store.Store) {
 	single, several := readsOf(w.world, 7), readsOf(w.world, shardVersions...)
 	one := store.WithSettings(t, w.cfg, nil)
 	rows := 0
-	for i, name := range slices.Sorted(maps.Keys(single)) {
+	for i, name := range someOf(single, 4) {
 		if strings.HasPrefix(name, "Access:") || strings.HasPrefix(name, "VisibleTimes:") {
 			continue // versions and checkpoints differ, see states and visibleTimes
-		}
-		if i%2 > 0 {
-			continue // the same read as another account
 		}
 		want, err := single[name](t.Context(), one)
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
 		rows += len(want)
-		got, err := several[name](t.Context(), nodes[i/2%len(nodes)])
+		got, err := several[name](t.Context(), nodes[i%len(nodes)])
 		if err != nil {
-			t.Errorf("%s, node %d: %v", name, i/2%len(nodes), err)
+			t.Errorf("%s, node %d: %v", name, i%len(nodes), err)
 		} else if diff := cmp.Diff(want, got); diff != "" {
-			t.Errorf("%s, node %d (-one server +shards):\n%.3000s", name, i/2%len(nodes), diff)
+			t.Errorf("%s, node %d (-one server +shards):\n%.3000s", name, i%len(nodes), diff)
 		}
 	}
-	if rows < 4_000 {
+	if rows < 2_000 {
 		t.Errorf("the questions give %d rows: too few to tell anything", rows)
 	}
 	// Every shard has rows, so that no answer came from a single one.
