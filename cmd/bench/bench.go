@@ -155,6 +155,7 @@ func (c Config) size() size {
 	}
 	if c.Rounds > 0 {
 		s.rounds, s.streamRounds, s.readRounds, s.drainRounds = c.Rounds, c.Rounds, c.Rounds, c.Rounds
+		s.hotRounds, s.movedRounds, s.costRounds = c.Rounds, c.Rounds, c.Rounds
 	}
 	return s
 }

@@ -18,7 +18,7 @@ func TestBenchSmall(t *testing.T) {
 	testserver.Full(t, "a small benchmark")
 	report := filepath.Join(t.TempDir(), "bench.html")
 	var out, errs bytes.Buffer
-	if code := bench(t.Context(), []string{"--observations", "30000", "--rounds", "1", "--only", "size,stream,tables,export,readrows,moved,tools,logins,statistics,costs,memory,publish,import", "--json", "--report", report}, &out, &errs); code != 0 {
+	if code := bench(t.Context(), []string{"--quick", "--observations", "30000", "--rounds", "1", "--only", "size,stream,tables,export,readrows,moved,tools,logins,statistics,costs,memory,publish,import", "--json", "--report", report}, &out, &errs); code != 0 {
 		t.Fatalf("exit code %d: %s", code, errs.String())
 	}
 	var got map[string]any
@@ -47,7 +47,7 @@ func TestBenchSmall(t *testing.T) {
 // TestFlags: wrong flags are all named, and nothing is measured.
 func TestFlags(t *testing.T) {
 	var out, errs bytes.Buffer
-	if code := bench(t.Context(), []string{"--observations", "1", "--only", "nothing", "--nats-url", "nats://127.0.0.1"}, &out, &errs); code != 2 {
+	if code := bench(t.Context(), []string{"--quick", "--observations", "1", "--only", "nothing", "--nats-url", "nats://127.0.0.1"}, &out, &errs); code != 2 {
 		t.Errorf("exit code %d", code)
 	}
 	for _, want := range []string{"observations: 1,", `only: "nothing"`, "clickhouse-dsn"} {

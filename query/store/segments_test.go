@@ -116,7 +116,7 @@ func TestRememberedStreamsAreTheRows(t *testing.T) {
 		clients[of] = had{q.Condition.Tag, want}
 	}
 	version := uint64(7)
-	steps, compared, rows := testserver.Often(14, 28), 0, 0
+	steps, compared, rows := testserver.Often(14, 20), 0, 0
 	for step := range steps {
 		switch before := w.mark; {
 		case step%7 == 3:
