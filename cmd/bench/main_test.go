@@ -47,7 +47,7 @@ func TestBenchSmall(t *testing.T) {
 // TestFlags: wrong flags are all named, and nothing is measured.
 func TestFlags(t *testing.T) {
 	var out, errs bytes.Buffer
-	if code := bench(t.Context(), []string{"--quick", "--observations", "1", "--only", "nothing", "--nats-url", "nats://127.0.0.1"}, &out, &errs); code != 2 {
+	if code := bench(t.Context(), []string{"--observations", "1", "--only", "nothing", "--nats-url", "nats://127.0.0.1"}, &out, &errs); code != 2 {
 		t.Errorf("exit code %d", code)
 	}
 	for _, want := range []string{"observations: 1,", `only: "nothing"`, "clickhouse-dsn"} {

@@ -23,9 +23,10 @@ func someOf(reads map[string]read, n int) (names []string) {
 	of := map[string]int{}
 	for _, name := range slices.Sorted(maps.Keys(reads)) {
 		method, _, _ := strings.Cut(name, ":")
-		if of[method]++; of[method]%n == 1 {
+		if of[method]%n == 0 {
 			names = append(names, name)
 		}
+		of[method]++
 	}
 	return names
 }
