@@ -72,8 +72,8 @@ func (s *clickHouse) startEmbedded(ctx context.Context) error {
 		return err
 	}
 	settings := map[string]string{}
-	if !full() { // tables of tests are small: more threads take longer to start than to read
-		settings["max_threads"] = "1"
+	if !full() { // tables of tests are small: threads and compiled expressions take longer to make than they save
+		settings["max_threads"], settings["compile_expressions"] = "1", "0"
 	}
 	e, err := embedded.StartClickHouse(ctx, embedded.ClickHouseConfig{
 		Dir: filepath.Join(dir, "clickhouse"), GrantAlso: databasePrefix + "*", NoProgram: true, Remove: dir,

@@ -18,7 +18,7 @@ func TestNoRedirectToStrangers(t *testing.T) { // OAUTH-04
 	w := open(t)
 	a := w.app()
 	b := w.browser()
-	tampered := a.id[:len(a.id)-2] + "AA"
+	tampered := a.id[:8] + "AAAA" + a.id[8:]
 	for name, change := range map[string][]string{
 		"no client":                  {"client_id", ""},
 		"unknown client":             {"client_id", "nobody"},

@@ -28,7 +28,7 @@ func TestFeedTokens(t *testing.T) {
 	}
 	for what, got := range map[string]*fault.Error{
 		"another account": ask(accountOrder, query.FeedRequest{Since: token}),
-		"changed":         ask(accountWhole, query.FeedRequest{Since: token[:len(token)-2] + "AA"}),
+		"changed":         ask(accountWhole, query.FeedRequest{Since: token[:8] + "AAAA" + token[8:]}),
 		"beside a query":  ask(accountWhole, query.FeedRequest{Since: token, Rows: query.ResultsRequest{Site: "alpha.example"}}),
 		"latest":          ask(accountWhole, query.FeedRequest{Rows: query.ResultsRequest{LatestPerPair: true}}),
 		"brand":           ask(accountWhole, query.FeedRequest{Rows: query.ResultsRequest{Filters: query.Filters{Brand: "A"}}}),

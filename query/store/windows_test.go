@@ -228,7 +228,7 @@ func TestWindowsRefusals(t *testing.T) {
 		"lies after":    {Rows: query.ResultsRequest{CapturedFrom: "2026-02-20", CapturedTo: "2026-02-18"}},
 		"latestPerPair": {Rows: query.ResultsRequest{CapturedFrom: "2026-02-20", LatestPerPair: true}},
 		"since: the t":  {Since: token, Rows: query.ResultsRequest{CapturedFrom: "2026-02-20"}},
-		"since: it is":  {Since: token[:len(token)-2] + "AA"},
+		"since: it is":  {Since: token[:8] + "AAAA" + token[8:]},
 	} {
 		_, err := w.service.Windows(t.Context(), p, r)
 		if fault.KindOf(err) != fault.Invalid || !strings.Contains(fmt.Sprint(err), want) {

@@ -49,7 +49,7 @@ func ClickHouse(tb testing.TB) *testserver.ClickHouseServer {
 		SELECT replaceAll(q, currentDatabase(), ?) FROM (
 			SELECT create_table_query AS q FROM system.tables WHERE database = currentDatabase()
 			UNION ALL
-			SELECT format('INSERT INTO schema_migrations (version, name, sha256) VALUES ({}, \'{}\', \'{}\')', toString(version), name, sha256) FROM schema_migrations
+			SELECT 'INSERT INTO schema_migrations (version, name, sha256) VALUES ' || arrayStringConcat(groupArray(format('({}, \'{}\', \'{}\')', toString(version), name, sha256)), ', ') FROM schema_migrations
 		) ORDER BY startsWith(q, 'INSERT')`, name)
 	must(err)
 	for rows.Next() {
