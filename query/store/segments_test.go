@@ -171,7 +171,7 @@ func TestRememberedStreamsAreTheRows(t *testing.T) {
 		}
 		for i, a := range accounts {
 			for j, q := range requests {
-				if (i+2*j)%testserver.Often(11, 5) > 0 {
+				if (i+2*j)%testserver.Often(11, 7) > 0 {
 					continue
 				}
 				want, f := text(never, a, q), tableForms[j%len(tableForms)]
@@ -211,7 +211,7 @@ func TestRememberedStreamsAreTheRows(t *testing.T) {
 	if never.Stats().Replayed > 0 {
 		t.Error("rows are remembered where nothing may be")
 	}
-	if unchanged < testserver.Often(5, 30) || changed < testserver.Often(2, 9) {
+	if unchanged < testserver.Often(5, 20) || changed < testserver.Often(2, 5) {
 		t.Errorf("%d answers were unchanged, %d changed", unchanged, changed)
 	}
 	t.Logf("%d unchanged, %d changed", unchanged, changed)

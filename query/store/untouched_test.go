@@ -165,7 +165,7 @@ func TestUntouchedAnswersAreTheRows(t *testing.T) {
 				}
 			}
 			for j, q := range requests {
-				if (i+2*j)%testserver.Often(11, 5) > 0 { // odd numbers: every account asks some
+				if (i+2*j)%testserver.Often(11, 7) > 0 { // odd numbers: every account asks some
 					continue
 				}
 				want := answer(never, a, q)
