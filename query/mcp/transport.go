@@ -2,7 +2,6 @@ package mcp
 
 import (
 	"errors"
-	"io"
 	"mime"
 	"net/http"
 	"slices"
@@ -13,7 +12,6 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 
 	"preismon/contracts/fault"
-	"preismon/query"
 	"preismon/query/admission"
 	"preismon/query/wire"
 )
@@ -148,22 +146,12 @@ func (h *handler) read(w http.ResponseWriter, r *http.Request) (post, error) {
 	if encoding := r.Header.Get("Content-Encoding"); encoding != "" && !strings.EqualFold(encoding, "identity") {
 		return post{}, invalidRequest(nil, "The body must not be compressed.")
 	}
-	most := h.cfg.MaxBodyBytes
-	tooLarge := func(actual int64) error {
-		w.Header().Set("Connection", "close")
-		return &fault.Error{
-			Kind: fault.TooLarge, Code: query.CodePayloadTooLarge, Msg: "The request body is too large.", ActualBytes: actual, MaxBytes: most,
-		}
-	}
-	if r.ContentLength > most {
-		return post{}, tooLarge(r.ContentLength)
-	}
-	body, err := io.ReadAll(io.LimitReader(r.Body, most+1))
-	if err != nil {
+	body, err := wire.ReadBody(w, r, h.cfg.MaxBodyBytes)
+	switch {
+	case fault.KindOf(err) == fault.TooLarge:
+		return post{}, err
+	case err != nil:
 		return post{}, malformed(jsonrpc.CodeParseError, nil, "The body could not be read.")
-	}
-	if int64(len(body)) > most {
-		return post{}, tooLarge(int64(len(body)))
 	}
 	// The deadline that the edge set for the body would end a long call.
 	_ = http.NewResponseController(w).SetReadDeadline(time.Time{})

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"mime"
 	"net/http"
 	"strconv"
@@ -131,28 +130,11 @@ func (a *api) heavy(next reader) reader {
 func (a *api) body(c *gin.Context) ([]byte, error) { return a.bodyWithin(c, a.cfg.MaxBodyBytes) }
 
 func (a *api) bodyWithin(c *gin.Context, most int64) ([]byte, error) {
-	r := c.Request
-	if r.ContentLength == 0 {
-		return nil, nil
+	body, err := wire.ReadBody(c.Writer, c.Request, most)
+	if err == nil && c.Request.ContentLength != 0 {
+		_ = exchangeOf(c.Request).control.SetReadDeadline(time.Time{}) // the edge set it for the body only
 	}
-	tooLarge := func(actual int64) error {
-		c.Header("Connection", "close")
-		return &fault.Error{
-			Kind: fault.TooLarge, Code: wire.CodePayloadTooLarge, Msg: "The request body is too large.", ActualBytes: actual, MaxBytes: most,
-		}
-	}
-	if r.ContentLength > most {
-		return nil, tooLarge(r.ContentLength)
-	}
-	body, err := io.ReadAll(io.LimitReader(r.Body, most+1))
-	if err != nil {
-		return nil, fault.Wrap(err, fault.Invalid, "The request body could not be read.")
-	}
-	if int64(len(body)) > most {
-		return nil, tooLarge(int64(len(body)))
-	}
-	_ = exchangeOf(r).control.SetReadDeadline(time.Time{}) // the edge set it for the body only
-	return body, nil
+	return body, err
 }
 
 type tokenResponse struct {
