@@ -13,6 +13,7 @@ import (
 	"preismon/contracts/event"
 	"preismon/deploy/testserver"
 	"preismon/deploy/testserver/cluster"
+	"preismon/deploy/testserver/effort"
 	"preismon/deploy/testserver/must"
 	"preismon/ingest"
 )
@@ -81,7 +82,7 @@ func TestStreamsOfAClusterThatBegins(t *testing.T) {
 // The server of the consumer's leader follows that of the stream's leader, and
 // is late. If it knows of no waiting message, that proves nothing: I1, I7.
 func TestConsumerOnALateFollower(t *testing.T) {
-	testserver.Full(t, "a server of a cluster that is late")
+	effort.Full(t, "a server of a cluster that is late")
 	t.Parallel() // it waits most of its time
 	c := cluster.Start(t)
 	nc := dial(t, c.URL(0))

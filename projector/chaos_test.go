@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"preismon/contracts/event"
-	"preismon/deploy/testserver"
+	"preismon/deploy/testserver/effort"
 	"preismon/deploy/testserver/equals"
 )
 
@@ -134,11 +134,11 @@ func TestChaos(t *testing.T) {
 	for name, c := range map[string]struct {
 		seeds           int
 		underWay, floor bool
-	}{"two batches": {seeds: 2, underWay: true}, "floor": {seeds: testserver.Often(1, 2), floor: true}} {
+	}{"two batches": {seeds: 2, underWay: true}, "floor": {seeds: effort.Often(1, 2), floor: true}} {
 		for seed := range uint64(c.seeds) {
 			t.Run(fmt.Sprintf("%s/seed %d", name, seed), func(t *testing.T) {
 				if c.underWay {
-					testserver.Full(t, "random faults with two batches under way")
+					effort.Full(t, "random faults with two batches under way")
 				}
 				t.Parallel()
 				w, k := newWorld(t), newKept(t)
@@ -155,7 +155,7 @@ func TestChaos(t *testing.T) {
 					batch = func(n int) *event.Batch { return k.keep(w.aroundQuarters(n)) }
 				}
 				ups := []time.Time{{}, quarters[1], quarters[2], quarters[2], quarters[3], quarters[3]}
-				for round, at := range ups[:testserver.Often(3, len(ups))] {
+				for round, at := range ups[:effort.Often(3, len(ups))] {
 					l.chance = []float64{0, 0.05, 0.15}[w.rnd.IntN(3)]
 					l.armed()
 					for range 2 + w.rnd.IntN(3) {
@@ -259,7 +259,7 @@ func newOracleFrom(old *oracle, batches ...*event.Batch) *oracle {
 // TestSteps interrupts a change of scope before and after each of its writes,
 // with and without a restart, and expects the result of an undisturbed change.
 func TestSteps(t *testing.T) {
-	testserver.Full(t, "a fault at each write of a change of scope")
+	effort.Full(t, "a fault at each write of a change of scope")
 	type step struct {
 		name              string
 		afterwards, crash bool

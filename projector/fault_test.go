@@ -13,6 +13,7 @@ import (
 	"preismon/contracts/event"
 	"preismon/deploy/embedded"
 	"preismon/deploy/testserver"
+	"preismon/deploy/testserver/effort"
 	"preismon/deploy/testserver/must"
 	"preismon/deploy/testserver/proxy"
 	"preismon/projector"
@@ -23,7 +24,7 @@ import (
 // TestCut cuts the connection after various numbers of bytes in either
 // direction: before the server has the block, and after it has written it.
 func TestCut(t *testing.T) {
-	testserver.Full(t, "connections cut after many numbers of bytes")
+	effort.Full(t, "connections cut after many numbers of bytes")
 	w := newWorld(t)
 	x, through := proxy.Before(t, w.server.ProjectorDSN)
 	w.apply(w.catalog(mandate(1, 100), mandate(2, 100), order(1, 10, true, 0, []int{1, 2, 3, 4, 5}, []int{0, 1, 2}), order(2, 10, true, 0, []int{4, 5, 6}, []int{0, 1, 2})))
@@ -55,7 +56,7 @@ func TestCut(t *testing.T) {
 // TestStall holds an insert in the middle of its block. The next leader ends
 // the insert and continues; the old leader is refused when it wakes up.
 func TestStall(t *testing.T) {
-	testserver.Full(t, "a ClickHouse that stalls")
+	effort.Full(t, "a ClickHouse that stalls")
 	t.Parallel() // it waits most of its time
 	w := newWorld(t)
 	x, through := proxy.Before(t, w.server.ProjectorDSN)
@@ -173,7 +174,7 @@ func TestZombieDeletion(t *testing.T) {
 
 // TestServerKilled kills the server with SIGKILL in the middle of batches.
 func TestServerKilled(t *testing.T) {
-	testserver.Full(t, "a ClickHouse that is killed")
+	effort.Full(t, "a ClickHouse that is killed")
 	t.Parallel() // it has its own server
 	cfg := embedded.ClickHouseConfig{
 		Dir: filepath.Join(t.TempDir(), "clickhouse"), Database: "preismon", NoProgram: true, Grace: 5 * time.Second,

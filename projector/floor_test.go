@@ -12,7 +12,7 @@ import (
 
 	"preismon/contracts"
 	"preismon/contracts/event"
-	"preismon/deploy/testserver"
+	"preismon/deploy/testserver/effort"
 	"preismon/deploy/testserver/equals"
 	"preismon/deploy/testserver/must"
 	"preismon/projector"
@@ -163,7 +163,7 @@ func TestFloorAfterFailures(t *testing.T) {
 			w.restart()
 			for n, at := range quarters {
 				after, again := n%2 > 0, n/2 > 0
-				if (i+n%2+n/2)%testserver.Often(2, 1) > 0 {
+				if (i+n%2+n/2)%effort.Often(2, 1) > 0 {
 					continue
 				}
 				w.apply(k.keep(w.aroundQuarters(10)))
@@ -237,7 +237,7 @@ func TestFloorWaitsForTheTail(t *testing.T) {
 // TestFloorRepairs cuts off a batch while a floor is in force: its rows below
 // the floor are neither looked for nor written.
 func TestFloorRepairs(t *testing.T) {
-	for seed := range uint64(testserver.Often(3, 6)) { // each table at least once
+	for seed := range uint64(effort.Often(3, 6)) { // each table at least once
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			t.Parallel()
 			w, k := newWorld(t), newKept(t)
@@ -322,7 +322,7 @@ func TestFloorNeedsQuarters(t *testing.T) {
 // may rise meanwhile, and after an exchange that stops between any two tables
 // an audit finds nothing.
 func TestFloorOfRebuilds(t *testing.T) {
-	testserver.Full(t, "a rebuild that stands still at each table")
+	effort.Full(t, "a rebuild that stands still at each table")
 	for _, exchanged := range []int{2, 4, len(rebuild.Tables)} {
 		t.Run(fmt.Sprint(exchanged), func(t *testing.T) {
 			w, k := newWorld(t), newKept(t)

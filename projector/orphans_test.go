@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"preismon/contracts/event"
-	"preismon/deploy/testserver"
+	"preismon/deploy/testserver/effort"
 )
 
 // tail is a world in which a crash cut off a batch.
@@ -77,7 +77,7 @@ func (s *tail) goesOn() {
 // batch stays next to the new ones: whether the loss was noticed, or was not
 // and other messages took the sequences, or none did.
 func TestLostTail(t *testing.T) {
-	testserver.Full(t, "a fault at each write of a batch")
+	effort.Full(t, "a fault at each write of a batch")
 	for _, name := range []string{"observations", "observations_by_mandate", "latest_observations", "ingested_events", "checkpoints"} {
 		for _, seen := range []string{"seen", "taken", "skipped"} {
 			if name == "checkpoints" && seen == "seen" {
@@ -112,7 +112,7 @@ func TestLostTail(t *testing.T) {
 // TestLostTailDeath lets the projector die again at each write that removes the
 // rows of the lost batch.
 func TestLostTailDeath(t *testing.T) {
-	testserver.Full(t, "a fault at each write of a removal")
+	effort.Full(t, "a fault at each write of a removal")
 	for _, c := range []struct {
 		torn        string
 		afterwards  bool

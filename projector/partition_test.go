@@ -12,7 +12,7 @@ import (
 
 	"preismon/contracts"
 	"preismon/contracts/event"
-	"preismon/deploy/testserver"
+	"preismon/deploy/testserver/effort"
 	"preismon/deploy/testserver/equals"
 	"preismon/deploy/testserver/must"
 	"preismon/projector"
@@ -64,7 +64,7 @@ func merge[K comparable, V any](t *testing.T, what string, into, rows map[K]V) {
 // hold, row for row, what one would: each has its own sites, and both have the
 // catalogue and the scopes. A takeover in one does not affect the other.
 func TestPartitionsHoldWhatOneWould(t *testing.T) {
-	testserver.Full(t, "two projectors compared with one")
+	effort.Full(t, "two projectors compared with one")
 	const partitions = 2
 	whole, k := newWorld(t), newKept(t)
 	shards := []*world{whole.shard(0, partitions), whole.shard(1, partitions)}

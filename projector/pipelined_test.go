@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"preismon/contracts/event"
-	"preismon/deploy/testserver"
+	"preismon/deploy/testserver/effort"
 	"preismon/deploy/testserver/must"
 )
 
@@ -64,7 +64,7 @@ func (l *loop) pipelined() {
 // second batch fails, too, its checkpoint is not written, and both are applied
 // afterwards.
 func TestBehind(t *testing.T) {
-	testserver.Full(t, "a fault at each write of two batches")
+	effort.Full(t, "a fault at each write of two batches")
 	w := newWorld(t)
 	w.apply(w.catalog(mandate(1, 100), order(1, 10, true, 0, []int{1, 2, 3, 4, 5}, []int{0, 1, 2})))
 	for _, name := range []string{"observations", "observations_by_mandate", "latest_observations", "ingested_events", "checkpoints"} {

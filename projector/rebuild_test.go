@@ -11,7 +11,7 @@ import (
 	"github.com/ClickHouse/ch-go"
 
 	"preismon/contracts/event"
-	"preismon/deploy/testserver"
+	"preismon/deploy/testserver/effort"
 	"preismon/deploy/testserver/equals"
 	"preismon/deploy/testserver/must"
 	"preismon/projector"
@@ -128,7 +128,7 @@ func (c *actingConn) Do(ctx context.Context, q ch.Query) error {
 // is there. A leader that began after the exchange is no reason to take it
 // back.
 func TestRebuildOvertaken(t *testing.T) {
-	testserver.Full(t, "rebuilds that are overtaken")
+	effort.Full(t, "rebuilds that are overtaken")
 	for _, c := range []struct {
 		name      string
 		table     string

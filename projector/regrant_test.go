@@ -8,7 +8,7 @@ import (
 
 	"preismon/contracts"
 	"preismon/contracts/event"
-	"preismon/deploy/testserver"
+	"preismon/deploy/testserver/effort"
 	"preismon/deploy/testserver/equals"
 	"preismon/deploy/testserver/must"
 )
@@ -17,7 +17,7 @@ import (
 // at once, while their rows are being deleted or are about to be: afterwards
 // their history is complete.
 func TestRegrantByNewLeader(t *testing.T) {
-	testserver.Full(t, "regrants beside deletions that are killed")
+	effort.Full(t, "regrants beside deletions that are killed")
 	const rounds = 3
 	w := newWorld(t)
 	w.cfg.BackfillRows = 1 // one part per item: some are finished before others begin

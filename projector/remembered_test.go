@@ -13,7 +13,7 @@ import (
 
 	"preismon/contracts"
 	"preismon/contracts/event"
-	"preismon/deploy/testserver"
+	"preismon/deploy/testserver/effort"
 	"preismon/deploy/testserver/must"
 	"preismon/query"
 	"preismon/query/store"
@@ -232,7 +232,7 @@ func (n *nodes) step(kind int) {
 func TestNodesRememberWhatIsTrue(t *testing.T) {
 	n := newNodes(t, 3)
 	var kinds []int
-	for i := range testserver.Often(kindsOfSteps, 2*kindsOfSteps) {
+	for i := range effort.Often(kindsOfSteps, 2*kindsOfSteps) {
 		if len(kinds) == 0 {
 			kinds = n.rnd.Perm(kindsOfSteps)
 		}
@@ -244,12 +244,12 @@ func TestNodesRememberWhatIsTrue(t *testing.T) {
 		n.step(kinds[0])
 		kinds = kinds[1:]
 		n.watch(false)
-		for range testserver.Often(2, 3) {
+		for range effort.Often(2, 3) {
 			n.compare(false)
 		}
 	}
 	n.settle()
-	for range testserver.Often(4, 8) {
+	for range effort.Often(4, 8) {
 		n.compare(false)
 	}
 	var hits uint64

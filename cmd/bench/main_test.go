@@ -8,14 +8,14 @@ import (
 	"strings"
 	"testing"
 
-	"preismon/deploy/testserver"
+	"preismon/deploy/testserver/effort"
 	"preismon/deploy/testserver/must"
 )
 
 // TestBenchSmall runs a few parts of the benchmark on a small data set: the
 // numbers mean nothing, but the benchmark cannot rot.
 func TestBenchSmall(t *testing.T) {
-	testserver.Full(t, "a small benchmark")
+	effort.Full(t, "a small benchmark")
 	report := filepath.Join(t.TempDir(), "bench.html")
 	var out, errs bytes.Buffer
 	if code := bench(t.Context(), []string{"--quick", "--observations", "30000", "--rounds", "1", "--only", "size,stream,tables,export,readrows,moved,tools,logins,statistics,costs,memory,publish,import", "--json", "--report", report}, &out, &errs); code != 0 {

@@ -15,7 +15,7 @@ import (
 	"preismon/archive"
 	"preismon/contracts"
 	"preismon/deploy/embedded"
-	"preismon/deploy/testserver"
+	"preismon/deploy/testserver/effort"
 	"preismon/deploy/testserver/must"
 	"preismon/ingest/market"
 )
@@ -29,7 +29,7 @@ func TestAuditArchives(t *testing.T) {
 	t.Parallel()
 	folderPlace, thirdPlace, secret := t.TempDir(), t.TempDir(), ""
 	third := openFolder(t, thirdPlace)
-	if os.Getenv(testserver.FullVariable) == "full" {
+	if os.Getenv(effort.Variable) == "full" {
 		thirdPlace, third = bucketURL(t, true)
 		place := must.Get(url.Parse(thirdPlace))(t)
 		secret, _ = place.User.Password()

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"preismon/cmd/preismon/doctor"
-	"preismon/deploy/testserver"
+	"preismon/deploy/testserver/effort"
 	"preismon/deploy/testserver/equals"
 	"preismon/deploy/testserver/must"
 	"preismon/ingest/market"
@@ -22,7 +22,7 @@ import (
 // damaged one, and writes nothing to the tables in use; without a backup, no
 // folder is created.
 func TestBackupDrill(t *testing.T) {
-	testserver.Full(t, "drills of backups")
+	effort.Full(t, "drills of backups")
 	t.Parallel()
 	u := startUp(t)
 	_, catalogue, observations := aMarket(t, market.Config{Seed: 7, Scale: 0.02}, 24*time.Hour)

@@ -15,7 +15,7 @@ import (
 	"preismon/cmd/preismon/client"
 	"preismon/contracts"
 	"preismon/contracts/openapi/openapitest"
-	"preismon/deploy/testserver"
+	"preismon/deploy/testserver/effort"
 	"preismon/deploy/testserver/must"
 	"preismon/query"
 	"preismon/query/table/tabletest"
@@ -26,7 +26,7 @@ import (
 func (d *demoTest) cutStreams(t *testing.T, c *api) {
 	_, params := past()
 	to := must.Get(time.Parse(time.RFC3339, params.Get("capturedTo")))(t)
-	params.Set("capturedFrom", to.Add(-time.Duration(testserver.Often(6, 24))*time.Hour).Format(time.RFC3339)) // each cut is another read
+	params.Set("capturedFrom", to.Add(-time.Duration(effort.Often(6, 24))*time.Hour).Format(time.RFC3339)) // each cut is another read
 	params.Set("site", "demo-markt-de.example")
 	var want, got []string
 	if _, _, err := c.stream("/v1/results/stream", params, func(line []byte) error {
@@ -35,7 +35,7 @@ func (d *demoTest) cutStreams(t *testing.T, c *api) {
 	}); err != nil {
 		t.Fatal(err)
 	}
-	cuts := &cutTransport{next: openapitest.Transport(http.DefaultTransport, func(err error) { t.Error(err) }), size: int64(testserver.Often(25_000, 100_000))}
+	cuts := &cutTransport{next: openapitest.Transport(http.DefaultTransport, func(err error) { t.Error(err) }), size: int64(effort.Often(25_000, 100_000))}
 	reader := must.Get(client.New(client.Config{URL: d.up.URL, Token: contracts.Secret(c.token), Transport: cuts, Wait: func(context.Context, time.Duration) error { return nil }}))(t)
 	err := reader.Results(t.Context(), client.Results{Params: params, Stream: true, Row: func(row []byte) error {
 		got = append(got, string(row))
@@ -51,7 +51,7 @@ func (d *demoTest) cutStreams(t *testing.T, c *api) {
 		"arrow":   func(b []byte) ([]tabletest.Record, error) { return tabletest.Arrow(b, time.UTC) },
 		"parquet": func(b []byte) ([]tabletest.Record, error) { return tabletest.Parquet(b, time.UTC) },
 	} {
-		cuts.n, cuts.size = 0, int64(testserver.Often(12_000, 20_000)) // they are smaller, but a cut within their head again and again is no progress
+		cuts.n, cuts.size = 0, int64(effort.Often(12_000, 20_000)) // they are smaller, but a cut within their head again and again is no progress
 		var out bytes.Buffer
 		export := exportCmd{fileFlags: fileFlags{Format: form}}
 		n := must.Get(export.writeTo(t.Context(), streams{err: io.Discard}, nil, &remote{Client: reader, url: d.up.URL}, params, &out))(t)

@@ -8,7 +8,7 @@ import (
 	"sync"
 	"testing"
 
-	"preismon/deploy/testserver"
+	"preismon/deploy/testserver/tools"
 )
 
 // inspector: the command line of the MCP Inspector, in both eras. Its first
@@ -67,8 +67,8 @@ func (i inspectorRun) ask(result any, method string, args ...string) {
 // askBy does the same, and also hands on what the Inspector prints to stderr.
 func (i inspectorRun) askBy(said io.Writer, result any, method string, args ...string) {
 	i.t.Helper()
-	run := testserver.Node(i.t, append([]string{
-		testserver.Tool(i.t, "inspector"), "--cli", "--server-url", i.c.up.URL + "/mcp", "--transport", "http", "--protocol-era", i.era,
+	run := tools.Node(i.t, append([]string{
+		tools.Program(i.t, "inspector"), "--cli", "--server-url", i.c.up.URL + "/mcp", "--transport", "http", "--protocol-era", i.era,
 		"--connect-timeout", "60000", "--format", "json", "--method", method,
 	}, args...)...)
 	// Its login needs a terminal or this variable; the test, as the person,

@@ -9,7 +9,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"preismon/deploy/testserver"
+	"preismon/deploy/testserver/tools"
 )
 
 // remote: mcp-remote, which connects programs that speak only over standard
@@ -19,7 +19,7 @@ func (c *clientsTest) remote(t *testing.T) {
 	home := t.TempDir()
 	for _, logins := range []int{1, 0} {
 		r := remoteRun{c: c, t: t}
-		run := testserver.Node(t, testserver.Tool(t, "mcp-remote"), c.up.URL+"/mcp", "--transport", "http-only")
+		run := tools.Node(t, tools.Program(t, "mcp-remote"), c.up.URL+"/mcp", "--transport", "http-only")
 		run.Env = append(os.Environ(), "HOME="+home, "MCP_REMOTE_CONFIG_DIR="+home, "BROWSER=true", "DISPLAY=")
 		run.Stderr = &lines{each: r.says}
 		client := mcp.NewClient(&mcp.Implementation{Name: "stdio", Version: "1"}, nil)

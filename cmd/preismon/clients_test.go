@@ -11,18 +11,19 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"preismon/contracts/openapi/openapitest"
-	"preismon/deploy/testserver"
 	"preismon/deploy/testserver/caller"
+	"preismon/deploy/testserver/effort"
 	"preismon/deploy/testserver/equals"
 	"preismon/deploy/testserver/must"
+	"preismon/deploy/testserver/tools"
 	"preismon/ingest/market"
 )
 
 // clients: third-party programs use the service, each as its authors intend.
 // They share a person with a browser, played by Chromium.
 func (d *demoTest) clients(t *testing.T) {
-	testserver.Full(t, "clients of others' making, whose person is a browser")
-	c := &clientsTest{demoTest: d, scripts: testserver.Scripts(t, "testdata/clients"), browser: testserver.Chromium(t)}
+	effort.Full(t, "clients of others' making, whose person is a browser")
+	c := &clientsTest{demoTest: d, scripts: tools.Scripts(t, "testdata/clients"), browser: tools.Chromium(t)}
 	c.person = c.account(t, "anna")
 	t.Run("go", c.goClient)
 	if c.token == "" {
@@ -62,7 +63,7 @@ func (c *clientsTest) script(t *testing.T, name string, settings map[string]any,
 		t.Error(err)
 		return
 	}
-	run := testserver.Node(t, filepath.Join(c.scripts, name), string(text))
+	run := tools.Node(t, filepath.Join(c.scripts, name), string(text))
 	var stderr bytes.Buffer
 	run.Stderr = &stderr
 	out, err := run.Output()

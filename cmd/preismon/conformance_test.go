@@ -13,9 +13,9 @@ import (
 	"sync"
 	"testing"
 
-	"preismon/deploy/testserver"
 	"preismon/deploy/testserver/caller"
 	"preismon/deploy/testserver/must"
+	"preismon/deploy/testserver/tools"
 )
 
 // conformance: the suite of the protocol's authors, in each era (MCP-11).
@@ -27,7 +27,7 @@ func (c *clientsTest) conformance(t *testing.T) {
 	} {
 		t.Run(version, func(t *testing.T) {
 			t.Parallel()
-			testserver.Conformance{
+			tools.Conformance{
 				Of: "server", Args: append([]string{"--url", proxy + "/mcp"}, choice...), List: "testdata/conformance/" + version + ".txt",
 			}.Run(t)
 		})
@@ -60,7 +60,7 @@ func (c *clientsTest) authorizationServer(t *testing.T) {
 	callback := freeAddress(t) // the suite listens there
 	_, port, _ := net.SplitHostPort(callback)
 	var person sync.WaitGroup
-	testserver.Conformance{
+	tools.Conformance{
 		Of: "authorization", List: "testdata/conformance/authorization.txt",
 		Args: []string{"--url", c.up.URL, "--client-id", c.register(t), "--resource", c.up.URL + "/mcp", "--port", port},
 		Output: &lines{each: func(line string) {

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"preismon/deploy/embedded"
-	"preismon/deploy/testserver"
+	"preismon/deploy/testserver/effort"
 	"preismon/deploy/testserver/equals"
 	"preismon/deploy/testserver/must"
 )
@@ -19,7 +19,7 @@ import (
 // fills its folder: the folder starts again each time, quickly, with every
 // event applied once.
 func TestUpKilled(t *testing.T) {
-	testserver.Full(t, "kills of up")
+	effort.Full(t, "kills of up")
 	t.Parallel()
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)

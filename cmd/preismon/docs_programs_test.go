@@ -12,8 +12,9 @@ import (
 	"testing"
 
 	"preismon/deploy/embedded"
-	"preismon/deploy/testserver"
+	"preismon/deploy/testserver/effort"
 	"preismon/deploy/testserver/must"
+	"preismon/deploy/testserver/tools"
 )
 
 // programs are those that documents use but a machine need not have, each with
@@ -21,13 +22,13 @@ import (
 // available only where everything is tested.
 var programs = map[string]func(t *testing.T) (script string){
 	"claude": func(t *testing.T) string { // without the variables and settings of the person who runs the tests
-		return fmt.Sprintf("exec env -i PATH=\"$PATH\" HOME=%s DISABLE_AUTOUPDATER=1 CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1 %s \"$@\"", t.TempDir(), testserver.ClaudeCode(t))
+		return fmt.Sprintf("exec env -i PATH=\"$PATH\" HOME=%s DISABLE_AUTOUPDATER=1 CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1 %s \"$@\"", t.TempDir(), tools.ClaudeCode(t))
 	},
 	"duckdb": func(t *testing.T) string {
-		return fmt.Sprintf("exec %s %s \"$@\"", testserver.Tool(t, "node"), filepath.Join(testserver.Scripts(t, filepath.Join("testdata", "duckdb")), "duckdb.mjs"))
+		return fmt.Sprintf("exec %s %s \"$@\"", tools.Program(t, "node"), filepath.Join(tools.Scripts(t, filepath.Join("testdata", "duckdb")), "duckdb.mjs"))
 	},
-	"python3": func(t *testing.T) string { return fmt.Sprintf("exec %s \"$@\"", testserver.Pandas(t)) },
-	"Rscript": func(t *testing.T) string { return fmt.Sprintf("exec %s \"$@\"", testserver.R(t)) },
+	"python3": func(t *testing.T) string { return fmt.Sprintf("exec %s \"$@\"", tools.Pandas(t)) },
+	"Rscript": func(t *testing.T) string { return fmt.Sprintf("exec %s \"$@\"", tools.R(t)) },
 }
 
 // provide installs the programs that a block needs, and reports whether they
@@ -38,7 +39,7 @@ func (r *reader) provide(t *testing.T, b docBlock) bool {
 		if !b.calls(name) {
 			continue
 		}
-		if os.Getenv(testserver.FullVariable) != "full" {
+		if os.Getenv(effort.Variable) != "full" {
 			return false
 		}
 		must.Do(t, os.WriteFile(filepath.Join(r.bin, name), []byte("#!/bin/sh\n"+get(t)+"\n"), 0o755))

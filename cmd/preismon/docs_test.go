@@ -18,7 +18,7 @@ import (
 	"github.com/nats-io/nats.go"
 
 	"preismon/deploy/embedded"
-	"preismon/deploy/testserver"
+	"preismon/deploy/testserver/effort"
 	"preismon/deploy/testserver/must"
 	"preismon/ingest"
 )
@@ -33,7 +33,7 @@ var howTos = []string{
 // TestDocs does what the tutorial, the how-tos and the README say, in one
 // folder and with one server, and compares what is printed with what they show.
 func TestDocs(t *testing.T) {
-	testserver.Full(t, "the commands of the documents")
+	effort.Full(t, "the commands of the documents")
 	t.Parallel()
 	files := must.Get(filepath.Glob(filepath.Join(docsFolder, "how-to", "*.md")))(t)
 	for i, f := range files {
@@ -137,7 +137,7 @@ func (r *reader) document(t *testing.T, name, path string) {
 			continue
 		}
 		if !r.provide(t, b) {
-			t.Logf("left out: %s (%s=full runs it)", b.name, testserver.FullVariable)
+			t.Logf("left out: %s (%s=full runs it)", b.name, effort.Variable)
 			continue
 		}
 		if b.language == "sql" {

@@ -9,7 +9,7 @@ import (
 
 	"github.com/alecthomas/kong"
 
-	"preismon/deploy/testserver"
+	"preismon/deploy/testserver/effort"
 	"preismon/deploy/testserver/must"
 )
 
@@ -51,7 +51,7 @@ func TestExitCodesOfCommands(t *testing.T) {
 	for i, n := range commands {
 		path := strings.Fields(n.Path())
 		command := "preismon " + strings.Join(path, " ")
-		if i%testserver.Often(7, 1) == 0 {
+		if i%effort.Often(7, 1) == 0 {
 			out, errs, code := inProcess(t, append(path, "--no-such-flag")...)
 			if code != exitUsage || out != "" || !strings.Contains(errs, "See `"+command+" --help`") {
 				t.Errorf("%s --no-such-flag: exit code %d: %s%s", command, code, out, errs)

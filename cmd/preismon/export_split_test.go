@@ -10,8 +10,9 @@ import (
 	"testing"
 	"time"
 
-	"preismon/deploy/testserver"
+	"preismon/deploy/testserver/effort"
 	"preismon/deploy/testserver/must"
+	"preismon/deploy/testserver/tools"
 	"preismon/query/table/tabletest"
 
 	gocmp "github.com/google/go-cmp/cmp"
@@ -20,7 +21,7 @@ import (
 // splitExport: the days of a folder together have all rows; a second run reads
 // only what has changed; what the folder does not hold is reported.
 func (d *demoTest) splitExport(t *testing.T) {
-	testserver.Full(t, "exports by day")
+	effort.Full(t, "exports by day")
 	p := d.within(t, "hanna")
 	flags, _ := past()
 	flags = append(flags, "--site", "demo-markt-de.example", "--include", "export-fields")
@@ -110,12 +111,12 @@ func (d *demoTest) splitExport(t *testing.T) {
 
 // readFolder reads the folder by DuckDB, as the how-to describes, and by Polars.
 func (d *demoTest) readFolder(t *testing.T, folder string, want int) {
-	dir := testserver.Scripts(t, "../../query/rest/testdata/readers")
+	dir := tools.Scripts(t, "../../query/rest/testdata/readers")
 	plan := must.Get(json.Marshal([]map[string]string{{
 		"name": "DuckDB", "reader": "duckdb",
 		"file": "(SELECT count(*) AS n, count(DISTINCT day) AS days, bool_and(strftime(capturedAt, '%Y-%m-%d') = day::VARCHAR) AS apart FROM read_parquet('" + folder + "/*/*.parquet', hive_partitioning = true))",
 	}, {"name": "Polars", "reader": "polars folder", "file": folder}}))(t)
-	run := testserver.Node(t, filepath.Join(dir, "read.mjs"), string(plan))
+	run := tools.Node(t, filepath.Join(dir, "read.mjs"), string(plan))
 	run.Dir, run.Stderr = dir, os.Stderr
 	out, err := run.Output()
 	if err != nil || strings.Count(string(out), "\n") != 2 {

@@ -8,9 +8,10 @@ import (
 	"testing"
 
 	"preismon/contracts/openapi"
-	"preismon/deploy/testserver"
+	"preismon/deploy/testserver/effort"
 	"preismon/deploy/testserver/equals"
 	"preismon/deploy/testserver/must"
+	"preismon/deploy/testserver/tools"
 )
 
 // What the programs of testdata/generated read, in order.
@@ -37,7 +38,7 @@ a problem
 // each with zod schemas; openapi-typescript's types are checked by the
 // compiler.
 func (d *demoTest) generated(t *testing.T) {
-	testserver.Full(t, "generated clients")
+	effort.Full(t, "generated clients")
 	c, account := d.client(t, "anna"), d.account(t, "anna")
 	status, document := c.get(openapi.YAMLPath, nil)
 	if status != 200 {
@@ -54,12 +55,12 @@ func (d *demoTest) generated(t *testing.T) {
 		r.reads(append([]string{"go", "run", "."}, args...)...)
 	})
 	t.Run("typescript", func(t *testing.T) {
-		r := generatedRun{t, testserver.Scripts(t, "testdata/generated/typescript")}
+		r := generatedRun{t, tools.Scripts(t, "testdata/generated/typescript")}
 		r.write("openapi.yaml", document)
-		node := testserver.Tool(t, "node")
-		r.run(node, testserver.Tool(t, "openapi-ts"), "-f", "openapi-ts.config.mjs")
-		r.run(node, testserver.Tool(t, "openapi-typescript"), "openapi.yaml", "-o", "schema.d.ts")
-		r.run(node, testserver.Tool(t, "tsc"), "-p", ".")
+		node := tools.Program(t, "node")
+		r.run(node, tools.Program(t, "openapi-ts"), "-f", "openapi-ts.config.mjs")
+		r.run(node, tools.Program(t, "openapi-typescript"), "openapi.yaml", "-o", "schema.d.ts")
+		r.run(node, tools.Program(t, "tsc"), "-p", ".")
 		for _, program := range []string{"hey-api.ts", "openapi-fetch.ts"} {
 			r.reads(append([]string{node, program}, args...)...)
 		}

@@ -21,7 +21,7 @@ import (
 
 	"preismon/contracts"
 	"preismon/contracts/event"
-	"preismon/deploy/testserver"
+	"preismon/deploy/testserver/effort"
 	"preismon/deploy/testserver/equals"
 	"preismon/deploy/testserver/must"
 )
@@ -315,7 +315,7 @@ func rejected(t *testing.T, name string, lines ...int) {
 // importInterrupted: an import that was interrupted, however that happened, is
 // finished by the next one.
 func importInterrupted(t *testing.T, u *upProcess) {
-	testserver.Full(t, "interruptions of import")
+	effort.Full(t, "interruptions of import")
 	db := u.tables()
 	const items, captures = 300, 400
 	var text strings.Builder

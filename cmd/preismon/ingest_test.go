@@ -17,7 +17,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 
 	"preismon/contracts/event"
-	"preismon/deploy/testserver"
+	"preismon/deploy/testserver/effort"
 	"preismon/deploy/testserver/equals"
 	"preismon/deploy/testserver/must"
 	"preismon/ingest"
@@ -136,7 +136,7 @@ func (keepOpen) Close() error { return nil }
 // ingestInterrupted: a run that was interrupted reports it, and the next one
 // adds what is missing.
 func ingestInterrupted(t *testing.T, u *upProcess, all []*event.Event) {
-	testserver.Full(t, "interruptions of ingest")
+	effort.Full(t, "interruptions of ingest")
 	var text bytes.Buffer
 	ndjson(t, &text, all)
 	args := []string{"ingest", "--data-dir", u.DataDir, "--rejects", filepath.Join(t.TempDir(), "rejects")}

@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"preismon/deploy/testserver"
+	"preismon/deploy/testserver/effort"
 	"preismon/deploy/testserver/equals"
 	"preismon/deploy/testserver/must"
 )
@@ -15,7 +15,7 @@ import (
 // accept it, and so does a rebuild, after which logins still belong to the same
 // accounts. Late rows are not written.
 func TestKeepRows(t *testing.T) {
-	testserver.Full(t, "a rebuild of tables that rows have left")
+	effort.Full(t, "a rebuild of tables that rows have left")
 	t.Parallel()
 	u := startUp(t)
 	old, fresh := "2024-02-03 09:00", time.Now().UTC().AddDate(0, 0, -3).Format("2006-01-02 15:04")

@@ -14,6 +14,7 @@ import (
 	"preismon/contracts"
 	"preismon/contracts/event"
 	"preismon/deploy/testserver"
+	"preismon/deploy/testserver/effort"
 	"preismon/deploy/testserver/equals"
 	"preismon/deploy/testserver/migrated"
 	"preismon/deploy/testserver/must"
@@ -27,7 +28,7 @@ const memoryLimit = 512 << 20
 // permitted, and reads from the kernel how much memory its process used at its
 // peak.
 func TestProjectorMemory(t *testing.T) {
-	testserver.Full(t, "the memory of a projector with five million pairs, a repair for a hundred mandates, and the greatest events")
+	effort.Full(t, "the memory of a projector with five million pairs, a repair for a hundred mandates, and the greatest events")
 	for name, of := range map[string]func(*memoryTest){
 		"an order of five million pairs":  (*memoryTest).largeOrder,
 		"a repair for a hundred mandates": (*memoryTest).largeRepair,

@@ -20,7 +20,7 @@ import (
 
 	"preismon/contracts"
 	"preismon/contracts/event"
-	"preismon/deploy/testserver"
+	"preismon/deploy/testserver/effort"
 	"preismon/deploy/testserver/must"
 	"preismon/ingest/market"
 )
@@ -60,7 +60,7 @@ func (h *hook) got() []string {
 // started, and killed and started, between alerts; the webhook gets each of
 // them, in order.
 func alertsOverOutages(t *testing.T, u *upProcess, account market.DemoAccount) {
-	testserver.Full(t, "outages of alerts")
+	effort.Full(t, "outages of alerts")
 	c := u.client().login(account.LoginIdentifier, account.Password)
 	c.t = t
 	status, body := c.get("/v1/results", url.Values{"limit": {"1"}, "latestPerPair": {"true"}})

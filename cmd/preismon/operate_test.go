@@ -22,6 +22,7 @@ import (
 	"preismon/contracts/event"
 	"preismon/deploy/embedded"
 	"preismon/deploy/testserver"
+	"preismon/deploy/testserver/effort"
 	"preismon/deploy/testserver/equals"
 	"preismon/deploy/testserver/must"
 	"preismon/ingest"
@@ -32,7 +33,7 @@ import (
 // TestOperate runs the operators' commands on one folder: audits, dead letters,
 // metrics, backups.
 func TestOperate(t *testing.T) {
-	testserver.Full(t, "a day of an operator, with backups on S3")
+	effort.Full(t, "a day of an operator, with backups on S3")
 	t.Parallel()
 	u := startUp(t, "--audit-every", "5s", "--remember-streams", "0") // damage by hand is not announced
 	r := must.Get(embedded.ReadRuntime(u.DataDir))(t)

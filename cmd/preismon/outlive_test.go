@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"preismon/deploy/embedded"
-	"preismon/deploy/testserver"
+	"preismon/deploy/testserver/effort"
 	"preismon/deploy/testserver/equals"
 	"preismon/deploy/testserver/must"
 )
@@ -20,7 +20,7 @@ import (
 // duplicated. If ClickHouse never lives long, up gives up and stops. The next up
 // on the folder is given ages for its streams.
 func TestUpOutlivesClickHouse(t *testing.T) {
-	testserver.Full(t, "kills of ClickHouse")
+	effort.Full(t, "kills of ClickHouse")
 	t.Parallel()
 	u := startUp(t, demoArgs...)
 	c := newDemoTest(t, u).client(t, "anna")

@@ -11,6 +11,7 @@ import (
 
 	"preismon/contracts/event"
 	"preismon/deploy/testserver"
+	"preismon/deploy/testserver/effort"
 	"preismon/deploy/testserver/migrated"
 	"preismon/deploy/testserver/must"
 	"preismon/ingest"
@@ -22,7 +23,7 @@ import (
 // another partition ends and gives the reason, and a command that waits must be
 // told for which partition.
 func TestPartitions(t *testing.T) {
-	testserver.Full(t, "several partitions")
+	effort.Full(t, "several partitions")
 	t.Parallel()
 	nats := testserver.NATS(t)
 	_, catalogue, observations := aMarket(t, market.Config{Seed: 11, Scale: 0.02}, 6*time.Hour)

@@ -10,14 +10,15 @@ import (
 	"testing"
 
 	"preismon/contracts/openapi"
-	"preismon/deploy/testserver"
+	"preismon/deploy/testserver/effort"
 	"preismon/deploy/testserver/must"
+	"preismon/deploy/testserver/tools"
 )
 
 // postman: the published collection passes unchanged, with a login and an order
 // that has archived files (PUB-05a, GEN-10c).
 func (d *demoTest) postman(t *testing.T) {
-	testserver.Full(t, "a runner of Postman collections")
+	effort.Full(t, "a runner of Postman collections")
 	c := d.client(t, "anna")
 	status, collection := c.get(openapi.PostmanPath, nil)
 	if status != 200 {
@@ -33,7 +34,7 @@ func (d *demoTest) postman(t *testing.T) {
 	for name, value := range variables {
 		args = append(args, "--env-var", name+"="+value)
 	}
-	out, err := exec.CommandContext(t.Context(), testserver.Tool(t, "newman"), args...).CombinedOutput()
+	out, err := exec.CommandContext(t.Context(), tools.Program(t, "newman"), args...).CombinedOutput()
 	if err != nil {
 		t.Fatalf("newman: %v\n%s", err, out)
 	}

@@ -14,7 +14,7 @@ import (
 	"testing"
 	"time"
 
-	"preismon/deploy/testserver"
+	"preismon/deploy/testserver/effort"
 	"preismon/deploy/testserver/must"
 )
 
@@ -30,7 +30,7 @@ const (
 // reading the CSV files decides what is right; it shares the documented
 // decisions of the mapping with ingest/maps, but no line of code.
 func TestRealData(t *testing.T) {
-	testserver.Full(t, "every row of the real files")
+	effort.Full(t, "every row of the real files")
 	dir := realDataDir(t)
 	begin := time.Now()
 	u := startUp(t, "--log-level", "warn")

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"preismon/deploy/testserver"
+	"preismon/deploy/testserver/effort"
 	"preismon/deploy/testserver/migrated"
 	"preismon/deploy/testserver/must"
 	"preismon/query/auth"
@@ -31,7 +32,7 @@ const (
 // again for what did not fit, stays within its bytes, and gives the answers of a
 // node that remembers nothing.
 func TestNodeOfManyMandates(t *testing.T) {
-	testserver.Full(t, "a node of ten thousand mandates, one of 250,000 pairs, and ten million items")
+	effort.Full(t, "a node of ten thousand mandates, one of 250,000 pairs, and ten million items")
 	ch, nats := migrated.ClickHouse(t), testserver.NATS(t)
 	fillSizes(t, database(t, ch.AdminDSN))
 	key := filepath.Join(t.TempDir(), "token.pem")

@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"preismon/deploy/testserver"
+	"preismon/deploy/testserver/effort"
 	"preismon/deploy/testserver/equals"
 	"preismon/deploy/testserver/must"
 )
@@ -19,7 +19,7 @@ import (
 // sql: SQL queries of a login cover exactly the rows that it reads in other
 // ways; a statement can change nothing, and is held to its limits.
 func (d *demoTest) sql(t *testing.T) {
-	testserver.Full(t, "SQL of every account, each on a ClickHouse of its own")
+	effort.Full(t, "SQL of every account, each on a ClickHouse of its own")
 	flags, _ := past()
 	flags = append(flags, "--site", "demo-markt-de.example")
 	to := time.Now().UTC().Add(-time.Hour)

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"preismon/deploy/testserver"
+	"preismon/deploy/testserver/effort"
 	"preismon/deploy/testserver/migrated"
 	"preismon/deploy/testserver/must"
 	"preismon/deploy/testserver/proxy"
@@ -19,7 +20,7 @@ const leaderMetric = "preismon_projector_leader"
 // reachable are not ones that it may write, it ends; if they must be migrated
 // first, it waits for that.
 func TestProjectorMeetsTablesLate(t *testing.T) {
-	testserver.Full(t, "a projector without tables")
+	effort.Full(t, "a projector without tables")
 	t.Parallel()
 	nats, s := testserver.NATS(t), migrated.ClickHouse(t)
 	db := database(t, s.AdminDSN)

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"preismon/deploy/testserver"
+	"preismon/deploy/testserver/effort"
 	"preismon/deploy/testserver/must"
 
 	source "golang.org/x/tools/go/packages"
@@ -20,7 +20,7 @@ import (
 // other modules are skipped: this takes seconds, whereas a build from an empty
 // cache takes minutes.
 func TestOtherSystems(t *testing.T) {
-	testserver.Full(t, "other systems")
+	effort.Full(t, "other systems")
 	root := must.Get(filepath.Abs(rootFolder))(t)
 	ours := func(name string) bool { return strings.HasPrefix(name, root+string(filepath.Separator)) }
 	for _, platform := range []string{"darwin/arm64", "windows/amd64"} {

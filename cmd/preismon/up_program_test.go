@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"preismon/deploy/cachedir"
 	"preismon/deploy/embedded"
 	"preismon/deploy/testserver/caller"
 	"preismon/deploy/testserver/must"
@@ -40,7 +41,7 @@ func TestUpWithProgram(t *testing.T) {
 	script := strings.NewReplacer("LIBRARY", library, "BINARY", binary).Replace(programScript)
 	must.Do(t, os.WriteFile(filepath.Join(bin, "clickhouse"), []byte(script), 0o755))
 	hidden := t.TempDir()
-	u := launchUp(t, []string{"PATH=" + bin + ":/usr/bin:/bin", embedded.CacheVariable + "=" + hidden, "npm_config_registry=http://127.0.0.1:1"})
+	u := launchUp(t, []string{"PATH=" + bin + ":/usr/bin:/bin", cachedir.Variable + "=" + hidden, "npm_config_registry=http://127.0.0.1:1"})
 	u.awaitReady()
 	if _, err := os.Stat(filepath.Join(u.DataDir, "clickhouse", "program-was-here")); err != nil {
 		t.Error(err)
@@ -58,7 +59,7 @@ func TestUpWithProgram(t *testing.T) {
 // with the library is tested in deploy/embedded.
 func TestUpWithoutClickHouse(t *testing.T) {
 	t.Parallel()
-	hidden := []string{"PATH=" + t.TempDir(), embedded.CacheVariable + "=" + t.TempDir()}
+	hidden := []string{"PATH=" + t.TempDir(), cachedir.Variable + "=" + t.TempDir()}
 	out, errs, code := preismon(t, hidden, append([]string{"up", "--data-dir", t.TempDir()}, anywhere...)...)
 	says(t, out, errs, code, exitFailed, "not in the cache", "npm is not on PATH", "install npm", "get a clickhouse program with `curl https://clickhouse.com/ | sh` and move it into a folder of PATH")
 	sentence(t, errs)

@@ -18,8 +18,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"preismon/deploy/embedded"
-	"preismon/deploy/testserver"
 	"preismon/deploy/testserver/caller"
+	"preismon/deploy/testserver/effort"
 	"preismon/deploy/testserver/equals"
 	"preismon/deploy/testserver/must"
 	"preismon/ingest/market"
@@ -63,7 +63,7 @@ func TestUpDemo(t *testing.T) {
 		{"explorer tasks", demo.explorerTasks},
 	} {
 		t.Run(explorer.name, func(t *testing.T) {
-			testserver.Full(t, "pages in a browser") // before the reads that choose what it opens
+			effort.Full(t, "pages in a browser") // before the reads that choose what it opens
 			explorer.test(t)
 		})
 	}

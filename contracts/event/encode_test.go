@@ -12,7 +12,7 @@ import (
 
 	"preismon/contracts"
 	"preismon/contracts/event"
-	"preismon/deploy/testserver"
+	"preismon/deploy/testserver/effort"
 	"preismon/deploy/testserver/must"
 )
 
@@ -30,7 +30,7 @@ func TestEncodeGivesTheBytesOfEncodingJSON(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) { sameBytes(t, anyEvent(t)) })
 
 	for c := range rune(0x3000) { // every escape, at every position of eight bytes
-		if c > 0x100 && c&^0xff != 0x2000 && testserver.Often(0, 1) == 0 {
+		if c > 0x100 && c&^0xff != 0x2000 && effort.Often(0, 1) == 0 {
 			continue
 		}
 		e := samples()[0]

@@ -16,7 +16,7 @@ import (
 
 	"preismon/contracts"
 	"preismon/contracts/event"
-	"preismon/deploy/testserver"
+	"preismon/deploy/testserver/effort"
 	"preismon/deploy/testserver/must"
 )
 
@@ -122,7 +122,7 @@ func TestSchemaAndDecodeAgree(t *testing.T) {
 				}
 			}
 			places++
-			for i := places % testserver.Often(4, 1); i < len(values); i += testserver.Often(4, 1) {
+			for i := places % effort.Often(4, 1); i < len(values); i += effort.Often(4, 1) {
 				v := values[i]
 				set(json.RawMessage(v))
 				try("= " + v[:min(len(v), 40)])
@@ -134,7 +134,7 @@ func TestSchemaAndDecodeAgree(t *testing.T) {
 		})
 	}
 	t.Logf("%d refused, %d accepted by both", refused, accepted)
-	if refused < testserver.Often(1000, 4000) || accepted < testserver.Often(100, 400) {
+	if refused < effort.Often(1000, 4000) || accepted < effort.Often(100, 400) {
 		t.Error("too few to mean something")
 	}
 }

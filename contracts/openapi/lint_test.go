@@ -6,8 +6,9 @@ import (
 	"testing"
 
 	"preismon/contracts/openapi"
-	"preismon/deploy/testserver"
+	"preismon/deploy/testserver/effort"
 	"preismon/deploy/testserver/must"
+	"preismon/deploy/testserver/tools"
 )
 
 // The documents as served pass the linters of Redocly and Spectral with their
@@ -17,7 +18,7 @@ func TestLint(t *testing.T) {
 	dir := t.TempDir()
 	var files []string
 	paths := []string{openapi.YAMLPath, openapi.ExtYAMLPath, "/openapi/reads.yaml", "/openapi/files.yaml", "/openapi/agents.yaml"}
-	for _, path := range paths[:testserver.Often(2, 5)] {
+	for _, path := range paths[:effort.Often(2, 5)] {
 		file := filepath.Join(dir, filepath.Base(path))
 		must.Do(t, os.WriteFile(file, document(t, path), 0o600))
 		files = append(files, file)
@@ -28,7 +29,7 @@ func TestLint(t *testing.T) {
 	} {
 		t.Run(linter, func(t *testing.T) {
 			t.Parallel()
-			cmd := testserver.Node(t, append(append([]string{testserver.Tool(t, linter)}, args...), files...)...)
+			cmd := tools.Node(t, append(append([]string{tools.Program(t, linter)}, args...), files...)...)
 			cmd.Env = append(os.Environ(), "REDOCLY_TELEMETRY=off", "REDOCLY_SUPPRESS_UPDATE_NOTICE=true", "NO_COLOR=1")
 			if out, err := cmd.CombinedOutput(); err != nil {
 				t.Errorf("%v\n%s", err, out)

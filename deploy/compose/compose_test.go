@@ -18,9 +18,9 @@ import (
 	"testing"
 	"time"
 
-	"preismon/deploy/testserver"
 	"preismon/deploy/testserver/equals"
 	"preismon/deploy/testserver/must"
+	"preismon/deploy/testserver/tools"
 )
 
 // stack is docker-compose.yml, started as a separate project.
@@ -36,7 +36,7 @@ type stack struct {
 
 // compose prepares a command for the project.
 func (s *stack) compose(args ...string) *exec.Cmd {
-	cmd := testserver.Compose(s.t, append([]string{
+	cmd := tools.Compose(s.t, append([]string{
 		"--project-name", s.name, "--project-directory", s.folder, "--profile", "demo",
 		"-f", filepath.Join(s.folder, "docker-compose.yml"), "-f", filepath.Join(s.folder, "override.yml"),
 	}, args...)...)
@@ -60,10 +60,10 @@ func TestCompose(t *testing.T) {
 		t.Logf("%s: %v", what, time.Since(began).Round(100*time.Millisecond))
 		began = time.Now()
 	}
-	testserver.Compose(t) // built first, so that a failure to build it is reported as such
+	tools.Compose(t) // built first, so that a failure to build it is reported as such
 	s := &stack{t: t, folder: t.TempDir(), name: "preismon-test-" + strings.ToLower(rand.Text()[:8]), url: "http://127.0.0.1:" + freePort(t)}
 	s.program = buildImages(t)
-	if reason := os.Getenv(testserver.NoPrometheusVariable); reason != "" {
+	if reason := os.Getenv(tools.NoPrometheusVariable); reason != "" {
 		t.Logf("NOT tested with Prometheus: %s", reason)
 	} else {
 		buildPrometheus(t)
@@ -82,8 +82,8 @@ func TestCompose(t *testing.T) {
 
 	t.Cleanup(func() {
 		if t.Failed() {
-			out, _ := testserver.Compose(t, "--project-name", s.name, "ps", "--all").CombinedOutput()
-			logs, _ := testserver.Compose(t, "--project-name", s.name, "logs", "--tail", "40").CombinedOutput()
+			out, _ := tools.Compose(t, "--project-name", s.name, "ps", "--all").CombinedOutput()
+			logs, _ := tools.Compose(t, "--project-name", s.name, "logs", "--tail", "40").CombinedOutput()
 			t.Logf("%s\n%s", out, logs)
 		}
 	})
@@ -111,7 +111,7 @@ func TestCompose(t *testing.T) {
 // context is already over.
 func tearDown(t *testing.T, name string) {
 	t.Helper()
-	program := testserver.Compose(t).Path
+	program := tools.Compose(t).Path
 	t.Cleanup(func() {
 		cmd := exec.Command(program, "--project-name", name, "down", "--volumes", "--remove-orphans", "--timeout", "10")
 		if out, err := cmd.CombinedOutput(); err != nil {

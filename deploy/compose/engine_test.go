@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"preismon/deploy/testserver"
+	"preismon/deploy/testserver/effort"
 )
 
 // noDockerVariable contains the reason why there is no Docker engine to test
@@ -19,7 +19,7 @@ const noDockerVariable = "PREISMON_TEST_NO_DOCKER"
 // needsEngine fails if no engine answers.
 func needsEngine(t *testing.T) {
 	t.Helper()
-	testserver.Full(t, "containers on a Docker engine")
+	effort.Full(t, "containers on a Docker engine")
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 	defer cancel()
 	out, err := exec.CommandContext(ctx, "docker", "version", "--format", "{{.Server.Version}}").CombinedOutput()

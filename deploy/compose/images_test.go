@@ -14,8 +14,8 @@ import (
 	"testing"
 
 	"preismon/deploy/embedded"
-	"preismon/deploy/testserver"
 	"preismon/deploy/testserver/must"
+	"preismon/deploy/testserver/tools"
 )
 
 const root = "../.." // of the repository
@@ -56,7 +56,7 @@ func buildImages(t *testing.T) (program string) {
 	program = filepath.Join(work, "build/usr/bin/preismon")
 	static(t, program)
 	minio := filepath.Join(work, "minio-build/usr/bin/minio")
-	link(t, testserver.MinIOProgram(t), minio)
+	link(t, tools.MinIO(t), minio)
 	static(t, minio)
 	if want := stages["minio-build"].args["MINIO_VERSION"]; !strings.Contains(run(t, exec.CommandContext(t.Context(), "go", "version", "-m", minio)), want) {
 		t.Errorf("deploy/Dockerfile builds MinIO %s, the tests another one", want)
@@ -195,7 +195,7 @@ COPY --chown=101:101 data /var/lib/clickhouse
 func buildPrometheus(t *testing.T) {
 	t.Helper()
 	work := t.TempDir()
-	program := testserver.Prometheus(t)
+	program := tools.Prometheus(t)
 	link(t, program, filepath.Join(work, "base/bin/prometheus"))
 	for _, file := range needed(t, program) {
 		link(t, file, filepath.Join(work, "base", file))

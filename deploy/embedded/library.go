@@ -24,10 +24,9 @@ import (
 
 	"github.com/gofrs/flock"
 	"github.com/shirou/gopsutil/v4/disk"
-)
 
-// CacheVariable is the environment variable that replaces the user's cache folder.
-const CacheVariable = "PREISMON_CACHE_DIR"
+	"preismon/deploy/cachedir"
+)
 
 // libraryFile is the file wanted from the package.
 const libraryFile = "libchdb.so"
@@ -82,19 +81,6 @@ type mark struct {
 	Others map[string]int64 `json:"others,omitempty"` // sizes of the other files
 }
 
-// CacheDir returns the folder that holds fetched programs: PREISMON_CACHE_DIR,
-// otherwise preismon in the user's cache folder.
-func CacheDir() (string, error) {
-	if dir := os.Getenv(CacheVariable); dir != "" {
-		return filepath.Abs(dir)
-	}
-	dir, err := os.UserCacheDir()
-	if err != nil {
-		return "", fmt.Errorf("there is no cache folder for this user; name one in %s: %w", CacheVariable, err)
-	}
-	return filepath.Join(dir, "preismon"), nil
-}
-
 // resolve fills in the defaults and returns the folder of the library.
 func (l *Library) resolve() (dir string, err error) {
 	l.Logger = cmp.Or(l.Logger, slog.Default())
@@ -110,7 +96,7 @@ func (l *Library) resolve() (dir string, err error) {
 	}
 	base := l.CacheDir
 	if base == "" {
-		if base, err = CacheDir(); err != nil {
+		if base, err = cachedir.Path(); err != nil {
 			return "", err
 		}
 	}
@@ -131,7 +117,7 @@ func (l *Library) Ensure(ctx context.Context) (string, error) {
 		return file, nil
 	}
 	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return "", fmt.Errorf("cannot make the cache folder %s; name another one in %s: %w", dir, CacheVariable, err)
+		return "", fmt.Errorf("cannot make the cache folder %s; name another one in %s: %w", dir, cachedir.Variable, err)
 	}
 	lock := flock.New(filepath.Join(dir, "lock"))
 	defer lock.Close()
@@ -151,7 +137,7 @@ func (l *Library) Ensure(ctx context.Context) (string, error) {
 	}
 	if err := l.fetch(ctx, dir); err != nil {
 		if errors.Is(err, syscall.ENOSPC) {
-			return "", fmt.Errorf("the disk is full while fetching the %s into %s; free space there, or name another folder in %s: %w", l.Package.What, dir, CacheVariable, err)
+			return "", fmt.Errorf("the disk is full while fetching the %s into %s; free space there, or name another folder in %s: %w", l.Package.What, dir, cachedir.Variable, err)
 		}
 		return "", err
 	}
@@ -234,7 +220,7 @@ func (l *Library) fetch(ctx context.Context, dir string) error {
 	need := uint64(2*l.Package.Packed + l.Package.Unpacked)
 	if room, err := disk.Usage(dir); err == nil && room.Free < need {
 		return fmt.Errorf("fetching the %s needs %d MB in %s and only %d MB are free; free space there, or name another folder in %s",
-			l.Package.What, need>>20, dir, room.Free>>20, CacheVariable)
+			l.Package.What, need>>20, dir, room.Free>>20, cachedir.Variable)
 	}
 	// No other process uses what a killed one left behind: we hold the lock.
 	old, _ := filepath.Glob(filepath.Join(dir, "fetch-*"))
@@ -243,7 +229,7 @@ func (l *Library) fetch(ctx context.Context, dir string) error {
 	}
 	tmp, err := os.MkdirTemp(dir, "fetch-*")
 	if err != nil {
-		return fmt.Errorf("cannot write to the cache folder %s; name another one in %s: %w", dir, CacheVariable, err)
+		return fmt.Errorf("cannot write to the cache folder %s; name another one in %s: %w", dir, cachedir.Variable, err)
 	}
 	defer os.RemoveAll(tmp)
 

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"preismon/deploy/cachedir"
 	"preismon/deploy/embedded"
 	"preismon/deploy/testserver/equals"
 	"preismon/deploy/testserver/must"
@@ -34,7 +35,7 @@ func TestPackageFiles(t *testing.T) {
 		Files: []string{"dist/a.js", "dist/a.css"}, What: "drawing kit", Instead: "do without",
 	}
 	runs := fakeNPM(t, handOut(t, b.Bytes()))
-	t.Setenv(embedded.CacheVariable, t.TempDir())
+	t.Setenv(cachedir.Variable, t.TempDir())
 	check := func(fetched int) {
 		t.Helper()
 		dir := must.Get(embedded.PackageFiles(t.Context(), pkg, quiet()))(t)

@@ -18,7 +18,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/yaml"
 
-	"preismon/deploy/testserver"
+	"preismon/deploy/testserver/effort"
 	"preismon/deploy/testserver/equals"
 	"preismon/deploy/testserver/must"
 )
@@ -117,7 +117,7 @@ const noKubectlVariable = "PREISMON_TEST_NO_KUBECTL"
 // the same as the kustomize library, with which TestHowTo builds on every
 // machine.
 func TestKubectl(t *testing.T) {
-	testserver.Full(t, "a kubectl")
+	effort.Full(t, "a kubectl")
 	program, err := exec.LookPath("kubectl")
 	if reason := os.Getenv(noKubectlVariable); err != nil && reason != "" {
 		t.Skipf("NOT tested with a real kubectl: %s", reason)

@@ -21,6 +21,7 @@ import (
 	"preismon/deploy/testserver/migrated"
 	"preismon/deploy/testserver/must"
 	"preismon/deploy/testserver/process"
+	"preismon/deploy/testserver/tools"
 	"preismon/query/auth"
 )
 
@@ -31,7 +32,7 @@ func TestMain(m *testing.M) { process.Main(m) }
 // projector dies, the alert for that fires.
 func TestReal(t *testing.T) {
 	t.Parallel()
-	program := testserver.Prometheus(t)
+	program := tools.Prometheus(t)
 	roles := estate(t)
 	p := startPrometheus(t, program, roles)
 

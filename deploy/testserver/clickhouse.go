@@ -16,6 +16,7 @@ import (
 	"github.com/testcontainers/testcontainers-go/wait"
 
 	"preismon/deploy/embedded"
+	"preismon/deploy/testserver/effort"
 )
 
 // databasePrefix begins the name of every test database.
@@ -72,7 +73,7 @@ func (s *clickHouse) startEmbedded(ctx context.Context) error {
 		return err
 	}
 	settings := map[string]string{}
-	if !full() { // tables of tests are small: threads and compiled expressions take longer to make than they save
+	if !effort.All() { // tables of tests are small: threads and compiled expressions take longer to make than they save
 		settings["max_threads"], settings["compile_expressions"] = "1", "0"
 	}
 	e, err := embedded.StartClickHouse(ctx, embedded.ClickHouseConfig{

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"net/http"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"sync"
 	"testing"
@@ -17,12 +16,8 @@ import (
 	"github.com/testcontainers/testcontainers-go/wait"
 
 	"preismon/deploy/embedded"
-)
-
-// The last MinIO server that can be built; its images are no longer available.
-const (
-	minioModule  = "github.com/minio/minio"
-	minioVersion = "v0.0.0-20260212201848-7aac2a2c5b7c"
+	"preismon/deploy/testserver/effort"
+	"preismon/deploy/testserver/tools"
 )
 
 // S3Server is an S3 endpoint without TLS, with the name of a bucket that does
@@ -41,7 +36,7 @@ var s3Once = sync.OnceValues(startS3)
 func S3(tb testing.TB) S3Server {
 	tb.Helper()
 	if os.Getenv(ImagesVariable) == "" {
-		Full(tb, "MinIO, which is built first")
+		effort.Full(tb, "MinIO, which is built first")
 	}
 	s, err := s3Once()
 	if err != nil {
@@ -65,7 +60,7 @@ func startS3() (S3Server, error) {
 			testcontainers.WithWaitStrategyAndDeadline(startLimit, wait.ForHTTP("/minio/health/ready").WithPort("9000/tcp")))
 		return s, err
 	}
-	program, err := buildMinIO()
+	program, err := tools.BuildMinIO()
 	if err != nil {
 		return s, err
 	}
@@ -127,25 +122,4 @@ func runMinIO(program, folder, dir, address string, env []string) error {
 		case <-time.After(20 * time.Millisecond):
 		}
 	}
-}
-
-// MinIOProgram returns the path of the MinIO program, without libc, that S3 runs
-// if there are no containers.
-func MinIOProgram(tb testing.TB) string {
-	tb.Helper()
-	Full(tb, "MinIO, which is built first")
-	program, err := buildMinIO()
-	if err != nil {
-		tb.Fatalf("this test needs MinIO: %v", err)
-	}
-	return program
-}
-
-// buildMinIO returns the pinned MinIO program in the cache folder, built once.
-func buildMinIO() (string, error) {
-	return cached("minio-"+minioVersion, "minio", func(ctx context.Context, into string) *exec.Cmd {
-		cmd := exec.CommandContext(ctx, "go", "install", minioModule+"@"+minioVersion)
-		cmd.Env = append(os.Environ(), "GOBIN="+into, "GOFLAGS=", "CGO_ENABLED=0")
-		return cmd
-	})
 }

@@ -18,7 +18,7 @@ import (
 	"preismon/contracts"
 	"preismon/contracts/event"
 	"preismon/contracts/fault"
-	"preismon/deploy/testserver"
+	"preismon/deploy/testserver/effort"
 	"preismon/deploy/testserver/equals"
 	"preismon/deploy/testserver/must"
 )
@@ -95,7 +95,7 @@ func (m *memory) grows(t must.TB, file string, rows []string, add bool) *Summary
 // nothing: the stream holds what one import of the whole file gives.
 func TestAFileThatGrew(t *testing.T) {
 	dir := t.TempDir()
-	testserver.Check(t, 25, func(t *rapid.T) {
+	effort.Check(t, 25, func(t *rapid.T) {
 		file := filepath.Join(dir, "rows.csv")
 		all := make([]string, rapid.IntRange(1, 60).Draw(t, "rows"))
 		for i := range all {
@@ -154,7 +154,7 @@ func TestAFileThatGrowsMeanwhile(t *testing.T) {
 func TestOldImportsAreNotReadBack(t *testing.T) {
 	dir := t.TempDir()
 	left := 0
-	testserver.Check(t, 25, func(t *rapid.T) {
+	effort.Check(t, 25, func(t *rapid.T) {
 		file := filepath.Join(dir, "rows.csv")
 		begin := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 		var m, whole memory

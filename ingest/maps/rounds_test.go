@@ -18,7 +18,7 @@ import (
 	"preismon/contracts"
 	"preismon/contracts/event"
 	"preismon/contracts/fault"
-	"preismon/deploy/testserver"
+	"preismon/deploy/testserver/effort"
 	"preismon/deploy/testserver/must"
 )
 
@@ -43,7 +43,7 @@ defaultSite: {type: shop, country: DE, currency: EUR}
 func TestEveryRowIsAccountedFor(t *testing.T) {
 	m := must.Get(ParseMapping([]byte(plainMapping)))(t)
 	dir := t.TempDir()
-	testserver.Check(t, 25, func(t *rapid.T) {
+	effort.Check(t, 25, func(t *rapid.T) {
 		pick := func(name string, n int) int { return rapid.IntRange(0, n-1).Draw(t, name) }
 		rows := make([]string, 1+pick("rows", 60))
 		for i := range rows {

@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"preismon/contracts/event"
-	"preismon/deploy/testserver"
 	"preismon/deploy/testserver/cluster"
+	"preismon/deploy/testserver/effort"
 	"preismon/deploy/testserver/must"
 	"preismon/ingest/seqlock"
 )
@@ -20,7 +20,7 @@ import (
 // were killed, a reader served by the third, which holds what the others lost,
 // may repeat an old answer for minutes.
 func TestServersThatAreKilled(t *testing.T) {
-	testserver.Full(t, "a cluster of NATS")
+	effort.Full(t, "a cluster of NATS")
 	t.Parallel()
 	c := cluster.Start(t)
 	w := at(t, c.URL(0), seqlock.Config{Partitions: 1, Replicas: cluster.Size})
@@ -81,7 +81,7 @@ func TestServersThatAreKilled(t *testing.T) {
 // accepts an End and loses it. The End is sent again to the next leader,
 // although the first leader, before it gave up, refused the second attempt.
 func TestEndOfALeaderThatIsCutOff(t *testing.T) {
-	testserver.Full(t, "a cluster of NATS")
+	effort.Full(t, "a cluster of NATS")
 	t.Parallel()
 	c := cluster.Start(t)
 	w := at(t, c.URL(0), seqlock.Config{Partitions: 1, Replicas: cluster.Size})

@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"preismon/deploy/testserver"
+	"preismon/deploy/testserver/effort"
 	"preismon/deploy/testserver/must"
 	"preismon/projector/schema"
 )
@@ -145,7 +146,7 @@ func TestPast(t *testing.T) {
 		if d := cmp.Diff(made[v].golden(v), string(text)); d != "" {
 			t.Fatalf("a migration or %s was edited; neither ever is, add a migration (-as migrations make it +golden):\n%s", pastFile(v), d)
 		}
-		if !few(v) && testserver.Often(0, 1) == 0 {
+		if !few(v) && effort.Often(0, 1) == 0 {
 			continue
 		}
 		t.Run(fmt.Sprintf("%04d", v), func(t *testing.T) {

@@ -13,6 +13,7 @@ import (
 
 	"preismon/deploy/testserver"
 	"preismon/deploy/testserver/cluster"
+	"preismon/deploy/testserver/effort"
 	"preismon/deploy/testserver/must"
 	"preismon/query/auth"
 )
@@ -77,7 +78,7 @@ func TestSharedWindowsEnd(t *testing.T) {
 	limits := limitsOf(20, time.Second)
 	one, _ := counters(t, address, limits)
 	two, _ := counters(t, address, limits)
-	for range testserver.Often(2, 3) {
+	for range effort.Often(2, 3) {
 		var last auth.Quota
 		granted := 0
 		for {
@@ -133,7 +134,7 @@ func TestBucketIsRecreated(t *testing.T) {
 // Nodes that count together on a cluster do not take a conflict for an outage,
 // and grant exactly the limit.
 func TestNodesCountTogetherOnACluster(t *testing.T) {
-	testserver.Full(t, "a cluster of NATS servers")
+	effort.Full(t, "a cluster of NATS servers")
 	t.Parallel()
 	servers := cluster.Start(t)
 	replicated := func(c *auth.SharedConfig) { c.Replicas = cluster.Size }

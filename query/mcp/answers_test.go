@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"preismon/contracts"
-	"preismon/deploy/testserver"
+	"preismon/deploy/testserver/effort"
 	"preismon/query"
 )
 
@@ -138,7 +138,7 @@ func TestAnswersFitAgents(t *testing.T) {
 		func() (string, object) { return "describe_results_contract", object{} },
 	}
 	var sizes []int
-	for i := range testserver.Often(60, 200) {
+	for i := range effort.Often(60, 200) {
 		name, arguments := calls[i%len(calls)]()
 		r := a.call(name, arguments)
 		r.ok()

@@ -11,8 +11,8 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"preismon/contracts/fault"
-	"preismon/deploy/testserver"
 	"preismon/deploy/testserver/must"
+	"preismon/deploy/testserver/tools"
 	"preismon/query"
 	"preismon/query/auth"
 	"preismon/query/mcp"
@@ -38,7 +38,7 @@ func TestConformance(t *testing.T) {
 	for _, version := range []string{"2026-07-28", "2025-11-25"} {
 		t.Run(version, func(t *testing.T) {
 			t.Parallel()
-			testserver.Conformance{
+			tools.Conformance{
 				Of: "server", Args: []string{"--url", proxy.URL + "/mcp", "--requirements", version}, List: "testdata/conformance.txt", Partly: true,
 			}.Run(t)
 		})

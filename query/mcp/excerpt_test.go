@@ -13,7 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"preismon/contracts"
-	"preismon/deploy/testserver"
+	"preismon/deploy/testserver/effort"
 	"preismon/deploy/testserver/equals"
 	"preismon/deploy/testserver/must"
 	"preismon/query"
@@ -216,7 +216,7 @@ func TestThePreviewOfAnInflatedSheet(t *testing.T) {
 		{"marks.xlsx", sheet, "<worksheet><row", ` a=""`, 6_000_000, "/></worksheet>"},
 		{"runs.xlsx", shared, "<sst><si>", "<r><t/></r>", 2_500_000, "</si></sst>"},
 	}
-	for _, book := range books[:testserver.Often(3, len(books))] {
+	for _, book := range books[:effort.Often(3, len(books))] {
 		name, parts := book.name, [][2]string{{book.part, book.begin + strings.Repeat(book.repeated, book.times) + book.end}}
 		if book.part == shared {
 			parts = append(parts, row)

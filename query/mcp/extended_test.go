@@ -12,7 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"preismon/contracts"
-	"preismon/deploy/testserver"
+	"preismon/deploy/testserver/effort"
 	"preismon/deploy/testserver/equals"
 	"preismon/deploy/testserver/must"
 	"preismon/query/wire"
@@ -80,7 +80,7 @@ func TestExtendedReads(t *testing.T) {
 	d := newDemo(t)
 	for i, agent := range []*agent{d.agents.agent(d.account), d.agents.legacy(d.account)} {
 		for j, question := range d.extendedQuestions(t) {
-			if i > 0 && j%testserver.Often(6, 1) > 0 {
+			if i > 0 && j%effort.Often(6, 1) > 0 {
 				continue
 			}
 			over, body := agent.get("/ext/v1"+question), agent.read("svc://ext/v1"+question)

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"preismon/deploy/testserver"
+	"preismon/deploy/testserver/effort"
 	"preismon/deploy/testserver/equals"
 )
 
@@ -58,7 +58,7 @@ func (d *demo) questionsOfSpeed() []twin {
 // TestSpeed prints the median of every tool next to that of its read over REST,
 // and checks the changes of 1,000 pairs against a time of their own.
 func TestSpeed(t *testing.T) {
-	testserver.Full(t, "half a minute of measuring")
+	effort.Full(t, "half a minute of measuring")
 	d := newDemo(t)
 	r := d.agents.agent(d.account).call("list_results", object{"site": d.siteNamed(askedSite), "limit": 1}).ok()
 	t.Logf("pairs=%d rows_of_the_site=%v", len(d.captures), at(r, "summary", "rows"))
@@ -115,7 +115,7 @@ func middle(all []time.Duration) time.Duration {
 // TestAgentsAtOnce: agents ask everything at the same time, each beginning with
 // another question, and each is answered as if it were alone.
 func TestAgentsAtOnce(t *testing.T) {
-	testserver.Full(t, "half a minute of many agents")
+	effort.Full(t, "half a minute of many agents")
 	d := newDemo(t, func(set *agentSettings) { set.throttle.HeavyAtOnce = 64 })
 	all := d.questionsOfSpeed()
 	agents := len(all)

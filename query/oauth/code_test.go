@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"preismon/deploy/testserver"
+	"preismon/deploy/testserver/effort"
 )
 
 // A code works only for the client that it was issued to, and with its
@@ -78,7 +78,7 @@ func TestCodeTwice(t *testing.T) { // OAUTH-01a
 func TestCodeRace(t *testing.T) { // checklist 13
 	w := open(t)
 	a := w.app()
-	for range testserver.Often(2, 5) {
+	for range effort.Often(2, 5) {
 		code := a.code()
 		var mu sync.Mutex
 		var won []tokens

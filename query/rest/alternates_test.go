@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"preismon/contracts"
-	"preismon/deploy/testserver"
+	"preismon/deploy/testserver/effort"
 	"preismon/deploy/testserver/must"
 	"preismon/query"
 )
@@ -66,7 +66,7 @@ func TestAlternates(t *testing.T) {
 				t.Errorf("%s: %s", c.args, link)
 			}
 			seen[link] = true
-			if c.rows == 0 && i%testserver.Often(7, 1) != 0 {
+			if c.rows == 0 && i%effort.Often(7, 1) != 0 {
 				continue
 			}
 			page := l.plain("/v1/results"+link, l.token(c.account))
@@ -151,7 +151,7 @@ func TestNarrowerRecords(t *testing.T) {
 				t.Fatalf("%s: %s is %+v", c.read, narrower, one)
 			}
 			pairs += *one.Pairs
-			if i%testserver.Often(20, 1) == 0 {
+			if i%effort.Often(20, 1) == 0 {
 				s.get(narrower, s.token(c.account)).is(t, 200)
 			}
 		}

@@ -16,7 +16,7 @@ import (
 	"github.com/golang-jwt/jwt/v5"
 
 	"preismon/contracts"
-	"preismon/deploy/testserver"
+	"preismon/deploy/testserver/effort"
 	"preismon/deploy/testserver/equals"
 	"preismon/deploy/testserver/must"
 	"preismon/query/auth"
@@ -113,7 +113,7 @@ func TestTextsAreTexts(t *testing.T) {
 			t.Errorf("%q: %v", text, rows)
 		}
 		for n, name := range []string{"site", "itemId", "orderId", "ean", "pzn", "asinLocale", "capturedFrom", "capturedTo", "timezone", "sort", "cursor", "limit", "isPrime", "coverageState"} {
-			if every := testserver.Often(3, 1); i%every != n%every {
+			if every := effort.Often(3, 1); i%every != n%every {
 				continue
 			}
 			a := l.plain("/v1/results?"+name+"="+value, l.token(1))

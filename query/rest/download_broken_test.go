@@ -21,7 +21,7 @@ import (
 
 	"preismon/archive"
 	"preismon/contracts"
-	"preismon/deploy/testserver"
+	"preismon/deploy/testserver/effort"
 	"preismon/deploy/testserver/equals"
 	"preismon/deploy/testserver/must"
 	"preismon/deploy/testserver/proxy"
@@ -98,7 +98,7 @@ func TestDownloadOfDamagedFiles(t *testing.T) {
 	const large = 2*query.DownloadBuffer + 300_000
 	for n, size := range []int{1, 300_000, query.DownloadBuffer, query.DownloadBuffer + 1, large} {
 		for i, at := range []int{0, size / 2, size - 1} {
-			if every := testserver.Often(3, 1); n%every != i%every {
+			if every := effort.Often(3, 1); n%every != i%every {
 				continue
 			}
 			good, name := noise(size), fmt.Sprintf("%d: %d of %d", i, at, size)

@@ -12,7 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"preismon/deploy/testserver"
+	"preismon/deploy/testserver/effort"
 	"preismon/deploy/testserver/equals"
 	"preismon/deploy/testserver/must"
 	"preismon/query"
@@ -85,7 +85,7 @@ func TestFeedForms(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 6))
 	more := 0
 	met := kinds{}
-	for round := range testserver.Often(8, 32) {
+	for round := range effort.Often(8, 32) {
 		args, zoneName := url.Values{}, []string{"UTC", "Europe/Berlin", "America/St_Johns"}[r.IntN(3)]
 		zone := must.Get(time.LoadLocation(zoneName))(t)
 		args.Set("timezone", zoneName)
@@ -114,8 +114,8 @@ func TestFeedForms(t *testing.T) {
 			token = next
 		}
 	}
-	met.want(t, testserver.Often(1, 4))
-	if more < testserver.Often(2, 8) {
+	met.want(t, effort.Often(1, 4))
+	if more < effort.Often(2, 8) {
 		t.Errorf("only %d pages that are not up to date", more)
 	}
 }

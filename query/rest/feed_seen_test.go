@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"preismon/contracts"
-	"preismon/deploy/testserver"
+	"preismon/deploy/testserver/effort"
 )
 
 // TestFeedsShowWhatIsSeen reads changes and alerts of what the pairIDs may not
@@ -42,7 +42,7 @@ func TestFeedsShowWhatIsSeen(t *testing.T) {
 	}{{whole, theirs, 0}, {stranger, own, 0}, {part, own, 0}, {partSites, own, 0}, {unassigned, own, 0}, {unscoped, theirs, 0}, {whole, own, 1}, {stranger, theirs, 1}} {
 		for _, f := range feeds {
 			for n, name := range f.names {
-				if every := testserver.Often(len(f.names), 2); n > 0 && n%every != k%every {
+				if every := effort.Often(len(f.names), 2); n > 0 && n%every != k%every {
 					continue
 				}
 				begin := func(w pairIDs) string {

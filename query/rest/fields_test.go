@@ -10,7 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"preismon/deploy/testserver"
+	"preismon/deploy/testserver/effort"
 	"preismon/deploy/testserver/equals"
 )
 
@@ -190,7 +190,7 @@ func TestReferencePricesMatchOracle(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 5))
 	pick := func(from ...string) string { return from[r.IntN(len(from))] }
 	single, none, several := 0, 0, 0
-	for version := 1; version <= testserver.Often(25, 40); version++ {
+	for version := 1; version <= effort.Often(25, 40); version++ {
 		var entries []referenceEntry
 		var tuples []string
 		for range r.IntN(7) {

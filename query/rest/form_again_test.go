@@ -13,7 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"preismon/contracts"
-	"preismon/deploy/testserver"
+	"preismon/deploy/testserver/effort"
 	"preismon/deploy/testserver/must"
 	"preismon/query"
 	"preismon/query/table/tabletest"
@@ -67,7 +67,7 @@ func TestRememberedTables(t *testing.T) {
 	include := query.Include{ExportFields: true, Identity: true, OrderIDs: true, CustomerData: true}
 	forms := append([]string{arrowMedia + ";compression=zstd", arrowMedia + ";dictionaries=replaced", arrowMedia + ";compression=lz4"}, tables...)
 	for _, media := range forms {
-		for n, coding := range codings[:testserver.Often(2, 3)] {
+		for n, coding := range codings[:effort.Often(2, 3)] {
 			before := s.service.Stats()
 			for round := range 10 {
 				path := past([]int{50, 50, 50, 100, 160, 30}[round%6], []string{"&sort=asc", ""}[(round/6+n+len(media))%2])

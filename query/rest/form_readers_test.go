@@ -16,8 +16,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"preismon/deploy/testserver"
+	"preismon/deploy/testserver/effort"
 	"preismon/deploy/testserver/must"
+	"preismon/deploy/testserver/tools"
 	"preismon/query"
 	"preismon/query/frame"
 	"preismon/query/table/tabletest"
@@ -29,7 +30,7 @@ import (
 // page. DuckDB, which leaves row groups out by what the file
 // says of their values, finds the same rows by a condition.
 func TestAnalystsReadersReadTables(t *testing.T) {
-	testserver.Full(t, "readers of npm")
+	effort.Full(t, "readers of npm")
 	s := serveOdd(t)
 	s.store.blockMax = 5 // so that dictionaries are replaced
 	s.store.spread()
@@ -44,7 +45,7 @@ func TestAnalystsReadersReadTables(t *testing.T) {
 		}
 		return plainRows(columns, lines)
 	}
-	dir := testserver.Scripts(t, "testdata/readers")
+	dir := tools.Scripts(t, "testdata/readers")
 	type file struct {
 		Name   string `json:"name"`
 		Reader string `json:"reader"`
@@ -92,7 +93,7 @@ func TestAnalystsReadersReadTables(t *testing.T) {
 		files = append(append(files, all...), file{cells, "duckdb", "(SELECT coalesce(columns(*), '') FROM read_csv('" + table + "', all_varchar = true))"}, file{filtered, "duckdb", statement})
 	}
 	plan := must.Get(json.Marshal(files))(t)
-	run := testserver.Node(t, filepath.Join(dir, "read.mjs"), string(plan))
+	run := tools.Node(t, filepath.Join(dir, "read.mjs"), string(plan))
 	run.Dir = dir
 	run.Stderr = os.Stderr
 	out, err := run.Output()

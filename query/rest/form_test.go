@@ -13,7 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"preismon/contracts"
-	"preismon/deploy/testserver"
+	"preismon/deploy/testserver/effort"
 	"preismon/deploy/testserver/must"
 	"preismon/query"
 	"preismon/query/table/tabletest"
@@ -221,7 +221,7 @@ func TestFormsAreEqual(t *testing.T) {
 	s := serveOdd(t)
 	r := rand.New(rand.NewPCG(3, 4))
 	met := kinds{}
-	for round := range testserver.Often(15, 40) {
+	for round := range effort.Often(15, 40) {
 		args, zoneName := url.Values{"limit": {strconv.Itoa(1 + r.IntN(60))}}, []string{"UTC", "Europe/Berlin", "America/St_Johns"}[r.IntN(3)]
 		zone := must.Get(time.LoadLocation(zoneName))(t)
 		args.Set("timezone", zoneName)
@@ -265,7 +265,7 @@ func TestFormsAreEqual(t *testing.T) {
 			}
 		}
 	}
-	met.want(t, testserver.Often(1, 20))
+	met.want(t, effort.Often(1, 20))
 }
 
 // groupsOf puts the groups of fields whose bits are set in n into a request: 32

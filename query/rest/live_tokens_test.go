@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"preismon/deploy/testserver"
+	"preismon/deploy/testserver/effort"
 	"preismon/deploy/testserver/must"
 	"preismon/query/auth"
 )
@@ -78,7 +78,7 @@ func (l *live) seesOwn(t *testing.T, what, route string, v visible, state int, t
 	t.Helper()
 	_, path, _ := strings.Cut(route, " ")
 	for n, name := range v.names {
-		if n > 0 && (n != state || state > 2 || v.dear || testserver.Often(0, 1) == 0) { // TestVisibilityMatrix requests by all names
+		if n > 0 && (n != state || state > 2 || v.dear || effort.Often(0, 1) == 0) { // TestVisibilityMatrix requests by all names
 			continue
 		}
 		a := l.ask(route, own, name, token)
@@ -112,7 +112,7 @@ func TestGrantsHoldAtOnce(t *testing.T) {
 		for round := range 3 { // streams are sent from remembered text when they are requested for the third time
 			for i, route := range slices.Sorted(maps.Keys(matrix)) {
 				v, stream := matrix[route], strings.HasSuffix(route, "/stream")
-				if !stream && (round == 2 || round == 1 && i%testserver.Often(3, 1) > 0) {
+				if !stream && (round == 2 || round == 1 && i%effort.Often(3, 1) > 0) {
 					continue
 				}
 				l.seesOwn(t, what, route, v, states, token, want)

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"preismon/deploy/testserver"
+	"preismon/deploy/testserver/effort"
 	"preismon/deploy/testserver/must"
 )
 
@@ -14,7 +14,7 @@ import (
 // distinguishes something hidden, however large, from something that does not
 // exist.
 func TestHiddenCostsWhatNothingCosts(t *testing.T) {
-	testserver.Full(t, "what hidden rows cost")
+	effort.Full(t, "what hidden rows cost")
 	l := serveMatrix(t, 150_000, func(set *settings) { set.query.RememberBytes = 0 }) // so much that reading it would be noticed, each time
 	type question struct{ route, name string }
 	names := map[question]bool{}

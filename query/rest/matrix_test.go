@@ -14,7 +14,7 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 
 	"preismon/contracts"
-	"preismon/deploy/testserver"
+	"preismon/deploy/testserver/effort"
 	"preismon/deploy/testserver/equals"
 	"preismon/deploy/testserver/must"
 	"preismon/query/rest"
@@ -205,7 +205,7 @@ func pairedUp(n, names, k, outsiders int, dear bool) bool {
 			return true
 		}
 	}
-	return !dear && testserver.Often(0, 1) == 1
+	return !dear && effort.Often(0, 1) == 1
 }
 
 // outsiders are callers, each with what it may not see.
@@ -265,7 +265,7 @@ func (l *live) tryRoute(t *testing.T, i int, route string) {
 	_, path, _ := strings.Cut(route, " ")
 	for n, name := range v.names {
 		for h, holder := range []pairIDs{own, theirs} { // the request finds what may be seen
-			if all := testserver.Often(0, 1) == 1; (!all || v.dear) && h != n%2 || !all && v.dear && h > 0 {
+			if all := effort.Often(0, 1) == 1; (!all || v.dear) && h != n%2 || !all && v.dear && h > 0 {
 				continue
 			}
 			account := []contracts.AccountID{whole, stranger}[h]
@@ -282,7 +282,7 @@ func (l *live) tryRoute(t *testing.T, i int, route string) {
 			}
 		}
 		for k, o := range outsiders {
-			if v.dear && k == 1 && testserver.Often(0, 1) == 0 || !pairedUp(n, len(v.names), (k+i)%len(outsiders), len(outsiders), v.dear) {
+			if v.dear && k == 1 && effort.Often(0, 1) == 0 || !pairedUp(n, len(v.names), (k+i)%len(outsiders), len(outsiders), v.dear) {
 				continue
 			}
 			what := fmt.Sprintf("%s: %s, %s", route, o.name, name)
@@ -301,7 +301,7 @@ func (l *live) tryRoute(t *testing.T, i int, route string) {
 				t.Errorf("%s: shows %.300s", what, hidden.body)
 			}
 			same := !strings.Contains(route+name, "{") // the same request as for nothing
-			if every := testserver.Often(3, 1); !same && (!v.dear || k%every == n%every) {
+			if every := effort.Often(3, 1); !same && (!v.dear || k%every == n%every) {
 				sameAnswer(t, what, o.hidden, hidden, l.ask(route, nobodys, name, l.token(o.account)))
 			}
 		}

@@ -17,7 +17,7 @@ import (
 	"time"
 
 	"preismon/contracts"
-	"preismon/deploy/testserver"
+	"preismon/deploy/testserver/effort"
 	"preismon/deploy/testserver/equals"
 	"preismon/deploy/testserver/must"
 )
@@ -142,7 +142,7 @@ func worst(sorted []time.Duration) time.Duration { return sorted[len(sorted)*98/
 // TestParkedReaders: 200 streams of 20 accounts that read nothing, or a byte a
 // second, hold no more than the node's budget, and no one else waits for them.
 func TestParkedReaders(t *testing.T) {
-	testserver.Full(t, "200 readers that take nothing")
+	effort.Full(t, "200 readers that take nothing")
 	l := serveParked(t, parkedRows)
 	l.bystanders(t, 5)
 	quiet := liveHeap()

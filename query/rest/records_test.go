@@ -13,7 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"preismon/contracts"
-	"preismon/deploy/testserver"
+	"preismon/deploy/testserver/effort"
 	"preismon/deploy/testserver/equals"
 	"preismon/deploy/testserver/must"
 	"preismon/query"
@@ -90,7 +90,7 @@ func TestRecordForms(t *testing.T) {
 			t.Errorf("%s: no records", path)
 		}
 		for i, media := range tables {
-			if every := testserver.Often(3, 1); i%every != p%every {
+			if every := effort.Often(3, 1); i%every != p%every {
 				continue
 			}
 			a := ask(path, media)

@@ -11,7 +11,7 @@ import (
 
 	"github.com/klauspost/compress/flate"
 
-	"preismon/deploy/testserver"
+	"preismon/deploy/testserver/effort"
 	"preismon/deploy/testserver/must"
 	"preismon/query"
 )
@@ -22,7 +22,7 @@ func TestSplicedIsOneMember(t *testing.T) {
 	r := rand.New(rand.NewPCG(7, 1))
 	ready := must.Get(flate.NewWriter(nil, flate.BestSpeed))(t)
 	s := must.Get(newSplicer())(t)
-	for round := range testserver.Often(60, 300) {
+	for round := range effort.Often(60, 300) {
 		var out, want bytes.Buffer
 		s.Reset(&out)
 		for range r.IntN(8) {

@@ -22,7 +22,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 
 	"preismon/contracts/fault"
-	"preismon/deploy/testserver"
+	"preismon/deploy/testserver/effort"
 	"preismon/deploy/testserver/must"
 	"preismon/query/table/tabletest"
 )
@@ -148,7 +148,7 @@ var failures = map[string]func(n int) error{
 // A stream that fails after its first byte visibly fails, in every form, both
 // by its transfer and by its compression, and what was received has no end.
 func TestBrokenStreamsAreVisible(t *testing.T) {
-	every := testserver.Often(3, 1)
+	every := effort.Often(3, 1)
 	for f, name := range slices.Sorted(maps.Keys(failures)) {
 		for h, h2 := range []bool{false, true} {
 			for m, media := range tables {

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"preismon/contracts"
-	"preismon/deploy/testserver"
+	"preismon/deploy/testserver/effort"
 	"preismon/deploy/testserver/equals"
 	"preismon/deploy/testserver/must"
 	"preismon/query/admission"
@@ -23,7 +23,7 @@ import (
 // time, also where that is much less than what all could read at once.
 func TestTailsStayWithinTheBudget(t *testing.T) {
 	const each, batch = 4, 100
-	accounts, batches := testserver.Often(25, 75), testserver.Often(2, 5)
+	accounts, batches := effort.Often(25, 75), effort.Often(2, 5)
 	l := serveLive(t, func(set *settings) {
 		set.unchecked = true
 		cfg := admission.Defaults()

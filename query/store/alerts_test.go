@@ -12,7 +12,7 @@ import (
 
 	"preismon/contracts"
 	"preismon/contracts/fault"
-	"preismon/deploy/testserver"
+	"preismon/deploy/testserver/effort"
 	"preismon/deploy/testserver/must"
 	"preismon/query"
 	"preismon/query/alert"
@@ -163,7 +163,7 @@ func TestAlertsFollowFromTheRows(t *testing.T) {
 	for i, a := range accounts {
 		for j, rule := range rules {
 			for k, sel := range []query.ResultsRequest{{}, {Site: "market.example"}} {
-				if few := k == i/3 && (i%3 == 0 || j%4 == 0); !few && testserver.Often(0, 1) == 0 {
+				if few := k == i/3 && (i%3 == 0 || j%4 == 0); !few && effort.Often(0, 1) == 0 {
 					continue
 				}
 				page, err := w.service.Feed(t.Context(), query.Principal{Account: a}, query.FeedRequest{Alerts: true, Rule: &rule, Rows: sel})

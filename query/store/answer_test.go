@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"preismon/contracts"
-	"preismon/deploy/testserver"
+	"preismon/deploy/testserver/effort"
 	"preismon/deploy/testserver/must"
 	"preismon/query"
 
@@ -30,7 +30,7 @@ func TestAnswerBudgetsEndPages(t *testing.T) {
 	w.reports()
 	services := []*query.Service{w.withDeadline(20 * time.Second), w.withDeadline(20 * time.Second), w.withDeadline(time.Nanosecond)}
 	ended := map[query.Ending]int{}
-	for seed := range testserver.Often(8, 20) {
+	for seed := range effort.Often(8, 20) {
 		r := rand.New(rand.NewPCG(uint64(seed), 91))
 		account := []contracts.AccountID{accountWhole, accountOther, accountSites}[seed%3]
 		req := query.ResultsRequest{Sort: []string{"asc", "desc"}[seed%2], OrderID: orderA, CapturedFrom: w.now.Add(-240 * time.Hour).Format(time.RFC3339)}
@@ -64,7 +64,7 @@ func TestAnswerBudgetsEndPages(t *testing.T) {
 		}
 	}
 	for _, e := range []query.Ending{query.NothingMore, query.AtLimit, query.AtSoftDeadline, query.AtAnswerBudget} {
-		if ended[e] < testserver.Often(2, 5) {
+		if ended[e] < effort.Often(2, 5) {
 			t.Errorf("%d pages ended with %q", ended[e], e)
 		}
 	}
@@ -106,7 +106,7 @@ func TestSummariesMatchTheRows(t *testing.T) {
 	services := []*query.Service{w.counting(query.Defaults().CountedRows), w.counting(3), w.counting(0)}
 	accounts := []contracts.AccountID{accountWhole, accountOrder, accountSites, accountNone, accountOther}
 	var told, silent, cut, boxes uint64
-	testserver.CheckOften(t, 20, 60, func(rt *rapid.T) {
+	effort.CheckOften(t, 20, 60, func(rt *rapid.T) {
 		w.service = rapid.SampledFrom(services).Draw(rt, "service")
 		account := rapid.SampledFrom(accounts).Draw(rt, "account")
 		r := drawRequest.Draw(rt, "request")

@@ -12,7 +12,7 @@ import (
 
 	"preismon/contracts"
 	"preismon/contracts/fault"
-	"preismon/deploy/testserver"
+	"preismon/deploy/testserver/effort"
 	"preismon/deploy/testserver/must"
 	"preismon/query"
 
@@ -200,7 +200,7 @@ func TestAttemptsCoverWhatWasRefused(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	refusals, asksOfClickHouse := testserver.Often(400, 1000), testserver.Often(12, 100)
+	refusals, asksOfClickHouse := effort.Often(400, 1000), effort.Often(12, 100)
 	asked := 0
 	ways := map[string]int{}
 	for n, seed := 0, uint64(0); n < refusals; seed++ {
@@ -248,7 +248,7 @@ func TestAttemptsCoverWhatWasRefused(t *testing.T) {
 		"RESULTS_LATEST_PAIR_SCOPE_TOO_BROAD: sites", "RESULTS_LATEST_PAIR_SCOPE_TOO_BROAD: items", "RESULTS_LATEST_PAIR_SCOPE_TOO_BROAD: newest sets",
 		"MVP_VALIDATION_ERROR: sites", "MVP_VALIDATION_ERROR: windows of sites",
 	} {
-		if ways[way] < testserver.Often(1, 3) {
+		if ways[way] < effort.Often(1, 3) {
 			t.Errorf("%d refusals of the kind %s", ways[way], way)
 		}
 	}

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"preismon/contracts"
-	"preismon/deploy/testserver"
+	"preismon/deploy/testserver/effort"
 	"preismon/deploy/testserver/must"
 	"preismon/query"
 
@@ -93,7 +93,7 @@ func TestEvidenceIsOfTheRow(t *testing.T) {
 		return fmt.Sprint(string(page.Rows.JSON()), " more: ", page.Paging.NextCursor != "")
 	}
 	links, seen, unseen, daily, ids := map[string]string{}, 0, 0, 0, map[string]bool{}
-	some := slices.Clone(w.rows[:testserver.Often(18, 30)])
+	some := slices.Clone(w.rows[:effort.Often(18, 30)])
 	for _, row := range w.rows[len(some):] {
 		if row.outcome == contracts.ProductNotFound && len(some)%6 < 4 {
 			some = append(some, row)
@@ -102,7 +102,7 @@ func TestEvidenceIsOfTheRow(t *testing.T) {
 	looked := len(some)
 	for n, row := range some {
 		for i, a := range []contracts.AccountID{accountWhole, accountOrder, accountSites, accountNone, accountOther} {
-			if (n+i)%testserver.Often(2, 1) > 0 {
+			if (n+i)%effort.Often(2, 1) > 0 {
 				continue
 			}
 			r := query.EvidenceRequest{ItemID: contracts.ItemID(row.item), Site: contracts.SiteKey(row.site), CapturedAt: time.UnixMilli(row.ms).UTC().Format(time.RFC3339Nano)}
@@ -174,7 +174,7 @@ func TestEvidenceIsOfTheRow(t *testing.T) {
 			}
 		}
 	}
-	if least := looked / testserver.Often(2, 1); seen < least || unseen < least || len(ids) < least || daily == 0 {
+	if least := looked / effort.Often(2, 1); seen < least || unseen < least || len(ids) < least || daily == 0 {
 		t.Fatalf("%d seen, %d not, %d ids, %d not found", seen, unseen, len(ids), daily)
 	}
 	var late []obsRow
@@ -205,7 +205,7 @@ func TestEvidenceNamesTheRowsOfTheFeed(t *testing.T) {
 		f.token = must.Get(f.now(query.ResultsRequest{}))(t)
 		f.rows, f.ids = map[string]int{}, map[string]bool{}
 	}
-	w.insert(rand.New(rand.NewPCG(73, 1)), testserver.Often(20, 40), 0)
+	w.insert(rand.New(rand.NewPCG(73, 1)), effort.Often(20, 40), 0)
 	w.setMark(w.mark)
 	type row struct{ item, site, captured, merchant, price string }
 	ids := map[string]bool{}

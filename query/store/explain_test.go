@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"preismon/contracts"
-	"preismon/deploy/testserver"
+	"preismon/deploy/testserver/effort"
 	"preismon/deploy/testserver/must"
 	"preismon/query"
 )
@@ -48,7 +48,7 @@ func TestExplainedToTheEndOfTime(t *testing.T) {
 // then returns and scans; it takes at most six statements, including those for
 // the access, and they read no row of observations.
 func TestExplainedBounds(t *testing.T) {
-	w := newWorld(t, 71, testserver.Often(800, 3_000))
+	w := newWorld(t, 71, effort.Often(800, 3_000))
 	w.cfg.SliceRows = 10_000
 	asked := w.listen()
 	count := func(f func()) (statements, rows, observed uint64) {
@@ -82,7 +82,7 @@ func TestExplainedBounds(t *testing.T) {
 	some := 0
 	for i, p := range []query.Principal{{Account: accountWhole}, {Account: accountOrder}, {Account: accountSites}, {Account: accountNone}} {
 		for j, r := range requests {
-			if (i+j)%testserver.Often(3, 1) > 0 {
+			if (i+j)%effort.Often(3, 1) > 0 {
 				continue
 			}
 			limit := 1_000
@@ -132,7 +132,7 @@ func TestExplainedBounds(t *testing.T) {
 			}
 		}
 	}
-	if some < testserver.Often(7, 20) {
+	if some < effort.Often(7, 20) {
 		t.Errorf("%d reads gave rows", some)
 	}
 }

@@ -11,7 +11,7 @@ import (
 
 	"preismon/contracts"
 	"preismon/contracts/fault"
-	"preismon/deploy/testserver"
+	"preismon/deploy/testserver/effort"
 	"preismon/query"
 
 	gocmp "github.com/google/go-cmp/cmp"
@@ -25,7 +25,7 @@ func TestFeedIsTheLaterSnapshot(t *testing.T) {
 	w.listen()
 	w.reports()
 	at := query.Watermark{Epoch: w.epoch, Seq: w.mark}
-	p := &feedProperty{w: w, tables: &oneServer{world: w, version: 7, at: at}, nodes: []*query.Service{w.service}, now: at, steps: testserver.Often(12, 23)}
+	p := &feedProperty{w: w, tables: &oneServer{world: w, version: 7, at: at}, nodes: []*query.Service{w.service}, now: at, steps: effort.Often(12, 23)}
 	p.check(t)
 }
 
@@ -61,7 +61,7 @@ func (p *feedProperty) begin(t *testing.T) {
 	}
 	for i, a := range feedAccounts {
 		for j, q := range requests {
-			if (i+j)%testserver.Often(3, 2) > 0 {
+			if (i+j)%effort.Often(3, 2) > 0 {
 				continue
 			}
 			f := &feeder{w: p.w, nodes: p.nodes, account: a, request: q, at: p.now}
@@ -88,7 +88,7 @@ func (p *feedProperty) check(t *testing.T) {
 	c := p.count
 	t.Logf("nodes=%d feeds=%d steps=%d walks=%d rows=%d equal=%d scope=%d rebuilt=%d refused=%d away=%d",
 		len(p.nodes), len(p.all), p.steps, c.walks, c.rows, c.equal, c.scope, c.rebuilt, c.refused, c.away)
-	if c.rows < testserver.Often(20, 100) || c.scope == 0 || c.rebuilt == 0 || c.equal < testserver.Often(8, 25) || c.refused == 0 {
+	if c.rows < effort.Often(20, 100) || c.scope == 0 || c.rebuilt == 0 || c.equal < effort.Often(8, 25) || c.refused == 0 {
 		t.Errorf("too little was seen: %+v", c)
 	}
 }
@@ -107,7 +107,7 @@ func (p *feedProperty) change(t *testing.T, r *rand.Rand, step int) {
 		w.mark = 0
 		w.insert(r, 20, 0)
 	default:
-		w.insert(r, 1+r.IntN(testserver.Often(50, 150)), after)
+		w.insert(r, 1+r.IntN(effort.Often(50, 150)), after)
 	}
 	p.now = p.tables.advance(r, step%5 == 4)
 	switch step {

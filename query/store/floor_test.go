@@ -10,7 +10,7 @@ import (
 
 	"preismon/contracts"
 	"preismon/contracts/fault"
-	"preismon/deploy/testserver"
+	"preismon/deploy/testserver/effort"
 	"preismon/deploy/testserver/equals"
 	"preismon/deploy/testserver/must"
 	"preismon/query"
@@ -48,7 +48,7 @@ func refusal(err error) fault.Error {
 // only, also for the newest capture of a pair, or refused with the floor if its
 // window begins or ends below it.
 func TestFloorOfReads(t *testing.T) {
-	for name, n := range map[string]int{"many captures": testserver.Often(1000, 2500), "silent pairs": 50} {
+	for name, n := range map[string]int{"many captures": effort.Often(1000, 2500), "silent pairs": 50} {
 		t.Run(name, func(t *testing.T) { floorOfReads(t, n) })
 	}
 }
@@ -85,7 +85,7 @@ func floorOfReads(t *testing.T, n int) {
 		}
 		t.Run(removed, func(t *testing.T) {
 			w.now = w.now.Add(time.Second) // so that nothing a node remembers applies
-			testserver.CheckOften(t, 8, 30, func(rt *rapid.T) {
+			effort.CheckOften(t, 8, 30, func(rt *rapid.T) {
 				a := rapid.SampledFrom(accounts).Draw(rt, "account")
 				r := drawRequest.Draw(rt, "request")
 				from, to := w.drawWindow(rt, &r)

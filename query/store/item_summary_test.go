@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"preismon/contracts"
-	"preismon/deploy/testserver"
+	"preismon/deploy/testserver/effort"
 	"preismon/deploy/testserver/equals"
 	"preismon/deploy/testserver/must"
 	"preismon/query"
@@ -36,7 +36,7 @@ func TestItemSummary(t *testing.T) {
 		references[a] = map[contracts.ItemID]int64{1: 9000, 3: 40000}
 	}
 	met := map[string]int{}
-	for i := range testserver.Often(12, 40) {
+	for i := range effort.Often(12, 40) {
 		a := []contracts.AccountID{accountWhole, accountOrder, accountSites, accountOther, accountWhole, accountNone}[i%6]
 		req := query.ItemSummaryRequest{
 			ItemID: contracts.ItemID(1 + r.Uint64N(7)), Site: contracts.SiteKey([]string{"", "", "market.example"}[r.IntN(3)]),
@@ -67,7 +67,7 @@ func TestItemSummary(t *testing.T) {
 		w.checkPositions(t, a, req, got.Data, met)
 	}
 	for _, what := range []string{"boxes", "rank", "rank with shipping", "unknown shipping", "no cheapest", "restricted day", "restricted now", "run of several", "candidate", "no candidate of the currency"} {
-		if met[what] < testserver.Often(1, 2) {
+		if met[what] < effort.Often(1, 2) {
 			t.Errorf("%q was met %d times", what, met[what])
 		}
 	}

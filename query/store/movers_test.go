@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"preismon/contracts"
-	"preismon/deploy/testserver"
+	"preismon/deploy/testserver/effort"
 	"preismon/deploy/testserver/equals"
 	"preismon/deploy/testserver/must"
 	"preismon/query"
@@ -30,7 +30,7 @@ func TestMoversAreADiff(t *testing.T) {
 	w.restless(rand.New(rand.NewPCG(61, 1)), 900)
 	w.withOwnPrices()
 	seen := map[query.MoverKind]int{}
-	testserver.CheckOften(t, 10, 50, func(rt *rapid.T) {
+	effort.CheckOften(t, 10, 50, func(rt *rapid.T) {
 		instant := func(name string, least, most int) time.Time {
 			at := w.now.Add(-time.Duration(rapid.IntRange(least, most).Draw(rt, name)) * time.Minute)
 			if row := time.UnixMilli(rapid.SampledFrom(w.rows).Draw(rt, name+" row").ms).UTC(); rapid.Bool().Draw(rt, name+" at a capture") && w.now.Sub(row) <= 168*time.Hour {
@@ -76,7 +76,7 @@ func TestMoversAreADiff(t *testing.T) {
 			rt.Fatalf("account %d, %+v (-want +got):\n%s", account, r, diff)
 		}
 	})
-	for hours := 1; hours <= 168; hours += testserver.Often(33, 8) {
+	for hours := 1; hours <= 168; hours += effort.Often(33, 8) {
 		for _, own := range []string{"", "Merchant B", `Merchant "A"`} {
 			since := w.now.Add(-time.Duration(hours) * time.Hour)
 			r := query.MoversRequest{
@@ -144,7 +144,7 @@ func TestMoversAreASnapshot(t *testing.T) {
 	w := newWorld(t, 62, 0)
 	r := rand.New(rand.NewPCG(62, 1))
 	w.restless(r, 1_800)
-	for i, limit := range []int{2, 5}[:testserver.Often(1, 2)] {
+	for i, limit := range []int{2, 5}[:effort.Often(1, 2)] {
 		w.mark++
 		var ahead []obsRow // ahead of now when the first page is read
 		for item := range uint64(4) {

@@ -14,7 +14,7 @@ import (
 	"preismon/query/store"
 
 	"github.com/google/go-cmp/cmp"
-	"preismon/deploy/testserver"
+	"preismon/deploy/testserver/effort"
 	"preismon/deploy/testserver/must"
 )
 
@@ -66,7 +66,7 @@ func family(name string) bool {
 // same. Its data has ties, several parts that are never merged, and several
 // versions of records in tables whose engine replaces. RES-05c, RES-14a.
 func TestOptimizersChangeNothing(t *testing.T) {
-	testserver.Full(t, "every question under a hundred settings")
+	effort.Full(t, "every question under a hundred settings")
 	w := newWorld(t, 31, 0)
 	unmerged(w)
 	cfg := w.cfg

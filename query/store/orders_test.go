@@ -10,7 +10,7 @@ import (
 
 	"preismon/contracts"
 	"preismon/contracts/fault"
-	"preismon/deploy/testserver"
+	"preismon/deploy/testserver/effort"
 	"preismon/deploy/testserver/must"
 	"preismon/query"
 
@@ -32,7 +32,7 @@ func TestQualityMatchesOracle(t *testing.T) {
 	start := w.now
 	accounts := []contracts.AccountID{accountWhole, accountOrder, accountSites, accountNone, accountOther}
 	met := map[string]int{}
-	testserver.CheckOften(t, 8, 50, func(rt *rapid.T) {
+	effort.CheckOften(t, 8, 50, func(rt *rapid.T) {
 		w.now = start.Add(time.Duration(rapid.SampledFrom([]int{0, 0, 1, 11, 12, 30, 90}).Draw(rt, "now")) * time.Hour)
 		rows := w.drawOrders(rt)
 		a := rapid.SampledFrom(accounts).Draw(rt, "account")

@@ -10,7 +10,7 @@ import (
 
 	"preismon/contracts"
 	"preismon/contracts/fault"
-	"preismon/deploy/testserver"
+	"preismon/deploy/testserver/effort"
 	"preismon/deploy/testserver/must"
 	"preismon/query"
 
@@ -27,7 +27,7 @@ var unexported = cmpopts.IgnoreUnexported(query.Mover{}, query.OwnPosition{})
 func TestOverviewSaysWhatTheReadsSay(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, 77, 0)
-	w.restless(rand.New(rand.NewPCG(7, 7)), testserver.Often(1000, 3000))
+	w.restless(rand.New(rand.NewPCG(7, 7)), effort.Often(1000, 3000))
 	w.exec("INSERT INTO reference_prices VALUES (1, 1, [(1000, 'EUR', '', '', '')], 1), (1, 2, [(1200, 'EUR', '', '', '')], 1), (1, 3, [(1, 'EUR', '', '', '')], 1)")
 	start := w.now
 	w.reports()
@@ -39,7 +39,7 @@ func TestOverviewSaysWhatTheReadsSay(t *testing.T) {
 	}
 	w.writeOrders(orders...)
 	seen, named, overdues := map[string]int{}, 0, 0
-	testserver.CheckOften(t, 5, 30, func(rt *rapid.T) {
+	effort.CheckOften(t, 5, 30, func(rt *rapid.T) {
 		w.now = start.Add(time.Duration(rapid.SampledFrom([]int{0, 0, 30}).Draw(rt, "now")) * time.Hour)
 		a := rapid.SampledFrom([]contracts.AccountID{accountWhole, accountWhole, accountWhole, accountOther, accountOrder, accountSites, accountNone, accountOther}).Draw(rt, "account")
 		r := query.OverviewRequest{

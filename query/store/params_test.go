@@ -5,6 +5,7 @@ import (
 
 	"preismon/contracts"
 	"preismon/deploy/testserver"
+	"preismon/deploy/testserver/effort"
 	"preismon/deploy/testserver/must"
 
 	"github.com/ClickHouse/ch-go"
@@ -51,7 +52,7 @@ func TestParamsComeBack(t *testing.T) {
 		rapid.StringOfN(rapid.SampledFrom([]rune("\\'\"\t\n\r\x00N{}:[],-#/*;ab`")), 0, 12, -1),
 		rapid.SampledFrom([]string{`\N`, `NULL`, `' OR 1=1 --`, `{x:String}`, `\`, `\\'`, "\x1b[0m", "ü'\\"}),
 	)
-	testserver.Check(t, 25, func(t *rapid.T) {
+	effort.Check(t, 25, func(t *rapid.T) {
 		check(t, text.Draw(t, "x"), rapid.SliceOfN(text, 0, 4).Draw(t, "list"))
 	})
 }

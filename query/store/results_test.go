@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"preismon/contracts"
-	"preismon/deploy/testserver"
+	"preismon/deploy/testserver/effort"
 	"preismon/deploy/testserver/equals"
 	"preismon/query"
 
@@ -132,7 +132,7 @@ func ptr[T any](v T) *T { return &v }
 // RES-P12a, RES-P12b, RES-14a, RES-05c.
 func TestResultsMatchOracle(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, 42, testserver.Often(1500, 2500))
+	w := newWorld(t, 42, effort.Often(1500, 2500))
 	seen := w.rows
 	w.insert(rand.New(rand.NewPCG(1, 2)), 100, 0)
 	w.reports()
@@ -157,7 +157,7 @@ func TestResultsMatchOracle(t *testing.T) {
 		check(t, accountWhole, &r, math.MinInt64, math.MaxInt64)
 	}
 	some, paged := 0, 0
-	testserver.CheckOften(t, 40, 100, func(rt *rapid.T) {
+	effort.CheckOften(t, 40, 100, func(rt *rapid.T) {
 		a := rapid.SampledFrom(accounts).Draw(rt, "account")
 		r := drawRequest.Draw(rt, "request")
 		from, to := w.drawWindow(rt, &r)
@@ -185,7 +185,7 @@ func TestResultsMatchOracle(t *testing.T) {
 		}
 	})
 	t.Logf("%d questions with rows, %d of several pages", some, paged)
-	if some < testserver.Often(8, 15) || paged < testserver.Often(3, 4) {
+	if some < effort.Often(8, 15) || paged < effort.Often(3, 4) {
 		t.Errorf("only %d questions have rows, %d several pages", some, paged)
 	}
 }

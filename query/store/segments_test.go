@@ -11,7 +11,7 @@ import (
 
 	"preismon/contracts"
 	"preismon/contracts/event"
-	"preismon/deploy/testserver"
+	"preismon/deploy/testserver/effort"
 	"preismon/deploy/testserver/must"
 	"preismon/query"
 	"preismon/query/table"
@@ -27,7 +27,7 @@ import (
 func TestRememberedStreamsAreTheRows(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, 661, 400)
-	w.cfg.SliceRows = testserver.Often(10_000, 150)
+	w.cfg.SliceRows = effort.Often(10_000, 150)
 	w.listen()
 	w.reports()
 	limits := func(remember int64, check bool, folder ...string) *query.Service {
@@ -116,7 +116,7 @@ func TestRememberedStreamsAreTheRows(t *testing.T) {
 		clients[of] = had{q.Condition.Tag, want}
 	}
 	version := uint64(7)
-	steps, compared, rows := testserver.Often(14, 20), 0, 0
+	steps, compared, rows := effort.Often(14, 20), 0, 0
 	for step := range steps {
 		switch before := w.mark; {
 		case step%7 == 3:
@@ -171,7 +171,7 @@ func TestRememberedStreamsAreTheRows(t *testing.T) {
 		}
 		for i, a := range accounts {
 			for j, q := range requests {
-				if (i+2*j)%testserver.Often(11, 7) > 0 {
+				if (i+2*j)%effort.Often(11, 7) > 0 {
 					continue
 				}
 				want, f := text(never, a, q), tableForms[j%len(tableForms)]
@@ -211,7 +211,7 @@ func TestRememberedStreamsAreTheRows(t *testing.T) {
 	if never.Stats().Replayed > 0 {
 		t.Error("rows are remembered where nothing may be")
 	}
-	if unchanged < testserver.Often(5, 20) || changed < testserver.Often(2, 5) {
+	if unchanged < effort.Often(5, 20) || changed < effort.Often(2, 5) {
 		t.Errorf("%d answers were unchanged, %d changed", unchanged, changed)
 	}
 	t.Logf("%d unchanged, %d changed", unchanged, changed)
@@ -309,7 +309,7 @@ func TestRememberedStreamsSideBySide(t *testing.T) {
 		})
 	}
 	r := rand.New(rand.NewPCG(66, 2))
-	for range testserver.Often(20, 100) {
+	for range effort.Often(20, 100) {
 		w.mark++
 		row := obsRow{
 			item: 1 + r.Uint64N(4), site: worldSites[r.IntN(3)], epoch: w.epoch, seq: w.mark, outcome: contracts.Unavailable, price: -1,

@@ -13,6 +13,7 @@ import (
 	"preismon/contracts/fault"
 	"preismon/deploy/embedded"
 	"preismon/deploy/testserver"
+	"preismon/deploy/testserver/effort"
 	"preismon/deploy/testserver/must"
 	"preismon/projector/schema"
 	"preismon/query"
@@ -110,7 +111,7 @@ func (w *shardedWorld) node(p, n int) *store.Store {
 
 // TestShards compares three shards with one server.
 func TestShards(t *testing.T) {
-	testserver.Full(t, "three ClickHouse servers")
+	effort.Full(t, "three ClickHouse servers")
 	w := newShardedWorld(t)
 	nodes := []*store.Store{w.node(0, threeShards), w.node(2, threeShards)}
 	t.Run("the same answers", func(t *testing.T) { w.sameAnswers(t, nodes) })

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"preismon/contracts"
-	"preismon/deploy/testserver"
+	"preismon/deploy/testserver/effort"
 	"preismon/deploy/testserver/must"
 	"preismon/query"
 	"preismon/query/alert"
@@ -200,7 +200,7 @@ func TestSilencesFollowFromTheRows(t *testing.T) {
 	for i, a := range []contracts.AccountID{accountWhole, accountOrder, accountSites, accountNone, accountOther} {
 		for j, sel := range []query.ResultsRequest{{}, {Site: "gamma.example"}, {Site: "market.example"}, {ItemID: 4}, {EAN: "4006381333931"}, {OrderID: orderB}} {
 			for k, silent := range silences {
-				if j == 0 && k < 2 || (i+j+k)%testserver.Often(6, 3) == 0 {
+				if j == 0 && k < 2 || (i+j+k)%effort.Often(6, 3) == 0 {
 					all = append(all, w.listens(a, sel, silent))
 				}
 			}
@@ -209,7 +209,7 @@ func TestSilencesFollowFromTheRows(t *testing.T) {
 	named := map[string]string{}
 	count := map[time.Duration]int{}
 	walks, late, cut := 0, 0, 0
-	for step := range testserver.Often(7, 11) {
+	for step := range effort.Often(7, 11) {
 		w.now = w.now.Add([]time.Duration{time.Second, 5 * time.Second, 7 * time.Second, time.Minute, 40 * time.Minute, time.Hour, 5 * time.Hour, 80 * time.Hour}[r.IntN(8)])
 		w.murmur(r, 1+r.IntN(12), silences)
 		mark := w.mark
@@ -223,8 +223,8 @@ func TestSilencesFollowFromTheRows(t *testing.T) {
 			}
 			want := w.want(l, mark)
 			limits := []int{[]int{1000, 7, 3}[r.IntN(3)]}
-			if n := len(want); n > 1 && n < 30 && r.IntN(testserver.Often(3, 1)) == 0 {
-				limits = append(limits, 1, n-1, n)[:testserver.Often(3, 4)]
+			if n := len(want); n > 1 && n < 30 && r.IntN(effort.Often(3, 1)) == 0 {
+				limits = append(limits, 1, n-1, n)[:effort.Often(3, 4)]
 				cut++
 			}
 			var next string
@@ -250,7 +250,7 @@ func TestSilencesFollowFromTheRows(t *testing.T) {
 		}
 	}
 	t.Logf("listeners=%d walks=%d fired=%v longAgo=%d cut=%d ids=%d", len(all), walks, count, late, cut, len(named))
-	if len(count) < 3 || count[time.Hour] < testserver.Often(50, 70) || count[168*time.Hour] == 0 || late == 0 || cut < 5 {
+	if len(count) < 3 || count[time.Hour] < effort.Often(50, 70) || count[168*time.Hour] == 0 || late == 0 || cut < 5 {
 		t.Errorf("too little was seen")
 	}
 }

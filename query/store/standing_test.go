@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"preismon/contracts"
-	"preismon/deploy/testserver"
+	"preismon/deploy/testserver/effort"
 	"preismon/deploy/testserver/equals"
 	"preismon/deploy/testserver/must"
 	"preismon/query"
@@ -86,7 +86,7 @@ func TestOneOfferStandsForACapture(t *testing.T) {
 			to = time.Date(2026, 3, 8, 0, 0, 0, 0, time.UTC).UnixMilli() - 1
 		}
 		for k, a := range []contracts.AccountID{accountWhole, accountOrder, accountSites, accountOther} {
-			if every := testserver.Often(2, 1); n%every != k%every {
+			if every := effort.Often(2, 1); n%every != k%every {
 				continue
 			}
 			rows := w.oracle(a, c, from, to, seen)
@@ -99,7 +99,7 @@ func TestOneOfferStandsForACapture(t *testing.T) {
 			equals.Checkf(t, expected(rows), w.walk(t, a, c, nil), "account %s, %+v", a, c)
 		}
 	}
-	if many < testserver.Often(50, 100) {
+	if many < effort.Often(50, 100) {
 		t.Errorf("only %d times another offer stands than the first", many)
 	}
 }
@@ -125,7 +125,7 @@ func TestWalkFromBeforeGoesOn(t *testing.T) {
 		}
 		all := positions()
 		for i, at := range all {
-			if i%testserver.Often(4, 1) > 0 {
+			if i%effort.Often(4, 1) > 0 {
 				continue
 			}
 			for _, offer := range []uint16{0, 5} {

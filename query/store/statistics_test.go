@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"preismon/contracts"
-	"preismon/deploy/testserver"
+	"preismon/deploy/testserver/effort"
 	"preismon/deploy/testserver/must"
 	"preismon/query"
 
@@ -272,7 +272,7 @@ func TestStatistics(t *testing.T) {
 	w.insert(r, 60, 0)
 	w.rows, w.mark = seen, mark
 	records := 0
-	for i := range testserver.Often(10, 16) {
+	for i := range effort.Often(10, 16) {
 		req := query.StatisticsRequest{
 			By:     []query.Grouping{query.ByProduct, query.BySite, query.ByMerchant, query.ByBrand, query.ByNothing}[i%5],
 			Bucket: []string{"hour", "day", "week", "whole"}[r.IntN(4)],
@@ -360,7 +360,7 @@ func TestStatistics(t *testing.T) {
 			t.Errorf("%+v: %d pairs were observed", echo, len(pairs))
 		}
 	}
-	if records < testserver.Often(60, 330) {
+	if records < effort.Often(60, 330) {
 		t.Errorf("only %d records", records)
 	}
 }

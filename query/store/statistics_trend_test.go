@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"preismon/contracts"
-	"preismon/deploy/testserver"
+	"preismon/deploy/testserver/effort"
 	"preismon/deploy/testserver/equals"
 	"preismon/query"
 )
@@ -21,7 +21,7 @@ func TestTrends(t *testing.T) {
 	w.crowded(r, 200)
 	w.setMark(w.mark)
 	points := 0
-	for range testserver.Often(5, 20) {
+	for range effort.Often(5, 20) {
 		to := w.now.Add(-time.Duration(r.Int64N(int64(30 * time.Hour)))).Truncate(time.Millisecond)
 		from := to.Add(-time.Duration(r.Int64N(int64(60*time.Hour)) + int64(time.Minute))).Truncate(time.Millisecond)
 		req := query.StatisticsRequest{By: query.ByProduct, Trend: true}
@@ -63,7 +63,7 @@ func TestTrends(t *testing.T) {
 			}
 		}
 	}
-	if points < testserver.Often(20, 80) {
+	if points < effort.Often(20, 80) {
 		t.Errorf("%d points", points)
 	}
 }

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"preismon/contracts"
-	"preismon/deploy/testserver"
+	"preismon/deploy/testserver/effort"
 	"preismon/deploy/testserver/must"
 	"preismon/query"
 )
@@ -20,7 +20,7 @@ import (
 // neither a slow machine nor what else runs on it matters: 3.8 to 4.5 times where
 // nothing does, since it names 10,000 products, and up to 6.1 beside others.
 func TestStatisticsAtVolume(t *testing.T) {
-	testserver.Full(t, "statistics of 10,000 products over 30 days")
+	effort.Full(t, "statistics of 10,000 products over 30 days")
 	w := newWorld(t, 191, 0)
 	const products, captures = 10_000, 62 // two a day, for 31 days
 	w.exec("INSERT INTO scope_pairs SELECT 2, 8, number + 1, 'alpha.example', [201] FROM numbers(10000)")
@@ -84,7 +84,7 @@ const plainStatistics = `INSERT INTO FUNCTION null('item UInt64, n UInt64, least
 // counts itself: the totals match what the rows were made from, wherever the
 // rows are cut, also with a filter, which hides no observed pair.
 func TestSummaryAtVolume(t *testing.T) {
-	testserver.Full(t, "a summary of 70,000 rows")
+	effort.Full(t, "a summary of 70,000 rows")
 	w := newWorld(t, 193, 0)
 	const products, rows = 700, 70_000 // row n is of product n%700+1; the last one is never visible
 	w.exec("INSERT INTO scope_pairs SELECT 2, 8, number + 1, 'alpha.example', [201] FROM numbers(701)")

@@ -10,7 +10,7 @@ import (
 
 	"preismon/contracts"
 	"preismon/contracts/event"
-	"preismon/deploy/testserver"
+	"preismon/deploy/testserver/effort"
 	"preismon/deploy/testserver/must"
 	"preismon/query"
 
@@ -116,7 +116,7 @@ func TestUntouchedAnswersAreTheRows(t *testing.T) {
 	}
 	version, saved, read, walked := uint64(7), 0, 0, 0
 	walks := map[string]string{} // cursors of walks that began before
-	for step := range testserver.Often(13, 20) {
+	for step := range effort.Often(13, 20) {
 		w.now = w.now.Add(time.Duration(r.IntN(3)) * 7 * time.Minute)
 		switch before := w.mark; {
 		case step%9 == 5:
@@ -153,7 +153,7 @@ func TestUntouchedAnswersAreTheRows(t *testing.T) {
 			w.setMark(now)
 		}
 		for i, a := range accounts {
-			if each := testserver.Often(4, 3); step%each == 0 && (i == 0 || i == step/each%len(accounts)) {
+			if each := effort.Often(4, 3); step%each == 0 && (i == 0 || i == step/each%len(accounts)) {
 				want := sums(never, a)
 				for name, s := range map[string]*query.Service{"told": told, "compares": compares} {
 					if name == "compares" && step%2 > 0 {
@@ -165,7 +165,7 @@ func TestUntouchedAnswersAreTheRows(t *testing.T) {
 				}
 			}
 			for j, q := range requests {
-				if (i+2*j)%testserver.Often(11, 7) > 0 { // odd numbers: every account asks some
+				if (i+2*j)%effort.Often(11, 7) > 0 { // odd numbers: every account asks some
 					continue
 				}
 				want := answer(never, a, q)

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"preismon/contracts"
-	"preismon/deploy/testserver"
+	"preismon/deploy/testserver/effort"
 	"preismon/deploy/testserver/must"
 	"preismon/query"
 
@@ -44,7 +44,7 @@ func TestWalksAreSnapshots(t *testing.T) {
 	if share := float64(tied) / float64(len(w.rows)); share < 0.3 {
 		t.Fatalf("only %.0f %% of the rows share their capture time", 100*share)
 	}
-	walks := testserver.Often(10, 20)
+	walks := effort.Often(10, 20)
 	accounts := []contracts.AccountID{accountWhole, accountWhole, accountOrder, accountSites, accountOther}
 	long := w.now.Add(-200 * time.Hour).Format(time.RFC3339Nano)
 	many := []query.ResultsRequest{ // with several pages
@@ -131,7 +131,7 @@ func TestSlicesMeet(t *testing.T) {
 	w := newWorld(t, 78, 0)
 	w.reports()
 	var rows []obsRow
-	for i := range testserver.Often(30, 100) {
+	for i := range effort.Often(30, 100) {
 		w.mark++
 		rows = append(rows, obsRow{
 			item: 1 + uint64(i%3), site: "alpha.example", ms: w.now.UnixMilli() - int64(i), epoch: epoch, seq: w.mark,

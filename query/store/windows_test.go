@@ -10,7 +10,7 @@ import (
 
 	"preismon/contracts"
 	"preismon/contracts/fault"
-	"preismon/deploy/testserver"
+	"preismon/deploy/testserver/effort"
 	"preismon/deploy/testserver/must"
 	"preismon/query"
 
@@ -119,7 +119,7 @@ func TestSyncedWindowsAreTheRows(t *testing.T) {
 			{CapturedFrom: from, Site: "beta.example", CapturedTo: w.now.Add(-24 * time.Hour).Format(time.RFC3339)}, // late arrivals only
 			{CapturedFrom: from, OrderID: orderB, Filters: query.Filters{CoverageState: "UNAVAILABLE"}},
 		} {
-			if (n+i)%testserver.Often(3, 2) > 0 {
+			if (n+i)%effort.Often(3, 2) > 0 {
 				continue
 			}
 			c := &syncer{feeder: feeder{w: w, account: a, request: q}, bucket: []string{"day", "hour", "week", ""}[i], digests: map[string]string{}, parts: map[string]map[string]int{}}
@@ -130,7 +130,7 @@ func TestSyncedWindowsAreTheRows(t *testing.T) {
 	version := uint64(7)
 	equal, reads, possible, again := 0, 0, 0, 0
 	const restored = 7
-	for step := range testserver.Often(9, 12) {
+	for step := range effort.Often(9, 12) {
 		w.now = w.now.Add(time.Duration(r.IntN(20)) * time.Hour)
 		if step == 5 { // the stream lost its tail
 			w.epoch++
@@ -165,7 +165,7 @@ func TestSyncedWindowsAreTheRows(t *testing.T) {
 			(&oneServer{world: w, at: query.Watermark{Epoch: w.epoch, Seq: w.mark}}).restored()
 		}
 		for _, c := range all {
-			if r.IntN(3) < testserver.Often(2, 1) && step != restored {
+			if r.IntN(3) < effort.Often(2, 1) && step != restored {
 				continue // it comes back later
 			}
 			before, began := c.reads, c.again
@@ -198,7 +198,7 @@ func TestSyncedWindowsAreTheRows(t *testing.T) {
 		again += c.again
 	}
 	t.Logf("clients=%d equal=%d windows_read=%d of=%d began_again=%d", len(all), equal, reads, possible, again)
-	if equal < testserver.Often(12, 50) || reads == 0 || reads*4 > possible || again == 0 {
+	if equal < effort.Often(12, 50) || reads == 0 || reads*4 > possible || again == 0 {
 		t.Error("too little was seen, or too much was read")
 	}
 }

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"preismon/deploy/testserver"
+	"preismon/deploy/testserver/effort"
 	"preismon/deploy/testserver/must"
 	"preismon/query"
 
@@ -30,7 +30,7 @@ func TestAWarehouseSyncsAYear(t *testing.T) {
 	}
 	var year []obsRow
 	filled := 0
-	for day := 0; day < days; day += testserver.Often(25, 7) {
+	for day := 0; day < days; day += effort.Often(25, 7) {
 		filled++
 		for _, hour := range []int{1, 9, 23}[:1+day%3] {
 			year = append(year, captured(day, hour))

@@ -14,7 +14,7 @@ import (
 
 	"preismon/contracts/event"
 	"preismon/deploy/embedded"
-	"preismon/deploy/testserver"
+	"preismon/deploy/testserver/effort"
 	"preismon/deploy/testserver/must"
 	"preismon/deploy/testserver/proxy"
 	"preismon/ingest"
@@ -89,7 +89,7 @@ func (w *world) project(t *testing.T, fence uint64, build func(projector.Conn) p
 // TestFaultSuiteCanFailProjector: the checks find nothing wrong with a correct
 // projector, and detect those built wrong that follow it under the same faults.
 func TestFaultSuiteCanFailProjector(t *testing.T) {
-	testserver.Full(t, "faults in a broken projector")
+	effort.Full(t, "faults in a broken projector")
 	w := newWorld(t, 1)
 	w.startQuery()
 	defer w.live()()

@@ -14,8 +14,8 @@ import (
 	"time"
 
 	"preismon/contracts/event"
-	"preismon/deploy/testserver"
 	"preismon/deploy/testserver/cluster"
+	"preismon/deploy/testserver/effort"
 	"preismon/deploy/testserver/must"
 	"preismon/deploy/testserver/process"
 	"preismon/ingest"
@@ -32,7 +32,7 @@ var (
 func TestCluster(t *testing.T) {
 	seed, short := *runSeed, *clusterCount == 0 && *clusterFor == 0
 	if short {
-		testserver.Full(t, "faults of a cluster of three NATS servers")
+		effort.Full(t, "faults of a cluster of three NATS servers")
 	}
 	switch {
 	case seed != 0:

@@ -27,7 +27,7 @@ import (
 	"testing"
 	"time"
 
-	"preismon/deploy/testserver"
+	"preismon/deploy/testserver/effort"
 	"preismon/deploy/testserver/must"
 	"preismon/deploy/testserver/proxy"
 )
@@ -65,7 +65,7 @@ func (c *tally) add(v verdictOf) {
 
 // TestFaults runs every fault of the table, and compositions of them.
 func TestFaults(t *testing.T) {
-	testserver.Full(t, "minutes of faults")
+	effort.Full(t, "minutes of faults")
 	seed := *runSeed
 	if seed == 0 {
 		seed = uint64(time.Now().UnixNano())

@@ -16,8 +16,8 @@ import (
 	"github.com/nats-io/nats.go"
 
 	"preismon/deploy/embedded"
-	"preismon/deploy/testserver"
 	"preismon/deploy/testserver/caller"
+	"preismon/deploy/testserver/effort"
 	"preismon/deploy/testserver/process"
 	"preismon/ingest"
 	"preismon/ingest/market"
@@ -29,7 +29,7 @@ var loadCompared = flag.Uint64("load.compared", 3_000, "how many remembered answ
 // answer that they remember with a new one, and find no difference in as many
 // as -load.compared says.
 func TestRememberedUnderLoad(t *testing.T) {
-	testserver.Full(t, "load")
+	effort.Full(t, "load")
 	e := newEstate(t, market.Config{Seed: 11, Scale: 0.1}, 12*time.Hour)
 	flags := []string{process.Compares, "--reads-per-minute", "10000000", "--heavy-at-once", "64"}
 	nodes := []*process.Role{e.node(flags...), e.node(flags...)}

@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"preismon/deploy/testserver"
+	"preismon/deploy/testserver/effort"
 	"preismon/deploy/testserver/process"
 	"preismon/ingest/market"
 )
@@ -38,7 +38,7 @@ var mix = slices.Concat(
 // of the nodes compares what it remembers. A client rests for as long as its
 // last answer took: on a slow machine fewer ask at once.
 func TestLoad(t *testing.T) {
-	testserver.Full(t, "load")
+	effort.Full(t, "load")
 	e := newEstate(t, market.Config{Seed: 9, Scale: 0.3}, 24*time.Hour)
 	nodes := []*process.Role{e.node(process.Compares, "--reads-per-minute", "6000"), e.node("--reads-per-minute", "6000")}
 	var accounts []*client
@@ -133,7 +133,7 @@ func TestLoad(t *testing.T) {
 // accounts read as much as they may; for as long as the large one needs to read
 // some streams to their ends, however slow the machine is.
 func TestFairness(t *testing.T) {
-	testserver.Full(t, "load")
+	effort.Full(t, "load")
 	e := newEstate(t, market.Config{Seed: 10, Scale: 0.5}, 48*time.Hour)
 	n := e.node("--reads-per-minute", "100000")
 	light := e.client("hanna", n.URL)

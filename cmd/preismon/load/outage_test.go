@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"preismon/deploy/embedded"
-	"preismon/deploy/testserver"
+	"preismon/deploy/testserver/effort"
 	"preismon/deploy/testserver/process"
 	"preismon/ingest/market"
 )
@@ -46,7 +46,7 @@ const (
 // when to retry; afterwards everything works at once as before, and nothing is
 // left behind.
 func TestFaultsOfQueries(t *testing.T) {
-	testserver.Full(t, "faults under load")
+	effort.Full(t, "faults under load")
 	e := newEstate(t, market.Config{Seed: 7, Scale: 0.3}, 36*time.Hour)
 	node := e.node("--soft-deadline", "3s", "--hard-budget", "3s", "--reads-per-minute", "1000000", "--heavy-at-once", "64")
 	readers := []*client{e.client("anna", node.URL), e.client("dora", node.URL)}
@@ -110,7 +110,7 @@ func TestFaultsOfQueries(t *testing.T) {
 // TestFaultOfMemory: a statement for which ClickHouse has no memory is a 503,
 // and no reason to consider ClickHouse unavailable.
 func TestFaultOfMemory(t *testing.T) {
-	testserver.Full(t, "faults under load")
+	effort.Full(t, "faults under load")
 	e := newEstate(t, market.Config{Seed: 7, Scale: 0.1}, 12*time.Hour)
 	node := e.node()
 	base := node.URL

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"preismon/deploy/testserver"
+	"preismon/deploy/testserver/effort"
 	"preismon/deploy/testserver/process"
 	"preismon/ingest/market"
 )
@@ -20,7 +20,7 @@ import (
 // serving. A tail of it ends with a last line, and is continued on another node.
 // The nodes compare what they remember.
 func TestFaultOfRollingRestart(t *testing.T) {
-	testserver.Full(t, "faults under load")
+	effort.Full(t, "faults under load")
 	e := newEstate(t, market.Config{Seed: 8, Scale: 0.1}, 12*time.Hour)
 	flags := []string{process.Compares, "--reads-per-minute", "1000000", "--heavy-at-once", "64", "--stop-delay", "2s"}
 	b := newBalancer(t)

@@ -7,7 +7,7 @@ package shards_test
 import (
 	"testing"
 
-	"preismon/deploy/testserver"
+	"preismon/deploy/testserver/effort"
 	"preismon/deploy/testserver/process"
 )
 
@@ -17,7 +17,7 @@ func TestMain(m *testing.M) { process.Main(m) }
 // the catalogue and the observations change, while a node is killed and while a
 // partition has no leader, and that another leader takes over a partition.
 func TestShards(t *testing.T) {
-	testserver.Full(t, "three ClickHouse servers and four projectors")
+	effort.Full(t, "three ClickHouse servers and four projectors")
 	e := newEstate(t)
 	t.Run("the same answers", e.sameAnswers)
 	t.Run("a catalogue that changes", e.changes)

@@ -13,7 +13,7 @@ import (
 	"strings"
 	"testing"
 
-	"preismon/deploy/testserver"
+	"preismon/deploy/testserver/tools"
 )
 
 //go:embed harness.mjs
@@ -25,7 +25,7 @@ var screenshots = flag.String("screenshots", "", "folder for pictures of the pag
 // reports fails the test; its other output is decoded into said, unless that is nil.
 func Run(tb testing.TB, script string, plan, said any) {
 	tb.Helper()
-	program := testserver.Chromium(tb)
+	program := tools.Chromium(tb)
 	argument, err := json.Marshal(plan)
 	if err != nil {
 		tb.Fatal(err)
@@ -36,7 +36,7 @@ func Run(tb testing.TB, script string, plan, said any) {
 			tb.Fatal(err)
 		}
 	}
-	dir := testserver.Scripts(tb, filepath.Dir(script))
+	dir := tools.Scripts(tb, filepath.Dir(script))
 	if err := os.WriteFile(filepath.Join(dir, "harness.mjs"), harness, 0o600); err != nil {
 		tb.Fatal(err)
 	}

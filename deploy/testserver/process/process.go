@@ -14,7 +14,7 @@ import (
 	"sync"
 	"testing"
 
-	"preismon/deploy/embedded"
+	"preismon/deploy/cachedir"
 )
 
 // Main is called by TestMain of packages that use this one.
@@ -38,7 +38,7 @@ const ProgramVariable = "PREISMON_TEST_PROGRAM"
 // it, except for the location of the ClickHouse library.
 func Environment() []string {
 	return slices.DeleteFunc(os.Environ(), func(v string) bool {
-		return strings.HasPrefix(v, "PREISMON_") && !strings.HasPrefix(v, embedded.CacheVariable+"=") || strings.HasPrefix(v, "RUST_API_")
+		return strings.HasPrefix(v, "PREISMON_") && !strings.HasPrefix(v, cachedir.Variable+"=") || strings.HasPrefix(v, "RUST_API_")
 	})
 }
 

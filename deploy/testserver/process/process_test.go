@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"preismon/deploy/testserver"
+	"preismon/deploy/testserver/effort"
 	"preismon/deploy/testserver/migrated"
 	"preismon/deploy/testserver/must"
 	"preismon/deploy/testserver/process"
@@ -44,7 +44,7 @@ func TestEndsWithTheTest(t *testing.T) {
 		must.Do(t, os.WriteFile(os.Getenv(parent+"_PID"), []byte(strconv.Itoa(r.PID())), 0o600))
 		select {}
 	}
-	testserver.Full(t, "a program that is built, and a test process that is killed")
+	effort.Full(t, "a program that is built, and a test process that is killed")
 	self := must.Get(os.Executable())(t)
 	program := must.Get(process.Program())(t)
 	streams, tables := started(t), migrated.ClickHouse(t).ProjectorDSN

@@ -1,10 +1,12 @@
-package testserver
+package tools
 
 import (
 	"context"
 	"os"
 	"os/exec"
 	"testing"
+
+	"preismon/deploy/testserver/effort"
 )
 
 // NoPrometheusVariable is the reason why there is no Prometheus to test with.
@@ -16,7 +18,7 @@ const NoPrometheusVariable = "PREISMON_TEST_NO_PROMETHEUS"
 // installed, because that would start a service.
 func Prometheus(tb testing.TB) string {
 	tb.Helper()
-	Full(tb, "a Prometheus")
+	effort.Full(tb, "a Prometheus")
 	if path, err := exec.LookPath("prometheus"); err == nil {
 		return path
 	}

@@ -1,4 +1,6 @@
-package testserver
+// Package tools provides tests with programs that they run: of npm, of the
+// system, and built from source. testserver describes the servers.
+package tools
 
 import (
 	"context"
@@ -10,6 +12,8 @@ import (
 	"path/filepath"
 	"sync"
 	"testing"
+
+	"preismon/deploy/testserver/effort"
 )
 
 // The npm programs and packages that tests run, pinned with all their
@@ -19,16 +23,16 @@ import (
 // scripts. To change them, edit package.json and run, in its folder,
 // `npm install --package-lock-only --omit-lockfile-registry-resolved`.
 //
-//go:embed tools/package.json tools/package-lock.json
+//go:embed package.json package-lock.json
 var toolFiles embed.FS
 
 const npmInstall = "npm ci --ignore-scripts --no-audit --no-fund"
 
 var toolsOnce = sync.OnceValues(installTools)
 
-// Tool returns the path of an npm program. The first use on a machine installs
+// Program returns the path of an npm program. The first use on a machine installs
 // all of them into the user's cache folder.
-func Tool(tb testing.TB, name string) string {
+func Program(tb testing.TB, name string) string {
 	tb.Helper()
 	return filepath.Join(packages(tb, name), ".bin", name)
 }
@@ -37,7 +41,7 @@ func Tool(tb testing.TB, name string) string {
 // packages. It ends with the test.
 func Node(tb testing.TB, args ...string) *exec.Cmd {
 	tb.Helper()
-	return exec.CommandContext(tb.Context(), Tool(tb, "node"), args...)
+	return exec.CommandContext(tb.Context(), Program(tb, "node"), args...)
 }
 
 // Scripts copies a folder of ES modules to a place where they can import the npm
@@ -64,7 +68,7 @@ func Chromium(tb testing.TB) string {
 // program returns the path of a program of the system; packaged is its package.
 func program(tb testing.TB, what, name, packaged string) string {
 	tb.Helper()
-	Full(tb, what)
+	effort.Full(tb, what)
 	path, err := exec.LookPath(name)
 	if err != nil {
 		tb.Fatalf("this test needs %s: apt-get install --no-install-recommends %s", what, packaged)
@@ -83,13 +87,13 @@ func packages(tb testing.TB, tool string) string {
 }
 
 func installTools() (string, error) {
-	lockfile, err := toolFiles.ReadFile("tools/package-lock.json")
+	lockfile, err := toolFiles.ReadFile("package-lock.json")
 	if err != nil {
 		return "", err
 	}
 	sum := sha256.Sum256(lockfile)
 	return cached("node-tools-"+hex.EncodeToString(sum[:8]), "node_modules", func(ctx context.Context, into string) *exec.Cmd {
 		_ = os.CopyFS(into, toolFiles) // npm reports what is missing
-		return exec.CommandContext(ctx, "sh", "-ec", "cd tools && "+npmInstall+" && mv node_modules ..")
+		return exec.CommandContext(ctx, "sh", "-ec", "mkdir npm && mv package.json package-lock.json npm && cd npm && "+npmInstall+" && mv node_modules ..")
 	})
 }

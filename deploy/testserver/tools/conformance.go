@@ -1,4 +1,4 @@
-package testserver
+package tools
 
 import (
 	"bytes"
@@ -41,7 +41,7 @@ func (c Conformance) Run(tb testing.TB) {
 func (c Conformance) run(tb testing.TB) map[string][]conformanceCheck {
 	tb.Helper()
 	results := tb.TempDir()
-	run := Node(tb, append([]string{Tool(tb, "conformance"), c.Of, "-o", results}, c.Args...)...)
+	run := Node(tb, append([]string{Program(tb, "conformance"), c.Of, "-o", results}, c.Args...)...)
 	var out bytes.Buffer
 	run.Dir, run.Stdout, run.Stderr = results, &out, &out
 	if c.Output != nil {

@@ -1,4 +1,6 @@
-package testserver
+// Package effort tells tests how much is requested of them: all, or what fits
+// into a few minutes on a machine with nothing but Go and npm.
+package effort
 
 import (
 	"flag"
@@ -10,34 +12,35 @@ import (
 	"pgregory.net/rapid"
 )
 
-// FullVariable switches on what `go test ./...` leaves out, if it is "full":
+// Variable switches on what `go test ./...` leaves out, if it is "full":
 // tests that need a Docker engine, a browser or a build of MinIO, minutes of
 // fault and load tests, and most of the repetitions of random tests. A missing
 // part is then a failure.
-const FullVariable = "PREISMON_TEST"
+const Variable = "PREISMON_TEST"
 
-func full() bool { return os.Getenv(FullVariable) == "full" }
+// All reports whether everything is requested.
+func All() bool { return os.Getenv(Variable) == "full" }
 
-// Full skips the test, and says what is left out, unless FullVariable requests
+// Full skips the test, and says what is left out, unless Variable requests
 // everything.
 func Full(t testing.TB, leftOut string) {
 	t.Helper()
-	if !full() {
-		t.Skipf("left out: %s (%s=full runs it)", leftOut, FullVariable)
+	if !All() {
+		t.Skipf("left out: %s (%s=full runs it)", leftOut, Variable)
 	}
 }
 
 // Often returns how many times a random test repeats, or how many cases a
-// combinatorial test takes: all if FullVariable requests everything, otherwise
+// combinatorial test takes: all if Variable requests everything, otherwise
 // quick, which must cover each kind of case.
 func Often(quick, all int) int {
-	if full() {
+	if All() {
 		return all
 	}
 	return quick
 }
 
-// Check is rapid.Check. Unless FullVariable or a flag of rapid requests others,
+// Check is rapid.Check. Unless Variable or a flag of rapid requests others,
 // it runs the first quick cases of one fixed seed.
 func Check(t *testing.T, quick int, property func(*rapid.T)) {
 	t.Helper()
@@ -53,7 +56,7 @@ func CheckOften(t *testing.T, quick, all int, property func(*rapid.T)) {
 	checks, seed := flag.Lookup("rapid.checks"), flag.Lookup("rapid.seed")
 	if checks.Value.String() == "100" && seed.Value.String() == "0" {
 		values := map[*flag.Flag]int{checks: all}
-		if !full() {
+		if !All() {
 			values = map[*flag.Flag]int{checks: quick, seed: 1}
 		}
 		for f, value := range values {

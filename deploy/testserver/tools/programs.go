@@ -1,8 +1,9 @@
-package testserver
+package tools
 
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -11,8 +12,11 @@ import (
 
 	"github.com/gofrs/flock"
 
-	"preismon/deploy/embedded"
+	"preismon/deploy/cachedir"
+	"preismon/deploy/testserver/effort"
 )
+
+const fetchLimit = 15 * time.Minute // to fetch and build
 
 // cached returns the path of a program, or of a folder of programs, in a folder
 // of the cache folder. It is built there once: build prepares the command that
@@ -20,7 +24,7 @@ import (
 func cached(folder, name string, build func(ctx context.Context, into string) *exec.Cmd) (string, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), fetchLimit)
 	defer cancel()
-	cache, err := embedded.CacheDir()
+	cache, err := cachedir.Path()
 	if err != nil {
 		return "", err
 	}
@@ -40,7 +44,7 @@ func cached(folder, name string, build func(ctx context.Context, into string) *e
 	if _, err := os.Stat(built); err == nil {
 		return built, nil
 	}
-	logger().Info("building programs for the tests, once; this takes minutes", "into", dir)
+	slog.Info("building programs for the tests, once; this takes minutes", "into", dir)
 	tmp, err := os.MkdirTemp(dir, "build-*")
 	if err != nil {
 		return "", err
@@ -73,7 +77,7 @@ exclude github.com/pmezard/go-difflib v1.0.1-0.20181226105442-5d4384ee4fb2
 // package its second version. It ends with the test.
 func Compose(tb testing.TB, args ...string) *exec.Cmd {
 	tb.Helper()
-	Full(tb, "Docker Compose, which is built first")
+	effort.Full(tb, "Docker Compose, which is built first")
 	program, err := cached("docker-compose-"+composeVersion, "docker-compose", func(ctx context.Context, into string) *exec.Cmd {
 		_ = os.WriteFile(filepath.Join(into, "go.mod"), []byte(composeModule), 0o644) // the build reports if it is missing
 		cmd := exec.CommandContext(ctx, "go", "build", "-mod=mod", "-o", "docker-compose", "github.com/docker/compose/v2/cmd")

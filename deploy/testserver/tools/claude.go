@@ -1,4 +1,4 @@
-package testserver
+package tools
 
 import (
 	"context"
@@ -7,6 +7,8 @@ import (
 	"os"
 	"os/exec"
 	"testing"
+
+	"preismon/deploy/testserver/effort"
 )
 
 // Claude Code, pinned by version and integrity. It is 400 MB, which is why it is
@@ -22,7 +24,7 @@ const claudePackage = "@anthropic-ai/claude-code-linux-x64"
 // ClaudeCode returns the path of Claude Code's program.
 func ClaudeCode(tb testing.TB) string {
 	tb.Helper()
-	Full(tb, "Claude Code")
+	effort.Full(tb, "Claude Code")
 	manifest, err := claudeFiles.ReadFile("claude/package.json")
 	if err != nil {
 		tb.Fatal(err)

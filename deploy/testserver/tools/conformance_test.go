@@ -1,4 +1,4 @@
-package testserver
+package tools
 
 import (
 	"encoding/json"

@@ -1,15 +1,17 @@
-package testserver
+package tools
 
 import (
 	"os/exec"
 	"testing"
+
+	"preismon/deploy/testserver/effort"
 )
 
 // Pandas returns the path of a Python that has pandas, which the system must
 // provide.
 func Pandas(tb testing.TB) string {
 	tb.Helper()
-	Full(tb, "a Python with pandas")
+	effort.Full(tb, "a Python with pandas")
 	for _, name := range []string{"python3", "/usr/bin/python3"} {
 		path, err := exec.LookPath(name)
 		if err == nil && exec.CommandContext(tb.Context(), path, "-c", "import pandas").Run() == nil {
