@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"preismon/deploy/cachedir"
 	"preismon/deploy/embedded"
+	"preismon/deploy/embedded/cachedir"
 	"preismon/deploy/testserver/caller"
 	"preismon/deploy/testserver/must"
 )

@@ -25,7 +25,7 @@ import (
 	"github.com/gofrs/flock"
 	"github.com/shirou/gopsutil/v4/disk"
 
-	"preismon/deploy/cachedir"
+	"preismon/deploy/embedded/cachedir"
 )
 
 // libraryFile is the file wanted from the package.

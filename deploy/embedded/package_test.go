@@ -12,8 +12,8 @@ import (
 	"strings"
 	"testing"
 
-	"preismon/deploy/cachedir"
 	"preismon/deploy/embedded"
+	"preismon/deploy/embedded/cachedir"
 	"preismon/deploy/testserver/equals"
 	"preismon/deploy/testserver/must"
 )

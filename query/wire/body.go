@@ -15,6 +15,9 @@ const discardedBytes = 8 << 20
 // ReadBody reads a whole request body. One of more bytes than that is refused
 // with CodePayloadTooLarge, and its connection is closed after the answer.
 func ReadBody(w http.ResponseWriter, r *http.Request, most int64) ([]byte, error) {
+	if r.ContentLength == 0 {
+		return nil, nil
+	}
 	var body []byte
 	size := r.ContentLength // -1: not known
 	if size <= most {

@@ -14,7 +14,7 @@ import (
 	"sync"
 	"testing"
 
-	"preismon/deploy/cachedir"
+	"preismon/deploy/embedded/cachedir"
 )
 
 // Main is called by TestMain of packages that use this one.

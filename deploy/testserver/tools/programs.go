@@ -12,7 +12,7 @@ import (
 
 	"github.com/gofrs/flock"
 
-	"preismon/deploy/cachedir"
+	"preismon/deploy/embedded/cachedir"
 	"preismon/deploy/testserver/effort"
 )
 
