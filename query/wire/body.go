@@ -12,8 +12,9 @@ import (
 // instead of the answer.
 const discardedBytes = 8 << 20
 
-// ReadBody reads a whole request body. One of more bytes than that is refused
-// with CodePayloadTooLarge, and its connection is closed after the answer.
+// ReadBody reads a whole request body, nil if there is none. A body of more than
+// most bytes is refused with CodePayloadTooLarge, and the connection is closed
+// after the answer.
 func ReadBody(w http.ResponseWriter, r *http.Request, most int64) ([]byte, error) {
 	if r.ContentLength == 0 {
 		return nil, nil
