@@ -33,6 +33,7 @@ var latest = time.Date(2100, 1, 1, 0, 0, 0, 0, time.UTC)
 type cut struct {
 	from, to int64  // ms
 	rows     uint64 // to reserve memory for: about the number scanned in it
+	unseen   uint64 // of these, how many may be in the cuts beside it instead
 	whole    bool   // must be measured and cut itself
 	few      bool   // its rows may be counted
 }
@@ -170,7 +171,7 @@ func (c *cutter) next(ctx context.Context) (_ cut, ok bool, err error) {
 }
 
 // joined merges a cut with the following ones that it has room for: they were
-// cut when fewer rows were allowed at once.
+// cut when fewer rows were allowed at once, or as finely as the index can.
 func (c *cutter) joined(next cut) cut {
 	for len(c.ahead) > 0 {
 		last := c.ahead[len(c.ahead)-1]
@@ -178,7 +179,8 @@ func (c *cutter) joined(next cut) cut {
 			break
 		}
 		c.ahead = c.ahead[:len(c.ahead)-1]
-		next = cut{from: min(next.from, last.from), to: max(next.to, last.to), rows: next.rows + last.rows}
+		unseen := min(next.unseen, last.unseen)
+		next = cut{from: min(next.from, last.from), to: max(next.to, last.to), rows: next.rows + last.rows - unseen, unseen: unseen}
 	}
 	return next
 }
@@ -193,8 +195,10 @@ func (c *cutter) divide(ctx context.Context, w cut) (cuts []cut, err error) {
 	if w.few {
 		parts, err = c.count(ctx, w.from, w.to, step)
 	} else {
-		rows = max(rows, c.least)
 		parts, unseen, err = c.estimate(ctx, w.from, w.to, step)
+		if rows = max(rows, c.least); total(parts) <= c.least*densityParts/4 {
+			rows = c.least // the first pieces are small, and their cuts need not be counted
+		}
 	}
 	if err != nil {
 		return nil, err
@@ -202,7 +206,7 @@ func (c *cutter) divide(ctx context.Context, w cut) (cuts []cut, err error) {
 	to, n := w.to, uint64(0)
 	end := func(from int64) {
 		most := n + unseen
-		cuts = append(cuts, cut{from: from, to: to, rows: min(most, 2*rows), whole: most > 2*rows && from < to && (step > 1 || !w.few), few: n <= countedRows})
+		cuts = append(cuts, cut{from: from, to: to, rows: most, unseen: unseen, whole: most > 2*rows && from < to && (step > 1 || !w.few), few: n <= countedRows})
 		to, n = from-1, 0
 	}
 	for _, p := range parts {
@@ -220,4 +224,11 @@ func (c *cutter) divide(ctx context.Context, w cut) (cuts []cut, err error) {
 		slices.Reverse(cuts)
 	}
 	return cuts, nil
+}
+
+func total(parts []part) (n uint64) {
+	for _, p := range parts {
+		n += p.n
+	}
+	return n
 }
