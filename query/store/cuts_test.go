@@ -156,3 +156,35 @@ func TestCutsAreMeasuredInTheirTurn(t *testing.T) {
 		t.Errorf("measured %d times", c.measured)
 	}
 }
+
+// TestSmallCutsAreNotCounted: cuts for the first, small pieces of a stream come
+// from the one estimate of the window, and are joined as pieces grow.
+func TestSmallCutsAreNotCounted(t *testing.T) {
+	const rows, granule, least = 100_000, 50, 500
+	c := &captures{granule: granule, table: make([][]int64, 4)}
+	for i := range int64(rows) {
+		at := 10 * (rows - i)
+		c.at = append(c.at, at)
+		c.table[i%4] = append(c.table[i%4], at)
+	}
+	cutter := c.cutter(0, 10*rows, 4*least, least, false)
+	must.Do(t, cutter.begin(t.Context()))
+	var read, cuts int
+	for allowed := uint64(least); ; allowed = min(8*allowed, 4*least) {
+		cutter.rows = allowed
+		next, ok, err := cutter.next(t.Context())
+		must.Do(t, err)
+		if !ok {
+			break
+		}
+		n := c.in(next)
+		if uint64(n) > 2*allowed || uint64(n) > next.rows {
+			t.Errorf("%d rows, with room for %d, where %d are allowed", n, next.rows, allowed)
+		}
+		read += n
+		cuts++
+	}
+	if c.measured != 1 || read != rows || cuts > rows/(2*least) {
+		t.Errorf("measured %d times, %d rows in %d cuts", c.measured, read, cuts)
+	}
+}
