@@ -175,11 +175,11 @@ func (c *cutter) next(ctx context.Context) (_ cut, ok bool, err error) {
 func (c *cutter) joined(next cut) cut {
 	for len(c.ahead) > 0 {
 		last := c.ahead[len(c.ahead)-1]
-		if last.whole || next.rows >= c.rows || next.rows+last.rows >= 2*c.rows { // it may stand for more
+		unseen := min(next.unseen, last.unseen)
+		if last.whole || next.rows-next.unseen >= c.rows || next.rows+last.rows-unseen >= 2*c.rows { // it may stand for more
 			break
 		}
 		c.ahead = c.ahead[:len(c.ahead)-1]
-		unseen := min(next.unseen, last.unseen)
 		next = cut{from: min(next.from, last.from), to: max(next.to, last.to), rows: next.rows + last.rows - unseen, unseen: unseen}
 	}
 	return next
@@ -196,17 +196,16 @@ func (c *cutter) divide(ctx context.Context, w cut) (cuts []cut, err error) {
 		parts, err = c.count(ctx, w.from, w.to, step)
 	} else {
 		parts, unseen, err = c.estimate(ctx, w.from, w.to, step)
-		if rows = max(rows, c.least); total(parts) <= c.least*densityParts/4 {
-			rows = c.least // the first pieces are small, and their cuts need not be counted
-		}
+		rows = c.least // of the first, small pieces; cuts are joined as pieces grow
 	}
 	if err != nil {
 		return nil, err
 	}
+	limit := 2 * max(rows, c.rows)
 	to, n := w.to, uint64(0)
 	end := func(from int64) {
 		most := n + unseen
-		cuts = append(cuts, cut{from: from, to: to, rows: most, unseen: unseen, whole: most > 2*rows && from < to && (step > 1 || !w.few), few: n <= countedRows})
+		cuts = append(cuts, cut{from: from, to: to, rows: most, unseen: unseen, whole: most > limit && from < to && (step > 1 || !w.few), few: n <= countedRows})
 		to, n = from-1, 0
 	}
 	for _, p := range parts {
@@ -224,11 +223,4 @@ func (c *cutter) divide(ctx context.Context, w cut) (cuts []cut, err error) {
 		slices.Reverse(cuts)
 	}
 	return cuts, nil
-}
-
-func total(parts []part) (n uint64) {
-	for _, p := range parts {
-		n += p.n
-	}
-	return n
 }
