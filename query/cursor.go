@@ -90,7 +90,11 @@ func (s *sealer) sealState(b binding, raw json.RawMessage) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return base64.RawURLEncoding.EncodeToString(s.aeads[0].Seal(nil, nil, plain, ends)), nil
+	for { // another nonce each time: a value that begins with "-" is a flag on a command line
+		if cursor := base64.RawURLEncoding.EncodeToString(s.aeads[0].Seal(nil, nil, plain, ends)); cursor[0] != '-' {
+			return cursor, nil
+		}
+	}
 }
 
 // opened is what a cursor holds, and how the query that it belongs to differs

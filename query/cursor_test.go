@@ -55,3 +55,14 @@ func TestCursorOpensForItsOwnOnly(t *testing.T) {
 	now = now.Add(time.Second)
 	refused("after 30 days and a second", s, own, cursor)
 }
+
+// TestNoCursorIsAFlag: each can be the value of a flag on a command line, which
+// one that begins with "-" cannot.
+func TestNoCursorIsAFlag(t *testing.T) {
+	s := must.Get(newSealer(time.Now, "0123456789abcdef0123456789abcdef"))(t)
+	for range 2000 {
+		if cursor := must.Get(s.sealCursor(binding{}, nil))(t); cursor[0] == '-' {
+			t.Fatal(cursor)
+		}
+	}
+}

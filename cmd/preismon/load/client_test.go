@@ -62,16 +62,17 @@ type client struct {
 	http    *http.Client
 	base    func() string // of the node or balancer that it uses
 
-	mu      sync.Mutex
-	token   string
-	agent   string            // its token for MCP
-	file    string            // path of a download
-	orderID string            // of the file
-	feed    feed              // begun before its last rows were published
-	items   []byte            // body of a lookup
-	row     url.Values        // whose evidence it reads
-	truth   map[string]string // digest of the whole answer by kind, without faults
-	rows    map[string][]byte // of pages, by kind
+	mu       sync.Mutex
+	token    string
+	agent    string            // its token for MCP
+	file     string            // path of a download
+	orderID  string            // of the file
+	feed     feed              // begun before its last rows were published
+	products []string          // of its newest rows
+	items    []byte            // body of a lookup with these
+	row      url.Values        // whose evidence it reads
+	truth    map[string]string // digest of the whole answer by kind, without faults
+	rows     map[string][]byte // of pages, by kind
 }
 
 // reply is the outcome of a request. A 2xx that is not the whole truth is
@@ -172,7 +173,8 @@ func (c *client) findRows(t testing.TB) {
 		c.row = url.Values{"itemId": {r.ItemID}, "site": {r.Site}, "capturedAt": {r.CapturedAt}}
 	}
 	slices.Sort(ids)
-	c.items = must.Get(json.Marshal(map[string]any{"itemIds": slices.Compact(ids)}))(t)
+	c.products = slices.Compact(ids)
+	c.items = must.Get(json.Marshal(map[string]any{"itemIds": c.products}))(t)
 }
 
 func (c *client) there(t testing.TB, path string) bool {

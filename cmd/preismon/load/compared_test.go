@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/url"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -41,17 +42,12 @@ func TestRememberedUnderLoad(t *testing.T) {
 		c := e.client(name, nodes[i%2].URL)
 		c.logIn(t)
 		c.findRows(t)
-		day := url.Values{"capturedFrom": {e.from.Format(time.RFC3339)}, "capturedTo": {e.from.Add(6 * time.Hour).Format(time.RFC3339)}}.Encode()
-		paths := []string{
-			"/v1/sites", "/v1/items?limit=100", "/v1/orders?includeMonitoring=true", "/v1/results?latestPerPair=true&itemId=" + c.row.Get("itemId"),
-			"/v1/results?limit=200&latestObservationPerPair=true", "/v1/results?limit=10&itemId=" + c.row.Get("itemId"), "/v1/results?limit=200&site=" + c.row.Get("site"),
-			"/v1/results?limit=50&includeExportFields=true&includeOrderIds=true&globalScope=true&" + day, "/v1/results/stream?site=" + c.row.Get("site") + "&" + day,
-		}
+		ask := c.questions()
 		for n := range 2 {
 			running.Go(func() {
 				tags := map[string]string{}
 				for i := n; ctx.Err() == nil; i++ {
-					path := paths[i%len(paths)]
+					path := ask(i)
 					read.Add(1)
 					status, tag, err := c.reread(context.WithoutCancel(ctx), path, tags[path])
 					if errors.Is(err, io.ErrUnexpectedEOF) { // orders changed while its rows were read: "Ask again."
@@ -84,6 +80,29 @@ func TestRememberedUnderLoad(t *testing.T) {
 	running.Wait()
 	same := process.WantCompared(t, nodes...)
 	t.Logf("requests=%d failed=%d compared=%d, %.0f a second, for %v", read.Load(), failed.Load(), same, float64(same)/took.Seconds(), took.Round(time.Second))
+}
+
+// questions returns what a client asks for one after another: mostly the small
+// reads that people make most, of many products and sites, every eighth time a
+// larger one.
+func (c *client) questions() func(i int) string {
+	day := url.Values{"capturedFrom": {c.estate.from.Format(time.RFC3339)}, "capturedTo": {c.estate.from.Add(6 * time.Hour).Format(time.RFC3339)}}.Encode()
+	site := "site=" + c.row.Get("site")
+	small := []string{"/v1/sites", "/v1/items?limit=100", "/v1/orders?includeMonitoring=true", "/v1/results?latestPerPair=true&itemId=", "/v1/results?limit=10&itemId="}
+	large := []string{
+		"/v1/results?limit=200&latestObservationPerPair=true", "/v1/results?limit=200&" + site, "/v1/results/stream?" + site + "&" + day,
+		"/v1/results?limit=50&includeExportFields=true&includeOrderIds=true&globalScope=true&" + day,
+	}
+	return func(i int) string {
+		if i%8 == 7 {
+			return large[i/8%len(large)]
+		}
+		path := small[i%len(small)]
+		if strings.HasSuffix(path, "=") {
+			path += c.products[i/len(small)%len(c.products)]
+		}
+		return path
+	}
 }
 
 func (c *client) logIn(t testing.TB) {
