@@ -48,11 +48,11 @@ func off(names ...string) map[string]string {
 	return all
 }
 
-// family reports whether a setting is one of an optimizer, by its name, so that
-// the optimizers of other versions of ClickHouse are switched too, all of them
-// together.
+// family reports whether a setting is one of an optimizer, or of the cache of
+// unpacked blocks, by its name, so that the optimizers of other versions of
+// ClickHouse are switched too, all of them together.
 func family(name string) bool {
-	for _, prefix := range []string{"query_plan_", "optimize_", "use_skip_indexes", "use_top_k_", "use_statistics", "use_index_for_", "compile_", "read_in_order_"} {
+	for _, prefix := range []string{"query_plan_", "optimize_", "use_skip_indexes", "use_top_k_", "use_statistics", "use_index_for_", "compile_", "read_in_order_", "use_uncompressed_cache"} {
 		if strings.HasPrefix(name, prefix) {
 			return !strings.Contains(name, "display") && !strings.Contains(name, "throw") && !strings.Contains(name, "on_insert")
 		}

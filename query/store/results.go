@@ -39,12 +39,12 @@ type readOptions struct {
 func resultsStatement(n shards, v query.Visibility, q *query.ResultsQuery, o readOptions) statement {
 	p, sh := shapeOf(n, v, q, o)
 	st := render("results.sql", sh, p)
-	if o.unsorted || q.Selectors.Item != 0 || sh.Limit && q.Latest == query.AllRows && !sh.Pairs && !sh.Site && !q.Filtered() {
-		st.settings = briefly // follows the key, or is a slice alongside others
+	if q.Selectors.Item != 0 || sh.Limit && q.Latest == query.AllRows && !sh.Pairs && !sh.Site && !q.Filtered() {
+		st.settings = alongKey
 	}
 	switch {
 	case o.unsorted:
-		st.settings = slices.Concat(st.settings, inLargeBlocks)
+		st.settings = slices.Concat(briefly, inLargeBlocks) // alongside other slices
 	case sh.Limit && q.Latest == query.AllRows:
 		st.settings = slices.Concat(st.settings, inSmallBlocks)
 	case sh.FromLatest:

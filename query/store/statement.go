@@ -2,6 +2,8 @@ package store
 
 import (
 	"embed"
+	"math"
+	"slices"
 	"strings"
 	"text/template"
 
@@ -47,6 +49,10 @@ func (st statement) of(k statementKind) statement {
 // threads cost more to start and to merge than they save.
 var briefly = []ch.Setting{ch.SettingInt("max_threads", 1)}
 
+// alongKey suits a read that ends after a few rows of its range, however many
+// this has: blocks that it reads are kept unpacked.
+var alongKey = append(slices.Clone(briefly), ch.SettingInt("merge_tree_max_rows_to_use_cache", math.MaxInt), ch.SettingInt("merge_tree_max_bytes_to_use_cache", math.MaxInt))
+
 // inSmallBlocks suits a page: a block is a granule, so that the first rows of a
 // page are encoded while ClickHouse reads the next ones, and no part reads
 // further ahead than the merge of all parts needs.
@@ -54,8 +60,9 @@ var inSmallBlocks = []ch.Setting{ch.SettingInt("max_block_size", 2048), ch.Setti
 
 // inLargeBlocks suits a slice of a stream. By default a block is as many rows as
 // have a megabyte, about 4,000; a dictionary of each text column comes with every
-// block, and both sides work on it. More rows than these gain nothing.
-var inLargeBlocks = []ch.Setting{ch.SettingInt("max_block_size", 16_384), ch.SettingInt("preferred_block_size_bytes", 0)}
+// block, and both sides work on it. More rows than these gain nothing. Slices would
+// push what small reads need out of the cache of unpacked blocks.
+var inLargeBlocks = []ch.Setting{ch.SettingInt("max_block_size", 16_384), ch.SettingInt("preferred_block_size_bytes", 0), ch.SettingInt("use_uncompressed_cache", 0)}
 
 func render(file string, data any, p params) statement {
 	var b strings.Builder
