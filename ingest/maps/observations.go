@@ -37,6 +37,7 @@ type sender struct {
 	ctx     context.Context
 	current group
 	rows    []row
+	kept    []*row   // of these: the observation being built
 	batches []*batch // by site
 	open    int
 	scratch []byte
@@ -168,7 +169,7 @@ func (s *sender) close() error {
 	obs := contracts.Observation{ItemID: s.current.pair.item.ItemID, CapturedAt: time.UnixMilli(s.current.ms).UTC()}
 	size := observationBytes
 	var offers []contracts.Offer
-	var kept []*row
+	kept := s.kept[:0]
 	for i := range s.rows {
 		r := &s.rows[i]
 		switch {
@@ -200,6 +201,8 @@ func (s *sender) close() error {
 	if outcome != unavailable || len(offers) != 1 || offers[0] != (contracts.Offer{}) {
 		obs.Offers = offers
 	}
+
+	s.kept = kept
 
 	earlier, err := s.knownAt(s.current.pair.site)
 	if err != nil {
@@ -237,7 +240,7 @@ func (s *sender) close() error {
 // unknown keeps in an observation only what earlier imports did not publish,
 // and rejects what contradicts them; false: nothing is left.
 func (s *sender) unknown(earlier *known, obs *contracts.Observation, of []*row) bool {
-	offers := obs.Offers[:0:0]
+	offers := obs.Offers[:0]
 	left := false
 	for i, verdict := range earlier.judge(obs) {
 		switch {

@@ -39,7 +39,8 @@ type input struct {
 	progress func(Progress)
 	state    Progress
 	offset   int64
-	raw      *counter // of the bytes of the file as stored on disk
+	used     int64    // of the bytes of the file as stored on disk
+	raw      *counter // of those that were read, ahead of what is used
 }
 
 // counter counts the bytes that are read, and fails after too many.
@@ -205,36 +206,39 @@ func (in *input) all() iter.Seq2[record, error] {
 			in.rows++
 			return yield(rec, nil)
 		}
-		for {
-			rec, err := in.read()
-			switch {
-			case err == io.EOF:
-				return
-			case err != nil:
-				yield(record{}, err)
-				return
-			case rec.bad != nil:
-				if !give(rec) {
+		some, used := in.ahead()
+		for of := range some {
+			in.used = of.read
+			for _, l := range of.all {
+				rec, err := in.record(l)
+				switch {
+				case err == io.EOF:
 					return
-				}
-				continue
-			}
-			for cells := range in.wide.split(rec.cells) {
-				if !give(record{cells: cells, line: rec.line}) {
+				case err != nil:
+					yield(record{}, err)
 					return
+				case rec.bad != nil:
+					if !give(rec) {
+						return
+					}
+					continue
+				}
+				for cells := range in.wide.split(rec.cells) {
+					if !give(record{cells: cells, line: rec.line}) {
+						return
+					}
 				}
 			}
+			used <- of
 		}
 	}
 }
 
-// read reads a row of the file.
-func (in *input) read() (record, error) {
-	in.guard.n = 0
-	cells, err := in.csv.Read()
+// record returns the row of a line of the file, or why it is none.
+func (in *input) record(l line) (record, error) {
+	cells, err := l.cells, l.err
 	if err == nil {
-		line, _ := in.csv.FieldPos(0)
-		return record{cells: cells, line: line}, nil
+		return record{cells: cells, line: l.number}, nil
 	}
 	if err == io.EOF {
 		in.report()
@@ -277,7 +281,7 @@ func (in *input) read() (record, error) {
 
 func (in *input) report() {
 	if in.progress != nil {
-		in.state.Bytes = in.offset + in.raw.n
+		in.state.Bytes = in.offset + in.used
 		in.progress(in.state)
 	}
 }

@@ -37,7 +37,12 @@ func (s *said) texts() [10]*string {
 // own copies the texts, which are parts of the whole record as it was read: a
 // row that is held would hold all of it.
 func (s *said) own() {
+	size := 0
+	for _, text := range s.texts() {
+		size += len(*text)
+	}
 	var b strings.Builder
+	b.Grow(size)
 	for _, text := range s.texts() {
 		b.WriteString(*text)
 	}
