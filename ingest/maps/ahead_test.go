@@ -30,11 +30,11 @@ func TestReadingAheadEnds(t *testing.T) {
 		must.Get(maps.Preview(file, m, guessNow))(t)
 		ctx, cancel := context.WithCancel(t.Context())
 		last := maps.Progress{}
-		_, err := maps.Import(ctx, maps.Request{File: file, Mapping: m, Progress: func(p maps.Progress) {
+		_, err := maps.Check(ctx, maps.Request{File: file, Mapping: m, Progress: func(p maps.Progress) {
 			if last = p; p.Bytes > 0 {
 				cancel()
 			}
-		}}, nil)
+		}})
 		cancel()
 		if !errors.Is(err, context.Canceled) || last.Pass != 1 || last.Bytes <= 0 {
 			t.Fatalf("%+v, %v", last, err)
