@@ -84,13 +84,16 @@ func reasonsOf(n [reasonEnd]int) SiteReasons {
 // ByCode returns the counts by reason code, without those that are 0.
 func (r SiteReasons) ByCode() map[string]int {
 	all := map[string]int{}
-	for reason, n := range map[Reason]int{
-		ReasonPriceObserved: r.PriceObserved, ReasonProductUnavailable: r.ProductUnavailable, ReasonProductNotFound: r.ProductNotFound,
-		ReasonAccessRestricted: r.AccessTemporarilyRestricted, ReasonSiteUnavailable: r.SiteTemporarilyUnavailable,
-		ReasonPending: r.Pending, ReasonOverdue: r.Overdue, ReasonUnknown: r.Unknown,
+	for _, of := range []struct {
+		reason Reason
+		n      int
+	}{
+		{ReasonPriceObserved, r.PriceObserved}, {ReasonProductUnavailable, r.ProductUnavailable}, {ReasonProductNotFound, r.ProductNotFound},
+		{ReasonAccessRestricted, r.AccessTemporarilyRestricted}, {ReasonSiteUnavailable, r.SiteTemporarilyUnavailable},
+		{ReasonPending, r.Pending}, {ReasonOverdue, r.Overdue}, {ReasonUnknown, r.Unknown},
 	} {
-		if n > 0 {
-			all[reason.String()] = n
+		if of.n > 0 {
+			all[of.reason.String()] = of.n
 		}
 	}
 	return all

@@ -2,6 +2,7 @@ package mcp
 
 import (
 	"context"
+	"encoding/json"
 
 	"preismon/query"
 	"preismon/query/wire"
@@ -10,10 +11,10 @@ import (
 // qualitySummary counts the pairs of an order, whatever their reason.
 type qualitySummary struct {
 	Returned int `json:"returned"`
-	// Sites are those of all pages; none on later pages, or if there are too
-	// many pairs to count.
-	Sites      []qualitySite `json:"sites,omitempty"`
-	OtherSites int           `json:"otherSites,omitempty"` // how many are not listed
+	// Sites are those of all pages, each a qualitySite; none on later pages, or if
+	// there are too many pairs to count.
+	Sites      []json.RawMessage `json:"sites,omitempty"`
+	OtherSites int               `json:"otherSites,omitempty"` // how many are not listed
 }
 
 // qualitySite counts the pairs of a site.
@@ -50,11 +51,11 @@ func runQuality(ctx context.Context, s *query.Service, c Call) (Result, error) {
 // qualitySites lists sites as far as they fit the room in bytes; the first one
 // always does.
 func qualitySites(sites []query.SiteStatus, room int) (sum qualitySummary) {
-	for _, site := range sites {
-		one := qualitySite{string(site.Site), site.Reasons.ByCode(), site.LastCapturedAt, site.NextDueAt, site.LateSince}
-		if room -= len(marshal(one)) + len(","); room < 0 && len(sum.Sites) > 0 {
-			sum.OtherSites++
-			continue
+	for i, site := range sites {
+		one := marshal(qualitySite{string(site.Site), site.Reasons.ByCode(), site.LastCapturedAt, site.NextDueAt, site.LateSince})
+		if room -= len(one) + len(","); room < 0 && len(sum.Sites) > 0 {
+			sum.OtherSites = len(sites) - i
+			break
 		}
 		sum.Sites = append(sum.Sites, one)
 	}
