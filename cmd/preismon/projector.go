@@ -46,9 +46,7 @@ func (c *projectorCmd) Run(ctx context.Context, k *kong.Context, std streams, lo
 	if done, err := c.only(k, std.out, faulty(address("admin-listen", c.AdminListen), nats.Validate(), dsnErr, checkOneServer(ch), auditEvery(c.AuditEvery), lease.Validate(), c.Share.faults(), c.Pairs.faults(), c.Batches.faults(), c.Retention.faults(), c.Traces.faults())); done {
 		return err
 	}
-	if os.Getenv("GOMEMLIMIT") == "" {
-		debug.SetMemoryLimit(projectorMemory)
-	}
+	collectFrom(projectorMemory)
 	b, err := connect(nats)
 	if err != nil {
 		return err
@@ -84,6 +82,14 @@ func (c *projectorCmd) Run(ctx context.Context, k *kong.Context, std streams, lo
 // often, instead of letting the heap grow to twice what is in use. GOMEMLIMIT
 // replaces it.
 const projectorMemory = 320 << 20
+
+// collectFrom sets the memory use from which on garbage is collected more often,
+// unless GOMEMLIMIT does.
+func collectFrom(bytes int64) {
+	if os.Getenv("GOMEMLIMIT") == "" {
+		debug.SetMemoryLimit(bytes)
+	}
+}
 
 func parseDSN(dsn contracts.Secret) (clickhouse.Config, error) {
 	if dsn == "" {

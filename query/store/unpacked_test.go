@@ -26,7 +26,7 @@ WHERE type = 'QueryFinish' AND current_database = currentDatabase() AND query LI
 		_, err := w.service.Results(t.Context(), caller, query.ResultsRequest{GlobalScope: true, CapturedFrom: "2026-03-02", CapturedTo: "2026-03-08", Limit: &limit})
 		must.Do(t, err)
 	}
-	if n, found, missed := blocks("LIKE"); n != 2 || found == 0 || found < missed {
+	if n, found, missed := blocks("LIKE"); n < 2 || found == 0 || found < missed {
 		t.Errorf("%d pages: %d blocks were unpacked already, %d were not", n, found, missed)
 	}
 	must.Do(t, w.service.StreamResults(t.Context(), caller, query.ResultsRequest{GlobalScope: true, CapturedFrom: "2026-03-02", CapturedTo: "2026-03-08"}, &lines{}))

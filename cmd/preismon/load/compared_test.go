@@ -83,8 +83,8 @@ func TestRememberedUnderLoad(t *testing.T) {
 }
 
 // questions returns what a client asks for one after another: mostly the small
-// reads that people make most, of many products and sites, every eighth time a
-// larger one.
+// reads that people make most, of many products, and every eighth time a larger
+// one.
 func (c *client) questions() func(i int) string {
 	day := url.Values{"capturedFrom": {c.estate.from.Format(time.RFC3339)}, "capturedTo": {c.estate.from.Add(6 * time.Hour).Format(time.RFC3339)}}.Encode()
 	site := "site=" + c.row.Get("site")
