@@ -88,9 +88,14 @@ func (r SiteReasons) ByCode() map[string]int {
 		reason Reason
 		n      int
 	}{
-		{ReasonPriceObserved, r.PriceObserved}, {ReasonProductUnavailable, r.ProductUnavailable}, {ReasonProductNotFound, r.ProductNotFound},
-		{ReasonAccessRestricted, r.AccessTemporarilyRestricted}, {ReasonSiteUnavailable, r.SiteTemporarilyUnavailable},
-		{ReasonPending, r.Pending}, {ReasonOverdue, r.Overdue}, {ReasonUnknown, r.Unknown},
+		{ReasonPriceObserved, r.PriceObserved},
+		{ReasonProductUnavailable, r.ProductUnavailable},
+		{ReasonProductNotFound, r.ProductNotFound},
+		{ReasonAccessRestricted, r.AccessTemporarilyRestricted},
+		{ReasonSiteUnavailable, r.SiteTemporarilyUnavailable},
+		{ReasonPending, r.Pending},
+		{ReasonOverdue, r.Overdue},
+		{ReasonUnknown, r.Unknown},
 	} {
 		if of.n > 0 {
 			all[of.reason.String()] = of.n
