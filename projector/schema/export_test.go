@@ -17,7 +17,7 @@ func MigrateTo(ctx context.Context, conn clickhouse.Conn, last int) error {
 // DDL returns the statements of all migrations, in order, to be run by hand.
 func DDL(o Options) (string, error) {
 	var b strings.Builder
-	o.quarters = true
+	o.version = Version()
 	for _, m := range all() {
 		sts, err := statements(m.text, o)
 		if err != nil {

@@ -70,7 +70,7 @@ func migrate(ctx context.Context, conn clickhouse.Conn, o Options, known []migra
 	if err := checkPlain(ctx, conn, o); err != nil {
 		return err
 	}
-	o.quarters = len(known) >= quartersSince
+	o.version = len(known)
 	for _, s := range mustStatements(logTable, o) {
 		if err := conn.Do(ctx, ch.Query{Body: s}); err != nil {
 			return fmt.Errorf("create schema_migrations: %w", err)

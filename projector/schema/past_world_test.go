@@ -216,10 +216,11 @@ func (w *past) migrate() {
 	w.unchanged()
 }
 
-// plain removes the PARTITION BY clauses, since existing tables keep theirs.
-func plain(text string) string { return partitionLine.ReplaceAllString(text, "") }
+// plain removes the PARTITION BY clauses and the granularity, since existing
+// tables keep theirs.
+func plain(text string) string { return keptLine.ReplaceAllString(text, "") }
 
-var partitionLine = regexp.MustCompile(`(?m)^PARTITION BY .*\n`)
+var keptLine = regexp.MustCompile(`(?m)^(PARTITION BY|SETTINGS index_granularity =) .*\n`)
 
 // unchanged compares every row, in the columns of the older version.
 func (w *past) unchanged() {

@@ -54,7 +54,7 @@ PARTITION BY toStartOfQuarter(fromUnixTimestamp64Milli(-captured_desc, 'UTC'))
 PRIMARY KEY (mandate, captured_desc, item, site)
 ORDER BY (mandate, captured_desc, item, site, epoch, seq, capture, offer)
 -- A page is spread over all parts; what is read of each is rounded up to granules.
-SETTINGS index_granularity = 2048;
+SETTINGS index_granularity = 1024;
 
 CREATE TABLE IF NOT EXISTS latest_observations  (
     item           UInt64,

@@ -244,7 +244,7 @@ ENGINE = MergeTree
 PARTITION BY toStartOfQuarter(fromUnixTimestamp64Milli(-captured_desc, 'UTC'))
 PRIMARY KEY (mandate, captured_desc, item, site)
 ORDER BY (mandate, captured_desc, item, site, epoch, seq, capture, offer)
-SETTINGS index_granularity = 2048
+SETTINGS index_granularity = 1024
 
 CREATE TABLE orders
 (

@@ -1,0 +1,3 @@
+-- observations_by_mandate has granules of 1,024 rows where this version or a
+-- later one creates it (finer, in schema.go). The granularity of a table cannot
+-- be altered: what is there stays as it is until it is rebuilt.
