@@ -159,7 +159,7 @@ func (s *Service) orderQuality(ctx context.Context, v Visibility, orders []Order
 	if len(active) == 0 {
 		return nil
 	}
-	return s.eachPair(ctx, v, orders, itemPairs{OrderPairsQuery{Orders: active, Limit: statusBatch}, 0}, func(p OrderPair, judges []*judge) {
+	return s.eachPair(ctx, v, orders, itemPairs{OrderPairsQuery{Orders: active, Limit: statusBatch}, 0}, func(p *OrderPair, judges []*judge) {
 		countPair(orders, judges, p)
 	})
 }

@@ -26,6 +26,9 @@ type Page[T any] struct {
 	Search *Search `json:"search,omitempty"` // of items, and only when requested
 }
 
+// Listed is where the page is in its list.
+func (p *Page[T]) Listed() Paging { return p.Paging }
+
 // Cut leaves the first n records on the page; its cursor continues after them.
 func (p *Page[T]) Cut(n int) (err error) {
 	p.Data, err = cutTo(n, p.Data, &p.Paging)
@@ -39,6 +42,9 @@ type Records[T, Q any] struct {
 	Paging Paging `json:"paging"`
 	Query  Q      `json:"query"`
 }
+
+// Listed is where the page is in its list.
+func (r *Records[T, Q]) Listed() Paging { return r.Paging }
 
 // Cut leaves the first n records on the page; its cursor continues after them.
 func (r *Records[T, Q]) Cut(n int) (err error) {

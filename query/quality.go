@@ -43,7 +43,7 @@ func parseReason(name string) (Reason, bool) {
 
 // outcomeReasons maps the outcome of a current capture to the reason of its
 // pair.
-var outcomeReasons = map[contracts.Outcome]Reason{
+var outcomeReasons = [...]Reason{
 	contracts.OutcomeUnknown:   ReasonUnknown,
 	contracts.PriceObserved:    ReasonPriceObserved,
 	contracts.Unavailable:      ReasonProductUnavailable,
@@ -79,6 +79,8 @@ type Quality struct {
 	SourceCountsConsistent bool
 	LastCapturedAt         time.Time // zero: never
 	NextDueAt              time.Time // of the capture after that, possibly in the past; zero: not known
+
+	dueAfter time.Duration // its newest capture; 0: not known
 }
 
 // QualitySummary counts the pairs of an order by reason.
@@ -159,8 +161,8 @@ func (s *Service) summarize(ctx context.Context, v Visibility, orders []Order, p
 		return err
 	}
 	beginSummaries(orders)
-	for _, p := range pairs {
-		countPair(orders, judges, p)
+	for i := range pairs {
+		countPair(orders, judges, &pairs[i])
 	}
 	return nil
 }
@@ -174,7 +176,7 @@ func beginSummaries(orders []Order) {
 
 // countPair counts a pair in the summary of each of its orders. Orders are
 // sorted by id.
-func countPair(orders []Order, judges []*judge, p OrderPair) {
+func countPair(orders []Order, judges []*judge, p *OrderPair) {
 	for _, id := range p.Orders {
 		i, ok := slices.BinarySearchFunc(orders, id, func(o Order, id contracts.OrderID) int { return cmp.Compare(o.OrderID, id) })
 		if !ok {
@@ -194,6 +196,7 @@ type judge struct {
 	planned   contracts.SiteCounters // by the schedule, where the source does not count
 	today     bool                   // the record is of the current day
 	counters  map[contracts.SiteKey]siteCounts
+	rules     bySite[siteRule]
 	legacy    bool
 	members   map[contracts.ItemID]contracts.Membership
 }
@@ -201,6 +204,14 @@ type judge struct {
 type siteCounts struct {
 	contracts.SiteCounters
 	consistent bool
+}
+
+// siteRule is what a judge knows of a site.
+type siteRule struct {
+	siteCounts               // the source's own, or those of the schedule
+	counted    bool          // the source counts
+	since      time.Time     // an earlier capture shows nothing; zero: any shows the current state
+	every      time.Duration // between two captures; 0: not known
 }
 
 const day = 24 * time.Hour
@@ -241,39 +252,21 @@ func (j *judge) plan() (c contracts.SiteCounters) {
 	return c
 }
 
-// judge returns the state of a pair. The counts are the source's own, or those
-// of the schedule where the source does not count: captures do not change them,
-// so neither do retries of a crawler (QUAL-02c).
-func (j *judge) judge(p OrderPair) Quality {
-	c, counted := j.counters[p.Site]
-	if !counted {
-		c.SiteCounters = j.planned
+// rule returns what is known of a site.
+func (j *judge) rule(site contracts.SiteKey) *siteRule {
+	r, made := j.rules.of(site)
+	if !made {
+		return r
 	}
-	q := Quality{
-		Pair: p.Pair, Reason: j.reason(p, c, counted),
-		ConfiguredObservations: c.ConfiguredObservations, ExpectedProcessedByNow: c.ExpectedProcessedByNow,
-		SourceCountsConsistent: c.consistent || !counted, LastCapturedAt: p.CapturedAt,
+	if r.siteCounts, r.counted = j.counters[site]; !r.counted {
+		r.siteCounts = siteCounts{j.planned, true}
 	}
-	if every := j.dueAfter(p); every > 0 && !p.CapturedAt.IsZero() {
-		q.NextDueAt = p.CapturedAt.Add(every)
+	r.every = j.every
+	if r.counted && r.ConfiguredObservations > 0 {
+		r.every = day / time.Duration(r.ConfiguredObservations)
 	}
-	return q
-}
-
-func (j *judge) reason(p OrderPair, c siteCounts, counted bool) Reason {
-	if j.legacy && !j.members[p.Item].Holds(p.Site) {
-		return ReasonUnknown // QUAL-04
-	}
-	since := j.since(c, counted)
-	switch {
-	case !p.CapturedAt.IsZero() && !p.CapturedAt.Before(since):
-		return outcomeReasons[p.Outcome]
-	case c.ExpectedProcessedByNow > 0: // choices 65
-		return ReasonOverdue
-	case counted || j.every > 0:
-		return ReasonPending
-	}
-	return ReasonUnknown // nothing shows when the pair would be due
+	r.since = j.since(r)
+	return r
 }
 
 // since is the earliest capture time that shows the current state; zero: any
@@ -281,39 +274,62 @@ func (j *judge) reason(p OrderPair, c siteCounts, counted bool) Reason {
 // the start of today. Otherwise a capture may be one day old, because sites
 // have quiet hours, plus one interval: that of the counters, or of the schedule
 // where the source does not count.
-func (j *judge) since(c siteCounts, counted bool) time.Time {
-	every := j.spacing(c, counted)
+func (j *judge) since(r *siteRule) time.Time {
 	switch {
-	case counted && c.ExpectedProcessedByNow > 0 && j.today:
+	case r.counted && r.ExpectedProcessedByNow > 0 && j.today:
 		return j.now.Truncate(day)
-	case every > 0:
-		return j.now.Add(-day - every)
+	case r.every > 0:
+		return j.now.Add(-day - r.every)
 	}
 	return time.Time{}
 }
 
-// spacing is the time between two captures: by the counters, or by the schedule
-// where the source does not count; 0: not known.
-func (j *judge) spacing(c siteCounts, counted bool) time.Duration {
-	if counted && c.ConfiguredObservations > 0 {
-		return day / time.Duration(c.ConfiguredObservations)
+// judge returns the state of a pair. The counts are the source's own, or those
+// of the schedule where the source does not count: captures do not change them,
+// so neither do retries of a crawler (QUAL-02c).
+func (j *judge) judge(p *OrderPair) Quality {
+	r := j.rule(p.Site)
+	q := Quality{
+		Pair: p.Pair, Reason: ReasonUnknown,
+		ConfiguredObservations: r.ConfiguredObservations, ExpectedProcessedByNow: r.ExpectedProcessedByNow,
+		SourceCountsConsistent: r.consistent, LastCapturedAt: p.CapturedAt,
 	}
-	return j.every
+	if !j.holds(p.Pair) {
+		return q // QUAL-04
+	}
+	q.Reason = j.reason(p, r)
+	q.dueAfter = dueAfter(r.every, p.Outcome == contracts.ProductNotFound)
+	if q.dueAfter > 0 && !p.CapturedAt.IsZero() {
+		q.NextDueAt = p.CapturedAt.Add(q.dueAfter)
+	}
+	return q
 }
 
-// interval is the spacing of a pair.
+// holds reports whether an order of the old kind names the pair; any other
+// holds its pairs.
+func (j *judge) holds(p contracts.Pair) bool {
+	return !j.legacy || j.members[p.Item].Holds(p.Site)
+}
+
+func (j *judge) reason(p *OrderPair, r *siteRule) Reason {
+	switch {
+	case !p.CapturedAt.IsZero() && !p.CapturedAt.Before(r.since):
+		return outcomeReasons[p.Outcome]
+	case r.ExpectedProcessedByNow > 0: // choices 65
+		return ReasonOverdue
+	case r.counted || j.every > 0:
+		return ReasonPending
+	}
+	return ReasonUnknown // nothing shows when the pair would be due
+}
+
+// interval is the time between two captures of a pair: by the counters, or by
+// the schedule where the source does not count; 0: not known.
 func (j *judge) interval(p contracts.Pair) time.Duration {
-	if j.legacy && !j.members[p.Item].Holds(p.Site) {
+	if !j.holds(p) {
 		return 0 // QUAL-04
 	}
-	c, counted := j.counters[p.Site]
-	return j.spacing(c, counted)
-}
-
-// dueAfter is how long after its newest capture the next one of a pair is due;
-// 0: not known.
-func (j *judge) dueAfter(p OrderPair) time.Duration {
-	return dueAfter(j.interval(p.Pair), p.Outcome == contracts.ProductNotFound)
+	return j.rule(p.Site).every
 }
 
 // dueAfter is how long after a capture the next one of the pair is due: its

@@ -69,24 +69,22 @@ func (s *Service) QualityBySite(ctx context.Context, p Principal, r QualityReque
 		page, err = s.quality(ctx, p, r, nil)
 		return page, nil, err
 	}
-	all := qualityCount{sites: map[contracts.SiteKey]*freshness{}}
+	var all qualityCount
 	if page, err = s.quality(ctx, p, r, &all); err != nil || !all.whole {
 		return page, nil, err
 	}
-	return page, statusOf(all.sites, time.UTC), nil
+	return page, statusOf(&all.sites, time.UTC), nil
 }
 
 // qualityCount counts the pairs that a page is read from.
 type qualityCount struct {
-	sites map[contracts.SiteKey]*freshness
+	sites bySite[freshness]
 	whole bool // it covers all pairs
 }
 
-func (c *qualityCount) add(q Quality, every time.Duration, now time.Time) {
-	if c.sites[q.Site] == nil {
-		c.sites[q.Site] = &freshness{}
-	}
-	c.sites[q.Site].add(q, every, now)
+func (c *qualityCount) add(q *Quality, now time.Time) {
+	of, _ := c.sites.of(q.Site)
+	of.add(q, now)
 }
 
 // wrong returns what is wrong with the request apart from its limit; nil:
@@ -101,7 +99,7 @@ func (r QualityRequest) wrong() error {
 // quality reads a page; count, if not nil, counts all pairs.
 func (s *Service) quality(ctx context.Context, p Principal, r QualityRequest, count *qualityCount) (*Page[Quality], error) {
 	reason, _ := parseReason(r.ReasonCode)
-	wanted := func(q Quality) bool { return r.ReasonCode == "" || q.Reason == reason }
+	wanted := func(of Reason) bool { return r.ReasonCode == "" || of == reason }
 	var order contracts.Order
 	var room int64
 	if count != nil {
@@ -123,10 +121,10 @@ func (s *Service) quality(ctx context.Context, p Principal, r QualityRequest, co
 // qualityPage judges pairs until it has found the page and one more entry, or
 // all pairs if they are counted. After the soft deadline it ends with what it
 // has, and the next page continues there.
-func (s *Service) qualityPage(ctx context.Context, v Visibility, order contracts.Order, q itemPairs, limit int, wanted func(Quality) bool, count *qualityCount) ([]Quality, *contracts.Pair, error) {
+func (s *Service) qualityPage(ctx context.Context, v Visibility, order contracts.Order, q itemPairs, limit int, wanted func(Reason) bool, count *qualityCount) ([]Quality, *contracts.Pair, error) {
 	now := s.now().UTC()
 	soft := now.Add(s.cfg.SoftDeadline)
-	var found []Quality
+	found := make([]Quality, 0, min(limit, DefaultLimit))
 	full := false // and there is one more entry
 	q.Limit = limit + 1
 	if count != nil {
@@ -141,13 +139,13 @@ func (s *Service) qualityPage(ctx context.Context, v Visibility, order contracts
 		if err != nil {
 			return nil, nil, err
 		}
-		for _, p := range pairs {
-			state := judges[0].judge(p)
+		for i := range pairs {
+			state := judges[0].judge(&pairs[i])
 			if count != nil {
-				count.add(state, judges[0].dueAfter(p), now)
+				count.add(&state, now)
 			}
 			switch {
-			case full || !wanted(state):
+			case full || !wanted(state.Reason):
 			case len(found) < limit:
 				found = append(found, state)
 			case count == nil:

@@ -3,7 +3,6 @@ package query
 import (
 	"cmp"
 	"context"
-	"maps"
 	"slices"
 	"time"
 
@@ -154,7 +153,7 @@ func (s *Service) SiteStatus(ctx context.Context, p Principal, r SiteStatusReque
 	}
 	page.Data = statusOf(sites, zone)
 	var reasons [reasonEnd]int
-	for _, site := range sites {
+	for _, site := range sites.sorted() {
 		page.Query.Pairs += site.pairs
 		for reason, n := range site.reasons {
 			reasons[reason] += n
@@ -165,10 +164,10 @@ func (s *Service) SiteStatus(ctx context.Context, p Principal, r SiteStatusReque
 }
 
 // statusOf returns the state of all sites, by key.
-func statusOf(sites map[contracts.SiteKey]*freshness, zone *time.Location) []SiteStatus {
+func statusOf(sites *bySite[freshness], zone *time.Location) []SiteStatus {
 	all := []SiteStatus{}
-	for _, site := range slices.Sorted(maps.Keys(sites)) {
-		all = append(all, sites[site].status(site, zone))
+	for site, of := range sites.sorted() {
+		all = append(all, of.status(site, zone))
 	}
 	return all
 }
@@ -200,7 +199,7 @@ func (s *Service) statusOrders(ctx context.Context, v Visibility, only contracts
 
 // eachPair judges pairs of orders, batch by batch. The judges are in the order
 // of the orders.
-func (s *Service) eachPair(ctx context.Context, v Visibility, orders []Order, q itemPairs, each func(OrderPair, []*judge)) error {
+func (s *Service) eachPair(ctx context.Context, v Visibility, orders []Order, q itemPairs, each func(*OrderPair, []*judge)) error {
 	for {
 		pairs, more, err := q.next(ctx, s.store, v)
 		if err != nil {
@@ -210,8 +209,8 @@ func (s *Service) eachPair(ctx context.Context, v Visibility, orders []Order, q 
 		if err != nil {
 			return err
 		}
-		for _, p := range pairs {
-			each(p, judges)
+		for i := range pairs {
+			each(&pairs[i], judges)
 		}
 		if !more {
 			return nil
@@ -220,24 +219,23 @@ func (s *Service) eachPair(ctx context.Context, v Visibility, orders []Order, q 
 }
 
 // tallySites judges all pairs of the orders.
-func (s *Service) tallySites(ctx context.Context, v Visibility, orders []Order, r SiteStatusRequest, now time.Time) (map[contracts.SiteKey]*freshness, error) {
-	sites, at := map[contracts.SiteKey]*freshness{}, map[contracts.OrderID]int{}
+func (s *Service) tallySites(ctx context.Context, v Visibility, orders []Order, r SiteStatusRequest, now time.Time) (*bySite[freshness], error) {
+	sites, at := &bySite[freshness]{}, map[contracts.OrderID]int{}
 	q := itemPairs{OrderPairsQuery{Site: r.Site, Limit: statusBatch}, r.ItemID}
 	for i, o := range orders {
 		q.Orders = append(q.Orders, o.OrderID)
 		at[o.OrderID] = i
 	}
 	var mine []*judge // of one pair
-	err := s.eachPair(ctx, v, orders, q, func(p OrderPair, judges []*judge) {
+	err := s.eachPair(ctx, v, orders, q, func(p *OrderPair, judges []*judge) {
 		mine = mine[:0]
 		for _, id := range p.Orders {
 			mine = append(mine, judges[at[id]])
 		}
 		of := ruling(p.Pair, mine)
-		if sites[p.Site] == nil {
-			sites[p.Site] = &freshness{}
-		}
-		sites[p.Site].add(of.judge(p), of.dueAfter(p), now)
+		site, _ := sites.of(p.Site)
+		state := of.judge(p)
+		site.add(&state, now)
 	})
 	return sites, err
 }
@@ -255,11 +253,11 @@ func ruling(p contracts.Pair, judges []*judge) (of *judge) {
 	return of
 }
 
-// add counts a pair whose captures are due at an interval; 0: not known.
-func (t *freshness) add(q Quality, every time.Duration, now time.Time) {
+// add counts a pair.
+func (t *freshness) add(q *Quality, now time.Time) {
 	t.pairs++
 	t.reasons[q.Reason]++
-	if every > 0 && (t.every == 0 || every < t.every) {
+	if every := q.dueAfter; every > 0 && (t.every == 0 || every < t.every) {
 		t.every = every
 	}
 	if q.LastCapturedAt.IsZero() {

@@ -83,6 +83,11 @@ func compose(h head, object []byte) (Result, error) {
 		return Result{}, err
 	}
 	h.Summary = json.RawMessage(summary)
+	return composed(h, object)
+}
+
+// composed is compose for a summary whose texts are presentable.
+func composed(h head, object []byte) (Result, error) {
 	first, err := wire.Marshal(h)
 	if err != nil {
 		return Result{}, err

@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 
@@ -59,53 +60,70 @@ func pages(op wire.Operation) runner {
 func summed(op wire.Operation, summary func(returned int) any) runner {
 	return func(ctx context.Context, s *query.Service, c Call) (Result, error) {
 		params := c.params()
-		page, err := op(ctx, s, c.Principal, params)
+		answer, err := op(ctx, s, c.Principal, params)
 		if err != nil {
 			return Result{}, explained(ctx, s, c, err)
 		}
+		page := answer.(listPage)
 		named, why := naming(ctx, s, c.Principal), moreRows
 		for {
 			shown, err := shownPage(page, c.Fields, named)
 			if err != nil {
 				return Result{}, err
 			}
-			n := shown.Paging.Returned
-			sum := summary(n)
-			room := answerBytes - max(0, len(marshal(sum))+len(shown.body)-len(shown.Data)-headBytes)
-			if !params.Given("limit") && n > 1 && len(shown.Data) > room {
+			at := page.Listed()
+			n := at.Returned
+			sum, err := bodyOf(summary(n), nil)
+			if err != nil {
+				return Result{}, err
+			}
+			room := answerBytes - max(0, len(sum)+len(shown.body)-shown.records-headBytes)
+			if !params.Given("limit") && n > 1 && shown.records > room {
 				why = answerBudget
-				if err := page.(cuttable).Cut(fewer(n, len(shown.Data), room)); err != nil {
+				if err := page.Cut(fewer(n, shown.records, room)); err != nil {
 					return Result{}, err
 				}
 				continue
 			}
-			h := head{Summary: sum, Completeness: completenessOf(shown.Paging.NextCursor, why)}
+			h := head{Summary: json.RawMessage(sum), Completeness: completenessOf(at.NextCursor, why)}
 			if n == 0 && !params.Given("cursor") {
 				h.Note = noteOf(ctx, s, c)
 			}
-			return compose(h, shown.body)
+			return composed(h, shown.body)
 		}
 	}
 }
 
-// cuttable is a page that can be cut after a number of its records.
-type cuttable interface{ Cut(records int) error }
+// listPage is a page of a list. It can be cut after a number of its records.
+type listPage interface {
+	Listed() query.Paging
+	Cut(records int) error
+}
 
 // pageShown is a page as the answer shows it.
 type pageShown struct {
-	Data   json.RawMessage // its records or rows
-	Paging query.Paging
-	body   []byte
+	body    []byte
+	records int // bytes of its records or rows
 }
 
 func shownPage(page any, fields []string, named func([]record) error) (shown pageShown, err error) {
 	if shown.body, err = bodyOf(page, nil); err != nil {
 		return shown, err
 	}
-	if err = json.Unmarshal(shown.body, &shown); err == nil && fields != nil {
-		shown.body, shown.Data, err = tableOf(shown.body, fields, named)
+	if fields == nil {
+		shown.records = recordsOf(shown.body)
+		return shown, nil
 	}
+	var rows []byte
+	shown.body, rows, err = tableOf(shown.body, fields, named)
+	shown.records = len(rows)
 	return shown, err
+}
+
+// recordsOf returns how many bytes the records of a page take. They come first,
+// then paging; in a text, its quotation marks would be escaped.
+func recordsOf(body []byte) int {
+	return bytes.LastIndex(body, []byte(`,"paging":`)) - len(`{"data":`)
 }
 
 // fewer returns how many of n records, which take size bytes in all, fit the
